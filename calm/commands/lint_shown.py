@@ -1,19 +1,14 @@
-"""What the linter found, for people (text), for programs (JSON) and for code hosts (SARIF)."""
+"""What the linter found, for people as text and for programs as JSON."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from hashlib import sha256
-from pathlib import PurePosixPath
 
 from calm import __version__
 from calm.judges.lint import RULES, SEVERITIES, Finding, Linted, Rule
 from calm.models.wire import Json
-from calm.results.reports.sarif import ROOT, camel, log_of, message_of, place_of, text_of
-
-DOCS = "docs/reference/lint.md"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +24,7 @@ def listed() -> Iterator[str]:
     """Return a line for each rule."""
     width = max(map(len, RULES))
     for rule in RULES.values():
-        yield f"{rule.id:<{width}}  {rule.severity:<7}  {rule.basis:<9}  {_general(rule)}"
+        yield f"{rule.id:<{width}}  {rule.severity:<7}  {rule.basis:<9}  {general(rule)}"
 
 
 def in_text(checked: Sequence[Checked]) -> Iterator[str]:
@@ -100,57 +95,11 @@ def _plain(finding: Finding) -> dict[str, Json]:
     }
 
 
-def in_sarif(checked: Sequence[Checked], problems: Sequence[str] = ()) -> dict[str, Json]:
-    """Return the findings as a SARIF log; `problems` are faults of configuration, which are no findings."""
-    rules: list[Json] = [_rule(rule) for rule in RULES.values()]
-    found = [(finding, None) for one in checked for finding in one.result.findings]
-    allowed = [(a.finding, a.reason) for one in checked for a in one.result.accepted]
-    results: list[Json] = [_result(finding, reason) for finding, reason in [*found, *allowed]]
-    said: list[Json] = [{"level": "error", "message": {"text": message_of(problem)}} for problem in problems]
-    run: dict[str, Json] = {
-        "tool": {"driver": {"name": "calm lint", "version": __version__, "rules": rules}},
-        "automationDetails": {"id": "calm-lint/"},
-        "originalUriBaseIds": {ROOT: {"description": {"text": "The folder where calm lint ran."}}},
-        "invocations": [{"executionSuccessful": not problems, "toolExecutionNotifications": said}],
-        "results": results,
-    }
-    return log_of(run)
-
-
-def _rule(rule: Rule) -> dict[str, Json]:
-    return {
-        "id": rule.id,
-        "name": camel(rule.id),
-        "shortDescription": {"text": text_of(_general(rule))},
-        "fullDescription": {"text": text_of(f"{rule.why}. Evidence ({rule.basis}): {rule.evidence}")},
-        "help": {"text": text_of(f"{_in_general(rule.fix)}. See {DOCS}")},
-        "defaultConfiguration": {"level": rule.severity},
-        "properties": {"tags": ["llm-judge", "prompt"], "basis": rule.basis},
-    }
-
-
-def _result(finding: Finding, reason: str | None) -> dict[str, Json]:
-    path = PurePosixPath(finding.place.file.replace("\\", "/"))
-    where = place_of(str(path), finding.place.line, "the prompt")
-    key = f"{path}\n{finding.rule.id}\n{finding.words}"
-    return {
-        "ruleId": finding.rule.id,
-        "ruleIndex": list(RULES).index(finding.rule.id),
-        "kind": "fail",
-        "level": finding.rule.severity,
-        "message": {"text": message_of(f"{finding.words}: {finding.rule.why}. Fix: {finding.fix}")},
-        "locations": [{"physicalLocation": where["physicalLocation"]}],
-        "partialFingerprints": {"calmLint/v1": sha256(key.encode("utf-8", "backslashreplace")).hexdigest()},
-        "suppressions": []
-        if reason is None
-        else [{"kind": "inSource", "status": "accepted", "justification": text_of(reason)}],
-    }
-
-
-def _general(rule: Rule) -> str:
+def general(rule: Rule) -> str:
     """Return what a rule finds, with an ellipsis for each detail."""
-    return _in_general(rule.says)
+    return in_general(rule.says)
 
 
-def _in_general(words: str) -> str:
+def in_general(words: str) -> str:
+    """Return words of a rule, with an ellipsis for each detail."""
     return words.format(*["..."] * 4)

@@ -13,7 +13,8 @@ _FENCE: Final = re.compile(
 )
 """What nobody takes for a sentence: a fence, a rule, a tag, words in brackets."""
 _HEADING: Final = re.compile(
-    r"\s{0,8}(?:#{1,6}\s|\*\*[^*\n]{1,80}\*\*|[-*]\s+\*\*|(?:[-*]\s+)?[\"'(\[]?[A-Z0-9][^\n.?!:]{0,60}\)?[\"'\]]?\s?:|[^\n]{1,60}:\s*$|END\b|DATA\b)"
+    r"\s{0,8}(?:#{1,6}\s|\*\*[^*\n]{1,80}\*\*|[-*]\s+\*\*|[^\n]{1,60}:\s*$|END\b|DATA\b"
+    r"|(?:[-*]\s+)?[\"'(\[]?[A-Z0-9][^\n.?!:]{0,60}\)?[\"'\]]?\s?:(?:\s+\S+){0,5}\s*$)"
 )
 """A line that names what follows."""
 _INSTRUCTS: Final = re.compile(

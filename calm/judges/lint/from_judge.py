@@ -37,6 +37,8 @@ CasesOf: TypeAlias = Callable[[Judge], Sequence[Case]]
 ANSWERS: Final[Mapping[Task, int]] = {"pairwise": 2, "listwise": 3}
 """How many answers the case of marks has; one for any other task."""
 _MARK: Final = re.compile(r"calm(question|answer|reference|context|criteria)slot(\d+)mark", re.IGNORECASE)
+LIKELY: Final = 5
+"""So many of the longest cases are rendered, to find the one whose prompt is the longest."""
 _FIELD: Final = re.compile(r"""\bfields(?:\.(\w+)|\[["']([^"'\]\n]{1,100})["']\])""")
 _FILES: Final = ("system_file", "user_file", "messages_file")
 """What the standard framing is written in. The negative one asks the other way round, and is shown only by a suite."""
@@ -192,9 +194,15 @@ def _rooms(
     takes = window or window_of(server.served_as or server.model)
     if takes is None:
         return []
-    lengths = [(sum(len(m.text) for m in _sent(judge, inside, case)), case.id) for case in cases]
-    longest, name = max(lengths)
+    likely = sorted(cases, key=_written, reverse=True)[:LIKELY]
+    longest, name = max((sum(len(m.text) for m in _sent(judge, inside, case)), case.id) for case in likely)
     return [Room(name, longest, server.max_tokens, takes)]
+
+
+def _written(case: Case) -> int:
+    """Return how many characters a case itself has."""
+    answers = sum(len(text) for one in case.answers for text in (one.text, *one.history))
+    return len(case.question) + answers + len(case.reference or "") + sum(map(len, case.fields.values()))
 
 
 def window_of(model: str) -> int | None:

@@ -7,7 +7,7 @@ from typing import Final
 
 _WORD: Final = re.compile(r"[^\W\d_]+")
 _COMMON: Final = re.compile(
-    r"the|an?|is|are|of|to|in|and|or|for|on|with|as|that|this|be|it|your?|which|what|if|not|by|from", re.IGNORECASE
+    r"the|an|is|are|of|to|in|and|or|for|on|with|as|that|this|be|it|your?|which|what|if|not|by|from", re.IGNORECASE
 )
 """Words that every English text of some length has."""
 LEAST: Final = 0.12

@@ -66,7 +66,7 @@ def order(subject: Subject) -> Iterator[Found]:
     if subject.task not in ("pairwise", "listwise"):
         return
     labels = [(label, slot) for slot in _firsts(subject) if (label := _label(subject, slot))]
-    counted = [label for label, _ in labels if _COUNTS.fullmatch(label) or _ORDINAL.search(f"{label} answer")]
+    counted = [label for label, _ in labels if _counts(label)]
     if len(counted) >= min(2, max(1, len(subject.page.answers))):
         place = subject.at(subject.page.ahead(labels[0][1]))
         yield Found("ordered-labels", place, (" and ".join(dict.fromkeys(counted)),))
@@ -119,8 +119,12 @@ def _header(subject: Subject, slot: Slot) -> str:
     return "\n".join([line for line in before.split("\n") if line.strip()][-2:])[-200:]
 
 
+def _counts(label: str) -> bool:
+    return bool(_COUNTS.fullmatch(label) or _ORDINAL.search(f"{label} answer"))
+
+
 def _label(subject: Subject, slot: Slot) -> str:
-    """Return what an answer is called: the last name in the lines before it."""
+    """Return what an answer is called: a name that counts in the lines before it, else the last one."""
     header = _header(subject, slot)
     if any(one.at < slot.at and "loop.index" in one.written for one in subject.page.slots[-60:]):
         return "1, 2"
@@ -128,5 +132,5 @@ def _label(subject: Subject, slot: Slot) -> str:
     attribute = _ATTRIBUTE.search(header)
     if attribute is not None:
         return attribute[1]
-    last = max(found, key=lambda one: one.start(), default=None)
-    return "" if last is None else str(last[1])
+    named = [str(one[1]) for one in sorted(found, key=lambda one: one.start())]
+    return next((one for one in reversed(named) if _counts(one)), named[-1] if named else "")

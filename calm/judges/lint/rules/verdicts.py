@@ -13,7 +13,10 @@ from calm.judges import reading
 from calm.judges.lint.subject import Found, Reading, Subject
 from calm.models.wire import Reply
 
-_VERDICT: Final = r"(?:scores?|ratings?|verdict|winner|choice|grade|label|(?-i:pass)|decision|preference|preferred|better|result|stars)"
+_VERDICT: Final = (
+    r"(?:scores?|ratings?|verdict|winner|choice|grade|label|(?-i:pass)|decision|preference|preferred|better|result|stars"
+    r")"
+)
 _REASON: Final = (
     r"(?:reason(?:s|ing)?|explanations?|rationale|justification|analysis|feedback|critique|thoughts?|thinking|comments?|"
     r"evidence|supporting[ _]evidence|assessment)"
@@ -49,7 +52,7 @@ _FIRST_WORDS: Final = re.compile(
 _BRACKETS: Final = re.compile(r"\[\[([^\[\]\n]{1,60})\]\]")
 _OBJECT: Final = re.compile(r"\{[^{}]{0,2000}\}")
 _ANY_FORM: Final = re.compile(
-    r"\[\[|\[RESULT\]|\bJSON\b|<(?:verdict|score|answer|result|rating|winner)>|\btuple\b|\bonly\b|\bfunction\b"
+    r"\[\[|\[RESULT\]|\bJSON\b|<(?:verdict|score|result|rating|winner)>|\btuple\b|\bonly\b|\bfunction\b"
     r"|\bnothing (?:else|more)\b|\bone (?:word|letter|number)\b|\beither\b|\bstrictly\b|\bformat(?:ted)?\b|\btemplate\b"
     r"|\bsingle (?:letter|word|number|integer|character|digit|line|token)\b"
     r"|\bfollowing (?:form|options|choices)\b|\bfinal decision\b|\blast line\b|\bon its own line\b|\bYES or NO\b"
