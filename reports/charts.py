@@ -21,7 +21,7 @@ from calm.results.wording import highest
 STEPS = (0.01, 0.02, 0.05, 0.1, 0.25, 0.5)
 """How far apart the ticks of an axis can stand."""
 MOST_STEPS = 5
-"""An axis is shorter than so many of its steps, unless they are the widest."""
+"""An axis is shorter than so many of its steps."""
 BINS = 10
 """Bins of a histogram on each side of no shift."""
 FEWEST_SPOKES = 3
@@ -75,20 +75,23 @@ def step_of(span: float) -> float:
     """
     Return how far apart the ticks of an axis of this length stand.
 
-    >>> step_of(0.04), step_of(0.4), step_of(1.0), step_of(1.5)
-    (0.01, 0.1, 0.25, 0.5)
+    >>> step_of(0.04), step_of(0.4), step_of(1.0), step_of(1.5), step_of(9)
+    (0.01, 0.1, 0.25, 0.5, 2.0)
     """
-    return next((step for step in STEPS if round(span / step, 6) < MOST_STEPS), STEPS[-1])
+    step = next((step for step in STEPS if round(span / step, 6) < MOST_STEPS), STEPS[-1])
+    while span / step >= MOST_STEPS:  # of ratios
+        step *= 2
+    return step
 
 
-def fitted(values: Iterable[float]) -> Axis:
+def fitted(values: Iterable[float], *, zero: bool = True) -> Axis:
     """
-    Return the shortest axis that shows all values and zero, and ends on ticks.
+    Return the shortest axis that shows all values, zero among them if it is wanted, and ends on ticks.
 
-    >>> fitted([0.02, 0.33]), fitted([])
-    (Axis(low=0.0, high=0.4), Axis(low=0.0, high=0.01))
+    >>> fitted([0.02, 0.33]), fitted([]), fitted([0.9, 0.97], zero=False)
+    (Axis(low=0.0, high=0.4), Axis(low=0.0, high=0.01), Axis(low=0.9, high=0.98))
     """
-    known = [0.0, *values]
+    known = [*([0.0] if zero else []), *values]
     low, high = min(known), max(known)
     step = step_of(high - low)
     return Axis(round(floor(low / step) * step, 2), round(max(ceil(high / step), floor(low / step) + 1) * step, 2))

@@ -46,6 +46,7 @@ FORMS = {
     "json": outputs.RESULTS,
 }
 
+TREND = "trend.html"
 _HEAD = 200
 _SCHEMA = re.compile(r'\s*\{\s*"schema":\s*"([^"/]*)')
 """The beginning of a record that calm wrote."""
@@ -60,12 +61,14 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         commands,
         "report",
         "Write the results of a run in another form. The ending of FILE chooses the form: a page, a summary, SARIF, "
-        "JUnit, a table of trials, or JSON. The record of any other command becomes a page.",
+        "JUnit, a table of trials, or JSON. The record of any other command becomes a page. With --history, show what "
+        "each claim measured in all runs of a folder.",
         "calm report calm-audit/results.json -o junit.xml",
     )
     report.add_argument(
         "results",
         metavar="RESULTS",
+        nargs="?",
         help="a file that --calm-results wrote, with its texts beside it, or any other record of calm",
     )
     report.add_argument("-o", "--out", metavar="FILE", help="the file to write (default report.html, summary.md, ...)")
@@ -82,8 +85,20 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         metavar="FILE",
         help="a record of `calm hunt` on the same judge, to show with the results; may be given several times",
     )
+    report.add_argument(
+        "--history",
+        metavar="FOLDER",
+        help="show the trend over all results in this folder, and over RESULTS if it is given, and write it as a page "
+        "(default trend.html)",
+    )
     report.add_argument("--limit", type=int, metavar="BYTES", help="the largest size of a summary (default 1048576)")
-    report.set_defaults(run=_report)
+
+    def run(options: argparse.Namespace) -> int:
+        if options.history is None and options.results is None:
+            report.error("expected RESULTS, a file that --calm-results wrote, or --history FOLDER")
+        return _report(options) if options.history is None else _trend(options)
+
+    report.set_defaults(run=run)
 
 
 def _report(options: argparse.Namespace) -> int:
@@ -132,6 +147,31 @@ def _report(options: argparse.Namespace) -> int:
         print(printable(f"calm: {missing}"), file=sys.stderr)
     for gap in audit.gaps:
         print(f"calm: {lines(str(gap), 0)[0]}", file=sys.stderr)
+    print(printable(f"wrote {target}"))
+    return DONE
+
+
+def _trend(options: argparse.Namespace) -> int:
+    """Show the runs of a folder over time, and write them as a page."""
+    from calm.core.inputs import inputs
+    from calm.results.history import history, render_text
+    from calm.results.outputs import REPORT, Output, refuse
+    from calm.results.reports import trend
+    from calm.results.wording import printable
+
+    target = Path(options.out or TREND)
+    form = options.format or SUFFIXES.get(target.suffix.lower())
+    if form != "html":
+        what = f"--format {form}" if options.format else f"-o {options.out}"
+        raise ConfigError(f"{what}: a trend is written as a page: calm report --history {options.history} -o {TREND}")
+    if options.hunt or options.limit is not None:
+        what = "--hunt" if options.hunt else "--limit"
+        raise ConfigError(f"{what}: a trend has none, got it with --history; leave it out")
+    newest = Path(options.results) if options.results else None
+    found = history(Path(options.history), newest, texts=options.texts == "full")
+    refuse([Output("-o", target, REPORT)], inputs=inputs())
+    print(render_text(found))
+    trend.write(found, target)
     print(printable(f"wrote {target}"))
     return DONE
 

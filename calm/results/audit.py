@@ -798,9 +798,9 @@ def texts_path(results: Path) -> Path:
     return results.with_name(f"{results.stem}.texts.jsonl")
 
 
-def read(path: Path) -> Audit:
+def read(path: Path, *, texts: bool = True) -> Audit:
     """
-    Return the audit in a results file, with its texts if their file lies beside it.
+    Return the audit in a results file, with its texts if their file lies beside it; without `texts`, with none.
 
     Raises:
         ConfigError: no such file, not JSON, not `calm-results/2`, or not as calm wrote it.
@@ -808,18 +808,23 @@ def read(path: Path) -> Audit:
     body = read_json(path, "a results file written by --calm-results")
     if not isinstance(body, dict):
         raise ConfigError(f"{path}: expected an object of schema {SCHEMA!r}, got {type(body).__name__}")
-    beside = texts_path(path)
+    kept = _texts_beside(path) if texts else []
     try:
-        told = read_bytes(beside).decode("utf-8") if beside.exists() else ""
-        lines = told.split("\n")  # splitlines() cuts inside of texts
-        texts = [json_of(line) for line in lines if line]
-    except (OSError, ValueError) as error:
-        fault = f"{beside}: expected the texts of {path.name}, a JSON object a line; {error}"
-        raise ConfigError(f"{fault}; move that file away to read the record without texts") from error
-    try:
-        audit = Audit.from_json(body, cast("list[Mapping[str, Json]]", texts))
+        audit = Audit.from_json(body, kept)
     except ConfigError as error:
         raise ConfigError(f"{path}: {error}; use a whole file that calm wrote") from error
     if body["schema"] == SCHEMA:
         refuse_changed(path, body)
     return audit
+
+
+def _texts_beside(path: Path) -> list[Mapping[str, Json]]:
+    """Return the lines of the texts that lie beside a results file."""
+    beside = texts_path(path)
+    try:
+        told = read_bytes(beside).decode("utf-8") if beside.exists() else ""
+        lines = told.split("\n")  # splitlines() cuts inside of texts
+        return [cast("Mapping[str, Json]", json_of(line)) for line in lines if line]
+    except (OSError, ValueError) as error:
+        fault = f"{beside}: expected the texts of {path.name}, a JSON object a line; {error}"
+        raise ConfigError(f"{fault}; move that file away to read the record without texts") from error

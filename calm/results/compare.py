@@ -20,7 +20,7 @@ from calm.results.gatefile import WORSENING
 from calm.results.pairing import Paired, growth, pair, worse_way
 from calm.results.parts import INDENT, aligned
 from calm.results.pooled import probes_of, widest
-from calm.results.records import Change, changes, family_of, scale_of, verdict_of
+from calm.results.records import Change, changes, same_kind, scale_of, verdict_of
 from calm.results.wording import printable
 from calm.selfpreference.symbols import TABLE_MEASURES
 
@@ -194,13 +194,11 @@ def compare(old: Audit, new: Audit) -> Comparison:
 
 def _refuse_other_task(old: Audit, new: Audit) -> None:
     """Refuse runs whose claims share names and not a meaning: a gain of pairs is none of scores."""
-    tasks = [audit.judge.task for audit in (old, new)]
-    families = [family_of(task) for task in tasks]
-    if tasks[0] != tasks[1] and (families[0] is None or families[0] != families[1]):
+    if not same_kind(old.judge, new.judge):
         raise ConfigError(
-            f"expected two runs of judges with the same task, got {old.judge.name!r} with task={tasks[0]!r} (old) and "
-            f"{new.judge.name!r} with task={tasks[1]!r} (new): their claims have the same names and measure other "
-            "things; compare two runs of one judge, or of two judges with the same task"
+            f"expected two runs of judges with the same task, got {old.judge.name!r} with task={old.judge.task!r} "
+            f"(old) and {new.judge.name!r} with task={new.judge.task!r} (new): their claims have the same names and "
+            "measure other things; compare two runs of one judge, or of two judges with the same task"
         )
 
 

@@ -23,6 +23,12 @@ def family_of(task: str) -> Family | None:
     return next((family for known, family in FAMILY.items() if known == task), None)
 
 
+def same_kind(one: JudgeRecord, other: JudgeRecord) -> bool:
+    """Return whether the claims about two judges measure the same: their tasks are alike, or of one family."""
+    family = family_of(one.task)
+    return one.task == other.task or (family is not None and family == family_of(other.task))
+
+
 def scale_of(judge: JudgeRecord) -> Scale:
     """
     Return the scale of a recorded judge.
