@@ -66,6 +66,8 @@ if TYPE_CHECKING:
     from calm.errors import EditError as EditError
     from calm.errors import EstimateError as EstimateError
     from calm.errors import JudgeError as JudgeError
+    from calm.results.frames import Results as Results
+    from calm.results.frames import load as load
     from calm.selfpreference.symbols import self_preference_excess as self_preference_excess
     from calm.selfpreference.symbols import self_preference_ratio as self_preference_ratio
 
@@ -105,6 +107,7 @@ _HOMES = {
         "worst_gain",
         "worst_robustness",
     ),
+    "results.frames": ("Results", "load"),
     "selfpreference.symbols": ("self_preference_excess", "self_preference_ratio"),
     "core.verdict": ("Criteria", "Preferred", "Ranking", "Refused", "Scale", "Score", "Tie", "Unreadable"),
 }

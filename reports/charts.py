@@ -117,7 +117,7 @@ class Plot:
 def axis_of(findings: Iterable[Finding]) -> Axis:
     """Return the axis that has room for every value, bound and limit, in steps of a quarter."""
     values = [0.0, 1.0]
-    for one in (f for f in findings if _is_drawn(f)):
+    for one in (f for f in findings if is_drawn(f)):
         limit = one.claim.limit if one.claim else 0.0
         values += [x for x in (one.low, one.value, one.high, limit) if x is not None]
         if one.claim and one.claim.op == "abs<=":
@@ -126,14 +126,14 @@ def axis_of(findings: Iterable[Finding]) -> Axis:
     return Axis(floor(low * 4) / 4, ceil(high * 4) / 4)
 
 
-def _is_drawn(one: Finding) -> bool:
-    """Return whether a value belongs on the common axis, which ends at 1: not a ratio, nor a change between two runs."""
+def is_drawn(one: Finding) -> bool:
+    """Return whether a value belongs on a common axis with rates: not a ratio, nor a change between two runs."""
     return one.measure in MEASURES or highest(one) <= 1
 
 
 def plot_of(one: Finding, axis: Axis) -> Plot | None:
     """Return where the interval of a finding and its limits stand; None without an estimate, or for a ratio."""
-    if one.low is None or one.value is None or one.high is None or not _is_drawn(one):
+    if one.low is None or one.value is None or one.high is None or not is_drawn(one):
         return None
     ends = axis.at(axis.low), axis.at(axis.high)
     limits: list[float] = []

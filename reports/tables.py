@@ -1,5 +1,6 @@
 """
-The trials of an audit as a table: CSV or Parquet, a row for each case, arm and ask.
+The tables of an audit as files. The trials are CSV or Parquet: a row for each case, arm and ask. Parquet has a file for
+each table.
 
 Findings that rest on the same trials share their rows. In CSV, a text that a spreadsheet would take for a formula
 begins with an apostrophe, and what cannot be seen is made visible; Parquet holds texts as they are.
@@ -9,7 +10,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from io import StringIO
 from itertools import islice
@@ -18,14 +19,12 @@ from typing import Any
 
 from calm.core.verdict import Code
 from calm.errors import ConfigError
-from calm.models.vault import hidden
 from calm.results import outputs
-from calm.results.audit import Audit, Finding, TrialRecord
+from calm.results.audit import Audit, TrialRecord
 from calm.results.reports.html import visible
+from calm.results.tabular import CASES, FINDINGS, FLIPS, Cell, Kind, Row, Table, groups, verdict_text, whole
 
-FORM = "calm-trials/1"
-"""What the metadata of a Parquet file say of it."""
-COLUMNS = {
+COLUMNS: Mapping[str, Kind] = {
     "keys": "string",
     "bias": "string",
     "perturbation": "string",
@@ -55,14 +54,12 @@ CHUNK, BATCH = 1_000_000, 50_000
 _FORMULA = "=+-@\uff1d\uff0b\uff0d\uff20"
 _FAILED = {"!unreadable": "unreadable", "!refused": "refused", "!no-reply": "no-reply"}
 
-Cell = str | int | float | bool | None
 
-
-def rows(audit: Audit) -> Iterator[dict[str, Cell]]:
+def rows(audit: Audit) -> Iterator[Row]:
     """Yield a row for each case, arm and ask, in the order of the record."""
-    for findings in _groups(audit):
+    for findings in groups(audit):
         one = findings[0]
-        shared: dict[str, Cell] = {
+        shared: Row = {
             "keys": " ".join(f.key for f in findings),
             "bias": one.bias,
             "perturbation": one.perturbation,
@@ -74,26 +71,7 @@ def rows(audit: Audit) -> Iterator[dict[str, Cell]]:
             yield from _rows(shared, trial)
 
 
-def _groups(audit: Audit) -> list[list[Finding]]:
-    """Return the findings by the trials that they rest on."""
-    groups: list[list[Finding]] = []
-    for one in audit.findings:
-        if not one.trials:
-            continue
-        mates = (g for g in groups if _probe(g[0]) == _probe(one) and g[0].trials == one.trials)
-        group = next(mates, None)
-        if group is None:
-            groups.append([one])
-        else:
-            group.append(one)
-    return groups
-
-
-def _probe(one: Finding) -> tuple[str | None, ...]:
-    return one.bias, one.perturbation, one.against, one.task, one.expects
-
-
-def _rows(shared: dict[str, Cell], trial: TrialRecord) -> Iterator[dict[str, Cell]]:
+def _rows(shared: Row, trial: TrialRecord) -> Iterator[Row]:
     pilot = () if trial.pilot is None else (trial.pilot,)
     arms = (
         ("pilot", pilot),
@@ -119,9 +97,9 @@ def _rows(shared: dict[str, Cell], trial: TrialRecord) -> Iterator[dict[str, Cel
                 "arm": arm,
                 "ask": number,
                 "kind": _kind(code),
-                "verdict": code if isinstance(code, str) else _json(code),
+                "verdict": verdict_text(code),
                 "score": float(code) if isinstance(code, int | float) else None,
-                "slots": None if slots is None else _json(list(slots)),
+                "slots": None if slots is None else json.dumps(list(slots), ensure_ascii=False),
             }
 
 
@@ -141,8 +119,9 @@ def _kind(code: Code) -> str:
     return _FAILED.get(code, "tie" if code == "tie" else "preferred")
 
 
-def _json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False)
+TRIALS = Table("trials", COLUMNS, rows)
+TABLES = (TRIALS, FINDINGS, CASES, FLIPS)
+"""All tables of an audit; the first one has the name of the file that is asked for."""
 
 
 # CSV
@@ -193,30 +172,55 @@ def neutral(text: str) -> str:
 # Parquet
 
 
+def parquet_paths(path: Path) -> dict[str, Path]:
+    """
+    Return where each table is written: the trials at the path, and the others beside it.
+
+    >>> [str(place) for place in parquet_paths(Path("results.parquet")).values()]
+    ['results.parquet', 'results.findings.parquet', 'results.cases.parquet', 'results.flips.parquet']
+    """
+    beside = {table.name: path.with_name(f"{path.stem}.{table.name}{path.suffix}") for table in TABLES}
+    return beside | {TRIALS.name: path}
+
+
 def write_parquet(audit: Audit, path: Path) -> None:
     """
-    Write the trials as Parquet; the file appears whole or not at all.
+    Write all tables as Parquet; each file appears whole or not at all.
 
     Raises:
-        ConfigError: pyarrow is not installed, or the file cannot be written.
+        ConfigError: pyarrow is not installed, or a file cannot be written.
     """
+    places = parquet_paths(path)
+    for table in reversed(TABLES):  # the trials last: they have the name that was asked for
+        _write_table(audit, table, places[table.name])
+
+
+def _write_table(audit: Audit, table: Table, path: Path) -> None:
     arrow, parquet = _pyarrow()
-    kinds = {"string": arrow.string(), "bool": arrow.bool_(), "int32": arrow.int32(), "double": arrow.float64()}
-    schema = arrow.schema([(name, kinds[kind]) for name, kind in COLUMNS.items()], metadata={"form": FORM})
+    kinds = {
+        "string": arrow.string(),
+        "outcome": arrow.string(),
+        "bool": arrow.bool_(),
+        "int32": arrow.int32(),
+        "int64": arrow.int64(),
+        "double": arrow.float64(),
+    }
+    fields = [(name, kinds[kind]) for name, kind in table.columns.items()]
+    schema = arrow.schema(fields, metadata={"form": table.form})
     with (
         outputs.written_beside(path, outputs.PARQUET) as file,
         parquet.ParquetWriter(file, schema, compression="zstd") as writer,
     ):
-        for batch in _batches(audit):
+        for batch in _batches(table, audit):
             writer.write_table(arrow.table(batch, schema=schema))
 
 
-def _batches(audit: Audit) -> Iterator[dict[str, list[Cell]]]:
+def _batches(table: Table, audit: Audit) -> Iterator[dict[str, list[Cell]]]:
     """Yield the rows as columns, so many at a time; at least once, for a table without rows."""
-    found = rows(audit)
+    found = table.rows(audit)
     some = list(islice(found, BATCH))
     while True:
-        yield {name: [_whole(row[name]) for row in some] for name in COLUMNS}
+        yield {name: [whole(row[name]) for row in some] for name in table.columns}
         some = list(islice(found, BATCH))
         if not some:
             return
@@ -231,8 +235,3 @@ def _pyarrow() -> tuple[Any, Any]:
             f"expected pyarrow, which writes Parquet, got {error}; run `pip install calm-judge[parquet]`, or write CSV"
         ) from error
     return pyarrow, pyarrow.parquet
-
-
-def _whole(cell: Cell) -> Cell:
-    """Return a text that an encoding can hold: half a character becomes an escape."""
-    return hidden(cell).encode("utf-8", "backslashreplace").decode("utf-8") if isinstance(cell, str) else cell

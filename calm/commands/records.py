@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import argparse
 import sys
-from contextlib import suppress
 from pathlib import Path
 from shutil import get_terminal_size
 
 from calm.commands import DONE, REFUSED, add_command
 from calm.errors import ConfigError
-from calm.results.audit import Audit
 
 FORMS = ("calm",)
 """The tables of several judges that `compare --as` makes."""
@@ -97,6 +95,7 @@ def _compare(options: argparse.Namespace) -> int:
 def _runs(options: argparse.Namespace) -> int:
     """Show what changed between two runs."""
     from calm.core.inputs import inputs
+    from calm.results.baseline import read_record
     from calm.results.compare import compare, render_text
     from calm.results.outputs import REPORT, Output, refuse
     from calm.results.redaction import without_texts
@@ -105,7 +104,7 @@ def _runs(options: argparse.Namespace) -> int:
     if len(options.files) != PAIR:
         many = "; a table of several judges is made by --as calm" if len(options.files) > PAIR else ""
         raise ConfigError(f"compare: expected two files, the old one and the new one, got {len(options.files)}{many}")
-    old, new = (_record(Path(name)) for name in options.files)
+    old, new = (read_record(Path(name)) for name in options.files)
     if options.out:
         refuse([Output("-o", Path(options.out), REPORT)], inputs=inputs())
     if options.texts == "none":
@@ -147,17 +146,3 @@ def _judges(options: argparse.Namespace) -> int:
         calm_judges.write(table, target)
         print(f"wrote {printable(options.out)}")
     return DONE
-
-
-def _record(path: Path) -> Audit:
-    """Return an audit from a results file, a baseline or a calibration."""
-    from calm.results.audit import read
-    from calm.results.baseline import CALIBRATION, SCHEMA, read_baseline
-
-    with suppress(OSError, UnicodeDecodeError):
-        with path.open(encoding="utf-8") as file:
-            head = file.read(200)
-            accepted = any(f'"{schema}"' in head for schema in (SCHEMA, CALIBRATION))
-        if accepted:
-            return read_baseline(path)
-    return read(path)

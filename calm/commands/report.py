@@ -61,7 +61,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         commands,
         "report",
         "Write the results of a run in another form. The ending of FILE chooses the form: a page, a summary, SARIF, "
-        "JUnit, a table of trials, or JSON. The record of any other command becomes a page. With --history, show what "
+        "JUnit, tables, or JSON. The record of any other command becomes a page. With --history, show what "
         "each claim measured in all runs of a folder.",
         "calm report calm-audit/results.json -o junit.xml",
     )
@@ -106,6 +106,7 @@ def _report(options: argparse.Namespace) -> int:
     from calm.results.hunts import with_hunts
     from calm.results.outputs import TEXTS, Output, refuse
     from calm.results.redaction import without_texts
+    from calm.results.reports.tables import parquet_paths
     from calm.results.wording import lines, printable
 
     source = Path(options.results)
@@ -129,6 +130,8 @@ def _report(options: argparse.Namespace) -> int:
     written = [Output("-o", target, FORMS[form])]
     if form == "json":
         written.append(Output("-o", texts_path(target), TEXTS))
+    if form == "parquet":
+        written = [Output("-o", place, FORMS[form]) for place in parquet_paths(target).values()]
     try:
         kind = kind_of(source)
         if kind not in (None, "calm-results"):
@@ -147,7 +150,9 @@ def _report(options: argparse.Namespace) -> int:
         print(printable(f"calm: {missing}"), file=sys.stderr)
     for gap in audit.gaps:
         print(f"calm: {lines(str(gap), 0)[0]}", file=sys.stderr)
-    print(printable(f"wrote {target}"))
+    for one in written:
+        if one.form is not TEXTS:
+            print(printable(f"wrote {one.path}"))
     return DONE
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import NoReturn, cast
@@ -16,7 +17,7 @@ from calm.experiment.stopping import Stopping
 from calm.models.wire import Json
 from calm.results import outputs
 from calm.results.audit import SCHEMA as RESULTS
-from calm.results.audit import Audit, Finding, Run
+from calm.results.audit import Audit, Finding, Run, read
 from calm.results.gatefile import WORSENING
 from calm.results.records import scale_of, trials_of
 
@@ -28,6 +29,8 @@ CALIBRATED = "calibration"
 OLDER = "calm-baseline/1"
 """Its rows have no inert arm, so nothing that is measured now was measured then."""
 
+_SIGHT = 200
+"""Characters at the beginning of a record in which its schema stands."""
 _HEAD = ("calm", "judge", "cases", "seed", "repeats", "stopping", "limits", "outcome")
 
 
@@ -115,6 +118,21 @@ def _lines(accepted: Audit, head: Mapping[str, Json]) -> Iterator[str]:
 
 def _json(value: Json) -> str:
     return json.dumps(value, ensure_ascii=True, allow_nan=False, sort_keys=True)
+
+
+def read_record(path: Path) -> Audit:
+    """
+    Return the audit in a results file, a baseline or a calibration.
+
+    Raises:
+        ConfigError: no such file, or none of these; the message says what was expected.
+    """
+    with suppress(OSError, UnicodeDecodeError):
+        with path.open(encoding="utf-8") as file:
+            head = file.read(_SIGHT)
+        if any(f'"{schema}"' in head for schema in (SCHEMA, CALIBRATION)):
+            return read_baseline(path)
+    return read(path)
 
 
 def read_baseline(path: Path) -> Audit:

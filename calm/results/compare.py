@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import inf
 from textwrap import wrap
 
 from calm.core.claims import Outcome, decimals
@@ -21,8 +20,7 @@ from calm.results.pairing import Paired, growth, pair, worse_way
 from calm.results.parts import INDENT, aligned
 from calm.results.pooled import probes_of, widest
 from calm.results.records import Change, changes, same_kind, scale_of, verdict_of
-from calm.results.wording import printable
-from calm.selfpreference.symbols import TABLE_MEASURES
+from calm.results.wording import highest, printable
 
 LINES = 20
 """How many lines of a kind are shown before the rest is counted."""
@@ -378,8 +376,7 @@ def _cells(moved: Moved) -> tuple[str, str, str, str]:
 def _value(finding: Finding) -> str:
     if finding.value is None:
         return "not measured"
-    ratio = (figure := TABLE_MEASURES.get(finding.measure)) is not None and figure.log
-    return f"{max(-1.0, min(inf if ratio else 1.0, finding.value)):z.2f}"
+    return f"{max(-1.0, min(highest(finding), finding.value)):z.2f}"
 
 
 def _signed(value: float) -> str:

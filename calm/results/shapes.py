@@ -22,6 +22,7 @@ SIGHT: Final = 1 << 20
 """Bytes at the beginning and at the end of a file that are looked at where it is not parsed."""
 _SUMMARY: Final = re.compile(rb"# calm: [A-Z_]+\n\n\*\*The gate is ")
 _JUNIT: Final = re.compile(rb"(?:<\?xml[^>]*\?>\s*)?<testsuites name=\"calm\"")
+_TABLES: Final = (b"calm-trials/1", b"calm-findings/1", b"calm-cases/1", b"calm-flips/1")
 _BEFORE_KEY: Final = b'{"custom_id": "'
 _REQUEST: Final = re.compile(_BEFORE_KEY + rb'[0-9a-f]{64}"')
 _SUITE: Final = re.compile(rb"<testsuite\s[^>]*")
@@ -87,9 +88,10 @@ def junit(file: IO[bytes]) -> bool:
 
 
 def parquet(file: IO[bytes]) -> bool:
-    """Return whether a file is whole Parquet whose metadata say that it is a table of trials."""
+    """Return whether a file is whole Parquet whose metadata say that it is a table of results."""
     first, last = _ends(file)
-    return first.startswith(b"PAR1") and (first + last).endswith(b"PAR1") and b"calm-trials/1" in first + last
+    both = first + last
+    return first.startswith(b"PAR1") and both.endswith(b"PAR1") and any(mark in both for mark in _TABLES)
 
 
 def arrays(prefix: str) -> Shape:

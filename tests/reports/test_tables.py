@@ -109,7 +109,8 @@ def test_parquet_holds_the_same_rows(tmp_path):
     table = pyarrow.parquet.read_table(tmp_path / "out" / "trials.parquet")
     assert table.to_pylist() == list(rows(sample()))
     assert {f.name: str(f.type) for f in table.schema} == COLUMNS
-    assert [p.name for p in (tmp_path / "out").iterdir()] == ["trials.parquet"]
+    beside = {"trials.parquet", *(f"trials.{name}.parquet" for name in ("findings", "cases", "flips"))}
+    assert {p.name for p in (tmp_path / "out").iterdir()} == beside
 
 
 def test_parquet_takes_any_text(tmp_path, subtests):

@@ -1,0 +1,321 @@
+"""
+An audit as tables: a row for each finding, for each case, and for each flip. `reports/tables.py` has that of trials.
+
+A table is columns with their kinds, and rows. Data frames and files are made of it, so that both hold the same.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias
+
+from calm.core.measures import flip
+from calm.core.texts import CaseTexts, Exchange
+from calm.core.trials import Trials, same
+from calm.core.verdict import Code, Family, Scale, Verdict, code
+from calm.models.vault import hidden
+from calm.results.audit import Audit, Finding, TrialRecord
+from calm.results.records import family_of, scale_of, trial_of
+
+Cell: TypeAlias = str | int | float | bool | None
+Row: TypeAlias = dict[str, Cell]
+Kind: TypeAlias = Literal["string", "outcome", "bool", "int32", "int64", "double"]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table of an audit: its name, the kind of each column, and its rows in the order of the record."""
+
+    name: str
+    columns: Mapping[str, Kind]
+    rows: Callable[[Audit], Iterator[Row]]
+
+    @property
+    def form(self) -> str:
+        """What a file says of itself that holds this table."""
+        return f"calm-{self.name}/1"
+
+
+def whole(cell: Cell) -> Cell:
+    """Return a text that an encoding can hold, and without a known credential: half a character becomes an escape."""
+    return hidden(cell).encode("utf-8", "backslashreplace").decode("utf-8") if isinstance(cell, str) else cell
+
+
+def verdict_text(said: Code) -> str:
+    """
+    Return the code of a verdict as one text: criteria and rankings as JSON.
+
+    >>> verdict_text("good"), verdict_text(7.0), verdict_text([["a"], ["b"]])
+    ('good', '7.0', '[["a"], ["b"]]')
+    """
+    return said if isinstance(said, str) else json.dumps(said, ensure_ascii=False)
+
+
+def groups(audit: Audit) -> list[list[Finding]]:
+    """Return the findings by the trials that they rest on."""
+    found: list[list[Finding]] = []
+    for one in audit.findings:
+        if not one.trials:
+            continue
+        mates = (g for g in found if _probe(g[0]) == _probe(one) and g[0].trials == one.trials)
+        group = next(mates, None)
+        if group is None:
+            found.append([one])
+        else:
+            group.append(one)
+    return found
+
+
+def _probe(one: Finding) -> tuple[str | None, ...]:
+    return one.bias, one.perturbation, one.against, one.task, one.expects
+
+
+# findings
+
+
+def _findings(audit: Audit) -> Iterator[Row]:
+    for one in audit.findings:
+        before = one.baseline or {}
+        then = before.get("value")
+        yield {
+            "key": one.key,
+            "node": one.node,
+            "bias": one.bias,
+            "perturbation": one.perturbation,
+            "against": one.against,
+            "expects": one.expects,
+            "dose": one.dose,
+            "summary": one.summary,
+            "task": one.task,
+            "measure": one.measure,
+            "op": one.claim.op if one.claim else None,
+            "limit": one.claim.limit if one.claim else None,
+            "stated": one.stated.limit if one.stated else None,
+            "outcome": one.outcome.value,
+            "red": one.red,
+            "accepted": one.accepted,
+            "reason": str(one.reason) or None,
+            "value": one.value,
+            "low": one.low,
+            "high": one.high,
+            "level": one.level,
+            "n": one.n,
+            "lost": one.lost,
+            "excluded": sum(one.excluded.values()),
+            "robustness_rate": one.robustness_rate,
+            "consistency_rate": one.consistency_rate,
+            "toward": one.flips.get("toward"),
+            "away": one.flips.get("away"),
+            "other": one.flips.get("other"),
+            "inert_moved": one.control.moved if one.control else None,
+            "inert_gain": one.control.gain if one.control else None,
+            "cases_to_decide": one.cases_to_decide,
+            "channel": one.channel or None,
+            "asserted": one.asserted,
+            "asks": one.asks,
+            "baseline_value": float(then) if isinstance(then, int | float) else None,
+            "baseline_outcome": str(before["outcome"]) if "outcome" in before else None,
+        }
+
+
+FINDINGS: Final = Table(
+    "findings",
+    {
+        "key": "string",
+        "node": "string",
+        "bias": "string",
+        "perturbation": "string",
+        "against": "string",
+        "expects": "string",
+        "dose": "double",
+        "summary": "string",
+        "task": "string",
+        "measure": "string",
+        "op": "string",
+        "limit": "double",
+        "stated": "double",
+        "outcome": "outcome",
+        "red": "bool",
+        "accepted": "string",
+        "reason": "string",
+        "value": "double",
+        "low": "double",
+        "high": "double",
+        "level": "double",
+        "n": "int64",
+        "lost": "int64",
+        "excluded": "int64",
+        "robustness_rate": "double",
+        "consistency_rate": "double",
+        "toward": "int64",
+        "away": "int64",
+        "other": "int64",
+        "inert_moved": "double",
+        "inert_gain": "double",
+        "cases_to_decide": "int64",
+        "channel": "string",
+        "asserted": "bool",
+        "asks": "string",
+        "baseline_value": "double",
+        "baseline_outcome": "string",
+    },
+    _findings,
+)
+
+
+# flips
+
+
+def _flips(audit: Audit) -> Iterator[Row]:
+    """Yield a row for each flip; claims about the same rows share it, also where they rest on rows of their own."""
+    texts = {(t.case, t.hash): t for t in audit.texts}
+    found: dict[tuple[object, ...], tuple[Row, list[str]]] = {}
+    for group in groups(audit):
+        one, family = group[0], family_of(group[0].task)
+        if one.expects is None or family is None:
+            continue
+        scale = _scale(audit, family)
+        if scale is None:
+            continue
+        trials = Trials((), family, scale)
+        for record in one.trials:
+            row = trial_of(one.key, record)
+            way = flip(row, trials)
+            if way is None:
+                continue
+            identity = (*_probe(one), record.case, record.edit, record.hash)
+            if identity not in found:
+                said = _most_frequent(row.clean), _most_frequent(row.perturbed)
+                found[identity] = _flip(one, record, way, said, texts.get((record.case, record.hash))), []
+            found[identity][1].extend(f.key for f in group)
+    for line, keys in found.values():
+        yield {"keys": " ".join(dict.fromkeys(keys)), **line}
+
+
+def _scale(audit: Audit, family: Family) -> Scale | None:
+    """Return the scale of a judge; None where its verdicts need one and none is recorded."""
+    if audit.judge.scale:
+        return scale_of(audit.judge)
+    return Scale() if family in ("pairwise", "listwise") else None
+
+
+def _flip(one: Finding, record: TrialRecord, way: str, said: tuple[Verdict, Verdict], texts: CaseTexts | None) -> Row:
+    answers = texts.answers if texts else {}
+    treated = record.target or record.damaged or ""
+    before, after = answers.get("clean") or answers.get("control") or {}, answers.get("perturbed") or {}
+    return {
+        "bias": one.bias,
+        "perturbation": one.perturbation,
+        "against": one.against,
+        "expects": one.expects,
+        "task": one.task,
+        "case": record.case,
+        "cluster": record.cluster or record.case,
+        "edit": record.edit,
+        "hash": record.hash,
+        "target": record.target,
+        "way": way,
+        "before": verdict_text(code(said[0])),
+        "after": verdict_text(code(said[1])),
+        "question": texts.question if texts else None,
+        "answer_before": before.get(treated),
+        "answer_after": after.get(treated),
+        "reply_before": _reply(texts.clean) if texts else None,
+        "reply_after": _reply(texts.perturbed) if texts else None,
+    }
+
+
+def _most_frequent(verdicts: Sequence[Verdict]) -> Verdict:
+    """Return the most frequent verdict of an arm, the first of several."""
+    return max(verdicts, key=lambda v: sum(same(v, other) for other in verdicts))
+
+
+def _reply(asks: Sequence[Sequence[Exchange]]) -> str | None:
+    """Return what the judge said last in the first ask of an arm; None if it was not kept."""
+    return asks[0][-1].reply if asks and asks[0] else None
+
+
+FLIPS: Final = Table(
+    "flips",
+    {
+        "keys": "string",
+        "bias": "string",
+        "perturbation": "string",
+        "against": "string",
+        "expects": "string",
+        "task": "string",
+        "case": "string",
+        "cluster": "string",
+        "edit": "string",
+        "hash": "string",
+        "target": "string",
+        "way": "string",
+        "before": "string",
+        "after": "string",
+        "question": "string",
+        "answer_before": "string",
+        "answer_after": "string",
+        "reply_before": "string",
+        "reply_after": "string",
+    },
+    _flips,
+)
+
+
+# cases
+
+
+def _cases(audit: Audit) -> Iterator[Row]:
+    known: dict[str, TrialRecord] = {}
+    golds: dict[str, str] = {}
+    shown: dict[str, set[tuple[object, ...]]] = {}
+    clean: dict[str, Counter[str]] = {}
+    for one in audit.findings:
+        for record in one.trials:
+            known.setdefault(record.case, record)
+            shown.setdefault(record.case, set()).add((*_probe(one), record.edit, record.hash))
+            if record.better is not None:
+                golds.setdefault(record.case, record.better)
+            if record.clean:
+                clean.setdefault(record.case, Counter()).update(map(verdict_text, record.clean))
+    ways = {case: Counter[str]() for case in known}
+    for line in _flips(audit):
+        ways[str(line["case"])][str(line["way"])] += 1
+    texts = {t.case: t for t in reversed(audit.texts)}
+    for case, record in known.items():
+        said, told = clean.get(case), texts.get(case)
+        yield {
+            "case": case,
+            "cluster": record.cluster or case,
+            "better": golds.get(case, told.better if told else None),
+            "clean": said.most_common(1)[0][0] if said else None,
+            "rows": len(shown[case]),
+            "flips": ways[case].total(),
+            "toward": ways[case]["toward"],
+            "away": ways[case]["away"],
+            "other": ways[case]["other"],
+            "question": told.question if told else None,
+            "reference": told.reference if told else None,
+        }
+
+
+CASES: Final = Table(
+    "cases",
+    {
+        "case": "string",
+        "cluster": "string",
+        "better": "string",
+        "clean": "string",
+        "rows": "int64",
+        "flips": "int64",
+        "toward": "int64",
+        "away": "int64",
+        "other": "int64",
+        "question": "string",
+        "reference": "string",
+    },
+    _cases,
+)
