@@ -24,7 +24,7 @@ from calm.results.wording import headline as full_headline
 
 WIDTH, HEIGHT = 100, 24
 """Columns and lines of a screen whose size is not known, as of a log."""
-OTHERS: Final = 9
+OTHERS: Final = 8
 """Lines of a screen that others take: the prompt, what was said at the start, pytest's dots and its last line."""
 FEWEST: Final = 12
 """Lines that are used in any case, however low the terminal is."""
@@ -36,9 +36,7 @@ _COLOURS: Final = {Outcome.FAIL: "red", Outcome.INCOMPLETE: "red", Outcome.UNDEC
 _NAMES: Final = {RUN: "all probes", BASELINE: "baseline"}
 _OPS: Final = {"<=": "at most", ">=": "at least", "abs<=": "within"}
 _INSTALLED: Final = re.compile(r"[^\s:,]*site-packages[/\\]")
-RATES: Final = (
-    "RR: share of verdicts that the edit left as they were; CR: the same where the judge was only asked again"
-)
+RATES: Final = "RR, CR: shares of verdicts that stayed under the edit, and when the judge was only asked again"
 """What the two rates are, as the paper that named them defines them."""
 
 
@@ -85,7 +83,7 @@ def shown(
         written: the files that the run wrote.
         green: whether the gate is green.
     """
-    head = [Line(headline(audit))]
+    head = [Line(headline(audit, screen.width))]
     end = [
         *(Line(text) for text in calm_protocol.told(audit)),
         *(Line(text) for text in (bill(audit), *_files(written))),
@@ -130,15 +128,13 @@ def whole(audit: Audit, hunts: Sequence[str] = (), written: Sequence[Path] = ())
     return [*found, *(Line(text) for text in (bill(audit), *_files(written)))]
 
 
-def headline(audit: Audit) -> str:
-    """Return whether the run was cut short, how many biases were tested and what failed, and what was not tested."""
+def headline(audit: Audit, width: int) -> str:
+    """Return how many biases were tested and what failed, and what was not tested if that fits into the width."""
     missing = untested(audit)
     alone = {name for name, reason in missing.items() if reason.has(Kind.VARIANT)} - set(audit.biases)
-    names = [name for name in missing if name not in alone]
-    parts = [tally(audit)]
-    if names:
-        parts.append(f"not tested: {', '.join(names)}" if len(names) <= 3 else f"not tested: {len(names)} probes")
-    return "; ".join(filter(None, parts))
+    names = ", ".join(name for name in missing if name not in alone)
+    longer = "; not tested: ".join(filter(None, [tally(audit), names]))
+    return longer if len(longer) <= width else tally(audit)
 
 
 def _groups(audit: Audit, *, green: bool) -> list[list[Finding]]:
@@ -239,7 +235,9 @@ def _remarks(finding: Finding, *, first: bool, others: int) -> Iterable[str]:
         yield f"about {finding.cases_to_decide} cases decide"
     if told := points(finding):
         yield told
-    if finding.reason:
+    if finding.reason.kind is Kind.WORST:
+        yield "worst of {}: {}".format(*finding.reason.details)
+    elif finding.reason:
         yield str(finding.reason)
 
 

@@ -47,10 +47,10 @@ def outlook(orders: Iterable[Order], limits: Limits = "suites") -> str:
     chance = green([probe for _, probe in probes], family, of_run)
     about = f"{cases} cases" + (f" about {clusters} questions" if clusters < cases else "")
     at = "these limits" if limits == "suites" else "the attainable limits"
-    judge = f"a sound judge that errs in {100 * NOISE:g} % of its asks"
-    text = f"{about}: {judge} is green in {_percent(chance)} of runs at {at}"
+    judge = f"a judge without bias that errs in {100 * NOISE:g} % of its asks"
     if chance >= ENOUGH:
-        return text
+        return f"{about} are enough to prove {at} of {judge}"
+    text = f"{about} are few: {judge} is green in {_percent(chance)} of runs at {at}"
     misses = {f"{_named(o)}: {c}": missed(c, family, probe) for o, probe in probes for c in o.claims}
     least = sorted((name for name, miss in misses.items() if miss > 0.01), key=lambda name: -misses[name])
     weak = [f"{name} (proven in {_percent(1 - misses[name])})" for name in least[:SHOWN]]

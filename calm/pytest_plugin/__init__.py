@@ -26,6 +26,7 @@ from calm.pytest_plugin.asking import (
     searches,
     verdict_of_run,
 )
+from calm.pytest_plugin.brevity import shorten
 from calm.pytest_plugin.collector import Collector
 from calm.pytest_plugin.contexts import context_of, planned_context
 from calm.pytest_plugin.options import (
@@ -434,6 +435,8 @@ def _tell(item: pytest.Item, call: pytest.CallInfo[None], report: Any, made: Pro
                 crash.message = repr(bad)
             if veiled:
                 veil_assertion(report, repr(bad))
+            elif item.config.option.verbose <= 0:
+                shorten(report)
             first = [o for o in (Outcome.FAIL, Outcome.INCOMPLETE, Outcome.UNDECIDED) if o in red]
             kind = first[0].value if first and first[0] is not Outcome.FAIL else ""
     untested = bool(made.context.proofs) and all(f.outcome is Outcome.NOT_TESTED for f in findings)
@@ -463,6 +466,8 @@ def _tell(item: pytest.Item, call: pytest.CallInfo[None], report: Any, made: Pro
 def pytest_internalerror(excrepr: Any) -> None:
     """Take known credentials out of an error of pytest or a plugin."""
     without_credentials(excrepr)
+
+
 
 
 @pytest.hookimpl(tryfirst=True)

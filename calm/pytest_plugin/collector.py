@@ -66,6 +66,7 @@ class Collector:
         self.aside = Aside()
         self.ended: list[Reason] = []
         """Why the run as a whole is not what was asked for: it was interrupted, or something could not be collected."""
+        self._interrupted = False
         self.misconfigured = ""
         """What is set up wrongly, in words: what ended the run first."""
         self.nodes: list[Any] = []
@@ -143,6 +144,15 @@ class Collector:
         self.asks[node] = record.asks
         self.extras |= record.extras
 
+    @pytest.hookimpl(wrapper=True)
+    def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> Generator[None, None, None]:
+        """Let pytest say that the run was interrupted, and not where calm took the signal: there is nothing to see."""
+        yield
+        reporter = self.config.pluginmanager.get_plugin("terminalreporter")
+        crash = getattr(getattr(reporter, "_keyboardinterrupt_memo", None), "reprcrash", None)
+        if crash is not None and self.config.stash[SESSION].caught and not self.config.option.fulltrace:
+            crash.message = crash.message.replace(KeyboardInterrupt.__name__, "interrupted")
+
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
         """Note a worker of xdist, which tells at its end what it used."""
@@ -186,6 +196,7 @@ class Collector:
 
         whole = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
         if exitstatus == pytest.ExitCode.INTERRUPTED:
+            self._interrupted = True
             self.ended += [] if self.misconfigured else [because(Kind.INTERRUPTED)]
         elif exitstatus not in (*whole, pytest.ExitCode.NO_TESTS_COLLECTED):
             self.ended.append(because(Kind.ENDED_EARLY, int(exitstatus)))
@@ -459,7 +470,7 @@ class Collector:
     def _tidy(self, names: Sequence[str]) -> None:
         """Say what was written; remove what lay there before, unless this run has less to tell."""
         self.written = [name for name in OUTPUTS if name in names]
-        if self._told or self._answered:
+        if (self._told or self._answered) and not self._interrupted:
             self.aside.remove(one for one in set_aside_of(self.config) if one.path.exists())
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
@@ -522,12 +533,10 @@ class Collector:
         from calm.results.outputs import BEFORE
         from calm.results.wording import printable
 
-        for path in self.aside.kept(set_aside_of(self.config)):
-            say(
-                printable(
-                    f"no verdict was given in this run: what an earlier one wrote to {path} is now {path}{BEFORE}"
-                )
-            )
+        kept = [f"{path}{BEFORE}" for path in self.aside.kept(set_aside_of(self.config))]
+        if kept:
+            why = "the run was interrupted" if self._interrupted else "no verdict was given in this run"
+            say(printable(f"{why}: what an earlier one wrote is kept as {', '.join(kept)}"))
 
 
 def _noted(audit: Audit) -> Audit:

@@ -101,8 +101,10 @@ def test_the_line_says_what_the_cases_can_decide():
     """Enough of them: the chance alone; too few: what is hardly decided, and what helps."""
     many, few = outlook([order(200)]), outlook([order(20)])
 
-    assert many == "200 cases: a sound judge that errs in 5 % of its asks is green in over 99 % of runs at these limits"
-    assert few.startswith("20 cases: a sound judge that errs in 5 % of its asks is green in under 1 % of runs")
+    assert many == "200 cases are enough to prove these limits of a judge without bias that errs in 5 % of its asks"
+    assert few.startswith(
+        "20 cases are few: a judge without bias that errs in 5 % of its asks is green in under 1 % of runs"
+    )
     assert "authority/cite: net_robustness >= 0.90 (proven in under 1 %)" in few
     assert few.endswith("; take more cases, or --calm-limits attainable")
 

@@ -45,7 +45,7 @@ def test_figures_of_a_part_of_the_cases_say_so_where_they_stand():
 
 def test_the_headline_of_a_green_run():
     """How many biases and controls were tested, and that all was proven."""
-    assert told(ONE, CONTROL) == "1 of 1 biases tested, 1 of 1 controls; all 2 claims proven"
+    assert told(ONE, CONTROL) == "1 of 1 biases tested, 1 of 1 controls decided; all 2 claims proven"
     assert told(ONE) == "1 of 1 biases tested; the claim proven"
 
 
@@ -56,7 +56,7 @@ def test_the_headline_names_what_is_not_green():
     seen = replace(ONE, bias="framing", outcome=Outcome.OBSERVED)
 
     assert told(FAILED, undecided, cut, seen, ONE) == (
-        "2 of 2 biases tested; 1 of 4 claims failed; 1 of 4 claims undecided; 1 of 4 claims incomplete"
+        "2 of 2 biases tested; 1 of 4 claims failed, 1 undecided, 1 incomplete"
     )
 
 
