@@ -15,10 +15,11 @@ from typing import Final
 
 from calm.core.claims import Outcome
 from calm.core.reasons import Kind
-from calm.results.audit import AGREEMENT, BASELINE, CONTROLS, RUN, Audit, Finding
+from calm.results.audit import AGREEMENT, BASELINE, RUN, Audit, Finding
 from calm.results.endings import State
 from calm.results.meaning import Resolution, in_order, meanings, resolution
 from calm.results.reports import calm_protocol
+from calm.results.troubles import ORDER, troubles
 from calm.results.wording import bill, cases, clipped, line, points, printable, tally, untested, value
 from calm.results.wording import headline as full_headline
 
@@ -31,7 +32,6 @@ FEWEST: Final = 12
 MOST_HUNTS: Final = 3
 """So many commands that hunt for a smallest example are shown."""
 MORE: Final = "-v shows all"
-_SEVERITY: Final = (Outcome.FAIL, Outcome.INCOMPLETE, Outcome.UNDECIDED, Outcome.PASS)
 _COLOURS: Final = {Outcome.FAIL: "red", Outcome.INCOMPLETE: "red", Outcome.UNDECIDED: "yellow", Outcome.PASS: "green"}
 _NAMES: Final = {RUN: "all probes", BASELINE: "baseline"}
 _OPS: Final = {"<=": "at most", ">=": "at least", "abs<=": "within"}
@@ -137,38 +137,15 @@ def headline(audit: Audit, width: int) -> str:
     return longer if len(longer) <= width else tally(audit)
 
 
-def _groups(audit: Audit, *, green: bool) -> list[list[Finding]]:
-    """Return the findings to show by bias, the worst bias first and the worst finding of each first."""
-    told = (RUN, AGREEMENT)  # of a green run, what is proven of all cases
-    wanted = [
-        f
-        for f in audit.findings
-        if f.red or (f.accepted is not None and f.outcome in _SEVERITY) or (green and _proven(f) and f.bias in told)
-    ]
-    by_bias: dict[str, list[Finding]] = {}
-    for one in sorted(wanted, key=_badness):
-        by_bias.setdefault(one.bias, []).append(one)
-    return list(by_bias.values())
-
-
-def _proven(finding: Finding) -> bool:
-    return finding.outcome is Outcome.PASS
-
-
-def _badness(finding: Finding) -> tuple[object, ...]:
-    """Return what findings are sorted by: red before accepted, the outcome, what it is about, and how far it is off."""
-    about = (0 if finding.bias == BASELINE or finding.bias in CONTROLS else 1, finding.bias == AGREEMENT)
-    together = resolution(finding) is Resolution.RUN and finding.bias == RUN
-    return not finding.red, _SEVERITY.index(finding.outcome), together, *about, -_beyond(finding), finding.key
-
-
-def _beyond(finding: Finding) -> float:
-    """Return by how much a value is on the wrong side of its limit."""
-    if finding.value is None or finding.claim is None:
-        return 0.0
-    if finding.claim.op == ">=":
-        return finding.claim.limit - finding.value
-    return (abs(finding.value) if finding.claim.op == "abs<=" else finding.value) - finding.claim.limit
+def _groups(audit: Audit, *, green: bool) -> list[Sequence[Finding]]:
+    """Return the findings to show by bias: what is red, the worst first, then what was accepted, and what is proven."""
+    red = [one.findings for one in troubles(audit)]
+    rest: dict[str, list[Finding]] = {}
+    for one in audit.findings:
+        proven = green and one.outcome is Outcome.PASS and one.bias in (RUN, AGREEMENT)  # said of all cases
+        if proven or (one.accepted is not None and one.outcome in ORDER):
+            rest.setdefault(one.bias, []).append(one)
+    return [*red, *sorted(rest.values(), key=lambda group: group[0].accepted is None)]
 
 
 def _table(groups: Sequence[Sequence[Finding]], room: int, screen: Screen) -> tuple[list[Line], bool]:

@@ -15,7 +15,7 @@ from calm.errors import ConfigError
 from calm.results import outputs
 from calm.results.audit import Audit
 
-FORMATS = ("html", "markdown", "sarif", "junit", "csv", "parquet", "json")
+FORMATS = ("html", "markdown", "comment", "sarif", "junit", "csv", "parquet", "json")
 SUFFIXES = {
     ".html": "html",
     ".htm": "html",
@@ -29,6 +29,7 @@ SUFFIXES = {
 DEFAULTS = {
     "html": "report.html",
     "markdown": "summary.md",
+    "comment": "comment.md",
     "sarif": "results.sarif",
     "junit": "junit.xml",
     "csv": "trials.csv",
@@ -39,6 +40,7 @@ DEFAULTS = {
 FORMS = {
     "html": outputs.REPORT,
     "markdown": outputs.SUMMARY,
+    "comment": outputs.COMMENT,
     "sarif": outputs.SARIF,
     "junit": outputs.JUNIT,
     "csv": outputs.TRIALS,
@@ -91,6 +93,11 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         help="show the trend over all results in this folder, and over RESULTS if it is given, and write it as a page "
         "(default trend.html)",
     )
+    report.add_argument(
+        "--name",
+        metavar="GATE",
+        help="--format comment: what tells the comment of this gate from others (default gate)",
+    )
     report.add_argument("--limit", type=int, metavar="BYTES", help="the largest size of a summary (default 1048576)")
 
     def run(options: argparse.Namespace) -> int:
@@ -118,6 +125,9 @@ def _report(options: argparse.Namespace) -> int:
     if options.limit is not None and form != "markdown":
         print(f"calm: --limit: only a summary has one, got --format={form}", file=sys.stderr)
         return REFUSED
+    if options.name is not None and form != "comment":
+        print(f"calm: --name: only a comment has one, got --format={form}", file=sys.stderr)
+        return REFUSED
     if options.hunt and options.texts == "none":
         print("calm: --hunt: a hunt is its texts, so it cannot be shown with --texts none", file=sys.stderr)
         return REFUSED
@@ -142,7 +152,7 @@ def _report(options: argparse.Namespace) -> int:
             audit = with_hunts(audit, hunts)
         missing = NONE if options.texts == "none" else without(audit, source)
         audit = without_texts(audit) if options.texts == "none" else with_note(audit, missing)
-        _writer(form, options.limit, texts=options.texts == "full")(audit, target)
+        _writer(form, options.limit, options.name, texts=options.texts == "full")(audit, target)
     except ConfigError as error:
         print("calm: " + "\n".join(map(printable, error.problems)), file=sys.stderr)
         return CONFIGURATION
@@ -244,9 +254,9 @@ def with_note(audit: Audit, note: Reason) -> Audit:
     return replace(audit, run=replace(audit.run, notes=tuple(dict.fromkeys([*audit.run.notes, note]))))
 
 
-def _writer(form: str, limit: int | None, *, texts: bool) -> Callable[[Audit, Path], None]:
+def _writer(form: str, limit: int | None, gate: str | None, *, texts: bool) -> Callable[[Audit, Path], None]:
     from calm.results import audit as record
-    from calm.results.reports import html, junit, markdown, sarif, tables
+    from calm.results.reports import comment, html, junit, markdown, sarif, tables
 
     def summary(audit: Audit, path: Path) -> None:
         markdown.write(audit, path, limit=markdown.SUMMARY if limit is None else limit)
@@ -257,6 +267,7 @@ def _writer(form: str, limit: int | None, *, texts: bool) -> Callable[[Audit, Pa
     writers: Mapping[str, Callable[[Audit, Path], None]] = {
         "html": html.write,
         "markdown": summary,
+        "comment": lambda audit, path: comment.write(audit, path, gate=gate or "gate"),
         "sarif": lambda audit, path: sarif.write(audit, path, root=Path.cwd()),
         "junit": junit.write,
         "csv": tables.write_csv,

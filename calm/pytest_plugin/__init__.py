@@ -430,13 +430,7 @@ def _tell(item: pytest.Item, call: pytest.CallInfo[None], report: Any, made: Pro
     if report.failed and call.excinfo is not None and call.excinfo.errisinstance(AssertionError):
         bad = next((p for p in made.context.proofs if not p.holds), None)
         if bad is not None:
-            crash = getattr(report.longrepr, "reprcrash", None)
-            if crash is not None:
-                crash.message = repr(bad)
-            if veiled:
-                veil_assertion(report, repr(bad))
-            elif item.config.option.verbose <= 0:
-                shorten(report)
+            _say_claims(item, report, repr(bad), veiled=veiled)
             first = [o for o in (Outcome.FAIL, Outcome.INCOMPLETE, Outcome.UNDECIDED) if o in red]
             kind = first[0].value if first and first[0] is not Outcome.FAIL else ""
     untested = bool(made.context.proofs) and all(f.outcome is Outcome.NOT_TESTED for f in findings)
@@ -462,12 +456,21 @@ def _tell(item: pytest.Item, call: pytest.CallInfo[None], report: Any, made: Pro
         report.calm = {**said, "kind": kind}
 
 
+def _say_claims(item: pytest.Item, report: Any, said: str, *, veiled: bool) -> None:
+    """Let pytest show of a failed assertion what its claims found, in few lines unless all of them are asked for."""
+    crash = getattr(report.longrepr, "reprcrash", None)
+    if crash is not None:
+        crash.message = said
+    if veiled:
+        veil_assertion(report, said)
+    elif item.config.option.verbose <= 0:
+        shorten(report)
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_internalerror(excrepr: Any) -> None:
     """Take known credentials out of an error of pytest or a plugin."""
     without_credentials(excrepr)
-
-
 
 
 @pytest.hookimpl(tryfirst=True)

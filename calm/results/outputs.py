@@ -83,6 +83,8 @@ TEXTS: Final = Form(
 )
 REPORT: Final = Form("a report", _PAGE, shapes.page)
 SUMMARY: Final = Form("a summary", (".md", ".markdown", ".txt", ""), shapes.summary)
+COMMENT_BEGINS: Final = "<!-- calm-comment:"
+COMMENT: Final = Form("a comment", (".md", ".markdown"), shapes.begins(COMMENT_BEGINS))
 SARIF: Final = Form("a SARIF log of calm alone", (".sarif", ".json"), shapes.sarif)
 JUNIT: Final = Form("a JUnit file of calm alone", (".xml",), shapes.junit)
 TRIALS: Final = Form("a table of trials", (".csv",), shapes.begins("keys,bias,perturbation,against,"))

@@ -1,0 +1,98 @@
+"""The comment on a pull request: what it says, that no text in it acts, and that it fits."""
+
+from dataclasses import replace
+from html import unescape
+
+import pytest
+from markdown_it import MarkdownIt
+
+from calm.core.claims import Outcome
+from calm.errors import ConfigError
+from calm.results.audit import Limit
+from calm.results.reports.comment import mark, render
+from calm.results.reports.markdown import COMMENT
+from tests.reports.hostile_texts import HOSTILE, hostile_audit
+from tests.reports.planted_audit import finding, sample
+from tests.reports.tags import Tags
+
+OURS = {"h3", "p", "strong", "ul", "li", "code", "br"}
+
+
+def elements(text):
+    """Return the names of the elements that GitHub would show."""
+    tags = Tags()
+    tags.feed(MarkdownIt("commonmark", {"html": True}).enable("table").render(text))
+    return {name for name, _ in tags.found}
+
+
+def test_a_red_comment_says_what_failed_and_the_flips_and_the_bill():
+    """The mark first, then green or red with the worst bias, the three flips that say most, the claims, the bill."""
+    text = render(sample(), gate="support")
+    lines = text.splitlines()
+
+    assert lines[0] == mark("support") == "<!-- calm-comment: support -->"
+    assert lines[1].startswith("### calm: not green (FAIL)")
+    assert "biases tested" in lines[3]
+    flips = text.partition("**The verdicts that say most**")[2].partition("**Not proven**")[0].strip().splitlines()
+    assert 1 <= len(flips) <= 4
+    assert all("with the edit: " in line for line in flips[:3] if not line.startswith("- and"))
+    assert "- FAIL `" in text
+    assert lines[-1].startswith("judge ")
+
+
+def test_what_got_worse_stands_before_what_is_not_proven():
+    """A claim that passed in the baseline and fails now, and a finding of the baseline that failed by the evidence."""
+    then = {"value": 0.02, "low": 0.0, "high": 0.05, "outcome": "PASS"}
+    fell = finding(key="authority/gain", measure="gain", claim=Limit("<=", 0.1), outcome=Outcome.FAIL, baseline=then)
+    evidence = finding(
+        key="authority/worsening/cite", measure="worsening", claim=Limit("<=", 0.0), outcome=Outcome.FAIL, value=0.2
+    )
+    kept = finding(key="verbosity/gain", bias="verbosity", outcome=Outcome.FAIL, baseline={**then, "outcome": "FAIL"})
+
+    text = render(replace(sample(), findings=(fell, evidence, kept)))
+
+    worse = text.partition("**Worse than the baseline**")[2].partition("**Not proven**")[0]
+    assert "`authority/gain` was PASS and is FAIL" in worse
+    assert "FAIL `authority/worsening/cite`" in worse
+    assert "verbosity" not in worse
+
+
+def test_a_green_comment_is_short():
+    """Nothing is listed where nothing is wrong."""
+    text = render(replace(sample(), findings=(finding(),), tests=(), faults=()))
+
+    assert "### calm: green (PASS)" in text
+    assert "**Not proven**" not in text
+    assert "**Worse" not in text
+
+
+@pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
+def test_no_text_of_a_run_acts(text):
+    """No markup, no comment that hides the rest, no mention and no link comes from a case, a judge or a server."""
+    shown = render(hostile_audit(text))
+
+    assert len(shown.encode()) < COMMENT
+    assert elements(shown) <= OURS
+    assert shown.count("<!--") == 1
+    assert "@everybody" not in unescape(shown)
+    assert "](" not in shown
+
+
+def test_the_largest_run_fits():
+    """A thousand failed claims with long names: as many as fit, and the others are counted."""
+    many = [
+        finding(key=f"b{i}/{'@<' * 200}", bias=f"b{i}", outcome=Outcome.FAIL, reason="@#<>" * 500, value=None)
+        for i in range(1000)
+    ]
+
+    text = render(replace(sample(), findings=tuple(many)))
+
+    assert len(text.encode()) < COMMENT
+    assert "more\n" in text
+
+
+@pytest.mark.parametrize("name", ["", "a b", "--> <b>", "x" * 61, "é"])
+def test_a_name_that_no_mark_can_hold_is_refused(name):
+    """It would end the mark, or be another gate's."""
+    with pytest.raises(ConfigError, match="--name: expected 1 to 60 letters"):
+        render(sample(), gate=name)
