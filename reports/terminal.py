@@ -31,6 +31,8 @@ FEWEST: Final = 12
 """Lines that are used in any case, however low the terminal is."""
 MOST_HUNTS: Final = 3
 """So many commands that hunt for a smallest example are shown."""
+MOST_ROWS: Final = 2
+"""Lines of the screen that one reason or note may take."""
 MORE: Final = "-v shows all"
 _COLOURS: Final = {Outcome.FAIL: "red", Outcome.INCOMPLETE: "red", Outcome.UNDECIDED: "yellow", Outcome.PASS: "green"}
 _NAMES: Final = {RUN: "all probes", BASELINE: "baseline"}
@@ -65,9 +67,9 @@ class Screen:
         """Return how many lines of the screen a line takes."""
         return max(1, -(-len(line.text) // self.width))
 
-    def fitted(self, line: Line) -> Line:
-        """Return a line cut to the width, unless it is to be copied."""
-        return line if line.whole else replace(line, text=clipped(line.text, self.width))
+    def fitted(self, line: Line, rows: int = 1) -> Line:
+        """Return a line cut to so many lines of the screen, unless it is to be copied."""
+        return line if line.whole else replace(line, text=clipped(line.text, self.width * rows - 4 * (rows - 1)))
 
 
 def shown(
@@ -83,31 +85,26 @@ def shown(
         written: the files that the run wrote.
         green: whether the gate is green.
     """
-    head = [Line(headline(audit, screen.width))]
-    end = [
-        *(Line(text) for text in calm_protocol.told(audit)),
-        *(Line(text) for text in (bill(audit), *_files(written))),
-    ]
-    loose = [Line(_short(text), "red") for text in (*audit.loose_ends, *_crashes(audit))]
+    head = [Line(printable(headline(audit, screen.width)))]
+    end = [Line(printable(text)) for text in (*calm_protocol.told(audit), bill(audit), *_files(written))]
+    loose = [Line(_short(text), "red") for text in (*_reasons(audit), *audit.loose_ends, *_crashes(audit))]
     found = [Line(printable(f"smallest example: {one}"), whole=True) for one in hunts]
     notes = [Line(f"note: {_short(str(note))}", "yellow") for note in audit.run.notes]
     groups = _groups(audit, green=green)
 
     left = screen.room - sum(map(screen.rows, (*head, *end)))
-    loose = _cut(loose, max(1, left // 3), screen, "red")
-    left -= sum(map(screen.rows, map(screen.fitted, loose)))
+    loose = _cut(loose, max(2, left // 2), screen, "red")
+    left -= sum(map(screen.rows, loose))
     table, rated = _table(groups, max(1, left), screen)
     left -= len(table)
     found = _cut(found, max(0, min(left, MOST_HUNTS)), screen, "")
     left -= sum(map(screen.rows, found))
     meant = [
-        Line(f"{claim} means: {words}") for words, claim in meanings(f for g in groups for f in g if f.red).items()
+        Line(printable(f"{claim}: {words}")) for words, claim in meanings(f for g in groups for f in g if f.red).items()
     ]
-    meant = [*([Line(RATES)] if rated else []), *meant]
-    meant = _fitting(meant, left - bool(notes), screen)
+    meant = _fitting([*([Line(RATES)] if rated else []), *meant], left - bool(notes), screen)
     left -= sum(map(screen.rows, meant))
-    notes = _cut(notes, max(0, left), screen, "yellow")
-    return [*head, *table, *meant, *(screen.fitted(one) for one in (*found, *loose, *notes)), *end]
+    return [*head, *table, *loose, *meant, *found, *_cut(notes, max(0, left), screen, "yellow"), *end]
 
 
 def whole(audit: Audit, hunts: Sequence[str] = (), written: Sequence[Path] = ()) -> list[Line]:
@@ -129,12 +126,18 @@ def whole(audit: Audit, hunts: Sequence[str] = (), written: Sequence[Path] = ())
 
 
 def headline(audit: Audit, width: int) -> str:
-    """Return how many biases were tested and what failed, and what was not tested if that fits into the width."""
+    """Return how many biases were tested and what failed, and what was not tested and why, as far as that fits."""
     missing = untested(audit)
     alone = {name for name, reason in missing.items() if reason.has(Kind.VARIANT)} - set(audit.biases)
     names = ", ".join(name for name in missing if name not in alone)
-    longer = "; not tested: ".join(filter(None, [tally(audit), names]))
-    return longer if len(longer) <= width else tally(audit)
+    said = (full_headline(audit), "; not tested: ".join(filter(None, [tally(audit), names])))
+    return next((text for text in said if len(text) <= width), tally(audit))
+
+
+def _reasons(audit: Audit) -> list[str]:
+    """Return why claims are incomplete, or have no figures at all, each reason once."""
+    told = [f for f in audit.findings if f.red and (f.outcome is Outcome.INCOMPLETE or f.value is None) and f.reason]
+    return list(dict.fromkeys(f"{one.outcome.value.lower()}: {one.reason}" for one in told))
 
 
 def _groups(audit: Audit, *, green: bool) -> list[Sequence[Finding]]:
@@ -203,8 +206,7 @@ def _remarks(finding: Finding, *, first: bool, others: int) -> Iterable[str]:
     if finding.accepted:
         yield f"accepted: {finding.accepted}"
     if finding.value is None or finding.outcome is Outcome.INCOMPLETE:
-        yield str(finding.reason)
-        return
+        return  # its reason is said below
     if first and finding.bias not in (RUN, AGREEMENT):
         rates = (("RR", finding.robustness_rate), ("CR", finding.consistency_rate))
         yield " ".join(f"{name} {rate:.2f}" for name, rate in rates if rate is not None)
@@ -233,17 +235,19 @@ def _short(text: str) -> str:
 
 
 def _cut(texts: Sequence[Line], room: int, screen: Screen, colour: str) -> list[Line]:
-    """Return as many lines as there is room for, and say how many are left out."""
-    sizes = [screen.rows(screen.fitted(one)) for one in texts]
-    if sum(sizes) <= room:
-        return list(texts)
-    kept = 0
-    while kept < len(texts) and sum(sizes[: kept + 1]) <= room - 1:
-        kept += 1
-    what = texts[0].text.partition(":")[0] if texts[0].text.startswith(("note:", "smallest example:")) else "line"
-    left = len(texts) - kept
-    more = [Line(f"{left} more {what}{'s' * (left != 1)}: {MORE}", colour)] if room > 0 else []
-    return [*texts[:kept], *more]
+    """Return as many lines as there is room for, of two lines of the screen each, and say how many are left out."""
+    whole = [screen.fitted(one, MOST_ROWS) for one in texts]
+    if sum(map(screen.rows, whole)) <= room:
+        return whole
+    kept = [screen.fitted(one) for one in texts]
+    if sum(map(screen.rows, kept)) <= room or room <= 0:
+        return kept if room > 0 else []
+    while kept and sum(map(screen.rows, kept)) > room - 1:
+        kept.pop()
+    head = texts[0].text.partition(":")[0]
+    what = head if head in ("note", "smallest example") else "line"
+    left = len(texts) - len(kept)
+    return [*kept, Line(f"{left} more {what}{'s' * (left != 1)}: {MORE}", colour)]
 
 
 def _fitting(texts: Sequence[Line], room: int, screen: Screen) -> list[Line]:

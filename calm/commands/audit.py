@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -96,6 +97,10 @@ def _ended(status: int) -> int:
 
     if status == pytest.ExitCode.INTERRUPTED and SIGNALS.came:
         return INTERRUPTED
+    if status == NOTHING:
+        print(
+            "calm: no test was selected, so nothing was asked: look at -k, -m and the names of tests", file=sys.stderr
+        )
     return status if status in (DONE, REFUSED, CONFIGURATION, NOTHING) else REFUSED
 
 

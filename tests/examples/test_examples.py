@@ -1,6 +1,7 @@
 """Short projects that teach: each is run as its reader would run it, with a plain `pytest`."""
 
 import os
+import re
 import subprocess
 import sys
 
@@ -37,7 +38,7 @@ def test_a_judge_with_the_new_bias_fails(example):
     done = run(example("new_bias"), "--calm-judge=courtesy:fond")
 
     assert done.returncode == 1
-    assert "politeness/gain/thank: FAIL gain <= 0.10: measured 1.00" in done.stdout
+    assert re.search(r"politeness +FAIL +gain/thank +1.00 .* at most 0.10", done.stdout)
 
 
 def test_a_note_that_the_judge_never_reads_is_not_tested(example):

@@ -36,7 +36,7 @@ def test_a_miss_in_replay_is_incomplete_and_no_call(project, workers):
 
     assert result.ret == 1
     assert project.calls() == before
-    result.stdout.fnmatch_lines(["flattery/gain/flatter: INCOMPLETE *--calm-cache=replay: the cache lacks a verdict*"])
+    result.stdout.fnmatch_lines(["incomplete: *--calm-cache=replay: the cache lacks a verdict*"])
 
 
 def test_replay_without_a_cache_is_a_configuration_error(project, workers):

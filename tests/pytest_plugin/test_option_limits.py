@@ -14,7 +14,7 @@ def test_attainable_limits_are_taken_said_and_recorded(project, workers):
     assert found["claim"]["limit"] > found["stated"]["limit"] == 0.10
     assert (record["cases"]["n"], record["cases"]["questions"]) == (20, 20)
     result.stdout.fnmatch_lines(
-        ["*note: attainable limits: the strictest that a sound judge *(the suites state 0.10)*"]
+        ["*note: attainable limits: the strictest that a sound judge *"]
     )
 
 
@@ -46,7 +46,7 @@ def test_a_judge_that_flatters_is_red_at_any_attainable_limit(project):
     result = project.run("--calm-sample=40", "--calm-limits=attainable", judge="judges:fond")
 
     assert result.ret == 1
-    result.stdout.fnmatch_lines(["flattery/gain/flatter: FAIL *"])
+    result.stdout.fnmatch_lines(["flattery * FAIL * gain/flatter *"])
 
 
 def test_a_wrong_choice_is_named(project):

@@ -17,8 +17,8 @@ def test_undecided_fails_in_a_category_of_its_own(project, workers):
     assert project.outcomes()["flattery/gain/flatter"] == "UNDECIDED"
     result.stdout.fnmatch_lines(
         [
-            "*claims undecided",
-            "flattery/gain/flatter: UNDECIDED gain <= 0.10: *a fresh run needs about *",
+            "*claims undecided*",
+            "flattery * UNDECIDED * gain/flatter * at most 0.10 *cases decide*",
             "*1 undecided*",
         ]
     )
@@ -42,7 +42,7 @@ def test_warn_lets_the_test_pass_and_says_so(project, workers):
     assert result.ret == 0
     result.assert_outcomes(passed=2)
     result.stdout.fnmatch_lines(
-        ["*CalmUndecidedWarning: UNDECIDED *", "flattery/gain/flatter: UNDECIDED gain <= 0.10*"]
+        ["*CalmUndecidedWarning: UNDECIDED *", "flattery * UNDECIDED * gain/flatter *"]
     )
 
 

@@ -147,11 +147,11 @@ def test_thanks_do_not_win(probe):
 """
 
 
-def test_the_first_screen_goes_from_all_probes_to_variants(project, workers):
-    """All probes together first, proven or not; then a probe, its worst variant, and once what each limit means."""
+def test_all_of_a_run_goes_from_all_probes_to_variants(project, workers):
+    """With -v: all probes first, proven or not; then a probe, its worst variant, and once what each limit means."""
     project.write("test_flattery.py", MANY)
 
-    result = project.run("--color=no", "--calm-stopping=fixed", *workers, judge="judges:fond")
+    result = project.run("-v", "--color=no", "--calm-stopping=fixed", *workers, judge="judges:fond")
 
     lines = str(result.stdout).partition("= calm =")[2].splitlines()
     keys = [line.partition(": ")[0] for line in lines if ": " in line]

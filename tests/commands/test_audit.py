@@ -1,0 +1,104 @@
+"""`calm audit` and `calm demo` on a terminal: one screen, the exit statuses, and what an interrupted run leaves."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+COLUMNS, LINES = 100, 24
+QUICK = ["--calm-sample=40", "-k", "authority"]
+
+
+def calm(folder, *words, timeout=240):
+    """Run the command as in a terminal of a known size, and return its status and its lines."""
+    environment = {**os.environ, "COLUMNS": str(COLUMNS), "LINES": str(LINES)}
+    command = [sys.executable, "-m", "calm", *words]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "stdin": subprocess.DEVNULL, "text": True}
+    done = subprocess.run(command, cwd=folder, env=environment, timeout=timeout, check=False, **pipes)
+    return done.returncode, done.stdout.splitlines()
+
+
+def rows(lines):
+    """Return how many lines of the screen the lines of an output take."""
+    return sum(max(1, -(-len(line) // COLUMNS)) for line in lines)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("demo",), ("audit", "planted:authority=0.9,verbosity=0.9,bandwagon=0.9", "--", "--calm-sample=60")],
+    ids=["demo", "audit"],
+)
+def test_a_red_gate_fits_one_screen(tmp_path, words):
+    """24 lines at 100 columns, one of them for the prompt; no path of an installation, no wall of s."""
+    status, lines = calm(tmp_path, *words)
+
+    assert status == (0 if words == ("demo",) else 1)
+    assert rows(lines) < LINES, "\n".join(lines)
+    text = "\n".join(lines)
+    assert re.search(r"^authority +FAIL ", text, re.MULTILINE)
+    assert re.search(r"^verbosity +FAIL ", text, re.MULTILINE)
+    assert re.search(r"^calm: \d+ tests beyond the default gate are left out", text, re.MULTILINE)
+    assert "RR, CR: " in text
+    assert "site-packages" not in text
+    assert "Traceback" not in text
+    assert "sss" not in text
+    keys = re.findall(r"^(?:[a-z-]+)? +(?:FAIL|UNDECIDED) +(\S+) ", text, re.MULTILINE)
+    assert len(keys) > 4
+
+
+def test_the_statuses_are_those_of_the_reference(tmp_path):
+    """1 not green, 4 a file that cannot be read, 5 where nothing is selected, and --lf runs what failed."""
+    (tmp_path / "broken.toml").write_text("[judge\n")
+
+    assert calm(tmp_path, "audit", "planted:authority=0.9", "--", *QUICK)[0] == 1
+    again, lines = calm(tmp_path, "audit", "planted:authority=0.9", "--", "--calm-sample=40", "--lf")
+    assert again == 1
+    assert re.search(r"1 failed, 1\d\d deselected", lines[-1])
+    assert (tmp_path / "calm-audit" / ".pytest_cache").is_dir()
+    assert not (tmp_path / ".pytest_cache").exists()
+    assert calm(tmp_path, "audit", "broken.toml")[0] == 4
+    status, lines = calm(tmp_path, "audit", "lexical", "--", "-k", "nothing_is_called_so")
+    assert status == 5
+    assert any("no test was selected" in line for line in lines)
+
+
+def test_an_interrupted_run_keeps_what_an_earlier_one_found(tmp_path):
+    """Status 130, the headline says it, no place in our code is shown, and the earlier record lies beside."""
+    (tmp_path / "slow.py").write_text(
+        "import time\n\n\ndef judge(case):\n    open('asked', 'a').close()\n    time.sleep(0.05)\n"
+        "    return case.better\n\n\njudge.reads = ('question', 'answers', 'better')\n"
+    )
+    out = tmp_path / "calm-audit"
+    assert calm(tmp_path, "audit", "planted:authority=0.9", "--", *QUICK)[0] == 1
+    before = json.loads((out / "results.json").read_text())
+
+    command = [sys.executable, "-m", "calm", "audit", "slow:judge"]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+    with subprocess.Popen(command, cwd=tmp_path, **pipes) as running:
+        while not (tmp_path / "asked").exists() and running.poll() is None:
+            time.sleep(0.05)
+        running.send_signal(signal.SIGINT)
+        output, _ = running.communicate(timeout=60)
+
+    assert running.returncode == 130, output
+    assert "interrupted when 0 of " in output
+    assert "signals.py" not in output
+    assert "KeyboardInterrupt" not in output
+    assert "the run was interrupted: what an earlier one wrote is kept as " in output
+    assert json.loads((out / "results.json.before").read_text()) == before
+    assert json.loads((out / "results.json").read_text())["outcome"] == "INCOMPLETE"
+
+
+def test_the_names_of_files_are_those_that_the_command_promises(tmp_path):
+    """Its help names them."""
+    calm(tmp_path, "audit", "planted:authority=0.9", "--out", "mine", "--", *QUICK)
+
+    found = {path.name for path in (tmp_path / "mine").iterdir() if not path.name.startswith(".")}
+    assert found == {"report.html", "summary.md", "results.sarif", "results.json", "results.texts.jsonl"}
+    assert not list(Path(tmp_path).glob("*.before"))

@@ -1,0 +1,130 @@
+"""What a terminal shows of a run: one screen, the worst first, and nothing twice."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from calm.core.claims import Outcome
+from calm.core.reasons import Kind, because
+from calm.results.audit import Limit
+from calm.results.endings import Ending, State
+from calm.results.reports.terminal import OTHERS, Screen, shown, whole
+from tests.reports.hostile_texts import HOSTILE, hostile_audit
+from tests.reports.planted_audit import finding, sample
+
+SCREEN = Screen(100, 24)
+WRITTEN = [Path("out/results.json"), Path("out/report.html")]
+
+
+def failed(bias, measure="gain", value=0.4, **changes):
+    """Return a finding that failed."""
+    more = {"measure": measure, "claim": Limit("<=", 0.15), "outcome": Outcome.FAIL, "value": value, **changes}
+    return finding(key=f"{bias}/{measure}", bias=bias, **more)
+
+
+def told(audit, screen=SCREEN, **options):
+    """Return the lines of a screen as it breaks them."""
+    lines = shown(audit, screen, **{"written": WRITTEN, "green": False, **options})
+    return [one.text for one in lines], sum(map(screen.rows, lines))
+
+
+def of(*findings, **changes):
+    return replace(sample(), **{"findings": findings, "tests": (), "faults": (), **changes})
+
+
+def test_findings_stand_by_bias_the_worst_first_and_a_bias_is_named_once():
+    """A line for each, in columns; the rates of a probe stand once, and are explained once."""
+    audit = of(failed("verbosity", value=0.2), failed("authority", value=0.6), failed("authority", "worst_gain"))
+
+    lines, _ = told(audit)
+
+    table = [line for line in lines if "FAIL" in line]
+    assert [line.split()[0] for line in table] == ["authority", "FAIL", "verbosity"]
+    assert len({line.index("FAIL") for line in table}) == 1
+    assert "at most 0.15" in table[0]
+    assert [line.count("RR 0.96 CR 0.97") for line in table] == [1, 0, 1]
+    assert sum(line.startswith("RR, CR: ") for line in lines) == 1
+
+
+@pytest.mark.parametrize("height", [24, 40, 10])
+@pytest.mark.parametrize("width", [100, 80, 60])
+def test_a_run_fits_the_screen_whatever_failed(width, height):
+    """Fifty biases, a hundred lost tests, notes and hunts: what is left out is counted, and nothing is wider."""
+    many = [failed(f"bias-{i}", f"measure{j}", 0.9 - i / 100) for i in range(50) for j in range(3)]
+    where = "/usr/lib/python3/site-packages/calm/suites"
+    lost = tuple(Ending(f"{where}/test_{i}.py::test", State.CRASHED, because(Kind.CUT_SHORT)) for i in range(100))
+    audit = of(*many, tests=lost)
+    screen = Screen(width, height)
+
+    lines, rows = told(audit, screen, hunts=["calm hunt judge.toml"] * 9)
+
+    assert rows <= screen.room
+    assert rows + OTHERS <= max(height, 20)
+    assert "bias-0" in " ".join(lines)
+    assert any("more: " in line for line in lines)
+    assert "site-packages" not in " ".join(lines)
+
+
+def test_a_low_screen_shows_the_worst_claim_of_each_bias():
+    """The others of the bias are counted beside it."""
+    audit = of(*(failed(f"bias-{i}", f"measure{j}") for i in range(6) for j in range(4)))
+
+    lines, _ = told(audit)
+
+    assert [sum(f"bias-{i} " in line for line in lines) for i in range(6)] == [1] * 6
+    assert sum("and 3 more claims" in line for line in lines) == 6
+
+
+def test_why_something_is_incomplete_is_said_in_words_and_once():
+    """A cap stopped two claims."""
+    why = because(Kind.NOT_IN_RUN)
+    lost = [
+        failed("authority", name, None, low=None, high=None, outcome=Outcome.INCOMPLETE, n=0, reason=str(why))
+        for name in ("gain", "net_robustness")
+    ]
+
+    lines, _ = told(of(*lost))
+
+    assert lines.count(f"incomplete: {why}") == 1
+
+
+def test_an_interrupted_run_says_so_first_and_claims_nothing():
+    """Neither "0 of 0 biases" nor "proven"."""
+    ends = Ending("a", State.DECIDED), Ending("b", State.NOT_RUN, because(Kind.NOT_BEGUN))
+    audit = of(finding(key="consistency/readable_rate", bias="consistency"), tests=ends)
+    audit = replace(audit, faults=(because(Kind.INTERRUPTED),))
+
+    lines, _ = told(audit)
+
+    assert lines[0].startswith("interrupted when 1 of 2 tests had decided something; 0 of 1 controls decided")
+    assert "0 of 0" not in lines[0]
+    assert "all" not in lines[0]
+
+
+def test_a_green_run_shows_what_is_proven_of_all_probes():
+    """The claims about the run and about agreement, and no other that passed."""
+    audit = of(
+        finding(key="run/gain", bias="run", measure="gain"),
+        finding(key="agreement/kappa", bias="agreement", measure="kappa"),
+        finding(),
+    )
+
+    lines, _ = told(audit, green=True)
+
+    assert sorted(line.split()[0] for line in lines if " PASS " in line) == ["agreement", "all"]
+
+
+def test_all_of_a_run_names_each_claim_by_its_key():
+    """What -v shows: the same words as the reports."""
+    lines = [one.text for one in whole(of(failed("authority"), finding()))]
+
+    assert any(line.startswith("authority/gain: FAIL gain <= 0.15: measured 0.40") for line in lines)
+
+
+@pytest.mark.parametrize("text", HOSTILE[:12])
+def test_no_text_of_a_run_acts_on_a_terminal(text):
+    """Lines are cut and escaped."""
+    for one in shown(hostile_audit(text), SCREEN, [text], WRITTEN, green=False):
+        assert "\x1b" not in one.text
+        assert "\n" not in one.text or not one.whole
