@@ -16,6 +16,8 @@ from calm.testing.findings import found as found
 from calm.testing.operations import Tally
 from calm.testing.samples import KINDS, long_text, sample, sample_cases
 
+__all__ = ["check_perturbation", "found"]
+
 SIZES = (25_000, 50_000, 100_000)
 """Characters of the texts on which the operations of an edit are counted."""
 GROWTH = 5.0
