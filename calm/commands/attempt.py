@@ -11,7 +11,7 @@ from calm.commands import CASES, DONE, JUDGES, REFUSED, add_command
 from calm.commands.spending import add_limits, caps_of, refuse_impossible
 from calm.core.case import Case
 from calm.core.reasons import Kind, reason_of
-from calm.core.verdict import code
+from calm.core.verdict import NoReply, code
 from calm.errors import ConfigError, nearest
 from calm.gate.catalogue import find_edit
 from calm.results.wording import printable
@@ -78,12 +78,13 @@ def _try(options: argparse.Namespace) -> int:
             raise ConfigError(f"case {case.id!r}: {edit!r} {next(iter([*pairing.excluded, *pairing.lost]))}")
         print(f"case {printable(case.id)}: {_shown(case.question)}")
         one = pairing.pairs[0]
-        _show(engine, one.control or judge, one.base, f"after {options.against}" if against else "as it is")
+        answered = _show(engine, one.control or judge, one.base, f"after {options.against}" if against else "as it is")
         if one.shown is not None:
-            _show(engine, one.judge or judge, one.shown, f"after {one.variant} ({edit.expects if edit else ''})")
+            title = f"after {one.variant} ({edit.expects if edit else ''})"
+            answered &= _show(engine, one.judge or judge, one.shown, title)
     finally:
         engine.close()
-    return DONE
+    return DONE if answered else REFUSED
 
 
 def _edit(name: str | None, judge: Judge) -> AnyEdit | None:
@@ -131,7 +132,8 @@ def _inspect(judge: Judge) -> int:
     return DONE if kept else REFUSED
 
 
-def _show(engine: Engine, judge: Judge, case: Case, title: str) -> None:
+def _show(engine: Engine, judge: Judge, case: Case, title: str) -> bool:
+    """Show what a judge was sent and said; return whether there is a reply, whether it can be read or not."""
     asked = engine.ask(judge, [(case, 1)])[0]
     print(f"\n== {printable(title)}")
     for key in asked.calls:
@@ -143,8 +145,10 @@ def _show(engine: Engine, judge: Judge, case: Case, title: str) -> None:
     reason = f" ({_shown(said)})" if said else ""
     print(f"-- verdict: {printable(str(code(asked.verdict)))}{reason}")
     remarks = judge.remarks
-    for note in (*remarks.notes, *(one for one in remarks.agreement if reason_of(one).has(Kind.LABEL_LATER))):
+    notes = [one for one in remarks.notes if not reason_of(one).has(Kind.VALUE_WRONG_FIRST)]  # it was just said
+    for note in (*notes, *(one for one in remarks.agreement if reason_of(one).has(Kind.LABEL_LATER))):
         print(f"-- note: {_shown(str(note))}")
+    return not isinstance(asked.verdict, NoReply)
 
 
 def _shown(text: str) -> str:

@@ -64,6 +64,11 @@ class Kind(StrEnum):
     JUDGE_UNREAD = "judge-unread"
     REPLIES_UNREAD = "replies-unread"
     VALUES_UNREAD = "values-unread"
+    JUDGE_FAILS = "judge-fails"
+    CODE_RAISED = "code-raised"
+    CODE_RAISED_FIRST = "code-raised-first"
+    VALUE_WRONG = "value-wrong"
+    VALUE_WRONG_FIRST = "value-wrong-first"
     VERDICTS_DIFFER = "verdicts-differ"
     VERDICT_DRAFT = "verdict-draft"
     VERDICT_TAKEN_BACK = "verdict-taken-back"
@@ -79,6 +84,7 @@ class Kind(StrEnum):
     OWN_TEXTS = "own-texts"
     TEXTS_UNASKED = "texts-unasked"
     NOT_SHOWN = "not-shown"
+    NOT_READ = "not-read"
     NO_PROMPT = "no-prompt"
     OWN_PROMPT = "own-prompt"
     NO_GOLD = "no-gold"
@@ -342,9 +348,17 @@ def _cases(count: object) -> str:
     return f"{count} case{'s' * (count != 1)}"
 
 
+def _asks(count: object) -> str:
+    return f"{count} ask{'s' * (count != 1)}"
+
+
+def _raised(asks: object) -> str:
+    return f"its code raised an exception in {_asks(asks)}"
+
+
 def _counted(rest: Detail, *parts: Detail) -> str:
     words = [f"{reason} ({_cases(count)})" for reason, count in zip(parts[::2], parts[1::2], strict=True)]
-    return "; ".join([*words, f"other reasons ({rest} cases)"] if rest else words)
+    return "; ".join([*words, f"other reasons ({_cases(rest)})"] if rest else words)
 
 
 def _cases_gone(gone: int, total: int, names: Detail) -> str:
@@ -434,6 +448,18 @@ WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
     Kind.VALUES_UNREAD: lambda whose, expected, *values: (
         f"{whose}: expected {expected}, got {' and '.join(map(str, values))} from the callable; return a verdict"
     ),
+    Kind.JUDGE_FAILS: lambda whose, failed, asked, *why: "\n".join(
+        [f"judge {whose}: {failed} of its first {asked} asks gave no verdict, so no more are made", *map(str, why)]
+    ),
+    Kind.CODE_RAISED: "judge {}: its code raised {} in {}",
+    Kind.CODE_RAISED_FIRST: lambda whose, where, message, case, asks: (
+        f"{whose}: {_raised(asks)} in {where}, first about case {case}: {message}; fix the code, or return None where "
+        "there is no verdict"
+    ),
+    Kind.VALUE_WRONG: "judge {}: its code returned no verdict: {}",
+    Kind.VALUE_WRONG_FIRST: lambda whose, message, case, asks: (
+        f"{whose}: its code returned no verdict in {_asks(asks)}, first about case {case}: {message}"
+    ),
     Kind.VERDICTS_DIFFER: "two verdicts: {} in line {}, {}, and {} in line {}, {}; nothing says which one is final",
     Kind.VERDICT_DRAFT: "no verdict: {} in line {}, {}, is called a draft, and no final one follows",
     Kind.VERDICT_TAKEN_BACK: "no verdict: {} in line {}, {}, is taken back after it, and no other one follows",
@@ -460,6 +486,10 @@ WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
         + ", ".join(f"{text} ({_cases(count)})" for text, count in zip(parts[::2], parts[1::2], strict=True))
     ),
     Kind.NOT_SHOWN: "the judge is shown no {}",
+    Kind.NOT_READ: lambda what, fields: (
+        f"the judge is shown no {what}: add {fields} to the `reads` of its code"
+        + (", and return the better answer also where the worse is asked for" if "'framing'" in str(fields) else "")
+    ),
     Kind.NO_PROMPT: "the judge has no prompt that can be rewritten",
     Kind.OWN_PROMPT: "the prompt is the judge's own, and the edit knows the wording of the bundled prompts alone",
     Kind.NO_GOLD: "no gold label",

@@ -6,7 +6,7 @@ from collections import defaultdict
 from typing import Final
 
 from calm.core.case import Case
-from calm.core.reasons import Kind, Reason, because, name
+from calm.core.reasons import Kind, Reason, because, name, reason_of
 from calm.core.verdict import NoReply, Refused, Verdict, readable
 from calm.models.wire import Judge
 
@@ -20,10 +20,15 @@ of 0.0014 at r = .5, of 1e-6 at r = .7, and of 1e-12 at r = .9.
 
 
 class Legibility:
-    """Counts which of the first replies of each judge can be read. A refusal can be; a call that failed is no reply."""
+    """
+    Counts which of the first replies of each judge can be read. A refusal can be; a call that failed is no reply.
+
+    Code that raised, or returned what is no verdict, can be read as little.
+    """
 
     def __init__(self) -> None:
         self._unread: dict[str, dict[str, bool]] = defaultdict(dict)
+        self._failed: set[str] = set()
         self._faults: dict[str, Reason] = {}
 
     def fault(self, whose: str) -> Reason | None:
@@ -34,13 +39,20 @@ class Legibility:
         """Note the verdict on a case as it is; of each case the first reply counts. What is replayed costs nothing."""
         if judge.traits.recorded is not None:
             return
-        seen = self._unread[whose]
-        if whose in self._faults or len(seen) >= LOOKS[-1][0] or case.id in seen or isinstance(verdict, NoReply):
+        seen, failed = self._unread[whose], isinstance(verdict, NoReply)
+        if whose in self._faults or len(seen) >= LOOKS[-1][0] or case.id in seen:
             return
-        seen[case.id] = not readable(verdict) and not isinstance(verdict, Refused)
+        if isinstance(verdict, NoReply):
+            if not any(map(reason_of(verdict.reason).has, _BY_CODE)):
+                return
+            self._failed.add(whose)
+        seen[case.id] = failed or (not readable(verdict) and not isinstance(verdict, Refused))
         if (len(seen), sum(seen.values())) in _ENDING:
             unread, why = sum(seen.values()), judge.remarks.unread
-            self._faults[whose] = because(Kind.JUDGE_UNREAD, name(judge.name), unread, len(seen), *why)
+            kind = Kind.JUDGE_FAILS if whose in self._failed else Kind.JUDGE_UNREAD
+            self._faults[whose] = because(kind, name(judge.name), unread, len(seen), *why)
 
 
+_BY_CODE: Final = (Kind.CODE_RAISED, Kind.VALUE_WRONG)
+"""Why code that is a judge gave no verdict."""
 _ENDING: Final = frozenset((asked, unread) for asked, least in LOOKS for unread in range(least, asked + 1))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -31,6 +31,8 @@ _NOUN = {
     "drafts": "earlier drafts",
     "prompt": "other prompt",
 }
+_FIELD = {"drafts": "history"}
+"""What code declares to read the parts of a case that have another name there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,9 +306,20 @@ def _edited(
             continue
         if not compared or _visible(setup, found):
             return changed(found, held=edit.held(case)) if isinstance(edit, Edit) else found
-        reasons.append(because(Kind.NOT_SHOWN, " or ".join(sorted(_NOUN.get(c, c) for c in found.changed))))
+        reasons.append(_unseen(found.judge or setup.judge, found.changed))
     # "does not apply" is the weakest reason: another variant's says more
     return next((r for r in reasons if r.kind is not Kind.APPLIES_NOT), because(Kind.APPLIES_NOT))
+
+
+def _unseen(judge: Judge, changed: Iterable[str]) -> Reason:
+    """Return that a judge sees nothing of what an edit changed; of one whose code says what it reads, how it would."""
+    names = sorted(changed)
+    nouns = " or ".join(sorted(_NOUN.get(name, name) for name in names))
+    fields = [_FIELD.get(name, name) for name in names]
+    declared = judge.about.get("reads")
+    if isinstance(declared, list) and "prompt" not in fields:
+        return because(Kind.NOT_READ, nouns, ", ".join(map(repr, fields)))
+    return because(Kind.NOT_SHOWN, nouns)
 
 
 def _visible(setup: Setup, found: Pair) -> bool:

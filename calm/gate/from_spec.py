@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import os
+import pkgutil
+import re
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from difflib import get_close_matches
 from pathlib import Path
+from typing import Final
 
 from calm.cases import bundled, read_files
 from calm.core.case import Case
@@ -43,6 +49,8 @@ def judge_from(spec: str, env: Mapping[str, str] | None = None, *, keyless: bool
         return recorded(spec)
     if kind == "panel":
         return _panel(rest, env, keyless=keyless)
+    if in_python := _spelt(spec):
+        raise ConfigError(f"--calm-judge {spec}: {in_python}")
     if spec.endswith(".toml") or Path(spec).is_file():
         from calm.judges.judgefile import read_judge
 
@@ -72,26 +80,77 @@ def _panel(names: str, env: Mapping[str, str] | None, *, keyless: bool) -> Judge
         raise ConfigError([f"--calm-judge panel:{names}: {problem}" for problem in error.problems]) from error
 
 
+_DOTTED: Final = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)+")
+
+
+def _spelt(spec: str) -> str:
+    """Return how the name of a Python function is written, if a specification looks like one and is none; else ""."""
+    path, _, attribute = spec.partition(":")
+    if path.endswith(".py"):
+        file = Path(path)
+        with suppress(ValueError):
+            file = file.resolve().relative_to(Path.cwd().resolve())
+        if file.is_absolute():
+            return f"expected package.module:function; run calm in the folder {str(file.parent)!r}, and name its module"
+        module = ".".join(file.with_suffix("").parts)
+        known = "" if attribute else f"; functions in it: {', '.join(_functions(file)) or 'none'}"
+        return f"expected package.module:function; write {module}:{attribute or 'FUNCTION'}{known}"
+    if not attribute and _DOTTED.fullmatch(spec) and not spec.endswith(".toml"):
+        module, _, name = spec.rpartition(".")
+        return f"expected package.module:function; write {module}:{name}"
+    return ""
+
+
+def _functions(file: Path) -> list[str]:
+    """Return the names of the public functions and classes of a file of Python, without running it."""
+    try:
+        body = ast.parse(file.read_bytes()).body
+    except (OSError, SyntaxError, ValueError):
+        return []
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+    return [one.name for one in body if isinstance(one, kinds) and not one.name.startswith("_")]
+
+
+def _no_module(module: str, missing: str) -> str:
+    """Return what to do about a module that is not there: that of the judge, or one that it imports itself."""
+    if missing != module and not module.startswith(f"{missing}."):
+        return f"there is no module {missing!r}, which it imports; install it"
+    package, _, _ = missing.rpartition(".")
+    parent = sys.modules.get(package)
+    places = [str(Path.cwd())] if not package else list(getattr(parent, "__path__", ()))
+    there = [f"{package}.{one.name}".lstrip(".") for one in pkgutil.iter_modules(places)]
+    close = get_close_matches(missing, there, n=1)
+    hint = f"did you mean {close[0]!r}?" if close else "run calm in the folder that holds it, or install it"
+    return f"there is no module {missing!r}; {hint}"
+
+
+def _attribute(found: object, path: str) -> object:
+    """Return what a path of names leads to; a `ConfigError` with the nearest name if one is not there."""
+    for name in path.split("."):
+        if not hasattr(found, name):
+            known = [one for one in dir(found) if not one.startswith("_") and callable(getattr(found, one, None))]
+            where = getattr(found, "__name__", type(found).__name__)
+            raise ConfigError(f"{where!r} has no attribute {name!r}{nearest(name, known) if known else ''}")
+        found = getattr(found, name)
+    return found
+
+
 def _callable(spec: str, module: str, attribute: str) -> Judge:
     from calm.judges.python import PythonJudge
+    from calm.judges.traces import in_short, place_of
 
     here = str(Path.cwd())
     added = here not in sys.path
     if added:  # as `python -m pytest` does, for the `calm` commands
         sys.path.insert(0, here)
     try:
-        found: object = importlib.import_module(module)
-        for name in attribute.split("."):
-            found = getattr(found, name)
+        found = _attribute(importlib.import_module(module), attribute)
     except ModuleNotFoundError as error:
-        raise ConfigError(
-            f"--calm-judge {spec}: there is no module {error.name!r}; "
-            "is it installed, or is its folder on the path (pythonpath = . in pytest's ini file)?"
-        ) from error
-    except AttributeError as error:
-        raise ConfigError(f"--calm-judge {spec}: {error}") from error
+        raise ConfigError(f"--calm-judge {spec}: {_no_module(module, error.name or module)}") from error
+    except ConfigError as error:
+        raise ConfigError([f"--calm-judge {spec}: {problem}" for problem in error.problems]) from error
     except (Exception, SystemExit) as error:  # whatever the user's module does on import is the user's to read
-        raise ConfigError(f"--calm-judge {spec}: importing it failed: {type(error).__name__}: {error}") from error
+        raise ConfigError(f"--calm-judge {spec}: importing it failed: {in_short(error)} ({place_of(error)})") from error
     finally:
         if added:
             sys.path.remove(here)

@@ -5,18 +5,19 @@ from __future__ import annotations
 import asyncio
 import inspect
 import threading
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import suppress
 from contextvars import copy_context
 from dataclasses import dataclass, field
 from typing import ClassVar, Final, Literal
 
 from calm.core.case import Case
-from calm.core.reasons import Kind, Said, because, name
+from calm.core.reasons import Kind, Reason, Said, because, name
 from calm.core.verdict import FAMILY, NoReply, Refused, Scale, Task, Verdict, readable
 from calm.errors import CalmError, ConfigError, JudgeError
 from calm.judges.attributes import Function, attributes_of, is_async, qualified_name
 from calm.judges.blind import GOLD, Undeclared, blinded, visible
+from calm.judges.traces import in_short, place_of
 from calm.judges.values import EXPECTED, brief, verdict_of
 from calm.models.wire import Endpoint, Json, Remarks, Reply, Request, Send, Traits
 
@@ -63,7 +64,9 @@ class PythonJudge:
     takes_send: Literal["", "second", "keyword"] = field(init=False)
     """How the callable takes `send`, if it does."""
     _unread: list[str] = field(default_factory=list, init=False, repr=False, compare=False)
-    """What it returned first that is no verdict."""
+    """What it returned first that could not be read."""
+    _faults: dict[tuple[str, str], _Fault] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """What it did that is no verdict, by the kind of the exception and the place."""
 
     endpoints: ClassVar[tuple[Endpoint, ...]] = ()
 
@@ -84,11 +87,12 @@ class PythonJudge:
         """That it goes by gold labels, if it does, and what it returned that is no verdict."""
         gold = sorted(GOLD & set(self.reads))
         notes = (because(Kind.READS_GOLD, name(self.name), ", ".join(gold)),) if gold else ()
+        faults = tuple(self._faults_said())
         values = dict.fromkeys(self._unread)
-        if not values:
-            return Remarks(notes)
-        expected = EXPECTED[FAMILY[self.task]]
-        return Remarks(notes, unread=(because(Kind.VALUES_UNREAD, name(self.name), expected, *map(Said, values)),))
+        if values:
+            expected = EXPECTED[FAMILY[self.task]]
+            faults = (*faults, because(Kind.VALUES_UNREAD, name(self.name), expected, *map(Said, values)))
+        return Remarks((*notes, *(one for one in faults if one.kind is not Kind.VALUES_UNREAD)), unread=faults)
 
     def sees(self, case: Case) -> object:
         """Return what of a case can reach its verdict: the fields that it declares."""
@@ -107,7 +111,7 @@ class PythonJudge:
         try:
             verdict = hidden.named(verdict_of(value, hidden.case, FAMILY[self.task], self.scale))
         except ValueError as error:
-            raise JudgeError(f"judge {self.name}: case {case.id}: {error}") from None
+            raise self._wrong(case, str(error)) from None
         if len(self._unread) < EXAMPLES and not readable(verdict) and not isinstance(verdict, Refused | NoReply):
             self._unread.append(brief(value))
         return verdict
@@ -131,10 +135,42 @@ class PythonJudge:
         except (asyncio.CancelledError, GeneratorExit):
             raise
         except BaseException as error:  # also `sys.exit()`, which would end the loop, and leave all who wait
-            raise JudgeError(
-                f"judge {self.name}: case {case.id}: expected {EXPECTED[FAMILY[self.task]]}, "
-                f"got an exception: {type(error).__name__}: {error}; fix the callable"
+            # no coroutine can raise a StopIteration: it becomes the cause of another error
+            raise self._raised(
+                case, error.__cause__ if isinstance(error.__cause__, StopIteration) else error
             ) from error
+
+    def _raised(self, case: Case, error: BaseException) -> JudgeError:
+        """Return the error for an ask in which the callable raised an exception: one for each kind and place."""
+        kind, where = type(error).__name__, place_of(error)
+        first = self._faults.setdefault((kind, where), _Fault(case.id, in_short(error), where))
+        first.asks += 1
+        return JudgeError(because(Kind.CODE_RAISED, name(self.name), kind, name(where)))
+
+    def _wrong(self, case: Case, message: str) -> JudgeError:
+        """Return the error for an ask in which the callable returned what is no verdict."""
+        first = self._faults.setdefault(("", ""), _Fault(case.id, message, ""))
+        first.asks += 1
+        return JudgeError(because(Kind.VALUE_WRONG, name(self.name), Said(message)))
+
+    def _faults_said(self) -> Iterator[Reason]:
+        """Return what the callable did that is no verdict: each kind once, with its first case."""
+        for one in list(self._faults.values()):
+            if one.where:
+                details = (name(one.where), Said(one.message), Said(one.case), one.asks)
+                yield because(Kind.CODE_RAISED_FIRST, name(self.name), *details)
+            else:
+                yield because(Kind.VALUE_WRONG_FIRST, name(self.name), Said(one.message), Said(one.case), one.asks)
+
+
+@dataclass(slots=True)
+class _Fault:
+    """What a callable did that is no verdict: about which case first, with which message, where, and how often."""
+
+    case: str
+    message: str
+    where: str
+    asks: int = 0
 
 
 @dataclass(frozen=True, slots=True)

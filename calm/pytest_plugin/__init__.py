@@ -490,7 +490,7 @@ def _ends(item: pytest.Item, call: pytest.CallInfo[None], report: Any) -> bool:
     error = call.excinfo.value
     if isinstance(error, Undeclared) or (isinstance(error, ConfigError) and call.when == "setup"):
         words = str(error)
-    elif isinstance(error, JudgeError) and (why := reason_of(error)).has(Kind.JUDGE_UNREAD):
+    elif isinstance(error, JudgeError) and (why := reason_of(error)).kind in (Kind.JUDGE_UNREAD, Kind.JUDGE_FAILS):
         from calm.results.redaction import bare
 
         words = str(bare(why, because(Kind.HIDDEN_WHY)) if private(item.config) else why)

@@ -6,7 +6,7 @@ from fractions import Fraction
 import pytest
 
 from calm.core.reasons import Kind, reason_of
-from calm.core.verdict import Criteria, Preferred, Refused, Unreadable, readable
+from calm.core.verdict import Criteria, NoReply, Preferred, Refused, Unreadable, readable
 from calm.engine.inbox import PlainQuestion
 from calm.engine.legibility import LOOKS, Legibility
 from calm.errors import JudgeError
@@ -82,6 +82,42 @@ def test_refusals_and_errors_of_the_server_do_not_count(verdict):
 
     with engine() as running:
         assert len(running.ask_each(asked(Planted(rule), pairs(200)))) == 200
+
+
+@pytest.mark.parametrize("returned", ["nothing", "first"])
+def test_code_that_raises_or_returns_no_verdict_is_asked_no_more(returned):
+    """After twelve cases; the reason says what the code did, and about which case first."""
+
+    def judge(case):
+        return returned if returned == "first" else {}[case.id]
+
+    judge.quick = True
+    with engine() as running:
+        why = fault(running, asked(PythonJudge(judge, "m:judge"), pairs(2000)))
+        made = running.ledger.calls["made"]
+
+    assert (why.kind, why.details[1:3]) == (Kind.JUDGE_FAILS, (12, 12))
+    assert made <= 12 + 1
+    said = "got 'first'; known: A, B, tie" if returned == "first" else "test_legibility.py, line"
+    assert said in str(why)
+    assert str(why).count("first about case") == 1
+
+
+def test_code_that_raises_now_and_then_is_asked_on():
+    """Three of ten cases are lost, for one reason, whatever the exception says."""
+
+    def judge(case):
+        if chance(case.id, 7).random() < 0.3:
+            raise KeyError(case.id)
+        return "A"
+
+    judge.quick = True
+    cases = pairs(400)
+    with engine() as running:
+        found = running.ask_each(asked(PythonJudge(judge, "m:judge"), cases))
+
+    reasons = {one.verdict.reason for one in found if isinstance(one.verdict, NoReply)}
+    assert [reason.kind for reason in reasons] == [Kind.CODE_RAISED]
 
 
 def test_a_rubric_of_which_nothing_could_be_read_counts():

@@ -1,9 +1,11 @@
 """Python callables as judges: what they declare, what they are given, what they return."""
 
 import asyncio
+import json
 import threading
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from pathlib import Path
 from types import MappingProxyType
 
 import pytest
@@ -231,7 +233,7 @@ def test_a_value_that_is_no_verdict_is_a_broken_judge(subtests):
                 ask(judge, case)
 
             assert expected in str(caught.value)
-            assert str(caught.value).startswith(f"judge {judge.name}: case c1: ")
+            assert str(caught.value).startswith(f"judge {judge.name}: its code returned no verdict: ")
 
 
 def test_a_number_off_the_steps_of_the_scale_is_a_broken_judge():
@@ -249,15 +251,23 @@ def test_a_number_of_a_scale_whose_low_end_is_good_is_turned_over():
 
 
 def test_an_exception_is_a_broken_judge_with_its_cause():
-    """The type and message of the exception are in the error, and the exception is its cause."""
+    """The error says the kind and the line of the user's own code, the remarks its message and the first case."""
 
     def fails(case):
-        raise KeyError("no such key")
+        return json.loads(f"no JSON, but case {case.id}")
 
-    with pytest.raises(JudgeError, match="KeyError: 'no such key'") as caught:
-        ask(PythonJudge(fails), PAIR)
+    judge = PythonJudge(fails, "my.judges:fails")
+    for case in (PAIR, replace(PAIR, id="c2")):
+        with pytest.raises(JudgeError) as caught:
+            ask(judge, case)
 
-    assert isinstance(caught.value.__cause__, KeyError)
+    assert isinstance(caught.value.__cause__, json.JSONDecodeError)
+    line = fails.__code__.co_firstlineno + 1
+    place = f"{Path(__file__).relative_to(Path.cwd())}, line {line}, in fails"
+    assert str(caught.value) == f"judge my.judges:fails: its code raised JSONDecodeError in {place}"
+    (said,) = judge.remarks.notes
+    assert f"its code raised an exception in 2 asks in {place}, first about case c1: JSONDecodeError: Exp" in str(said)
+    assert judge.remarks.unread == (said,)
 
 
 def test_a_stop_iteration_does_not_hang(subtests):
@@ -270,7 +280,7 @@ def test_a_stop_iteration_does_not_hang(subtests):
 
             fails.quick = quick
 
-            with pytest.raises(JudgeError, match="StopIteration"):
+            with pytest.raises(JudgeError, match=r"raised StopIteration in .*, in fails"):
                 ask(PythonJudge(fails), PAIR)
 
 
