@@ -51,10 +51,10 @@ def _register_import(verbs: argparse._SubParsersAction[argparse.ArgumentParser])
     brought = add_command(
         verbs,
         "import",
-        "Turn a table, or the log of another tool, into cases. Tables are CALM, MT-bench, LLMBar, IFEval, CSV, JSON or "
-        "Parquet files. A column with a field's own name needs no --map. In JSON, a path such as chosen.1.content names "
-        "a nested value. Logs are results of promptfoo, deepeval, Inspect, MLflow, Langfuse and OpenTelemetry. Of these, "
-        "the verdicts become a recorded judge beside the cases.",
+        "Turn a table, or the log of another tool, into cases. Tables are CALM, MT-bench, LLMBar, IFEval, CSV, JSON "
+        "or Parquet files. A column with a field's own name needs no --map. In JSON, a path such as chosen.1.content "
+        "names a nested value. Logs are results of promptfoo, deepeval, Inspect, MLflow, Langfuse and OpenTelemetry. "
+        "Their verdicts become a recorded judge beside the cases.",
         "calm cases import reviews.csv -o cases.jsonl --map question=prompt --map answer_a=first --map answer_b=second",
     )
     brought.add_argument("file", nargs="+", metavar="FILE", help="the file to read; of a log, also several")
@@ -70,8 +70,8 @@ def _register_import(verbs: argparse._SubParsersAction[argparse.ArgumentParser])
         action="append",
         default=[],
         metavar="WORD=ANSWER",
-        help="what a WORD in the column of the better answer means: a, b, ... or tie; of a log, which score a WORD of a "
-        "verdict means (repeatable)",
+        help="what a WORD in the column of the better answer means: a, b, ... or tie; of a log, which score a WORD "
+        "of a verdict means (repeatable)",
     )
     brought.add_argument("--better", metavar="ANSWER", help="this answer is the better one in every record")
     brought.add_argument(

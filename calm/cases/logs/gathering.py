@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, Literal
@@ -87,7 +88,7 @@ def gathered(log: Log, wanted: Wanted) -> Gathered:
         raise ConfigError(f"{metric}: expected verdicts on pairs or on single answers, got both under one name")
     pairs = sizes == {PAIR}
     on = None if pairs else scaled(said, wanted.words, wanted.scale)
-    said = _same_fields(said)
+    said = _same_fields(_as_shown(said))
     groups: dict[object, list[int]] = {}
     for place, one in enumerate(said):
         groups.setdefault(_about(one), []).append(place)
@@ -179,6 +180,26 @@ def _same_fields(said: Sequence[Judgment]) -> list[Judgment]:
     return [replace(one, fields={k: v for k, v in one.fields.items() if k in kept}) for one in said]
 
 
+FORMS: Final[tuple[Callable[[Sequence[str]], str], ...]] = (
+    "\n\n".join,
+    "\n".join,
+    " ".join,
+    lambda texts: json.dumps(list(texts), ensure_ascii=False),
+    lambda texts: str(list(texts)),
+    lambda texts: "\n".join(f"- {text}" for text in texts),
+)
+"""How tools put several retrieved texts into one prompt; the first is the default."""
+
+
+def _as_shown(said: Sequence[Judgment]) -> list[Judgment]:
+    """Return judgments whose context is one text, in the form in which all prompts hold it, if there is one."""
+    shown = [one for one in said if one.prompt and one.context]
+    form = next(
+        (form for form in FORMS if all(any(form(one.context) in t.text for t in one.prompt) for one in shown)), FORMS[0]
+    )
+    return [replace(one, context=(form(one.context),)) if one.context else one for one in said]
+
+
 def _about(one: Judgment) -> object:
     """Return what two judgments must have in common to be asks of the same."""
     return one.question, one.answers, one.reference, one.context, tuple(sorted(one.fields.items()))
@@ -229,7 +250,7 @@ def _row(
     authors = [*(author or None for author in one.authors), *[None] * len(ids)]
     fields = dict(one.fields)
     if one.context:
-        fields.setdefault("context", "\n\n".join(one.context))
+        fields.setdefault("context", one.context[0])
     row: dict[str, object] = {
         "id": name,
         "question": one.question,

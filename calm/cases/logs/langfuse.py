@@ -134,11 +134,11 @@ def _runs(observations: Sequence[Mapping[str, object]]) -> list[_Run]:
     judged = [one for one in observations if _is_judge(one)]
     models = {_name(one, "traceId"): _name(one, "model") or _name(one, "providedModelName") for one in judged}
     models |= {
-        _name(one, "traceId"): found
+        _name(one, "traceId"): model
         for one in judged
-        if (found := _name(one, "model") or _name(one, "providedModelName"))
+        if (model := _name(one, "model") or _name(one, "providedModelName"))
     }
-    found = []
+    found: list[_Run] = []
     for one in judged:
         if at(one, "parentObservationId"):
             continue

@@ -34,6 +34,8 @@ _GZIP: Final = b"\x1f\x8b"
 _SQLITE: Final = b"SQLite format 3\0"
 _SPANS: Final = ("resourceSpans", "resource_spans", "resourceLogs", "resource_logs")
 _CSV_OF_PROMPTFOO: Final = ("Status", "Score", "Grader Reason")
+_CSV: Final = (*_CSV_OF_PROMPTFOO, "dataType", "data_type")
+"""Columns of which a table of a known tool has one."""
 _OTHER: Final[Mapping[str, str]] = {
     "run_type": "runs of LangSmith",
     "custom_id": "a batch of an API",
@@ -130,22 +132,28 @@ def _documents(path: Path, text: str) -> list[object]:
     """Return the documents of a text: one of JSON, the objects of a list, or one a line; or the rows of a table."""
     if text.lstrip()[:1] not in ("{", "["):
         return _rows(path, text)
+    found: object
     try:
         refuse_values(text)
         found = json_of(text)
     except json.JSONDecodeError as whole:
-        found = []
-        for number, line in enumerate(text.split("\n"), 1):
-            if line.strip():
-                try:
-                    found.append(json_of(line))
-                except ValueError as error:
-                    fault, at = (error, number) if number > 1 and found else (whole, whole.lineno)
-                    said = getattr(fault, "msg", fault)
-                    raise ConfigError(f"{path}: line {at}: expected JSON, got an error: {said}") from error
+        found = _lines(path, text, whole)
     except ValueError as error:
         raise ConfigError(f"{path}: {error}") from error
     return found if isinstance(found, list) else [found]
+
+
+def _lines(path: Path, text: str, whole: json.JSONDecodeError) -> list[object]:
+    """Return the values of JSON Lines; `whole` is what is wrong with the text as one value."""
+    found: list[object] = []
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.strip():
+            try:
+                found.append(json_of(line))
+            except ValueError as error:
+                said, at = (str(error), number) if found else (whole.msg, whole.lineno)
+                raise ConfigError(f"{path}: line {at}: expected JSON, got an error: {said}") from error
+    return found
 
 
 def _rows(path: Path, text: str) -> list[object]:
@@ -153,6 +161,8 @@ def _rows(path: Path, text: str) -> list[object]:
     try:
         reader = csv.DictReader(StringIO(text, newline=""), strict=True)
         names = reader.fieldnames or ()
+        if not any(name in names for name in _CSV):
+            return []
         if all(name in names for name in _CSV_OF_PROMPTFOO):
             raise ConfigError(
                 f"{path}: expected results of promptfoo as JSON, got its CSV, which holds no verdict of a single "

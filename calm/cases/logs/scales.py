@@ -125,9 +125,9 @@ def _shown(judgments: Sequence[Judgment], numbers: Sequence[float], truths: Sequ
     found = [*numbers, *truths]
     if not numbers:
         low, high = min([0.0, *found]), max([1.0, *found])
-        step = 0.5 if any(value % 1 for value in found) else 1.0
-        notes.append(f"the words of its verdicts stand on a scale from {low:g} to {high:g} in steps of {step:g}")
-        return Scale(low, high, step if all(value % step == 0 for value in found) else None)
+        half = 0.5 if any(value % 1 for value in found) else 1.0
+        notes.append(f"the words of its verdicts stand on a scale from {low:g} to {high:g} in steps of {half:g}")
+        return Scale(low, high, half if all(value % half == 0 for value in found) else None)
     own = {one.limits for one in judgments if one.limits}
     usual = [*own, *_USUAL] if len(own) == 1 else [*_USUAL]
     fitting = next(((low, high) for low, high in usual if all(low <= value <= high for value in found)), None)

@@ -157,7 +157,9 @@ def _of_otlp(row: Mapping[str, object]) -> Span:
     def name(camel: str, snake: str) -> str:
         return string(row, camel) or string(row, snake)
 
-    events = [(string(event, "name"), _pairs(event.get("attributes"))) for event in objects(row, "events")]
+    events: list[tuple[str, Attributes]] = [
+        (string(event, "name"), _pairs(event.get("attributes"))) for event in objects(row, "events")
+    ]
     attributes = _pairs(row.get("attributes"))
     place = name("traceId", "trace_id"), name("spanId", "span_id"), name("parentSpanId", "parent_span_id")
     return Span(*place, string(row, "name"), attributes, events)
@@ -169,7 +171,9 @@ def _of_flat(row: object) -> Span:
     kind = string(row, "span_kind")
     if kind and "openinference.span.kind" not in attributes:
         attributes["openinference.span.kind"] = kind
-    events = [(string(event, "name"), dict(_flat(event.get("attributes")))) for event in objects(row, "events")]
+    events: list[tuple[str, Attributes]] = [
+        (string(event, "name"), dict(_flat(event.get("attributes")))) for event in objects(row, "events")
+    ]
     context = dig(row, "context")
     return Span(
         string(context, "trace_id"),
