@@ -24,6 +24,7 @@ from calm.commands import (
     cases,
     cross_check,
     hunt,
+    init,
     lint,
     mitigate,
     perturb,
@@ -46,6 +47,7 @@ from calm.models.secrets import on_guard
 from calm.results.wording import printable
 
 COMMANDS = (
+    init,
     audit,
     attempt,
     lint,

@@ -109,8 +109,11 @@ def gathered(log: Log, wanted: Wanted) -> Gathered:
             verdict = _verdict(said[place]) if on is None else on.values[place]
             asks.append(Ask(name, repeat, verdict, said[place]))
     faults.settle()
-    notes += on.notes if on is not None else ()
-    notes += _said_of(log, metric, wanted, on, cases, asks)
+    if on is not None:
+        notes += on.notes
+        lost = sum(one.metric != ANY and on.on(one.value) is None for one in people)
+        notes += [f"{lost} verdicts of people have no place on the scale of the judge"] if lost else []
+    notes += _said_of(log, metric, wanted, cases, asks)
     models = Counter(one.model for one in said if one.model)
     if len(models) > 1:
         notes.append(f"several models judged: {', '.join(f'{m} ({n})' for m, n in models.most_common(_MOST))}")
@@ -272,9 +275,7 @@ def _row(
     return row
 
 
-def _said_of(
-    log: Log, metric: str, wanted: Wanted, on: Scaled | None, cases: Sequence[Case], asks: Sequence[Ask]
-) -> list[str]:
+def _said_of(log: Log, metric: str, wanted: Wanted, cases: Sequence[Case], asks: Sequence[Ask]) -> list[str]:
     """Return what is to be said of the cases: what could not be read, what was left, and whether there is gold."""
     notes = []
     unread = sum(ask.verdict is None for ask in asks)
@@ -284,12 +285,6 @@ def _said_of(
         why = "; ".join(f"{count} x {reason}" for reason, count in log.left.most_common(_MOST))
         notes.append(f"left out: {why}")
     gold = sum(1 for case in cases if case.better or case.scores or case.annotations)
-    lost = sum(
-        one.who == "person" and one.metric in (metric, wanted.gold) and on is not None and on.on(one.value) is None
-        for one in log.judgments
-    )
-    if lost:
-        notes.append(f"{lost} verdicts of people have no place on the scale of the judge and are left out")
     others = Counter(one.metric for one in log.judgments if one.who == "person") - Counter({metric: 10**9, ANY: 10**9})
     if not gold and others and wanted.gold is None:
         names = ", ".join(f"{name} ({count})" for name, count in others.most_common(_MOST))

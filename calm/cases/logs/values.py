@@ -1,4 +1,4 @@
-"""Find a text in what somebody's tool wrote: a string, a message, a list of messages, an object, or JSON in a string."""
+"""Find a text in what a tool wrote: a string, a message, a list of messages, an object, or JSON in a string."""
 
 from __future__ import annotations
 

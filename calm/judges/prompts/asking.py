@@ -20,7 +20,7 @@ _JSON: Final = re.compile(r"\bJSON\b|\{\s*[\"']\w+[\"']\s*:", re.IGNORECASE)
 _TAG: Final = re.compile(r"<(verdict|score|rating|grade|result|judgement|judgment|decision)>", re.IGNORECASE)
 _LINE: Final = re.compile(r"^\s*[\"'`*]*(score|rating|grade|verdict|final verdict|decision)[\"'`*]*\s*:", re.I | re.M)
 _RANGE: Final = re.compile(
-    r"(?:from|between|scale(?: of| from)?|ranging from|range of|\()\s*(\d{1,3})\s*(?:to|-|–|and|\.\.)\s*(\d{1,3})\b",  # noqa: RUF001 - prompts hold it
+    r"(?:from|between|scale of|range of|\()\s*(\d{1,3})\s*(?:to|-|\u2013|and|\.\.)\s*(\d{1,3})\b",
     re.IGNORECASE,
 )
 _WHOLE: Final = re.compile(r"\b(?:integer|whole number)", re.IGNORECASE)
@@ -54,7 +54,7 @@ def asked_in(text: str, task: Task) -> Asked:
     if _BRACKETS.search(text):
         return Asked({"format": "brackets"}, scale, seen=True)
     if _JSON.search(text):
-        keys = [key for key in _KEY.findall(text)]
+        keys = _KEY.findall(text)
         name = next((key for key in keys if key.lower() not in ("answer", "label")), "verdict" if not keys else keys[0])
         values = {"true": 1.0, "false": 0.0} if name.lower() in _BOOLEAN and task == "score" else {}
         return Asked({"format": "json", "field": name}, scale, values, seen=bool(keys))

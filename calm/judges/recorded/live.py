@@ -21,7 +21,7 @@ from calm.judges.prompts.recovered import Recovered, Sent, recovered
 from calm.judges.reading import Format
 from calm.models.wire import Reply
 
-_LETTERS: Final[Mapping[str, float | str]] = {"C": 1.0, "P": 0.5, "I": 0.0}
+_LETTERS: Final[Mapping[str, float]] = {"C": 1.0, "P": 0.5, "I": 0.0}
 _JSON_FIELDS: Final = ("score", "verdict", "rating", "grade", "value", "result", "winner", "choice")
 _WORDS_BEFORE: Final = ("GRADE", "Score", "Rating", "Verdict", "Grade")
 _NUMBER: Final = r"(\d+(?:\.\d+)?)"
@@ -75,13 +75,14 @@ def format_in(found: Gathered) -> Reads | None:
 
 def _forms(found: Gathered) -> Iterator[Format]:
     if found.task == "score":
+        letters = {letter: value for letter, value in _LETTERS.items() if found.scale.holds(value)}
         yield Format()
         for field in _JSON_FIELDS:
             yield Format(kind="json", field=field)
         yield Format(kind="json", field="pass", values={"true": found.scale.high, "false": found.scale.low})
         for word in _WORDS_BEFORE:
             yield Format(kind="regex", pattern=rf"(?i){word}\W*\s*{_NUMBER}")
-            yield Format(kind="regex", pattern=rf"(?i){word}\s*:\s*([CPI])\b", values=_LETTERS)
+            yield Format(kind="regex", pattern=rf"(?i){word}\s*:\s*([CPI])\b", values=letters)
         yield Format(kind="last-line")
         yield Format(kind="last-line", values={"Y": WORDS["y"], "N": WORDS["n"]})
     else:

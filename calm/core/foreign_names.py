@@ -1,0 +1,144 @@
+"""What other tools call the parts of a case: the names in their prompts and in the columns of their tables."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Final, Literal, TypeAlias
+
+Role: TypeAlias = Literal["question", "answer", "first", "second", "reference", "context", "rubric"]
+"""What a placeholder stands for: the one answer, the first or the second of two, and so on."""
+
+_NAMES: Final[Mapping[Role, frozenset[str]]] = {
+    "question": frozenset(
+        {
+            "question",
+            "input",
+            "inputs",
+            "query",
+            "user_query",
+            "user_input",
+            "user_question",
+            "prompt",
+            "user_prompt",
+            "instruction",
+            "task",
+            "problem",
+            "query_str",
+            "request",
+            "user_message",
+            "conversation",
+        }
+    ),
+    "answer": frozenset(
+        {
+            "answer",
+            "output",
+            "outputs",
+            "response",
+            "responses",
+            "completion",
+            "generation",
+            "submission",
+            "prediction",
+            "actual_output",
+            "model_output",
+            "candidate",
+            "candidate_answer",
+            "result",
+            "llm_answer",
+            "generated_answer",
+            "predicted_answer",
+            "student_answer",
+            "assistant_answer",
+            "model_answer",
+            "model_response",
+            "assistant_response",
+            "summary",
+            "translation",
+            "answer_text",
+            "response_text",
+            "llm_output",
+            "agent_response",
+        }
+    ),
+    "reference": frozenset(
+        {
+            "reference",
+            "reference_answer",
+            "ref_answer",
+            "expected",
+            "expected_output",
+            "expected_answer",
+            "expected_response",
+            "ideal",
+            "ideal_answer",
+            "ground_truth",
+            "gold",
+            "gold_answer",
+            "gold_ans",
+            "target",
+            "correct_answer",
+            "reference_outputs",
+            "reference_output",
+            "reference_response",
+            "expert",
+            "expert_answer",
+            "solution",
+            "ref_answer_1",
+        }
+    ),
+    "context": frozenset(
+        {
+            "context",
+            "contexts",
+            "documents",
+            "retrieved_context",
+            "retrieved_contexts",
+            "retrieval_context",
+            "passages",
+            "passage",
+            "source",
+            "sources",
+            "document",
+            "knowledge",
+            "retrieved_documents",
+        }
+    ),
+    "rubric": frozenset({"criteria", "criterion", "rubric", "rubrics", "evaluation_criteria", "grading_criteria"}),
+}
+_ANSWERS: Final = (
+    "answer|response|output|assistant|completion|generation|candidate|prediction|submission|model|resp|result|text"
+)
+_FIRST: Final = re.compile(
+    rf"(?:{_ANSWERS})_?(?:a|1|one|first|left)(?:_(?:answer|response|output))?|first_(?:{_ANSWERS})"
+)
+_SECOND: Final = re.compile(
+    rf"(?:{_ANSWERS})_?(?:b|2|two|second|right)(?:_(?:answer|response|output))?|second_(?:{_ANSWERS})"
+)
+
+
+def plain(name: str) -> str:
+    """
+    Return a name as it is looked up: in lower case, with `_` between words.
+
+    >>> plain("Reference Answer"), plain("input.text"), plain("assistantB")
+    ('reference_answer', 'input', 'assistant_b')
+    """
+    first = name.strip().partition(".")[0]
+    return re.sub(r"[\s-]+", "_", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", first)).lower()
+
+
+def meaning_of(name: str) -> Role | None:
+    """
+    Return what a foreign name stands for; None for a name that is not known.
+
+    >>> meaning_of("input"), meaning_of("response_a"), meaning_of("assistant2"), meaning_of("ideal"), meaning_of("n")
+    ('question', 'first', 'second', 'reference', None)
+    """
+    word = plain(name)
+    if _FIRST.fullmatch(word):
+        return "first"
+    if _SECOND.fullmatch(word):
+        return "second"
+    return next((role for role, names in _NAMES.items() if word in names), None)
