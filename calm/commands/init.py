@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Final, Literal, cast, get_args
+from typing import TYPE_CHECKING, Final, cast, get_args
 
 from calm.commands import DONE, REFUSED, add_command, init_files, logs
 from calm.core.verdict import Scale, Task
@@ -274,8 +274,7 @@ def _twin(template: str, task: Task, table: dict[str, str], draft: Draft) -> Non
     """Draft the negative twin, if a rule turns the template round; else say that framing is not tested."""
     from calm.judges.prompts.turned import turned
 
-    kind = cast("Literal['pairwise', 'score']", task if task in ("pairwise", "score") else "score")
-    made = turned(template, kind)
+    made = turned(template, "pairwise" if task == "pairwise" else "score")
     if made.text is not None:
         draft.files["judge.negative.jinja"] = made.text
         table["negative_user_file"] = "judge.negative.jinja"
@@ -292,16 +291,18 @@ def _prompt_of_log(found: Gathered, draft: Draft) -> Prompt | None:
     from calm.judges.recorded.live import format_in, prompt_in
 
     made = prompt_in(found)
-    if made is None:
+    if made is None or not made.whole:
+        why = (
+            "the log holds no prompt of the judge"
+            if made is None
+            else f"no template shows all prompts of the log (the best one shows {made.shown} of {made.of}), as they hold a "
+            "text that no case has: name it with --map, as in --map reference=PATH"
+        )
         draft.notes.append(
-            "the log holds no prompt of the judge, so no judge.toml was written: to test it under edits, give its "
-            "prompt, as in calm init --prompt prompt.txt --cases cases.jsonl --dir live"
+            f"{why}. So no judge.toml was written. To test the judge under edits, give its prompt: "
+            "calm init --prompt prompt.txt --cases cases.jsonl --dir live"
         )
         return None
-    if not made.whole:
-        draft.notes.append(
-            f"judge.jinja shows {made.shown} of {made.of} prompts of the log byte for byte: check it against the others"
-        )
     reads = format_in(found)
     form: dict[str, Value] = {"format": "brackets"}
     values: Mapping[str, float | str] = {}
@@ -316,9 +317,7 @@ def _prompt_of_log(found: Gathered, draft: Draft) -> Prompt | None:
 
         asked = asked_in("\n".join(made.templates), found.task)
         form = dict(asked.form)
-        if form.get("field") == "pass" and found.scale.step != 1:
-            form["field"] = "score"
-        values = asked.values if form.get("field") in ("pass", "passed", "met") else {}
+        values = asked.values
         draft.notes.append("the log holds no replies, so check with calm try that [verdict] reads them")
     prompt = Prompt(found.task, {}, form, values, found.scale if found.task == "score" else None)
     if made.roles in (("user",), ("system", "user")):

@@ -128,7 +128,8 @@ def _metric(log: Log, wanted: str | None) -> str:
     names = ", ".join(f"{name} ({count})" for name, count in known.most_common(_MOST))
     where = ", ".join(log.names)
     if not known:
-        why = "; ".join(f"{count} x {reason}" for reason, count in log.left.most_common(_MOST)) or "no record"
+        left = [f"{count} x {reason}" for reason, count in log.left.most_common(_MOST)]
+        why = "; ".join([*log.notes, *left]) or "no record"
         raise ConfigError(f"{where}: expected verdicts of a judge, got none ({why})")
     if wanted is not None and wanted not in known:
         raise ConfigError(f"--metric: expected one of {names}, got {wanted!r}{nearest(wanted, list(known))}")

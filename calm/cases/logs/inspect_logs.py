@@ -46,7 +46,8 @@ def read(documents: Sequence[object], log: Log) -> None:
     for document in documents:
         samples = objects(document, "samples")
         if not samples:
-            log.notes.append("the log holds no samples; was it written with --no-log-samples?")
+            status = string(document, "status")
+            log.notes.append(f"the log holds no samples (its status is {status}); a run without errors writes them")
         for sample in samples:
             _sample(sample, log)
 

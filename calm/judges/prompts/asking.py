@@ -24,6 +24,8 @@ _RANGE: Final = re.compile(
     re.IGNORECASE,
 )
 _WHOLE: Final = re.compile(r"\b(?:integer|whole number)", re.IGNORECASE)
+_RANK: Final = ("score", "rating", "grade", "verdict", "winner", "choice", "preference", "better", "result")
+"""Keys of a JSON reply, those first that say the verdict where there are several."""
 _BOOLEAN: Final = ("pass", "passed", "met")
 
 
@@ -55,7 +57,8 @@ def asked_in(text: str, task: Task) -> Asked:
         return Asked({"format": "brackets"}, scale, seen=True)
     if _JSON.search(text):
         keys = _KEY.findall(text)
-        name = next((key for key in keys if key.lower() not in ("answer", "label")), "verdict" if not keys else keys[0])
+        ranked = sorted(keys, key=lambda key: _RANK.index(key.lower()) if key.lower() in _RANK else len(_RANK))
+        name = ranked[0] if ranked else "verdict"
         values = {"true": 1.0, "false": 0.0} if name.lower() in _BOOLEAN and task == "score" else {}
         return Asked({"format": "json", "field": name}, scale, values, seen=bool(keys))
     if tag := _TAG.search(text):
