@@ -65,7 +65,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         commands,
         "init",
         "Write what an audit needs: judge.toml, its prompt with the negative twin, cases.jsonl, gate.toml and a CI "
-        "workflow. It starts from a prompt file, a log of another tool, a table of cases, or from nothing. At a terminal "
+        "workflow. It starts from a prompt file, a log of another tool, a table, or from nothing. At a terminal "
         "it asks what no option says. At the end it tries the judge on one case, if it has a key.",
         "calm init --prompt prompt.txt --cases sixty.csv --model gpt-4.1-mini",
     )
@@ -295,8 +295,8 @@ def _prompt_of_log(found: Gathered, draft: Draft) -> Prompt | None:
         why = (
             "the log holds no prompt of the judge"
             if made is None
-            else f"no template shows all prompts of the log (the best one shows {made.shown} of {made.of}), as they hold a "
-            "text that no case has: name it with --map, as in --map reference=PATH"
+            else f"no template shows all prompts of the log (the best one shows {made.shown} of {made.of}), as they hold "
+            "a text that no case has: name it with --map, as in --map reference=PATH"
         )
         draft.notes.append(
             f"{why}. So no judge.toml was written. To test the judge under edits, give its prompt: "

@@ -10,7 +10,7 @@ import importlib.util
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 from calm.cases.logs.judgments import Judgment, Log, State, Turn
 from calm.cases.logs.values import CONTEXTS, answer_in, dig, first_of, objects, question_in, string, texts_in, turns_of
@@ -20,9 +20,9 @@ _NO_GRADE: Final = "Grade not found in model output"
 _UNREAD: Final = ("grader_failed", "invalid_response_format")
 
 
-def load(path: Path) -> object:
+def load(path: Path, form: Literal["eval", "json"]) -> object:
     """
-    Return a log as plain data.
+    Return a log as plain data; `form` is how it is written.
 
     Raises:
         ConfigError: Inspect is not installed, or its reader refuses the file.
@@ -34,7 +34,7 @@ def load(path: Path) -> object:
     from inspect_ai.log import read_eval_log
 
     try:
-        log: object = read_eval_log(str(path), resolve_attachments="full").model_dump(mode="python")
+        log: object = read_eval_log(str(path), resolve_attachments="full", format=form).model_dump(mode="python")
     except Exception as error:  # whatever its reader says of a file of somebody
         first = next(iter(str(error).splitlines()), "") or type(error).__name__
         raise ConfigError(f"{path}: expected a log of Inspect, got a file that its reader refuses: {first}") from error

@@ -6,6 +6,7 @@ import csv
 import gzip
 import json
 import sqlite3
+import zipfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from io import StringIO
@@ -46,9 +47,12 @@ _OTHER: Final[Mapping[str, str]] = {
 
 def is_log(path: Path) -> bool:
     """Return whether a file is a log of a tool that is read here; False also for one that cannot be opened."""
+    if zipfile.is_zipfile(path):
+        with zipfile.ZipFile(path) as packed:
+            return not {"header.json", "_journal/start.json"}.isdisjoint(packed.namelist())
     try:
-        _, kind = _opened(path, None)
-    except (ConfigError, OSError):
+        _, kind = _opened(path, None, load=False)
+    except ConfigError:
         return False
     return kind is not None
 
@@ -84,8 +88,8 @@ def read_logs(paths: Sequence[Path], kind: Kind | None = None) -> Log:
     return log
 
 
-def _opened(path: Path, kind: Kind | None) -> tuple[list[object], Kind | None]:
-    """Return the documents of a file and the tool that wrote it."""
+def _opened(path: Path, kind: Kind | None, *, load: bool = True) -> tuple[list[object], Kind | None]:
+    """Return the documents of a file and the tool that wrote it; without `load` no reader of another package is run."""
     if path.is_dir():
         raise ConfigError(f"{path}: expected a file to read, got a folder; name one of its files")
     try:
@@ -96,7 +100,7 @@ def _opened(path: Path, kind: Kind | None) -> tuple[list[object], Kind | None]:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise ConfigError(f"{path}: expected a file to read, got an error: {reason}; check its path") from error
     if data.startswith(_ZIP) or kind == "inspect":
-        return [inspect_logs.load(path)], "inspect"
+        return [inspect_logs.load(path, "eval" if data.startswith(_ZIP) else "json")], "inspect"
     if data.startswith(_SQLITE):
         return _database(path), "deepeval"
     if data.startswith(_GZIP):
@@ -112,8 +116,8 @@ def _opened(path: Path, kind: Kind | None) -> tuple[list[object], Kind | None]:
         raise ConfigError(f"{path}: expected results, got an empty file")
     documents = _documents(path, text)
     its = kind or sniffed(documents)
-    if its == "inspect":
-        return [inspect_logs.load(path)], its
+    if its == "inspect" and load:
+        return [inspect_logs.load(path, "json")], its
     return documents, its
 
 

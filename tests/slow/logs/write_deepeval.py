@@ -7,13 +7,13 @@ from pathlib import Path
 
 os.environ |= {"DEEPEVAL_TELEMETRY_OPT_OUT": "1", "ERROR_REPORTING": "0", "DEEPEVAL_UPDATE_WARNING_OPT_IN": "0"}
 
-from deepeval import evaluate  # noqa: E402 - its environment comes first
-from deepeval.evaluate.configs import AsyncConfig, DisplayConfig, ErrorConfig  # noqa: E402
-from deepeval.metrics import GEval  # noqa: E402
-from deepeval.models import DeepEvalBaseLLM  # noqa: E402
-from deepeval.test_case import LLMTestCase, SingleTurnParams  # noqa: E402
+from deepeval import evaluate
+from deepeval.evaluate.configs import AsyncConfig, DisplayConfig, ErrorConfig
+from deepeval.metrics import GEval
+from deepeval.models import DeepEvalBaseLLM
+from deepeval.test_case import LLMTestCase, SingleTurnParams
 
-from tests.cases.logs.desk import CONTEXT, ITEMS, REPEATS, Planted  # noqa: E402
+from tests.cases.logs.desk import CONTEXT, ITEMS, REPEATS, Planted
 
 JUDGE = Planted()
 

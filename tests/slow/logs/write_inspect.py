@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from inspect_ai import Task, eval  # noqa: A004 - its name
+from inspect_ai import Task, eval
 from inspect_ai.dataset import Sample
 from inspect_ai.model import ModelOutput, ModelUsage, get_model
 from inspect_ai.scorer import includes, model_graded_qa
@@ -25,7 +25,7 @@ def desk():
     return solve
 
 
-def graded(input, tools, tool_choice, config):  # noqa: A002 - as it is called
+def graded(input, tools, tool_choice, config):
     """Reply as the judge."""
     grade = "C" if JUDGE.score(input[-1].text) else "I"
     output = ModelOutput.from_content("mockllm/judge", f"I compared it with the criterion.\n\nGRADE: {grade}")

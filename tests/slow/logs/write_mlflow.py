@@ -8,10 +8,10 @@ from pathlib import Path
 
 os.environ |= {"MLFLOW_DISABLE_TELEMETRY": "true", "MLFLOW_ALLOW_FILE_STORE": "true", "DO_NOT_TRACK": "true"}
 
-import mlflow  # noqa: E402 - its environment comes first
-from mlflow.entities import AssessmentSource, Document, Expectation, Feedback, SpanType  # noqa: E402
+import mlflow
+from mlflow.entities import AssessmentSource, Document, Expectation, Feedback, SpanType
 
-from tests.cases.logs.desk import CONTEXT, ITEMS, REPEATS, Planted, prompt  # noqa: E402
+from tests.cases.logs.desk import CONTEXT, ITEMS, REPEATS, Planted, prompt
 
 JUDGE = AssessmentSource("LLM_JUDGE", "openai:/planted-judge")
 PERSON = AssessmentSource("HUMAN", "reader")

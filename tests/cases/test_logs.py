@@ -1,0 +1,319 @@
+"""Logs of other tools: the same support desk in six of them gives the same cases and the same verdicts."""
+
+import gzip
+import json
+import shutil
+import sqlite3
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from calm import ConfigError
+from calm.cases.logs import Wanted, gathered, is_log, read_logs
+from calm.cases.logs.opening import sniffed
+from calm.core.verdict import Scale
+from calm.judges.recorded.live import format_in, prompt_in
+from tests.cases.logs.desk import CONTEXT, ITEMS, REPEATS, prompt
+
+LOGS = Path(__file__).parent / "logs"
+FILES = {
+    "promptfoo": ["promptfoo.json"],
+    "deepeval": ["deepeval.json"],
+    "inspect": ["inspect.eval"],
+    "mlflow": ["mlflow.jsonl"],
+    "langfuse": ["langfuse.json", "langfuse-scores.json"],
+    "otel": ["otel.jsonl"],
+}
+GOLD = {"promptfoo": "vars.person", "deepeval": "metadata.person", "inspect": "metadata.person"}
+NO_REFERENCE = ("otel",)
+OWN_PROMPTS = ("mlflow", "langfuse")
+
+
+def log_of(tool, **how):
+    """Return what the log of a tool holds."""
+    if tool == "inspect" and find_spec("inspect_ai") is None:
+        pytest.skip("inspect_ai is not installed")
+    columns = {"score": GOLD[tool]} if tool in GOLD else {}
+    return gathered(read_logs([LOGS / name for name in FILES[tool]]), Wanted(columns=columns, **how))
+
+
+@pytest.mark.parametrize("tool", FILES)
+def test_a_log_gives_the_cases_and_the_verdicts_of_the_judge(tool):
+    """Each item is one case with its texts, its gold and as many verdicts as it was judged, in their order."""
+    found = log_of(tool)
+
+    cases = {case.answers[0].text: case for case in found.cases}
+    said = {case.answers[0].text: [a.verdict for a in found.asks if a.case == case.id] for case in found.cases}
+    for item in ITEMS:
+        case = cases[item.answer]
+        assert (case.question, tuple(said[item.answer])) == (item.question, item.said)
+        assert case.reference == (None if tool in NO_REFERENCE else item.reference)
+        assert case.fields["context"].split() == " ".join(CONTEXT).split()
+        assert tool in NO_REFERENCE or case.scores == {"only": item.person}
+    assert (len(cases), len(found.asks), found.task) == (len(ITEMS), REPEATS * len(ITEMS), "score")
+    assert found.scale == Scale(0.0, 1.0, 1.0)
+
+
+@pytest.mark.parametrize("tool", FILES)
+def test_a_tool_is_known_by_what_its_file_holds(tool, tmp_path):
+    """The name says nothing, and a packed file is unpacked."""
+    for name in FILES[tool]:
+        other = tmp_path / "file"
+        shutil.copy(LOGS / name, other)
+        assert is_log(other) or (tool == "inspect" and find_spec("inspect_ai") is None)
+        if tool != "inspect":
+            (tmp_path / "packed").write_bytes(gzip.compress(other.read_bytes()))
+            assert read_logs([tmp_path / "packed"]).kind == tool
+
+
+@pytest.mark.parametrize("tool", OWN_PROMPTS)
+def test_the_template_of_a_prompt_is_found_in_the_prompts_of_a_log(tool):
+    """It shows all prompts byte for byte, and a format is found that reads all replies as the log does."""
+    found = log_of(tool)
+
+    made, reads = prompt_in(found), format_in(found)
+
+    assert (made.shown, made.of, reads.right, reads.of) == (16, 16, 16, 16)
+    assert (reads.form.kind, reads.form.field) == ("json", "score")
+    shown = made.templates[0]
+    for name, text in (
+        ("question", ITEMS[0].question),
+        ("answers[0].text", ITEMS[0].answer),
+        ("reference", ITEMS[0].reference),
+        ("fields.context", "\n".join(CONTEXT)),
+    ):
+        shown = shown.replace(f"{{{{ {name} }}}}", text)
+    assert shown == prompt(ITEMS[0])
+
+
+def test_a_text_that_no_case_has_leaves_no_whole_template():
+    """The spans hold no reference, so the best guess holds one item's own."""
+    made = prompt_in(log_of("otel"))
+
+    assert not made.whole
+    assert made.shown == 4
+
+
+def test_the_prompt_and_the_grades_of_inspect_are_found():
+    """Its replies end with a letter, which means a number."""
+    reads = format_in(log_of("inspect"))
+
+    assert reads.right == reads.of == 16
+    assert reads.form.values == {"C": 1.0, "I": 0.0}
+
+
+# ----------------------------------------------------------------------------------------------------- hand-made logs
+
+
+def promptfoo(*components, **row):
+    """Return results of promptfoo with one row for each component."""
+    base = {
+        "vars": {"query": "q", **row.pop("vars", {})},
+        "response": {"output": row.pop("output", "an answer")},
+        "testIdx": 0,
+        "promptIdx": 0,
+        **row,
+    }
+    rows = [{**base, "gradingResult": {"componentResults": [one]}} for one in components]
+    return {"results": {"version": 3, "results": rows}}
+
+
+def component(score=1.0, metric=None, kind="llm-rubric", **more):
+    """Return what one grader said."""
+    assertion = {"type": kind, "value": "r", **({"metric": metric} if metric else {})}
+    return {"assertion": assertion, "pass": bool(score), "score": score, "reason": "", **more}
+
+
+def found_in(tmp_path, document, **how):
+    """Return what is gathered from a document."""
+    path = tmp_path / "results.json"
+    path.write_text(json.dumps(document), "utf-8")
+    return gathered(read_logs([path]), Wanted(**how))
+
+
+def test_several_judges_are_listed(tmp_path):
+    """The message names each with how many verdicts it has, and a wrong name is answered with the nearest."""
+    document = promptfoo(component(metric="correct"), component(metric="correct"), component(metric="polite"))
+
+    with pytest.raises(ConfigError, match=r"--metric NAME.+2 judges: correct \(2\), polite \(1\)"):
+        found_in(tmp_path, document)
+    with pytest.raises(ConfigError, match=r"got 'polit'; did you mean 'polite'"):
+        found_in(tmp_path, document, metric="polit")
+
+
+def test_a_grader_that_failed_is_left_out_and_an_unread_reply_counts(tmp_path):
+    """Neither is a verdict that the answer is bad."""
+    failed = component(0.0, metadata={"graderError": True})
+    unread = component(0.0, reason="Could not extract JSON from llm-rubric response")
+
+    found = found_in(tmp_path, promptfoo(component(0.7), failed, unread))
+
+    assert [ask.verdict for ask in found.asks] == [0.7, None]
+    assert any("1 of 3 verdicts are left out: the judge failed" in note for note in found.notes)
+
+
+def test_a_choice_between_two_outputs_is_a_verdict_on_a_pair(tmp_path):
+    """The answers stand in the order in which they were shown, each with its author."""
+    rows = [
+        promptfoo(
+            component(float(place), kind="select-best"),
+            promptIdx=place,
+            output=f"answer {place}",
+            provider={"id": f"p{place}"},
+        )
+        for place in (1, 0)
+    ]
+    rows = [row for one in rows for row in one["results"]["results"]]
+
+    found = found_in(tmp_path, {"results": {"version": 3, "results": rows}})
+
+    assert found.task == "pairwise"
+    assert [ask.verdict for ask in found.asks] == ["b"]
+    assert [answer.author for answer in found.cases[0].answers] == ["p0", "p1"]
+
+
+def table(scores, word="score"):
+    """Return a table of the older MLflow."""
+    columns = ["inputs", "outputs", f"m/v1/{word}", "m/v1/justification"]
+    return {"columns": columns, "data": [[f"q{n}", f"a{n}", score, ""] for n, score in enumerate(scores)]}
+
+
+@pytest.mark.parametrize(
+    ("scores", "scale"),
+    [
+        ([1, 5, 3], Scale(1, 5, 1.0)),
+        ([0.25, 0.5], Scale(0, 1)),
+        ([7, 10], Scale(1, 10, 1.0)),
+        ([0, 4.5], Scale(0, 10, 0.5)),
+        ([70, 99], Scale(0, 100, 1.0)),
+    ],
+)
+def test_the_scale_is_the_first_usual_one_that_holds_all_scores(tmp_path, scores, scale):
+    """Steps are taken for granted where all scores stand on them."""
+    assert found_in(tmp_path, table(scores)).scale == scale
+
+
+def test_a_scale_can_be_given(tmp_path):
+    """A score beyond it is refused."""
+    assert found_in(tmp_path, table([1, 2]), scale=Scale(0, 3)).scale == Scale(0, 3)
+    with pytest.raises(ConfigError, match=r"scores from 0 to 3, got 5; say the scale"):
+        found_in(tmp_path, table([1, 5]), scale=Scale(0, 3))
+    with pytest.raises(ConfigError, match=r"usual scale.+from 1 to 500"):
+        found_in(tmp_path, table([1, 500]))
+
+
+def trace(n, value, **more):
+    """Return a trace of MLflow that a judge assessed."""
+    judged = {"assessment_name": "m", "source": {"source_type": "LLM_JUDGE"}, "feedback": {"value": value}, **more}
+    spans = [{"attributes": {"mlflow.spanInputs": json.dumps(f"q{n}"), "mlflow.spanOutputs": json.dumps(f"a{n}")}}]
+    return {"info": {"trace_id": f"t{n}", "assessments": [judged]}, "data": {"spans": spans}}
+
+
+def traces(tmp_path, *values, **how):
+    """Return what is gathered from traces with these verdicts."""
+    path = tmp_path / "traces.jsonl"
+    path.write_text("\n".join(json.dumps(trace(n, value)) for n, value in enumerate(values)), "utf-8")
+    return gathered(read_logs([path]), Wanted(**how))
+
+
+def test_words_are_what_they_are_known_to_mean(tmp_path):
+    """Others must be explained; truth values and words may be mixed."""
+    assert [ask.verdict for ask in traces(tmp_path, "yes", "No", True).asks] == [1.0, 0.0, 1.0]
+    with pytest.raises(ConfigError, match=r"got lovely; say what each means with --value, as in --value 'lovely'=1"):
+        traces(tmp_path, "yes", "lovely")
+    assert [ask.verdict for ask in traces(tmp_path, "yes", "lovely", words={"lovely": 0.5}).asks] == [1.0, 0.5]
+
+
+def test_a_low_score_is_good_where_the_tool_passes_low_scores(tmp_path):
+    """As deepeval does for toxicity: a score at or below the threshold passes."""
+    metrics = [(0.0, True), (0.2, True), (0.9, False)]
+    cases = [
+        {
+            "input": f"q{n}",
+            "actualOutput": "a",
+            "metricsData": [{"name": "Toxicity", "score": score, "threshold": 0.5, "success": passed}],
+        }
+        for n, (score, passed) in enumerate(metrics)
+    ]
+
+    assert found_in(tmp_path, {"testCases": cases}).scale.best == "low"
+
+
+def test_keys_of_deepeval_may_be_written_in_two_ways(tmp_path):
+    """A dump of its result has other keys than a saved run, and a database holds the run as a text."""
+    case = {"input": "q", "actual_output": "a", "metrics_data": [{"name": "M", "score": 0.5, "evaluation_model": "m"}]}
+    assert found_in(tmp_path, {"test_results": [case]}).model == "m"
+    base = sqlite3.connect(tmp_path / "deepeval.db")
+    with base:
+        base.execute("CREATE TABLE test_runs (payload_json TEXT)")
+        base.execute("INSERT INTO test_runs VALUES (?)", [(LOGS / "deepeval.json").read_text("utf-8")])
+    base.close()
+    assert len(gathered(read_logs([tmp_path / "deepeval.db"]), Wanted()).asks) == 16
+
+
+def test_gold_of_people_under_another_name_is_named(tmp_path):
+    """It is taken if it is asked for."""
+    one = trace(0, "yes")
+    said = {
+        "assessment_name": "right",
+        "source": {"source_type": "HUMAN", "source_id": "ana"},
+        "feedback": {"value": False},
+    }
+    one["info"]["assessments"].append(said)
+    path = tmp_path / "traces.jsonl"
+    path.write_text(json.dumps(one), "utf-8")
+    log = read_logs([path])
+
+    assert any("other names: right (1)" in note for note in gathered(log, Wanted()).notes)
+    assert gathered(log, Wanted(gold="right")).cases[0].scores == {"only": 0.0}
+    with pytest.raises(ConfigError, match=r"--gold.+\(right \(1\)\), got 'rihgt'; did you mean 'right'"):
+        gathered(log, Wanted(gold="rihgt"))
+
+
+@pytest.mark.parametrize(
+    ("document", "kind"),
+    [
+        ({"resourceSpans": []}, "otel"),
+        ({"data": [{"dataType": "NUMERIC", "name": "n"}]}, "langfuse"),
+        ({"eval": {}, "version": 2, "samples": []}, "inspect"),
+        ({"testCases": []}, "deepeval"),
+        ({"question": "q", "answer": "a"}, None),
+        ([1], None),
+    ],
+)
+def test_a_file_is_known_by_its_keys(document, kind):
+    """A table of one's own is none of them."""
+    assert sniffed([document]) == kind
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "expected results, got an empty file"),
+        ('{"question": "q"}', "got a file that none of them writes"),
+        ('{"run_type": "llm"}', "runs of LangSmith, by its key 'run_type'"),
+        ('{"results": ', "line 1: expected JSON"),
+        ('{"testCases": []}\n{"a', "line 2: expected JSON"),
+        ('{"testCases": []}', r"expected verdicts of a judge, got none \(no record\)"),
+        ('{"testCases": [{"input": "q", "metricsData": 7}]}', "1 x a test case without an input or an output"),
+        ("[" * 100_000, "nested too deeply"),
+        ("Status,Score,Grader Reason\nPASS,1,x\n", "promptfoo export eval latest"),
+    ],
+)
+def test_a_file_that_is_no_log_is_refused_in_one_paragraph(tmp_path, text, message):
+    """With its name, what was found, and what to do."""
+    path = tmp_path / "file.json"
+    path.write_text(text, "utf-8")
+
+    with pytest.raises(ConfigError, match=message):
+        gathered(read_logs([path]), Wanted())
+
+
+@pytest.mark.parametrize("data", [b"\xff\xfe", b"\x1f\x8bno", b"SQLite format 3\0"])
+def test_bytes_that_are_no_text_are_refused(tmp_path, data):
+    """Also what begins as a packed file or a database does."""
+    (tmp_path / "file").write_bytes(data)
+
+    with pytest.raises(ConfigError, match="expected"):
+        read_logs([tmp_path / "file"])
