@@ -155,6 +155,13 @@ def moment(stamp: str) -> Moment | None:
     return Moment(f"{found:%Y-%m-%dT%H:%M:%SZ}", f"{found.day} {found:%B %Y, %H:%M} UTC")
 
 
+def kicker_of(audit: Audit) -> list[str]:
+    """Return in a few words who was asked about what, to stand under the name of the judge."""
+    judge = audit.judge
+    served = judge.served or judge.model
+    return [cut(text, REASON).text for text in (judge.task, served if served != judge.name else "", cases_asked(audit)) if text]
+
+
 def first_facts(audit: Audit) -> list[tuple[str, str]]:
     """Return the facts that a reader wants first: judge, prompt, cases, cost."""
     judge, run = audit.judge, audit.run

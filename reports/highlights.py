@@ -8,10 +8,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from calm.core.case import COPY
-from calm.core.measures import MEASURES
+from calm.core.measures import MEASURES, flip
 from calm.core.texts import CaseTexts
-from calm.core.verdict import Code
+from calm.core.trials import Trials
+from calm.core.verdict import Code, Scale
+from calm.errors import ConfigError
 from calm.results.audit import Finding, TrialRecord
+from calm.results.records import family_of, trial_of
 from calm.results.reports.texts import CaseView
 
 FAR = 0.25
@@ -24,7 +27,8 @@ class Highlight:
     One case of a probe in a word, with the verdicts of its arms.
 
     `tells` says whether it speaks against the judge, `weight` how loudly, in [0, 1]. `anchor` is its place in the page,
-    `again` the command that asks about it again.
+    `again` the command that asks about it again. `question`, `came` and `went` begin what was asked, and the words that
+    the edit put in and took out.
     """
 
     case: str
@@ -37,12 +41,26 @@ class Highlight:
     shown: CaseView | None = None
     anchor: str = ""
     again: str = ""
+    question: str = ""
+    came: str = ""
+    went: str = ""
+
+    @property
+    def before(self) -> tuple[str, ...]:
+        """The verdicts before the edit, or all of them where nothing was edited."""
+        return next((codes for name, codes in self.arms if name != "perturbed"), ())
+
+    @property
+    def after(self) -> tuple[str, ...]:
+        """The verdicts after the edit."""
+        return next((codes for name, codes in self.arms if name == "perturbed"), ())
 
 
 def highlight(
-    trial: TrialRecord, one: Finding, measures: frozenset[str], texts: CaseTexts | None, span: float
+    trial: TrialRecord, one: Finding, measures: frozenset[str], texts: CaseTexts | None, scale: Scale | None
 ) -> Highlight:
-    """Return what a case says, given what its finding expects, the measures claimed and the span of the scale."""
+    """Return what a case says, given what its finding expects, the measures claimed and the judge's scale."""
+    span = 1.0 if scale is None else scale.high - scale.low
     compared = trial.control or trial.clean
     before, after = compared or trial.inert, trial.perturbed
     agrees = any(measure in MEASURES and MEASURES[measure].agrees for measure in measures)
@@ -61,9 +79,23 @@ def highlight(
         # nearly all cases have one of a few patterns of verdicts
         plain = all(isinstance(c, str | float | int) for c in (*before, *after))
         word, tells, weight = (_compared if plain else _before_and_after)(before, after, span)
+        if compared and (way := _way(trial, one, scale)) is not None:
+            word, tells = way or "kept", bool(way)
     arms = [("control" if trial.control else "clean", compared), ("inert", trial.inert), ("perturbed", after)]
     shown = tuple((name, tuple(map(in_words, codes))) for name, codes in arms if codes)
     return Highlight(trial.case, trial.edit, word, tells, round(weight, 6), shown, texts)
+
+
+def _way(trial: TrialRecord, one: Finding, scale: Scale | None) -> str | None:
+    """Return which way a row flipped, as its finding counts flips; empty if it did not, None of a damaged record."""
+    family = family_of(one.task)
+    if family is None or scale is None:
+        return None
+    try:
+        row = trial_of(one.key, trial)
+        return flip(row, Trials((row,), family, scale, {})) or ""
+    except (ConfigError, KeyError, TypeError, ValueError, ZeroDivisionError):
+        return None
 
 
 def _alone(codes: Sequence[Code], gold: Code | None, span: float) -> tuple[str, bool, float]:
@@ -164,8 +196,3 @@ def in_words(code: Code) -> str:
         return " > ".join(" = ".join(group) for group in code)
     return f"{code:g}"
 
-
-def span_of(scale: Mapping[str, object]) -> float:
-    """Return how far apart the ends of a judge's scale are; 1 where it has none."""
-    low, high = scale.get("low"), scale.get("high")
-    return float(high - low) if isinstance(low, int | float) and isinstance(high, int | float) and high > low else 1.0

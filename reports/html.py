@@ -19,14 +19,16 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import escape
 
 from calm.results import outputs
-from calm.results.audit import AGREEMENT, RUN, SCHEMA, Audit
+from calm.results.audit import SCHEMA, Audit
 from calm.results.reports.calm_protocol import view_of
 from calm.results.reports.charts import axis_of, number, radar_of
 from calm.results.reports.extras import mitigations_of, self_preference_of
+from calm.results.reports.flips import detail_of, groups_of
 from calm.results.reports.heading import (
     about_of,
     first_facts,
     judge_facts,
+    kicker_of,
     meaning_of,
     missing_of,
     moment,
@@ -36,10 +38,21 @@ from calm.results.reports.heading import (
 )
 from calm.results.reports.highlights import in_words
 from calm.results.reports.hunt import hunts_of
-from calm.results.reports.probes import CASES, TURNS, WHOLE, Probe, probes_of, with_texts
-from calm.results.reports.rows import ORDER, WORDS, anchors, biases_of, row_of, untested_of
+from calm.results.reports.probes import TURNS, WHOLE, Probe, probes_of, with_texts
+from calm.results.reports.rows import (
+    ORDER,
+    WORDS,
+    anchors,
+    biases_of,
+    outcomes_of,
+    parted,
+    row_of,
+    untested_of,
+)
+from calm.results.reports.summary import cards_of, stands_in
 from calm.results.reports.texts import Messages, cut
-from calm.results.wording import headline
+from calm.results.troubles import in_a_line
+from calm.results.wording import tally
 
 LARGEST = 1_490_000
 """The most bytes of a report; cases beyond show only their verdicts."""
@@ -65,10 +78,17 @@ def render(audit: Audit) -> str:
     rows = tuple(row_of(finding, anchor, axis, audit) for finding, anchor in named)
     groups = biases_of(rows)
     pages = environment()
+    probes = probes_of(audit, rows)
+    flips = groups_of(probes)
+    attention, settled = parted(groups)
     frame = {
         "audit": audit,
-        "headline": cut(headline(audit), PASSAGE),
+        "said": in_a_line(audit),
+        "tally": cut(tally(audit), PASSAGE),
         "meaning": meaning_of(audit),
+        "cards": cards_of(audit, rows, flips),
+        "kicker": kicker_of(audit),
+        "stands_in": stands_in(audit),
         "counts": [(o, len(audit.of(o))) for o in ORDER if audit.of(o)],
         "words": WORDS,
         "outcomes": ORDER,
@@ -81,24 +101,31 @@ def render(audit: Audit) -> str:
         "judge": judge_facts(audit),
         "about": about_of(audit),
         "biases": groups,
-        "together": [row for bias in groups if bias.name in (RUN, AGREEMENT) for row in bias.rows if row.finding.claim],
+        "attention": attention,
+        "settled": settled,
+        "settled_counts": outcomes_of(settled),
+        "settled_names": list(dict.fromkeys(row.finding.bias for row in settled)),
         "order": {bias.name: i for i, bias in enumerate(groups, 1)},
         "tasks": sorted({f.task for f in audit.findings}),
         "untested": untested_of(audit, rows),
         "axis": axis,
         "radar": radar_of(audit.findings),
+        "detail": detail_of(flips),
+        "flipped": sum(len(probe.flips) for probe in probes),
+        "ways": sorted({case.word for probe in probes for case in probe.flips}),
         "protocol": view_of(audit),
         "preference": self_preference_of(audit.extras),
         "mitigations": mitigations_of(audit.extras),
         "hunts": hunts_of(audit.extras),
-        "limit": CASES,
         "turns": TURNS,
         "schema": SCHEMA,
         **safety(pages, "report.js"),
     }
     page = pages.get_template("report.html.jinja")
     return _within(
-        LARGEST, probes_of(audit, rows), lambda probes, whole: page.render(**frame, probes=probes, whole=whole)
+        LARGEST,
+        probes,
+        lambda shown, whole: page.render(**frame, probes=shown, flips=groups_of(shown), whole=whole),
     )
 
 
@@ -159,6 +186,7 @@ def environment() -> Environment:
     pages.filters["verdict"] = in_words
     pages.filters["whole"] = lambda text: cut(text, WHOLE)
     pages.filters["number"] = number
+    pages.filters["tied"] = lambda text: text.replace(" %", "\N{NO-BREAK SPACE}%")
     pages.filters["capital"] = lambda text: text[:1].upper() + text[1:]
     pages.filters["uncut"] = lambda text: escape(visible(text))
     pages.filters["passage"] = lambda text: cut(text, PASSAGE)

@@ -6,23 +6,34 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
-from shlex import quote
 
+from scipy.stats import chi2_contingency
+
+from calm.core.claims import Outcome
 from calm.core.measures import MEASURES
 from calm.core.texts import CaseTexts
 from calm.core.verdict import Scale
 from calm.errors import ConfigError
 from calm.results.audit import AGREEMENT, BASELINE, RUN, Audit, Finding, JudgeRecord
+from calm.results.command_lines import again
 from calm.results.records import scale_of
 from calm.results.reports.charts import Curve, Histogram, Ways, curves_of, histogram_of, ways_of, without_dose
 from calm.results.reports.heading import asks_in_words
-from calm.results.reports.highlights import Highlight, highlight, span_of
-from calm.results.reports.rows import FindingRow, anchors, biases_of
+from calm.results.reports.highlights import Highlight, highlight
+from calm.results.reports.rows import FindingRow, anchors, biases_of, outcomes_of
 from calm.results.reports.texts import CaseView, Messages, Room, bytes_of, shown_texts, size_bytes
-from calm.results.smallest import command, spec
 
 CASES, FEW = 20, 3
-"""Cases shown for each probe, the most telling first, and for one that decides nothing, such as a single variant."""
+"""
+Cases of each probe that are shown with prompts and replies, the most telling first, and of one that decides nothing,
+such as a single variant. Where no case speaks against the judge, the few are examples of what was asked.
+"""
+WAYS: Mapping[str, int] = {"toward": -1, "other": 1, "away": 2}
+"""In which order flips are read, by their word."""
+BEGINNING = 240
+"""Characters of a question in a list of cases."""
+LEVEL = 0.05
+"""At which variants are said to differ: this opens a table and decides nothing."""
 WHOLE_BUDGET = 250_000
 """Bytes of prompts shown whole."""
 ROOMS = (Room(1_500, 1_200), Room(400, 1_200), Room(120, 600), Room(60, 160), Room(40, 90))
@@ -71,8 +82,28 @@ class Probe:
     shifts: Histogram | None = None
     curves: tuple[Curve, ...] = ()
     variants: tuple[Variant, ...] = ()
-    smallest: str = ""
-    """The command that hunts for the smallest example, where a claim failed."""
+    differ: bool = False
+    """Whether the variants differ by more than chance in how many cases speak against the judge."""
+
+    @property
+    def alone(self) -> bool:
+        """Whether it decides nothing."""
+        return all(row.alone for row in self.rows)
+
+    @property
+    def red(self) -> bool:
+        """Whether one of its claims keeps the gate from being green."""
+        return any(row.finding.red for row in self.rows)
+
+    @property
+    def outcomes(self) -> list[tuple[Outcome, int]]:
+        """How many of its claims have each outcome."""
+        return outcomes_of(self.rows)
+
+    @property
+    def flips(self) -> tuple[Highlight, ...]:
+        """The rows that speak against the judge, the loudest first."""
+        return tuple(case for case in self.cases if case.tells)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +115,11 @@ class Variant:
     cases: int
     telling: int
 
+    @property
+    def share(self) -> float:
+        """The share of its cases that speak against the judge."""
+        return self.telling / self.cases
+
 
 def probes_of(audit: Audit, rows: Sequence[FindingRow]) -> tuple[Probe, ...]:
     """Return the findings by the trials that they rest on, in the order of the table."""
@@ -93,12 +129,13 @@ def probes_of(audit: Audit, rows: Sequence[FindingRow]) -> tuple[Probe, ...]:
         groups.setdefault((one.bias, one.perturbation, one.against, _part(one)), []).append(row)
     names = ["/".join(part for part in key if part) for key in groups]
     texts = {(t.case, t.hash): t for t in audit.texts}
+    questions = {t.case: t.question for t in audit.texts}
     curves = curves_of(audit.findings)
     meanings = {(f.bias, f.perturbation or ""): f.summary for f in audit.findings}
     shown: set[tuple[str, str]] = set()
     found = []
     for group, anchor in zip(groups.values(), anchors("p", names), strict=True):
-        probe = _probe(tuple(group), anchor, texts, audit)
+        probe = _probe(tuple(group), anchor, texts, questions, audit)
         probe = replace(probe, variants=tuple(_with_meaning(v, probe, meanings) for v in probe.variants))
         family = probe.bias, without_dose(probe.perturbation or "")
         of_dose = group[0].finding.dose is not None and family in curves and family not in shown
@@ -115,18 +152,25 @@ def _part(one: Finding) -> str:
 
 
 def _probe(
-    rows: tuple[FindingRow, ...], anchor: str, texts: Mapping[tuple[str, str], CaseTexts], audit: Audit
+    rows: tuple[FindingRow, ...],
+    anchor: str,
+    texts: Mapping[tuple[str, str], CaseTexts],
+    questions: Mapping[str, str],
+    audit: Audit,
 ) -> Probe:
     one = rows[0].finding
     measures = frozenset(row.finding.measure for row in rows)
     trials = {(t.case, t.hash): t for row in reversed(rows) for t in row.finding.trials}
-    span = span_of(audit.judge.scale)
-    cases = [highlight(trial, one, measures, texts.get(key), span) for key, trial in trials.items()]
-    shown = sorted(cases, key=lambda t: (not t.tells, -t.weight, t.texts is None, t.case))
+    scale = _scale(audit.judge)
+    cases = [(highlight(trial, one, measures, texts.get(key), scale), trial) for key, trial in trials.items()]
+    cases.sort(key=lambda pair: (not pair[0].tells, WAYS.get(pair[0].word, 0), -pair[0].weight, pair[0].case))
     decides = not all(row.alone for row in rows)
-    listed = [t for t in shown if t.tells or t.texts][: CASES if decides else FEW]
-    ids = anchors(f"c{anchor[1:]}", [t.case for t in listed])
+    telling = [pair for pair in cases if pair[0].tells]
+    kept = [pair for pair in cases if not pair[0].tells and pair[0].texts is not None and pair[0].texts.whole]
+    listed = [*telling, *([] if telling else kept[:FEW])]
+    ids = anchors(f"c{anchor[1:]}", [case.case for case, _ in listed])
     moving = one.expects not in ("WORSE", None) and decides
+    variants = _variants([case for case, _ in cases])
     return Probe(
         anchor=anchor,
         bias=one.bias,
@@ -139,15 +183,25 @@ def _probe(
         channel=one.channel,
         node=one.node,
         rows=rows,
-        variants=_variants(cases),
-        cases=tuple(replace(t, anchor=i, again=replay(audit, t)) for t, i in zip(listed, ids, strict=True)),
-        counts=tuple(Counter(t.word for t in shown).most_common()),
+        variants=variants,
+        differ=_differ(variants),
+        cases=tuple(
+            replace(
+                case,
+                anchor=i,
+                again=again(audit, one, trial),
+                question=(case.texts.question if case.texts else questions.get(case.case, ""))[:BEGINNING],
+                came=case.texts.came if case.texts else "",
+                went=case.texts.went if case.texts else "",
+            )
+            for (case, trial), i in zip(listed, ids, strict=True)
+        ),
+        counts=tuple(Counter(case.word for case, _ in cases).most_common()),
         total=len(trials),
         sources=len({case for case, _ in trials}),
-        speaking=sum(t.tells for t in cases),
+        speaking=len(telling),
         ways=ways_of(one.flips, len(trials)) if moving else None,
-        smallest=next(filter(None, (command(row.finding, spec(audit.judge)) for row in rows)), ""),
-        shifts=histogram_of(trials.values(), one.task, _scale(audit.judge)) if moving else None,
+        shifts=histogram_of(trials.values(), one.task, scale) if moving else None,
     )
 
 
@@ -174,7 +228,8 @@ def _variants(cases: Sequence[Highlight]) -> tuple[Variant, ...]:
     telling = Counter(one.edit for one in cases if one.tells)
     if len(asked) < 2:
         return ()
-    return tuple(Variant(name, "", count, telling[name]) for name, count in sorted(asked.items()))
+    found = [Variant(name, "", count, telling[name]) for name, count in sorted(asked.items())]
+    return tuple(sorted(found, key=lambda v: (-v.share, v.name)))
 
 
 def _with_meaning(one: Variant, probe: Probe, meanings: Mapping[tuple[str, str], str]) -> Variant:
@@ -184,16 +239,12 @@ def _with_meaning(one: Variant, probe: Probe, meanings: Mapping[tuple[str, str],
     return replace(one, meaning=stated.get(one.name) or meanings.get((probe.bias, one.name), ""))
 
 
-def replay(audit: Audit, one: Highlight) -> str:
-    """
-    Return the command that asks the judge about a case again, ready for a shell.
-
-    A judge is named by its specification where its record holds it, else as `judge.toml`.
-    """
-    words = [f"--case={one.case}"]
-    if one.edit:
-        words += [f"--edit={one.edit}", f"--seed={audit.seed}"]
-    return " ".join(["calm try", *map(quote, [spec(audit.judge), *words])])
+def _differ(variants: Sequence[Variant]) -> bool:
+    """Return whether shares of cases that speak against the judge differ by variant, by a chi-squared test at .05."""
+    table = [[v.telling, v.cases - v.telling] for v in variants]
+    if len(table) < 2 or not all(map(sum, zip(*table, strict=True))):
+        return False
+    return bool(chi2_contingency(table).pvalue < LEVEL)
 
 
 # Texts
@@ -209,7 +260,7 @@ def with_texts(probes: tuple[Probe, ...], budget: int) -> tuple[tuple[Probe, ...
     ranks = zip_longest(*([(i, j) for j in range(len(probe.cases))] for i, probe in enumerate(probes)))
     places = [place for rank in ranks for place in rank if place]
     places.sort(key=lambda place: all(row.alone for row in probes[place[0]].rows))
-    with_some = [(i, j) for i, j in places if probes[i].cases[j].texts is not None]
+    with_some = [(i, j) for i, j in places if _is_whole(probes[i], j)]
     for room in ROOMS:
         shown, left = _within_budget(probes, with_some, room, max(0, budget), all_of_them=room is not ROOMS[-1])
         if len(shown) == len(with_some):
@@ -219,6 +270,12 @@ def with_texts(probes: tuple[Probe, ...], budget: int) -> tuple[tuple[Probe, ...
         for i, probe in enumerate(probes)
     )
     return filled, _whole(shown.values(), min(WHOLE_BUDGET, left))
+
+
+def _is_whole(probe: Probe, place: int) -> bool:
+    """Return whether a case is among those of a probe that are shown with prompts and replies, if they were kept."""
+    texts = probe.cases[place].texts
+    return texts is not None and texts.whole and place < (FEW if probe.alone else CASES)
 
 
 def _within_budget(

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from calm.core.claims import Outcome, decimals
 from calm.core.reasons import in_words
-from calm.results.audit import RUN, Audit, Finding
+from calm.results.audit import AGREEMENT, RUN, Audit, Finding
 from calm.results.meaning import meaning, resolution
 from calm.results.reports.charts import Axis, Plot, plot_of
 from calm.results.reports.texts import Text, cut
@@ -186,6 +187,29 @@ def biases_of(rows: Sequence[FindingRow]) -> tuple[Bias, ...]:
         groups.items(), key=lambda item: (item[0] != RUN, min(_urgency(r.finding) for r in item[1]), item[0])
     )
     return tuple(Bias(name, tuple(sorted(found, key=lambda r: resolution(r.finding)))) for name, found in urgent)
+
+
+def parted(groups: Sequence[Bias]) -> tuple[tuple[FindingRow, ...], tuple[FindingRow, ...]]:
+    """
+    Return the rows to read at once, and those that can wait.
+
+    At once: claims about all probes or all cases, what is not proven, and what was accepted. The rest passed or was only
+    observed.
+    """
+    at_once: list[FindingRow] = []
+    later: list[FindingRow] = []
+    for row in (row for bias in groups for row in bias.rows):
+        one = row.finding
+        total = one.bias in (RUN, AGREEMENT) and one.claim is not None
+        (at_once if total or one.red or one.accepted is not None else later).append(row)
+    at_once.sort(key=lambda row: (row.finding.bias != RUN, ORDER.index(row.finding.outcome)))
+    return tuple(at_once), tuple(later)
+
+
+def outcomes_of(rows: Sequence[FindingRow]) -> list[tuple[Outcome, int]]:
+    """Return how many rows have each outcome, the most urgent first."""
+    counts = Counter(row.finding.outcome for row in rows)
+    return [(outcome, counts[outcome]) for outcome in ORDER if counts[outcome]]
 
 
 def _urgency(one: Finding) -> int:

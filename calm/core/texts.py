@@ -22,6 +22,8 @@ class CaseTexts:
     What was shown and said for one case of a probe: by arm, for each ask its exchanges, and the answers as shown.
 
     `hash` is that of the trial it belongs to, `gold` the gold label in the code of a verdict, None where there is none.
+    `came` and `went` begin the words that the edit put into the case, and those that it took out. Of cases beyond the
+    first of a probe, only these and the beginning of the question are kept: they have no asks.
     """
 
     case: str
@@ -34,3 +36,10 @@ class CaseTexts:
     clean: tuple[tuple[Exchange, ...], ...]
     perturbed: tuple[tuple[Exchange, ...], ...]
     gold: Code | None = None
+    came: str = ""
+    went: str = ""
+
+    @property
+    def whole(self) -> bool:
+        """Whether its prompts and replies were kept."""
+        return bool(self.clean or self.perturbed)

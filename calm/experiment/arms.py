@@ -20,13 +20,16 @@ from calm.engine.inbox import PlainQuestion, Prefetch, Question
 from calm.engine.store import Store
 from calm.engine.verdicts import Judgment
 from calm.experiment.asks import Asks
+from calm.experiment.changes import came_and_went
 from calm.experiment.inert import REPEATS, Floor
 from calm.experiment.pairs import Pair, Pairing
 from calm.experiment.setup import Setup
 from calm.models.wire import Judge
 
 EXAMPLES = 60
-"""How many rows of a probe are kept with their texts."""
+"""How many rows of a probe are kept with their prompts and replies."""
+QUESTION = 240
+"""Characters kept of the question of any other row."""
 FAR = 0.25
 """Distance from the gold label from which a verdict speaks against the judge: a quarter of a scale or more."""
 
@@ -186,17 +189,22 @@ class Arms:
         )
 
     def texts(self, trials: Trials) -> tuple[CaseTexts, ...]:
-        """Return the texts of the cases that tell most: flips, missed defects, disagreements, unread replies."""
+        """
+        Return the texts of the cases that tell most: flips, missed defects, disagreements, unread replies.
+
+        Of those beyond the first, only the beginning of the question is kept, and of what the edit changed.
+        """
         telling = {(row.case, row.edit) for row in trials.rows if _tells(row, trials)}
         pairs = sorted(self._pairing.known, key=lambda pair: pair.source.id)
         chosen = [pair for pair in pairs if (pair.source.id, pair.variant) in telling]
-        return tuple(self._text(pair) for pair in chosen[:EXAMPLES])
+        return (*map(self._text, chosen[:EXAMPLES]), *map(self._brief, chosen[EXAMPLES:]))
 
     def _text(self, pair: Pair) -> CaseTexts:
         store = self._setup.engine.store
         prompts: dict[str, tuple[Mapping[str, str], ...]] = {}
         clean, _, perturbed = self._asked[pair.source.id, pair.variant]
         shown = {"clean": pair.base, "perturbed": pair.shown or pair.base}
+        came, went = _change(pair)
         return CaseTexts(
             case=pair.source.id,
             hash=pair.hash,
@@ -208,7 +216,19 @@ class Arms:
             clean=tuple(_exchanges(store, a, prompts) for a in clean),
             perturbed=tuple(_exchanges(store, a, prompts) for a in perturbed),
             gold=_gold_code(pair.source, self._setup.family, self._setup.judge.scale),
+            came=came,
+            went=went,
         )
+
+    def _brief(self, pair: Pair) -> CaseTexts:
+        case, (came, went) = pair.source, _change(pair)
+        about = case.id, pair.hash, case.question[:QUESTION], None, case.better
+        return CaseTexts(*about, prompts={}, answers={}, clean=(), perturbed=(), came=came, went=went)
+
+
+def _change(pair: Pair) -> tuple[str, str]:
+    """Return what the edit put into a case, and what it took out; nothing where there is none."""
+    return ("", "") if pair.shown is None else came_and_went(pair.base, pair.shown)
 
 
 def _gold(case: Case, base: Case, family: Family, scale: Scale) -> dict[str, Any]:

@@ -31,6 +31,15 @@ REMEDIES: Final[Mapping[str, tuple[str, ...]]] = {
     "self-preference": (),
 }
 """By bias, what is worth a try; of a bias that is not here, what says in the prompt what must not count."""
+PAGES: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("injection", "encoding", "invisible-text", "code-comments"), "docs/how-to/attack-a-judge.md"),
+    **dict.fromkeys(("consistency", "rewording"), "docs/explanation/inert-words.md"),
+    AGREEMENT: "docs/how-to/calibrate-a-judge.md",
+    "self-preference": "docs/how-to/test-self-preference.md",
+}
+"""By bias, the page of the documentation that says more."""
+PAGE: Final = "docs/how-to/mitigate-a-judge.md"
+"""The page for any other bias."""
 WITHOUT_PROMPT: Final = frozenset({"swap", "average", "rotations", "string-filter", "statistical-filter"})
 """Mitigations that need no prompt which they could change: they serve a judge of Python code, too."""
 MOST: Final = 3

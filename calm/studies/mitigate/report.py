@@ -7,6 +7,7 @@ from calm.core.units import Unit
 from calm.models.pricing import Cost, dollars
 from calm.models.wire import Json
 from calm.results.parts import aligned
+from calm.results.troubles import excess
 from calm.studies.mitigate.differences import losses, remarks
 from calm.studies.mitigate.nearest import nearest, outcome_of, worst_claim
 from calm.studies.mitigate.study import MEASURED, Difference, Figures, Study, cheapest
