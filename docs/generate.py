@@ -36,11 +36,13 @@ sys.path.insert(0, str(ROOT))
 
 from calm import perturbations, pytest_plugin, suites  # noqa: E402 - found through the line above
 from calm.commands import cli  # noqa: E402 - found through the line above
+from calm.commands.lint_shown import in_general  # noqa: E402
 from calm.core.checks import KINDS  # noqa: E402
 from calm.core.edits import Edit  # noqa: E402
 from calm.core.measures import MEASURES  # noqa: E402
 from calm.core.verdict import FAMILIES  # noqa: E402
 from calm.gate.catalogue import entries  # noqa: E402
+from calm.judges.lint import RULES, Rule  # noqa: E402
 from calm.judges.mitigations import DEFENCES, MITIGATIONS  # noqa: E402
 from calm.judges.python import PythonJudge  # noqa: E402
 from calm.perturbations.triggers import plants  # noqa: E402
@@ -393,6 +395,17 @@ def planted_triggers() -> str:
     return markdown(("bias", "trigger"), [(plant.bias, plant.trigger.words) for plant in plants()])
 
 
+def lint_rules() -> str:
+    """Return the table of the linter's rules."""
+    head = ("rule", "severity", "finding", "why", "evidence", "fix")
+    return markdown(head, [_of_rule(rule) for rule in RULES.values()])
+
+
+def _of_rule(rule: Rule) -> list[str]:
+    evidence = f"{rule.basis}: {rule.evidence}"
+    return [f"`{rule.id}`", rule.severity, *(in_general(t) for t in (rule.says, rule.why, evidence, rule.fix))]
+
+
 TABLES: dict[str, Callable[[], str]] = {
     "biases": biases,
     "options": options,
@@ -403,6 +416,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "catalogue": catalogue,
     "extra-suites": extra_suites,
     "checks": checks,
+    "lint-rules": lint_rules,
     "rooms": rooms,
     "python-judge": lambda: table_in(PythonJudge.__doc__),
     "planted-triggers": planted_triggers,
@@ -623,10 +637,20 @@ def hunted(*, test: bool) -> str:
     return fenced([re.sub(r"^.*/(tests/)", r"\1", line) for line in told.splitlines() if "test_found" in line])
 
 
+def linted() -> str:
+    """Return what the guide's first `calm lint` prints."""
+    page = ROOT / "docs" / "how-to" / "lint-a-prompt.md"
+    with TemporaryDirectory() as folder:
+        for name, text in files_in(page).items():
+            (Path(folder) / name).write_text(text, "utf-8")
+        return fenced(run(Path(folder), "calm", "lint", "judge.toml").splitlines())
+
+
 RUNS: dict[str, Callable[[], str]] = {
     "hunt-run": lambda: hunted(test=False),
     "hunt-test": lambda: hunted(test=True),
     "attack-grid": attack_grid,
+    "lint-run": linted,
     "calibrate-run": calibrated,
     "readme-probe": readme_probe,
     "property-run": lambda: property_run("test_no_flip.py", "planted:refinement-aware=1"),

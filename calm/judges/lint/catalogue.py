@@ -163,17 +163,17 @@ _ALL: Final = (
         "the prompt shows a reference, and does not say how to use it",
         "the judge may demand its wording, or take it for one more answer",
         "published",
-        "arXiv:2506.22316: a reference answer shifts scores by how it is presented",
+        "arXiv:2506.22316: a reference answer shifts scores with the score that it is shown with",
         "say what it is (correct, perhaps not the only correct answer) and how answers are held against it",
     ),
     Rule(
         "scale-not-stated",
-        "warning",
+        "note",
         "the prompt asks for a score, and does not say on which scale",
         "each reply may use a scale of its own",
         "published",
         "arXiv:2310.08491: a score without a rubric agrees less with people",
-        "say from which number to which, and what the ends mean",
+        "say from which number to which, and what the ends mean; allow the rule if a schema says it",
     ),
     Rule(
         "scale-without-anchors",
@@ -233,12 +233,13 @@ _ALL: Final = (
     ),
     Rule(
         "verdict-form-missing",
-        "warning",
+        "note",
         "the prompt does not say in which form to write the verdict",
         "a program must guess where in the reply the verdict stands",
         "published",
         "docs/reference/reader.md: in free text a verdict is often mentioned, supposed or taken back",
-        "ask for one form: [[A]], a JSON field, a tag, or a last line that holds nothing else",
+        "ask for one form: [[A]], a JSON field, a tag, or a last line that holds nothing else; allow the rule if a "
+        "schema or a tool gives the form",
     ),
     Rule(
         "author-named",
