@@ -10,6 +10,8 @@ from functools import cache
 from importlib.resources import files
 from typing import Final
 
+from calm.core import foreign_names
+from calm.core.foreign_names import meaning_of
 from calm.judges.lint.page import Page, Role
 from calm.judges.lint.subject import Leftover
 
@@ -31,6 +33,15 @@ _ORDER: Final[tuple[Role, ...]] = ("reference", "name", "criteria", "answer", "c
 """Roles, those whose words decide first at the head: `ref_answer` is a reference, `user_prompt` a question."""
 _COUNTED: Final = re.compile(r"\|\s*(?:length|count)\b")
 """A filter that shows how many there are, and nothing of them."""
+_MEANINGS: Final[Mapping[foreign_names.Role, Role]] = {
+    "question": "question",
+    "answer": "answer",
+    "first": "answer",
+    "second": "answer",
+    "reference": "reference",
+    "context": "context",
+    "rubric": "criteria",
+}
 _PARTS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _MARKERS: Final = frozenset({*"abcd", *"0123456789", "first", "second", "another", "other", "chosen", "rejected"})
 
@@ -56,18 +67,19 @@ def placeholders(text: str) -> Iterator[Placeholder]:
 
 def role_of(name: str) -> Role:
     """
-    Return what a placeholder's name stands for.
+    Return what a placeholder's name stands for: what other tools call so, else what the words in it say.
 
     >>> role_of("ref_answer_1"), role_of("answer_a"), role_of("userQuery"), role_of("model_name"), role_of("n")
     ('reference', 'answer', 'question', 'name', 'unknown')
     """
     parts = _parts(name)
+    known = meaning_of(name)
+    if known is not None:
+        return _MEANINGS[known]
     if {"model", "name"} <= parts or parts in ({"model", "a"}, {"model", "b"}, {"model", "1"}, {"model", "2"}):
         return "name"
     if parts & {"lang", "language", "loop", "format", "example", "examples"}:
         return "unknown"
-    if parts == {"target"}:
-        return "reference"
     if "source" in parts and parts & {"seg", "text"}:
         return "question"
     if "text" in parts and marker_of(name):
