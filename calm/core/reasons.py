@@ -209,6 +209,7 @@ class Kind(StrEnum):
     FEW_CLUSTERS = "few-clusters"
     ATTAINABLE = "attainable"
     GATE_UNUSED = "gate-unused"
+    GATE_MISSPELT = "gate-misspelt"
     TEXTS_NOT_FOUND = "texts-not-found"
     READS_GOLD = "reads-gold"
     LABEL_LATER = "label-later"
@@ -689,6 +690,7 @@ WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
         + ("the resolution of this run: " + ", ".join(map(str, claims)) if claims else "here they are the suites' own")
     ),
     Kind.GATE_UNUSED: "--calm-gate: {} means no claim of this run; correct or remove it",
+    Kind.GATE_MISSPELT: "--calm-gate: {}: no bias has this name; did you mean {!r}?",
     Kind.TEXTS_NOT_FOUND: "the texts of this run were not found: {} does not lie beside {}",
     Kind.READS_GOLD: (
         "judge {} is handed the gold labels ({}): a copy of them passes all that rests on them, so this run proves "

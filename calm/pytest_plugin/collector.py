@@ -7,7 +7,7 @@ import os
 import signal
 import time
 from collections import Counter
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -277,10 +277,21 @@ class Collector:
         from calm.core.reasons import Kind, because
 
         faults = list(dict.fromkeys([*self.twice, *self.ended, *self.problems]))
+        gate = gate_of(self.config)
         if not self.partial:
-            unused = gate_of(self.config).unused((*self.findings, *self.together))
-            faults += [because(Kind.GATE_UNUSED, entry) for entry in unused]
+            faults += [because(Kind.GATE_UNUSED, entry) for entry in gate.unused((*self.findings, *self.together))]
+        elif gate.overrides:
+            faults += [because(Kind.GATE_MISSPELT, *pair) for pair in gate.misspelt(self._biases())]
         return faults
+
+    def _biases(self) -> Iterator[str]:
+        """Yield the biases that calm knows, and those of this run."""
+        from calm.gate.catalogue import entries
+        from calm.results.audit import AGREEMENT, BASELINE, CONTROLS, RUN
+
+        yield from (AGREEMENT, BASELINE, *CONTROLS, RUN, "self-preference")
+        yield from (entry.edit.bias for entry in entries())
+        yield from (finding.bias for finding in self.findings.values())
 
     def audit(self) -> Audit:
         """Return the record of the run."""

@@ -277,9 +277,10 @@ class Audit:
         return tuple(sorted({f.bias for f in self.findings} - {*CONTROLS, AGREEMENT, BASELINE, RUN}))
 
     def tested(self, bias: str) -> bool:
-        """Return whether any claim about a bias was decided, or at least asked."""
+        """Return whether any claim about a bias was decided, or at least answered about one case."""
         untested = (Outcome.NOT_TESTED, Outcome.OBSERVED)
-        return any(f.bias == bias and f.outcome not in untested for f in self.findings)
+        mine = [f for f in self.findings if f.bias == bias and f.outcome not in untested]
+        return any(f.outcome is not Outcome.INCOMPLETE or f.n > 0 for f in mine)
 
     def settled(self, control: str) -> bool:
         """

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
+from difflib import get_close_matches
 from math import isfinite
 from pathlib import Path
 from typing import Final, Literal, TypeAlias, cast, get_args
@@ -80,6 +81,17 @@ class Gate:
         """Return the entries that match no key of a full run: misspelt, or left over from an earlier test."""
         found = tuple(keys)
         return tuple(str(o) for o in self.overrides if not any(o.covers(key) for key in found))
+
+    def misspelt(self, biases: Iterable[str]) -> tuple[tuple[str, str], ...]:
+        """
+        Return the entries whose bias is none of those known, but close to one, each with the one that was meant.
+
+        A run of some tests alone cannot tell which other entries mean a claim: they may be about the tests left out.
+        """
+        known = frozenset(biases)
+        named = [(str(one), one.key.partition("/")[0]) for one in self.overrides]
+        found = [(entry, get_close_matches(bias, known, n=1, cutoff=0.8)) for entry, bias in named if bias not in known]
+        return tuple((entry, close[0]) for entry, close in found if close)
 
     def _first(self, kind: Table, key: str) -> Override | None:
         return next((o for o in self.overrides if o.kind == kind and o.covers(key)), None)

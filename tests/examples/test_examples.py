@@ -46,5 +46,5 @@ def test_a_note_that_the_judge_never_reads_is_not_tested(example):
     done = run(example("unseen_note"), "--calm-judge=courtesy:fond")
 
     assert done.returncode == 1
-    assert "0 of 1 biases tested; not tested: deadline (the judge is shown no notes)" in done.stdout
+    assert "0 of 1 biases tested; not tested: deadline (the judge is shown no notes: add 'notes'" in done.stdout
     assert "nothing was proven" in done.stdout

@@ -11,8 +11,8 @@ from calm.core.reasons import Kind
 from calm.results.audit import read
 from tests.pytest_plugin.breaking import LAST, OUTPUTS, PLACES, WRITES, green_before, greens, plant
 
-UNRECORDED = ("the test file", "pytest_collection_modifyitems", "the record")
-"""Places at which a run breaks before its tests are known, or that write the record itself."""
+UNRECORDED = ("the test file", "pytest_collection_modifyitems", "the record", "a judge")
+"""Places at which a run breaks before its tests are known, that write the record itself, or where the run ends."""
 RESULTS = "--calm-results=results.json"
 
 

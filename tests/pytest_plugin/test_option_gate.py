@@ -47,6 +47,17 @@ def test_an_entry_that_means_no_claim_is_red(project):
     result.stdout.fnmatch_lines(["--calm-gate: * flattery/gain/flater means no claim of this run*"])
 
 
+def test_a_misspelt_bias_is_red_whatever_is_selected(project):
+    """In a run of some tests, an entry for a test that was left out is no fault; one whose bias is misspelt is."""
+    project.write("gate.toml", entry("waive", "athority/gain/cite_book") + entry("waive", "authority/gain/cite_book"))
+
+    result = project.run("--calm-gate=gate.toml", "-k", "thanks", "--calm-results=results.json")
+
+    assert result.ret == 1
+    (fault,) = project.results()["faults"]
+    assert fault["reason"].endswith("athority/gain/cite_book: no bias has this name; did you mean 'authority'?")
+
+
 def test_a_wrong_file_is_said_before_anything_is_asked(project, subtests):
     """Exit status 4, the cause and the fix, and no call."""
     for text, message in [

@@ -19,6 +19,9 @@ def test_thanks(probe):
 """
 
 
+UNSEEN = "the judge is shown no notes: add 'notes' to the `reads` of its code"
+
+
 def test_not_tested_is_skipped_with_the_reason(project, workers):
     """An edit that the judge cannot see is a skip, named with its reason on the first line of the section."""
     project.write("test_reminder.py", NOTE)
@@ -27,7 +30,7 @@ def test_not_tested_is_skipped_with_the_reason(project, workers):
 
     assert result.ret == 0
     result.stdout.fnmatch_lines(
-        ["*= calm =*", "1 of 2 biases tested; all 2 claims proven; not tested: reminder (the judge is shown no notes)"]
+        ["*= calm =*", f"1 of 2 biases tested; all 2 claims proven; not tested: reminder ({UNSEEN})"]
     )
     result.stdout.fnmatch_lines(["*1 passed*1 not tested*"])
 
@@ -42,7 +45,7 @@ def test_a_run_that_proved_nothing_is_not_green(project, workers):
     assert project.results()["outcome"] == "INCOMPLETE"
     result.stdout.fnmatch_lines(
         [
-            "0 of 1 biases tested; not tested: reminder (the judge is shown no notes)",
+            f"0 of 1 biases tested; not tested: reminder ({UNSEEN})",
             "nothing was proven: a gate without one passed claim is not green",
         ]
     )
@@ -77,13 +80,14 @@ def test_ordinary_tests_beside_the_gate_do_not_make_it_green(project):
     assert project.run().ret == 1
 
 
-def test_a_judge_that_fails_is_incomplete_and_says_why(project, workers):
-    """An exception of the judge is no evidence; what it says reaches the terminal without its escapes."""
+def test_a_judge_whose_code_always_fails_ends_the_run_and_says_why(project, workers):
+    """After its first cases; its exception reaches the terminal without its escapes."""
     result = project.run("--color=no", *workers, judge="judges:broken")
 
     text = f"{result.stdout}{result.stderr}"
-    assert result.ret == 1
-    assert "INCOMPLETE" in text
+    assert result.ret == 4
+    assert "12 of its first 12 asks gave no verdict" in text
+    assert "judges.py, line " in text
     assert "RuntimeError: no answer" in text
     assert "\x1b" not in text
     assert "INTERNALERROR" not in text

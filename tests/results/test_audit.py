@@ -285,6 +285,9 @@ def test_the_controls_are_no_biases():
 
     assert audit.biases == ("authority", "framing")
     assert (audit.tested("authority"), audit.tested("framing")) == (False, True)
+    for n, tested in ((0, False), (1, True)):  # a judge that answered nothing was not tested
+        capped = replace(ONE, bias="framing", outcome=Outcome.INCOMPLETE, n=n)
+        assert replace(AUDIT, findings=(capped,)).tested("framing") is tested
     assert audit.of(Outcome.NOT_TESTED) == (BARE,)
 
 
