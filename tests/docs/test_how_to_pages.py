@@ -1,0 +1,89 @@
+"""The files of the pages on scores, retrieval and conversations: each is run as it stands, with cases of its page."""
+
+import json
+import re
+
+import pytest
+
+from calm.commands.cli import main
+from tests.docs.pages import DOCS, load_generator
+from tests.servers import wire_server
+
+SCORES = DOCS / "how-to" / "audit-a-score-judge.md"
+RETRIEVAL = DOCS / "how-to" / "audit-retrieval-and-conversations.md"
+
+
+def written(page, folder, monkeypatch, url=""):
+    """Write the files of a page, with a judge file that asks a server on loopback, and go there."""
+    for file, body in load_generator().files_in(page).items():
+        own = f'model = "tiny"\nbase_url = "{url}"' if url else 'model = "gpt-4.1-mini"'
+        (folder / file).write_text(body.replace('model = "gpt-4.1-mini"', own), "utf-8")
+    monkeypatch.chdir(folder)
+
+
+def shown(capsys, *words):
+    """Run a command and return what it prints."""
+    status = main(words)
+    captured = capsys.readouterr()
+    assert status == 0, captured.out + captured.err
+    return captured.out
+
+
+def test_the_page_on_scores_leads_to_a_score(tmp_path, monkeypatch, capsys):
+    """Both prompts render with the cases of the page, the score is read, and an edit is shown."""
+    with wire_server(lambda *_: '{"reason": "It is right.", "score": 4}') as server:
+        written(SCORES, tmp_path, monkeypatch, server.url)
+
+        plain = shown(capsys, "try", "judge.toml", "--cases", "cases.jsonl")
+        edited = shown(capsys, "try", "judge.toml", "--cases", "cases.jsonl", "--edit", "authority.cite_book")
+        turned = shown(capsys, "try", "judge.toml", "--cases", "cases.jsonl", "--edit", "framing.ask_how_bad")
+
+    assert "Our policy: Returns are taken for 30 days." in plain
+    assert "-- verdict: 4.0" in plain
+    assert edited.count("-- verdict: 4.0") == 2
+    assert "-- verdict: 2.0" in turned  # "how bad" 4 of 5 is 2
+
+
+def test_the_page_on_retrieval_shows_the_passages(tmp_path, monkeypatch, capsys):
+    """The context of a case is in the prompt of a model, and a judge in Python reads it."""
+    with wire_server(lambda *_: "[[A]]") as server:
+        written(RETRIEVAL, tmp_path, monkeypatch, server.url)
+
+        asked = shown(capsys, "try", "retrieval.toml", "--cases", "retrieval.jsonl")
+        own = shown(capsys, "try", "grounded:judge", "--cases", "retrieval.jsonl")
+
+        assert "[2] Lamps are sent with a bulb." in asked
+        assert re.search(r"^-- verdict: (grounded|invented)", asked, re.MULTILINE)
+        assert "-- verdict: grounded" in own
+        bare = json.loads((tmp_path / "retrieval.jsonl").read_text("utf-8").splitlines()[0])
+        del bare["fields"]
+        (tmp_path / "bare.jsonl").write_text(json.dumps(bare))
+        assert main(["try", "retrieval.toml", "--cases", "bare.jsonl"]) == 4
+    assert "add 'context' to the fields of the case" in capsys.readouterr().err
+
+
+def test_the_edit_on_the_page_on_retrieval_is_tested(tmp_path, monkeypatch):
+    """The order of the passages does not move a judge that counts words, but one that reads the first alone."""
+    written(RETRIEVAL, tmp_path, monkeypatch)
+    row = json.loads((tmp_path / "retrieval.jsonl").read_text("utf-8").splitlines()[0])
+    rows = [{**row, "id": f"lamp-{n}", "question": f"Can I return lamp {n} after 40 days?"} for n in range(60)]
+    (tmp_path / "many.jsonl").write_text("".join(f"{json.dumps(one)}\n" for one in rows))
+    (tmp_path / "first.py").write_text(
+        (tmp_path / "grounded.py").read_text("utf-8").replace(".lower()", '.partition("\\n")[0].lower()', 1)
+    )
+    command = ("pytest", "test_passages.py", "--calm-cases=many.jsonl", "-q", *load_generator().QUIET)
+
+    steady, swayed = (
+        load_generator().run(tmp_path, *command, f"--calm-judge={name}:judge") for name in ("grounded", "first")
+    )
+
+    assert "1 of 1 biases tested; the claim proven" in steady, steady
+    assert "FAIL net_robustness >= 0.90" in swayed, swayed
+
+
+@pytest.mark.parametrize("page", sorted((DOCS / "how-to").glob("*.md")), ids=lambda page: page.stem)
+def test_a_page_that_runs_the_suites_of_a_checkout_says_what_an_installed_package_runs(page):
+    """`suites/` is a folder of the repository: whoever installed calm has none."""
+    text = page.read_text("utf-8")
+
+    assert "pytest suites/" not in text or "pytest --pyargs calm.suites" in text
