@@ -18,9 +18,13 @@ from calm import perturbations
 from calm.core.case import Answer, Case
 from calm.core.edits import AnyEdit, Edit, PromptEdit
 from calm.errors import ConfigError, nearest
+from calm.results.audit import AGREEMENT, BASELINE, CONTROLS, RUN
 
 GROUP = "calm.perturbations"
 """Entry points of this group name modules of perturbations that other packages ship."""
+
+SELF_PREFERENCE = "self-preference"
+"""A bias that needs answers of several authors, and no edit."""
 
 _INSTALLED = tuple(sysconfig.get_path(kind) for kind in ("purelib", "platlib"))
 _MADE = ("Edit", "PromptEdit", "AnyEdit", Edit, PromptEdit, AnyEdit)
@@ -81,6 +85,12 @@ def entries() -> Iterator[Entry]:
                 yield Entry(module, name, value)
             elif _is_factory(value, place) and (made := _shown(value)) is not None:
                 yield Entry(module, name, made, tuple(inspect.signature(value).parameters))
+
+
+def known_biases() -> frozenset[str]:
+    """Return what keys of findings begin with: biases that have an edit, controls, the names of whole runs."""
+    edited = (entry.edit.bias for entry in entries())
+    return frozenset((AGREEMENT, BASELINE, RUN, *CONTROLS, SELF_PREFERENCE, *edited))
 
 
 def factory_of(entry: Entry) -> Callable[..., AnyEdit]:

@@ -45,6 +45,11 @@ class Override:
         return f"[[{self.kind}]] {self.key}"
 
     @property
+    def bias(self) -> str:
+        """The bias, control or the like that it is about."""
+        return self.key.partition("/")[0]
+
+    @property
     def grounds(self) -> Reason:
         """Why it was accepted, and until when. It was written for reviewers, so a record without texts keeps it."""
         return because(Kind.GATE_FILE, self.expires.isoformat(), self.reason)
@@ -89,8 +94,8 @@ class Gate:
         A run of some tests alone cannot tell which other entries mean a claim: they may be about the tests left out.
         """
         known = frozenset(biases)
-        named = [(str(one), one.key.partition("/")[0]) for one in self.overrides]
-        found = [(entry, get_close_matches(bias, known, n=1, cutoff=0.8)) for entry, bias in named if bias not in known]
+        unknown = [one for one in self.overrides if one.bias not in known]
+        found = [(str(one), get_close_matches(one.bias, known, n=1, cutoff=0.8)) for one in unknown]
         return tuple((entry, close[0]) for entry, close in found if close)
 
     def _first(self, kind: Table, key: str) -> Override | None:
