@@ -9,6 +9,7 @@ from dataclasses import replace
 from importlib.resources import files
 from os import PathLike, fspath
 from pathlib import Path
+from shlex import quote
 
 from calm.cases.reading import ANSWERS, MAX_SHOWN, read
 from calm.cases.spreading import all_pairs, one_answer_each
@@ -33,6 +34,8 @@ CODE = "code-1.jsonl"
 """The set about Python code, with cases for pairwise, score and listwise."""
 TEXTS: Mapping[str, str] = {"pairwise-1.jsonl": "pairwise-1-texts.json"}
 """The ready-made texts that ship for the cases of a set, in a file of their own: `variants` by the id of a case."""
+FOREIGN = (".csv", ".tsv", ".parquet", ".xlsx", ".eval", ".yaml", ".yml")
+"""How files end that hold no cases, and can be turned into some."""
 _FENCE = "```python"
 
 
@@ -49,18 +52,32 @@ def read_cases(path: str | PathLike[str], *, task: Task | None = None) -> list[C
         ConfigError: a file that cannot be read, or all faults in it, as `file:line: field: message`.
     """
     name = fspath(path)
+    if Path(path).suffix.lower() in FOREIGN:
+        raise ConfigError(
+            f"{name}: expected cases as JSON Lines, got a file of another kind; turn it into cases: "
+            f"calm cases import {quote(name)} -o cases.jsonl"
+        )
     try:
         with noted(Path(path)).open("rb") as stream:
             refuse_large(stream, name)
             cases = read(stream, name, task=task)
     except (OSError, ValueError) as error:
         if isinstance(error, ConfigError):
-            raise
+            raise ConfigError([*error.problems, *_log_hint(Path(path))]) from error
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise ConfigError(
             f"{name}: expected a file of cases (JSON Lines), got an error: {reason}; check its path"
         ) from error
     return [part for case in cases for part in spread(case, task)]
+
+
+def _log_hint(path: Path) -> list[str]:
+    """Return what turns a file that holds no cases into some, if it is the log of another tool."""
+    from calm.cases.logs import is_log  # only a file that is refused is looked at again
+
+    if not is_log(path):
+        return []
+    return [f"{path}: it is a log of another tool: calm cases import {quote(str(path))} -o cases.jsonl"]
 
 
 def read_files(paths: Sequence[str | PathLike[str]], *, task: Task | None = None) -> list[Case]:

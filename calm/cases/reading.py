@@ -239,10 +239,13 @@ def _answer(item: object, at: str, fault: Fault) -> Answer | None:
             f"{at}.id",
             f"expected an id other than 'tie', without '~' or a leading '!', got {_shown(identity)}; rename it",
         )
+    text = _needed(row, "text", at, fault)
+    if text is not None and not text.strip():
+        fault(f"{at}.text", "expected an answer, got an empty text; write it, or leave the case out")
     history = [] if row.get("history") is None else _list(row["history"], f"{at}.history", fault) or []
     return Answer(
         id=identity,
-        text=_needed(row, "text", at, fault) or "",
+        text=text or "",
         author=_optional(row, "author", at, fault),
         history=tuple(_text(text, f"{at}.history[{i}]", fault) or "" for i, text in enumerate(history)),
     )

@@ -12,7 +12,7 @@ from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Final, cast, get_args
 
-from calm.commands import DONE, REFUSED, add_command, init_files, logs
+from calm.commands import DONE, REFUSED, add_command, attempt, init_files, logs
 from calm.core.verdict import Scale, Task
 from calm.errors import CalmError, ConfigError
 from calm.models.address import Provider
@@ -441,20 +441,23 @@ def _model(options: argparse.Namespace, found: Gathered | None, draft: Draft) ->
 
 def _tried(folder: Path, judge: str, key: str | None) -> int:
     """Ask the judge about one case, unless its key lacks; say what to do next."""
-    from calm.commands.attempt import attempt
-
     path, cases = folder / judge, folder / "cases.jsonl"
     named = f"{quote(str(path))} --cases {quote(str(cases))}"
     if key is not None and not os.environ.get(key, "").strip():
         _say(f"no call was made, as {key} is not set: export {key}=..., then: calm try {named}")
         return DONE
     _say("one case, to see that the judge answers:")
+    parser = argparse.ArgumentParser(prog="calm")
+    attempt.register(parser.add_subparsers())
+    options = parser.parse_args(["try", str(path), "--cases", str(cases)])
     try:
-        attempt(str(path), [str(cases)])
+        status: int = options.run(options)
     except CalmError as error:
         problems = error.problems if isinstance(error, ConfigError) else str(error).splitlines()
         for problem in problems:
             _say(f"calm: {problem}", error=True)
+        status = REFUSED
+    if status != DONE:
         _say(f"the files are written; when this is fixed: calm try {named}", error=True)
         return REFUSED
     _say(f"next: calm audit {named}")

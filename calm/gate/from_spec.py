@@ -24,6 +24,8 @@ SPECS = (
     "lexical, planted:..., recorded:SET/MODEL, recorded:FILE, panel:A+B, a path to a judge.toml, or "
     "package.module:attribute"
 )
+SHOWN = 3
+"""So many cases a message names."""
 
 
 def judge_from(spec: str, env: Mapping[str, str] | None = None, *, keyless: bool = False) -> Judge:
@@ -170,7 +172,28 @@ def cases_from(files: Sequence[str], judge: Judge) -> list[Case]:
     own = judge.traits.recorded.own if judge.traits.recorded is not None else ()
     cases = read_files(files, task=judge.task) if files else list(own) or bundled(judge.task)
     recall(judge, cases)
+    if files:
+        refuse_gold(judge, cases)
     return cases
+
+
+def refuse_gold(judge: Judge, cases: Sequence[Case]) -> None:
+    """
+    Refuse gold scores outside the scale of a score judge: nothing could be held against them.
+
+    Raises:
+        ConfigError: the first cases with such scores, the scale, and the fix.
+    """
+    if judge.task != "score":
+        return
+    low, high = judge.scale.low, judge.scale.high
+    off = [(case.id, gold) for case in cases for gold in case.scores.values() if not low <= gold <= high]
+    if off:
+        shown = ", ".join(f"{gold:g} in case {name!r}" for name, gold in off[:SHOWN])
+        raise ConfigError(
+            f"scores: expected gold on the judge's scale from {low:g} to {high:g}, got {shown} ({len(off)} of "
+            f"{len(cases)} cases); rescale the scores, or set [verdict.scale] in judge.toml"
+        )
 
 
 def recall(judge: Judge, cases: Sequence[Case]) -> None:

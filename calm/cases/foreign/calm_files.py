@@ -46,7 +46,7 @@ def import_calm(table: Table) -> ImportResult:
         tags = {key: text for key in other if (text := faults.optional(row, key, record)) is not None}
         draft: dict[str, object] = {
             "question": faults.question(row, "question", record),
-            "answers": [{"id": key, "text": faults.text(row, key, record) or ""} for key in answers],
+            "answers": [{"id": key, "text": faults.text(row, key, record) or "-"} for key in answers],
             "better": "answer1" if pairs else None,
             "variants": variants,
             "tags": tags | ({"missing_variants": ", ".join(lacking)} if lacking else {}),

@@ -229,7 +229,7 @@ def _draft(row: Row, record: int, shape: _Shape, faults: Faults) -> dict[str, ob
         if not said and at >= 2:
             continue  # a record of fewer answers than others
         author = text(f"author{suffix}") or None
-        answers.append({"id": name, "text": said or "", "author": author})
+        answers.append({"id": name, "text": said or "-", "author": author})
     given = [str(answer["id"]) for answer in answers]
     variants: dict[str, dict[str, str]] = {}
     for key in shape.columns:

@@ -36,7 +36,7 @@ def import_llmbar(table: Table) -> ImportResult:
         label = row.get("label")
         if isinstance(label, bool) or label not in (1, 2, "1", "2"):
             faults.add(record, "label", f"expected 1 or 2, got {shown(label)}; name the better output")
-        outputs = [{"id": key, "text": faults.text(row, key, record) or ""} for key in ("output_1", "output_2")]
+        outputs = [{"id": key, "text": faults.text(row, key, record) or "-"} for key in ("output_1", "output_2")]
         draft: dict[str, object] = {
             "question": faults.question(row, "input", record),
             "answers": outputs,
