@@ -292,12 +292,12 @@ def _prompt_of_log(found: Gathered, draft: Draft) -> Prompt | None:
 
     made = prompt_in(found)
     if made is None or not made.whole:
-        why = (
-            "the log holds no prompt of the judge"
-            if made is None
-            else f"no template shows all prompts of the log (the best one shows {made.shown} of {made.of}), as they hold "
-            "a text that no case has: name it with --map, as in --map reference=PATH"
-        )
+        why = "the log holds no prompt of the judge"
+        if made is not None:
+            why = (
+                f"no template shows all prompts of the log (the best shows {made.shown} of {made.of}), as they hold "
+                "a text that no case has: name it with --map, as in --map reference=PATH"
+            )
         draft.notes.append(
             f"{why}. So no judge.toml was written. To test the judge under edits, give its prompt: "
             "calm init --prompt prompt.txt --cases cases.jsonl --dir live"

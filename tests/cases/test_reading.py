@@ -113,7 +113,10 @@ def test_a_fault_is_named_with_its_place(subtests):
         ({**PLAIN, "answers": ["So."]}, "f:1: answers[0]: expected an object, got 'So.'"),
         ({**PLAIN, "answers": [{"id": "a"}]}, "f:1: answers[0].text: expected a text, got none"),
         ({**PLAIN, "answers": [{"text": "a"}]}, "f:1: answers[0].id: expected a text, got none"),
-        ({**PLAIN, "answers": [{"id": "a", "text": " "}]}, "f:1: answers[0].text: expected an answer, got an empty text"),
+        (
+            {**PLAIN, "answers": [{"id": "a", "text": " "}]},
+            "f:1: answers[0].text: expected an answer, got an empty text",
+        ),
         ({**PLAIN, "answers": [{"id": "tie", "text": "x"}]}, "f:1: answers[0].id: expected an id other than 'tie'"),
         ({**PLAIN, "answers": [{"id": "!a", "text": "x"}]}, "f:1: answers[0].id: expected an id other than 'tie'"),
         ({**PLAIN, "answers": [{"id": "a~b", "text": "x"}]}, "f:1: answers[0].id: expected an id other than 'tie'"),

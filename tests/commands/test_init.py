@@ -1,0 +1,228 @@
+"""`calm init`: what it writes, what it says, and that it writes all or nothing."""
+
+import argparse
+import io
+import json
+import shutil
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from calm import ConfigError
+from calm.cases import read_files
+from calm.commands import DONE, REFUSED, init, init_files
+from calm.gate.from_spec import judge_from
+
+LOGS = Path(__file__).parents[1] / "cases" / "logs"
+FILES = {"judge.toml", "judge.jinja", "judge.negative.jinja", "cases.jsonl", "gate.toml", ".github/workflows/judge.yml"}
+
+
+def run(*arguments):
+    """Run `calm init` with these arguments and return its status; its errors come as they are."""
+    parser = argparse.ArgumentParser(prog="calm")
+    init.register(parser.add_subparsers())
+    options = parser.parse_args(["init", *map(str, arguments)])
+    return options.run(options)
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    """Return an empty folder, which is the working one; no key is set, and nobody sits at a terminal."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.stdin", io.StringIO())
+    for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    return tmp_path
+
+
+def there(folder):
+    """Return the names of all files in a folder, with those of the folders around them."""
+    return {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("task", init.TASKS)
+def test_each_kind_of_judge_can_be_started_from_nothing(folder, task, capsys):
+    """Judge and cases fit each other, the twin is there, and no call is made without a key."""
+    assert run("--task", task) == DONE
+
+    judge = judge_from("judge.toml", {"OPENAI_API_KEY": "k"})
+    assert len(read_files(["cases.jsonl"], task=judge.task)) == init.MADE
+    assert judge.prompt.negative is not None
+    assert there(folder) >= FILES - (
+        {"judge.jinja", "judge.negative.jinja"} if task not in init_files.STARTERS else set()
+    )
+    assert "no call was made, as OPENAI_API_KEY is not set: export OPENAI_API_KEY=..." in capsys.readouterr().out
+
+
+def test_the_workflow_names_the_variable_of_the_key(folder):
+    """That of the provider, or the one that was named; a server that needs none gets none."""
+    run("--provider", "anthropic", "--ci", "github")
+
+    text = (folder / ".github" / "workflows" / "judge.yml").read_text("utf-8")
+    assert "ANTHROPIC_API_KEY: ${{ secrets.ANTHROPIC_API_KEY }}" in text
+    assert tomllib.loads((folder / "judge.toml").read_text("utf-8"))["model"]["model"] == init.USUAL["anthropic"]
+
+
+@pytest.mark.parametrize(("ci", "name"), [("gitlab", ".gitlab-ci.yml"), ("none", None)])
+def test_another_ci_gets_its_own_file(folder, ci, name):
+    """Or none."""
+    run("--ci", ci)
+
+    assert there(folder) - {"judge.toml", "judge.jinja", "judge.negative.jinja", "cases.jsonl", "gate.toml"} == {
+        name
+    } - {None}
+
+
+def test_nothing_is_written_over_without_force(folder, capsys):
+    """Not even the files that are not there yet; and the message names those that are."""
+    (folder / "gate.toml").write_text("# mine\n", "utf-8")
+
+    assert run() == REFUSED
+
+    assert there(folder) == {"gate.toml"}
+    assert "gate.toml exists already, so nothing was written; overwrite with --force" in capsys.readouterr().err
+    assert run("--force") == DONE
+    assert "# mine" not in (folder / "gate.toml").read_text("utf-8")
+
+
+def test_a_file_that_cannot_be_written_takes_the_others_back(folder):
+    """A folder stands where a file must go: what stood there before is there again."""
+    (folder / "judge.toml").write_text("# mine\n", "utf-8")
+    (folder / ".github" / "workflows" / "judge.yml").mkdir(parents=True)
+
+    with pytest.raises(ConfigError, match="got a folder"):
+        run("--force")
+
+    assert there(folder) == {"judge.toml"}
+    assert (folder / "judge.toml").read_text("utf-8") == "# mine\n"
+
+
+def test_a_prompt_gets_its_twin_by_rule_or_says_why_not(folder, capsys):
+    """The word that no rule knows is named, with its line."""
+    (folder / "plain.txt").write_text(
+        "{input}\n{response_a}\n{response_b}\nWhich answer is better? [[A]] or [[B]]", "utf-8"
+    )
+    (folder / "odd.txt").write_text(
+        "{input}\n{response_a}\n{response_b}\nPick the superior one: [[A]] or [[B]]", "utf-8"
+    )
+
+    assert run("--prompt", "plain.txt", "--dir", "one") == run("--prompt", "odd.txt", "--dir", "two") == DONE
+
+    assert "worse" in (folder / "one" / "judge.negative.jinja").read_text("utf-8")
+    assert not (folder / "two" / "judge.negative.jinja").exists()
+    assert "no rule turns 'superior' in line 4 round: framing is NOT TESTED" in capsys.readouterr().out
+
+
+def test_a_twin_and_a_system_message_of_ones_own_are_taken(folder):
+    """With their placeholders in calm's names."""
+    (folder / "p.txt").write_text("Rate {answer} from 1 to 5: [[N]]", "utf-8")
+    (folder / "n.txt").write_text("Say how bad {answer} is, from 1 to 5: [[N]]", "utf-8")
+    (folder / "s.txt").write_text("You judge {question}.", "utf-8")
+
+    run("--prompt", "p.txt", "--negative", "n.txt", "--system", "s.txt", "--dir", "made")
+
+    judge = judge_from("made/judge.toml", {"OPENAI_API_KEY": "k"})
+    assert [m.text for m in judge.prompt.messages] == [
+        "You judge {{ question }}.",
+        "Rate {{ answers[0].text }} from 1 to 5: [[N]]",
+    ]
+    assert "how bad" in judge.prompt.negative[-1].text
+    assert (judge.scale.low, judge.scale.high) == (1, 5)
+
+
+def test_a_field_that_a_prompt_shows_and_no_case_has_is_named_before_anything_is_written(folder):
+    """The message names the case and the field."""
+    (folder / "p.txt").write_text("{tone}: rate {answer} from 1 to 5: [[N]]", "utf-8")
+
+    with pytest.raises(ConfigError, match=r"expected fields\.tone, got none"):
+        run("--prompt", "p.txt")
+
+    assert there(folder) == {"p.txt"}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "expected a prompt, got an empty file"),
+        ("Is it good?", "expected a placeholder for the answer.+got none; rename it"),
+        ("Is {thing} good?", r"expected a placeholder for the answer.+got \{thing\}"),
+    ],
+)
+def test_a_prompt_without_an_answer_is_refused(folder, text, message):
+    """It could judge nothing."""
+    (folder / "p.txt").write_text(text, "utf-8")
+
+    with pytest.raises(ConfigError, match=message):
+        run("--prompt", "p.txt")
+
+    assert there(folder) == {"p.txt"}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--negative", "n"], "--negative: expected --prompt FILE beside it"),
+        (["--prompt", "p", "--log", "l"], "--prompt, --log: expected one of them"),
+        (["--cases", "c", "--log", "l"], "--cases, --log: expected one of them"),
+        (["--metric", "m"], "expected --log FILE beside them"),
+        (["--prompt", "missing"], "missing: cannot be read"),
+        (["--log", "missing"], "missing: expected a file to read"),
+        (["--cases", "missing.csv"], "missing.csv: expected a file to read"),
+    ],
+)
+def test_options_that_do_not_fit_are_refused(folder, options, message):
+    """With the fix, and nothing is written."""
+    with pytest.raises(ConfigError, match=message):
+        run(*options)
+
+    assert there(folder) == set()
+
+
+def test_columns_of_a_table_are_guessed_by_their_names(folder, capsys):
+    """What was taken for granted is said; a word for the better answer is explained with --value."""
+    (folder / "t.csv").write_text("Prompt,Response A,Response B,winner\nWhy?,So.,Thus.,model_b\n", "utf-8")
+
+    assert run("--cases", "t.csv", "--value", "model_b=b") == DONE
+
+    [case] = read_files(["cases.jsonl"])
+    assert (case.question, [a.text for a in case.answers], case.better) == ("Why?", ["So.", "Thus."], "b")
+    assert "Response A is the answer_a" in capsys.readouterr().out
+
+
+def test_a_log_gives_a_judge_that_is_asked_and_one_that_replays(folder, capsys):
+    """Both read the same cases; the model and how a reply is read come from the log."""
+    assert run("--log", LOGS / "mlflow.jsonl") == DONE
+
+    live, replay = judge_from("judge.toml", {"OPENAI_API_KEY": "k"}), judge_from("recorded.toml")
+    assert live.endpoints[0].model == "planted-judge"
+    assert replay.traits.recorded is not None
+    assert "reads 16 of 16 replies of the log" in capsys.readouterr().out
+    assert json.loads((folder / "verdicts.jsonl").read_text("utf-8").splitlines()[0])["prompt"][0]["role"] == "user"
+
+
+@pytest.mark.parametrize(("name", "why"), [("deepeval.json", "holds no prompt"), ("otel.jsonl", "shows 4 of 16")])
+def test_a_log_whose_prompt_is_not_found_gives_no_judge_that_is_asked(folder, name, why, capsys):
+    """It says why, and what to do; the recorded one is there and answers."""
+    shutil.copy(LOGS / name, folder)
+
+    assert run("--log", name, "--dir", "made") == DONE
+
+    assert there(folder / "made") == {"cases.jsonl", "verdicts.jsonl", "recorded.toml", "gate.toml"}
+    said = capsys.readouterr().out
+    assert why in said
+    assert "next: calm audit made/recorded.toml --cases made/cases.jsonl" in said
+
+
+def test_a_person_at_a_terminal_is_asked_what_no_option_says(folder, monkeypatch, capsys):
+    """An answer that is none is asked for again; an empty one means the usual."""
+    said = iter(["scores", "score", "", "", "none"])
+    monkeypatch.setattr("builtins.input", lambda question: next(said))
+    for stream in ("sys.stdin", "sys.stdout"):
+        monkeypatch.setattr(f"{stream}.isatty", lambda: True, raising=False)
+
+    assert run() == DONE
+
+    assert judge_from("judge.toml", {"OPENAI_API_KEY": "k"}).task == "score"
+    assert not (folder / ".github").exists()
+    assert "got scores" in capsys.readouterr().out
