@@ -20,6 +20,9 @@ from calm.results.wording import highest
 MOST_LABELS = 12
 """Labels below an axis."""
 
+LETTER = 9.0
+"""How wide a letter of a mark is, in units of the drawing, with what must be free beside it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Trend:
@@ -27,8 +30,8 @@ class Trend:
     A claim over all runs as a chart: its dots with their intervals, and its limits, in units of the drawing.
 
     `line` joins the dots, and has a part for each stretch of runs that measured it. `limits` are the limits of each run
-    as short lines: left, right, height. `marks` are the places where something changed, each with its signs. `numbers`
-    are those of the chart: the number of a run, what it measured, its limit and its outcome.
+    as short lines: left, right, height. `marks` are the places where something changed, each with its signs, if there
+    is room for them. `numbers` are those of the chart: the number of a run, what it measured, its limit and its outcome.
     """
 
     key: str
@@ -125,9 +128,25 @@ def _trend(line: Line, anchor: str, signs: Sequence[str]) -> Trend:
         limits=tuple(limits),
         ticks=ticks,
         labels=tuple((right(place), str(place + 1)) for place in range(0, count, step)),
-        marks=tuple((right(place - 0.5), sign) for place, sign in enumerate(signs) if sign),
+        marks=_marks([(right(place - 0.5), sign) for place, sign in enumerate(signs) if sign]),
         numbers=tuple(numbers),
     )
+
+
+def _marks(several: Sequence[tuple[float, str]]) -> tuple[tuple[float, str], ...]:
+    """
+    Return the marks with their signs, without a sign that would stand on the one before it.
+
+    >>> _marks([(30.0, "J"), (36.0, "P"), (60.0, "C")])
+    ((30.0, 'J'), (36.0, ''), (60.0, 'C'))
+    """
+    found, free = [], 0.0
+    for place, sign in several:
+        half = LETTER * len(sign) / 2
+        fits = place - half >= free
+        found.append((place, sign if fits else ""))
+        free = place + half if fits else free
+    return tuple(found)
 
 
 def _shown(line: Line) -> list[float]:

@@ -113,12 +113,13 @@ def _runs(options: argparse.Namespace) -> int:
         found = compare(old, new)
     except ConfigError as error:
         raise ConfigError([f"compare {' '.join(options.files)}: {problem}" for problem in error.problems]) from error
-    width = get_terminal_size().columns if sys.stdout.isatty() else None
-    print(render_text(found, width, lines=LINES if options.lines is None else options.lines))
     if options.out:
         from calm.results.reports import comparison
 
-        comparison.write(found, old, new, Path(options.out))
+        comparison.write(found, old, new, Path(options.out))  # whoever reads only the first lines has a page, too
+    width = get_terminal_size().columns if sys.stdout.isatty() else None
+    print(render_text(found, width, lines=LINES if options.lines is None else options.lines))
+    if options.out:
         print(f"wrote {printable(options.out)}")
     return DONE
 

@@ -185,8 +185,8 @@ def _trend(options: argparse.Namespace) -> int:
     newest = Path(options.results) if options.results else None
     found = history(Path(options.history), newest, texts=options.texts == "full")
     refuse([Output("-o", target, REPORT)], inputs=inputs())
+    trend.write(found, target)  # whoever reads only the first lines has a page, too
     print(render_text(found))
-    trend.write(found, target)
     print(printable(f"wrote {target}"))
     return DONE
 

@@ -7,6 +7,7 @@
   });
   const find = document.getElementById("find");
   if (find) {
+    find.parentElement.hidden = false;
     const rows = all(".flip, .bare");
     const search = () => {
       const words = find.value.toLowerCase().split(/\s+/).filter(Boolean);
