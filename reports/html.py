@@ -60,6 +60,8 @@ LEAST, TEXTS = 100_000, 500_000
 """Findings may leave texts fewer bytes than the first, as with `--calm-every-variant`: texts then get the second."""
 FOLD, NAME = 900, 40
 """Characters of a text that is not folded, and of a name in a chart or a selection list."""
+PAPER = 18
+"""Claims of the first table that are printed: with more, a report takes more than two pages. The style sheet knows it."""
 LINE, PASSAGE = 1_000, 6_000
 """Characters of a name or sentence, and of a longer passage; the rest is cut, and the report says how much."""
 ATTEMPTS, SLACK = 6, 4_000
@@ -88,6 +90,7 @@ def render(audit: Audit) -> str:
         "meaning": meaning_of(audit),
         "cards": cards_of(audit, rows, flips),
         "kicker": kicker_of(audit),
+        "on_paper": PAPER,
         "stands_in": stands_in(audit),
         "counts": [(o, len(audit.of(o))) for o in ORDER if audit.of(o)],
         "words": WORDS,

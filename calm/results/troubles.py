@@ -12,7 +12,7 @@ from typing import Final
 
 from calm.core.claims import Outcome
 from calm.core.measures import MEASURES
-from calm.results.audit import AGREEMENT, BASELINE, RUN, Audit, Finding
+from calm.results.audit import AGREEMENT, BASELINE, CONTROLS, RUN, Audit, Finding
 from calm.results.meaning import Resolution, percent, resolution
 from calm.results.records import family_of
 from calm.results.wording import in_points
@@ -45,11 +45,8 @@ class Effect:
     def brief(self, *, after: Effect | None = None) -> str:
         """Return the effect in a few words, without its verb where the effect before it has the same."""
         told = f"{self.share} ({self.points})" if self.points else self.share
-        if not self.who:
-            return f"{self.verb} {told}".rstrip()
-        return (
-            f"{self.who} {told}" if after is not None and after.verb == self.verb else f"{self.who} {self.verb} {told}"
-        )
+        same = after is not None and after.verb == self.verb and told
+        return " ".join(filter(None, (self.who, "" if same else self.verb, told)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +175,7 @@ _OF_SAME: Final[Mapping[str, tuple[str, str, str, bool]]] = {
 }
 """What is said instead of an edit after which the verdict must be the same."""
 _OF_THE_JUDGE: Final[Mapping[str, tuple[str, str]]] = {
-    "net_detection": ("only {} of the errors are noticed", "more often marked down than up"),
+    "net_detection": ("only {} of the errors are noticed", ""),
     "consistency_rate": ("the judge agrees with itself in only {}", "of the asks"),
     "readable_rate": ("only {} of the replies can be read", ""),
     "accuracy": ("only {} of the verdicts are right", ""),
@@ -196,8 +193,8 @@ def effect_of(one: Finding) -> Effect | None:
     base = (measure.worst_of or one.measure) if measure is not None else one.measure
     if base in _OF_THE_JUDGE:
         verb, of = _OF_THE_JUDGE[base]
-        about = "" if one.bias in ("sensitivity", "consistency", "rewording", AGREEMENT) else f"{name_of(one.bias)}: "
-        return Effect("", f"{about}{verb.format(_share(one.value))}", "", of)
+        about = "" if one.bias in (*CONTROLS, AGREEMENT) else f"{name_of(one.bias)}:"
+        return Effect(about, verb.format(_share(one.value)), "", of)
     scored = family_of(one.task) in ("score", "rubric")
     same = _OF_SAME if one.expects == "SAME" and not scored else {}
     known = {**_BY_BIAS, **(_ON_A_SCALE if scored else {}), **same}.get(base)
