@@ -51,6 +51,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     lint.add_argument("--cases", action="append", default=[], metavar="FILE", help=f"{CASES}; they must fit the model")
     lint.add_argument("--context", type=int, metavar="TOKENS", help="what the model takes, where calm does not know it")
     lint.add_argument("--format", choices=FORMATS, default="text", help="how findings are printed (default text)")
+    lint.add_argument("--out", metavar="FILE", help="also write them to a file: .sarif or .json")
     lint.add_argument(
         "--fail-on", choices=FAIL_ON, default="error", help="exit with 1 from this severity on (default error)"
     )
@@ -59,7 +60,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 
 
 def _lint(options: argparse.Namespace) -> int:
-    from calm.commands.lint_shown import in_json, in_text, listed
+    from calm.commands.lint_shown import in_text, listed
 
     if options.rules:
         print("\n".join(listed()))
@@ -68,6 +69,9 @@ def _lint(options: argparse.Namespace) -> int:
         raise ConfigError("calm lint: expected a judge.toml or a file with a prompt, such as calm lint judge.toml")
     if options.context is not None and options.context < 1:
         raise ConfigError(f"--context: expected a number of tokens above 0, got {options.context}")
+    out = None if options.out is None else Path(options.out)
+    if out is not None and out.suffix not in (".sarif", ".json"):
+        raise ConfigError(f"--out: expected a file that ends with .sarif or .json, got {options.out!r}")
     roles = _roles(options.slot)
     checked: list[Checked] = []
     problems: list[str] = []
@@ -79,15 +83,33 @@ def _lint(options: argparse.Namespace) -> int:
     if checked or options.format != "text":
         if options.format == "text":
             print("\n".join(map(printable, in_text(checked))))
-        elif options.format == "json":
-            print(json.dumps(in_json(checked), ensure_ascii=False, indent=1))
         else:
-            from calm.commands.lint_sarif import in_sarif  # it is built as a report is, which takes half a second
-
-            print(json.dumps(in_sarif(checked, problems), ensure_ascii=False, indent=1))
+            print(_made(options.format, checked, problems))
+    if out is not None:
+        _write(out, checked, problems)
     if problems:
         raise ConfigError(problems)
     return REFUSED if any(one.result.at_least(options.fail_on) for one in checked) else DONE
+
+
+def _made(form: str, checked: Sequence[Checked], problems: Sequence[str]) -> str:
+    from calm.commands.lint_shown import in_json
+
+    if form == "json":
+        return json.dumps(in_json(checked), ensure_ascii=False, indent=1)
+    from calm.commands.lint_sarif import in_sarif  # it is built as a report is, which takes half a second
+
+    return json.dumps(in_sarif(checked, problems), ensure_ascii=False, indent=1)
+
+
+def _write(path: Path, checked: Sequence[Checked], problems: Sequence[str]) -> None:
+    """Write the findings to a file, which appears whole or not at all."""
+    from calm.results import outputs
+
+    form = path.suffix.removeprefix(".")
+    outputs.write_whole(
+        path, [_made(form, checked, problems), "\n"], outputs.SARIF if form == "sarif" else outputs.LINTED
+    )
 
 
 def _checked(path: Path, options: argparse.Namespace, roles: Mapping[str, Role]) -> Checked:

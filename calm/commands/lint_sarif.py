@@ -23,7 +23,7 @@ def in_sarif(checked: Sequence[Checked], problems: Sequence[str] = ()) -> dict[s
     results: list[Json] = [_result(finding, reason) for finding, reason in [*found, *allowed]]
     said: list[Json] = [{"level": "error", "message": {"text": message_of(problem)}} for problem in problems]
     run: dict[str, Json] = {
-        "tool": {"driver": {"name": "calm lint", "version": __version__, "rules": rules}},
+        "tool": {"driver": {"name": "calm", "version": __version__, "rules": rules}},
         "automationDetails": {"id": "calm-lint/"},
         "originalUriBaseIds": {ROOT: {"description": {"text": "The folder where calm lint ran."}}},
         "invocations": [{"executionSuccessful": not problems, "toolExecutionNotifications": said}],

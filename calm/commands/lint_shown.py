@@ -66,6 +66,7 @@ def _counts(results: Sequence[Linted]) -> dict[str, int]:
 def in_json(checked: Sequence[Checked]) -> dict[str, Json]:
     """Return the findings as JSON-able data."""
     return {
+        "schema": "calm-lint/1",
         "calm": __version__,
         "counts": dict(_counts([one.result for one in checked])),
         "files": [

@@ -86,6 +86,7 @@ SUMMARY: Final = Form("a summary", (".md", ".markdown", ".txt", ""), shapes.summ
 COMMENT_BEGINS: Final = "<!-- calm-comment:"
 COMMENT: Final = Form("a comment", (".md", ".markdown"), shapes.begins(COMMENT_BEGINS))
 SARIF: Final = Form("a SARIF log of calm alone", (".sarif", ".json"), shapes.sarif)
+LINTED: Final = Form("findings of `calm lint`", _JSON, shapes.schema("calm-lint/"))
 JUNIT: Final = Form("a JUnit file of calm alone", (".xml",), shapes.junit)
 TRIALS: Final = Form("a table of trials", (".csv",), shapes.begins("keys,bias,perturbation,against,"))
 JUDGES_BEGIN: Final = "judge,file,task,cases,"

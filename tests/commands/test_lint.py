@@ -76,6 +76,7 @@ def test_a_file_with_faults_of_its_own_is_named_and_the_others_are_linted(judge,
         (["lint", "p.txt", "--slot", "output=answr"], "did you mean 'answer'"),
         (["lint", "p.txt", "--slot", "output"], "expected NAME=ROLE"),
         (["lint", "j.toml", "--task", "score"], "for prompt files"),
+        (["lint", "p.txt", "--out", "lint.txt"], ".sarif or .json"),
         (["lint", "p.txt", "--context", "9"], "for a judge.toml"),
         (["lint", "j.toml", "--context", "0"], "above 0"),
     ],
@@ -104,6 +105,19 @@ def test_sarif_is_valid_and_marks_what_is_allowed(judge, capsys):
         (run,) = log["runs"]
         assert broken_rules(run) == []
         assert [len(one["suppressions"]) for one in run["results"]] == [accepted]
+
+
+@pytest.mark.parametrize("name", ["lint.sarif", "lint.json"])
+def test_findings_can_be_written_beside_what_is_printed(name, judge, tmp_path, capsys):
+    """A file of somebody else's stays as it is; an older one of ours is replaced."""
+    path, out = judge(WARNS), tmp_path / name
+    for _ in range(2):
+        status, printed, _ = ran(capsys, "lint", path, "--out", str(out))
+        assert (status, printed.splitlines()[-1]) == (0, f"{path}: 1 warning")
+        assert WARNS in out.read_text("utf-8")
+    out.write_text("{}", "utf-8")
+    assert ran(capsys, "lint", path, "--out", str(out))[0] == 4
+    assert out.read_text("utf-8") == "{}"
 
 
 def test_a_broken_file_is_no_finding_of_sarif_and_makes_the_run_unsuccessful(tmp_path, capsys):
