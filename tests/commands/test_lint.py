@@ -1,6 +1,7 @@
 """`calm lint` as a person and a program use it, its exit statuses, and what it says before an audit."""
 
 import json
+from pathlib import Path
 
 import jsonschema
 import pytest
@@ -162,6 +163,14 @@ def test_the_members_of_a_panel_are_linted(judge, tmp_path, capsys):
     _, out, _ = ran(capsys, "lint", str(panel))
     assert WARNS in out
     assert BREAKS in out
+
+
+def test_a_template_with_fields_that_the_bundled_cases_lack_is_linted(judge, capsys):
+    path = judge(WARNS)
+    template = path.replace("judge.toml", "user.jinja")
+    with Path(template).open("a", encoding="utf-8") as file:
+        file.write("See also {{ fields.docs }}, which is untrusted too.")
+    assert "1 warning" in ran(capsys, "lint", path)[1].splitlines()[-1]
 
 
 def test_a_prompt_file_in_jinja_with_a_loop_shows_all_answers(tmp_path, capsys):

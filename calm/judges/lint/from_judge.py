@@ -195,8 +195,11 @@ def _rooms(
     if takes is None:
         return []
     likely = sorted(cases, key=_written, reverse=True)[:LIKELY]
-    longest, name = max((sum(len(m.text) for m in _sent(judge, inside, case)), case.id) for case in likely)
-    return [Room(name, longest, server.max_tokens, takes)]
+    lengths: list[tuple[int, str]] = []
+    for case in likely:
+        with suppress(ConfigError):  # it lacks what the prompt shows: the run that is to show it says so
+            lengths.append((sum(len(m.text) for m in _sent(judge, inside, case)), case.id))
+    return [Room(name, longest, server.max_tokens, takes) for longest, name in sorted(lengths)[-1:]]
 
 
 def _written(case: Case) -> int:

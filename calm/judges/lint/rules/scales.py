@@ -53,6 +53,8 @@ _SAID: Final = re.compile(
 _TITLED: Final = re.compile(rf"^[ \t#>*-]*\[[\w ]{{1,30}}:[ \t]*({_N})\][ \t]*\W?[A-Za-z]", re.MULTILINE)
 LEAST: Final = 2
 """Values that must have words, so that the judge knows both ends."""
+NEAR: Final = 400
+"""Characters of a line before and after a value that are looked at."""
 LISTED: Final = 3
 """Values that must stand in a list before its order can be wrong."""
 
@@ -91,7 +93,7 @@ def ordered(subject: Subject) -> Iterator[Found]:
     prose = subject.page.prose
     lines: list[_Value] = []
     for one in (_Value(float(m[1]), m.start(1)) for m in _LISTED.finditer(prose)):
-        begins = prose[prose.rfind("\n", 0, one.at) + 1 : one.at]
+        begins = prose[max(0, one.at - NEAR) : one.at].rpartition("\n")[2]
         if not re.search(r"[A-Za-z]{8,}", begins) and all(one.value != other.value for other in lines):
             lines.append(one)
     values = [one.value for one in lines]
@@ -122,7 +124,7 @@ def _values(prose: str) -> list[_Value]:
     for m in _SAID.finditer(prose):
         found.append(_Value(_NUMBERS.index(m[1].lower()) * (100.0 if m[2] else 1.0), m.start(1)))
     for m in _SPOKEN.finditer(prose):
-        start, stop = prose.rfind("\n", 0, m.start()) + 1, prose.find("\n", m.end())
-        if _CONDITION.search(prose[start : stop if stop >= 0 else len(prose)]):
+        before, after = prose[max(0, m.start() - NEAR) : m.start()], prose[m.end() : m.end() + NEAR]
+        if _CONDITION.search(before.rpartition("\n")[2] + prose[m.start() : m.end()] + after.partition("\n")[0]):
             found.append(_Value(float(m[1]), m.start(1)))
     return found
