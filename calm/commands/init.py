@@ -21,7 +21,7 @@ from calm.results.wording import printable
 if TYPE_CHECKING:
     from calm.cases.logs import Gathered
     from calm.core.case import Case
-    from calm.judges.judgefile.writing import Value
+    from calm.core.toml_text import Value
 
 TASKS: Final[tuple[Task, ...]] = get_args(Task)
 PROVIDERS: Final[tuple[Provider, ...]] = get_args(Provider)
@@ -397,7 +397,7 @@ def _read_cases(options: argparse.Namespace) -> tuple[Sequence[Case], list[str]]
 
 def _judge(options: argparse.Namespace, prompt: Prompt, found: Gathered | None, draft: Draft) -> None:
     """Draft judge.toml."""
-    from calm.judges.judgefile.writing import toml
+    from calm.core.toml_text import toml
     from calm.judges.recorded.kept import scale_table
 
     provider, model = _model(options, found, draft)

@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterator
 
 from calm.cases.logs import Gathered
+from calm.core.toml_text import Value, toml
 from calm.core.verdict import Scale
-from calm.judges.judgefile.writing import Value, toml
 
 
 def verdict_lines(found: Gathered) -> Iterator[str]:

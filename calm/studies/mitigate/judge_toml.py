@@ -7,8 +7,8 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from calm.core.toml_text import quoted
 from calm.errors import ConfigError
-from calm.judges.judgefile.writing import quoted
 
 _TABLE = re.compile(r"^[ \t]*\[([^\[\]\n]+)\][ \t]*(?:#.*)?$", re.MULTILINE)
 _LIST = re.compile(r"^[ \t]*mitigations[ \t]*=[ \t]*\[[^\]]*\][ \t]*(?:#.*)?\n?", re.MULTILINE)

@@ -1,4 +1,4 @@
-"""Write a judge.toml: tables of plain values, in the form that `read_judge` reads."""
+"""Write TOML: tables of plain values, as a judge.toml holds them."""
 
 from __future__ import annotations
 
