@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from calm.core.claims import Outcome, decimals
-from calm.core.reasons import in_words
+from calm.core.reasons import Kind, in_words
 from calm.results.audit import AGREEMENT, RUN, Audit, Finding
 from calm.results.meaning import meaning, resolution
 from calm.results.reports.charts import Axis, Plot, plot_of
@@ -218,9 +218,18 @@ def _urgency(one: Finding) -> int:
 
 def untested_of(audit: Audit, rows: Sequence[FindingRow]) -> tuple[tuple[str, Text, tuple[FindingRow, ...]], ...]:
     """Return what was not tested, each with its reason and the findings that say so."""
-    without = [row for row in rows if row.finding.outcome is Outcome.NOT_TESTED]
+    without = [
+        row
+        for row in rows
+        if row.finding.outcome is Outcome.NOT_TESTED
+        or (row.finding.outcome is Outcome.OBSERVED and row.finding.reason.has(Kind.NO_TRUTH))
+    ]
     found = []
     for name, reason in untested(audit).items():
-        of = tuple(r for r in without if name in (r.finding.bias, f"{r.finding.bias}/{r.finding.perturbation}"))
+        of = tuple(
+            r
+            for r in without
+            if name in (r.finding.bias, f"{r.finding.bias}/{r.finding.perturbation or r.finding.measure}")
+        )
         found.append((name, cut(str(reason), REASON), of))
     return tuple(found)
