@@ -9,7 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from calm.cases import read_files
 from calm.commands.cli import main
+from calm.gate.from_spec import SPECS
+from tests.cases.logs.desk import ITEMS
 from tests.docs.pages import DOCS, blocks
 from tests.servers import wire_server
 
@@ -97,13 +100,73 @@ def test_a_log_with_prompts_becomes_a_judge_that_can_be_asked(folder, capsys):
     assert {path.name for path in (folder / "live").iterdir()} >= {"recorded.toml", "verdicts.jsonl", "judge.toml"}
 
 
-@pytest.mark.skipif(find_spec("deepeval") is None, reason="deepeval is not installed")
-def test_a_metric_of_deepeval_reaches_a_report_in_two_commands(folder):
+METRICS = """
+import json
+
+from deepeval.metrics import GEval
+from deepeval.models import DeepEvalBaseLLM
+from deepeval.test_case import SingleTurnParams
+
+
+class Judge(DeepEvalBaseLLM):
+    def load_model(self):
+        return self
+
+    def get_model_name(self):
+        return "biased"
+
+    def generate(self, prompt, schema=None):
+        return json.dumps({"reason": "It is long.", "score": len(prompt) % 10})
+
+    async def a_generate(self, prompt, schema=None):
+        return self.generate(prompt)
+
+
+correctness = GEval(
+    name="Correctness",
+    evaluation_steps=["Compare the answer with the expected one."],
+    evaluation_params=[SingleTurnParams.INPUT, SingleTurnParams.ACTUAL_OUTPUT],
+    model=Judge(),
+)
+"""
+
+
+@pytest.mark.skipif(
+    find_spec("deepeval") is None or "deepeval:" not in SPECS, reason="deepeval, or its adapter, is not installed"
+)
+def test_a_metric_of_deepeval_reaches_a_report_in_two_commands(folder, capsys):
     """The cases come from its results, and the metric is the judge."""
     shutil.copy(LOGS / "deepeval.json", folder / "test_run.json")
-    shutil.copy(LOGS / "metrics.py.txt", folder / "metrics.py")
+    (folder / "metrics.py").write_text(METRICS, "utf-8")
 
     statuses = run(METRIC, ["--", "-k", "consistency", "--calm-cache=off"])
 
-    assert statuses[0] == 0
-    assert statuses[1] in (0, 1)
+    assert statuses[0] == 0, capsys.readouterr()
+    assert statuses[1] in (0, 1), capsys.readouterr()
+
+
+def outcomes(folder, spec):
+    """Return what an audit of a judge decided, by key."""
+    more = ["--", "-k", "consistency or agreement", "--calm-cache=off"]
+    assert main(["audit", spec, "--cases", "cases.jsonl", *more]) in (0, 1)
+    found = json.loads((folder / "calm-audit" / "results.json").read_text("utf-8"))["findings"]
+    shutil.rmtree(folder / "calm-audit")
+    return {one["key"]: [one[name] for name in ("outcome", "value", "low", "high", "n")] for one in found}
+
+
+def test_the_outcomes_are_those_of_the_same_verdicts_written_by_hand(folder):
+    """A table that names each case by its answer, typed from what the judge says, decides what the log decides."""
+    main(["cases", "import", str(LOGS / "mlflow.jsonl"), "-o", "cases.jsonl"])
+    names = {case.answers[0].text: case.id for case in read_files(["cases.jsonl"])}
+    rows = [f"{names[i.answer]},{n},{said:g}" for i in ITEMS for n, said in enumerate(i.said, 1)]
+    (folder / "hand.csv").write_text("\n".join(["case,repeat,verdict", *rows]), "utf-8")
+    (folder / "hand.toml").write_text(
+        '[judge]\nname = "correctness"\ntask = "score"\n[recorded]\nfile = "hand.csv"\n'
+        "[verdict.scale]\nlow = 0\nhigh = 1\nstep = 1\n",
+        "utf-8",
+    )
+
+    imported, typed = outcomes(folder, "cases.recorded.toml"), outcomes(folder, "hand.toml")
+
+    assert imported == typed
+    assert any(key.startswith("agreement/weighted_kappa") and one[4] == 8 for key, one in imported.items())

@@ -76,7 +76,7 @@ def _row(
         if one is None:
             log.leave(f"{kind or 'a result without its assertion'}: no judge that is a model")
         elif kind.removeprefix("not-") == _BEST:
-            key = (id(log), row.get("testIdx"), one.metric)
+            key = (id(log), repr(row.get("testIdx")), one.metric)
             index = row.get("promptIdx")
             best.setdefault(key, []).append((index if isinstance(index, int) else 0, one))
         else:
