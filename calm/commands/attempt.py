@@ -145,10 +145,15 @@ def _show(engine: Engine, judge: Judge, case: Case, title: str) -> bool:
     reason = f" ({_shown(said)})" if said else ""
     print(f"-- verdict: {printable(str(code(asked.verdict)))}{reason}")
     remarks = judge.remarks
-    notes = [one for one in remarks.notes if not reason_of(one).has(Kind.VALUE_WRONG_FIRST)]  # it was just said
-    for note in (*notes, *(one for one in remarks.agreement if reason_of(one).has(Kind.LABEL_LATER))):
+    for note in (*remarks.notes, *remarks.agreement):
+        if reason_of(note).kind not in _OF_ONE_ASK:
+            continue
         print(f"-- note: {_shown(str(note))}")
     return not isinstance(asked.verdict, NoReply)
+
+
+_OF_ONE_ASK = (Kind.NOT_SENT, Kind.CODE_RAISED_FIRST, Kind.LABEL_LATER)
+"""What a judge says of itself that one ask shows; the rest is about a run."""
 
 
 def _shown(text: str) -> str:

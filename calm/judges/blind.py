@@ -147,7 +147,7 @@ def _classes(reads: tuple[str, ...]) -> tuple[type[Case], type[Answer]]:
 
 def _declare(name: str, reads: tuple[str, ...]) -> str:
     wanted = tuple(one for one in READABLE if one in (*reads, name))
-    return f"its `reads` does not name {name!r}; add it: reads = {wanted!r}"
+    return f"its `reads` does not name {name!r}; write below the function: NAME_OF_IT.reads = {wanted!r}"
 
 
 def _withholding(kind: type[T], called: str, withheld: Mapping[str, str]) -> type[T]:

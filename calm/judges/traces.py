@@ -22,7 +22,11 @@ _INSTALLED: Final = tuple(
 
 def in_short(error: BaseException) -> str:
     """Return the kind and the message of an exception, in a line that is not long."""
-    text = " ".join(f"{type(error).__name__}: {error}".split()).removesuffix(":")
+    try:
+        said = str(error)
+    except Exception:  # noqa: BLE001 - it is the user's code, which may fail here, too
+        said = "its message cannot be read"
+    text = " ".join(f"{type(error).__name__}: {said}".split()).removesuffix(":")
     return text if len(text) <= LONGEST_MESSAGE else f"{text[:LONGEST_MESSAGE]}..."
 
 

@@ -208,7 +208,10 @@ def test_what_is_not_declared_is_an_error_that_says_what_to_declare(name):
         ask(undeclared, WHOLE)
     declared = python(read, reads=("question", "answers", name))
 
-    assert f"its `reads` does not name {name!r}; add it: reads = ('question', 'answers', " in str(caught.value)
+    missing = (
+        f"its `reads` does not name {name!r}; write below the function: NAME_OF_IT.reads = ('question', 'answers', "
+    )
+    assert missing in str(caught.value)
     assert str(caught.value).startswith(f"judge {undeclared.name}: ")
     assert ask(declared, WHOLE) == Preferred("bad")
 
