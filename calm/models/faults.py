@@ -28,6 +28,10 @@ _MOST: Final = r"\b(?:max(?:imum)?|at most|up to|limit|exceed\w*|more than|large
 _SAYS_TOO_LARGE: Final = re.compile(
     rf"too large|too many {_SIZES}|{_MOST}.{{0,60}}?{_SIZES}|{_SIZES}.{{0,60}}?{_MOST}", re.IGNORECASE | re.DOTALL
 )
+_PARAMETERS: Final = re.compile(
+    r"\b(?:temperature|top_p|top_k|(?:top_)?logprobs|reasoning_effort|max_completion_tokens)\b"
+)
+"""Parameters that some models refuse."""
 _FILTERED: Final = frozenset({"content_filter", "content_policy_violation"})
 
 
@@ -199,6 +203,11 @@ def _advice(status: int, data: object, key_name: str | None) -> str:
         return "lower concurrency, rpm or tpm in the [model] table of judge.toml, or wait"
     if 300 <= status < 400 or status == 405:
         return "redirects are not followed: set base_url to the address that the server names"
+    if status in {400, 422} and _PARAMETERS.search(_said(data)):
+        return (
+            "calm sends what a model takes by its name: if this one is the name of a deployment or an alias, say what "
+            "it stands for by served_as in the [model] table of judge.toml; else check temperature and extra_body"
+        )
     if status in {400, 413, 422}:
         return (
             "the request was refused: check extra_body, max_tokens, schema_file and the length of the prompt, and "

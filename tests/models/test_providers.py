@@ -706,6 +706,7 @@ def test_a_refused_parameter_is_reported(subtests):
 
             assert "temperature: not permitted" in str(caught.value)
             assert "extra_body" in str(caught.value)
+            assert "served_as" in str(caught.value)
 
 
 def test_a_server_without_log_probabilities_is_refused():
