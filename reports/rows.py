@@ -8,12 +8,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from calm.core.claims import Outcome, decimals
-from calm.core.reasons import Kind, in_words
+from calm.core.reasons import in_words
 from calm.results.audit import AGREEMENT, RUN, Audit, Finding
 from calm.results.meaning import meaning, resolution
 from calm.results.reports.charts import Axis, Plot, plot_of
 from calm.results.reports.texts import Text, cut
-from calm.results.wording import beside_others, claim, control, floor, own_texts, places, points, untested, value
+from calm.results.wording import beside_others, claim, control, floor, own_texts, places, points, untested_findings, value
 
 SLUG = 80
 """Characters of a name that an id is made of."""
@@ -218,18 +218,8 @@ def _urgency(one: Finding) -> int:
 
 def untested_of(audit: Audit, rows: Sequence[FindingRow]) -> tuple[tuple[str, Text, tuple[FindingRow, ...]], ...]:
     """Return what was not tested, each with its reason and the findings that say so."""
-    without = [
-        row
-        for row in rows
-        if row.finding.outcome is Outcome.NOT_TESTED
-        or (row.finding.outcome is Outcome.OBSERVED and row.finding.reason.has(Kind.NO_TRUTH))
-    ]
-    found = []
-    for name, reason in untested(audit).items():
-        of = tuple(
-            r
-            for r in without
-            if name in (r.finding.bias, f"{r.finding.bias}/{r.finding.perturbation or r.finding.measure}")
-        )
-        found.append((name, cut(str(reason), REASON), of))
-    return tuple(found)
+    by_key = {row.finding.key: row for row in rows if row.finding.outcome is Outcome.NOT_TESTED}
+    return tuple(
+        (name, cut(str(findings[0].reason), REASON), tuple(by_key[f.key] for f in findings if f.key in by_key))
+        for name, findings in untested_findings(audit).items()
+    )

@@ -155,14 +155,19 @@ def untested(audit: Audit) -> dict[str, Reason]:
 
     Single variants of a rotation come last: the reason of the rotation says more about its bias.
     """
-    found: dict[str, Reason] = {}
+    return {name: findings[0].reason for name, findings in untested_findings(audit).items()}
+
+
+def untested_findings(audit: Audit) -> dict[str, list[Finding]]:
+    """Return the findings that say so, by the same names."""
+    found: dict[str, list[Finding]] = {}
     observed = [f for f in audit.of(Outcome.OBSERVED) if f.reason.has(Kind.NO_TRUTH)]
     for finding in sorted((*audit.of(Outcome.NOT_TESTED), *observed), key=lambda f: f.single):
         if finding.bias == AGREEMENT and finding.reason.has(Kind.FEW_PEOPLE):
             continue  # few cases have the labels of several people, and nobody misses them
         whole = not audit.tested(finding.bias)
         name = finding.bias if whole else f"{finding.bias}/{finding.perturbation or finding.measure}"
-        found.setdefault(name, finding.reason)
+        found.setdefault(name, []).append(finding)
     return found
 
 

@@ -820,3 +820,17 @@ def test_the_worst_variant_has_a_part_of_its_own():
     assert "Asks a case: 0 clean, 1 perturbed, 1 with inert words" in part
     assert "7 cases: 7 moved" in part
     assert "200 cases: " in text
+
+
+def test_a_claim_that_was_not_tested_beside_others_of_its_bias_is_on_the_page():
+    """It is named by its measure; what was only observed is named, too, and its row stands elsewhere."""
+    nothing = {"claim": None, "value": None, "low": None, "high": None, "n": 0}
+    worst = finding(
+        key="authority/worst_gain", measure="worst_gain", outcome=Outcome.NOT_TESTED, reason="too few fresh", **nothing
+    )
+    seen = finding(key="tone/gain", bias="tone", outcome=Outcome.OBSERVED, reason=because(Kind.NO_TRUTH))
+
+    page = render(replace(sample(), findings=(finding(), worst, seen)))
+
+    assert "<bdi>authority/worst_gain</bdi></h3>" in page
+    assert "<bdi>tone</bdi></h3>" in page
