@@ -31,7 +31,7 @@ class Trend:
 
     `line` joins the dots, and has a part for each stretch of runs that measured it. `limits` are the limits of each run
     as short lines: left, right, height. `marks` are the places where something changed, each with its signs, if there
-    is room for them. `numbers` are those of the chart: the number of a run, what it measured, its limit and its outcome.
+    is room for them. `numbers` are those of the chart: the number of a run, what it measured, its limit, its outcome.
     """
 
     key: str
