@@ -161,7 +161,7 @@ def _probe(
     one = rows[0].finding
     measures = frozenset(row.finding.measure for row in rows)
     trials = {(t.case, t.hash): t for row in reversed(rows) for t in row.finding.trials}
-    scale = _scale(audit.judge)
+    scale = scale_shown(audit.judge)
     cases = [(highlight(trial, one, measures, texts.get(key), scale), trial) for key, trial in trials.items()]
     cases.sort(key=lambda pair: (not pair[0].tells, WAYS.get(pair[0].word, 0), -pair[0].weight, pair[0].case))
     decides = not all(row.alone for row in rows)
@@ -212,8 +212,8 @@ def _asks(one: Finding) -> str:
     return f"{told}, {inert} with inert words" if inert else told
 
 
-def _scale(judge: JudgeRecord) -> Scale | None:
-    """Return the judge's scale; of a judge without one, that of shares."""
+def scale_shown(judge: JudgeRecord) -> Scale | None:
+    """Return the judge's scale; of a judge without one, that of shares; None of a damaged one."""
     if not judge.scale:
         return Scale(0.0, 1.0)
     try:
