@@ -25,8 +25,8 @@ from calm.results.wording import headline as full_headline
 
 WIDTH, HEIGHT = 100, 24
 """Columns and lines of a screen whose size is not known, as of a log."""
-OTHERS: Final = 8
-"""Lines of a screen that others take: the prompt, what was said at the start, pytest's dots and its last line."""
+OTHERS: Final = 7
+"""Lines of a screen that others take: the prompt, what a command says, pytest's dots, heading and last line."""
 FEWEST: Final = 12
 """Lines that are used in any case, however low the terminal is."""
 MOST_HUNTS: Final = 3
@@ -57,11 +57,13 @@ class Screen:
 
     width: int = WIDTH
     height: int = HEIGHT
+    above: int = 1
+    """Lines that calm said before the first test."""
 
     @property
     def room(self) -> int:
         """Lines that are free for what calm says below its heading."""
-        return max(FEWEST, self.height - OTHERS)
+        return max(FEWEST, self.height - OTHERS - self.above)
 
     def rows(self, line: Line) -> int:
         """Return how many lines of the screen a line takes."""

@@ -47,7 +47,7 @@ def outlook(orders: Iterable[Order], limits: Limits = "suites") -> str:
     chance = green([probe for _, probe in probes], family, of_run)
     about = f"{cases} cases" + (f" about {clusters} questions" if clusters < cases else "")
     at = "these limits" if limits == "suites" else "the attainable limits"
-    judge = f"a judge without bias that errs in {100 * NOISE:g} % of its asks"
+    judge = f"a judge without bias that errs in {100 * NOISE:g} % of asks"
     if chance >= ENOUGH:
         return f"{about} are enough to prove {at} of {judge}"
     text = f"{about} are few: {judge} is green in {_percent(chance)} of runs at {at}"

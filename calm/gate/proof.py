@@ -58,7 +58,7 @@ class Proof:
         if not self.findings:
             return f"NOT_TESTED: {self.nothing}"
         ordered = sorted(self._bad or self.findings, key=lambda f: _WORST_FIRST.index(f.outcome))
-        text, *others = (brief(f) for f in ordered)
+        text, *others = map(brief if len(ordered) > 1 else line, ordered)
         for other in others:
             if len(text) + len(other) + 3 > MAX_REPR:
                 break

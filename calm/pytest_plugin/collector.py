@@ -500,7 +500,8 @@ class Collector:
         if self.config.option.verbose > 0:
             told = terminal.whole(audit, *about)
         else:
-            told = terminal.shown(audit, terminal.Screen(size.columns, size.lines), *about, green=green)
+            above = sum(-(-len(text) // size.columns) for text in self.config.stash[SESSION].said)
+            told = terminal.shown(audit, terminal.Screen(size.columns, size.lines, above), *about, green=green)
         for one in told:
             for part in [one.text] if one.whole else lines(one.text, width):
                 out.write_line(part, **({one.colour: True} if one.colour else {}))

@@ -101,9 +101,9 @@ def test_the_line_says_what_the_cases_can_decide():
     """Enough of them: the chance alone; too few: what is hardly decided, and what helps."""
     many, few = outlook([order(200)]), outlook([order(20)])
 
-    assert many == "200 cases are enough to prove these limits of a judge without bias that errs in 5 % of its asks"
+    assert many == "200 cases are enough to prove these limits of a judge without bias that errs in 5 % of asks"
     assert few.startswith(
-        "20 cases are few: a judge without bias that errs in 5 % of its asks is green in under 1 % of runs"
+        "20 cases are few: a judge without bias that errs in 5 % of asks is green in under 1 % of runs"
     )
     assert "authority/cite: net_robustness >= 0.90 (proven in under 1 %)" in few
     assert few.endswith("; take more cases, or --calm-limits attainable")
@@ -114,7 +114,7 @@ def test_the_line_counts_questions_where_cases_repeat_them():
     cases = tuple(replace(case, id=f"{case.id}-{i}") for case in pairs(10) for i in range(6))
     repeated = Order(Setup(Planted(fair), cases, None), cite, (GAIN,))
 
-    assert outlook([repeated]).startswith("60 cases about 10 questions: ")
+    assert outlook([repeated]).startswith("60 cases about 10 questions are few: ")
 
 
 def test_nothing_is_said_where_nothing_is_known():

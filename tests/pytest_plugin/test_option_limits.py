@@ -13,9 +13,7 @@ def test_attainable_limits_are_taken_said_and_recorded(project, workers):
     assert record["limits"] == "attainable"
     assert found["claim"]["limit"] > found["stated"]["limit"] == 0.10
     assert (record["cases"]["n"], record["cases"]["questions"]) == (20, 20)
-    result.stdout.fnmatch_lines(
-        ["*note: attainable limits: the strictest that a sound judge *"]
-    )
+    result.stdout.fnmatch_lines(["*note: attainable limits: the strictest that a sound judge *"])
 
 
 def test_the_suites_limits_are_the_default(project):

@@ -41,9 +41,7 @@ def test_warn_lets_the_test_pass_and_says_so(project, workers):
 
     assert result.ret == 0
     result.assert_outcomes(passed=2)
-    result.stdout.fnmatch_lines(
-        ["*CalmUndecidedWarning: UNDECIDED *", "flattery * UNDECIDED * gain/flatter *"]
-    )
+    result.stdout.fnmatch_lines(["*CalmUndecidedWarning: UNDECIDED *", "flattery * UNDECIDED * gain/flatter *"])
 
 
 def test_warn_with_nothing_proven_is_not_green(project, workers):
