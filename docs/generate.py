@@ -46,8 +46,9 @@ from calm.judges.lint import RULES, Rule  # noqa: E402
 from calm.judges.mitigations import DEFENCES, MITIGATIONS  # noqa: E402
 from calm.judges.python import PythonJudge  # noqa: E402
 from calm.perturbations.triggers import plants  # noqa: E402
-from calm.results.audit import AGREEMENT, CONTROLS, RUN  # noqa: E402
+from calm.results.audit import AGREEMENT, CONTROLS, RUN, finding_from_json  # noqa: E402
 from calm.results.pooled import LIMITS  # noqa: E402
+from calm.results.wording import line  # noqa: E402
 from calm.suites import limits  # noqa: E402
 
 BLOCK = re.compile(r"<!-- generated: ([a-z-]+) -->\n(.*?)<!-- end: \1 -->", re.DOTALL)
@@ -157,7 +158,14 @@ def biases() -> str:
     controls = sum(bias_of(name) in CONTROLS for name in names)
     extra = len(suite_names()) - len(names)
     edits = len(names) - controls - 1  # agreement is neither a bias nor a control
-    count = f"{edits} biases, {controls} controls and {AGREEMENT}; `--calm-every-variant` adds {extra} suites:"
+    without = [
+        bias_of(name) for name in names if not any(claims_of(source_of(name), kind) for kind in ("pairwise", "score"))
+    ]
+    also = f" and {', '.join(without)} (which is only observed)" if without else ""
+    count = (
+        f"{edits - len(without)} biases, {controls} controls and {AGREEMENT}; `--calm-every-variant` adds {extra} "
+        f"suites{also}:"
+    )
     return f"{count}\n\n{suites_table(names)}\n\n{of_all_probes()}"
 
 
@@ -445,7 +453,7 @@ ON_SERVERS = (
 def run(folder: Path, *command: str) -> str:
     """Return what a Python command prints, in a folder, with this repository in reach and colours off."""
     path = os.pathsep.join(p for p in (str(ROOT), os.environ.get("PYTHONPATH", "")) if p)
-    env = {**os.environ, "PYTHONPATH": path, "NO_COLOR": "1", "COLUMNS": "100", "PYTHONWARNINGS": ""}
+    env = {**os.environ, "PYTHONPATH": path, "NO_COLOR": "1", "COLUMNS": "100", "LINES": "24", "PYTHONWARNINGS": ""}
     for name in ("PYTEST_ADDOPTS", *ON_SERVERS):
         env.pop(name, None)
     done = subprocess.run(  # noqa: S603 - commands of our own
@@ -509,9 +517,9 @@ SHOWN = "authority/gain"
 
 
 def finding_line() -> str:
-    """Return the line that the terminal shows for one finding of the demo."""
-    line = next(line for line in demo()[0].splitlines() if line.startswith(f"{SHOWN}: "))
-    return "\n".join(["```text", line, "```"])
+    """Return the line that `-v` shows for one finding of the demo."""
+    told = line(finding_from_json(demo_finding(SHOWN)))
+    return "\n".join(["```text", f"{SHOWN}: {told}", "```"])
 
 
 def finding_parts() -> str:

@@ -35,7 +35,8 @@ def test_a_red_comment_says_what_failed_and_the_flips_and_the_bill():
     assert "biases tested" in lines[3]
     flips = text.partition("**The verdicts that say most**")[2].partition("**Not proven**")[0].strip().splitlines()
     assert 1 <= len(flips) <= 4
-    assert all("with the edit: " in line for line in flips[:3] if not line.startswith("- and"))
+    assert all("\N{RIGHTWARDS ARROW}" in line for line in flips)
+    assert any("; asked: " in line for line in flips)
     assert "- FAIL `" in text
     assert lines[-1].startswith("judge ")
 
