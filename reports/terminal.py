@@ -168,23 +168,35 @@ def _table(groups: Sequence[Sequence[Finding]], room: int, screen: Screen) -> tu
         for place, finding in enumerate(group if every else group[:1])
     ]
     kept = rows if len(rows) <= room else rows[: room - 1]
-    cells = [_cells(*row) for row in kept]
-    widths = [max(len(row[column]) for row in cells) for column in range(len(cells[0]) - 1)]
-    texts = [
-        "  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[-1]]).rstrip()
-        for row in cells
-    ]
+    cells = [_cells(finding, first) for finding, first, _ in kept]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    texts, rated = [], False
+    for row, (finding, first, others) in zip(cells, kept, strict=True):
+        columns = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        said = _fitted_remarks(_remarks(finding, first=first, others=others), screen.width - len(columns) - 2)
+        rated |= any(one.startswith(("RR ", "CR ")) for one in said)
+        texts.append(f"{columns}  {'; '.join(said)}".rstrip())
     colours = ["yellow" if f.accepted else _COLOURS[f.outcome] for f, *_ in kept]
     table = [Line(printable(text), colour) for text, colour in zip(texts, colours, strict=True)]
     if len(kept) < len(rows):
-        others = [_NAMES.get(f.bias, f.bias) for f, *_ in rows[len(kept) :]]
-        table.append(Line(f"and {len(others)} more: {', '.join(others)}; {MORE}", "red"))
-    rated = any(row[-1].startswith("RR ") or row[-1].startswith("CR ") for row in cells)
+        names = [_NAMES.get(f.bias, f.bias) for f, *_ in rows[len(kept) :]]
+        table.append(Line(f"and {len(names)} more: {', '.join(names)}; {MORE}", "red"))
     return [screen.fitted(one) for one in table], rated
 
 
-def _cells(finding: Finding, first: bool, others: int) -> tuple[str, ...]:
-    """Return the columns of a finding: bias, outcome, measure, figures, limit, cases, and what else there is to say."""
+def _fitted_remarks(remarks: Iterable[str], room: int) -> list[str]:
+    """Return the remarks that fit beside each other, in their order; of a first one that is too long, its beginning."""
+    found: list[str] = []
+    for one in filter(None, remarks):
+        if len("; ".join([*found, one])) <= room:
+            found.append(one)
+        elif not found and room > len("..."):
+            return [clipped(one, room)]
+    return found
+
+
+def _cells(finding: Finding, first: bool) -> tuple[str, ...]:
+    """Return the columns of a finding: bias, outcome, measure, figures, limit and cases."""
     about = finding.key.partition("/")[2] or finding.measure
     limit = ""
     if finding.claim is not None:
@@ -197,7 +209,6 @@ def _cells(finding: Finding, first: bool, others: int) -> tuple[str, ...]:
         figures,
         limit,
         f"n={cases(finding)}" if figures else "",
-        "; ".join(filter(None, _remarks(finding, first=first, others=others))),
     )
 
 
@@ -209,13 +220,13 @@ def _remarks(finding: Finding, *, first: bool, others: int) -> Iterable[str]:
         yield f"accepted: {finding.accepted}"
     if finding.value is None or finding.outcome is Outcome.INCOMPLETE:
         return  # its reason is said below
+    if finding.outcome is Outcome.UNDECIDED and finding.cases_to_decide:
+        yield f"needs n={finding.cases_to_decide}"
+    if told := points(finding):
+        yield told
     if first and finding.bias not in (RUN, AGREEMENT):
         rates = (("RR", finding.robustness_rate), ("CR", finding.consistency_rate))
         yield " ".join(f"{name} {rate:.2f}" for name, rate in rates if rate is not None)
-    if finding.outcome is Outcome.UNDECIDED and finding.cases_to_decide:
-        yield f"about {finding.cases_to_decide} cases decide"
-    if told := points(finding):
-        yield told
     if finding.reason.kind is Kind.WORST:
         yield "worst of {}: {}".format(*finding.reason.details)
     elif finding.reason:
