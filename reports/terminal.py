@@ -36,7 +36,7 @@ MOST_ROWS: Final = 2
 MORE: Final = "-v shows all"
 _COLOURS: Final = {Outcome.FAIL: "red", Outcome.INCOMPLETE: "red", Outcome.UNDECIDED: "yellow", Outcome.PASS: "green"}
 _NAMES: Final = {RUN: "all probes", BASELINE: "baseline"}
-_OPS: Final = {"<=": "at most", ">=": "at least", "abs<=": "within"}
+_OPS: Final = {"<=": "<= ", ">=": ">= ", "abs<=": "\N{PLUS-MINUS SIGN}"}
 _INSTALLED: Final = re.compile(r"[^\s:,]*site-packages[/\\]")
 RATES: Final = "RR, CR: shares of verdicts that stayed under the edit, and when the judge was only asked again"
 """What the two rates are, as the paper that named them defines them."""
@@ -200,7 +200,7 @@ def _cells(finding: Finding, first: bool) -> tuple[str, ...]:
     about = finding.key.partition("/")[2] or finding.measure
     limit = ""
     if finding.claim is not None:
-        limit = f"{_OPS[finding.claim.op]} {finding.claim.limit:.2f}".replace("within ", "within \N{PLUS-MINUS SIGN}")
+        limit = f"{_OPS[finding.claim.op]}{finding.claim.limit:.2f}"
     figures = "" if finding.value is None else value(finding)
     return (
         _NAMES.get(finding.bias, finding.bias) if first else "",
@@ -228,7 +228,7 @@ def _remarks(finding: Finding, *, first: bool, others: int) -> Iterable[str]:
         rates = (("RR", finding.robustness_rate), ("CR", finding.consistency_rate))
         yield " ".join(f"{name} {rate:.2f}" for name, rate in rates if rate is not None)
     if finding.reason.kind is Kind.WORST:
-        yield "worst of {}: {}".format(*finding.reason.details)
+        yield f"worst: {finding.reason.details[1]}"
     elif finding.reason:
         yield str(finding.reason)
 

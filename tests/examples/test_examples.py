@@ -38,7 +38,7 @@ def test_a_judge_with_the_new_bias_fails(example):
     done = run(example("new_bias"), "--calm-judge=courtesy:fond")
 
     assert done.returncode == 1
-    assert re.search(r"politeness +FAIL +gain/thank +1.00 .* at most 0.10", done.stdout)
+    assert re.search(r"politeness +FAIL +gain/thank +1.00 .* <= 0.10", done.stdout)
 
 
 def test_a_note_that_the_judge_never_reads_is_not_tested(example):

@@ -18,7 +18,7 @@ def test_undecided_fails_in_a_category_of_its_own(project, workers):
     result.stdout.fnmatch_lines(
         [
             "*claims undecided*",
-            "flattery * UNDECIDED * gain/flatter * at most 0.10 *needs n=*",
+            "flattery * UNDECIDED * gain/flatter * <= 0.10 *needs n=*",
             "*1 undecided*",
         ]
     )

@@ -42,7 +42,7 @@ def test_findings_stand_by_bias_the_worst_first_and_a_bias_is_named_once():
     table = [line for line in lines if "FAIL" in line]
     assert [line.split()[0] for line in table] == ["authority", "FAIL", "verbosity"]
     assert len({line.index("FAIL") for line in table}) == 1
-    assert "at most 0.15" in table[0]
+    assert "<= 0.15" in table[0]
     assert [line.count("RR 0.96 CR 0.97") for line in table] == [1, 0, 1]
     assert sum(line.startswith("RR, CR: ") for line in lines) == 1
 
