@@ -10,10 +10,10 @@ from typing import Literal
 
 from rapidfuzz.distance import Indel
 
+from calm.core.alike import WORD, shared
+
 CONTEXT = 120
 """Characters shown on each side of a difference, unless more are asked for."""
-WORD = 80
-"""Characters of the longest word that is kept in one piece."""
 LONGEST = 6_000
 """Characters of a changed passage that are compared by words, and shown: the time grows with their square."""
 
@@ -46,9 +46,8 @@ def compare(old: str, new: str, *, context: int = CONTEXT) -> Comparison:
     >>> [p.kind for p in compare("the sky is blue", "the sea is blue").new]
     ['same', 'new', 'same']
     """
-    head = _whole_words(old, new, _shared(old, new))
-    backwards = old[head:][::-1], new[head:][::-1]
-    tail = _whole_words(*backwards, _shared(*backwards))
+    head = shared(old, new)
+    tail = shared(old[head:][::-1], new[head:][::-1])
     gone, came = old[head : len(old) - tail], new[head : len(new) - tail]
     by_words = max(len(gone), len(came)) <= LONGEST
     left, right = [], []
@@ -60,22 +59,6 @@ def compare(old: str, new: str, *, context: int = CONTEXT) -> Comparison:
     whole = not any(p.kind in ("gap", "cut") for side in sides for p in side)
     one, other = (tuple(_joined(side)) for side in sides)
     return Comparison(one, other, whole=whole, by_words=by_words)
-
-
-def _shared(a: str, b: str) -> int:
-    """Return the length of the common beginning, by halving: comparing slices is much faster than characters."""
-    low, high = 0, min(len(a), len(b))
-    while low < high:
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if a[low:middle] == b[low:middle] else (low, middle - 1)
-    return low
-
-
-def _whole_words(a: str, b: str, shared: int) -> int:
-    """Return where the word begins that both texts share only in part (a very long one may be split)."""
-    split = any(re.match(r"\w", text[shared : shared + 1]) for text in (a, b))
-    word = re.search(r"\w*\Z", a[max(0, shared - WORD) : shared])
-    return shared - len(word.group()) if split and word else shared
 
 
 def _runs(a: str, b: str) -> Iterator[tuple[bool, str, str]]:

@@ -159,7 +159,11 @@ def kicker_of(audit: Audit) -> list[str]:
     """Return in a few words who was asked about what, to stand under the name of the judge."""
     judge = audit.judge
     served = judge.served or judge.model
-    return [cut(text, REASON).text for text in (judge.task, served if served != judge.name else "", cases_asked(audit)) if text]
+    return [
+        cut(text, REASON).text
+        for text in (judge.task, served if served != judge.name else "", cases_asked(audit))
+        if text
+    ]
 
 
 def first_facts(audit: Audit) -> list[tuple[str, str]]:

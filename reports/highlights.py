@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -195,4 +195,3 @@ def in_words(code: Code) -> str:
     if isinstance(code, list):
         return " > ".join(" = ".join(group) for group in code)
     return f"{code:g}"
-

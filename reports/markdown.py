@@ -15,11 +15,12 @@ from pathlib import Path
 from calm.core.claims import Outcome
 from calm.errors import ConfigError
 from calm.results import outputs
-from calm.results.audit import CONTROLS, RUN, Audit, Finding
+from calm.results.audit import BASELINE, CONTROLS, RUN, Audit, Finding
+from calm.results.command_lines import hunt, mitigate
 from calm.results.meaning import meanings, resolution
 from calm.results.reports.charts import finite
 from calm.results.reports.html import visible
-from calm.results.smallest import commands, spec
+from calm.results.troubles import in_a_line, troubles
 from calm.results.wording import bill, cases, claim, control, flip_words, headline, measured, plan, untested
 
 SUMMARY = 1_048_576
@@ -65,7 +66,8 @@ def render(audit: Audit, *, limit: int = SUMMARY) -> str:
         raise ConfigError(f"expected a limit of at least {SMALLEST} bytes for a summary, got limit={limit}")
     page = _Page(limit - RESERVE)
     green = "green" if audit.green() else "not green"
-    page.add(f"# calm: {audit.outcome.value}\n\n**The gate is {green}.** {plain(headline(audit), HEAD)}\n\n")
+    said, counted = plain(in_a_line(audit), HEAD), plain(headline(audit), HEAD)
+    page.add(f"# calm: {audit.outcome.value}\n\n**The gate is {green}.** **{said}.** {counted}\n\n")
     page.each((f"- {plain(text, CELL)}\n" for text in audit.loose_ends), "reasons")
     page.each((f"- Note: {plain(str(note), CELL)}\n" for note in audit.run.notes), "notes")
     for table in _tables(audit):
@@ -138,10 +140,10 @@ def _tables(audit: Audit) -> tuple[_Table, ...]:
     lost = tuple((code(one.node), one.state.value, plain(str(one.reason), CELL)) for one in audit.tests if one.lost)
     return (
         _Table("Tests that decided nothing", ("test", "what became of it", "why"), lost),
+        _Table("What is wrong, and what to do next", ("bias", "effect", "next"), tuple(_troubles(audit))),
         _Table("All probes together", head, _rows(alike, lambda f: f.outcome is not Outcome.NOT_TESTED)),
         _Table("Not green", head, _rows(found, lambda f: f.red and f.bias != RUN)),
         _Table("What these claims mean", ("claim", "in words"), tuple(_meant([*alike, *(f for f in found if f.red)]))),
-        _Table("Smallest examples", ("probe", "command that hunts for one"), tuple(_hunts(audit, found))),
         _Table("Accepted", head, _rows(found, lambda f: f.accepted is not None)),
         _Table("Changed since the baseline", ("claim", "then", "now"), tuple(_then_and_now(found))),
         _Table(
@@ -183,10 +185,15 @@ def _meant(found: Sequence[Finding]) -> Iterable[tuple[str, ...]]:
     return ((code(stated), plain(words, CELL)) for words, stated in meanings(found).items())
 
 
-def _hunts(audit: Audit, found: Sequence[Finding]) -> Iterable[tuple[str, ...]]:
-    """Yield the failed probes with the commands that hunt for the smallest example of each."""
-    for (bias, perturbation), told in commands(found, spec(audit.judge)).items():
-        yield code("/".join(filter(None, [bias, perturbation]))), code(told)
+def _troubles(audit: Audit) -> Iterable[tuple[str, ...]]:
+    """Yield what failed by bias, the worst first: what it does, and the commands that may help."""
+    for one in troubles(audit):
+        if one.outcome is not Outcome.FAIL or one.bias in (RUN, BASELINE):
+            continue
+        told = one.effect.sentence if one.effect is not None else ""
+        nodes = list(dict.fromkeys(f.node for f in one.findings if f.outcome is Outcome.FAIL and f.node))
+        commands = filter(None, (mitigate(audit, one.bias, nodes), hunt(audit, one.findings)))
+        yield plain(one.bias, CELL), plain(told, CELL), "<br>".join(map(code, commands))
 
 
 def _then_and_now(found: Sequence[Finding]) -> Iterable[tuple[str, ...]]:

@@ -13,7 +13,18 @@ from calm.results.audit import AGREEMENT, RUN, Audit, Finding
 from calm.results.meaning import meaning, resolution
 from calm.results.reports.charts import Axis, Plot, plot_of
 from calm.results.reports.texts import Text, cut
-from calm.results.wording import beside_others, claim, control, floor, own_texts, places, points, untested_findings, value
+from calm.results.wording import (
+    beside_others,
+    claim,
+    control,
+    floor,
+    in_points,
+    own_texts,
+    places,
+    points,
+    untested_findings,
+    value,
+)
 
 SLUG = 80
 """Characters of a name that an id is made of."""
@@ -124,7 +135,7 @@ def row_of(one: Finding, anchor: str, axis: Axis, audit: Audit) -> FindingRow:
         anchor=anchor,
         claim=claim_in_words(one),
         measured=measured(one),
-        points=_points(one),
+        points=_signed(in_points(one)),
         control=_signed(control(one)),
         others=beside_others(one),
         floor=floor(one),
@@ -193,8 +204,8 @@ def parted(groups: Sequence[Bias]) -> tuple[tuple[FindingRow, ...], tuple[Findin
     """
     Return the rows to read at once, and those that can wait.
 
-    At once: claims about all probes or all cases, what is not proven, and what was accepted. The rest passed or was only
-    observed.
+    At once: claims about all probes or all cases, what is not proven, and what was accepted. The rest passed or was
+    only observed.
     """
     at_once: list[FindingRow] = []
     later: list[FindingRow] = []

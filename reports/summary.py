@@ -38,8 +38,8 @@ class Card:
     """
     A trouble as a card: its effect in words, what was claimed, its worst flip, and what to do next.
 
-    `row` is its lead in the table; `flips` and `details` are places in the page, empty where there are none. One that is
-    not `full` has a line of a list instead of a card.
+    `row` is its lead in the table; `flips` and `details` are places in the page, empty where there are none. One that
+    is not `full` has a line of a list instead of a card.
     """
 
     trouble: Trouble
@@ -72,7 +72,7 @@ def _card(audit: Audit, one: Trouble, rows: Mapping[str, FindingRow], places: Ma
     return Card(
         trouble=one,
         name=_capital(name_of(one.bias)),
-        effect=_effect(one),
+        effect="Nothing was measured." if one.effect is None else one.effect.sentence,
         claimed=meaning(lead),
         row=rows.get(lead.key),
         flipped=flip_words(lead).removeprefix("flips ") if worst else "",
@@ -91,23 +91,15 @@ def _example(flips: Sequence[Highlight]) -> Highlight | None:
     return min(loudest, key=lambda one: (not one.came, bool(one.went), len(one.came), one.case), default=None)
 
 
-def _effect(one: Trouble) -> str:
-    """Return what a trouble does in a sentence, or why nothing is known of it."""
-    effect = one.effect
-    if effect is None:
-        return "Nothing was measured."
-    points = f" ({effect.points})" if effect.points else ""
-    words = " ".join(filter(None, (effect.verb, f"{effect.share}{points}".strip(), effect.of)))
-    return f"{_capital(words)}."
-
-
 def _steps(audit: Audit, one: Trouble) -> list[Step]:
     """Return what to do about a trouble: by its outcome, and by what fits the judge."""
     if one.outcome is Outcome.INCOMPLETE:
         return [Step("Run it again: what was asked before comes from the cache.")]
     if one.outcome is Outcome.UNDECIDED:
         needed = next(filter(None, map(plan, one.findings)), "")
-        return [Step(f"{_capital(needed)}." if needed else "Ask about more cases, or with more repeats (--calm-repeats).")]
+        return [
+            Step(f"{_capital(needed)}." if needed else "Ask about more cases, or with more repeats (--calm-repeats).")
+        ]
     steps = []
     if one.bias in CONTROLS:
         steps.append(Step("See to this first: while it fails, no other finding means much."))
@@ -132,4 +124,3 @@ def stands_in(audit: Audit) -> str:
 
 def _capital(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}"
-

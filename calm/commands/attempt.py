@@ -65,8 +65,9 @@ def _try(options: argparse.Namespace) -> int:
     judge = judge_from(options.judge)
     if options.server:
         return _inspect(judge)
-    case = _chosen(cases_from(options.cases, judge), options.case)
-    edit, against = (_edit(name, judge) for name in (options.edit, options.against))
+    cases = cases_from(options.cases, judge)
+    case = _chosen(cases, options.case)
+    edit, against = (_edit(name, judge, cases) for name in (options.edit, options.against))
     _refuse_idle(options, case)
     refuse_unshowable(judge, (case,))
     engine = Engine(Store(None, Mode.OFF), caps=caps_of(options))
@@ -87,8 +88,8 @@ def _try(options: argparse.Namespace) -> int:
     return DONE if answered else REFUSED
 
 
-def _edit(name: str | None, judge: Judge) -> AnyEdit | None:
-    return find_edit(name, str(judge.about.get("model") or judge.name)) if name else None
+def _edit(name: str | None, judge: Judge, cases: Sequence[Case]) -> AnyEdit | None:
+    return find_edit(name, str(judge.about.get("model") or judge.name), cases) if name else None
 
 
 def _refuse_idle(options: argparse.Namespace, case: Case) -> None:

@@ -553,7 +553,7 @@ WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
         "in {} of {} cases the answer can fall, and {} are needed: add cases with answers that the judge rates higher"
     ),
     Kind.WORST: "the worst of {} variants is {}",
-    Kind.FEW_FRESH: "the variant {} moved verdicts, maybe by chance, and too few other cases are left to ask again (variants: {})",
+    Kind.FEW_FRESH: "the variant {} moved verdicts, maybe by chance; too few cases are left to ask more (variants: {})",
     Kind.FEW_OF_EACH: "no variant applies to {} cases with room, and fewer prove nothing",
     Kind.UNREAD_EDIT: "{:.0%} of the replies to the edit hold no verdict, which hides its effect",
     Kind.NOT_DAMAGED: "nothing was damaged",

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from os.path import commonprefix
 from typing import Final
 
 from rapidfuzz.distance import Indel
 
+from calm.core.alike import shared
 from calm.core.case import Case
 
 MOST: Final = 240
@@ -61,10 +61,9 @@ def _named(values: list[object]) -> dict[object, object]:
 
 def _middle(before: str, after: str) -> tuple[str, str]:
     """Return what is left of two texts without the words that they begin and end with alike."""
-    head = _whole_words(before, after, len(commonprefix([before, after])))
+    head = shared(before, after)
     left, right = before[head:], after[head:]
-    tail = len(commonprefix([left[::-1], right[::-1]]))
-    tail = _whole_words(left[::-1], right[::-1], tail)
+    tail = shared(left[::-1], right[::-1])
     right, left = right[: len(right) - tail], left[: len(left) - tail]
     return _by_words(left, right) if left and right and max(len(left), len(right)) <= LONGEST else (right, left)
 
@@ -85,13 +84,6 @@ def _by_words(before: str, after: str) -> tuple[str, str]:
 
 def _joined(parts: list[str]) -> str:
     return GAP.join(filter(None, map(str.strip, parts)))
-
-
-def _whole_words(a: str, b: str, shared: int) -> int:
-    """Return where the word begins that both texts share only in part."""
-    split = any(re.match(r"\w", text[shared : shared + 1]) for text in (a, b))
-    word = re.search(r"\w*\Z", a[max(0, shared - MOST) : shared])
-    return shared - len(word.group()) if split and word else shared
 
 
 def _words(value: object) -> Iterator[str]:

@@ -129,11 +129,12 @@ def _shown(factory: Callable[..., AnyEdit]) -> AnyEdit | None:
     return factory(**given)
 
 
-def find_edit(name: str, model: str = "") -> AnyEdit:
+def find_edit(name: str, model: str = "", cases: Sequence[Case] = ()) -> AnyEdit:
     """
     Return a perturbation by name: `cite_book`, `authority.cite_book`, or `package.module:name` for one of your own.
 
-    An argument follows an @, as in `expand@3`. `model` is the argument of edits that need the name of a model.
+    An argument follows an @, as in `expand@3`. `model` is the argument of edits that need the name of a model, `cases`
+    that of edits that take texts from other cases (none: the bundled ones).
 
     Raises:
         ConfigError: nothing has this name, it is not a perturbation, or its argument is missing or wrong.
@@ -158,7 +159,7 @@ def find_edit(name: str, model: str = "") -> AnyEdit:
         one = matches[0]
         found = factory_of(one) if one.takes else one.edit
     if not isinstance(found, Edit | PromptEdit) and callable(found):
-        found = _made(name, found, argument, model)
+        found = _made(name, found, argument, model, cases)
     if not isinstance(found, Edit | PromptEdit):
         raise ConfigError(f"{name}: expected a perturbation, got {type(found).__name__}")
     return found
@@ -200,7 +201,7 @@ def _near(plain: str, names: Sequence[str], known: Sequence[Entry]) -> str:
     return hint if hint.startswith("; did you mean") else "; `calm perturb --list` shows all"
 
 
-def _made(name: str, factory: Callable[..., object], argument: str, model: str) -> object:
+def _made(name: str, factory: Callable[..., object], argument: str, model: str, cases: Sequence[Case]) -> object:
     """Return what a factory of perturbations makes from an argument given as text."""
     parameters = list(inspect.signature(factory).parameters.values())
     if len(parameters) != 1:
@@ -214,7 +215,7 @@ def _made(name: str, factory: Callable[..., object], argument: str, model: str) 
     if kind == "Sequence[Case]":
         from calm.cases import bundled
 
-        return factory(bundled("pairwise"))
+        return factory(cases or bundled("pairwise"))
     if kind == "Mapping[str, str]":
         return factory(STANDS_FOR[kind])
     convert = {"int": int, "float": float}.get(str(getattr(one.annotation, "__name__", one.annotation)), str)

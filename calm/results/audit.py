@@ -161,7 +161,7 @@ class Finding:
     hunt: Mapping[str, str] = field(default_factory=dict)
     """If it failed: the `edits` and the place (`where`) of a hunt for the smallest example, if one makes sense."""
     commands: Mapping[str, str] = field(default_factory=dict)
-    """By the label of an edit in a row, or in `against`: how a command line names it. One without a name is left out."""
+    """By the label of an edit in a row, or in `against`: how a command line names it, if it can."""
     lost: int = 0
     """How many cases more were asked and got too few replies: the figures are those of a part."""
     trials: tuple[TrialRecord, ...] = ()

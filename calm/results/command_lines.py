@@ -1,4 +1,4 @@
-"""The commands that a report gives to its reader, ready for a shell: each names the judge, the cases, and all it needs."""
+"""The commands that a report gives to its reader, ready for a shell: each names judge, cases, and all that it needs."""
 
 from __future__ import annotations
 

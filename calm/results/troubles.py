@@ -42,6 +42,13 @@ class Effect:
     of: str
     points: str = ""
 
+    @property
+    def sentence(self) -> str:
+        """The effect in a sentence without its subject."""
+        points = f" ({self.points})" if self.points else ""
+        words = " ".join(filter(None, (self.verb, f"{self.share}{points}".strip(), self.of)))
+        return f"{words[:1].upper()}{words[1:]}."
+
     def brief(self, *, after: Effect | None = None) -> str:
         """Return the effect in a few words, without its verb where the effect before it has the same."""
         told = f"{self.share} ({self.points})" if self.points else self.share
@@ -164,7 +171,7 @@ _BY_BIAS: Final[Mapping[str, tuple[str, str, str, bool]]] = {
     "unreadable_gain": ("makes", "makes", "more of the replies unreadable", False),
     "self_preference_excess": ("gives", "takes", "more to the judge's own answers than their worth", False),
 }
-"""What an edit does, where its value is above 0 and below: two verbs, of what, and whether 1 minus the value is meant."""
+"""What an edit does, with a value above 0 and below: two verbs, of what, and whether 1 minus the value is meant."""
 _ON_A_SCALE: Final[Mapping[str, tuple[str, str, str, bool]]] = {
     "gain": ("adds", "takes", "of the scale", False),
     "mean_shift": ("adds", "takes", "of the scale", False),

@@ -41,6 +41,8 @@ HOSTILE = [
     "\ud800 lone, \ufeff\u200b hidden, \U000e0041 tag, \u2028 line",
     "&lt;script&gt; &amp; &#0; &#x3c;b>",
 ]
+WHOLE = '<table class="said">'
+"""What a case has whose prompts and replies are shown."""
 KEPT = {"role", "text", "toward", "away", "other", "made", "cached"}
 
 
@@ -157,7 +159,9 @@ def test_it_opens_with_headline_and_outcome_in_words():
 
     assert "4 of 5 biases tested, 1 of 2 controls; 3 of 7 claims failed" in text
     assert '<p class="word">Failed</p>' in page
-    assert text.index("biases tested") < text.index("Every claim at a glance") < text.index("Judge, data and run")
+    assert (
+        text.index("Authority wins 31\N{NO-BREAK SPACE}%") < text.index("biases tested") < text.index("what to do next")
+    )
 
 
 def test_it_tells_what_was_run_and_found(subtests):
@@ -188,7 +192,7 @@ def test_it_tells_what_was_run_and_found(subtests):
         "What a green run does not prove",
         "It gives a source. [[B]]",
         "At which temperature does water boil on a mountain?",
-        "42 more that speak against the judge are left out.",
+        "See all 62 that speak against the judge",
         "NAME.texts.jsonl",
     ]:
         with subtests.test(told=told):
@@ -202,7 +206,7 @@ def test_the_difference_between_the_prompts_is_marked():
     inserted = set(re.findall(r"<ins>(.*?)</ins>", page, re.DOTALL))
 
     assert "\n\n(Citation: Harlow, A Handbook of Everyday Physics, 3rd edition, p. 214)" in inserted
-    assert "<del>" not in page
+    assert page.count("<del>") == 1  # in the words that explain it
 
 
 def test_texts_are_shown_once_for_all_claims_of_a_probe():
@@ -241,6 +245,7 @@ def test_nothing_that_was_written_by_others_becomes_markup(subtests):
     for hostile in HOSTILE:
         with subtests.test(hostile=hostile):
             known = {element for audit in (sample(), scored()) for element in Page(render(audit)).elements}
+            known |= {("p", frozenset({"id", "class", "data-w"}))}  # a flip whose edit no command can name
 
             pages = [Page(render(poisoned(audit, hostile))) for audit in (sample(), scored())]
 
@@ -313,9 +318,10 @@ def test_findings_without_texts_show_their_verdicts():
     """Without texts the telling cases are listed with the codes of their verdicts."""
     page = Page(render(replace(sample(), texts=())))
 
-    assert "Listed: 20, 0 of them with their texts, the most telling first." in page.text
-    assert "fact-019" in page.text
-    assert "case" not in [value for tag, name, value in page.attributes if (tag, name) == ("details", "class")]
+    flips = [value for _, name, value in page.attributes if name == "id" and value.startswith("c-authority")]
+    assert len(flips) == 62
+    assert "fact-061" in page.text
+    assert "said" not in page.values("class")
 
 
 def test_an_interrupted_run_shows_its_notes():
@@ -334,7 +340,7 @@ def test_it_says_first_what_an_unfinished_run_is_missing():
 
     told = page.text.index("This run is not complete. 1 claim is without all the data:")
 
-    assert told < page.text.index("Every claim at a glance")
+    assert told < page.text.index("What is wrong, and what to do next", told)
     assert "sensitivity/net_detection/swap_number" in page.text[told : told + 300]
 
 
@@ -429,23 +435,23 @@ def test_very_long_texts_are_cut_with_a_statement():
 
 
 def test_a_large_audit_makes_a_small_file():
-    """Forty probes with twenty cases each of ordinary length stay below a megabyte and a half, with all their texts."""
+    """Forty probes with twenty cases each of ordinary length stay below two megabytes, with all their texts."""
     page = render(large())
 
-    assert len(page.encode()) < 1_500_000
-    assert page.count('<details class="case"') == 800
+    assert len(page.encode()) < 2_000_000
+    assert page.count(WHOLE) == 800
 
 
 def test_texts_beyond_the_budget_are_left_out_with_a_statement():
-    """With long edits the first cases of every probe keep their texts, and the others say that they have none."""
+    """With long edits the first cases of every probe keep their texts; of the others there is a line."""
     page = render(large(added=2_000))
 
-    shown = page.count('<details class="case"')
-    told = [int(n) for n in re.findall(r"Listed: 20, (\d+) of them with their texts", page)]
+    shown = [group.count(WHOLE) for group in page.split('<details class="group"')[1:]]
 
-    assert len(page.encode()) < 1_500_000
-    assert sum(told) == shown < 800
-    assert max(told) - min(told) <= 1
+    assert len(page.encode()) < 2_000_000
+    assert page.count('<details class="case"') == 800
+    assert 40 <= sum(shown) < 800
+    assert max(shown) - min(shown) <= 1
 
 
 def test_a_prompt_that_did_not_change_is_shown_once():
@@ -629,15 +635,15 @@ RUN = finding(
 
 
 def test_claims_about_all_probes_stand_first():
-    """Above the notes, with their points and what they mean; first in the table; and no sentence about one probe."""
+    """First in the table, with their points and what they mean, passed or not; and no sentence about one probe."""
     worst = finding(key="authority/worst_gain", measure="worst_gain", claim=Limit("<=", 0.30))
     audit = replace(sample(), findings=(worst, *sample().findings, RUN))
 
     text = " ".join(Page(render(audit)).text.split())
 
-    head = text[: text.index("The run was stopped")]
-    assert "run/gain 0.07 [0.97, 1.00] (0.6 points on 1-10), over all 3,412 rows of 9 probes" in head
-    assert "on average over all probes, an edit raises the answer by at most 5 % of the scale" in head
+    table = text[text.index("Claims about all cases, and those that need attention.") :]
+    assert table.index("run gain ≤ 0.05") < table.index("0.07 [0.97, 1.00] +0.6 of 9") < table.index("authority gain")
+    assert "on average over all probes, an edit raises the answer by at most 5 % of the scale" in text
     rows = rows_of(audit)
     assert rows[0].name == "run"
     authority = next(bias for bias in rows if bias.name == "authority")
@@ -664,8 +670,8 @@ def rotated(summary):
 def test_a_rotation_tells_what_its_variants_do(subtests):
     """In place of a list of names: each variant with its meaning where it is known, its cases, and how many tell."""
     for summary, told in [
-        ("One of: book, link.", ["book 5 1", "link 5 2"]),
-        ("One of:\nbook: Add a book.\nlink: Add a link.", ["bookAdd a book. 5 1", "linkAdd a link. 5 2"]),
+        ("One of: book, link.", ["link 5 2 40 %", "book 5 1 20 %"]),
+        ("One of:\nbook: Add a book.\nlink: Add a link.", ["linkAdd a link. 5 2 40 %", "bookAdd a book. 5 1 20 %"]),
     ]:
         with subtests.test(summary=summary, told=told):
             page = render(rotated(summary))
@@ -712,7 +718,7 @@ def test_a_panel_shows_how_far_its_judges_agree():
     assert re.search(r"Pairs of judges that say the same\s*0\.83", part)
     assert re.search(r"Krippendorff's alpha\s*0\.61", part)
     assert re.search(r"Fleiss' kappa\s*–", part)
-    assert "0.33" in part[: part.index("Details and cases")]
+    assert "0.33" in part[: part.index("Judge, data and run")]
     assert "How far the judges agree" not in Page(render(empty(extras={"self_preference": PREFERENCE}))).text
 
 
@@ -781,8 +787,7 @@ def test_flips_can_be_read_however_many_findings_there_are():
     page = render(replace(audit, findings=(*audit.findings, *alone)))
 
     assert len(page.encode()) > 1_500_000
-    assert page.count('<details class="case"') > 60
-    assert "24 figures of single variants, which decide nothing, stand in the table alone." in page
+    assert page.count(WHOLE) > 60
 
 
 def test_a_page_a_little_too_large_keeps_its_texts(monkeypatch, subtests):
@@ -794,7 +799,7 @@ def test_a_page_a_little_too_large_keeps_its_texts(monkeypatch, subtests):
             page = render(large(probes=20))
 
             assert len(page.encode()) <= 800_000 + 1_237 * seed
-            assert page.count('<details class="case"') > 100
+            assert page.count(WHOLE) > 100
 
 
 def test_the_worst_variant_has_a_part_of_its_own():

@@ -41,8 +41,8 @@ def test_a_probe_has_one_command_however_many_of_its_claims_failed():
 
 
 def test_reports_show_it():
-    """It stands in the finding's part of the page, and in a table of the summary."""
+    """It stands on the card of the bias and in the summary; JUDGE stands for what no record names."""
     audit = empty(findings=(FAILED,))
 
-    assert "<code>calm hunt judge.toml --edits authority.cite_book</code>" in html.render(audit)
-    assert "calm hunt judge.toml --edits authority.cite" in markdown.render(audit).replace("&#95;", "_")
+    assert "<code>calm hunt JUDGE --edits authority.cite_book</code>" in html.render(audit)
+    assert "calm hunt JUDGE --edits authority.cite" in markdown.render(audit).replace("&#95;", "_")

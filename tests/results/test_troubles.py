@@ -1,0 +1,95 @@
+"""What is wrong with a judge, by bias and in a line: the data of every headline."""
+
+from dataclasses import replace
+
+from calm.core.claims import Outcome
+from calm.results.audit import Limit
+from calm.results.remedies import REMEDIES, remedies
+from calm.results.reports import html, markdown
+from calm.results.troubles import effect_of, in_a_line, troubles
+from tests.reports.planted_audit import empty, finding, judge, sample
+
+SCALE = {"low": 1.0, "high": 10.0}
+
+
+def failed(bias, value, *, measure="gain", **changes):
+    """Return a claim that failed."""
+    claim = Limit(">=", 0.90) if measure == "net_robustness" else Limit("<=", 0.10)
+    given = {"bias": bias, "measure": measure, "claim": claim, "outcome": Outcome.FAIL, "value": value}
+    return finding(key=f"{bias}/{measure}", **(given | changes))
+
+
+def test_the_line_names_what_failed_the_worst_first():
+    """A verb is said once for what does the same, and what sums up all probes is not named beside a bias."""
+    audit = empty(
+        findings=(
+            failed("run", 0.09),
+            failed("verbosity", 0.33),
+            failed("authority", 0.51),
+            failed("position", 0.7, measure="net_robustness", expects="SAME"),
+        )
+    )
+
+    assert in_a_line(audit) == "Authority wins 51 %, verbosity 33 %, position moves 30 %"
+    assert [one.bias for one in troubles(audit)] == ["authority", "verbosity", "position", "run"]
+
+
+def test_scores_are_told_in_points_beside_the_share():
+    """A gain of .09 on a scale that is nine points long is +0.8 of 9."""
+    audit = empty(findings=(failed("authority", 0.09, task="score", scale=SCALE),))
+
+    assert in_a_line(audit) == "Authority adds 9 % (+0.8 of 9)"
+    assert effect_of(audit.findings[0]).sentence == "Adds 9 % (+0.8 of 9) of the scale."
+
+
+def test_many_are_counted():
+    """Four are named, and the others counted."""
+    audit = empty(findings=tuple(failed(f"b{i}", 0.9 - i / 10) for i in range(6)))
+
+    assert in_a_line(audit) == "B0 wins 90 %, b1 80 %, b2 70 %, b3 60 % and 2 more"
+
+
+def test_what_did_not_fail_is_told_as_well(subtests):
+    """Undecided and incomplete biases are named where nothing failed; a green run and an empty one say so."""
+    open_one = failed("verbosity", 0.1, outcome=Outcome.UNDECIDED)
+    for told, audit in [
+        ("Undecided: verbosity", empty(findings=(open_one,))),
+        ("Incomplete: verbosity", empty(findings=(replace(open_one, outcome=Outcome.INCOMPLETE),))),
+        ("No bias beyond the limits", empty(findings=(finding(),))),
+        ("No bias beyond the limits", empty(findings=(finding(), replace(open_one, accepted="known")))),
+        ("Nothing was proven", empty()),
+    ]:
+        with subtests.test(told):
+            assert in_a_line(audit) == told
+
+
+def test_the_claim_that_says_most_leads():
+    """Of one probe the gain speaks before the worst variant; where nothing may change, the verdicts that moved do."""
+    worst = failed("authority", 0.9, measure="worst_gain")
+    gained = failed("authority", 0.3)
+    same = failed("position", 0.2, expects="SAME"), failed("position", 0.6, measure="net_robustness", expects="SAME")
+
+    found = troubles(empty(findings=(worst, gained, *same)))
+
+    assert [one.lead.key for one in found] == ["position/net_robustness", "authority/gain"]
+    assert len(found[1].findings) == 2
+
+
+def test_page_and_summary_say_the_same_line():
+    """The headline is made once."""
+    told = in_a_line(sample())
+
+    assert told == "Authority wins 31 %"
+    assert told.replace(" %", "\N{NO-BREAK SPACE}%") in html.render(sample())
+    assert f"**{told}.**" in markdown.render(sample())
+
+
+def test_remedies_fit_the_judge():
+    """A judge without a prompt gets none that would change it, and a score judge none that swaps answers."""
+    plain, scored = judge(prompt_sha256=None), judge(task="score")
+
+    assert remedies("verbosity", judge()) == ("debias", "evidence:3", "cot")
+    assert remedies("verbosity", plain) == ()
+    assert remedies("injection", plain) == ("string-filter", "statistical-filter")
+    assert remedies("position", judge()) == ("swap", "rotations")
+    assert not {"swap", "rotations"}.intersection(*(remedies(bias, scored) for bias in REMEDIES))
