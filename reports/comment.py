@@ -17,9 +17,8 @@ from calm.errors import ConfigError
 from calm.results import outputs
 from calm.results.audit import RUN, Audit, Finding
 from calm.results.gatefile import WORSENING
-from calm.results.reports.highlights import Highlight, highlight
+from calm.results.reports.highlights import Highlight, highlight, shown_scale
 from calm.results.reports.markdown import COMMENT, code, plain
-from calm.results.reports.probes import scale_shown
 from calm.results.troubles import in_a_line, troubles
 from calm.results.wording import bill, cases, claim, measured, tally
 
@@ -139,7 +138,7 @@ def _measured(one: Finding) -> str:
 def _flips(audit: Audit) -> list[str]:
     """Return the cases that speak loudest against the judge, in turn of each failed bias, those with texts first."""
     texts = {(one.case, one.hash): one for one in audit.texts}
-    scale = scale_shown(audit.judge)
+    scale = shown_scale(audit.judge)
     columns: list[list[tuple[Finding, Highlight]]] = []
     for trouble in troubles(audit):
         if trouble.bias == RUN or trouble.outcome is not Outcome.FAIL:

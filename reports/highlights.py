@@ -13,8 +13,8 @@ from calm.core.texts import CaseTexts
 from calm.core.trials import Trials
 from calm.core.verdict import Code, Scale
 from calm.errors import ConfigError
-from calm.results.audit import Finding, TrialRecord
-from calm.results.records import family_of, trial_of
+from calm.results.audit import Finding, JudgeRecord, TrialRecord
+from calm.results.records import family_of, scale_of, trial_of
 from calm.results.reports.texts import CaseView
 
 FAR = 0.25
@@ -195,3 +195,13 @@ def in_words(code: Code) -> str:
     if isinstance(code, list):
         return " > ".join(" = ".join(group) for group in code)
     return f"{code:g}"
+
+
+def shown_scale(judge: JudgeRecord) -> Scale | None:
+    """Return the judge's scale, of one without a scale that of shares; None of a damaged one."""
+    if not judge.scale:
+        return Scale(0.0, 1.0)
+    try:
+        return scale_of(judge)
+    except ConfigError:  # a damaged scale costs a chart, not the report
+        return None

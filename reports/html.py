@@ -61,7 +61,7 @@ LEAST, TEXTS = 100_000, 500_000
 FOLD, NAME = 900, 40
 """Characters of a text that is not folded, and of a name in a chart or a selection list."""
 PAPER = 18
-"""Claims of the first table that are printed: with more, it would take a third page. The style sheet knows the number."""
+"""Claims of the first table that are printed: more would take a third page. The style sheet has this number, too."""
 LINE, PASSAGE = 1_000, 6_000
 """Characters of a name or sentence, and of a longer passage; the rest is cut, and the report says how much."""
 ATTEMPTS, SLACK = 6, 4_000

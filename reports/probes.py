@@ -12,14 +12,11 @@ from scipy.stats import chi2_contingency
 from calm.core.claims import Outcome
 from calm.core.measures import MEASURES
 from calm.core.texts import CaseTexts
-from calm.core.verdict import Scale
-from calm.errors import ConfigError
-from calm.results.audit import AGREEMENT, BASELINE, RUN, Audit, Finding, JudgeRecord
+from calm.results.audit import AGREEMENT, BASELINE, RUN, Audit, Finding
 from calm.results.command_lines import again
-from calm.results.records import scale_of
 from calm.results.reports.charts import Curve, Histogram, Ways, curves_of, histogram_of, ways_of, without_dose
 from calm.results.reports.heading import asks_in_words
-from calm.results.reports.highlights import Highlight, highlight
+from calm.results.reports.highlights import Highlight, highlight, shown_scale
 from calm.results.reports.rows import FindingRow, anchors, biases_of, outcomes_of
 from calm.results.reports.texts import CaseView, Messages, Room, bytes_of, shown_texts, size_bytes
 
@@ -161,7 +158,7 @@ def _probe(
     one = rows[0].finding
     measures = frozenset(row.finding.measure for row in rows)
     trials = {(t.case, t.hash): t for row in reversed(rows) for t in row.finding.trials}
-    scale = scale_shown(audit.judge)
+    scale = shown_scale(audit.judge)
     cases = [(highlight(trial, one, measures, texts.get(key), scale), trial) for key, trial in trials.items()]
     cases.sort(key=lambda pair: (not pair[0].tells, WAYS.get(pair[0].word, 0), -pair[0].weight, pair[0].case))
     decides = not all(row.alone for row in rows)
@@ -210,16 +207,6 @@ def _asks(one: Finding) -> str:
     inert = max((len(row.inert) for row in one.trials), default=0)
     told = asks_in_words(one.asks)
     return f"{told}, {inert} with inert words" if inert else told
-
-
-def scale_shown(judge: JudgeRecord) -> Scale | None:
-    """Return the judge's scale; of a judge without one, that of shares; None of a damaged one."""
-    if not judge.scale:
-        return Scale(0.0, 1.0)
-    try:
-        return scale_of(judge)
-    except ConfigError:  # a damaged scale costs a chart, not the report
-        return None
 
 
 def _variants(cases: Sequence[Highlight]) -> tuple[Variant, ...]:

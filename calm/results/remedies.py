@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from calm.judges.mitigations import MITIGATIONS
+from calm.core.verdict import Family
 from calm.results.audit import AGREEMENT, JudgeRecord
 from calm.results.records import family_of
 
@@ -40,6 +40,8 @@ PAGES: Final[Mapping[str, str]] = {
 """By bias, the page of the documentation that says more."""
 PAGE: Final = "docs/how-to/mitigate-a-judge.md"
 """The page for any other bias."""
+SERVES: Final[Mapping[str, tuple[Family, ...]]] = {"swap": ("pairwise",), "rotations": ("pairwise", "listwise")}
+"""The tasks of those mitigations that do not serve every task; a report knows no judge, so the table stands here."""
 WITHOUT_PROMPT: Final = frozenset({"swap", "average", "rotations", "string-filter", "statistical-filter"})
 """Mitigations that need no prompt which they could change: they serve a judge of Python code, too."""
 MOST: Final = 3
@@ -56,7 +58,7 @@ def remedies(bias: str, judge: JudgeRecord) -> tuple[str, ...]:
     fitting = [
         name
         for name in REMEDIES.get(bias, _SOBER)
-        if family in MITIGATIONS[kind := name.partition(":")[0]].families
+        if family in SERVES.get(kind := name.partition(":")[0], (family,))
         and (judge.prompt_sha256 is not None or kind in WITHOUT_PROMPT)
     ]
     return tuple(fitting[:MOST])

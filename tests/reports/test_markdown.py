@@ -63,7 +63,7 @@ def test_it_begins_with_the_outcome_and_the_headline():
     """What a reader must know stands first."""
     shown = render(sample())
 
-    assert shown.startswith("# calm: FAIL\n\n**The gate is not green.** 4 of 5 biases tested")
+    assert shown.startswith("# calm: FAIL\n\n**The gate is not green.** **Authority wins 31 %.** 4 of 5 biases tested")
     assert "not tested: self-authorship (the judge's prompt shows no author)" in shown
 
 

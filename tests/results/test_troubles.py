@@ -3,8 +3,10 @@
 from dataclasses import replace
 
 from calm.core.claims import Outcome
+from calm.judges.mitigations import MITIGATIONS
+from calm.judges.mitigations.mitigation import EVERY
 from calm.results.audit import Limit
-from calm.results.remedies import REMEDIES, remedies
+from calm.results.remedies import REMEDIES, SERVES, WITHOUT_PROMPT, remedies
 from calm.results.reports import html, markdown
 from calm.results.troubles import effect_of, in_a_line, troubles
 from tests.reports.planted_audit import empty, finding, judge, sample
@@ -93,3 +95,12 @@ def test_remedies_fit_the_judge():
     assert remedies("injection", plain) == ("string-filter", "statistical-filter")
     assert remedies("position", judge()) == ("swap", "rotations")
     assert not {"swap", "rotations"}.intersection(*(remedies(bias, scored) for bias in REMEDIES))
+
+
+def test_the_table_of_remedies_fits_that_of_mitigations():
+    """Every remedy is the name of a mitigation, and serves the tasks that the table says."""
+    for names in REMEDIES.values():
+        for name in names:
+            kind = name.partition(":")[0]
+            assert SERVES.get(kind, EVERY) == MITIGATIONS[kind].families
+    assert set(MITIGATIONS) >= WITHOUT_PROMPT
