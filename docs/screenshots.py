@@ -24,7 +24,7 @@ JUDGES = {
     "passing": "planted:noise=0.02,seed=7",
     "failing": "planted:verbosity=0.35,authority=0.5,noise=0.02,seed=7",
 }
-WIDTH, HEIGHT = 1200, 900
+WIDTH, HEIGHT = 1280, 900
 MOMENT = "2026-05-04T09:12:45+00:00"
 """The time shown, so that a picture does not change with the day on which it is made."""
 
