@@ -157,7 +157,7 @@ def test_it_opens_with_headline_and_outcome_in_words():
 
     text = Page(page).text
 
-    assert "4 of 5 biases tested, 1 of 2 controls; 3 of 7 claims failed" in text
+    assert "4 of 5 biases tested, 1 of 2 controls decided; 3 of 7 claims failed" in text
     assert '<p class="word">Failed</p>' in page
     assert (
         text.index("Authority wins 31\N{NO-BREAK SPACE}%") < text.index("biases tested") < text.index("what to do next")
