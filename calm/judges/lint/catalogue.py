@@ -209,8 +209,8 @@ _ALL: Final = (
         "replies that follow the prompt hold no verdict that calm can find",
         "measured",
         "calm looks for the form in what is sent",
-        "show the form in the prompt, or change [verdict] in judge.toml so that it fits the prompt; allow the rule if the "
-        "model was trained for the form",
+        "show the form in the prompt, or change [verdict] in judge.toml so that it fits the prompt; allow the rule if "
+        "the model was trained for the form",
     ),
     Rule(
         "verdict-unreadable",
