@@ -178,6 +178,8 @@ def _edits(texts: CaseTexts) -> tuple[tuple[str, diff.Comparison], ...]:
         calls = [call for was, now in asks for call in zip(was, now, strict=False)]
         turns = [turn for was, now in calls for turn in _turns(texts.prompts, was, now)]
         pairs = [(role, was, now) for role, was, now in turns if was != now]
+    if not pairs and (texts.came or texts.went):  # of a case beyond the first of a probe only these are kept
+        pairs = [("the words of the edit", texts.went, texts.came)]
     return tuple((name, diff.compare(was, now)) for name, was, now in pairs[:EDITS])
 
 

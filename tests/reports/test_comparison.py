@@ -97,6 +97,20 @@ def test_a_flip_shows_its_question_its_edit_and_what_was_said():
     assert page.count("Its reply was not kept.") == 24
 
 
+def test_a_flip_of_which_little_was_kept_shows_the_words_of_its_edit():
+    """Beyond the first cases of a probe a run keeps the question's beginning, and what came and went."""
+    old, new = flipped()
+    few = {"prompts": {}, "answers": {}, "clean": (), "perturbed": ()}
+    kept = replace(new.texts[0], **few, came="(Citation: a book)", went="no source")
+    new = replace(new, texts=(kept,))
+
+    page = render(compare(old, new), old, new)
+
+    assert page.count('class="flip"') == 1
+    assert "Citation: " in page
+    assert page.count("Its reply was not kept.") == 2
+
+
 def test_texts_can_be_left_out(tmp_path, capsys):
     """`--texts none`: the page has the verdicts, and no text of a case."""
     for name, audit in zip(("old", "new"), flipped(), strict=True):
