@@ -642,7 +642,7 @@ def test_claims_about_all_probes_stand_first():
     text = " ".join(Page(render(audit)).text.split())
 
     table = text[text.index("Claims about all cases, and those that need attention.") :]
-    assert table.index("run gain ≤ 0.05") < table.index("0.07 [0.97, 1.00] +0.6 of 9") < table.index("authority gain")
+    assert table.index("run gain ≤ 0.05") < table.index("0.07 [0.97, 1.00]+0.6 of 9") < table.index("authority gain")
     assert "on average over all probes, an edit raises the answer by at most 5 % of the scale" in text
     rows = rows_of(audit)
     assert rows[0].name == "run"
