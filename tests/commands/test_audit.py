@@ -49,7 +49,7 @@ def test_a_red_gate_fits_one_screen(tmp_path, words):
     assert "Traceback" not in text
     assert "sss" not in text
     keys = re.findall(r"^(?:[a-z-]+)? +(?:FAIL|UNDECIDED) +(\S+) ", text, re.MULTILINE)
-    assert len(keys) > 3
+    assert len(keys) >= 3
 
 
 def test_the_statuses_are_those_of_the_reference(tmp_path):
