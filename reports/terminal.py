@@ -214,11 +214,10 @@ def _cells(finding: Finding, first: bool) -> tuple[str, ...]:
 
 def _remarks(finding: Finding, *, first: bool, others: int) -> Iterable[str]:
     """Yield what stands behind the figures of a finding, the most important first."""
-    if others:
-        yield f"and {others} more claim{'s' * (others != 1)}"
     if finding.accepted:
         yield f"accepted: {finding.accepted}"
     if finding.value is None or finding.outcome is Outcome.INCOMPLETE:
+        yield f"+{others} more" if others else ""
         return  # its reason is said below
     if finding.outcome is Outcome.UNDECIDED and finding.cases_to_decide:
         yield f"needs n={finding.cases_to_decide}"
@@ -227,6 +226,8 @@ def _remarks(finding: Finding, *, first: bool, others: int) -> Iterable[str]:
     if first and finding.bias not in (RUN, AGREEMENT):
         rates = (("RR", finding.robustness_rate), ("CR", finding.consistency_rate))
         yield " ".join(f"{name} {rate:.2f}" for name, rate in rates if rate is not None)
+    if others:
+        yield f"+{others} more"
     if finding.reason.kind is Kind.WORST:
         yield f"worst: {finding.reason.details[1]}"
     elif finding.reason:
