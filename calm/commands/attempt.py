@@ -19,7 +19,7 @@ from calm.results.wording import printable
 if TYPE_CHECKING:
     from calm.core.edits import AnyEdit
     from calm.engine.engine import Engine
-    from calm.models.wire import Judge
+    from calm.models.wire import Judge, Reply
 
 
 def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -141,7 +141,7 @@ def _show(engine: Engine, judge: Judge, case: Case, title: str) -> bool:
         for message in engine.store.prompt(key):
             print(f"-- {printable(message.role)}\n{indent(_shown(message.text), '   ')}")
         reply = engine.store.get(key)
-        print(f"-- reply\n{indent(_shown(reply.text if reply else ''), '   ')}")
+        print(f"-- reply\n{indent(_shown(_said(reply)), '   ')}")
     said = str(getattr(asked.verdict, "reason", ""))
     reason = f" ({_shown(said)})" if said else ""
     print(f"-- verdict: {printable(str(code(asked.verdict)))}{reason}")
@@ -155,6 +155,13 @@ def _show(engine: Engine, judge: Judge, case: Case, title: str) -> bool:
 
 _OF_ONE_ASK = (Kind.NOT_SENT, Kind.CODE_RAISED_FIRST, Kind.LABEL_LATER)
 """What a judge says of itself that one ask shows; the rest is about a run."""
+
+
+def _said(reply: Reply | None) -> str:
+    """Return what a model wrote: its text, and the tools that it called with their arguments."""
+    if reply is None:
+        return ""
+    return "\n".join([*([reply.text] if reply.text else []), *(f"{name}({given})" for name, given in reply.calls)])
 
 
 def _shown(text: str) -> str:

@@ -69,6 +69,9 @@ class Kind(StrEnum):
     CODE_RAISED_FIRST = "code-raised-first"
     VALUE_WRONG = "value-wrong"
     VALUE_WRONG_FIRST = "value-wrong-first"
+    TOOL_UNREAD = "tool-unread"
+    TOOL_DIFFERS = "tool-differs"
+    CALLS_ELSEWHERE = "calls-elsewhere"
     VERDICTS_DIFFER = "verdicts-differ"
     VERDICT_DRAFT = "verdict-draft"
     VERDICT_TAKEN_BACK = "verdict-taken-back"
@@ -460,6 +463,13 @@ WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
     Kind.VALUE_WRONG: "judge {}: its code returned no verdict: {}",
     Kind.VALUE_WRONG_FIRST: lambda whose, message, case, asks: (
         f"{whose}: its code returned no verdict in {_asks(asks)}, first about case {case}: {message}"
+    ),
+    Kind.TOOL_UNREAD: lambda whose, *values: (
+        f"{whose}: its tool made no verdict of what its model replied: {'; '.join(map(str, values))}"
+    ),
+    Kind.TOOL_DIFFERS: "{}: {}",
+    Kind.CALLS_ELSEWHERE: (
+        "{}: its calls to {} do not go through calm: they are neither cached, counted nor priced, and no cap stops them"
     ),
     Kind.VERDICTS_DIFFER: "two verdicts: {} in line {}, {}, and {} in line {}, {}; nothing says which one is final",
     Kind.VERDICT_DRAFT: "no verdict: {} in line {}, {}, is called a draft, and no final one follows",

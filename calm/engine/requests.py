@@ -73,7 +73,8 @@ class Requests:
         if found is None:
             server = self._servers.of(request.endpoint)
             served = self._servers.served.get(server.identity, "")
-            whose = _COMPACT.encode([server.identity, served, *self._series])
+            again = (request.occurrence,) if request.occurrence else ()  # a number, which no series is
+            whose = _COMPACT.encode([server.identity, served, *self._series, *again])
             sent = Sent(request.body)
             shown = sum(len(m.text) for m in request.prompt)
             if len(self._prepared) >= MOST_REQUESTS:

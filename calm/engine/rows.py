@@ -93,6 +93,7 @@ def reply_text(reply: Reply) -> str:
         "tokens": tokens,
         "usage": usage,
         "retries": reply.retries,
+        **({"calls": [list(call) for call in reply.calls]} if reply.calls else {}),
     }
     return storable(_PLAIN.encode(data))
 
@@ -111,7 +112,12 @@ def reply_in(text: str) -> Reply:
         tokens=None if not isinstance(tokens, list) else tuple(_token(t) for t in tokens),
         usage=Usage(**usage),  # type: ignore[arg-type]  # the same
         retries=int(str(data["retries"])),
+        calls=tuple((str(one[0]), str(one[1])) for one in _list(data.get("calls")) if isinstance(one, list)),
     )
+
+
+def _list(data: Json) -> list[Json]:
+    return data if isinstance(data, list) else []
 
 
 def _token(data: Json) -> Token:

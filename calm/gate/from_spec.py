@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import ast
-import importlib
 import os
-import pkgutil
 import re
-import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Final
 
@@ -21,8 +17,8 @@ from calm.models.secrets import on_guard
 from calm.models.wire import Judge
 
 SPECS = (
-    "lexical, planted:..., recorded:SET/MODEL, recorded:FILE, panel:A+B, a path to a judge.toml, or "
-    "package.module:attribute"
+    "lexical, planted:..., recorded:SET/MODEL, recorded:FILE, panel:A+B, a path to a judge.toml, "
+    "package.module:attribute, or a judge of another tool such as deepeval:package.module:metric"
 )
 SHOWN = 3
 """So many cases a message names."""
@@ -51,6 +47,10 @@ def judge_from(spec: str, env: Mapping[str, str] | None = None, *, keyless: bool
         return recorded(spec)
     if kind == "panel":
         return _panel(rest, env, keyless=keyless)
+    from calm.judges.adapters import ADAPTERS, adapted
+
+    if kind in ADAPTERS:
+        return adapted(spec, keyless=keyless)
     if in_python := _spelt(spec):
         raise ConfigError(f"--calm-judge {spec}: {in_python}")
     if spec.endswith(".toml") or Path(spec).is_file():
@@ -113,49 +113,11 @@ def _functions(file: Path) -> list[str]:
     return [one.name for one in body if isinstance(one, kinds) and not one.name.startswith("_")]
 
 
-def _no_module(module: str, missing: str) -> str:
-    """Return what to do about a module that is not there: that of the judge, or one that it imports itself."""
-    if missing != module and not module.startswith(f"{missing}."):
-        return f"there is no module {missing!r}, which it imports; install it"
-    package, _, _ = missing.rpartition(".")
-    parent = sys.modules.get(package)
-    places = [str(Path.cwd())] if not package else list(getattr(parent, "__path__", ()))
-    there = [f"{package}.{one.name}".lstrip(".") for one in pkgutil.iter_modules(places)]
-    close = get_close_matches(missing, there, n=1)
-    hint = f"did you mean {close[0]!r}?" if close else "run calm in the folder that holds it, or install it"
-    return f"there is no module {missing!r}; {hint}"
-
-
-def _attribute(found: object, path: str) -> object:
-    """Return what a path of names leads to; a `ConfigError` with the nearest name if one is not there."""
-    for name in path.split("."):
-        if not hasattr(found, name):
-            known = [one for one in dir(found) if not one.startswith("_") and callable(getattr(found, one, None))]
-            where = getattr(found, "__name__", type(found).__name__)
-            raise ConfigError(f"{where!r} has no attribute {name!r}{nearest(name, known) if known else ''}")
-        found = getattr(found, name)
-    return found
-
-
 def _callable(spec: str, module: str, attribute: str) -> Judge:
+    from calm.judges.importing import imported
     from calm.judges.python import PythonJudge
-    from calm.judges.traces import in_short, place_of
 
-    here = str(Path.cwd())
-    added = here not in sys.path
-    if added:  # as `python -m pytest` does, for the `calm` commands
-        sys.path.insert(0, here)
-    try:
-        found = _attribute(importlib.import_module(module), attribute)
-    except ModuleNotFoundError as error:
-        raise ConfigError(f"--calm-judge {spec}: {_no_module(module, error.name or module)}") from error
-    except ConfigError as error:
-        raise ConfigError([f"--calm-judge {spec}: {problem}" for problem in error.problems]) from error
-    except (Exception, SystemExit) as error:  # whatever the user's module does on import is the user's to read
-        raise ConfigError(f"--calm-judge {spec}: importing it failed: {in_short(error)} ({place_of(error)})") from error
-    finally:
-        if added:
-            sys.path.remove(here)
+    found = imported(spec, module, attribute, wanted=callable)
     if not callable(found):
         raise ConfigError(f"--calm-judge {spec}: expected a callable f(case), got {type(found).__name__}")
     return PythonJudge(found, spec)

@@ -19,7 +19,7 @@ from calm.core.memo import Memo
 from calm.errors import JudgeError
 from calm.gate.stand_in import StandIn
 from calm.models.pricing import price_of
-from calm.models.wire import Batchable, Endpoint, Judge, Limits, Price, Reply, Request
+from calm.models.wire import Batchable, Endpoint, Judge, Limits, Outlined, Price, Reply, Request
 
 OUTPUT_TOKENS = 200
 """The tokens of a reply are assumed to be this many, or max_tokens if that is less."""
@@ -101,7 +101,9 @@ class RequestFinder:
         if not judge.endpoints:
             self._code = len(sources)
             sources.append(_code(judge))
-        if judge.traits.sends:
+        if isinstance(judge, Outlined):
+            assumed += judge.assumes
+        elif judge.traits.sends:
             assumed.append(f"{judge.name}: one call an ask, as what a Python judge sends is not known beforehand")
 
     def prompts(self, cases: Sequence[Case], judges: Sequence[Judge | None] = ()) -> list[tuple[Case, Rendering]]:
@@ -133,13 +135,24 @@ class RequestFinder:
         if not self.judge.endpoints:
             whose = judge.fingerprint
             return (CallSize(key if whose is None else digest(whose, repr(judge.sees(case))), 0, self._code),)
+        if isinstance(judge, Outlined):
+            return self._outlined(judge, case, key)
         send = _RequestLog()
         with suppress(JudgeError):  # such a case is lost in the run, too, after the calls noted so far
             await judge.judge(case, send)
         return tuple(self._call(request) for request in send.requests)
 
+    def _outlined(self, judge: Outlined, case: Case, key: str) -> tuple[CallSize, ...]:
+        """Return the calls of one ask where their bodies are not known: they differ where the case does."""
+        calls = []
+        for number, (endpoint, characters, once) in enumerate(judge.outline(case)):
+            whose = endpoint.identity if once else key
+            calls.append(CallSize(digest("outline", whose, number), characters, self._place(endpoint), once))
+        return tuple(calls)
+
     def _call(self, request: Request) -> CallSize:
-        text = json.dumps([request.endpoint.identity, request.body], sort_keys=True, separators=(",", ":"))
+        again = (request.occurrence,) if request.occurrence else ()
+        text = json.dumps([request.endpoint.identity, request.body, *again], sort_keys=True, separators=(",", ":"))
         characters = sum(len(m.text) for m in request.prompt)
         return CallSize(digest(text), characters, self._place(request.endpoint), request.once)
 

@@ -126,7 +126,7 @@ class PythonJudge:
             return self.function(case, *more, **named)
 
         try:
-            value = await _in_thread(run) if threaded else run()
+            value = await in_thread(run) if threaded else run()
             return await value if inspect.isawaitable(value) else value
         except Undeclared as error:
             raise Undeclared(f"judge {self.name}: {problem}" for problem in error.problems) from None
@@ -199,7 +199,7 @@ async def _reply(send: Send, request: Request) -> Reply:
     return await send(request)
 
 
-async def _in_thread(run: Callable[[], object]) -> object:
+async def in_thread(run: Callable[[], object]) -> object:
     """
     Run in a daemon thread. A thread of a pool would delay the end of the process after Ctrl-C.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Final
 
@@ -60,7 +61,29 @@ def _reply(data: Mapping[str, object]) -> Reply:
         stop=stop,
         refusal=(why or "the model declined") if stop == "refusal" else None,
         usage=usage(None if read[0] is None else sum(n or 0 for n in read), used.get("output_tokens"), text),
+        calls=tuple((string(b.get("name")), json.dumps(b.get("input"))) for b in blocks if b.get("type") == "tool_use"),
     )
 
 
-API: Final = Api("https://api.anthropic.com", "/v1/messages", "ANTHROPIC_API_KEY", _body, _schema, _logprobs, _reply)
+def _written(reply: Reply) -> dict[str, Json]:
+    text: list[Json] = [{"type": "text", "text": reply.text}] if reply.text else []
+    called: list[Json] = [
+        {"type": "tool_use", "id": f"toolu_{place}", "name": name, "input": json.loads(arguments)}
+        for place, (name, arguments) in enumerate(reply.calls)
+    ]
+    stop = {"length": "max_tokens", "refusal": "refusal"}.get(reply.stop, "tool_use" if reply.calls else "end_turn")
+    return {
+        "id": "msg_calm",
+        "type": "message",
+        "role": "assistant",
+        "model": reply.model,
+        "content": [*text, *called],
+        "stop_reason": stop,
+        "stop_sequence": None,
+        "usage": {"input_tokens": reply.usage.input or 0, "output_tokens": reply.usage.output or 0},
+    }
+
+
+API: Final = Api(
+    "https://api.anthropic.com", "/v1/messages", "ANTHROPIC_API_KEY", _body, _schema, _logprobs, _reply, _written
+)

@@ -26,7 +26,7 @@ class Api:
     `home` is the URL of the provider's own server, `path` what is added to it, `key_name` the variable that its key is
     usually read from. `body` takes the messages, the most tokens of the reply, and whether the model wants that limit
     by its newer name. `schema` and `logprobs` return what is added to a body to ask for them; `logprobs` takes how many
-    alternatives to a token are wanted.
+    alternatives to a token are wanted. `written` is the inverse of `reply`: the JSON in which a server would have sent it.
     """
 
     home: str
@@ -36,6 +36,7 @@ class Api:
     schema: Callable[[Mapping[str, Json]], dict[str, Json]]
     logprobs: Callable[[int], dict[str, Json]]
     reply: Callable[[Mapping[str, object]], Reply]
+    written: Callable[[Reply], dict[str, Json]]
 
 
 class BadReply(Exception):
@@ -94,6 +95,23 @@ def texts(content: object) -> str:
     if isinstance(content, list):
         return "".join(string(table(part).get("text")) for part in content)
     return string(content)
+
+
+def logprobs_written(tokens: Sequence[Token] | None) -> Json:
+    """Return generated tokens as both APIs of OpenAI write them; None if there are none."""
+    if tokens is None:
+        return None
+    return [
+        {
+            **_token_written(one.text, one.logprob),
+            "top_logprobs": [_token_written(*other) for other in one.alternatives],
+        }
+        for one in tokens
+    ]
+
+
+def _token_written(text: str, logprob: float) -> dict[str, Json]:
+    return {"token": text, "logprob": logprob, "bytes": list(text.encode("utf-8", "surrogatepass"))}
 
 
 def tokens(content: object) -> tuple[Token, ...] | None:

@@ -6,7 +6,19 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from calm.core.templates import Message
-from calm.models.api import Api, Stop, items, missing, string, table, texts, tokens, turns, usage
+from calm.models.api import (
+    Api,
+    Stop,
+    items,
+    logprobs_written,
+    missing,
+    string,
+    table,
+    texts,
+    tokens,
+    turns,
+    usage,
+)
 from calm.models.wire import Json, Reply, Token
 
 STOPS: Final[Mapping[str, Stop]] = {"stop": "stop", "length": "length", "content_filter": "refusal"}
@@ -39,7 +51,40 @@ def _reply(data: Mapping[str, object]) -> Reply:
         refusal=refusal,
         tokens=_prompt_tokens(data.get("prompt_logprobs")) or tokens(table(choice.get("logprobs")).get("content")),
         usage=usage(used.get("prompt_tokens"), used.get("completion_tokens"), text),
+        calls=tuple(
+            (string(called.get("name")), string(called.get("arguments")))
+            for one in items(message.get("tool_calls"))
+            if (called := table(table(one).get("function")))
+        ),
     )
+
+
+def _written(reply: Reply) -> dict[str, Json]:
+    message: dict[str, Json] = {"role": "assistant", "content": reply.text or None, "refusal": reply.refusal}
+    if reply.calls:
+        message["tool_calls"] = [
+            {"id": f"call_{place}", "type": "function", "function": {"name": name, "arguments": arguments}}
+            for place, (name, arguments) in enumerate(reply.calls)
+        ]
+    elif reply.refusal is None:
+        message["content"] = reply.text
+    put, got = reply.usage.input or 0, reply.usage.output or 0
+    logprobs = logprobs_written(reply.tokens)
+    return {
+        "id": "chatcmpl-calm",
+        "object": "chat.completion",
+        "created": 0,
+        "model": reply.model,
+        "choices": [
+            {
+                "index": 0,
+                "message": message,
+                "finish_reason": "tool_calls" if reply.calls else "length" if reply.stop == "length" else "stop",
+                "logprobs": None if logprobs is None else {"content": logprobs, "refusal": None},
+            }
+        ],
+        "usage": {"prompt_tokens": put, "completion_tokens": got, "total_tokens": put + got},
+    }
 
 
 def _prompt_tokens(content: object) -> tuple[Token, ...] | None:
@@ -55,4 +100,6 @@ def _prompt_tokens(content: object) -> tuple[Token, ...] | None:
     return tuple(found) or None
 
 
-API: Final = Api("https://api.openai.com/v1", "/chat/completions", "OPENAI_API_KEY", _body, _schema, _logprobs, _reply)
+API: Final = Api(
+    "https://api.openai.com/v1", "/chat/completions", "OPENAI_API_KEY", _body, _schema, _logprobs, _reply, _written
+)

@@ -6,7 +6,18 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from calm.core.templates import Message
-from calm.models.api import Api, Stop, items, missing, string, table, tokens, turns, usage
+from calm.models.api import (
+    Api,
+    Stop,
+    items,
+    logprobs_written,
+    missing,
+    string,
+    table,
+    tokens,
+    turns,
+    usage,
+)
 from calm.models.wire import Json, Reply
 
 STOPS: Final[Mapping[str, Stop]] = {"max_output_tokens": "length", "content_filter": "refusal"}
@@ -42,7 +53,57 @@ def _reply(data: Mapping[str, object]) -> Reply:
         refusal=refusal,
         tokens=tuple(t for group in found for t in group or ()) or None,
         usage=usage(used.get("input_tokens"), used.get("output_tokens"), text),
+        calls=tuple(
+            (string(item.get("name")), string(item.get("arguments")))
+            for item in output
+            if item.get("type") == "function_call"
+        ),
     )
 
 
-API: Final = Api("https://api.openai.com/v1", "/responses", "OPENAI_API_KEY", _body, _schema, _logprobs, _reply)
+def _written(reply: Reply) -> dict[str, Json]:
+    parts: list[Json] = []
+    if reply.refusal is not None:
+        parts.append({"type": "refusal", "refusal": reply.refusal})
+    elif reply.text or not reply.calls:
+        logprobs = logprobs_written(reply.tokens)
+        parts.append({"type": "output_text", "text": reply.text, "annotations": [], "logprobs": logprobs or []})
+    message: Json = {"type": "message", "id": "msg_calm", "role": "assistant", "status": "completed", "content": parts}
+    called: list[Json] = [
+        {
+            "type": "function_call",
+            "id": f"fc_{place}",
+            "call_id": f"call_{place}",
+            "name": name,
+            "arguments": arguments,
+            "status": "completed",
+        }
+        for place, (name, arguments) in enumerate(reply.calls)
+    ]
+    put, got = reply.usage.input or 0, reply.usage.output or 0
+    cut = reply.stop == "length"
+    return {
+        "id": "resp_calm",
+        "object": "response",
+        "created_at": 0,
+        "status": "incomplete" if cut else "completed",
+        "incomplete_details": {"reason": "max_output_tokens"} if cut else None,
+        "error": None,
+        "model": reply.model,
+        "output": [*([message] if parts else []), *called],
+        "usage": {
+            "input_tokens": put,
+            "input_tokens_details": {"cached_tokens": 0},
+            "output_tokens": got,
+            "output_tokens_details": {"reasoning_tokens": 0},
+            "total_tokens": put + got,
+        },
+        "parallel_tool_calls": True,
+        "tool_choice": "auto",
+        "tools": [],
+    }
+
+
+API: Final = Api(
+    "https://api.openai.com/v1", "/responses", "OPENAI_API_KEY", _body, _schema, _logprobs, _reply, _written
+)

@@ -71,7 +71,9 @@ class Secrets:
             return reply
         refusal = None if reply.refusal is None else self.hide(reply.refusal)
         tokens = None if reply.tokens is None else _hidden(reply.tokens)
-        return replace(reply, text=self.hide(reply.text), model=self.hide(reply.model), refusal=refusal, tokens=tokens)
+        calls = tuple((self.hide(name), self.hide(arguments)) for name, arguments in reply.calls)
+        shown = replace(reply, text=self.hide(reply.text), model=self.hide(reply.model))
+        return replace(shown, refusal=refusal, tokens=tokens, calls=calls)
 
 
 def _hidden(tokens: tuple[Token, ...]) -> tuple[Token, ...]:

@@ -44,6 +44,7 @@ class Server:
     `greeting` says whether a run begins with a call that asks for one word.
     `retries` is how often the engine tries a call again. A `keyless` server was read without its keys, for a replay:
     it cannot be called. `transport` says what its requests are sent with; it changes no request and no reply.
+    The requests of a `whole` one come from another tool as they are: calm adds no sampling parameter to its greeting.
     """
 
     provider: Provider
@@ -66,6 +67,7 @@ class Server:
     greeting: bool = True
     retries: int = RETRIES
     keyless: bool = False
+    whole: bool = False
     transport: TransportName = "fast"
     batch_share: float = BATCH_SHARE
     secrets: Secrets = field(default_factory=Secrets, repr=False)
@@ -115,6 +117,8 @@ class Server:
     @property
     def sampling(self) -> dict[str, Json]:
         """The sampling parameters that its model takes."""
+        if self.whole:
+            return {}
         model = self.served_as or self.model
         return sampling(self.provider, model, temperature=self.temperature, own=self.own, extra_body=self.extra_body)
 

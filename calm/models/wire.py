@@ -42,7 +42,8 @@ class Reply:
 
     `model` is the model that says it served the call, `stop` why the text ended, `refusal` the server's own word that
     the model declined, `tokens` the generated tokens where log-probabilities were asked for, `retries` how often the
-    call was tried again before it was answered, which the engine fills in.
+    call was tried again before it was answered, which the engine fills in. `calls` are the tools that the model called,
+    each with its name and its arguments as JSON text.
     """
 
     text: str
@@ -52,6 +53,7 @@ class Reply:
     tokens: tuple[Token, ...] | None = None
     usage: Usage = Usage()
     retries: int = 0
+    calls: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,13 +207,15 @@ class Request:
     """
     One question to an endpoint: the prompt as people read it, and the body as the endpoint takes it.
 
-    With `once`, it belongs to no single ask: whatever the repeat index, its reply is the one of the first.
+    With `once`, it belongs to no single ask: whatever the repeat index, its reply is the one of the first. `occurrence`
+    counts the equal requests that were sent before in the same ask, from 0: each of them has a reply of its own.
     """
 
     endpoint: Endpoint
     prompt: tuple[Message, ...]
     body: Mapping[str, Json] = field(default_factory=dict)
     once: bool = False
+    occurrence: int = 0
 
 
 class Sent(dict[str, Json]):
@@ -344,6 +348,20 @@ class Placing(Protocol):
     """
 
     def places(self, case: Case) -> frozenset[str]: ...
+
+
+@runtime_checkable
+class Outlined(Protocol):
+    """
+    What a judge is besides, if it is code of which only an outline of its calls is known before it is asked.
+
+    `outline` returns the calls of one ask about a case: the endpoint, the characters of the prompt, and whether the
+    call is made once in a run. `assumes` says what a plan assumes of them, one sentence each.
+    """
+
+    @property
+    def assumes(self) -> tuple[str, ...]: ...
+    def outline(self, case: Case) -> tuple[tuple[Endpoint, int, bool], ...]: ...
 
 
 @runtime_checkable

@@ -51,6 +51,8 @@ class Answer:
     prompt_logprobs: Sequence[tuple[str, float]] | None = None
     """As vLLM gives them: text and log-probability of each token of the prompt; the first has none."""
     usage: tuple[int, int] | None = (11, 7)
+    calls: Sequence[tuple[str, Mapping[str, Any]]] = ()
+    """The tools that the model calls, with their arguments."""
     fault: Fault | None = None
     payload: bytes | None = None
 
@@ -84,6 +86,7 @@ class Wire:
     query: Mapping[str, str] = field(default_factory=dict)
     models: Sequence[str] | None = None
     greetings: bool = True
+    limitless: bool = False
     host: str = "127.0.0.1"
     port: int = 0
     seen: list[Seen] = field(default_factory=list)
@@ -133,7 +136,7 @@ class Wire:
         model = str(seen.body.get("model"))
         if self.models is not None and model not in self.models:
             return Answer(status=404, code="model_not_found", message=f"The model `{model}` does not exist")
-        for name in _not_taken(seen, model):
+        for name in [] if self.limitless else _not_taken(seen, model):
             return Answer(status=400, code="unsupported_parameter", message=f"{name}: not permitted with this model")
         return None
 
@@ -156,16 +159,18 @@ def wire_server(
     query: Mapping[str, str] | None = None,
     models: Sequence[str] | None = None,
     greetings: bool = True,
+    limitless: bool = False,
     listening: socket.socket | None = None,
 ) -> Iterator[Wire]:
     """
     Run a server in a thread of its own until the block ends.
 
     `model` is the name that replies carry (else the one asked for); `api_key`, `headers` and `query` must come with
-    each request (401, 403, 404); `models` are the only ones that exist. Connections come through the socket that is
-    `listening`, by default a new one of this machine alone.
+    each request (401, 403, 404); `models` are the only ones that exist. A `limitless` one takes all parameters, and
+    requests without a limit of tokens, as clients other than calm's send them. Connections come through the socket that
+    is `listening`, by default a new one of this machine alone.
     """
-    wire = Wire(respond, model, api_key, headers or {}, query or {}, models, greetings)
+    wire = Wire(respond, model, api_key, headers or {}, query or {}, models, greetings, limitless)
     with serving(wire, listening=listening):
         yield wire
 
@@ -249,8 +254,10 @@ def shaped(wire: Wire, seen: Seen, answer: Answer) -> dict[str, Any]:
 def turns_of(path: str, body: Mapping[str, Any]) -> Turns:
     """Return what a body says: the role and the text of each turn."""
     turns = body["input"] if path == "/v1/responses" else body["messages"]
+    if isinstance(turns, str):
+        return [("user", turns)]
     system = body.get("system", []) if path == "/v1/messages" else []
-    return [("system", t) for t in _texts(system)] + [(t["role"], "".join(_texts(t["content"]))) for t in turns]
+    return [("system", t) for t in _texts(system)] + [(t["role"], "".join(_texts(t["content"] or ""))) for t in turns]
 
 
 def _texts(content: Any) -> list[str]:
@@ -325,12 +332,18 @@ def _logprobs(answer: Answer) -> list[dict[str, Any]]:
 
 def _chat(wire: Wire, seen: Seen, answer: Answer) -> dict[str, Any]:
     asked = seen.body.get("logprobs") is True
-    choice = {
+    choice: dict[str, Any] = {
         "index": 0,
         "message": {"role": "assistant", "content": answer.text or None, "refusal": answer.refusal},
         "logprobs": {"content": _logprobs(answer), "refusal": None} if asked else None,
         "finish_reason": {"refusal": "stop" if answer.refusal else "content_filter"}.get(answer.stop, answer.stop),
     }
+    if answer.calls:
+        choice["finish_reason"] = "tool_calls"
+        choice["message"]["tool_calls"] = [
+            {"id": f"call_{n}", "type": "function", "function": {"name": name, "arguments": json.dumps(given)}}
+            for n, (name, given) in enumerate(answer.calls)
+        ]
     data = {
         "id": f"chatcmpl-{len(wire.seen)}",
         "object": "chat.completion",
@@ -356,7 +369,7 @@ def _responses(wire: Wire, seen: Seen, answer: Answer) -> dict[str, Any]:
         part = {"type": "refusal", "refusal": answer.refusal}
     whole = answer.stop == "stop" or answer.refusal is not None
     reason = {"length": "max_output_tokens"}.get(answer.stop, "content_filter")
-    data = {
+    data: dict[str, Any] = {
         "id": f"resp_{len(wire.seen)}",
         "object": "response",
         "created_at": 1760000000,
@@ -369,6 +382,12 @@ def _responses(wire: Wire, seen: Seen, answer: Answer) -> dict[str, Any]:
             {"type": "message", "id": "msg_1", "role": "assistant", "status": "completed", "content": [part]},
         ],
     }
+    if answer.calls:
+        data["output"][1:] = [
+            {"type": "function_call", "id": f"fc_{n}", "call_id": f"call_{n}", "name": name, "status": "completed"}
+            | {"arguments": json.dumps(given)}
+            for n, (name, given) in enumerate(answer.calls)
+        ]
     if answer.usage:
         put, got = answer.usage
         data["usage"] = {"input_tokens": put, "output_tokens": got, "total_tokens": put + got}
@@ -384,7 +403,13 @@ def _messages(wire: Wire, seen: Seen, answer: Answer) -> dict[str, Any]:
         "type": "message",
         "role": "assistant",
         "model": _served(wire, seen, answer),
-        "content": [{"type": "text", "text": answer.text}] if answer.text else [],
+        "content": [
+            *([{"type": "text", "text": answer.text}] if answer.text else []),
+            *(
+                {"type": "tool_use", "id": f"toolu_{n}", "name": name, "input": given}
+                for n, (name, given) in enumerate(answer.calls)
+            ),
+        ],
         "stop_reason": reason,
         "stop_details": declined if answer.stop == "refusal" else None,
         "stop_sequence": None,
