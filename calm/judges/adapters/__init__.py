@@ -17,12 +17,15 @@ from calm.errors import ConfigError
 from calm.judges.importing import imported
 from calm.models.wire import Judge
 
+PROMPTFOO: Final = "promptfoo"
+"""The tool that is a program of its own: what follows the colon is its configuration."""
 ADAPTERS: Final[Mapping[str, str]] = {
     "autoevals": "autoevals",
     "deepeval": "deepeval",
     "inspect": "inspect_ai",
     "langchain": "langchain",
     "openevals": "openevals",
+    PROMPTFOO: PROMPTFOO,
     "ragas": "ragas",
 }
 """The tools by the word before the colon, each with the module here that knows it."""
@@ -41,6 +44,8 @@ def adapted(spec: str, *, keyless: bool = False) -> Judge:
         ConfigError: the tool is not installed, there is no such object, or it is of a kind that cannot be a judge.
     """
     kind, _, rest = spec.partition(":")
+    if kind == PROMPTFOO:
+        return _promptfoo(rest, spec)
     adapter = importlib.import_module(f"calm.judges.adapters.{ADAPTERS[kind]}")
     module, _, attribute = rest.partition(":")
     if not module or not attribute:
@@ -55,3 +60,10 @@ def adapted(spec: str, *, keyless: bool = False) -> Judge:
     from calm.judges.adapters.judge import adapted_judge
 
     return adapted_judge(spec, evaluator, keyless=keyless, environment=environment)
+
+
+def _promptfoo(name: str, spec: str) -> Judge:
+    from calm.judges.adapters.judge import unseen_judge
+    from calm.judges.adapters.promptfoo import evaluator_of_file
+
+    return unseen_judge(spec, evaluator_of_file(name, spec), "the models of promptfoo's graders")

@@ -46,29 +46,36 @@ def evaluator_of(found: object, spec: str) -> Evaluator:
         raise ConfigError(
             f"--calm-judge {spec}: expected a scorer of autoevals, such as Factuality(...), got {type(found).__name__}"
         )
-    battle = isinstance(found, package("autoevals.llm", "autoevals", spec).Battle)
+    scorer: Any = found
+    battle = scorer._name() == "Battle"
     passes = _passes(found, battle=battle)
     clients = package("autoevals.oai", "autoevals", spec)._client_var
     client = clients.get(None)  # `init()` sets it in the context in which the module was imported
 
-    async def score(values: Mapping[str, Any]) -> object:
+    blocks = _blocks(getattr(scorer, "client", None) or client)
+
+    def score(values: Mapping[str, Any]) -> object:
         if client is not None:
             clients.set(client)
         given = dict(values)
         output, expected = given.pop("output"), given.pop("expected", None)
-        value = (await scorer.eval_async(output, expected, **given)).score
-        if battle and value is not None:
-            return "A" if value == 1 else "B" if value == 0 else None
-        return value
+        if blocks:
+            return verdict(scorer.eval(output, expected, **given))
+        return awaited(scorer.eval_async(output, expected, **given))
 
-    scorer: Any = found
+    async def awaited(coming: Any) -> object:
+        return verdict(await coming)
+
+    def verdict(found: Any) -> object:
+        return {1: "A", 0: "B"}.get(found.score) if battle else found.score
+
     return Evaluator(
         release=release_of("autoevals"),
         task="pairwise" if battle else "score",
         scale=Scale() if battle else _scale(scorer),
         passes=passes,
         call=score,
-        asynchronous=True,
+        asynchronous=not blocks,
         notes=("autoevals has no tie: the first answer wins, or the second one",) if battle else (),
         description={"scorer": scorer._name(), "prompt": _prompt(scorer)},
     )
@@ -88,6 +95,11 @@ def _passes(scorer: Any, *, battle: bool) -> dict[str, str]:
         for name in dict.fromkeys(["output", *named])
         if name not in given
     }
+
+
+def _blocks(client: Any) -> bool:
+    """Return whether a client blocks; where none is given, autoevals makes one that does not."""
+    return client is not None and not type(getattr(client, "openai", client)).__name__.startswith("Async")
 
 
 def _scale(scorer: Any) -> Scale:

@@ -62,7 +62,18 @@ def dry_ask(asked: Callable[[Ask], Awaitable[object]], models: Models) -> DryAsk
         thread.start()
         thread.join()
     dry = found[0]
-    return DryAsk(dry.requests, tuple(dict.fromkeys((*dry.elsewhere, *reached))), dry.error)
+    requests = dry.requests if dry.error is None else _first_tries(dry.requests)
+    return DryAsk(requests, tuple(dict.fromkeys((*dry.elsewhere, *reached))), dry.error)
+
+
+def _first_tries(requests: tuple[Request, ...]) -> tuple[Request, ...]:
+    """Return requests without those that ask again, with an earlier prompt or after it, as no reply was good enough."""
+    kept: list[Request] = []
+    for one in requests:
+        again = any(one.prompt[: len(before.prompt)] == before.prompt for before in kept)
+        if not again:
+            kept.append(one)
+    return tuple(kept)
 
 
 class _DryVisitor(Ask):

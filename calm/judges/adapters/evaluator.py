@@ -38,7 +38,8 @@ class Evaluator:
     `passes` says which part of a case is passed under which name; those in `optional` may be missing in a case.
     `call` gets the values by these names, and returns a verdict or what stands for one, or an awaitable of it.
     `release` is the name and version of its package. `notes` say in what it differs here from how it runs in its own
-    tool, one sentence each. `description` is what a report says of it besides.
+    tool, one sentence each. `description` is what a report says of it besides. `fingerprint` changes whenever its
+    verdicts can, where that does not follow from its requests.
     """
 
     release: str
@@ -50,6 +51,7 @@ class Evaluator:
     optional: frozenset[str] = frozenset()
     notes: tuple[str, ...] = ()
     description: Mapping[str, Json] = field(default_factory=dict)
+    fingerprint: str | None = None
 
     @property
     def reads(self) -> tuple[str, ...]:
@@ -81,7 +83,7 @@ class Evaluator:
         fields = {part: "It stands here." for part in self.passes.values() if part not in _READS}
         count = 2 if self.task == "pairwise" else 1
         answers = tuple(Answer("AB"[place], f"It is {'four' if place == 0 else 'five'}.") for place in range(count))
-        return Case("sample", "What is two and two?", answers, reference="four", fields=fields)
+        return Case("sample", "What is two and two?", answers, reference="The sum is four, as counted.", fields=fields)
 
 
 def part_for(name: str) -> str:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import math
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final
 
 from calm.errors import ConfigError
+from calm.judges.adapters.door import Patch, patched
+from calm.judges.adapters.dry import DRY
 from calm.judges.adapters.evaluator import (
     ANSWER,
     QUESTION,
@@ -20,6 +23,7 @@ from calm.judges.adapters.evaluator import (
 )
 
 ENVIRONMENT: Final[Mapping[str, str]] = {}
+_PROBES: Final = patched()
 NO_MODEL: Final = "none/none"
 """The model that an output is said to be of: nothing asks it."""
 _GRADES: Final[Mapping[str, float]] = {
@@ -53,6 +57,7 @@ def evaluator_of(found: object, spec: str) -> Evaluator:
     models = package("inspect_ai.model", "inspect", spec)
     solvers = package("inspect_ai.solver", "inspect", spec)
     scorer: Any = found
+    name, prompt = _about(scorer, spec)
 
     async def score(values: Mapping[str, Any]) -> object:
         question, answer = values["input"], values["output"]
@@ -68,7 +73,8 @@ def evaluator_of(found: object, spec: str) -> Evaluator:
             metadata={name: value for name, value in values.items() if name not in ("input", "output", "target")},
             completed=True,
         )
-        return _number(await scorer(state, target))
+        with _PROBES.entered(_patches):
+            return _number(await scorer(state, target))
 
     return Evaluator(
         release=release_of("inspect-ai"),
@@ -78,8 +84,24 @@ def evaluator_of(found: object, spec: str) -> Evaluator:
         call=score,
         asynchronous=True,
         optional=frozenset({"target", "context"}),
-        description={"scorer": _name(scorer), "prompt": _text(scorer)},
+        description={"scorer": name, "prompt": prompt},
     )
+
+
+def _patches() -> list[Patch]:
+    """Keep Inspect from believing what a dry ask replies: it asks a model once what it takes, and remembers that."""
+    try:
+        provider = importlib.import_module("inspect_ai.model._providers.openai")  # it needs the package of OpenAI
+    except ImportError:
+        return []
+    return [Patch(provider.OpenAIAPI, "reasoning_summaries", _unasked_when_dry)]
+
+
+def _unasked_when_dry(before: Callable[[Any], Awaitable[bool]]) -> Callable[[Any], Awaitable[bool]]:
+    async def reasoning_summaries(self: Any) -> bool:
+        return True if DRY.get() else await before(self)
+
+    return reasoning_summaries
 
 
 def _number(score: Any) -> object:
@@ -104,16 +126,11 @@ def _asynchronous(found: object) -> bool:
     )
 
 
-def _name(scorer: Any) -> str:
-    from inspect_ai._util.registry import is_registry_object, registry_log_name  # Inspect is installed here
-
-    if is_registry_object(scorer):
-        return str(registry_log_name(scorer))
-    return str(getattr(scorer, "__qualname__", type(scorer).__name__))
-
-
-def _text(scorer: Any) -> str:
-    from inspect_ai._util.registry import is_registry_object, registry_params
-
-    given: Mapping[str, Any] = registry_params(scorer) if is_registry_object(scorer) else {}
-    return "\n".join(str(given[name]) for name in ("template", "instructions") if given.get(name))
+def _about(scorer: Any, spec: str) -> tuple[str, str]:
+    """Return the name of a scorer, and the texts that it was made with; it may be a function that no one registered."""
+    registry = package("inspect_ai._util.registry", "inspect", spec)
+    if not registry.is_registry_object(scorer):
+        return str(getattr(scorer, "__qualname__", type(scorer).__name__)), ""
+    given: Mapping[str, Any] = registry.registry_params(scorer)
+    texts = [str(given[name]) for name in ("template", "instructions") if given.get(name)]
+    return str(registry.registry_log_name(scorer)), "\n".join(texts)

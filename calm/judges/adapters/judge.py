@@ -57,7 +57,7 @@ class AdaptedJudge:
     @property
     def traits(self) -> Traits:
         """It is code that sends, if a model of it is known."""
-        return Traits(concurrency=32 if self.evaluator.asynchronous else 8, sends=bool(self.dry.requests))
+        return Traits(concurrency=64 if self.evaluator.asynchronous else 8, sends=bool(self.dry.requests))
 
     @property
     def endpoints(self) -> tuple[Endpoint, ...]:
@@ -66,9 +66,9 @@ class AdaptedJudge:
 
     @property
     def fingerprint(self) -> str | None:
-        """A digest of its package's release and of all that it sent about the sample; None: it sent nothing."""
+        """A digest of its package's release and of all that it sent about the sample; None: nothing is known of it."""
         if not self.dry.requests:
-            return None
+            return self.evaluator.fingerprint
         sent = [[one.endpoint.identity, dict(one.body)] for one in self.dry.requests]
         return digest(self.name, self.evaluator.release, self.evaluator.task, repr(self.scale), sent)
 
@@ -157,6 +157,11 @@ class AdaptedJudge:
         if isinstance(verdict, Unreadable) and len(self._unread) < EXAMPLES:
             self._unread.append(verdict.reason)
         return hidden.named(verdict)
+
+
+def unseen_judge(name: str, evaluator: Evaluator, where: str) -> AdaptedJudge:
+    """Return an evaluator as a judge that is not asked before the run, as its calls go elsewhere, to `where`."""
+    return AdaptedJudge(name, evaluator, Models(), DryAsk((), (where,), None), Runner())
 
 
 def adapted_judge(
