@@ -1,6 +1,7 @@
 """ragas: a metric of the collections, one that is given its model, and one of the older kind."""
 
 from functools import partial
+from importlib.util import find_spec
 
 import pytest
 
@@ -11,7 +12,8 @@ from tests.judges.adapters.twins import by_hand, cases_in, found, module_of
 from tests.servers import wire_server
 from tests.servers.biased import biased, score_of
 
-pytest.importorskip("ragas")
+if find_spec("ragas") is None:  # its import needs what calm prepares for it
+    pytest.skip("ragas is not installed", allow_module_level=True)
 
 SOURCE = """
 import os
@@ -43,7 +45,6 @@ def said(text, body):
 
 @pytest.fixture
 def server(tmp_path, monkeypatch):
-    pytest.importorskip("langchain_community")
     with wire_server(biased(said), limitless=True) as running:
         module_of(tmp_path, monkeypatch, "my_metrics", SOURCE, JUDGE_URL=running.url)
         yield running
