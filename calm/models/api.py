@@ -26,7 +26,7 @@ class Api:
     `home` is the URL of the provider's own server, `path` what is added to it, `key_name` the variable that its key is
     usually read from. `body` takes the messages, the most tokens of the reply, and whether the model wants that limit
     by its newer name. `schema` and `logprobs` return what is added to a body to ask for them; `logprobs` takes how many
-    alternatives to a token are wanted. `written` is the inverse of `reply`: the JSON in which a server would have sent it.
+    alternatives to a token are wanted. `written` is the inverse of `reply`: the JSON that a server would have sent.
     """
 
     home: str

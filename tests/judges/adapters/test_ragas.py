@@ -1,5 +1,6 @@
 """ragas: a metric of the collections, one that is given its model, and one of the older kind."""
 
+import json
 from functools import partial
 from importlib.util import find_spec
 
@@ -36,10 +37,10 @@ aspect = AspectCritic(name="m", definition="Is it right?", llm=llm())
 
 def said(text, body):
     score = score_of(text)
-    if "verdict" in text:
-        return f'{{"reason": "so it is", "verdict": {int(score > 5)}}}'
-    return (
-        f'{{"feedback": "so it is", "score": {min(5, score - 2)}}}' if "feedback" in text else f'{{"value": {score}}}'
+    if "feedback" in text:
+        return json.dumps({"feedback": "so it is", "score": min(5, score - 2)})
+    return json.dumps(
+        {"reason": "so it is", **({"verdict": int(score > 5)} if "verdict" in text else {"value": score})}
     )
 
 
