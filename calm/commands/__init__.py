@@ -20,7 +20,7 @@ DONE, REFUSED, CONFIGURATION = 0, 1, 4
 NOTHING, INTERRUPTED = 5, 130
 """Exit statuses of a gate of which no test was selected, and of a command that a signal ended."""
 
-JUDGES = "lexical, planted:..., a path to a judge.toml, or package.module:attribute"
+JUDGES = "lexical, planted:..., a path to a judge.toml, package.module:attribute, or TOOL:package.module:name"
 """What the argument JUDGE takes."""
 CASES = "a file of cases as JSON Lines (repeatable)"
 """What `--cases` takes."""

@@ -84,7 +84,6 @@ def test_metrics_find_what_they_find_by_hand(server, tmp_path):
         ("alone", r"name it with its model: name = \(metric, llm\)"),
         ("blocking", r"client=AsyncOpenAI\(\)"),
         ("words", "have no order that calm knows"),
-        ("SingleTurnSample", "did you mean|expected a metric of ragas"),
     ],
 )
 def test_what_cannot_be_a_judge_is_refused_with_the_fix(server, name, said):
