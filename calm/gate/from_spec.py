@@ -51,6 +51,8 @@ def judge_from(spec: str, env: Mapping[str, str] | None = None, *, keyless: bool
 
     if kind in ADAPTERS:
         return adapted(spec, keyless=keyless)
+    if rest.count(":") == 1 and kind.isidentifier() and not Path(spec).exists():
+        raise ConfigError(f"--calm-judge {spec}: there is no tool {kind!r}{nearest(kind, ADAPTERS)}")
     if in_python := _spelt(spec):
         raise ConfigError(f"--calm-judge {spec}: {in_python}")
     if spec.endswith(".toml") or Path(spec).is_file():

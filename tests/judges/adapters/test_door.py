@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import socket
 import threading
 
 import anthropic
@@ -287,17 +288,16 @@ def test_calls_that_no_door_sees_are_named_and_none_is_made_before_the_run():
 
 def test_a_connection_by_any_other_way_is_refused_before_the_run():
     """A judge with sockets of its own is found out, too."""
-    import socket
 
     def call(values):
         with socket.create_connection(("127.0.0.1", port), timeout=1):
             return 1.0
 
-    with wire_server(lambda messages, body: "0.5") as server:
-        port = server.port
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        port = listening.getsockname()[1]
         judge = adapted_judge("tool:x:y", evaluator(call, asynchronous=False))
-        connected = socket.create_connection(("127.0.0.1", port), timeout=1)
-        connected.close()
+        with socket.create_connection(("127.0.0.1", port), timeout=1):
+            pass
 
     assert judge.dry.elsewhere == (f"127.0.0.1:{port}",)
 

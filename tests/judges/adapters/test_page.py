@@ -8,7 +8,7 @@ import pytest
 from calm.core.verdict import readable
 from calm.judges.adapters import ADAPTERS, adapted
 from tests.docs.pages import DOCS, load_generator
-from tests.judges.adapters.twins import cases_in
+from tests.judges.adapters.twins import cases_in, module_of
 from tests.planted import engine
 from tests.servers import wire_server
 from tests.servers.biased import biased, score_of, weighed
@@ -43,8 +43,7 @@ def test_a_judge_of_the_page_gives_a_verdict(spec, tmp_path, monkeypatch):
     tool, module, _ = spec.split(":")
     if find_spec(NEEDS.get(tool, tool)) is None:
         pytest.skip(f"{tool} is not installed")
-    (tmp_path / f"{module}.py").write_text(load_generator().files_in(PAGE)[f"{module}.py"])
-    monkeypatch.syspath_prepend(str(tmp_path))
+    module_of(tmp_path, monkeypatch, module, load_generator().files_in(PAGE)[f"{module}.py"])
     said = biased(plain, score=lambda text: 0.5, choice=lambda text: "A" if "(A)" in text else "Yes")
     with wire_server(said, limitless=True) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
