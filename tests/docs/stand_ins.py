@@ -20,6 +20,15 @@ FEW = 12
 MODEL = 'provider = "openai"\nmodel = "{model}"\nprice_usd_per_mtok = {{ input = 1.0, output = 2.0 }}\n'
 
 
+PLAIN = {
+    "pairwise": "The first one. [[A]]",
+    **dict.fromkeys(("score", "points"), "It will do. [[7]]"),
+    **dict.fromkeys(("rubric", "rubric-all"), "It does. [[YES]]"),
+    "listwise": "In this order. [[A > B > C]]",
+}
+"""What a judge says to a prompt that the simulated one cannot read."""
+
+
 def judge(task: str = "pairwise") -> Callable[[Path], None]:
     """Return what writes a judge.toml of a task, with the bundled prompt."""
 
@@ -90,12 +99,12 @@ def models(folder: Path):
         if task is None:
             return answered(messages[-1][1])
         if task not in known:
-            family = FAMILY[task]
-            known[task] = planted_respond(f"noise=0.03,task={task}", bundled(family if family != "pairwise" else task))
+            family = FAMILY[task] if task != "listwise" else "pairwise"
+            known[task] = planted_respond(f"planted:noise=0,task={task}", bundled(family))
         try:
             return known[task](messages, body)
-        except Exception:  # a prompt of the page's own, which the simulated judge cannot read
-            return "The first one. [[A]]"
+        except Exception:  # noqa: BLE001 - a prompt of the page's own, which the simulated judge cannot read
+            return PLAIN[task]
 
     with wire_server(respond) as server:
 
