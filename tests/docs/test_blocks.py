@@ -168,9 +168,7 @@ def has_syntax(lines):
 
 def stand_in(folder, words):
     """Make each file that a command reads, that is not there and that we know how to make."""
-    written = {
-        after for before, after in zip(words, words[1:], strict=False) if before in ("-o", "--write", "--report")
-    }
+    written = {after for before, after in pairwise(words) if before in ("-o", "--write", "--report")}
     for word in words:
         for part in re.split(r"[=,+:]", word):
             if part in MADE and part not in written and not (folder / part).exists():
