@@ -1,7 +1,7 @@
 """
 The packages that are installed write their logs anew, and each log still holds the judge's verdicts.
 
-A package that is not installed is skipped. `CALM_TEST_PYTHONS` may name interpreters that have some of them, by package:
+A package that is not installed is skipped. `CALM_TEST_PYTHONS` may name interpreters that have some, by package:
 `deepeval=/path/to/python,mlflow=/path/to/python`. promptfoo is the command in `CALM_TEST_PROMPTFOO`, or on the path.
 """
 
