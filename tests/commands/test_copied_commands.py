@@ -77,6 +77,7 @@ def test_every_copied_command_runs_and_asks_about_its_case(audited, monkeypatch,
         if words[0] != "try":
             extra = words.index("--") if words[0] == "mitigate" else len(words)
             assert main([*words[:extra], "--plan", *words[extra:]]) == 0, command
+            capsys.readouterr()
             planned.append(words[0])
         elif given.get("--edit") not in edits or len(tried) < MOST:
             edits.add(given.get("--edit"))
