@@ -59,7 +59,10 @@ def write(wheel: Path) -> Path:
     bill["dependencies"] = [
         {"ref": root, "dependsOn": direct},
         *(
-            {**one, **({"dependsOn": on} if (on := [ref for ref in one.get("dependsOn", []) if ref in refs]) else {})}
+            {
+                "ref": one["ref"],
+                **({"dependsOn": on} if (on := [to for to in one.get("dependsOn", []) if to in refs]) else {}),
+            }
             for one in bill["dependencies"]
             if one["ref"] in refs
         ),

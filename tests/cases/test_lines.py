@@ -13,7 +13,7 @@ from calm.cases.reading import read
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=20)
 NAMES = TEXTS.filter(str.strip)
-PAIRS = st.lists(st.tuples(TEXTS, st.none() | TEXTS, st.lists(TEXTS, max_size=2)), min_size=2, max_size=2)
+PAIRS = st.lists(st.tuples(NAMES, st.none() | TEXTS, st.lists(TEXTS, max_size=2)), min_size=2, max_size=2)
 
 
 @st.composite

@@ -47,6 +47,8 @@ _OTHER: Final[Mapping[str, str]] = {
 
 def is_log(path: Path) -> bool:
     """Return whether a file is a log of a tool that is read here; False also for one that cannot be opened."""
+    if not path.is_file():  # a device may have no end
+        return False
     if zipfile.is_zipfile(path):
         with zipfile.ZipFile(path) as packed:
             return not {"header.json", "_journal/start.json"}.isdisjoint(packed.namelist())
