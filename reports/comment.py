@@ -161,8 +161,7 @@ def _loudest(pair: tuple[Finding, Highlight]) -> tuple[object, ...]:
 
 
 def _flip(one: Finding, said: Highlight) -> str:
-    """Return one case in a line: its bias, its question if the texts are there, the edit, and the verdicts."""
-    about = f", about: {plain(said.texts.question, QUESTION)}" if said.texts is not None else ""
+    """Return one case in a line: its bias, edit and verdicts, and its question and new words if they are kept."""
     arms = dict(said.arms)
     before = next((name for name in ("clean", "control", "inert") if name in arms), "")
     verdicts = " \N{RIGHTWARDS ARROW} ".join(
@@ -170,4 +169,7 @@ def _flip(one: Finding, said: Highlight) -> str:
         for name in (before, "perturbed")
         if name in arms
     )
-    return f"{plain(one.bias, LINE)} ({code(said.edit)}), case {code(said.case)}: {verdicts}{about}"
+    kept = said.texts
+    question = f"; asked: {plain(kept.question, QUESTION)}" if kept is not None else ""
+    edit = f"; the edit: {plain(kept.came, QUESTION)}" if kept is not None and kept.came else ""
+    return f"{plain(one.bias, LINE)} ({code(said.edit)}), case {code(said.case)}: {verdicts}{question}{edit}"

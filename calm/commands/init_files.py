@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 from calm.errors import ConfigError
-from calm.results.outputs import Form, write_whole
+from calm.results.outputs import Form, write_whole, written_beside
 
 STARTERS: Final = ("pairwise", "score", "rubric")
 """Tasks that have a template to start from; the others use the bundled prompt."""
@@ -131,7 +131,8 @@ def put(folder: Path, written: Mapping[str, str], *, force: bool) -> None:
                 if old is None:
                     path.unlink(missing_ok=True)
                 else:
-                    path.write_bytes(old)
+                    with written_beside(path, WRITTEN, force=True) as file:
+                        file.write(old)
         raise
 
 

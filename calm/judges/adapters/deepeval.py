@@ -78,7 +78,7 @@ def evaluator_of(found: object, spec: str) -> Evaluator:
             f"--calm-judge {spec}: {kind} has eval_mode={found.eval_mode!r}, which asks a service of deepeval's own, "
             "not a model; take eval_mode='llm'"
         )
-    _keep_clients(getattr(found, "model", None))
+    _keep_clients(vars(found).get("model"))
     if isinstance(found, metrics.BaseArenaMetric):
         return _arena(found, spec)
     return _single(found, spec)

@@ -10,13 +10,13 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import shutil
 import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
+from shutil import which
 from typing import Any, Final, cast
 
 from calm.core.files import MOST_SETTINGS, read_bytes
@@ -59,7 +59,7 @@ def evaluator_of_file(name: str, spec: str) -> Evaluator:
         raise ConfigError(
             f"--calm-judge {spec}: expected a promptfoo configuration, and the file {name!r} cannot be read ({error})"
         ) from error
-    command = shutil.which(COMMAND)
+    command = which(COMMAND)
     if command is None:
         raise ConfigError(
             f"--calm-judge {spec}: there is no command promptfoo on the path; install it: npm install -g promptfoo"
