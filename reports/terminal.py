@@ -20,7 +20,18 @@ from calm.results.endings import State
 from calm.results.meaning import Resolution, in_order, meanings, resolution
 from calm.results.reports import calm_protocol
 from calm.results.troubles import ORDER, troubles
-from calm.results.wording import bill, cases, clipped, line, points, printable, tally, untested, value
+from calm.results.wording import (
+    bill,
+    cases,
+    clipped,
+    line,
+    points,
+    printable,
+    tally,
+    untested,
+    untested_by_reason,
+    value,
+)
 from calm.results.wording import headline as full_headline
 
 WIDTH, HEIGHT = 100, 24
@@ -106,7 +117,9 @@ def shown(
     ]
     meant = _fitting([*([Line(RATES)] if rated else []), *meant], left - bool(notes), screen)
     left -= sum(map(screen.rows, meant))
-    return [*head, *table, *loose, *meant, *found, *_cut(notes, max(0, left), screen, "yellow"), *end]
+    missing = _cut(_missing(audit, head[0]), max(0, left - bool(notes)), screen, "")
+    left -= sum(map(screen.rows, missing))
+    return [*head, *table, *loose, *meant, *found, *missing, *_cut(notes, max(0, left), screen, "yellow"), *end]
 
 
 def whole(audit: Audit, hunts: Sequence[str] = (), written: Sequence[Path] = ()) -> list[Line]:
@@ -134,6 +147,16 @@ def headline(audit: Audit, width: int) -> str:
     names = ", ".join(name for name in missing if name not in alone)
     said = (full_headline(audit), "; not tested: ".join(filter(None, [tally(audit), names])))
     return next((text for text in said if len(text) <= width), tally(audit))
+
+
+def _missing(audit: Audit, head: Line) -> list[Line]:
+    """Return why some was not tested, the reason first, where the headline had no room for it."""
+    if head.text == printable(full_headline(audit)):
+        return []
+    return [
+        Line(printable(f"not tested ({reason}): {names}" if reason else f"not tested: {names}"))
+        for names, reason in untested_by_reason(audit)
+    ]
 
 
 def _reasons(audit: Audit) -> list[str]:

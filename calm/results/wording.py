@@ -95,16 +95,22 @@ def obeyed_by_none(text: str) -> str:
 
 def headline(audit: Audit) -> str:
     """Return the first line of every report: how many biases were tested, what failed, what was not tested and why."""
+    named = [f"{names} ({reason})" if reason else names for names, reason in untested_by_reason(audit)]
+    return "; ".join([tally(audit), *([f"not tested: {', '.join(named)}"] if named else [])])
+
+
+def untested_by_reason(audit: Audit) -> list[tuple[str, str]]:
+    """Return what was not tested, as names and the reason that they share; variants by themselves without one."""
     missing = untested(audit)
     by_reason: dict[Reason, list[str]] = {}
     alone = {name for name, reason in missing.items() if reason.has(Kind.VARIANT)} - set(audit.biases)
     for name, reason in missing.items():
         if name not in alone:
             by_reason.setdefault(unnamed(reason), []).append(name)
-    named = [f"{', '.join(names)} ({reason})" for reason, names in by_reason.items()]
+    named = [(", ".join(names), str(reason)) for reason, names in by_reason.items()]
     if alone:
-        named.append(f"{len(alone)} variants by themselves" if len(alone) > 1 else "1 variant by itself")
-    return "; ".join([tally(audit), *([f"not tested: {', '.join(named)}"] if named else [])])
+        named.append((f"{len(alone)} variants by themselves" if len(alone) > 1 else "1 variant by itself", ""))
+    return named
 
 
 def tally(audit: Audit) -> str:

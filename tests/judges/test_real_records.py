@@ -75,7 +75,7 @@ def audit(spec, tmp_path, *suites, options=()):
     """Return the output and the results of some suites on a judge, in a process of its own."""
     out = tmp_path / f"{re.sub('[^a-z0-9]', '-', spec.lower())}.json"
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *(f"suites/test_{one}.py" for one in suites)]
-    given = [f"--calm-judge={spec}", f"--calm-results={out}", "--calm-cache=off", "-q", *options]
+    given = [f"--calm-judge={spec}", f"--calm-results={out}", "--calm-cache=off", "-v", *options]
     ran = subprocess.run([*command, *given], capture_output=True, text=True, check=False)
     return ran.stdout, json.loads(out.read_text("utf-8"))
 

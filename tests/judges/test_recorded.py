@@ -142,7 +142,7 @@ def test_other_cases_are_refused(tmp_path):
 def suite(name, spec, tmp_path, *more):
     """Return the output of a suite run on a recorded judge, in a process of its own."""
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", f"suites/{name}", f"--calm-judge={spec}"]
-    options = [f"--calm-cache-file={tmp_path / 'cache.sqlite'}", "-q"]
+    options = [f"--calm-cache-file={tmp_path / 'cache.sqlite'}", "-v"]
     return subprocess.run([*command, *options, *more], capture_output=True, text=True, check=False).stdout
 
 

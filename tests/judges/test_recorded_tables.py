@@ -322,7 +322,7 @@ def test_a_table_that_is_not_there_is_named(spec, message):
 def run(*options, suites=("consistency", "position", "framing", "sensitivity", "authority")):
     """Run suites of the gate; return the status, the findings by bias, measure and name, and the output."""
     names = [f"calm.suites.test_{name}" for name in suites]
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--pyargs", *names]
+    command = [sys.executable, "-m", "pytest", "-v", "-p", "no:cacheprovider", "--pyargs", *names]
     given = ["--calm-cases=cases.jsonl", "--calm-results=results.json", "--calm-stopping=fixed"]
     done = subprocess.run([*command, *given, *options], capture_output=True, text=True, timeout=300, check=False)
     body = json.loads(Path("results.json").read_text("utf-8")) if Path("results.json").exists() else {"findings": []}

@@ -42,7 +42,7 @@ def run_gate(
     """Return the run of the suites (`what`: the default gate) with a judge, from an empty folder."""
     results = folder / "results.json"
     results.unlink(missing_ok=True)
-    command = [sys.executable, "-m", "pytest", *what, "-q", "--tb=no", "-p", "no:cacheprovider"]
+    command = [sys.executable, "-m", "pytest", *what, "-v", "--tb=no", "-p", "no:cacheprovider"]
     options = (f"--calm-judge={judge}", f"--calm-results={results}", *options)
     if not any(o.startswith("--calm-cache") for o in options):
         options += ("--calm-cache=off",)
