@@ -162,11 +162,11 @@ def _value(result: Mapping[str, Any] | None) -> object:
     if not isinstance(grading, Mapping):
         return JudgeError(f"promptfoo did not grade it: {result.get('error') or 'it has no assertion in defaultTest'}")
     for part in grading.get("componentResults") or ():
-        reason = str(part.get("reason", ""))
-        if reason.startswith(NO_ANSWER):
-            return JudgeError(f"promptfoo's grader: {reason[:200]}")
-        if reason.startswith(NO_GRADE):
-            return Unreadable(reason[:200])
+        graded = str(part.get("reason", ""))  # promptfoo says only in words that there is no grade
+        if graded.startswith(NO_ANSWER):
+            return JudgeError(f"promptfoo's grader: {graded[:200]}")
+        if graded.startswith(NO_GRADE):
+            return Unreadable(graded[:200])
     return grading.get("score")
 
 
