@@ -19,7 +19,7 @@ RELIED_ON: Final[Mapping[str, tuple[str, str]]] = {
     "aiohttp": ("3.10", "4"),
     "httpx2": ("2", "3"),
     "genai-prices": ("0.0.50", "0.3"),
-    "pytest": ("9", "10"),
+    "pytest": ("8.2", "10"),
 }
 """The first release that fits, and the first that does not; the same bounds stand in pyproject.toml."""
 

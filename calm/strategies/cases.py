@@ -54,7 +54,8 @@ def _made(draw: DrawFn) -> Case:
     right = draw(st.integers(0, len(wrong)))
     results = [*wrong[:right], total, *wrong[right:]]
     texts = [" ".join([f"It is {result}.", *remarks]) for result in results]
-    name = f"made-{first}+{second}-{'-'.join(map(str, results))}-{len(remarks)}"
+    said = "".join(str(REMARKS.index(remark) + 1) for remark in remarks) or "0"
+    name = f"made-{first}+{second}-{'-'.join(map(str, results))}-{said}"
     match task:
         case "pairwise" | "listwise":
             ids = _ids(results, total)
@@ -65,8 +66,8 @@ def _made(draw: DrawFn) -> Case:
             score = 10.0 if results[0] == total else 1.0
             return Case(name, question, (Answer("only", texts[0]),), scores={"only": score})
         case _:
-            said = {"kind": "contains", "value": f"It is {total}."}
-            criteria = (Criterion("right", f"The answer says that it is {total}.", check=said),)
+            check = {"kind": "contains", "value": f"It is {total}."}
+            criteria = (Criterion("right", f"The answer says that it is {total}.", check=check),)
             met = {"only": {"right": results[0] == total}}
             return Case(name, question, (Answer("only", texts[0]),), criteria=criteria, met=met)
 

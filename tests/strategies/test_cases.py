@@ -1,5 +1,6 @@
 """`cases()`: those of the run, and made-up ones with their gold label; both shrink to what a person reads first."""
 
+from importlib import import_module
 from random import Random
 
 import pytest
@@ -78,11 +79,12 @@ def test_a_made_up_case_shrinks_to_nothing_plus_nothing():
     assert (case.question, [a.text for a in case.answers]) == ("What is 0 + 0?", ["It is 0.", "It is 1."])
 
 
-def test_equal_ids_mean_equal_cases():
-    """The words that an edit draws depend on the id, so two cases must not share one."""
+def test_equal_ids_mean_equal_cases(monkeypatch):
+    """The words that an edit draws depend on the id, so two cases must not share one; the sums are few, so they meet."""
+    monkeypatch.setattr(import_module("calm.strategies.cases"), "MOST", 0)
 
-    @settings(QUIET, max_examples=200, derandomize=True)
-    @given(st.lists(cases(generated=True), min_size=2, max_size=5))
+    @settings(QUIET, max_examples=60, derandomize=True)
+    @given(st.lists(cases(generated=True), min_size=10, max_size=20))
     def holds(found):
         assert len({case.id for case in found}) == len({repr(case.content()) for case in found})
 
