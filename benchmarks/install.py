@@ -72,15 +72,16 @@ def started(python: Path, arguments: tuple[str, ...]) -> float:
 
 
 def tables(sizes: dict[str, int], wheel: int, starts: dict[str, float]) -> str:
-    """Return both tables: sizes in MB (10^6 bytes), starts in milliseconds and as a multiple of nothing."""
+    """Return both tables: sizes in MB (10^6 bytes) and as a share of all, starts in ms and as a multiple of nothing."""
     ours, tools = sizes.pop("calm-judge"), ("pip", "setuptools")
     needed = {name: size for name, size in sizes.items() if name not in tools}
     largest = sorted(needed.items(), key=lambda pair: -pair[1])[:LARGEST]
     rest = sum(needed.values()) - sum(size for _, size in largest)
-    rows = [("calm, as a wheel", wheel), ("calm, installed", ours), *largest]
-    rows += [(f"{len(needed) - LARGEST} others", rest), ("all together", ours + sum(needed.values()))]
+    every = ours + sum(needed.values())
+    rows = [("calm", ours), *largest, (f"{len(needed) - LARGEST} others", rest), ("all together", every)]
     bare = starts["Python that does nothing"]
-    lines = ["| package | MB |", "|---|---|", *(f"| {name} | {size / 1e6:.1f} |" for name, size in rows)]
+    lines = ["| package | MB | of all |", "|---|---|---|", f"| the wheel of calm | {wheel / 1e6:.1f} | |"]
+    lines += [f"| {name} | {size / 1e6:.1f} | {size / every:.0%} |" for name, size in rows]
     lines += ["", "| start | CPU ms | of Python that does nothing |", "|---|---|---|"]
     lines += [f"| {name} | {took:.0f} | {took / bare:.1f} |" for name, took in starts.items()]
     return "\n".join(lines) + "\n"

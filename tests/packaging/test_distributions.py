@@ -59,6 +59,23 @@ def test_the_wheel_holds_no_tests_and_no_litter(built):
     assert not [name for name in built.in_wheel() if name.startswith(("tests/", "benchmarks/", "docs/"))]
 
 
+def test_the_wheel_holds_no_page_and_no_tool_of_our_own(built):
+    """Beside modules there is data, each set with a note that says whose it is, templates, and nothing else."""
+    inside = {PurePosixPath(name) for name in built.in_wheel() if name.startswith("calm/")}
+    others = {path for path in inside if path.suffix != ".py"} - {PurePosixPath("calm/py.typed")}
+    notes = {path for path in others if path.suffix == ".md"}
+
+    assert {path for path in others if not {"data", "templates"} & set(path.parts)} == {
+        PurePosixPath("calm/gate/resolution.csv")
+    }
+    for note in notes:
+        assert [p for p in others - notes if p.parent == note.parent and p.name.startswith(note.stem)], note
+    assert {path.suffix for path in others - notes} <= {".css", ".csv", ".gz", ".jinja", ".js", ".json", ".jsonl"} | {
+        ".toml",
+        ".txt",
+    }
+
+
 def test_the_sdist_can_be_built_and_tested_from(built):
     """The source release holds the folders behind the links, the tests, the licence and no litter."""
     names = set(built.in_sdist())
@@ -105,6 +122,24 @@ def test_the_command_runs(installed, tmp_path):
     assert version.stdout.startswith("calm ")
     assert tried.returncode == 0, tried.stderr
     assert tried.stdout.count("-- verdict:") == 2
+
+
+def test_a_judge_is_made_and_read_where_nothing_else_is(installed, tmp_path):
+    """`calm init` writes a judge from the files of the package, and `calm lint` reads it with its own."""
+    made = installed.run("-P", "-m", "calm", "init", "--task=pairwise", folder=tmp_path)
+    read = installed.run("-P", "-m", "calm", "lint", "judge.toml", folder=tmp_path)
+
+    assert made.returncode == 0, made.stderr
+    assert {"judge.toml", "judge.jinja", "cases.jsonl", "gate.toml"} <= {path.name for path in tmp_path.iterdir()}
+    assert read.returncode == 0, read.stdout + read.stderr
+
+
+def test_no_link_of_the_repository_is_left_in_an_installed_copy(installed):
+    """The folders behind links in the repository are folders here."""
+    package = next((installed.python.parents[1] / "lib").glob("*/site-packages/calm"))
+
+    assert (package / "suites" / "test_authority.py").is_file()
+    assert [path for path in package.rglob("*") if path.is_symlink()] == []
 
 
 def test_a_new_bias_needs_nothing_of_the_repository(installed, tmp_path):
