@@ -80,7 +80,7 @@ def test_a_made_up_case_shrinks_to_nothing_plus_nothing():
 
 
 def test_equal_ids_mean_equal_cases(monkeypatch):
-    """The words that an edit draws depend on the id, so two cases must not share one; the sums are few, so they meet."""
+    """The words that an edit draws depend on the id, so two cases must not share one: the sums are few, they meet."""
     monkeypatch.setattr(import_module("calm.strategies.cases"), "MOST", 0)
 
     @settings(QUIET, max_examples=60, derandomize=True)
