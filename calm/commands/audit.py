@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from calm.commands import CASES, CONFIGURATION, DONE, INTERRUPTED, JUDGES, NOTHING, REFUSED, add_command, lint, real
+from calm.commands import APART, CASES, CONFIGURATION, DONE, INTERRUPTED, JUDGES, NOTHING, REFUSED, add_command, lint, real
 from calm.engine.signals import SIGNALS
 from calm.gate.catalogue import importable
 from calm.results.wording import printable
@@ -68,6 +68,7 @@ def gate(judge: str, out: Path | None, options: Sequence[str], suites: Sequence[
                     f"--rootdir={Path.cwd()}",
                     "-c",
                     os.devnull,
+                    *APART,
                     *_cache(out),
                     "--tb=no",
                     "-rN",  # what is not green is shown by bias, once

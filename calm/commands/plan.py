@@ -13,7 +13,7 @@ from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from calm.commands import CASES, DONE, JUDGES, REFUSED, REPEATS, add_command
+from calm.commands import APART, CASES, DONE, JUDGES, REFUSED, REPEATS, add_command
 from calm.errors import ConfigError
 from calm.gate.catalogue import importable
 from calm.results.wording import printable
@@ -147,6 +147,7 @@ def traced(judge: Judge, options: argparse.Namespace) -> Planner:
         f"--rootdir={Path.cwd()}",
         "-c",
         os.devnull,
+        *APART,
         "-p",
         "no:cacheprovider",
         "-W",

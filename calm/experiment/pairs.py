@@ -317,7 +317,7 @@ def _unseen(judge: Judge, changed: Iterable[str]) -> Reason:
     nouns = " or ".join(sorted(_NOUN.get(name, name) for name in names))
     fields = [_FIELD.get(name, name) for name in names]
     declared = judge.about.get("reads")
-    if isinstance(declared, list) and "prompt" not in fields:
+    if isinstance(declared, list) and "passed" not in judge.about and "prompt" not in fields:
         return because(Kind.NOT_READ, nouns, ", ".join(map(repr, fields)))
     return because(Kind.NOT_SHOWN, nouns)
 

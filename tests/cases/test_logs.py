@@ -4,7 +4,6 @@ import gzip
 import json
 import shutil
 import sqlite3
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -32,8 +31,6 @@ OWN_PROMPTS = ("mlflow", "langfuse")
 
 def log_of(tool, **how):
     """Return what the log of a tool holds."""
-    if tool == "inspect" and find_spec("inspect_ai") is None:
-        pytest.skip("inspect_ai is not installed")
     columns = {"score": GOLD[tool]} if tool in GOLD else {}
     return gathered(read_logs([LOGS / name for name in FILES[tool]]), Wanted(columns=columns, **how))
 
@@ -61,7 +58,7 @@ def test_a_tool_is_known_by_what_its_file_holds(tool, tmp_path):
     for name in FILES[tool]:
         other = tmp_path / "file"
         shutil.copy(LOGS / name, other)
-        assert is_log(other) or (tool == "inspect" and find_spec("inspect_ai") is None)
+        assert is_log(other)
         if tool != "inspect":
             (tmp_path / "packed").write_bytes(gzip.compress(other.read_bytes()))
             assert read_logs([tmp_path / "packed"]).kind == tool

@@ -31,7 +31,8 @@ class AdaptedJudge:
     An evaluator of another tool as a judge.
 
     `name` is what the user wrote: the tool, and the object. `dry` is what was found out before the run. What the tool
-    makes nothing of, though its model answered, is `Unreadable`; a model that declined is `Refused`.
+    makes nothing of, though its model answered, is `Unreadable`. A model that declined is `Refused`, and so is an empty
+    answer that the tool does not pass on to one.
     """
 
     name: str
@@ -206,6 +207,8 @@ async def _verdict(whose: str, evaluator: Evaluator, runner: Runner, case: Case,
     if ask.error is not None:  # it is not for the tool to make a verdict of it
         raise ask.error from failed
     if failed is not None and not ask.replies:
+        if any(not answer.text.strip() for answer in case.answers):  # tools check what they are passed
+            return Refused(f"{type(failed).__name__}: {failed}")
         raise JudgeError(
             f"judge {whose}: case {case.id}: it failed before it asked any model: {type(failed).__name__}: {failed}"
         ) from failed

@@ -11,8 +11,6 @@ from tests.judges.adapters.twins import by_hand, cases_in, found, module_of, pos
 from tests.servers import wire_server
 from tests.servers.biased import biased, place_of, score_of
 
-pytest.importorskip("autoevals")
-
 SOURCE = """
 import os
 from autoevals import Battle, Factuality, Levenshtein, LLMClassifier, init

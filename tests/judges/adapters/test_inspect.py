@@ -10,8 +10,6 @@ from tests.planted import engine
 from tests.servers import Answer, wire_server
 from tests.servers.biased import biased, score_of
 
-pytest.importorskip("inspect_ai")
-
 SOURCE = """
 import os
 from inspect_ai.model import get_model

@@ -12,8 +12,7 @@ from tests.judges.adapters.twins import by_hand, cases_in, found, module_of
 from tests.planted import engine
 from tests.servers import Answer, wire_server
 from tests.servers.biased import biased, place_of, score_of, weighed
-
-pytest.importorskip("deepeval")
+from tests.slow.adapters.audits import both
 
 SOURCE = """
 import os
@@ -140,3 +139,21 @@ def test_what_cannot_be_a_judge_is_refused_with_the_fix(server, name, said):
     """A wrong name, an object of a wrong kind, and metrics of what a case does not hold."""
     with pytest.raises(ConfigError, match=said):
         adapted(f"deepeval:my_metrics:{name}")
+
+
+READ = '''
+def read(data):
+    tokens = data["choices"][0]["logprobs"]["content"]
+    score = json.loads(data["choices"][0]["message"]["content"])["score"]
+    token = next(one for one in tokens if one["token"] == str(score))
+    weights = {int(one["token"]): exp(one["logprob"]) for one in token["top_logprobs"]}
+    return sum(value * weight for value, weight in weights.items()) / sum(weights.values()) / 10
+'''
+
+
+def test_a_whole_audit_finds_what_the_same_judge_by_hand_finds(server, tmp_path):
+    """Finding by finding: the log-probabilities are weighed by hand, and an empty answer is not judged."""
+    theirs, ours = both(tmp_path, "deepeval:my_metrics:right", READ, refuses=True)
+
+    assert theirs == ours
+    assert theirs["authority/gain"]["value"] == pytest.approx(0.3)

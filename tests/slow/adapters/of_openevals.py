@@ -11,8 +11,6 @@ from tests.judges.adapters.twins import by_hand, cases_in, found, module_of, pos
 from tests.servers import wire_server
 from tests.servers.biased import biased, place_of, score_of
 
-pytest.importorskip("openevals")
-
 SOURCE = """
 import os
 from langchain_openai import ChatOpenAI
@@ -90,7 +88,6 @@ def test_other_evaluators_find_what_they_find_by_hand(server, tmp_path, name):
 
 def test_evaluators_of_langchain_find_what_they_find_by_hand(server, tmp_path):
     """A score of 1 to 10, and two answers in the order that calm shows."""
-    pytest.importorskip("langchain_classic")
     import my_chains
 
     points, pairs = adapted("langchain:my_chains:points"), adapted("langchain:my_chains:pairs")

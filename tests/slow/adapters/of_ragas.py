@@ -2,7 +2,6 @@
 
 import json
 from functools import partial
-from importlib.util import find_spec
 
 import pytest
 
@@ -12,9 +11,6 @@ from calm.judges.adapters import adapted
 from tests.judges.adapters.twins import by_hand, cases_in, found, module_of
 from tests.servers import wire_server
 from tests.servers.biased import biased, score_of
-
-if find_spec("ragas") is None:  # its import needs what calm prepares for it
-    pytest.skip("ragas is not installed", allow_module_level=True)
 
 SOURCE = """
 import os
