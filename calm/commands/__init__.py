@@ -27,7 +27,7 @@ CASES = "a file of cases as JSON Lines (repeatable)"
 REPEATS = "clean asks and perturbed asks of each case (default 2+1)"
 """What `--repeats` takes."""
 APART = tuple(word for name in ("asyncio", "deepeval", "langsmith_plugin") for word in ("-p", f"no:{name}"))
-"""Options of a pytest that a command starts: plugins of other tools stay out. They print, and deepeval's sends reports."""
+"""Options of a pytest that a command starts: plugins of other tools stay out, as they print, and some send reports."""
 CACHE = ".calm/cache.sqlite"
 """The file of replies, unless an option names another."""
 

@@ -8,7 +8,19 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from calm.commands import APART, CASES, CONFIGURATION, DONE, INTERRUPTED, JUDGES, NOTHING, REFUSED, add_command, lint, real
+from calm.commands import (
+    APART,
+    CASES,
+    CONFIGURATION,
+    DONE,
+    INTERRUPTED,
+    JUDGES,
+    NOTHING,
+    REFUSED,
+    add_command,
+    lint,
+    real,
+)
 from calm.engine.signals import SIGNALS
 from calm.gate.catalogue import importable
 from calm.results.wording import printable

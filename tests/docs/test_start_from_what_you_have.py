@@ -1,24 +1,26 @@
-"""The pages on starting from a prompt, a log or a metric: their commands are run as they stand there."""
+"""
+The page on starting from a prompt, a log or a metric: its commands are run as they stand there.
+
+Those of a metric of deepeval are run in `tests/slow/adapters`, where deepeval is installed.
+"""
 
 import json
 import re
 import shlex
 import shutil
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
 from calm.cases import read_files
 from calm.commands.cli import main
-from calm.gate.from_spec import SPECS
 from tests.cases.logs.desk import ITEMS
 from tests.docs.pages import DOCS, blocks
 from tests.servers import wire_server
 
 PAGE = DOCS / "how-to" / "start-from-what-you-have.md"
 LOGS = Path(__file__).parents[1] / "cases" / "logs"
-PROMPT, [RESULTS, LIVE], METRIC = blocks(PAGE, "sh")[0], blocks(PAGE, "sh")[1:3], blocks(PAGE, "sh")[3]
+PROMPT, RESULTS, LIVE = blocks(PAGE, "sh")[:3]
 SMALL = ["--", "-k", "position or consistency or verbosity", "--calm-cache=off"]
 
 
@@ -98,51 +100,6 @@ def test_a_log_with_prompts_becomes_a_judge_that_can_be_asked(folder, capsys):
     assert "export OPENAI_API_KEY=..., then: calm try live/judge.toml" in said
     assert "{{ fields.rubric }}" in (folder / "live" / "judge.jinja").read_text("utf-8")
     assert {path.name for path in (folder / "live").iterdir()} >= {"recorded.toml", "verdicts.jsonl", "judge.toml"}
-
-
-METRICS = """
-import json
-
-from deepeval.metrics import GEval
-from deepeval.models import DeepEvalBaseLLM
-from deepeval.test_case import SingleTurnParams
-
-
-class Judge(DeepEvalBaseLLM):
-    def load_model(self):
-        return self
-
-    def get_model_name(self):
-        return "biased"
-
-    def generate(self, prompt, schema=None):
-        return json.dumps({"reason": "It is long.", "score": len(prompt) % 10})
-
-    async def a_generate(self, prompt, schema=None):
-        return self.generate(prompt)
-
-
-correctness = GEval(
-    name="Correctness",
-    evaluation_steps=["Compare the answer with the expected one."],
-    evaluation_params=[SingleTurnParams.INPUT, SingleTurnParams.ACTUAL_OUTPUT],
-    model=Judge(),
-)
-"""
-
-
-@pytest.mark.skipif(
-    find_spec("deepeval") is None or "deepeval:" not in SPECS, reason="deepeval, or its adapter, is not installed"
-)
-def test_a_metric_of_deepeval_reaches_a_report_in_two_commands(folder, capsys):
-    """The cases come from its results, and the metric is the judge."""
-    shutil.copy(LOGS / "deepeval.json", folder / "test_run.json")
-    (folder / "metrics.py").write_text(METRICS, "utf-8")
-
-    statuses = run(METRIC, ["--", "-k", "consistency", "--calm-cache=off"])
-
-    assert statuses[0] == 0, capsys.readouterr()
-    assert statuses[1] in (0, 1), capsys.readouterr()
 
 
 def outcomes(folder, spec):

@@ -1,32 +1,40 @@
 """
-The judges of other tools, each in an environment of its own with the newest release of its tool, and killed audits.
+The judges of other tools, each in an environment of its own with the newest release of its tool, and a killed audit.
 
-`pytest tests/slow/test_adapters.py` makes the environments (some minutes, two gigabytes) and runs the tests of
-`tests/judges/adapters` in each. promptfoo is tested where its command is on the path.
+`pytest tests/slow/test_adapters.py` makes the environments (some minutes, two gigabytes) and runs the tests of each tool
+there: what its adapter makes of its objects, the judges of the page, and a whole audit against the same judge written
+by hand. `CALM_TEST_DEEPEVAL` and the like may name the interpreter of an environment that is there already.
+
+promptfoo is the command on the path, or the one in the folder that `CALM_TEST_PROMPTFOO` names, or is installed by npm.
 """
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
-import venv
 from pathlib import Path
 
 import pytest
 
 from tests.servers import wire_server
 from tests.servers.biased import biased, cases_of, score_of, written
+from tests.slow.apart import environment
 
 ROOT = Path(__file__).parents[2]
+OWN = "tests/slow/adapters"
 TOOLS = {
-    "autoevals": ["autoevals"],
-    "deepeval": ["deepeval"],
-    "inspect": ["inspect"],
-    "openevals": ["openevals", "langchain"],
-    "ragas": ["ragas"],
+    "autoevals": (["autoevals"], ["tests/judges/adapters/test_autoevals.py", f"{OWN}/of_autoevals.py"]),
+    "deepeval": (["deepeval"], [f"{OWN}/of_deepeval.py", f"{OWN}/of_deepeval_start.py"]),
+    "inspect": (["inspect"], ["tests/judges/adapters/test_inspect.py"]),
+    "openevals": (["openevals", "langchain"], [f"{OWN}/of_openevals.py"]),
+    "ragas": (["ragas"], [f"{OWN}/of_ragas.py"]),
 }
+"""The extras of each tool, and the tests that need it."""
+MORE = ("jsonschema", "psycopg[binary]", "pyarrow", "pytest-xdist")
+"""What the tests themselves need."""
 PLUGINS = ("asyncio", "deepeval", "rerunfailures", "repeat", "anyio", "langsmith_plugin")
 """Plugins that the tools bring along: calm's own tests are run without them."""
 SOURCE = """
@@ -40,34 +48,49 @@ graded = LLMClassifier("graded", "Q: {{input}} A: {{output}}", grades, "gpt-4o",
 """
 
 
-@pytest.mark.parametrize("tool", TOOLS)
-def test_a_tool_in_an_environment_of_its_own(tool, tmp_path):
-    """The tests of its adapter, and of the page, with its newest release."""
-    venv.create(tmp_path / "venv", with_pip=True)
-    python = tmp_path / "venv" / "bin" / "python"
-    extras = ",".join(TOOLS[tool])
-    more = ["jsonschema", "psycopg[binary]", "pyarrow", "pytest-xdist"]
-    subprocess.run([python, "-m", "pip", "install", "--quiet", "-e", f"{ROOT}[{extras}]", *more], check=True)
-
+def run(python, files, **more):
+    """Run tests in an environment, and return what they said: all passed, and none was left out."""
     done = subprocess.run(
         [
             *(python, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", "-o", "filterwarnings=ignore"),
             *(word for plugin in PLUGINS for word in ("-p", f"no:{plugin}")),
-            *(f"tests/judges/adapters/test_{tool}.py", "tests/judges/adapters/test_page.py"),
+            *files,
         ],
         check=False,
         cwd=ROOT,
+        env={**os.environ, **more},
         capture_output=True,
         text=True,
     )
+    print(done.stdout[-300:])
 
-    assert done.returncode == 0, done.stdout[-4000:]
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-1000:]
     assert " passed" in done.stdout
+    assert "skipped" not in done.stdout
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_a_tool_in_an_environment_of_its_own(tool, tmp_path):
+    """The tests of its adapter, of the page, and of whole audits, with its newest release."""
+    extras, files = TOOLS[tool]
+    packages = ["-e", f"{ROOT}[{','.join(extras)}]", *MORE]
+    python = environment(f"CALM_TEST_{tool.upper()}", tmp_path / "venv", *packages)
+
+    run(python, [*files, f"{OWN}/of_the_page.py"], CALM_TEST_TOOLS=",".join(extras))
+
+
+def test_promptfoo(tmp_path):
+    """Its own command grades the answers."""
+    place = os.environ.get("CALM_TEST_PROMPTFOO")
+    if place is None and shutil.which("promptfoo") is None:
+        subprocess.run(["npm", "install", "--silent", "--prefix", str(tmp_path), "promptfoo"], check=True)
+        place = str(tmp_path / "node_modules" / ".bin")
+
+    run(sys.executable, [f"{OWN}/of_promptfoo.py"], PATH=os.pathsep.join(filter(None, [place, os.environ["PATH"]])))
 
 
 def test_a_killed_audit_of_a_tool_pays_for_nothing_twice(tmp_path):
     """After kill -9 the second run asks what is left: both ask no more than one run, and what was under way."""
-    pytest.importorskip("autoevals")
     (tmp_path / "my_scorers.py").write_text(SOURCE)
     cases = written(tmp_path / "cases.jsonl", cases_of(40))
 

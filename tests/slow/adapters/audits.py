@@ -50,6 +50,8 @@ judge.task, judge.reads, judge.scale = "score", tuple(SENT["reads"]), Scale(*SEN
 '''
 NAMES_THE_JUDGE = ("commands", "hunt")
 """Parts of a finding that hold commands, with the name of the judge in them."""
+UNSEEN = ("not-shown", "not-read")
+"""What an edit changes is not shown to the judge; of code that is a judge it says how it would be."""
 
 
 def findings(folder, spec, *, count=16):
@@ -74,6 +76,10 @@ def findings(folder, spec, *, count=16):
     for one in results["findings"]:
         assert one["key"] not in kept
         kept[one["key"]] = {name: value for name, value in one.items() if name not in NAMES_THE_JUDGE}
+        if one.get("reason_code", {}).get("kind") in UNSEEN:
+            kept[one["key"]].update(reason_code=UNSEEN, reason="")
+        if one["bias"] == "self-authorship":  # of an adapter's judge calm knows the model, which these edits name
+            kept[one["key"]]["trials"] = [{**row, "hash": ""} for row in one["trials"]]
     return kept
 
 
@@ -102,7 +108,7 @@ def by_hand(folder, spec, read, *, refuses=False):
 
 
 def both(folder, spec, read, *, refuses=False):
-    """Return the findings of a tool's judge and those of the same judge by hand, after having looked that some failed."""
+    """Return the findings of a tool's judge and those of the same judge by hand; some of them failed, and some passed."""
     twin = by_hand(folder, spec, read, refuses=refuses)
     theirs, ours = findings(folder, spec), findings(folder, twin)
     outcomes = {one["outcome"] for one in theirs.values()}

@@ -141,14 +141,14 @@ def test_what_cannot_be_a_judge_is_refused_with_the_fix(server, name, said):
         adapted(f"deepeval:my_metrics:{name}")
 
 
-READ = '''
+READ = """
 def read(data):
     tokens = data["choices"][0]["logprobs"]["content"]
     score = json.loads(data["choices"][0]["message"]["content"])["score"]
     token = next(one for one in tokens if one["token"] == str(score))
     weights = {int(one["token"]): exp(one["logprob"]) for one in token["top_logprobs"]}
     return sum(value * weight for value, weight in weights.items()) / sum(weights.values()) / 10
-'''
+"""
 
 
 def test_a_whole_audit_finds_what_the_same_judge_by_hand_finds(server, tmp_path):

@@ -10,6 +10,7 @@ from calm.judges.adapters import adapted
 from tests.judges.adapters.twins import by_hand, cases_in, found, module_of, posted
 from tests.servers import wire_server
 from tests.servers.biased import biased, place_of, score_of
+from tests.slow.adapters.audits import both
 
 SOURCE = """
 import os
@@ -118,3 +119,17 @@ def test_what_is_no_evaluator_is_refused_with_the_fix(server, name, said):
     """A wrong name, an object of a wrong kind, and a prompt that shows no answer."""
     with pytest.raises(ConfigError, match=said):
         adapted(f"openevals:my_evaluators:{name}")
+
+
+READ = """
+def read(data):
+    return json.loads(data["choices"][0]["message"]["content"])["score"]
+"""
+
+
+def test_a_whole_audit_finds_what_the_same_judge_by_hand_finds(server, tmp_path):
+    """Finding by finding, with a reference."""
+    theirs, ours = both(tmp_path, "openevals:my_evaluators:waits", READ)
+
+    assert theirs == ours
+    assert theirs["authority/gain"]["value"] == pytest.approx(0.3)
