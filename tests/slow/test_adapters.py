@@ -1,9 +1,9 @@
 """
 The judges of other tools, each in an environment of its own with the newest release of its tool, and a killed audit.
 
-`pytest tests/slow/test_adapters.py` makes the environments (some minutes, two gigabytes) and runs the tests of each tool
-there: what its adapter makes of its objects, the judges of the page, and a whole audit against the same judge written
-by hand. `CALM_TEST_DEEPEVAL` and the like may name the interpreter of an environment that is there already.
+`pytest tests/slow/test_adapters.py` makes the environments (some minutes, two gigabytes) and runs the tests of each
+tool there: what its adapter makes of its objects, the judges of the page, and a whole audit against the same judge
+written by hand. `CALM_TEST_DEEPEVAL` and the like may name the interpreter of an environment that is there already.
 
 promptfoo is the command on the path, or the one in the folder that `CALM_TEST_PROMPTFOO` names, or is installed by npm.
 """

@@ -108,7 +108,7 @@ def by_hand(folder, spec, read, *, refuses=False):
 
 
 def both(folder, spec, read, *, refuses=False):
-    """Return the findings of a tool's judge and those of the same judge by hand; some of them failed, and some passed."""
+    """Return the findings of a tool's judge and those of the same judge by hand; some failed, and some passed."""
     twin = by_hand(folder, spec, read, refuses=refuses)
     theirs, ours = findings(folder, spec), findings(folder, twin)
     outcomes = {one["outcome"] for one in theirs.values()}

@@ -1,4 +1,4 @@
-"""The page on starting from a metric of deepeval, in an empty folder: its three commands, with pytest's plugins there."""
+"""The page on starting from a metric of deepeval, in an empty folder: its commands, with the plugins that it brings."""
 
 import json
 import os
@@ -16,6 +16,10 @@ from tests.servers.biased import weighed
 PAGE = DOCS / "how-to" / "start-from-what-you-have.md"
 LOG = Path(__file__).parents[2] / "cases" / "logs" / "deepeval.json"
 INSTALL, *COMMANDS = next(block for block in blocks(PAGE, "sh") if "deepeval:" in block).splitlines()
+MADE = {
+    *("metrics.py", "test_run.json", "cases.jsonl", "cases.recorded.toml", "cases.verdicts.jsonl"),
+    *("calm-audit", ".calm"),
+}
 
 
 def longer(messages, body):
@@ -26,9 +30,8 @@ def longer(messages, body):
 
 def test_a_metric_reaches_a_report_in_three_commands(tmp_path):
     """A whole audit through a server on this machine: the report is there, verbosity is found, nothing else is left."""
-    (tmp_path / "metrics.py").write_text(
-        re.search(r"```python\n(.*?)```", section(PAGE, "## A metric of deepeval"), re.S)[1]
-    )
+    metric = re.search(r"```python\n(.*?)```", section(PAGE, "## A metric of deepeval"), re.DOTALL)[1]
+    (tmp_path / "metrics.py").write_text(metric)
     shutil.copy(LOG, tmp_path / "test_run.json")
     said = []
     with wire_server(longer, limitless=True) as server:
@@ -58,14 +61,4 @@ def test_a_metric_reaches_a_report_in_three_commands(tmp_path):
     assert "teardown" not in shown, "deepeval's plugin prints this"
     assert "Traceback" not in shown
     assert "Warning" not in shown
-    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(
-        [
-            ".calm",
-            "calm-audit",
-            "cases.jsonl",
-            "cases.recorded.toml",
-            "cases.verdicts.jsonl",
-            "metrics.py",
-            "test_run.json",
-        ]
-    )
+    assert {path.name for path in tmp_path.iterdir()} - {"__pycache__"} == MADE
