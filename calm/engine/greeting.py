@@ -70,7 +70,7 @@ def _hint(endpoint: Endpoint, why: Reason) -> str:
     if why.has(Kind.CAPPED):
         return "; the first live call did not fit: allow more"
     return (
-        "\nthis was the greeting, the first call of a run, which asks for one word; if the server of "
-        f"{endpoint.model!r} answers the judge's own prompts alone, set greeting = false in the [model] table of "
-        "judge.toml"
+        "; this was the greeting, the first call of a run, which asks for one word; if the server of "
+        f"{endpoint.model!r} answers the judge's own prompts alone, and it has a judge.toml, set greeting = false in "
+        "its [model] table"
     )

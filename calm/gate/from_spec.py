@@ -116,10 +116,13 @@ def _functions(file: Path) -> list[str]:
 
 
 def _callable(spec: str, module: str, attribute: str) -> Judge:
+    from calm.judges.adapters import tool_of
     from calm.judges.importing import imported
     from calm.judges.python import PythonJudge
 
     found = imported(spec, module, attribute, wanted=callable)
+    if tool := tool_of(found):
+        raise ConfigError(f"--calm-judge {spec}: it is an object of {tool}; name it {tool}:{spec}")
     if not callable(found):
         raise ConfigError(f"--calm-judge {spec}: expected a callable f(case), got {type(found).__name__}")
     return PythonJudge(found, spec)

@@ -43,6 +43,8 @@ def _no_module(module: str, missing: str) -> str:
     """Return what to do about a module that is not there: that of the judge, or one that it imports itself."""
     if missing != module and not module.startswith(f"{missing}."):
         return f"there is no module {missing!r}, which it imports; install it"
+    if module.endswith(".py"):
+        return f"there is no module {module!r}; write it without .py: {module.removesuffix('.py').replace('/', '.')}"
     package, _, _ = missing.rpartition(".")
     parent = sys.modules.get(package)
     places = [str(Path.cwd())] if not package else list(getattr(parent, "__path__", ()))

@@ -49,7 +49,9 @@ def adapted(spec: str, *, keyless: bool = False) -> Judge:
     adapter = importlib.import_module(f"calm.judges.adapters.{ADAPTERS[kind]}")
     module, _, attribute = rest.partition(":")
     if not module or not attribute:
-        raise ConfigError(f"--calm-judge {spec}: expected {kind}:package.module:name, got {rest!r} after {kind}:")
+        meant = f"; did you mean {kind}:{':'.join(rest.rsplit('.', 1))}?" if "." in rest else ""
+        expected = f"expected {kind}:package.module:name, got {rest!r} after {kind}:{meant}"
+        raise ConfigError(f"--calm-judge {spec}: {expected}")
     environment = {name: value for name, value in adapter.ENVIRONMENT.items() if name not in os.environ}
     os.environ.update(environment)
     if keyless:
@@ -60,6 +62,18 @@ def adapted(spec: str, *, keyless: bool = False) -> Judge:
     from calm.judges.adapters.judge import adapted_judge
 
     return adapted_judge(spec, evaluator, keyless=keyless, environment=environment)
+
+
+def tool_of(found: object) -> str | None:
+    """Return the tool that an object comes from, by the word before the colon; None: it is the user's own."""
+    first = found[0] if isinstance(found, tuple) and found else found
+    modules = [getattr(found, "__module__", None), *(one.__module__ for one in type(first).__mro__)]
+    for module in modules:
+        package = str(module).partition(".")[0]
+        for tool, name in ADAPTERS.items():
+            if package == name or (tool == "langchain" and package.startswith("langchain_")):
+                return tool
+    return None
 
 
 def _promptfoo(name: str, spec: str) -> Judge:

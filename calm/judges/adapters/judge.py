@@ -18,6 +18,7 @@ from calm.judges.adapters.evaluator import Evaluator
 from calm.judges.adapters.models import PARAMETERS, Models
 from calm.judges.adapters.running import Runner
 from calm.judges.blind import blinded, visible
+from calm.judges.traces import in_short
 from calm.judges.values import verdict_of
 from calm.models.wire import Endpoint, Json, Remarks, Request, Send, Traits
 
@@ -181,7 +182,7 @@ def adapted_judge(
 
     dry = dry_ask(asked, models)
     if dry.error is not None and not dry.requests and not dry.elsewhere:
-        said = f"{type(dry.error).__name__}: {dry.error}" if not isinstance(dry.error, CalmError) else str(dry.error)
+        said = in_short(dry.error) if not isinstance(dry.error, CalmError) else str(dry.error)
         raise ConfigError(f"--calm-judge {name}: it failed on a sample case, before it asked any model: {said}")
     return AdaptedJudge(name, evaluator, models, dry, runner, environment or {})
 
@@ -208,14 +209,14 @@ async def _verdict(whose: str, evaluator: Evaluator, runner: Runner, case: Case,
         raise ask.error from failed
     if failed is not None and not ask.replies:
         if any(not answer.text.strip() for answer in case.answers):  # tools check what they are passed
-            return Refused(f"{type(failed).__name__}: {failed}")
+            return Refused(in_short(failed))
         raise JudgeError(
-            f"judge {whose}: case {case.id}: it failed before it asked any model: {type(failed).__name__}: {failed}"
+            f"judge {whose}: case {case.id}: it failed before it asked any model: {in_short(failed)}"
         ) from failed
     if ask.replies and ask.declined == ask.replies:
         return Refused(ask.refusal)
     if failed is not None:
-        return Unreadable(f"{type(failed).__name__}: {failed}")
+        return Unreadable(in_short(failed))
     if ask.replies and ask.empty == ask.replies:
         return Unreadable("the model's reply is empty")
     if value is None:

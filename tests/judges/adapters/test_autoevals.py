@@ -6,6 +6,7 @@ import pytest
 
 from calm.core.verdict import Scale
 from calm.errors import ConfigError
+from calm.gate.from_spec import judge_from
 from calm.judges.adapters import adapted
 from tests.judges.adapters.twins import by_hand, cases_in, found, module_of, posted
 from tests.servers import wire_server
@@ -93,3 +94,17 @@ def test_what_is_no_scorer_is_refused_with_the_fix(server, name, said):
     """A wrong name, an object of a wrong kind, a function that makes something else."""
     with pytest.raises(ConfigError, match=said):
         adapted(f"autoevals:my_scorers:{name}")
+
+
+@pytest.mark.parametrize(
+    ("spec", "said"),
+    [
+        ("my_scorers:graded", "it is an object of autoevals; name it autoevals:my_scorers:graded"),
+        ("autoevals:my_scorers.graded", "did you mean autoevals:my_scorers:graded"),
+        ("autoevals:my_scorers.py:graded", "write it without .py: my_scorers"),
+    ],
+)
+def test_a_name_that_is_nearly_right_is_refused_with_the_right_one(server, spec, said):
+    """Without its tool, with a dot for a colon, as a file."""
+    with pytest.raises(ConfigError, match=said):
+        judge_from(spec)

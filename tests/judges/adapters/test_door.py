@@ -4,6 +4,7 @@ import asyncio
 import json
 import socket
 import threading
+from dataclasses import replace
 
 import anthropic
 import httpx2
@@ -349,3 +350,25 @@ def test_a_case_that_lacks_what_is_passed_is_named_before_the_run():
 
     with pytest.raises(ConfigError, match="case c2: expected a `reference`, which the judge is passed as 'expected'"):
         judge.sees(Case("c2", "q", CASE.answers))
+
+
+def test_an_empty_answer_that_the_tool_does_not_pass_on_is_a_refusal():
+    """It is data, and costs no case; the same failure on any other answer is an error."""
+
+    async def call(values):
+        if "stumble" in values["output"] or not values["output"]:
+            raise ValueError("'output' cannot\nbe empty")
+        return await chat(url)(values)
+
+    with wire_server(lambda messages, body: "0.5", limitless=True) as server:
+        url = server.url
+        judge = adapted_judge("tool:x:y", evaluator(call))
+        with engine() as running:
+            running.admit(judge)
+            cases = [replace(CASE, answers=(Text("a", text),)) for text in ("", "I stumble.", "This holds.")]
+            empty, failed, sound = (one.verdict for one in running.ask(judge, [(case, 1) for case in cases]))
+
+    assert empty == Refused("ValueError: 'output' cannot be empty")
+    assert isinstance(failed, NoReply)
+    assert sound == Score(0.5)
+    assert len(server.judged) == 1
