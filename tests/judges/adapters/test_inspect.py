@@ -10,6 +10,7 @@ from tests.planted import engine
 from tests.servers import Answer, wire_server
 from tests.servers.biased import biased, score_of
 
+pytestmark = pytest.mark.filterwarnings("ignore:The 'initial' parameter:DeprecationWarning")  # Inspect's own
 SOURCE = """
 import os
 from inspect_ai.model import get_model
