@@ -1,22 +1,7 @@
-"""
-Every block of every page is run, or `not_run.toml` says why not.
+"""Every block of every page is run, or `not_run.toml` says why not; `tests/slow/test_doc_blocks.py` has the slow pages."""
 
-The commands of a page run one after another in a folder of their own, with what the page has its reader write, and
-with stand-ins (`stand_ins.py`) for what it does not: a server on loopback for a provider, a few cases for a thousand.
-What the commands decide is not looked at here, but that they run as they stand: no wrong usage, no wrong
-configuration, no traceback.
-"""
-
-import os
 import re
-import shlex
-import subprocess
-import sys
 import textwrap
-import tomllib
-from datetime import date
-from itertools import pairwise
-from pathlib import Path
 
 # pytester unloads what an inner run imported, and modules with C extensions cannot be imported twice in one process
 import aiohttp  # noqa: F401
@@ -27,190 +12,46 @@ import scipy.optimize
 import scipy.special  # noqa: F401
 
 from calm import perturbations
-from calm.commands import cli
-from calm.judges.judgefile import read_judge
-from calm.results import gatefile
-from tests.docs.pages import DOCS, PAGES, ROOT, load_generator, name
-from tests.docs.stand_ins import MADE, models
-
-BLOCK = re.compile(r"^( *)(`{3,})(sh|console|python|toml)\n(.*?)^\1\2$", re.DOTALL | re.MULTILINE)
-NOT_RUN = tomllib.loads(Path(__file__).with_name("not_run.toml").read_text("utf-8"))
-TALES = [page for page in PAGES if page.parent != DOCS / "decisions" and page.name != "CHANGELOG.md"]
-"""The pages that say what to do; the others say what was decided and changed."""
-FEWER = "--calm-sample=60 -k test_a_source --ignore-glob=*/suites/test_[!aipvc]* --ignore-glob=*/papers/*"
-"""Sixty cases and one test stand for all: what a command of a page says comes after this, and counts."""
-
-
-def blocks_of(page):
-    """Return the blocks of a page that can be run: language and text."""
-    return [(found[3], textwrap.dedent(found[4])) for found in BLOCK.finditer(page.read_text("utf-8"))]
-
-
-def lines_of(language, text):
-    """Return a block without what a shell shows before a command."""
-    lines = text.splitlines()
-    return [line.removeprefix("$ ") for line in lines if line.startswith("$ ")] if language == "console" else lines
-
-
-def reasons(page):
-    """Return the lines of a page that are not run, with the reasons."""
-    return NOT_RUN.get(name(page), {})
-
-
-RUN = [page for page in TALES if any(lines_of(*one)[0].strip() not in reasons(page) for one in blocks_of(page))]
+from tests.docs.pages import ROOT, name
+from tests.docs.running import BLOCK, LANGUAGES, NOT_RUN, PROGRAM, QUICK, RUN, TALES, Reader, blocks_of, lines_of
 
 
 def test_each_reason_is_about_a_line_that_is_there():
-    """A reason stays no longer than its block, and says something."""
+    """A reason stays no longer than its block, says something, and names no test that is gone."""
     there = {name(page): {line.strip() for block in blocks_of(page) for line in lines_of(*block)} for page in TALES}
+    whys = [why for lines in NOT_RUN.values() for why in lines.values()]
 
     stale = [(page, line) for page, lines in NOT_RUN.items() for line in lines if line not in there.get(page, ())]
 
     assert stale == []
-    assert [why for lines in NOT_RUN.values() for why in lines.values() if len(why.split()) < 3] == []
+    assert [why for why in whys if len(why.split()) < 3] == []
+    assert [
+        why for why in whys for path in re.findall(r"tests/[\w/]+(?:\.py)?", why) if not (ROOT / path).exists()
+    ] == []
 
 
-@pytest.mark.parametrize("page", RUN, ids=name)
-def test_each_block_of_a_page_runs(page, pytester, monkeypatch, capfd):
+def test_no_command_hides_in_a_block_of_text():
+    """What a reader is to type stands in a block that is run."""
+    hidden = [
+        (name(page), line)
+        for page in TALES
+        for found in BLOCK.finditer(page.read_text("utf-8"))
+        if found[3] not in LANGUAGES
+        for line in PROGRAM.findall(textwrap.dedent(found[4]))
+    ]
+
+    assert hidden == []
+
+
+def test_each_quick_page_is_there():
+    """No page is left in the list under a name that is gone."""
+    assert {name(page) for page in RUN} >= QUICK
+
+
+@pytest.mark.parametrize("page", [page for page in RUN if name(page) in QUICK], ids=name)
+def test_each_block_of_a_page_runs(page, pytester, monkeypatch, capfd, subtests):
     """As it stands, after the ones above it."""
-    monkeypatch.setenv("OPENAI_API_KEY", "not-a-key")
-    monkeypatch.setenv("ANTHROPIC_API_KEY", "not-a-key")
-    monkeypatch.setenv("COLUMNS", "100")
-    folder = pytester.path
-    (folder / "pytest.ini").write_text(f"[pytest]\naddopts = {FEWER}\n")
-    monkeypatch.setenv("PYTEST_ADDOPTS", f"-p no:hypothesispytest {FEWER}")  # `calm audit` reads no ini file
-    for linked in ("suites", "docs", "benchmarks"):
-        if page.name != "test-self-preference.md" or linked != "suites":
-            (folder / linked).symlink_to(ROOT / linked)
-    files = load_generator().files_in(page)
-    for file, body in files.items():
-        (folder / file).parent.mkdir(parents=True, exist_ok=True)
-        (folder / file).write_text(body, "utf-8")
-    with models(folder) as point:
-        for language, text in blocks_of(page):
-            lines = lines_of(language, text)
-            if lines[0].strip() in reasons(page):
-                continue
-            if text not in files.values():
-                runner = {"python": script, "toml": settings}.get(language)
-                if runner:
-                    runner(page, folder, text)
-                    continue
-            elif language == "python":
-                file = next(file for file, body in files.items() if body == text)
-                if not any(Path(file).stem in line for _, one in blocks_of(page) for line in lines_of("sh", one)):
-                    module(pytester, folder, file)
-                continue
-            else:
-                continue
-            left = [line for line in lines if line.strip() not in reasons(page)]
-            commands(pytester, folder, point, left, capfd)
-
-
-def script(page, folder, text):
-    """Run a script of a page."""
-    done = subprocess.run([sys.executable, "-c", text], cwd=folder, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-
-
-def module(pytester, folder, file):
-    """Run a file of tests on a sound judge, or load any other one."""
-    if Path(file).name.startswith("test_"):
-        asked(pytester, [file, "--calm-judge=planted:noise=0.02"], "")
-    else:
-        script(None, folder, f"import runpy; runpy.run_path({file!r})")
-
-
-def settings(page, folder, text):
-    """Read a file of settings as calm does; one that says what it is called is written for the commands below it."""
-    read = tomllib.loads(text)
-    if "judge" in read:
-        path = folder / ("judge.toml" if not (folder / "judge.toml").exists() else "another.toml")
-        path.write_text(text, "utf-8")
-        read_judge(path, {"OPENAI_API_KEY": "not-a-key"})
-    elif "writer" in read:
-        (folder / "writer.toml").write_text(text, "utf-8")
-    elif read.keys() <= {"limit", "waive", "not_tested"}:
-        (folder / "gate.toml").write_text(text, "utf-8")
-        gatefile.read_gate(folder / "gate.toml", date(2026, 11, 1))
-    else:
-        pytest.fail(f"nothing reads this block: {text}\nname its first line in not_run.toml, with the reason")
-
-
-def commands(pytester, folder, point, lines, capfd):
-    """Run lines of a shell: those of calm and pytest in this process, and what only a shell can run in one."""
-    plain = [shlex.split(line, comments=True) for line in lines] if not has_syntax(lines) else []
-    words = [words for words in plain if words]
-    for each in words or [word for line in lines for word in [shlex.split(line, comments=True)] if word]:
-        stand_in(folder, each)
-    point(sorted(folder.glob("*.toml")))
-    if not words or any(each[0] not in ("calm", "pytest") for each in words):
-        shell(folder, "\n".join(lines))
-        return
-    for each in words:
-        line = shlex.join(each)
-        if each[0] == "pytest":
-            asked(pytester, each[1:], line)
-        else:
-            status = cli.main(each[1:])
-            out, err = capfd.readouterr()
-            allowed = (0, 1) if each[1] in DECIDE else (0,)
-            assert status in allowed, f"{line}: exit status {status}\n{out[-2000:]}{err[-2000:]}"
-            assert "Traceback" not in out + err, f"{line}\n{out[-3000:]}{err[-3000:]}"
-        point([path for path in folder.glob("*.toml") if path.name in MADE])
-        forget(folder)
-
-
-def has_syntax(lines):
-    """Return whether lines are more than commands: loops, pipes, variables."""
-    return any(re.search(r"[|;<>$]|&&|^(?:for|while|do|done|export) ?", line.partition(" #")[0]) for line in lines)
-
-
-def stand_in(folder, words):
-    """Make each file that a command reads, that is not there and that we know how to make."""
-    written = {after for before, after in pairwise(words) if before in ("-o", "--write", "--report")}
-    for word in words:
-        for part in re.split(r"[=,+:]", word):
-            if part in MADE and part not in written and not (folder / part).exists():
-                MADE[part](folder / part)
-
-
-def asked(pytester, arguments, line):
-    """Run pytest; a gate that is not green is a result."""
-    own = not any(one.startswith(("suites", "--pyargs", "-k")) for one in arguments)
-    result = pytester.runpytest_inprocess(*arguments, *(["-k", "test"] if own else []))  # all tests of a page's own
-    told = f"{line}\n{result.outlines[-40:]}\n{result.errlines[-20:]}"
-    assert result.ret in (0, 1), told
-    assert result.parseoutcomes().get("errors", 0) == 0, told
-
-
-DECIDE = {"audit", "watch"}
-"""The commands that end with 1 where a judge is not as it should be."""
-SHELL = {"calm", "pytest", "shuf", "head", "tail", "for", "while", "do", "done", "true"}
-"""What a shell may be given: nothing here installs, compiles or reaches another machine."""
-
-
-def shell(folder, text):
-    """Run lines by a shell in which `calm` and `pytest` are those of this Python."""
-    begins = re.findall(r"(?:^|;|\bdo\b)[ \t]*([\w./-]+)", text, re.MULTILINE)
-    other = sorted(set(begins) - SHELL)
-    assert not other, (
-        f"{', '.join(other)} is not for a test to run:\n{text}\nname the line in not_run.toml, with the reason"
-    )
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    done = subprocess.run(
-        ["bash", "-c", text], cwd=folder, env={**os.environ, "PATH": path}, capture_output=True, text=True, check=False
-    )
-    assert done.returncode in (0, 1), f"{text}\n{done.stdout[-2000:]}{done.stderr[-2000:]}"
-    assert "Traceback" not in done.stderr, done.stderr[-3000:]
-    assert "command not found" not in done.stderr, done.stderr
-
-
-def forget(folder):
-    """Forget the modules of a page: the next page may call its own the same."""
-    for key, loaded in list(sys.modules.items()):
-        if str(getattr(loaded, "__file__", "") or "").startswith(str(folder)):
-            del sys.modules[key]
+    Reader(page, pytester, monkeypatch, capfd).does_all(subtests)
 
 
 def test_the_two_files_of_contributing_run(pytester, monkeypatch):

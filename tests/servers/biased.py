@@ -131,3 +131,14 @@ def _filled(
             return True
         case _:
             return "so it is"
+
+
+def plain(text: str, body: Mapping[str, Any]) -> str | Answer:
+    """Return what the model says to the prompts of the page on other tools, each in the form that it asks for."""
+    if "Alice" in text or "[[A]]" in text:
+        return "[[A]]"
+    if "[[rating]]" in text or "[[5]]" in text:
+        return "Rating: [[5]]"
+    if "GRADE" in text:
+        return "GRADE: C"
+    return weighed(text, score_of(text)) if body.get("logprobs") else '{"reason": "so it is", "value": 5}'

@@ -24,6 +24,7 @@ from calm.results import audit
 from calm.results.audit import Audit
 from calm.selfpreference import crossing, report
 from calm.selfpreference.families import plain
+from calm.selfpreference.symbols import TABLE_MEASURES
 from calm.studies.uda.comparisons import Answers, Key, Named, question
 from calm.studies.uda.verdicts import Known, Said, key_of, named, outcome
 
@@ -178,9 +179,14 @@ def _gate(path: Path, answers: Path, held: Answers) -> tuple[list[Said], Known]:
 
 
 def _clean(found: Audit) -> dict[str, tuple[tuple[Code, ...], tuple[str, ...]]]:
-    """Return by case the codes of its clean asks and the order shown; rows without an edit are preferred."""
+    """
+    Return by case the codes of its clean asks and the order shown; rows without an edit are preferred.
+
+    Figures of a table of judges are left out: their rows are about cases that calm arranged for them.
+    """
     asked: dict[str, tuple[tuple[Code, ...], tuple[str, ...]]] = {}
-    rows = [row for finding in found.findings for row in finding.trials if row.clean]
+    findings = [finding for finding in found.findings if finding.measure not in TABLE_MEASURES]
+    rows = [row for finding in findings for row in finding.trials if row.clean]
     for row in sorted(rows, key=lambda row: not row.order):  # a stable sort: rows that tell the order come first
         asked.setdefault(row.case, (row.clean, row.order))
     return asked

@@ -9,6 +9,7 @@ from calm import Preferred, Score, Tie
 from calm.cases import read_cases
 from calm.core.verdict import Criteria, Scale, Unreadable
 from calm.errors import ConfigError
+from calm.results.audit import read as audit_read
 from calm.results.audit import write as audit_write
 from calm.selfpreference import crossing
 from calm.selfpreference.crossing import CrossResult, Member
@@ -149,6 +150,20 @@ def test_clean_asks_of_gate_runs_are_compared(tmp_path, answers):
         ("critic", "z-1", "x-1", 1.0),
         ("critic", "z-1", "y-1", 0.0),
     ]
+
+
+def test_what_a_gate_run_asked_for_self_preference_is_left_out(tmp_path, answers):
+    """Its rows are about pairs in both orders, which calm arranged; the other rows of the run are compared as before."""
+    path = gate(tmp_path, "x-1", [["a0", "a0"], ["a0", "a2"], ["a1", "a1"]])
+    without, _ = read([path], answers, EMBED)
+    found = audit_read(path)
+    rows_of_pairs = tuple(replace(row, case=f"{row.case}a") for row in found.findings[0].trials)
+    crossed = replace(found.findings[0], measure="self_preference_excess", trials=rows_of_pairs)
+    audit_write(replace(found, findings=(crossed, *found.findings)), path)
+
+    data, _ = read([path], answers, EMBED)
+
+    assert rows(data) == rows(without)
 
 
 def test_what_does_not_fit_is_told_with_its_fix(tmp_path, answers):
