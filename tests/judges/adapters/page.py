@@ -7,7 +7,7 @@ from tests.docs.pages import DOCS, load_generator
 from tests.judges.adapters.twins import cases_in, module_of
 from tests.planted import engine
 from tests.servers import wire_server
-from tests.servers.biased import biased, score_of, weighed
+from tests.servers.biased import biased, plain
 
 PAGE = DOCS / "how-to" / "audit-a-judge-of-another-tool.md"
 JUDGES = sorted(set(re.findall(r"^calm audit (\w+:\w+:\w+)", PAGE.read_text("utf-8"), re.MULTILINE)))
@@ -22,7 +22,7 @@ def asked(spec, tmp_path, monkeypatch):
     """Return a judge and its verdict on a case, with the address and key that its client takes from the environment."""
     _, module, _ = spec.split(":")
     module_of(tmp_path, monkeypatch, module, load_generator().files_in(PAGE)[f"{module}.py"])
-    said = biased(_plain, score=lambda text: 0.5, choice=lambda text: "A" if "(A)" in text else "Yes")
+    said = biased(plain, score=lambda text: 0.5, choice=lambda text: "A" if "(A)" in text else "Yes")
     with wire_server(said, limitless=True) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         monkeypatch.setenv("OPENAI_API_KEY", "key-for-a-test-1")
@@ -30,13 +30,3 @@ def asked(spec, tmp_path, monkeypatch):
         cases = cases_in(tmp_path, pairwise=judge.task == "pairwise", count=1)
         with engine() as running:
             return judge, running.ask(judge, [(cases[0], 1)])[0].verdict
-
-
-def _plain(text, body):
-    if "Alice" in text or "[[A]]" in text:
-        return "[[A]]"
-    if "[[rating]]" in text or "[[5]]" in text:
-        return "Rating: [[5]]"
-    if "GRADE" in text:
-        return "GRADE: C"
-    return weighed(text, score_of(text)) if body.get("logprobs") else '{"reason": "so it is", "value": 5}'
