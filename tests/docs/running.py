@@ -2,8 +2,8 @@
 Runs the blocks of a page, one after another, in a folder of the page's own.
 
 The folder holds what the page has its reader write. What the page does not write, `stand_ins.py` makes: a server on
-loopback for a provider, a few cases for a thousand. What the commands decide is not looked at, but that they run as they
-stand: no wrong usage, no wrong configuration, no traceback. A command that may take a sample of the cases takes one here.
+loopback for a provider, a few cases for a thousand. What the commands decide is not looked at, but that they run as
+they stand: no wrong usage, no wrong configuration, no traceback. A command with an option for a sample takes few cases.
 """
 
 from __future__ import annotations
@@ -36,10 +36,9 @@ from calm.results import gatefile
 from tests.docs.pages import DOCS, PAGES, ROOT, load_generator, name
 from tests.docs.stand_ins import AT_BLOCK, MADE, OF_PAGE, answered, foreign, models
 
-for _found in pkgutil.walk_packages(calm.__path__, "calm."):  # pytester unloads what an inner run imported, and a
-    if not _found.name.startswith(
-        ("calm.suites", "calm.__main__", "calm.studies.uda")
-    ):  # class must not be there twice
+# pytester unloads what an inner run imported, and a class must not be there twice
+for _found in pkgutil.walk_packages(calm.__path__, "calm."):
+    if not _found.name.startswith(("calm.suites", "calm.__main__", "calm.studies.uda")):
         importlib.import_module(_found.name)
 
 BLOCK = re.compile(r"^( *)(`{3,})(\w*)\n(.*?)^\1\2$", re.DOTALL | re.MULTILINE)
@@ -262,6 +261,8 @@ class Reader:
         with pytest.MonkeyPatch.context() as patch:
             if command == "init":  # whoever begins has set no key yet
                 patch.delenv("OPENAI_API_KEY")
+            if command == "calibrate":  # it runs a test of its own
+                patch.setenv("PYTEST_ADDOPTS", "-p no:hypothesispytest")
             status = cli.main([words[0], *self._fewer(command, words), *words[1:]])
         out, err = self.capfd.readouterr()
         said = f"calm {shlex.join(words)}: exit status {status}\n{out[-2000:]}{err[-2000:]}"
@@ -269,9 +270,10 @@ class Reader:
         assert "Traceback" not in out + err, said
 
     def _fewer(self, command, words):
-        """Return the option by which a command takes few cases, if it has one; what a line of a page says comes after."""
+        """Return the option by which a command takes few cases, if it has one; what a page says comes after it."""
         parser, _ = load_generator().subcommands()[command]
         asks = not any(word.startswith("recorded:") or word.endswith(".json") for word in words[1:2])
+        asks = asks and command not in ("calibrate", "demo")  # labels are needed; the demo asks no model
         has = any("--sample" in action.option_strings for action in parser._actions)
         return ("--sample", str(FEW)) if has and asks else ()
 
@@ -287,7 +289,7 @@ class Reader:
 
     def _benchmark(self, words):
         """Run a program of this repository."""
-        assert words[:1] == ["-m"] and words[1] in PROGRAMS, f"python {shlex.join(words)} is not for a test to run"
+        assert words[1] in PROGRAMS, f"python {shlex.join(words)} is not for a test to run"
         done = subprocess.run(
             [sys.executable, *words], cwd=self.folder, capture_output=True, text=True, timeout=MOST_S, check=False
         )

@@ -344,9 +344,7 @@ OF_PAGE: dict[str, dict[str, Callable[[Path], None]]] = {
             }
             for case in bundled("pairwise")[:FEW]
         ),
-        "dataset_verbosity.json": text(
-            json.dumps(pairs_in("answer1", "answer2", answer2_longer="Longer, and longer."))
-        ),
+        "dataset_verbosity.json": text(json.dumps(pairs_in("answer1", "answer2", answer2_longer="Much longer."))),
         "human_votes.jsonl": votes,
         "adversarial.json": text(
             json.dumps([{"input": row.pop("question"), **row} for row in pairs_in("output_1", "output_2", label=2)])
@@ -386,6 +384,7 @@ OF_PAGE: dict[str, dict[str, Callable[[Path], None]]] = {
         "cases.jsonl": cases("rubric"),
         "claude.toml": judge("rubric-all"),
     },
+    "mitigate-a-judge.md": {"mitigated/judge.toml": judge()},
     "lint-a-prompt.md": {"judges/support.toml": judge()},
 }
 """Files of one page, whose names mean something else on another."""
@@ -431,7 +430,7 @@ def foreign(messages: Turns, body: Mapping[str, Any]) -> str | Answer:
 @contextmanager
 def models(folder: Path, other: Callable):
     """
-    Run a server for all judge files of a folder; yield a function that points each file of it to the server, and its URL.
+    Run a server for all judge files of a folder; yield a function that points files to the server, and its URL.
 
     `other` answers what no judge file of the folder asks.
     """
@@ -442,6 +441,8 @@ def models(folder: Path, other: Callable):
         task = tasks.get(str(body["model"]))
         if "prompt_logprobs" in body:
             return Answer("", usage=(30, 1), prompt_logprobs=logprobs(str(body["model"]), messages))
+        if "[[YES]] or [[NO]]" in messages[-1][1] and task not in ("rubric", "rubric-all"):
+            return "It does not. [[NO]]"  # a mitigation asks what is in a text
         if task is None:
             return other(messages, body)
         if task not in known:

@@ -1,6 +1,7 @@
-"""Every block of every page is run, or `not_run.toml` says why not; `tests/slow/test_doc_blocks.py` has the slow pages."""
+"""Every block of every quick page is run, or `not_run.toml` says why not; `tests/slow/test_doc_blocks.py` runs all."""
 
 import re
+import shlex
 import textwrap
 
 # pytester unloads what an inner run imported, and modules with C extensions cannot be imported twice in one process
@@ -12,6 +13,7 @@ import scipy.optimize
 import scipy.special  # noqa: F401
 
 from calm import perturbations
+from calm.commands import cli
 from tests.docs.pages import ROOT, name
 from tests.docs.running import BLOCK, LANGUAGES, NOT_RUN, PROGRAM, QUICK, RUN, TALES, Reader, blocks_of, lines_of
 
@@ -41,6 +43,33 @@ def test_no_command_hides_in_a_block_of_text():
     ]
 
     assert hidden == []
+
+
+SPAN = re.compile(r"(?<!`)`(calm [^`\n]+)`")
+UNFINISHED = ("the following arguments are required", "expected one argument", "expected at least one argument")
+"""What a command in a sentence may lack."""
+
+
+def test_a_command_in_a_sentence_has_only_words_that_exist(capsys):
+    """It may be cut short, but no option and no command of it is unknown."""
+    wrong = []
+    for page in TALES:
+        for span in SPAN.findall(without_code_blocks(page)):
+            words = shlex.split(span)[1:]
+            own = words[: words.index("--")] if "--" in words else words
+            try:
+                cli._parser_for(own).parse_args(own)
+            except SystemExit:
+                said = capsys.readouterr()
+                if said.err and not any(known in said.err for known in UNFINISHED):
+                    wrong.append((name(page), span, said.err.splitlines()[-1]))
+
+    assert wrong == []
+
+
+def without_code_blocks(page):
+    """Return a page without its blocks."""
+    return BLOCK.sub("", page.read_text("utf-8"))
 
 
 def test_each_quick_page_is_there():

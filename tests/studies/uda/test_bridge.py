@@ -153,7 +153,7 @@ def test_clean_asks_of_gate_runs_are_compared(tmp_path, answers):
 
 
 def test_what_a_gate_run_asked_for_self_preference_is_left_out(tmp_path, answers):
-    """Its rows are about pairs in both orders, which calm arranged; the other rows of the run are compared as before."""
+    """Its rows are about pairs in both orders, which calm arranged; the other rows are compared as before."""
     path = gate(tmp_path, "x-1", [["a0", "a0"], ["a0", "a2"], ["a1", "a1"]])
     without, _ = read([path], answers, EMBED)
     found = audit_read(path)
