@@ -297,8 +297,9 @@ class Reader:
 
     def _pytest(self, words):
         """Run pytest; a gate that is not green is a result."""
-        own = words[0].endswith(".py") or not any(one.startswith(("suites", "--pyargs", "-k")) for one in words)
-        result = self.pytester.runpytest_inprocess(*words, *(["-k", "test"] if own else []))  # all of a page's own
+        named = words[0].endswith(".py") or any(one.startswith("calm.suites.test_") for one in words)
+        own = named or not any(one.startswith(("suites", "--pyargs", "-k")) for one in words)
+        result = self.pytester.runpytest_inprocess(*words, *(["-k", "test"] if own else []))  # all that it names
         said = f"pytest {shlex.join(words)}\n{result.outlines[-40:]}\n{result.errlines[-20:]}"
         assert result.ret in (0, 1), said
         assert result.parseoutcomes().get("errors", 0) == 0, said
