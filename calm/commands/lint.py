@@ -35,7 +35,10 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     )
     lint.add_argument("files", nargs="*", metavar="FILE", help="a judge.toml, or a file with a prompt (several)")
     lint.add_argument(
-        "--task", choices=get_args(Task), help="what a prompt file is for (default: what its placeholders say)"
+        "--task",
+        choices=get_args(Task),
+        metavar="TASK",
+        help=f"what a prompt file is for: {', '.join(get_args(Task))} (default: what its placeholders say)",
     )
     lint.add_argument(
         "--slot",
@@ -50,10 +53,16 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     )
     lint.add_argument("--cases", action="append", default=[], metavar="FILE", help=f"{CASES}; they must fit the model")
     lint.add_argument("--context", type=int, metavar="TOKENS", help="what the model takes, where calm does not know it")
-    lint.add_argument("--format", choices=FORMATS, default="text", help="how findings are printed (default text)")
+    lint.add_argument(
+        "--format", choices=FORMATS, default="text", metavar="FORM", help="text, json or sarif (default text)"
+    )
     lint.add_argument("--out", metavar="FILE", help="also write them to a file: .sarif or .json")
     lint.add_argument(
-        "--fail-on", choices=FAIL_ON, default="error", help="exit with 1 from this severity on (default error)"
+        "--fail-on",
+        choices=FAIL_ON,
+        default="error",
+        metavar="SEVERITY",
+        help="exit with 1 from this severity on: error, warning or note (default error)",
     )
     lint.add_argument("--rules", action="store_true", help="list the rules instead")
     lint.set_defaults(run=_lint)

@@ -6,12 +6,13 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from textwrap import wrap
+from typing import get_args
 
 from calm.core.claims import Outcome, decimals
 from calm.core.measures import MEASURES, Measure
 from calm.core.reasons import Reason
 from calm.core.trials import same
-from calm.core.verdict import Code, Verdict, code
+from calm.core.verdict import Code, Task, Verdict, code
 from calm.errors import ConfigError
 from calm.experiment.stopping import LEVEL
 from calm.results.audit import RUN, Audit, Finding, TrialRecord
@@ -192,7 +193,8 @@ def compare(old: Audit, new: Audit) -> Comparison:
 
 def _refuse_other_task(old: Audit, new: Audit) -> None:
     """Refuse runs whose claims share names and not a meaning: a gain of pairs is none of scores."""
-    if not same_kind(old.judge, new.judge):
+    known = {old.judge.task, new.judge.task} <= set(get_args(Task))  # a run that broke early may not know its judge
+    if known and not same_kind(old.judge, new.judge):
         raise ConfigError(
             f"expected two runs of judges with the same task, got {old.judge.name!r} with task={old.judge.task!r} "
             f"(old) and {new.judge.name!r} with task={new.judge.task!r} (new): their claims have the same names and "

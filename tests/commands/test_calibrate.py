@@ -432,7 +432,7 @@ def test_gold_that_is_not_on_the_scale_is_refused(folder, capsys):
     write(Path("scores.jsonl"), rows)
 
     assert calm("people:flat", "--cases", "scores.jsonl") == 4
-    assert "from 1 to 10, got 85 of case 's003'" in capsys.readouterr().err
+    assert "from 1 to 10, got 85 in case 's003'" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("count", [1, 2, 19])
@@ -525,7 +525,7 @@ def test_sudden_death_leaves_nothing_half_written(folder):
 
 def gate(judge, *arguments):
     """Run the suite `agreement` against the calibration, in a process of its own; return its status and its words."""
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--pyargs", "calm.suites.test_agreement"]
+    command = [sys.executable, "-m", "pytest", "-v", "-p", "no:cacheprovider", "--pyargs", "calm.suites.test_agreement"]
     options = ["--calm-cases=pairs.jsonl", "--calm-repeats=3+1", "--calm-baseline=calibration.json"]
     done = subprocess.run(
         [*command, f"--calm-judge={judge}", *options, *arguments],
