@@ -42,9 +42,10 @@ def test_a_judge_with_the_new_bias_fails(example):
 
 
 def test_a_note_that_the_judge_never_reads_is_not_tested(example):
-    """An edit that cannot reach the judge proves nothing: the reason is on the first line, and the run is not green."""
+    """An edit that cannot reach the judge proves nothing: the reason is said, and the run is not green."""
     done = run(example("unseen_note"), "--calm-judge=courtesy:fond")
 
     assert done.returncode == 1
-    assert "0 of 1 biases tested; not tested: deadline (the judge is shown no notes: add 'notes'" in done.stdout
+    assert "\n0 of 1 biases tested" in done.stdout
+    assert "not tested (the judge is shown no notes: add 'notes'" in done.stdout
     assert "nothing was proven" in done.stdout

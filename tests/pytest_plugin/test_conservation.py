@@ -176,7 +176,7 @@ def test_each_test_with_a_probe_is_in_the_record_with_its_end_and_why(project, w
     """Decided, not tested or crashed; in every form that people read, and the same with workers."""
     project.write("test_flattery.py", SEVERAL)
 
-    result = project.run(*WRITES, *workers)
+    result = project.run("-v", *WRITES, *workers)
 
     found = {one["node"].rpartition("::")[2]: one for one in project.results()["tests"]}
     assert result.ret == 1
