@@ -30,7 +30,11 @@ def test_not_tested_is_skipped_with_the_reason(project, workers):
 
     assert result.ret == 0
     result.stdout.fnmatch_lines(
-        ["*= calm =*", f"1 of 2 biases tested; all 2 claims proven; not tested: reminder ({UNSEEN})"]
+        [
+            "*= calm =*",
+            "1 of 2 biases tested; all 2 claims proven; not tested: reminder",
+            f"not tested ({UNSEEN}): reminder",
+        ]
     )
     result.stdout.fnmatch_lines(["*1 passed*1 not tested*"])
 
@@ -45,7 +49,7 @@ def test_a_run_that_proved_nothing_is_not_green(project, workers):
     assert project.results()["outcome"] == "INCOMPLETE"
     result.stdout.fnmatch_lines(
         [
-            f"0 of 1 biases tested; not tested: reminder ({UNSEEN})",
+            "0 of 1 biases tested; not tested: reminder",
             "nothing was proven: a gate without one passed claim is not green",
         ]
     )

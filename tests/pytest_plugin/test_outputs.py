@@ -26,7 +26,7 @@ def sarif_of(project, name="results.sarif"):
         ("gold", "PASS", set()),
         ("fond", "FAIL", {"error"}),
         ("torn", "UNDECIDED", {"warning"}),
-        ("broken", "INCOMPLETE", {"error"}),
+        ("failing", "INCOMPLETE", {"error"}),
     ],
 )
 def test_every_file_is_written_whatever_the_outcome(project, workers, judge, outcome, levels):

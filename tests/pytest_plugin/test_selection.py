@@ -146,7 +146,7 @@ def test_junit_holds_the_numbers_and_no_trials(project, workers):
 
 def test_junit_names_the_kind_of_failure(project, subtests):
     """A reader of JUnit sees at once that a claim was not refuted."""
-    for judge, word in [("judges:torn", "UNDECIDED"), ("judges:broken", "INCOMPLETE")]:
+    for judge, word in [("judges:torn", "UNDECIDED"), ("judges:failing", "INCOMPLETE")]:
         with subtests.test(repr(judge)):
             project.write("test_flattery.py", THREE)
 
