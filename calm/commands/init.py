@@ -337,18 +337,12 @@ def _prompt_of_log(found: Gathered, draft: Draft) -> Prompt | None:
 
 def _text(name: str) -> str:
     """Return a prompt file without its last line break. Raises `ConfigError` if it cannot be read, or is empty."""
-    from calm.core.files import MOST_SETTINGS, read_bytes
+    from calm.core.files import read_text
 
     path = Path(name)
     if path.is_dir():
         raise ConfigError(f"{path}: expected a prompt in a file, got a folder")
-    try:
-        text = read_bytes(path, MOST_SETTINGS).decode("utf-8-sig")
-    except OSError as error:
-        raise ConfigError(f"{path}: cannot be read: {error.strerror or error}; expected a prompt") from error
-    except UnicodeDecodeError as error:
-        at = error.object[error.start]
-        raise ConfigError(f"{path}: expected UTF-8, got the byte {at:#04x}; save it as UTF-8") from error
+    text = read_text(path, "a prompt")
     if not text.strip():
         raise ConfigError(f"{path}: expected a prompt, got an empty file")
     return text.removesuffix("\n")

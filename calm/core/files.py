@@ -104,6 +104,21 @@ def read_bytes(path: Path, most: int = MOST_BYTES) -> bytes:
     return b"".join(parts)
 
 
+def read_text(path: Path, what: str) -> str:
+    """
+    Return the text of a small file that a person wrote; `what` says what was expected, such as "a prompt".
+
+    Raises:
+        ConfigError: it cannot be read, is not UTF-8, or is over the limit of settings.
+    """
+    try:
+        return read_bytes(path, MOST_SETTINGS).decode("utf-8-sig")
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read: {error.strerror or error}; expected {what}") from error
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path}: expected UTF-8, got the byte {error.object[error.start]:#04x}") from error
+
+
 def read_toml(path: Path, what: str) -> dict[str, object]:
     """
     Return what a TOML file holds; `what` says what was expected, such as "a judge.toml".
@@ -111,12 +126,7 @@ def read_toml(path: Path, what: str) -> dict[str, object]:
     Raises:
         ConfigError: it cannot be read, is no TOML, or is over a limit.
     """
-    try:
-        text = read_bytes(path, MOST_SETTINGS).decode("utf-8-sig")
-    except OSError as error:
-        raise ConfigError(f"{path}: cannot be read: {error.strerror or error}; expected {what}") from error
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"{path}: expected UTF-8, got the byte {error.object[error.start]:#04x}") from error
+    text = read_text(path, what)
     _refuse_toml(path, text)
     try:
         return tomllib.loads(text)

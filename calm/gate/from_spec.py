@@ -5,13 +5,14 @@ from __future__ import annotations
 import ast
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 from calm.cases import bundled, read_files
 from calm.core.case import Case
+from calm.core.verdict import Scale
 from calm.errors import ConfigError, nearest
 from calm.models.secrets import on_guard
 from calm.models.wire import Judge
@@ -151,15 +152,24 @@ def refuse_gold(judge: Judge, cases: Sequence[Case]) -> None:
     Raises:
         ConfigError: the first cases with such scores, the scale, and the fix.
     """
-    if judge.task != "score":
-        return
-    low, high = judge.scale.low, judge.scale.high
-    off = [(case.id, gold) for case in cases for gold in case.scores.values() if not low <= gold <= high]
+    if judge.task == "score":
+        refuse_off_scale(judge.scale, [(case.id, gold) for case in cases for gold in case.scores.values()], len(cases))
+
+
+def refuse_off_scale(scale: Scale, golds: Iterable[tuple[str, float]], cases: int) -> None:
+    """
+    Refuse gold scores outside a scale, each given with the id of its case; `cases` is how many cases there are.
+
+    Raises:
+        ConfigError: the first cases with such scores, the scale, and the fix.
+    """
+    low, high = scale.low, scale.high
+    off = [(name, gold) for name, gold in golds if not low <= gold <= high]
     if off:
         shown = ", ".join(f"{gold:g} in case {name!r}" for name, gold in off[:SHOWN])
         raise ConfigError(
             f"scores: expected gold on the judge's scale from {low:g} to {high:g}, got {shown} ({len(off)} of "
-            f"{len(cases)} cases); rescale the scores, or set [verdict.scale] in judge.toml"
+            f"{cases} cases); rescale the scores, or set [verdict.scale] in judge.toml"
         )
 
 

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from calm.cases.foreign.naming import case_id
 from calm.cases.foreign.records import Faults
@@ -152,7 +152,7 @@ def _mapped(one: Judgment, columns: Mapping[str, str]) -> Judgment:
     if not columns:
         return one
     held = {name: _at(one.row, path) for name, path in columns.items()}
-    changes: dict[str, object] = {}
+    changes: dict[str, Any] = {}
     if "question" in held:
         changes["question"] = question_in(held["question"]) if held["question"] is not None else ""
     if "answer" in held and len(one.answers) == 1:
@@ -164,7 +164,7 @@ def _mapped(one: Judgment, columns: Mapping[str, str]) -> Judgment:
     if held.get("id") is not None:
         changes["item"] = written(held["id"])
     own = {name.removeprefix("field."): written(v) for name, v in held.items() if name.startswith("field.") and v}
-    return replace(one, **changes, fields={**one.fields, **own})  # type: ignore[arg-type]
+    return replace(one, **changes, fields={**one.fields, **own})
 
 
 def _at(row: Mapping[str, object], path: str) -> object:

@@ -145,8 +145,8 @@ def _expected(assessment: Mapping[str, object]) -> object:
 
 def _table(document: object, log: Log) -> None:
     """Add the judgments of a table that `mlflow.evaluate` wrote: columns, and rows as lists."""
-    columns = [str(column) for column in dig(document, "columns") or ()]  # type: ignore[attr-defined]
-    rows = dig(document, "data")
+    named, rows = dig(document, "columns"), dig(document, "data")
+    columns = [str(column) for column in named] if isinstance(named, list) else []
     scored = [column for column in columns if column.endswith(_SCORE)]
     for place, cells in enumerate(rows if isinstance(rows, list) else (), 1):
         row = dict(zip(columns, cells, strict=False)) if isinstance(cells, list) else {}

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
-from calm.cases.logs.judgments import Judgment, Log
+from calm.cases.logs.judgments import Judgment, Log, State
 from calm.cases.logs.spans import Span, indexed, spans_in
 from calm.cases.logs.values import (
     CONTEXTS,
@@ -151,23 +151,15 @@ def _add(span: Span, metric: str, value: object, held: _Held, log: Log, *, reaso
     call = held.call(about, span)
     handed = _About() if call is None else held.handed(call)
     log.judgments.append(
-        Judgment(
-            metric=metric or "evaluation",
-            place=f"span {span.id}",
-            question=about.question,
-            answers=(about.answer,),
-            value=value,
-            state="failed" if value is None else "said",
-            item=f"{span.trace[:8]}-{span.id[:8]}",
+        replace(
+            _judgment(span, about, metric or "evaluation", value, without="failed"),
             reference=handed.reference or None,
-            context=about.context,
             who="person" if person else "judge",
             person=person,
             reason=reason,
             prompt=() if call is None or person else call.asked,
             reply="" if call is None or person else call.replied,
             model="" if call is None or person else call.model,
-            row=span.attributes,
         )
     )
 
@@ -181,25 +173,32 @@ def _reply(span: Span, held: _Held, log: Log) -> None:
     if not about.question or not about.answer:
         log.leave("a call of a judge without a span that says which question and answer it was about")
         return
-    verdict = verdict_in(span.replied)
     outer = around(span, held.by_id)[-1]
     name = outer.name if outer is not span else ""
+    metric = name[len(_NAMED) :] if name.lower().startswith(_NAMED) else name or span.model
     log.judgments.append(
-        Judgment(
-            metric=name[len(_NAMED) :] if name.lower().startswith(_NAMED) else name or span.model,
-            place=f"span {span.id}",
-            question=about.question,
-            answers=(about.answer,),
-            value=verdict,
-            state="unread" if verdict is None else "said",
-            item=f"{span.trace[:8]}-{span.id[:8]}",
+        replace(
+            _judgment(span, about, metric, verdict_in(span.replied), without="unread"),
             reference=about.reference or None,
-            context=about.context,
             prompt=span.asked,
             reply=span.replied,
             model=span.model,
-            row=span.attributes,
         )
+    )
+
+
+def _judgment(span: Span, about: _About, metric: str, value: object, *, without: State) -> Judgment:
+    """Return a verdict on a span, about the texts that are known of it; `without` is its state if there is no value."""
+    return Judgment(
+        metric=metric,
+        place=f"span {span.id}",
+        question=about.question,
+        answers=(about.answer,),
+        value=value,
+        state=without if value is None else "said",
+        item=f"{span.trace[:8]}-{span.id[:8]}",
+        context=about.context,
+        row=span.attributes,
     )
 
 

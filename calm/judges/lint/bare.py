@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from calm.core.files import MOST_SETTINGS, json_of, read_bytes
+from calm.core.files import json_of, read_text
 from calm.core.verdict import Task
 from calm.errors import ConfigError
 from calm.judges.lint.page import MOST_SLOTS, Role, Slot, page_of, sign
@@ -69,12 +69,7 @@ def text_of(path: Path) -> str:
     Raises:
         ConfigError: the file cannot be read, or is empty.
     """
-    try:
-        text = read_bytes(path, MOST_SETTINGS).decode("utf-8-sig")
-    except OSError as error:
-        raise ConfigError(f"{path}: the file cannot be read ({error.strerror})") from error
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"{path}: expected a text in UTF-8, got the byte {error.object[error.start]:#04x}") from error
+    text = read_text(path, "a prompt")
     if not text.strip():
         raise ConfigError(f"{path}: expected a prompt, got an empty file")
     return text.replace("\r\n", "\n").replace("\r", "\n")

@@ -18,6 +18,7 @@ from calm.experiment import run as experiment
 from calm.experiment.pairs import ORDER_SALT
 from calm.experiment.setup import Setup, clusters_of
 from calm.experiment.stopping import missing
+from calm.gate.from_spec import refuse_off_scale
 from calm.results.audit import Finding, finding
 from calm.statistics.confidence import CalibrationError
 from calm.studies.calibrate import estimates, fitting, remarks, tables
@@ -154,16 +155,8 @@ def refuse_gold(setup: Setup) -> None:
     """
     if setup.family != "score":
         return
-    scale, task = setup.judge.scale, setup.judge.task
-    gold = {case.id: score for case in setup.cases for score in gold_of(case, task).values()}
-    bad = [(case, score) for case, score in gold.items() if not scale.low <= float(score) <= scale.high]
-    if bad:
-        named = ", ".join(f"{score:g} of case {case!r}" for case, score in bad[:SHOWN])
-        more = f" and {len(bad) - SHOWN} more" if len(bad) > SHOWN else ""
-        raise ConfigError(
-            f"scores: expected gold on the judge's scale from {scale.low:g} to {scale.high:g}, got {named}{more}; "
-            "bring the labels to that scale, or give the judge another one (scale in judge.toml)"
-        )
+    golds = [(case.id, float(gold)) for case in setup.cases for gold in gold_of(case, setup.judge.task).values()]
+    refuse_off_scale(setup.judge.scale, golds, len(setup.cases))
 
 
 def calibrate(
