@@ -52,6 +52,8 @@ from calm.results.wording import line  # noqa: E402
 from calm.suites import limits  # noqa: E402
 
 BLOCK = re.compile(r"<!-- generated: ([a-z-]+) -->\n(.*?)<!-- end: \1 -->", re.DOTALL)
+COMMENT = re.compile(r"\{#.*?#\}")
+"""A comment of a template, which a site of docs takes for an attribute."""
 FILE = re.compile(r"`([\w./-]+\.\w+)`:\n\n(`{3,})(\w+)\n(.*?)^\2$", re.DOTALL | re.MULTILINE)
 WIDTH = 170
 """Lines of output are cut here, with three dots."""
@@ -410,8 +412,8 @@ def lint_rules() -> str:
 
 
 def _of_rule(rule: Rule) -> list[str]:
-    evidence = f"{rule.basis}: {rule.evidence}"
-    return [f"`{rule.id}`", rule.severity, *(in_general(t) for t in (rule.says, rule.why, evidence, rule.fix))]
+    told = map(in_general, (rule.says, rule.why, f"{rule.basis}: {rule.evidence}", rule.fix))
+    return [f"`{rule.id}`", rule.severity, *(COMMENT.sub(r"`\g<0>`", text) for text in told)]
 
 
 TABLES: dict[str, Callable[[], str]] = {

@@ -26,9 +26,9 @@ class Highlight:
     """
     One case of a probe in a word, with the verdicts of its arms.
 
-    `tells` says whether it speaks against the judge, `weight` how loudly, in [0, 1]. `anchor` is its place in the page,
-    `again` the command that asks about it again. `question`, `came` and `went` begin what was asked, and the words that
-    the edit put in and took out.
+    `tells` says whether it speaks against the judge, `weight` how loudly, in [0, 1]. `gold` is the label that its
+    verdicts are held against, if they are. `anchor` is its place in the page, `again` the command that asks about it
+    again. `question`, `came` and `went` begin what was asked, and the words that the edit put in and took out.
     """
 
     case: str
@@ -38,6 +38,7 @@ class Highlight:
     weight: float
     arms: tuple[tuple[str, tuple[str, ...]], ...]
     texts: CaseTexts | None
+    gold: str = ""
     shown: CaseView | None = None
     anchor: str = ""
     again: str = ""
@@ -65,7 +66,8 @@ def highlight(
     before, after = compared or trial.inert, trial.perturbed
     agrees = any(measure in MEASURES and MEASURES[measure].agrees for measure in measures)
     gold = (texts.better if texts.gold is None else texts.gold) if texts and agrees else None
-    if one.expects is None or not after:
+    alone = one.expects is None or not after
+    if alone:
         word, tells, weight = _alone(before, gold, span)
     elif one.expects == "WORSE":
         weight = _missed(before, after)
@@ -83,7 +85,8 @@ def highlight(
             word, tells = way or "kept", bool(way)
     arms = [("control" if trial.control else "clean", compared), ("inert", trial.inert), ("perturbed", after)]
     shown = tuple((name, tuple(map(in_words, codes))) for name, codes in arms if codes)
-    return Highlight(trial.case, trial.edit, word, tells, round(weight, 6), shown, texts)
+    held = in_words(gold) if alone and gold is not None else ""
+    return Highlight(trial.case, trial.edit, word, tells, round(weight, 6), shown, texts, held)
 
 
 def _way(trial: TrialRecord, one: Finding, scale: Scale | None) -> str | None:

@@ -167,8 +167,12 @@ def test_a_green_gate_lets_the_job_pass(tmp_path, github):
 
 
 def test_a_run_that_cannot_begin_says_so(tmp_path, github):
-    """Status 4, no results: the summary points to the log, and there is no comment."""
+    """Status 4, no results, whatever lay there: the summary points to the log, and there is no comment."""
     runner = Runner(tmp_path, github, judge="no-such.toml")
+    out = tmp_path / "calm-audit"
+    out.mkdir()
+    for name in ("results.json", "summary.md"):
+        (out / name).write_text("# calm: PASS, says the pull request itself")
 
     assert [runner.run(name) for name in ("gate", "summary", "comment")] == [0, 0, 0]
     assert runner.outputs == {"status": "4", "comment": "none: the run left no results"}

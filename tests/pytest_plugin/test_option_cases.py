@@ -54,7 +54,7 @@ def test_too_few_cases_are_undecided_and_say_how_many_are_needed(project):
     """A set that can never prove the claim is asked, stays undecided, and says what it would take."""
     project.write("few.jsonl", project.cases(12))
 
-    result = project.run(cases="few.jsonl")
+    result = project.run("-v", cases="few.jsonl")
 
     assert result.ret == 1
     result.stdout.re_match_lines(

@@ -28,7 +28,7 @@ def two_suites(project):
 @RULES
 def test_a_clear_case_needs_fewer_asks(two_suites, rule):
     """A judge that always falls for thanks is found out on a part of the cases; the saving is said."""
-    result = two_suites.run(rule, "--calm-results=results.json", judge="judges:fond")
+    result = two_suites.run(rule, "-v", "--calm-results=results.json", judge="judges:fond")
 
     findings = {f["key"]: f for f in two_suites.results()["findings"]}
     assert findings["flattery/gain/flatter"]["outcome"] == "FAIL"

@@ -11,14 +11,14 @@ def test_replies_can_be_read(probe):
 
 def test_undecided_fails_in_a_category_of_its_own(project, workers):
     """It counts as a failure (exit status 1) and is shown as undecided, with what would decide it."""
-    result = project.run("--calm-results=results.json", *workers, judge="judges:torn")
+    result = project.run("-v", "--calm-results=results.json", *workers, judge="judges:torn")
 
     assert result.ret == 1
     assert project.outcomes()["flattery/gain/flatter"] == "UNDECIDED"
     result.stdout.fnmatch_lines(
         [
             "*claims undecided*",
-            "flattery * UNDECIDED * gain/flatter * <= 0.10 *needs n=*",
+            "flattery/gain/flatter: UNDECIDED gain <= 0.10: *; a fresh run needs about * cases*",
             "*1 undecided*",
         ]
     )

@@ -129,7 +129,7 @@ def test_where_a_hunt_makes_no_sense_nothing_is_named(pytester, edit, options, c
 
 
 def test_many_failures_name_a_few_commands(pytester):
-    """Three are shown, and the rest is counted."""
+    """Two are shown in three lines, the others are counted, and `-v` shows them all."""
     pytester.makepyfile(
         test_many="""
         import pytest
@@ -141,8 +141,12 @@ def test_many_failures_name_a_few_commands(pytester):
             assert probe(getattr(authority, name)).proves(gain <= 0.15)
         """
     )
-    result = pytester.runpytest_subprocess("test_many.py", "--calm-sample=60", f"--calm-judge={FALLS_FOR_BOOKS}")
+    options = ("test_many.py", "--calm-sample=60", f"--calm-judge={FALLS_FOR_BOOKS}")
 
-    lines = [line for line in result.outlines if line.startswith("smallest example: ")]
-    assert len(lines) == 3
-    assert "2 more probes have one: --calm-report=FILE shows each" in result.outlines
+    few, every = (pytester.runpytest_subprocess(*options, *more).outlines for more in ((), ("-v",)))
+
+    few, every = ([line for line in lines if "smallest example" in line] for lines in (few, every))
+    assert [line.startswith("smallest example: calm hunt ") for line in few] == [True, True, False]
+    assert few[-1] == "3 more smallest examples: -v shows all"
+    assert len(every) == 5
+    assert set(few[:2]) < set(every)

@@ -60,7 +60,7 @@ def test_a_judge_that_knows_nothing_of_the_gold_fails(tmp_path, judge, rows, fai
     assert f"agreement/{failed}" in {key for key, outcome in gate.outcomes().items() if outcome == "FAIL"}, gate.output
     found = {f.measure: f for f in read(tmp_path / "results.json").findings}
     assert found[failed].value == pytest.approx(0, abs=1e-6)
-    assert "a constant reaches" in gate.output
+    assert "always the same verdict would reach" in gate.output
     assert gate.status == 1
 
 
@@ -97,7 +97,7 @@ def test_people_stand_beside_the_judge(tmp_path):
 
 
 def test_the_report_shows_the_gold_of_a_score_and_the_agreement_on_its_first_screen(tmp_path):
-    """Where cases are listed stands the gold score of each; before the contents stand the claims about all cases."""
+    """Verdicts against the gold stand beside the gold score; before them stand the claims about all cases."""
     page = tmp_path / "report.html"
 
     gate = run_gate(
@@ -109,10 +109,10 @@ def test_the_report_shows_the_gold_of_a_score_and_the_agreement_on_its_first_scr
     )
 
     text = page.read_text("utf-8")
-    first, _, rest = text.partition('<nav aria-label="Contents">')
+    first, _, rest = text.partition('<section id="flips">')
     assert "agreement/weighted_kappa" in first, gate.output
     assert "<dt>Gold</dt><dd><bdi>60 of 60 cases</bdi></dd>" in first
-    golds = set(re.findall(r"<b>Gold</b> <bdi>([^<]*)</bdi>", rest))
+    golds = set(re.findall(r" gold <code>([^<]*)</code>", rest))
     assert golds
     assert golds <= {str(score) for score in range(1, 11)}
-    assert "On the same cases a constant reaches" in rest
+    assert "On the same cases always the same verdict would reach" in rest
