@@ -11,7 +11,7 @@ import pytest
 
 from calm import ConfigError
 from calm.cases import read_files
-from calm.commands import DONE, REFUSED, init, init_files
+from calm.commands import DONE, REFUSED, cli, init, init_files
 from calm.gate.from_spec import judge_from
 
 LOGS = Path(__file__).parents[1] / "cases" / "logs"
@@ -43,7 +43,7 @@ def there(folder):
 
 @pytest.mark.parametrize("task", init.TASKS)
 def test_each_kind_of_judge_can_be_started_from_nothing(folder, task, capsys):
-    """Judge and cases fit each other, the twin is there, and no call is made without a key."""
+    """Judge and cases fit, the twin is there, `calm lint` finds nothing, and no call is made without a key."""
     assert run("--task", task) == DONE
 
     judge = judge_from("judge.toml", {"OPENAI_API_KEY": "k"})
@@ -53,6 +53,8 @@ def test_each_kind_of_judge_can_be_started_from_nothing(folder, task, capsys):
         {"judge.jinja", "judge.negative.jinja"} if task not in init_files.STARTERS else set()
     )
     assert "no call was made, as OPENAI_API_KEY is not set: export OPENAI_API_KEY=..." in capsys.readouterr().out
+    assert cli.main(["lint", "judge.toml"]) == DONE
+    assert capsys.readouterr().out == "judge.toml: nothing found\n"
 
 
 def test_the_workflow_names_the_variable_of_the_key(folder):

@@ -110,7 +110,7 @@ def test_the_report_shows_the_gold_of_a_score_and_the_agreement_on_its_first_scr
 
     text = page.read_text("utf-8")
     first, _, rest = text.partition('<section id="flips">')
-    assert "agreement/weighted_kappa" in first, gate.output
+    assert "<b>agreement</b> <bdi>weighted_kappa" in first, gate.output
     assert "<dt>Gold</dt><dd><bdi>60 of 60 cases</bdi></dd>" in first
     golds = set(re.findall(r" gold <code>([^<]*)</code>", rest))
     assert golds
