@@ -11,7 +11,7 @@ import pytest
 
 from calm import ConfigError
 from calm.cases import read_files
-from calm.commands import DONE, REFUSED, cli, init, init_files
+from calm.commands import DONE, REFUSED, cli, init, init_drafts, init_files
 from calm.gate.from_spec import judge_from
 
 LOGS = Path(__file__).parents[1] / "cases" / "logs"
@@ -47,7 +47,7 @@ def test_each_kind_of_judge_can_be_started_from_nothing(folder, task, capsys):
     assert run("--task", task) == DONE
 
     judge = judge_from("judge.toml", {"OPENAI_API_KEY": "k"})
-    assert len(read_files(["cases.jsonl"], task=judge.task)) == init.MADE
+    assert len(read_files(["cases.jsonl"], task=judge.task)) == init_drafts.MADE
     assert judge.prompt.negative is not None
     assert there(folder) >= FILES - (
         {"judge.jinja", "judge.negative.jinja"} if task not in init_files.STARTERS else set()
@@ -63,7 +63,7 @@ def test_the_workflow_names_the_variable_of_the_key(folder):
 
     text = (folder / ".github" / "workflows" / "judge.yml").read_text("utf-8")
     assert "ANTHROPIC_API_KEY: ${{ secrets.ANTHROPIC_API_KEY }}" in text
-    assert tomllib.loads((folder / "judge.toml").read_text("utf-8"))["model"]["model"] == init.USUAL["anthropic"]
+    assert tomllib.loads((folder / "judge.toml").read_text("utf-8"))["model"]["model"] == init_drafts.USUAL["anthropic"]
 
 
 @pytest.mark.parametrize(("ci", "name"), [("gitlab", ".gitlab-ci.yml"), ("none", None)])
