@@ -75,16 +75,26 @@ class Moved:
         """
         -1 for what got worse, 1 for what got better, 0 where that cannot be said.
 
-        A claim got worse or better if its outcome changed, or if it moved by more than chance explains among all
-        claims.
+        A claim got worse if it is disproven now, or no longer proven, and better if it was disproven and is proven.
+        Of any other it is said if it moved by more than chance explains among all claims: fewer cases, another limit
+        or a test that did not run make no judge better.
         """
-        old, new = RANK.index(self.old.outcome), RANK.index(self.new.outcome)
-        if old != new:
-            return -1 if new < old else 1
+        if turned := self._turned:
+            return turned
         found = self.difference
         if found is None or not found.sure or not found.worse:
             return 0
         return -1 if found.worse > 0 else 1
+
+    @property
+    def _turned(self) -> int:
+        old, new = self.old.outcome, self.new.outcome
+        lost = old is Outcome.PASS and new in (Outcome.INCOMPLETE, Outcome.NOT_TESTED)
+        if old is new or (self.old.claim != self.new.claim and not lost):
+            return 0
+        if new is Outcome.FAIL or old is Outcome.PASS:
+            return -1
+        return 1 if (old, new) == (Outcome.FAIL, Outcome.PASS) else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +120,8 @@ class Comparison:
     """Everything that differs between two runs, the worst first."""
 
     moved: tuple[Moved, ...]
-    only_old: tuple[str, ...]
-    only_new: tuple[str, ...]
+    only_old: tuple[Finding, ...]
+    only_new: tuple[Finding, ...]
     flips: tuple[Flip, ...]
     changes: tuple[Change, ...]
     gaps_old: tuple[Reason, ...] = ()
@@ -150,6 +160,8 @@ class Comparison:
         parts = [f"{worse or 'no'} claim{'s' * (worse != 1)} got worse", f"{better or 'none'} got better"]
         if unclear:
             parts.append(f"{unclear} moved without a clear direction")
+        if failing := sum(one.outcome is Outcome.FAIL for one in self.only_new):
+            parts.append(f"{failing} that fail{'s' * (failing == 1)} {'is' if failing == 1 else 'are'} new")
         return f"{', '.join(parts)}; {self.flipped}".capitalize()
 
     @property
@@ -182,8 +194,8 @@ def compare(old: Audit, new: Audit) -> Comparison:
     moved = [_moved(first[key], second[key], (old, new), measured) for key in both]
     return Comparison(
         moved=tuple(sorted(moved, key=_badness)),
-        only_old=tuple(sorted(first.keys() - second.keys())),
-        only_new=tuple(sorted(second.keys() - first.keys())),
+        only_old=tuple(first[key] for key in sorted(first.keys() - second.keys())),
+        only_new=tuple(second[key] for key in sorted(second.keys() - first.keys())),
         flips=_flips([(first[key], second[key]) for key in both]),
         changes=changes(old, new),
         gaps_old=old.gaps,
@@ -263,8 +275,8 @@ def difference(
 
 def _badness(moved: Moved) -> tuple[object, ...]:
     """Order by what the outcome became, if it got worse, the whole run first, then by how much worse the value is."""
-    old, new = RANK.index(moved.old.outcome), RANK.index(moved.new.outcome)
-    fallen = new < old
+    new = RANK.index(moved.new.outcome)
+    fallen = moved.way < 0 and moved.old.outcome is not moved.new.outcome
     worse = moved.difference.worse if moved.difference else 0.0
     return not fallen, new if fallen else 0, moved.new.bias != RUN, -worse, moved.key
 
@@ -338,8 +350,8 @@ def render_text(comparison: Comparison, width: int | None = 100, *, lines: int =
         claims("Moved without a clear direction", comparison.unclear),
         _count(comparison.same, "claim is", "claims are", "the same in both runs"),
         _count(comparison.unmeasured, "claim was", "claims were", "measured in neither run"),
-        rows("Only in the old run", [(key,) for key in comparison.only_old]),
-        rows("Only in the new run", [(key,) for key in comparison.only_new]),
+        rows("Only in the old run", [(one.key, one.outcome.value) for one in comparison.only_old]),
+        rows("Only in the new run", [(one.key, one.outcome.value) for one in comparison.only_new]),
         rows("Verdicts that flipped", [(f.case, f.key, f"{_code(f.old)} -> {_code(f.new)}") for f in comparison.flips]),
         rows("What else differs", [(c.what, f"{c.old} -> {c.new}") for c in comparison.changes]),
     ]

@@ -81,7 +81,45 @@ def test_keys_of_one_run_are_named():
     """Probes that went, and probes that came."""
     found = compare(without(SOUND, PLEA), without(SOUND, BOOK))
 
-    assert (found.only_old, found.only_new) == ((BOOK,), (PLEA,))
+    assert [[one.key for one in found] for found in (found.only_old, found.only_new)] == [[BOOK], [PLEA]]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "way"),
+    [
+        (Outcome.PASS, Outcome.FAIL, -1),
+        (Outcome.UNDECIDED, Outcome.FAIL, -1),
+        (Outcome.PASS, Outcome.UNDECIDED, -1),
+        (Outcome.PASS, Outcome.NOT_TESTED, -1),
+        (Outcome.FAIL, Outcome.PASS, 1),
+        (Outcome.FAIL, Outcome.UNDECIDED, 0),
+        (Outcome.FAIL, Outcome.NOT_TESTED, 0),
+        (Outcome.FAIL, Outcome.INCOMPLETE, 0),
+        (Outcome.FAIL, Outcome.OBSERVED, 0),
+        (Outcome.UNDECIDED, Outcome.PASS, 0),
+    ],
+)
+def test_an_outcome_says_which_way_only_where_it_can(old, new, way):
+    """Fewer cases or a test that did not run make no judge better; a claim that failed or is not proven is worse."""
+    found = compare(change(SOUND, PLEA, outcome=old), change(SOUND, PLEA, outcome=new))
+
+    assert [m.way for m in found.moved if m.key == PLEA] == [way]
+
+
+def test_another_limit_makes_no_judge_better():
+    """It fails by the old limit and passes by a wider one, at the same value."""
+    strict = change(SOUND, PLEA, outcome=Outcome.FAIL)
+    loose = change(SOUND, PLEA, outcome=Outcome.PASS, claim=replace(by_key(SOUND.findings)[PLEA].claim, limit=0.9))
+
+    assert compare(strict, loose).headline.startswith("No claims got worse, none got better, 1 moved without a clear")
+
+
+def test_what_fails_in_the_new_run_alone_is_counted():
+    """In the headline, and with its outcome beside its key."""
+    found = compare(without(BIASED, BOOK), BIASED)
+
+    assert "1 that fails is new" in found.headline
+    assert f"  {BOOK}  FAIL" in render_text(found).splitlines()
 
 
 def test_a_case_flips_by_its_most_frequent_verdict_and_once_a_probe():

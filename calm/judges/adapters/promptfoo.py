@@ -80,7 +80,7 @@ def evaluator_of_file(name: str, spec: str) -> Evaluator:
         asynchronous=True,
         optional=frozenset({"reference", "context"}),
         notes=("what is measured is the score of all assertions together, as promptfoo weighs them",),
-        description={"config": name, "prompt": content.decode("utf-8", "replace")},
+        description={"config": name, "config_sha256": sha256(content).hexdigest()},  # the text may hold a key
         fingerprint=None if b"file://" in content else sha256(release.encode() + content).hexdigest(),
     )
 
