@@ -25,7 +25,7 @@ USUAL: Final[Mapping[Provider, str]] = {
     "anthropic": "claude-haiku-4-5",
 }
 """The model that is written if none is named."""
-MADE: Final = 60
+MADE: Final = 120
 """How many cases are made if none are given."""
 SEED: Final = 1
 _ENDINGS: Final = (".jsonl", ".ndjson")

@@ -205,6 +205,7 @@ class Kind(StrEnum):
     TWICE_IN_TEST = "twice-in-test"
     OTHER_SUBJECTS = "other-subjects"
     STOPPED_EARLY = "stopped-early"
+    SELECTED = "selected"
     REPEATS_ITSELF = "repeats-itself"
     TURNS_ON_REWORDING = "turns-on-rewording"
     TURNS_ON_LENGTH = "turns-on-length"
@@ -679,6 +680,9 @@ WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
     Kind.STOPPED_EARLY: lambda asked, share, planned: (
         f"stopping early: {asked} asks were needed, {abs(share):.0%} {'fewer' if share >= 0 else 'more'} than "
         f"the {planned} of all cases before any top-up"
+    ),
+    Kind.SELECTED: (
+        "only {} of {} tests of the gate were selected (-k, -m, --lf or the like): what the others test is not known"
     ),
     Kind.REPEATS_ITSELF: (
         "the judge repeats itself: {} cases were asked again, and each got the same verdict; so repeats tell "

@@ -30,12 +30,14 @@ SHOWN: Final = 3
 
 def outlook(orders: Iterable[Order], limits: Limits = "suites") -> str:
     """
-    Return in one line how often a sound judge is green in a run that asks some orders; empty if that is not known.
+    Return in one line how often a sound judge is green in a run that asks some orders.
+
+    Empty if that is not known of all of them, as of fewer asks a case than the usual ones.
 
     Each probe is taken to apply to all of its cases.
     """
-    asked = [o for o in orders if _sized(o) and o.top_up and not o.idle and _known(o.setup)]
-    if not asked:
+    asked = [o for o in orders if _sized(o) and o.top_up and not o.idle]
+    if not asked or not all(_known(o.setup) for o in asked):
         return ""
     sizes: dict[int, int] = {}
     for order in asked:

@@ -145,6 +145,7 @@ def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Check the settings in an ini file, if there is a probe that needs them."""
     config = session.config
+    config.stash[SESSION].selected = len(probed(session)), config.stash[SESSION].selected[1]
     conftests = (getattr(plugin, "__file__", None) or "" for plugin in config.pluginmanager.get_plugins())
     sources = [*(item.path for item in session.items), *(Path(p) for p in conftests if p.endswith("conftest.py"))]
     config.stash[SESSION].sources = list(dict.fromkeys(sources))
@@ -218,6 +219,14 @@ def _deselect_beyond(config: pytest.Config, items: list[pytest.Item]) -> None:
         config.stash[SESSION].beyond = beyond
         config.hook.pytest_deselected(items=[item for item in items if item.nodeid in beyond])
         items[:] = [item for item in items if item.nodeid not in beyond]
+
+
+def pytest_deselected(items: Sequence[pytest.Item]) -> None:
+    """Count the tests of the gate that options of pytest leave out."""
+    for item in items:
+        if "probe" in getattr(item, "fixturenames", ()) and not _beyond(item):
+            session = item.config.stash[SESSION]
+            session.selected = 0, session.selected[1] + 1
 
 
 def pytest_report_collectionfinish(config: pytest.Config) -> list[str]:

@@ -83,6 +83,8 @@ class Session:
     """What a plan collects, in which no judge is asked; None: this is no plan."""
     beyond: dict[str, str] = field(default_factory=dict)
     """The tests that were collected and left out, with the reason: they are none of the default gate."""
+    selected: tuple[int, int] = 0, 0
+    """How many tests of the gate were selected, and how many were left out by options of pytest."""
     said: set[str] = field(default_factory=set)
     foreign: list[Judge] = field(default_factory=list)
     """Judges made of objects that fixtures of users returned."""
@@ -705,12 +707,16 @@ def figures_of_dead(config: pytest.Config, told: Sequence[Mapping[str, Any]]) ->
 
 def _notes_of(session: Session) -> list[Reason]:
     """
-    Return what judges say of their own run: of a panel, which members gave no verdict, and how far they agree.
+    Return that a part of the gate was selected, and what judges say of their own run.
+
+    Of a panel that is which members gave no verdict, and how far they agree.
 
     A worker of xdist has seen only a part of the verdicts, so it says nothing of how far members agree.
     """
-    from calm.core.reasons import reason_of
+    from calm.core.reasons import Kind, because, reason_of
 
+    selected, left = session.selected
+    part = [because(Kind.SELECTED, selected, selected + left)] if left else []
     said = [judge.remarks for judge, _, _ in session.subjects]
     whole = not is_worker(session.config)
-    return [reason_of(note) for one in said for note in (*one.notes, *(one.agreement if whole else ()))]
+    return part + [reason_of(note) for one in said for note in (*one.notes, *(one.agreement if whole else ()))]

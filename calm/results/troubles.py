@@ -12,6 +12,7 @@ from typing import Final
 
 from calm.core.claims import Outcome
 from calm.core.measures import MEASURES
+from calm.core.reasons import Kind
 from calm.results.audit import AGREEMENT, BASELINE, CONTROLS, RUN, Audit, Finding
 from calm.results.meaning import Resolution, percent, resolution
 from calm.results.records import family_of
@@ -140,7 +141,10 @@ def in_a_line(audit: Audit) -> str:
         return f"{word}: {', '.join(names)}{more}"
     if audit.gaps:
         return "The run is not whole"
-    return "No bias beyond the limits" if audit.of(Outcome.PASS) else "Nothing was proven"
+    if not audit.of(Outcome.PASS):
+        return "Nothing was proven"
+    part = next((note for note in audit.run.notes if note.kind is Kind.SELECTED), None)
+    return "No bias beyond the limits" + (" in {} of {} tests".format(*part.details) if part is not None else "")
 
 
 def _listed(found: Sequence[Trouble]) -> str:

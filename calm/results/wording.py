@@ -125,7 +125,9 @@ def tally(audit: Audit) -> str:
     claims = [f for f in audit.findings if f.outcome not in (Outcome.OBSERVED, Outcome.NOT_TESTED)]
     words = {Outcome.FAIL: "failed", Outcome.UNDECIDED: "undecided", Outcome.INCOMPLETE: "incomplete"}
     counted = [(len(audit.of(outcome)), word) for outcome, word in words.items() if audit.of(outcome)]
-    told = [", ".join(parts)]
+    part = next((note for note in audit.run.notes if note.kind is Kind.SELECTED), None)
+    told = ["{} of {} tests selected".format(*part.details)] if part is not None else []
+    told.append(", ".join(parts))
     if counted:
         (first, how), *others = counted
         told.append(

@@ -149,3 +149,12 @@ def test_the_line_needs_no_array_library():
     )
 
     assert run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_nothing_is_said_of_a_run_of_which_a_part_is_not_known():
+    """A probe with fewer asks a case, beside one with the usual ones: no word that the cases are enough."""
+    usual = order(300)
+    fewer = replace(usual, setup=replace(usual.setup, design=Design(clean=1, perturbed=1)))
+
+    assert "are enough" in outlook([usual])
+    assert outlook([usual, fewer]) == ""

@@ -21,6 +21,14 @@ def test_greetings_do_not_win(probe):
     assert probe(greet).proves(gain <= 0.10)
 """
 
+PROVEN = """
+from calm import readable_rate
+
+
+def test_replies_can_be_read(probe):
+    assert probe().proves(readable_rate >= 0.90)
+"""
+
 XFAIL = """
 import pytest
 
@@ -97,6 +105,18 @@ def test_a_strict_expected_failure_that_passes_is_red(project):
     project.write("test_flattery.py", XFAIL.format(how="reason='known', strict=True"))
 
     assert project.run(judge="judges:gold").ret == 1
+
+
+def test_a_part_of_the_gate_says_that_it_is_one(project, workers):
+    """In the headline and in a note; a run of all tests says nothing."""
+    project.write("test_second.py", PROVEN)
+
+    part, whole = (
+        project.run("--calm-results=results.json", *options, *workers) for options in (("-k", "replies"), ())
+    )
+
+    part.stdout.fnmatch_lines(["1 of 2 tests selected; *", "note: only 1 of 2 tests of the gate were selected *"])
+    whole.stdout.no_fnmatch_line("*selected*")
 
 
 def test_parametrize_gives_a_finding_each(project, workers):
