@@ -672,7 +672,6 @@ RUNS: dict[str, Callable[[], str]] = {
     "audit-first": audit("first:judge"),
     "audit-second": audit("second:judge"),
     "audit-third": audit("third:judge"),
-    "audit-fourth": audit("fourth:judge"),
 }
 
 
