@@ -75,4 +75,5 @@ def add_command(commands: _SubParsersAction[ArgumentParser], name: str, does: st
         description=fill(does, 90),
         epilog=f"example:\n  {example}" if example else None,
         formatter_class=RawDescriptionHelpFormatter,
+        allow_abbrev=False,
     )

@@ -39,7 +39,9 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     )
     audit.add_argument("judge", metavar="JUDGE", help=JUDGES)
     audit.add_argument("--cases", action="append", default=[], metavar="FILE", help=CASES)
-    audit.add_argument("--out", default="calm-audit", metavar="DIR", help="the folder to write to (default calm-audit)")
+    audit.add_argument(
+        "-o", "--out", default="calm-audit", metavar="DIR", help="the folder to write to (default calm-audit)"
+    )
     audit.add_argument(
         "--batch",
         action="store_true",
@@ -54,7 +56,9 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         "model is called, and nothing is spent. With --real, the judge is a small language model on this machine.",
         "calm demo",
     )
-    demo.add_argument("--out", default="calm-demo", metavar="DIR", help="the folder to write to (default calm-demo)")
+    demo.add_argument(
+        "-o", "--out", default="calm-demo", metavar="DIR", help="the folder to write to (default calm-demo)"
+    )
     real.add_options(demo)
     demo.set_defaults(run=_demo)
 

@@ -122,7 +122,9 @@ def _parser_for(words: Sequence[str]) -> argparse.ArgumentParser:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="calm", description="A regression gate for LLM judges. `calm COMMAND --help` describes a command."
+        prog="calm",
+        description="A regression gate for LLM judges. `calm COMMAND --help` describes a command.",
+        allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"calm {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")

@@ -56,7 +56,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     lint.add_argument(
         "--format", choices=FORMATS, default="text", metavar="FORM", help="text, json or sarif (default text)"
     )
-    lint.add_argument("--out", metavar="FILE", help="also write them to a file: .sarif or .json")
+    lint.add_argument("-o", "--out", metavar="FILE", help="also write them to a file: .sarif or .json")
     lint.add_argument(
         "--fail-on",
         choices=FAIL_ON,

@@ -61,6 +61,7 @@ class Kind(StrEnum):
     NOT_SERVED_AS = "not-served-as"
     NOT_GREETED = "not-greeted"
     NOT_SENT = "not-sent"
+    REPLIES_CUT = "replies-cut"
     JUDGE_UNREAD = "judge-unread"
     REPLIES_UNREAD = "replies-unread"
     VALUES_UNREAD = "values-unread"
@@ -429,6 +430,9 @@ WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
     Kind.NOT_SERVED_AS: (
         "the model {!r} is served by {!r}, but judge.toml says served_as = {!r}; correct it, or find out who changed "
         "the model"
+    ),
+    Kind.REPLIES_CUT: (
+        "replies of {!r} were cut before their verdict, at max_tokens = {}, and count as unread: raise it in judge.toml"
     ),
     Kind.NOT_SENT: (
         "{} of judge.toml is not sent, as the model {!r} takes none with these settings: it samples as its provider "

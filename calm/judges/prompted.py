@@ -60,6 +60,8 @@ class PromptedJudge:
     """The last ones, by case and criterion: a case is asked about several times."""
     _unread: deque[reading.UnreadReply] = field(default_factory=lambda: deque(maxlen=EXAMPLES), init=False, repr=False)
     """The last replies without a verdict."""
+    _cut: set[int] = field(default_factory=set, init=False, repr=False)
+    """The limits of tokens that cut a reply before its verdict."""
     _labels: reading.Labels = field(default_factory=reading.Labels, init=False, repr=False)
     """Where in the replies the labels stood whose probabilities were read."""
 
@@ -75,9 +77,10 @@ class PromptedJudge:
 
     @property
     def remarks(self) -> Remarks:
-        """Where labels stood that were read later than at the first token; what replies held that had no verdict."""
+        """What was not sent, what was cut, where labels stood, and what replies held that had no verdict."""
         unsent = [f"{key} = {value}" for key, value in self.server.unsent.items()]
         notes = [because(Kind.NOT_SENT, one, name(self.server.served_as or self.server.model)) for one in unsent]
+        notes += [because(Kind.REPLIES_CUT, name(self.name), limit) for limit in self._cut]
         return Remarks(tuple(notes), tuple(self._later()), tuple(self._without_verdict()))
 
     def _later(self) -> Iterator[Reason]:
@@ -197,6 +200,8 @@ class PromptedJudge:
         verdict = reading.read(reply, self.form, rendering.view)
         if isinstance(verdict, Unreadable):
             self._unread.append(reading.UnreadReply(reply, rendering.view, verdict.reason))
+            if reply.stop == "length":
+                self._cut.add(self.server.max_tokens)
         elif self.form.kind == "logprobs":
             self._labels.add(reading.label_of(reply, self.form, rendering.view))
         return verdict if self.asked is None else _rescaled(verdict, self.asked, self.scale)

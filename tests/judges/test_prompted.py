@@ -295,3 +295,18 @@ def test_unknown_mitigations_and_other_tasks_are_errors():
         mitigated(judge_at("http://127.0.0.1:9/v1"), ("swpa",))
     with pytest.raises(ConfigError, match="task = 'pairwise'"):
         swap(judge_at("http://127.0.0.1:9/v1", "score"))
+
+
+def test_a_judge_says_that_replies_were_cut():
+    """Its run has a note with the limit, once however many there were; a run without such replies has none."""
+    replies = [Answer("[[A]]"), Answer("I weigh", stop="length"), Answer("I weigh the", stop="length")]
+    with wire_server(lambda *_: replies.pop(0)) as server:
+        judge = judge_at(server.url)
+        notes = []
+        for _ in range(3):
+            asyncio.run(judge.judge(PAIR, Direct()))
+            notes.append(judge.remarks.notes)
+
+    assert [len(some) for some in notes] == [0, 1, 1]
+    assert notes[-1][0].kind is Kind.REPLIES_CUT
+    assert "the replies are cut: raise [model] max_tokens" in str(judge.remarks.unread[0])

@@ -68,6 +68,8 @@ def fix(form: Format, unread: Sequence[UnreadReply], *, bundled: bool) -> str:
     """Return what to change, so that replies like these are read: a way that reads them all, if there is one."""
     if not any((one.reply.text or one.reply.refusal or "").strip() for one in unread):
         return "the replies are empty: raise [model] max_tokens, or look at one with `calm try`"
+    if all(one.reply.stop == "length" for one in unread):
+        return "the replies are cut: raise [model] max_tokens"
     if all(doubt(one.reply, form, one.view) is not None for one in unread):
         return _DECIDE
     if bundled:
