@@ -166,6 +166,7 @@ def _probe(
     kept = [pair for pair in cases if not pair[0].tells and pair[0].texts is not None and pair[0].texts.whole]
     listed = [*telling, *([] if telling else kept[:FEW])]
     ids = anchors(f"c{anchor[1:]}", [case.case for case, _ in listed])
+    most = max((row.finding for row in rows), key=lambda f: len(f.trials))  # one that is decided early has fewer
     moving = one.expects not in ("WORSE", None) and decides
     variants = _variants([case for case, _ in cases])
     return Probe(
@@ -197,7 +198,7 @@ def _probe(
         total=len(trials),
         sources=len({case for case, _ in trials}),
         speaking=len(telling),
-        ways=ways_of(one.flips, len(trials)) if moving else None,
+        ways=ways_of(most.flips, len(most.trials)) if moving else None,
         shifts=histogram_of(trials.values(), one.task, scale) if moving else None,
     )
 
