@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from calm.core.reasons import Kind, Reason, because, name, reason_of
+from calm.core.reasons import Kind, because, name, reason_of
 from calm.engine.attempts import Call
 from calm.engine.ledger import Ledger
 from calm.engine.servers import GREETING_TOKENS
@@ -54,7 +54,7 @@ class Greeting:
         try:
             found = self._reply(Call(endpoint, endpoint.greet, 0, GREETING_TOKENS, min(endpoint.retries, RETRIES)))
         except JudgeError as error:
-            raise ConfigError(f"{error}{_hint(endpoint, reason_of(error))}") from error
+            raise ConfigError(f"{error}{_hint(endpoint, error)}") from error
         if endpoint.served_as and found.model and found.model != endpoint.served_as:
             raise ConfigError(
                 f"the model {endpoint.model!r} is served by {found.model!r}, but judge.toml says "
@@ -65,10 +65,12 @@ class Greeting:
         return found.model or endpoint.model
 
 
-def _hint(endpoint: Endpoint, why: Reason) -> str:
+def _hint(endpoint: Endpoint, error: JudgeError) -> str:
     """Return what else may be wrong where a greeting was not answered, as the caller cannot see that it was one."""
-    if why.has(Kind.CAPPED):
+    if reason_of(error).has(Kind.CAPPED):
         return "; the first live call did not fit: allow more"
+    if error.fatal:  # without its key or its money the server answers nothing else either
+        return ""
     return (
         "; this was the greeting, the first call of a run, which asks for one word; if the server of "
         f"{endpoint.model!r} answers the judge's own prompts alone, and it has a judge.toml, set greeting = false in "
