@@ -32,8 +32,9 @@ class Judgment:
     place of the better answer (0 or 1); None unless `state` is "said".
 
     `context` holds the retrieved texts in their order. `prompt` and `reply` are as they went over the wire, empty where
-    the tool keeps none. `passed` and `threshold` are what the tool made of a score. `row` is the record as it stands in
-    the log, for what a user maps.
+    the tool keeps none. `passed` and `threshold` are what the tool made of a score. `tools` says that the application
+    used tools on the way to its answer, of which neither question nor answer say a word. `row` is the record as it
+    stands in the log, for what a user maps. A `person` without a name is "".
     """
 
     metric: str
@@ -56,6 +57,7 @@ class Judgment:
     passed: bool | None = None
     threshold: float | None = None
     limits: tuple[float, float] | None = None
+    tools: bool = False
     row: Mapping[str, object] = field(default_factory=dict)
 
 

@@ -23,6 +23,7 @@ from calm.cases.logs.values import (
     objects,
     question_in,
     reference_in,
+    said_by,
     string,
     texts_in,
     unpacked,
@@ -47,11 +48,11 @@ class _Held:
 
     def told(self, span: Span) -> _About:
         """Return question, answer and context of a span that was judged."""
-        asked = [turn for turn in span.asked if turn.role == "user"]
-        question = question_in(unpacked(span.attributes.get("input.value")) or "") or (asked[-1].text if asked else "")
+        asked = said_by("user", span.asked)
+        question = question_in(unpacked(span.attributes.get("input.value")) or "") or asked
         answer = answer_in(unpacked(span.attributes.get("output.value")) or "") or span.replied
         context = tuple(text for one in self.traces[span.trace] for text in one.documents)
-        return _About(question, answer, context)
+        return _About(question, answer, context, tools=span.tools)
 
     def handed(self, judge: Span) -> _About:
         """Return what a judge was handed, as the span of kind EVALUATOR around it says; empty where there is none."""
@@ -82,6 +83,7 @@ class _About:
     answer: str = ""
     context: tuple[str, ...] = ()
     reference: str = ""
+    tools: bool = False
 
 
 def around(span: Span, by_id: Mapping[str, Span]) -> list[Span]:
@@ -138,28 +140,31 @@ def _annotated(span: Span, one: Mapping[str, object], held: _Held, log: Log) -> 
         return
     score = number(one.get("score"))
     said = string(one, "label") or None if score is None else score
-    person = (string(one, "identifier") or "annotator") if kind == "HUMAN" else ""
+    person = string(one, "identifier") if kind == "HUMAN" else None
     _add(span, string(one, "name"), said, held, log, reason=string(one, "explanation"), person=person)
 
 
-def _add(span: Span, metric: str, value: object, held: _Held, log: Log, *, reason: str = "", person: str = "") -> None:
-    """Add a verdict on a span, that of a judge unless a person said it; None: there is none."""
+def _add(
+    span: Span, metric: str, value: object, held: _Held, log: Log, *, reason: str = "", person: str | None = None
+) -> None:
+    """Add a verdict on a span, that of a judge unless there is a person who said it; None: there is none."""
     about = held.told(span)
     if not about.question or not about.answer:
         log.leave("a verdict on a span without an input or an output; was content captured?")
         return
     call = held.call(about, span)
+    asked = call if person is None else None
     handed = _About() if call is None else held.handed(call)
     log.judgments.append(
         replace(
             _judgment(span, about, metric or "evaluation", value, without="failed"),
             reference=handed.reference or None,
-            who="person" if person else "judge",
-            person=person,
+            who="judge" if person is None else "person",
+            person=person or "",
             reason=reason,
-            prompt=() if call is None or person else call.asked,
-            reply="" if call is None or person else call.replied,
-            model="" if call is None or person else call.model,
+            prompt=() if asked is None else asked.prompt,
+            reply="" if asked is None else asked.replied,
+            model="" if asked is None else asked.model,
         )
     )
 
@@ -180,7 +185,7 @@ def _reply(span: Span, held: _Held, log: Log) -> None:
         replace(
             _judgment(span, about, metric, verdict_in(span.replied), without="unread"),
             reference=about.reference or None,
-            prompt=span.asked,
+            prompt=span.prompt,
             reply=span.replied,
             model=span.model,
         )
@@ -198,6 +203,7 @@ def _judgment(span: Span, about: _About, metric: str, value: object, *, without:
         state=without if value is None else "said",
         item=f"{span.trace[:8]}-{span.id[:8]}",
         context=about.context,
+        tools=about.tools,
         row=span.attributes,
     )
 

@@ -8,7 +8,20 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from calm.cases.logs.judgments import Turn
-from calm.cases.logs.values import dig, objects, string, texts_in, turns_of, unpacked, written
+from calm.cases.logs.values import (
+    TOOLS,
+    about_tools,
+    dig,
+    objects,
+    said_by,
+    string,
+    texts_in,
+    turns_of,
+    unpacked,
+    uses_tools,
+    without_tools,
+    written,
+)
 
 Attributes = Mapping[str, object]
 
@@ -22,6 +35,7 @@ _EVENTS: Final = {
     "gen_ai.system.message": "system",
     "gen_ai.user.message": "user",
     "gen_ai.assistant.message": "assistant",
+    "gen_ai.tool.message": "tool",
 }
 
 
@@ -63,12 +77,24 @@ class Span:
         return tuple(found)
 
     @property
+    def prompt(self) -> tuple[Turn, ...]:
+        """The messages that went to a model, for a prompt that is to be shown again; none if it used tools."""
+        return without_tools(self.asked)
+
+    @property
+    def tools(self) -> bool:
+        """Whether tools were used, as far as its messages show."""
+        return any(turn.role == "tool" for turn in self.asked) or uses_tools(
+            [self.attributes.get(name) for name in ("input.value", "output.value")]
+        )
+
+    @property
     def replied(self) -> str:
         """What a model replied."""
         found = list(turns_of(self.attributes.get("gen_ai.output.messages") or ""))
         found = found or _listed(self.attributes, _MESSAGES["out"])
         if found:
-            return found[-1].text
+            return said_by("assistant", found) or found[-1].text
         for name, body in self.events:
             if name == "gen_ai.choice":
                 return string(unpacked(body.get("message")), "content")
@@ -116,10 +142,11 @@ def _listed(attributes: Attributes, starts: Sequence[str]) -> list[Turn]:
             content = plain.get("content")
             listed = unpacked(content) if isinstance(content, str) and content.startswith("[{") else content
             texts = [turn.text for turn in turns_of([{"role": "user", "content": listed}])]
-            role = plain.get("role")
-            turns.append(
-                Turn(role if isinstance(role, str) else "assistant", "\n".join([*filter(None, parts), *texts]))
-            )
+            text = "\n".join([*filter(None, parts), *texts])
+            calls = [name for name in plain if name.startswith("tool_calls")]
+            role = string(plain, "role") or "assistant"
+            of_tool = role in TOOLS or (not text and about_tools({"content": listed, "tool_calls": calls}))
+            turns.append(Turn("tool" if of_tool else role, text))
     return turns
 
 

@@ -22,6 +22,14 @@ REFERENCES: Final = (
     *("reference_outputs", "ground_truth", "ideal", "target", "gold", "answer", "value"),
 )
 DOCUMENTS: Final = ("page_content", "content", "text", "document", "body")
+TOOLS: Final = (
+    *("tool", "function", "tool_call", "tool_use", "tool_result", "tool_call_response", "tool_response"),
+    *("function_call", "function_call_output", "server_tool_use", "server_tool_result", "custom_tool_call"),
+    *("custom_tool_call_output", "mcp_call"),
+)
+"""The roles and types of messages, and the types of their parts, by which a tool is called or replies."""
+_THOUGHTS: Final = ("reasoning", "thinking", "redacted_thinking")
+"""The types of messages and parts in which a model thinks, which it says to nobody."""
 CONTEXTS: Final = ("context", "contexts", "retrieval_context", "retrieved_contexts", "documents", "source_documents")
 _DEEPEST: Final = 8
 
@@ -86,7 +94,9 @@ def written(value: object) -> str:
 
 def turns_of(value: object) -> tuple[Turn, ...]:
     """
-    Return the messages of a prompt: a list of messages, JSON of one, or a string as one message of a user.
+    Return the messages of a conversation: a list of messages, JSON of one, or a string as one message of a user.
+
+    What a tool was asked or replied has the role "tool". None are returned of what is no list of messages.
 
     >>> turns_of('[{"role": "user", "content": [{"type": "text", "text": "Hi"}]}]')
     (Turn(role='user', text='Hi'),)
@@ -94,26 +104,68 @@ def turns_of(value: object) -> tuple[Turn, ...]:
     held = unpacked(value)
     if isinstance(value, str) and not isinstance(held, list) and dig(held, "messages") is None:
         return (Turn("user", value),) if value else ()
-    value = held
-    found = value if isinstance(value, list | tuple) else dig(value, "messages")
     turns = []
+    found = held if isinstance(held, list | tuple) else dig(held, "messages")
     for one in found if isinstance(found, list | tuple) else ():
         role = string(one, "role") or string(one, "type")
         role = {"human": "user", "ai": "assistant", "model": "assistant", "developer": "system"}.get(role, role)
-        if role not in ("system", "user", "assistant"):
+        if role in _THOUGHTS:
+            continue
+        if role not in ("system", "user", "assistant", *TOOLS):
             return ()
-        turns.append(Turn(role, _content(one)))
-    return tuple(turns)
+        text = _content(one)
+        turns.append(Turn("tool" if role in TOOLS or (not text and about_tools(one)) else role, text))
+    return tuple(turns) if any(turn.role != "tool" for turn in turns) else ()
+
+
+def prompt_of(value: object) -> tuple[Turn, ...]:
+    """Return the messages that a judge was sent; none if it used tools, as they are then not those of one call."""
+    return without_tools(turns_of(value))
+
+
+def without_tools(turns: Sequence[Turn]) -> tuple[Turn, ...]:
+    """Return the messages of a prompt; none if one of them is about a tool."""
+    return () if any(turn.role == "tool" for turn in turns) else tuple(turns)
+
+
+def about_tools(message: object) -> bool:
+    """Return whether a message calls a tool, or holds its reply, in its parts or beside them."""
+    parts = [one for key in ("content", "parts") for one in objects(message, key)]
+    return bool(dig(message, "tool_calls")) or any(string(one, "type") in TOOLS for one in parts)
+
+
+def uses_tools(value: object, depth: int = 0) -> bool:
+    """
+    Return whether a tool is called, or replies, in a conversation somewhere in a value.
+
+    >>> uses_tools({"messages": [{"role": "tool", "content": "42"}]}), uses_tools("a tool")
+    (True, False)
+    """
+    value = unpacked(value)
+    if depth > _DEEPEST:
+        return False
+    if isinstance(value, Mapping):
+        spoken = "content" in value or "parts" in value
+        if spoken and (string(value, "role") in TOOLS or string(value, "type") in TOOLS or about_tools(value)):
+            return True
+        return any(uses_tools(inner, depth + 1) for inner in value.values() if not isinstance(inner, str))
+    return isinstance(value, list | tuple) and any(uses_tools(one, depth + 1) for one in value)
+
+
+def said_by(role: str, turns: Sequence[Turn]) -> str:
+    """Return the last text that somebody said in a conversation; "" if there is none."""
+    return next((turn.text for turn in reversed(turns) if turn.role == role and turn.text), "")
 
 
 def _content(message: object) -> str:
-    """Return the text of a message: its content, or the parts of it that are texts."""
+    """Return the text of a message: its content, or the parts of it that are texts, and no part of a tool."""
     for key in ("content", "parts", "text"):
         found = dig(message, key)
         if isinstance(found, str):
             return found
         if isinstance(found, list | tuple):
-            parts = [one if isinstance(one, str) else string(one, "text") or string(one, "content") for one in found]
+            said = [one for one in found if string(one, "type") not in (*TOOLS, *_THOUGHTS)]
+            parts = [one if isinstance(one, str) else string(one, "text") or string(one, "content") for one in said]
             return "\n".join(part for part in parts if part)
     return ""
 
@@ -150,11 +202,10 @@ def _found(value: object, keys: Sequence[str], *, last: str, depth: int = 0) -> 
         return written(value)
     turns = turns_of(value) if isinstance(value, list | tuple) or dig(value, "messages") is not None else ()
     if turns:
-        asked = [turn for turn in turns if turn.role == "user"]
-        own = [turn.text for turn in turns if turn.role == last]
+        asked = [turn for turn in turns if turn.role == "user" and turn.text]
         if last == "user" and len(asked) > 1:
             return transcript(turns)
-        return own[-1] if own else turns[-1].text
+        return said_by(last, turns) or (said_by("system", turns) if last == "user" else "")
     if isinstance(value, list | tuple):
         return _found(value[0], keys, last=last, depth=depth + 1) if len(value) == 1 else written(list(value))
     if isinstance(value, Mapping):
@@ -172,8 +223,8 @@ def _found(value: object, keys: Sequence[str], *, last: str, depth: int = 0) -> 
 
 
 def transcript(turns: Sequence[Turn]) -> str:
-    """Return a conversation as a text, a line for each turn that somebody said."""
-    return "\n".join(f"{turn.role}: {turn.text}" for turn in turns if turn.role != "system")
+    """Return a conversation as a text, a line for each turn in which somebody said something to the other."""
+    return "\n".join(f"{turn.role}: {turn.text}" for turn in turns if turn.role not in ("system", "tool") and turn.text)
 
 
 def texts_in(value: object) -> tuple[str, ...]:
