@@ -42,13 +42,8 @@ class Scaled:
 
     def on(self, value: object) -> float | None:
         """Return where the verdict of a person stands on the scale; None for what has no place on it."""
-        if (plain := number(value)) is not None:
-            return plain if self.scale.holds(plain) else None
-        share = _share(value, self.words)
-        if share is None:
-            return None
-        held = share if _word(value) in self.words else self.scale.low + share * (self.scale.high - self.scale.low)
-        return held if self.scale.holds(held) else None
+        held = _placed(value, self.words, self.scale)
+        return held if held is not None and self.scale.holds(held) else None
 
 
 def scaled(judgments: Sequence[Judgment], words: Mapping[str, float], scale: Scale | None) -> Scaled:
@@ -65,7 +60,7 @@ def scaled(judgments: Sequence[Judgment], words: Mapping[str, float], scale: Sca
     """
     own = {word.strip().lower(): value for word, value in words.items()}
     said = [one.value for one in judgments if one.state == "said"]
-    unknown = Counter(str(value) for value in said if number(value) is None and _share(value, own) is None)
+    unknown = Counter(str(value) for value in said if _placed(value, own, Scale(0.0, 1.0)) is None)
     if unknown:
         names = ", ".join(sorted(unknown)[:_MOST_WORDS])
         first = next(iter(sorted(unknown)))
@@ -73,12 +68,10 @@ def scaled(judgments: Sequence[Judgment], words: Mapping[str, float], scale: Sca
             f"expected verdicts that are numbers, truth values or words such as yes, pass or C, got {names}; say what "
             f"each means with --value, as in --value {first!r}=1"
         )
-    numbers = [plain for value in said if (plain := number(value)) is not None]
-    truths = [share for value in said if number(value) is None and (share := _share(value, own)) is not None]
     notes: list[str] = []
     if scale is None:
-        scale = _shown(judgments, numbers, truths, notes)
-    values = tuple(_placed(one, own, scale) for one in judgments)
+        scale = _shown(judgments, said, own, notes)
+    values = tuple(_placed(one.value, own, scale) if one.state == "said" else None for one in judgments)
     beyond = sorted({value for value in values if value is not None and not scale.holds(value)})
     if beyond:
         steps = "" if scale.step is None else f" in steps of {scale.step:g}"
@@ -87,7 +80,7 @@ def scaled(judgments: Sequence[Judgment], words: Mapping[str, float], scale: Sca
             "--scale LOW..HIGH or LOW..HIGH/STEP"
         )
     if any(isinstance(value, str) and value.strip().lower() == NO_ANSWER for value in said if value == "N"):
-        notes.append("N (no answer) counts as 0, as it does for Inspect")
+        notes.append("N (no answer) counts as I (incorrect), as it does for Inspect")
     return Scaled(scale, values, tuple(notes), own)
 
 
@@ -95,41 +88,50 @@ def _word(value: object) -> str:
     return value.strip().lower() if isinstance(value, str) else str(value).lower()
 
 
-def _share(value: object, own: Mapping[str, float]) -> float | None:
-    """Return what a word or a truth value means; None if nobody knows."""
+def _placed(value: object, own: Mapping[str, float], scale: Scale) -> float | None:
+    """
+    Return where a verdict stands on a scale; None for a word that nobody knows.
+
+    A number, and a word that the user explained, are on the scale as they are. A known word is a share of the way from
+    its low end to its high one.
+    """
+    plain = _number_in(value, own)
+    share = WORDS.get(_word(value)) if plain is None and isinstance(value, str | bool) else None
+    return plain if share is None else stretched(share, scale)
+
+
+def stretched(share: float, scale: Scale) -> float:
+    """Return what lies a share of the way (0 to 1) from the low end of a scale to its high one."""
+    return scale.low + share * (scale.high - scale.low)
+
+
+def _number_in(value: object, own: Mapping[str, float]) -> float | None:
+    """Return the number that a verdict is, spells, or means as the user explained it; None for any other."""
     if not isinstance(value, str | bool):
-        return None
+        return number(value)
     word = _word(value)
     if word in own:
         return own[word]
-    found = WORDS.get(word)
-    return found if found is not None else _numeral(word)
-
-
-def _numeral(word: str) -> float | None:
     try:
-        return number(float(word))
+        return None if word in WORDS else number(float(word))
     except ValueError:
         return None
 
 
-def _placed(one: Judgment, own: Mapping[str, float], scale: Scale) -> float | None:
-    if one.state != "said":
-        return None
-    plain = number(one.value)
-    return _share(one.value, own) if plain is None else plain
-
-
-def _shown(judgments: Sequence[Judgment], numbers: Sequence[float], truths: Sequence[float], notes: list[str]) -> Scale:
-    """Return the scale that verdicts show: that of truths, the tool's own, or the first usual one that holds them."""
-    found = [*numbers, *truths]
-    if not numbers:
-        low, high = min([0.0, *found]), max([1.0, *found])
-        half = 0.5 if any(value % 1 for value in found) else 1.0
-        notes.append(f"the words of its verdicts stand on a scale from {low:g} to {high:g} in steps of {half:g}")
-        return Scale(low, high, half if all(value % half == 0 for value in found) else None)
-    own = {one.limits for one in judgments if one.limits}
-    usual = [*own, *_USUAL] if len(own) == 1 else [*_USUAL]
+def _shown(judgments: Sequence[Judgment], said: Sequence[object], own: Mapping[str, float], notes: list[str]) -> Scale:
+    """Return the scale that verdicts show: that of words, the tool's own, or the first usual one that holds numbers."""
+    worded = [one for one in said if isinstance(one, str | bool) and (_word(one) in own or _word(one) in WORDS)]
+    found = [plain for one in said if (plain := _number_in(one, own)) is not None]
+    if len(worded) == len(said):
+        wide = Scale(min([0.0, *found]), max([1.0, *found]))
+        found = [held for one in said if (held := _placed(one, own, wide)) is not None]
+        half = 0.5 if any((value - wide.low) % 1 for value in found) else 1.0
+        step = half if all((value - wide.low) % half == 0 for value in (*found, wide.high)) else None
+        steps = "" if step is None else f" in steps of {step:g}"
+        notes.append(f"the words of its verdicts stand on a scale from {wide.low:g} to {wide.high:g}{steps}")
+        return Scale(wide.low, wide.high, step)
+    limits = {one.limits for one in judgments if one.limits}
+    usual = [*limits, *_USUAL] if len(limits) == 1 else [*_USUAL]
     fitting = next(((low, high) for low, high in usual if all(low <= value <= high for value in found)), None)
     if fitting is None:
         raise ConfigError(
@@ -137,9 +139,10 @@ def _shown(judgments: Sequence[Judgment], numbers: Sequence[float], truths: Sequ
             f"{max(found):g}; say the scale with --scale LOW..HIGH"
         )
     low, high = fitting
-    step = next((step for step in _STEPS if all(_on_step(value - low, step) for value in found)), None)
+    stood = [held for one in said if (held := _placed(one, own, Scale(low, high))) is not None]
+    step = next((step for step in _STEPS if all(_on_step(value - low, step) for value in stood)), None)
     best = "low" if _low_is_good(judgments) else "high"
-    if fitting not in own or step is not None:
+    if fitting not in limits or step is not None:
         steps = "" if step is None else f" in steps of {step:g}"
         notes.append(f"its scores fit a scale from {low:g} to {high:g}{steps}; say --scale if it is another one")
     if best == "low":

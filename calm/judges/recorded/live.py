@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from calm.cases.logs import Gathered
-from calm.cases.logs.scales import WORDS
+from calm.cases.logs.scales import stretched
 from calm.core.case import Case
 from calm.core.verdict import Preferred, Score, Unreadable, Verdict
 from calm.errors import CalmError
@@ -75,7 +75,8 @@ def format_in(found: Gathered) -> Reads | None:
 
 def _forms(found: Gathered) -> Iterator[Format]:
     if found.task == "score":
-        letters = {letter: value for letter, value in _LETTERS.items() if found.scale.holds(value)}
+        placed = {letter: stretched(share, found.scale) for letter, share in _LETTERS.items()}
+        letters = {letter: value for letter, value in placed.items() if found.scale.holds(value)}
         yield Format()
         for field in _JSON_FIELDS:
             yield Format(kind="json", field=field)
@@ -84,7 +85,7 @@ def _forms(found: Gathered) -> Iterator[Format]:
             yield Format(kind="regex", pattern=rf"(?i){word}\W*\s*{_NUMBER}")
             yield Format(kind="regex", pattern=rf"(?i){word}\s*:\s*([CPI])\b", values=letters)
         yield Format(kind="last-line")
-        yield Format(kind="last-line", values={"Y": WORDS["y"], "N": WORDS["n"]})
+        yield Format(kind="last-line", values={"Y": found.scale.high, "N": found.scale.low})
     else:
         yield Format()
         for field in _JSON_FIELDS:
