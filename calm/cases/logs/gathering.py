@@ -12,6 +12,7 @@ from typing import Any, Final, Literal
 from calm.cases.foreign.naming import case_id
 from calm.cases.foreign.records import Faults
 from calm.cases.logs.judgments import ANY, PAIR, Judgment, Log
+from calm.cases.logs.people import labels_of, seen
 from calm.cases.logs.scales import Scaled, scaled
 from calm.cases.logs.values import dig, question_in, texts_in, written
 from calm.core.case import Case, digest
@@ -77,12 +78,14 @@ def gathered(log: Log, wanted: Wanted) -> Gathered:
     metric = _metric(log, wanted.metric)
     notes = [*log.notes]
     found = [_mapped(one, wanted.columns) for one in log.judgments if one.who == "judge" and one.metric == metric]
-    said = [one for one in found if one.state != "failed"]
-    if len(said) < len(found):
-        notes.append(f"{len(found) - len(said)} of {len(found)} verdicts are left out: the judge failed")
-    said = [one for one in said if all(text.strip() for text in (one.question, *one.answers))]
+    called = [one for one in found if one.state != "failed"]
+    if len(called) < len(found):
+        notes.append(f"{len(found) - len(called)} of {len(found)} verdicts are left out: the judge failed")
+    said = [one for one in called if all(text.strip() for text in (one.question, *one.answers))]
+    left = log.left + Counter({"a verdict on an empty question or an empty answer": len(called) - len(said)})
     if not said:
-        raise ConfigError(f"{', '.join(log.names)}: expected verdicts of {metric}, got failed calls alone")
+        got = "empty questions or answers" if called else "failed calls"
+        raise ConfigError(f"{', '.join(log.names)}: expected verdicts of {metric}, got {got} alone")
     sizes = {len(one.answers) for one in said}
     if len(sizes) > 1:
         raise ConfigError(f"{metric}: expected verdicts on pairs or on single answers, got both under one name")
@@ -97,22 +100,20 @@ def gathered(log: Log, wanted: Wanted) -> Gathered:
     people = [_mapped(one, {k: v for k, v in wanted.columns.items() if k != "score"}) for one in people]
     if wanted.gold is not None and not any(one.metric == wanted.gold for one in people):
         raise ConfigError(_no_gold(log, wanted.gold))
+    labels, of_people = labels_of(people, {seen(one) for one in said}, lambda one: _verdict(one, on))
     faults = Faults(log.names[0])
     cases: list[Case] = []
     asks: list[Ask] = []
     for places, name in zip(groups.values(), names, strict=True):
         first = said[places[0]]
-        case = faults.case(_row(name, first, _gold(first, people, on), on, wanted.columns), places[0] + 1)
+        case = faults.case(_row(name, first, labels.get(seen(first), {}), on, wanted.columns), places[0] + 1)
         if case is not None:
             cases.append(case)
         for repeat, place in enumerate(places, 1):
-            verdict = _verdict(said[place]) if on is None else on.values[place]
+            verdict = _verdict(said[place], None) if on is None else on.values[place]
             asks.append(Ask(name, repeat, verdict, said[place]))
     faults.settle()
-    if on is not None:
-        notes += on.notes
-        lost = sum(one.metric != ANY and on.on(one.value) is None for one in people)
-        notes += [f"{lost} verdicts of people have no place on the scale of the judge"] if lost else []
+    notes += [*(() if on is None else on.notes), *of_people, *([f"left out: {_counted(left)}"] if left else [])]
     notes += _said_of(log, metric, wanted, cases, asks)
     models = Counter(one.model for one in said if one.model)
     if len(models) > 1:
@@ -125,11 +126,10 @@ def gathered(log: Log, wanted: Wanted) -> Gathered:
 def _metric(log: Log, wanted: str | None) -> str:
     """Return the name of the judge that is meant."""
     known = Counter(one.metric for one in log.judgments if one.who == "judge")
-    names = ", ".join(f"{name} ({count})" for name, count in known.most_common(_MOST))
+    names = ", ".join(f"{name} ({number})" for name, number in known.most_common(_MOST))
     where = ", ".join(log.names)
     if not known:
-        left = [f"{count} x {reason}" for reason, count in log.left.most_common(_MOST)]
-        why = "; ".join([*log.notes, *left]) or "no record"
+        why = "; ".join(filter(None, [*log.notes, _counted(log.left)])) or "no record"
         raise ConfigError(f"{where}: expected verdicts of a judge, got none ({why})")
     if wanted is not None and wanted not in known:
         raise ConfigError(f"--metric: expected one of {names}, got {wanted!r}{nearest(wanted, list(known))}")
@@ -143,7 +143,7 @@ def _metric(log: Log, wanted: str | None) -> str:
 
 def _no_gold(log: Log, wanted: str) -> str:
     known = Counter(one.metric for one in log.judgments if one.who == "person")
-    names = ", ".join(f"{name} ({count})" for name, count in known.most_common(_MOST)) or "none"
+    names = ", ".join(f"{name} ({number})" for name, number in known.most_common(_MOST)) or "none"
     return f"--gold: expected the name of verdicts by people ({names}), got {wanted!r}{nearest(wanted, list(known))}"
 
 
@@ -231,18 +231,10 @@ def _item(one: Judgment) -> str:
     return name.replace("~", "-").lstrip("! ")[:_LONGEST].strip()
 
 
-def _gold(first: Judgment, people: Sequence[Judgment], on: Scaled | None) -> dict[str, float | str]:
-    """Return what people said of a case, by name."""
-    found: dict[str, float | str] = {}
-    for one in people:
-        if (one.question, one.answers) == (first.question, first.answers):
-            value = _verdict(one) if on is None else on.on(one.value)
-            if value is not None:
-                found[one.person or "person"] = value
-    return found
-
-
-def _verdict(one: Judgment) -> str | None:
+def _verdict(one: Judgment, on: Scaled | None) -> float | str | None:
+    """Return where a verdict stands on a scale; of a pair, which answer it prefers."""
+    if on is not None:
+        return on.on(one.value)
     return PLACES[one.value] if isinstance(one.value, int) and one.state == "said" else None
 
 
@@ -276,19 +268,22 @@ def _row(
     return row
 
 
+def _counted(left: Counter[str]) -> str:
+    return "; ".join(f"{number} x {reason}" for reason, number in left.most_common(_MOST))
+
+
 def _said_of(log: Log, metric: str, wanted: Wanted, cases: Sequence[Case], asks: Sequence[Ask]) -> list[str]:
-    """Return what is to be said of the cases: what could not be read, what was left, and whether there is gold."""
+    """Return what is to be said of the cases: what could not be read, and whether there is gold."""
     notes = []
     unread = sum(ask.verdict is None for ask in asks)
     if unread:
         notes.append(f"{unread} of {len(asks)} replies held no verdict: they count as unreadable")
-    if log.left:
-        why = "; ".join(f"{count} x {reason}" for reason, count in log.left.most_common(_MOST))
-        notes.append(f"left out: {why}")
+    if tools := len({ask.case for ask in asks if ask.judgment.tools}):
+        notes.append(f"in {tools} of {len(cases)} cases tools were used: their calls and replies are left out")
     gold = sum(1 for case in cases if case.better or case.scores or case.annotations)
     others = Counter(one.metric for one in log.judgments if one.who == "person") - Counter({metric: 10**9, ANY: 10**9})
     if not gold and others and wanted.gold is None:
-        names = ", ".join(f"{name} ({count})" for name, count in others.most_common(_MOST))
+        names = ", ".join(f"{name} ({number})" for name, number in others.most_common(_MOST))
         notes.append(f"people gave verdicts under other names: {names}; take them as gold with --gold NAME")
     elif not gold:
         notes.append(
