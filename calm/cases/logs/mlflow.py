@@ -19,12 +19,13 @@ from calm.cases.logs.values import (
     first_of,
     number,
     objects,
+    prompt_of,
     question_in,
     reference_in,
     string,
     texts_in,
-    turns_of,
     unpacked,
+    uses_tools,
     written,
 )
 
@@ -32,6 +33,8 @@ _SCORE: Final = "/score"
 _WHY: Final = "/justification"
 _NO_SCORE: Final = "Failed to extract score and justification. Raw output: "
 _NO_CALL: Final = "Failed to score model on payload"
+_UNNAMED: Final = "default"
+"""The source of an assessment whose author gave no name."""
 _OUTPUTS: Final = ("outputs", "output", "predictions", "prediction", "answer", "response")
 
 
@@ -82,7 +85,7 @@ def _call(trace: Mapping[str, object]) -> tuple[tuple[Turn, ...], str]:
     if not calls:
         return (), ""
     asked = _attribute(calls[-1], "mlflow.spanInputs")
-    return turns_of(asked), answer_in(_attribute(calls[-1], "mlflow.spanOutputs"))
+    return prompt_of(asked), answer_in(_attribute(calls[-1], "mlflow.spanOutputs"))
 
 
 def _trace(trace: Mapping[str, object], judges: Mapping[str, tuple[tuple[Turn, ...], str]], log: Log) -> None:
@@ -91,6 +94,7 @@ def _trace(trace: Mapping[str, object], judges: Mapping[str, tuple[tuple[Turn, .
     question = question_in(_attribute(root, "mlflow.spanInputs"))
     answer = answer_in(_attribute(root, "mlflow.spanOutputs"))
     name = string(trace, "info", "trace_id")
+    tools = uses_tools([_attribute(root, "mlflow.spanInputs"), _attribute(root, "mlflow.spanOutputs")])
     if not question or not answer:
         log.leave("a trace without an input or an output")
         return
@@ -100,11 +104,18 @@ def _trace(trace: Mapping[str, object], judges: Mapping[str, tuple[tuple[Turn, .
         if _attribute(span, "mlflow.spanType") == "RETRIEVER"
         for text in texts_in(_attribute(span, "mlflow.spanOutputs"))
     )
-    assessments = [one for one in objects(trace, "info", "assessments") if one.get("valid") is not False]
-    expected = {string(one, "assessment_name"): _expected(one) for one in assessments if one.get("expectation")}
+    assessments = objects(trace, "info", "assessments")
+    expected = {
+        string(one, "assessment_name"): _expected(one)
+        for one in assessments
+        if one.get("expectation") and not _replaced(one)
+    }
     reference = reference_in(first_of(expected, REFERENCES)) or None
     for one in assessments:
         kind = string(one, "source", "source_type")
+        if kind == "HUMAN" and _replaced(one):
+            log.leave(f"{string(one, 'assessment_name')}: a person replaced it")
+            continue
         if one.get("expectation"):
             continue
         if kind not in ("LLM_JUDGE", "AI_JUDGE", "HUMAN"):
@@ -128,14 +139,20 @@ def _trace(trace: Mapping[str, object], judges: Mapping[str, tuple[tuple[Turn, .
                 reference=reference,
                 context=context,
                 who="person" if kind == "HUMAN" else "judge",
-                person=string(one, "source", "source_id"),
+                person=named if (named := string(one, "source", "source_id")) != _UNNAMED else "",
                 reason=string(one, "rationale"),
                 prompt=prompt,
                 reply=reply,
                 model=string(one, "source", "source_id"),
+                tools=tools,
                 row=trace,
             )
         )
+
+
+def _replaced(assessment: Mapping[str, object]) -> bool:
+    """Return whether another assessment took the place of one. A verdict of a judge is still what the judge said."""
+    return assessment.get("valid") is False
 
 
 def _expected(assessment: Mapping[str, object]) -> object:
