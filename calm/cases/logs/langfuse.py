@@ -1,8 +1,8 @@
 """
 Exports of Langfuse: traces, observations and scores, of the page, the blob storage or the public API.
 
-A trace has the question and the answer, a score the verdict, and the trace of an evaluator the prompt and the reply.
-They may be in one file or in several.
+A trace has the question and the answer, or an observation if the score is about it alone. A score has the verdict, and
+the trace of an evaluator the prompt and the reply. They may be in one file or in several.
 """
 
 from __future__ import annotations
@@ -20,12 +20,13 @@ from calm.cases.logs.values import (
     first_of,
     number,
     objects,
+    prompt_of,
     question_in,
     reference_in,
     string,
     texts_in,
-    turns_of,
     unpacked,
+    uses_tools,
     written,
 )
 
@@ -39,20 +40,25 @@ TYPES: Final = (
 
 @dataclass(slots=True)
 class _Trace:
-    """What the files hold of one trace."""
+    """What the files hold of one trace, or of one observation."""
 
     question: str = ""
     answer: str = ""
     reference: str = ""
     context: list[str] = field(default_factory=list)
+    tools: bool = False
     row: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """A run of an evaluator: on which trace, what it was asked and what it replied."""
+    """
+    A run of an evaluator: on which trace, or which observation of it ("": on the whole trace), what it was asked and
+    what it replied.
+    """
 
     target: str
+    part: str
     metric: str
     keys: frozenset[str]
     observation: Mapping[str, object]
@@ -87,15 +93,57 @@ def read(documents: Sequence[object], log: Log) -> None:
                 observations += objects(row, "observations")
                 scores += objects(row, "scores")
     runs = _runs(observations)
-    for one in observations:
-        if not _is_judge(one):
-            _note_observation(one, traces)
-    if scores:
-        for score in scores:
-            _score(score, traces, runs, log)
-    else:
+    judged = [one for one in observations if not _is_judge(one)]
+    for one in judged:
+        _note_observation(one, traces)
+    held = _Held(traces, {_name(one, "id"): one for one in judged})
+    evaluated = {_name(score, "name") for score in scores if _name(score, "source") == "EVAL"}
+    for score in scores:
+        if _name(score, "source") == "API" and _name(score, "name") in evaluated:
+            log.leave(f"{_name(score, 'name')}: sent to the API, and the evaluator of this name is another judge")
+        else:
+            _score(score, held, runs, log)
+    if not scores:
         for run in runs:
-            _alone(run, traces, log)
+            _alone(run, held, log)
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """The traces and the observations of the application that some files hold, by id."""
+
+    traces: Mapping[str, _Trace]
+    observations: Mapping[str, Mapping[str, object]]
+
+    def about(self, trace: str, observation: str) -> _Trace | None:
+        """Return the texts of a trace, or of an observation of it ("": of the trace); None if it lacks one."""
+        whole = self.traces.get(trace)
+        row = self.observations.get(observation)
+        if observation and row is None:
+            return None
+        found = whole if row is None else _part(row, whole or _Trace())
+        return found if found is not None and found.question and found.answer else None
+
+
+def _part(row: Mapping[str, object], trace: _Trace) -> _Trace:
+    """Return the texts of an observation; the outermost one of a trace has those of the trace, too."""
+    outer = trace if not at(row, "parentObservationId") else _Trace()
+    asked, replied = unpacked(row.get("input")), unpacked(row.get("output"))
+    given = _given(row)
+    expected = at(row, "experimentItemExpectedOutput") or first_of(given, REFERENCES)
+    return _Trace(
+        question_in(asked) or outer.question,
+        answer_in(replied) or outer.answer,
+        reference_in(unpacked(expected)) or outer.reference,
+        [*texts_in(first_of(given, CONTEXTS))] or trace.context,
+        uses_tools([asked, replied]) or outer.tools,
+        row,
+    )
+
+
+def _given(row: Mapping[str, object]) -> Mapping[str, object]:
+    metadata = unpacked(row.get("metadata"))
+    return metadata if isinstance(metadata, Mapping) else {}
 
 
 def _is_judge(row: Mapping[str, object]) -> bool:
@@ -107,10 +155,10 @@ def _note_trace(row: Mapping[str, object], traces: dict[str, _Trace]) -> None:
     if _is_judge(row) or not _name(row, "id"):
         return
     trace = traces.setdefault(_name(row, "id"), _Trace())
-    trace.question = question_in(unpacked(row.get("input"))) or trace.question
-    trace.answer = answer_in(unpacked(row.get("output"))) or trace.answer
-    metadata = unpacked(row.get("metadata"))
-    given = metadata if isinstance(metadata, Mapping) else {}
+    asked, replied, given = unpacked(row.get("input")), unpacked(row.get("output")), _given(row)
+    trace.question = question_in(asked) or trace.question
+    trace.answer = answer_in(replied) or trace.answer
+    trace.tools = trace.tools or uses_tools([asked, replied])
     trace.reference = reference_in(first_of(given, REFERENCES)) or trace.reference
     trace.context += texts_in(first_of(given, CONTEXTS))
     trace.row = row
@@ -122,8 +170,10 @@ def _note_observation(row: Mapping[str, object], traces: dict[str, _Trace]) -> N
     if kind == "RETRIEVER":
         trace.context += [text for text in texts_in(unpacked(row.get("output"))) if text not in trace.context]
     elif not at(row, "parentObservationId"):
-        trace.question = trace.question or question_in(unpacked(row.get("input")))
-        trace.answer = trace.answer or answer_in(unpacked(row.get("output")))
+        asked, replied = unpacked(row.get("input")), unpacked(row.get("output"))
+        trace.tools = trace.tools or uses_tools([asked, replied])
+        trace.question = trace.question or question_in(asked)
+        trace.answer = trace.answer or answer_in(replied)
         trace.row = trace.row or row
     expected = at(row, "experimentItemExpectedOutput")
     trace.reference = trace.reference or (reference_in(unpacked(expected)) if expected else "")
@@ -149,6 +199,7 @@ def _runs(observations: Sequence[Mapping[str, object]]) -> list[_Run]:
         found.append(
             _Run(
                 string(metadata, "target_trace_id"),
+                string(metadata, "target_observation_id"),
                 label.removeprefix(_RUNS),
                 frozenset(keys - {""}),
                 one,
@@ -158,27 +209,32 @@ def _runs(observations: Sequence[Mapping[str, object]]) -> list[_Run]:
     return found
 
 
-def _run_of(score: Mapping[str, object], trace: str, runs: Sequence[_Run]) -> _Run | None:
-    """Return the run that gave a score: by an id that both hold, else by trace and name."""
+def _run_of(score: Mapping[str, object], trace: str, part: str, runs: Sequence[_Run]) -> _Run | None:
+    """Return the run that gave a score: by an id that both hold, else by trace, observation and name."""
     metadata = unpacked(score.get("metadata"))
     keys = {_name(score, "id"), string(metadata, "job_execution_id"), _name(score, "executionTraceId")} - {""}
     for run in runs:
         if keys & run.keys:
             return run
-    return next((run for run in runs if trace and run.target == trace and run.metric == _name(score, "name")), None)
+    about = trace, part, _name(score, "name")
+    return next((run for run in runs if trace and (run.target, run.part, run.metric) == about), None)
 
 
-def _score(score: Mapping[str, object], traces: Mapping[str, _Trace], runs: Sequence[_Run], log: Log) -> None:
+def _score(score: Mapping[str, object], held: _Held, runs: Sequence[_Run], log: Log) -> None:
     source, metric = _name(score, "source"), _name(score, "name")
     about = _name(score, "traceId") or string(score, "subject", "traceId")
     if not about and string(score, "subject", "kind") == "trace":
         about = string(score, "subject", "id")
-    run = _run_of(score, about, runs)
-    trace = traces.get(about)
+    part = _name(score, "observationId")
+    if not part and string(score, "subject", "kind") == "observation":
+        part = string(score, "subject", "id")
+    run = _run_of(score, about, part, runs)
+    trace = held.about(about, part)
     if _name(score, "dataType") in ("TEXT", "CORRECTION"):
         log.leave(f"{metric}: a text is no verdict")
-    elif trace is None or not trace.question or not trace.answer:
-        log.leave("a score whose trace, with its input and output, is not among the files")
+    elif trace is None:
+        what = "observation" if part else "trace"
+        log.leave(f"a score whose {what}, with its input and output, is not among the files")
     else:
         value = _value(score)
         observation: Mapping[str, object] = {} if run is None else run.observation
@@ -190,15 +246,16 @@ def _score(score: Mapping[str, object], traces: Mapping[str, _Trace], runs: Sequ
                 answers=(trace.answer,),
                 value=value,
                 state="failed" if value is None else "said",
-                item=about,
+                item=part or about,
                 reference=trace.reference or None,
                 context=tuple(trace.context),
                 who="person" if source == "ANNOTATION" else "judge",
-                person=_name(score, "authorUserName") or _name(score, "authorUserId") or "annotator",
+                person=_name(score, "authorUserName") or _name(score, "authorUserId"),
                 reason=_name(score, "comment"),
-                prompt=turns_of(unpacked(observation.get("input"))),
+                prompt=prompt_of(unpacked(observation.get("input"))),
                 reply=written(observation.get("output")),
                 model="" if run is None else run.model,
+                tools=trace.tools,
                 row=trace.row,
             )
         )
@@ -220,13 +277,13 @@ def _value(score: Mapping[str, object]) -> object:
     return number(value)
 
 
-def _alone(run: _Run, traces: Mapping[str, _Trace], log: Log) -> None:
+def _alone(run: _Run, held: _Held, log: Log) -> None:
     """Add what an evaluator said, where no file of scores is given."""
-    trace = traces.get(run.target)
+    trace = held.about(run.target, run.part)
     output = unpacked(run.observation.get("output"))
     said = dig(output, "score")
-    if trace is None or not trace.question or not trace.answer:
-        log.leave("a run of an evaluator whose trace, with its input and output, is not among the files")
+    if trace is None:
+        log.leave("a run of an evaluator whose trace or observation, with its input and output, is not among the files")
         return
     log.judgments.append(
         Judgment(
@@ -236,13 +293,14 @@ def _alone(run: _Run, traces: Mapping[str, _Trace], log: Log) -> None:
             answers=(trace.answer,),
             value=said if isinstance(said, str | bool | int | float) else None,
             state="said" if isinstance(said, str | bool | int | float) else "unread",
-            item=run.target,
+            item=run.part or run.target,
             reference=trace.reference or None,
             context=tuple(trace.context),
             reason=string(output, "reasoning") or string(output, "comment"),
-            prompt=turns_of(unpacked(run.observation.get("input"))),
+            prompt=prompt_of(unpacked(run.observation.get("input"))),
             reply=written(run.observation.get("output")),
             model=run.model,
+            tools=trace.tools,
             row=trace.row,
         )
     )
