@@ -13,7 +13,18 @@ from pathlib import Path
 from typing import Final, Literal
 
 from calm.cases.logs.judgments import Judgment, Log, State, Turn
-from calm.cases.logs.values import CONTEXTS, answer_in, dig, first_of, objects, question_in, string, texts_in, turns_of
+from calm.cases.logs.values import (
+    CONTEXTS,
+    answer_in,
+    dig,
+    first_of,
+    objects,
+    prompt_of,
+    question_in,
+    string,
+    texts_in,
+    uses_tools,
+)
 from calm.errors import ConfigError
 
 _NO_GRADE: Final = "Grade not found in model output"
@@ -43,34 +54,46 @@ def load(path: Path, form: Literal["eval", "json"]) -> object:
 
 def read(documents: Sequence[object], log: Log) -> None:
     """Add the judgments of all samples to the log."""
+    panels: set[str] = set()
     for document in documents:
         samples = objects(document, "samples")
         if not samples:
             status = string(document, "status")
             log.notes.append(f"the log holds no samples (its status is {status}); a run without errors writes them")
         for sample in samples:
-            _sample(sample, log)
+            panels |= _sample(sample, objects(document, "eval", "scorers"), log)
+    log.notes += [
+        f"{name} is a panel of several graders: it is one judge here, without prompts and replies, as the log keeps "
+        "those of its first grader alone"
+        for name in sorted(panels)
+    ]
 
 
-def _sample(sample: Mapping[str, object], log: Log) -> None:
+def _sample(sample: Mapping[str, object], scorers: Sequence[object], log: Log) -> set[str]:
+    """Add the judgments of a sample; return the names of those scorers that are several graders."""
     answer = string(sample, "output", "completion") or answer_in(dig(sample, "output"))
     target = sample.get("target")
     metadata = sample.get("metadata")
     given = metadata if isinstance(metadata, Mapping) else {}
     scores = sample.get("scores")
+    panels: set[str] = set()
     if not answer or not isinstance(scores, Mapping):
         log.leave("a sample without an output or a score")
-        return
+        return panels
     calls = _calls(sample)
-    for name, score in scores.items():
+    for place, (name, score) in enumerate(scores.items()):
         prompt, reply, model = _grading(score) or calls.get(str(name), ((), "", ""))
         if not prompt and not model:
             log.leave(f"{name}: no judge that is a model")
             continue
+        reason = string(score, "explanation")
+        if several := _several(score, scorers[place] if len(scorers) == len(scores) else None):
+            panels.add(str(name))
+            prompt, reply, model, reason = (), "", "", ""
         history = objects(score, "history")
         first = dig(history[0], "value") if history else dig(score, "value")
         for metric, value in _values(str(name), first):
-            state = _state(value, score)
+            state = _state(value, score, panel=several)
             common = Judgment(
                 metric=metric,
                 place=f"sample {sample.get('id')}, epoch {sample.get('epoch')}",
@@ -81,25 +104,26 @@ def _sample(sample: Mapping[str, object], log: Log) -> None:
                 item=str(sample.get("id", "")),
                 reference="\n".join(map(str, target)) if isinstance(target, list) else string(sample, "target") or None,
                 context=texts_in(first_of(given, CONTEXTS)),
-                reason=string(score, "explanation"),
+                reason=reason,
                 prompt=prompt,
                 reply=reply,
                 model=model,
+                tools=uses_tools([sample.get("input"), sample.get("messages")]),
                 row=sample,
             )
             log.judgments.append(common)
             if len(history) > 1:
-                _edited(common, metric, score, history, log)
+                _edited(common, str(name), score, history, log)
+    return panels
 
 
-def _edited(judged: Judgment, metric: str, score: object, history: Sequence[Mapping[str, object]], log: Log) -> None:
+def _edited(judged: Judgment, scorer: str, score: object, history: Sequence[Mapping[str, object]], log: Log) -> None:
     """Add what a person made of a score."""
-    person = string(history[-1], "provenance", "author") or "person"
-    for name, value in _values(metric, dig(score, "value")):
-        if name == metric:
+    for name, value in _values(scorer, dig(score, "value")):
+        if name == judged.metric:
             log.judgments.append(
                 Judgment(
-                    metric=metric,
+                    metric=name,
                     place=judged.place,
                     question=judged.question,
                     answers=judged.answers,
@@ -108,10 +132,17 @@ def _edited(judged: Judgment, metric: str, score: object, history: Sequence[Mapp
                     reference=judged.reference,
                     context=judged.context,
                     who="person",
-                    person=person,
+                    person=string(history[-1], "provenance", "author"),
                     row=judged.row,
                 )
             )
+
+
+def _several(score: object, scorer: object) -> bool:
+    """Return whether several graders gave a score: what is kept beside it is then of the first of them alone."""
+    options = [dig(scorer, "options", key) for key in ("model", "scorers")]
+    votes = dig(score, "metadata", "panel", "votes")
+    return any(isinstance(one, list | tuple) and len(one) > 1 for one in (votes, *options))
 
 
 def _values(name: str, value: object) -> list[tuple[str, object]]:
@@ -121,12 +152,21 @@ def _values(name: str, value: object) -> list[tuple[str, object]]:
     return [(name, value)]
 
 
-def _state(value: object, score: object) -> State:
-    nothing = value is None or (isinstance(value, float) and math.isnan(value))
+def _state(value: object, score: object, *, panel: bool) -> State:
+    """Return whether a score says something; a panel whose graders do not agree said nothing that can be read."""
+    nothing = _nothing(value)
+    if panel:
+        votes = dig(score, "metadata", "panel", "votes")
+        voted = any(not _nothing(one) for one in votes) if isinstance(votes, list | tuple) else False
+        return "said" if not nothing else "unread" if voted else "failed"
     why = string(score, "reason") or string(score, "metadata", "unscored_reason")
     if string(score, "explanation").startswith(_NO_GRADE):
         return "unread"
     return ("unread" if why in _UNREAD else "failed") if nothing else "said"
+
+
+def _nothing(value: object) -> bool:
+    return value is None or (isinstance(value, float) and math.isnan(value))
 
 
 def _grading(score: object) -> tuple[tuple[Turn, ...], str, str] | None:
@@ -134,7 +174,7 @@ def _grading(score: object) -> tuple[tuple[Turn, ...], str, str] | None:
     kept = objects(score, "metadata", "grading")
     if not kept:
         return None
-    turns = turns_of(list(kept))
+    turns = prompt_of(list(kept))
     asked = tuple(turn for turn in turns if turn.role != "assistant")
     return asked, turns[-1].text if len(turns) > len(asked) else "", string(kept[-1], "model")
 
@@ -153,7 +193,7 @@ def _calls(sample: Mapping[str, object]) -> dict[str, tuple[tuple[Turn, ...], st
                 span, climbed = spans.get(span.get("parent_id")), climbed + 1
             if span is not None and span.get("type") == "scorer":
                 reply = string(event, "output", "completion") or answer_in(dig(event, "output"))
-                found[string(span, "name")] = turns_of(event.get("input")), reply, string(event, "model")
+                found[string(span, "name")] = prompt_of(event.get("input")), reply, string(event, "model")
     return found
 
 
