@@ -30,6 +30,8 @@ READERS: Final[Mapping[Kind, Callable[[Sequence[object], Log], None]]] = {
     "langfuse": langfuse.read,
     "otel": otel.read,
 }
+_SPREAD: Final[tuple[Kind, ...]] = ("mlflow", "langfuse", "otel")
+"""The tools of whose records one in a file may be about one in another. Other files are each a run of its own."""
 _ZIP: Final = b"PK\x03\x04"
 _GZIP: Final = b"\x1f\x8b"
 _SQLITE: Final = b"SQLite format 3\0"
@@ -64,13 +66,13 @@ def read_logs(paths: Sequence[Path], kind: Kind | None = None) -> Log:
     Return the judgments of some files of one tool.
 
     Args:
-        paths: the files; they are read as one, so that scores find their traces.
+        paths: the files; of a tool that writes scores and traces apart, they are read as one.
         kind: the tool; None: as what they hold says.
 
     Raises:
         ConfigError: a file that cannot be read, or is none of a known tool, or files of several.
     """
-    documents: list[object] = []
+    files: list[list[object]] = []
     found: dict[Kind, Path] = {}
     for path in paths:
         held, its = _opened(path, kind)
@@ -80,13 +82,15 @@ def read_logs(paths: Sequence[Path], kind: Kind | None = None) -> Log:
                 "say which with --from KIND, or import it as a table with --map FIELD=COLUMN"
             )
         found.setdefault(its, path)
-        documents += held
+        files.append(held)
     if len(found) > 1:
         first, second, *_ = found
         raise ConfigError(f"expected files of one tool, got {first} ({found[first]}) and {second} ({found[second]})")
     tool = next(iter(found))
     log = Log(tool, tuple(map(str, paths)))
-    READERS[tool](documents, log)
+    together = [document for held in files for document in held]
+    for documents in (together,) if tool in _SPREAD else files:
+        READERS[tool](documents, log)
     return log
 
 

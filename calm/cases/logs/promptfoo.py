@@ -17,10 +17,10 @@ from calm.cases.logs.values import (
     first_of,
     number,
     objects,
+    prompt_of,
     question_in,
     string,
     texts_in,
-    turns_of,
     unpacked,
     written,
 )
@@ -44,21 +44,21 @@ _GIVEN: Final = (*QUESTIONS[:-3], "topic", "task")
 
 
 def read(documents: Sequence[object], log: Log) -> None:
-    """Add the judgments of all rows to the log."""
-    best: dict[tuple[int, object, str], list[tuple[int, Judgment]]] = {}
-    for document in documents:
-        rows = objects(document, "results", "results") or ([document] if isinstance(document, Mapping) else [])
-        for place, row in enumerate(rows, 1):
+    """Add the judgments of all rows to the log; documents that are rows are those of one run."""
+    rows = [document for document in documents if isinstance(document, Mapping) and "results" not in document]
+    for document in ({"results": {"results": rows}}, *documents):
+        best: dict[tuple[str, str], list[tuple[int, Judgment]]] = {}
+        for place, row in enumerate(objects(document, "results", "results"), 1):
             _row(row, f"results {place}", log, best)
-    for group in best.values():
-        _pair([one for _, one in sorted(group, key=lambda found: found[0])], log)
+        for group in best.values():
+            _pair([one for _, one in sorted(group, key=lambda found: found[0])], log)
 
 
 def _row(
     row: Mapping[str, object],
     place: str,
     log: Log,
-    best: dict[tuple[int, object, str], list[tuple[int, Judgment]]],
+    best: dict[tuple[str, str], list[tuple[int, Judgment]]],
 ) -> None:
     answer = written(dig(row, "response", "output"))
     if not answer or row.get("failureReason") == _INTERNAL_ERROR:
@@ -76,7 +76,7 @@ def _row(
         if one is None:
             log.leave(f"{kind or 'a result without its assertion'}: no judge that is a model")
         elif kind.removeprefix("not-") == _BEST:
-            key = (id(log), repr(row.get("testIdx")), one.metric)
+            key = (repr(row.get("testIdx")), one.metric)
             index = row.get("promptIdx")
             best.setdefault(key, []).append((index if isinstance(index, int) else 0, one))
         else:
@@ -124,7 +124,7 @@ def _judgment(
         authors=(string(row, "provider", "label") or string(row, "provider", "id"),),
         who="person" if base == "human" else "judge",
         reason=reason,
-        prompt=turns_of(dig(metadata, "renderedGradingPrompt")),
+        prompt=prompt_of(dig(metadata, "renderedGradingPrompt")),
         reply=reply or string(metadata, "graderOutputs", "final"),
         model=_model(dig(component, "assertion", "provider")) or _model(dig(row, "testCase", "options", "provider")),
         limits=(0.0, 1.0),
