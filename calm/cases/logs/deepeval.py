@@ -46,7 +46,13 @@ def _at(value: object, camel: str) -> object:
 
 
 def _case(case: Mapping[str, object], place: str, log: Log) -> None:
-    turns = tuple(Turn(string(one, "role"), string(one, "content")) for one in objects(case, "turns"))
+    spoken = [Turn(string(one, "role"), string(one, "content")) for one in objects(case, "turns")]
+    turns = _answered(spoken)
+    if spoken and not turns:
+        log.leave("a conversation without a turn of the assistant")
+        return
+    for _ in spoken[len(turns) :]:
+        log.leave("a turn after the last one of the assistant")
     question = transcript(turns[:-1]) or string(case, "scenario") if turns else string(case, "input")
     answer = turns[-1].text if turns else _at(case, "actualOutput")
     if not isinstance(answer, str) or not answer or not question:
@@ -76,6 +82,12 @@ def _case(case: Mapping[str, object], place: str, log: Log) -> None:
                 row=case,
             )
         )
+
+
+def _answered(turns: Sequence[Turn]) -> Sequence[Turn]:
+    """Return a conversation up to the last answer in it."""
+    last = max((place for place, turn in enumerate(turns, 1) if turn.role == "assistant" and turn.text), default=0)
+    return turns[:last]
 
 
 def written_model(value: object) -> str:
