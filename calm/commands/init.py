@@ -11,7 +11,8 @@ from shlex import quote
 from typing import Final, cast, get_args
 
 from calm.commands import DONE, REFUSED, add_command, attempt, init_files, logs
-from calm.commands.init_drafts import USUAL, Draft, draft_cases, draft_judge, of_log, prompt_of
+from calm.commands.file_set import put
+from calm.commands.init_drafts import RECORDED, USUAL, Draft, draft_cases, draft_judge, of_log, prompt_of
 from calm.core.verdict import Task
 from calm.errors import CalmError, ConfigError
 from calm.models.address import Provider
@@ -71,7 +72,7 @@ def _init(options: argparse.Namespace) -> int:
         draft_cases(options, prompt, found, draft)
         draft_judge(options, prompt, found, draft)
     else:
-        draft.judge = "recorded.toml"
+        draft.judge = RECORDED
     key = init_files.check(draft.files, draft.judge)
     draft.files["gate.toml"] = init_files.GATE
     if prompt is not None and options.ci != "none":
@@ -86,7 +87,9 @@ def _init(options: argparse.Namespace) -> int:
         verb = "exists" if len(there) == 1 else "exist"
         _say(f"calm: {', '.join(there)} {verb} already, so nothing was written; overwrite with --force", error=True)
         return REFUSED
-    init_files.put(folder, draft.files, force=options.force)
+    judges = [folder / name for name in draft.files if name in (draft.judge, RECORDED)]
+    files = {folder / name: text for name, text in draft.files.items()}
+    put(files, init_files.WRITTEN, judges=judges, force=options.force)
     _say(f"wrote {', '.join(str(folder / name) if options.dir != '.' else name for name in draft.files)}")
     for note in draft.notes:
         _say(f"note: {note}")

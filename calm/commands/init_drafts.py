@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from calm.core.case import Case
     from calm.core.toml_text import Value
 
+RECORDED: Final = "recorded.toml"
+"""The judge that replays the verdicts of a log."""
 USUAL: Final[Mapping[Provider, str]] = {
     "openai": "gpt-4.1-mini",
     "openai-responses": "gpt-4.1-mini",
@@ -65,7 +67,7 @@ def of_log(options: argparse.Namespace, draft: Draft) -> Gathered | None:
     found = gathered(log, wanted)
     draft.files["cases.jsonl"] = "".join(line(case) for case in found.cases)
     draft.files["verdicts.jsonl"] = "".join(verdict_lines(found))
-    draft.files["recorded.toml"] = recorded_toml(found, "verdicts.jsonl", log.kind)
+    draft.files[RECORDED] = recorded_toml(found, "verdicts.jsonl", log.kind)
     draft.notes += [
         f"recorded.toml replays the {len(found.asks)} verdicts of {found.metric}, with no key: "
         "calm audit recorded.toml --cases cases.jsonl",

@@ -1,16 +1,15 @@
-"""The files of `calm init`: what stands in each, and how all of them are put in place, or none."""
+"""The files of `calm init`: what stands in each, which are there already, and whether they can be used together."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from importlib.resources import files
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
 from calm.errors import ConfigError
-from calm.results.outputs import Form, write_whole, written_beside
+from calm.results.outputs import Form
 
 STARTERS: Final = ("pairwise", "score", "rubric")
 """Tasks that have a template to start from; the others use the bundled prompt."""
@@ -110,30 +109,6 @@ def workflow(ci: str, key: str) -> tuple[str, str]:
 def there(folder: Path, names: Iterable[str]) -> list[str]:
     """Return which of some files stand in a folder already."""
     return [name for name in names if (folder / name).exists() or (folder / name).is_symlink()]
-
-
-def put(folder: Path, written: Mapping[str, str], *, force: bool) -> None:
-    """
-    Write files into a folder, all or none: if one cannot be written, those before it are taken back.
-
-    Raises:
-        ConfigError: one cannot be written; the folder is as it was.
-    """
-    before: dict[Path, bytes | None] = {}
-    try:
-        for name, text in written.items():
-            path = folder / name
-            before[path] = path.read_bytes() if path.is_file() else None
-            write_whole(path, [text], WRITTEN, force=force)
-    except BaseException:
-        for path, old in before.items():
-            with suppress(OSError):
-                if old is None:
-                    path.unlink(missing_ok=True)
-                else:
-                    with written_beside(path, WRITTEN, force=True) as file:
-                        file.write(old)
-        raise
 
 
 def check(written: Mapping[str, str], judge: str) -> str | None:

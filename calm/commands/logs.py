@@ -132,15 +132,18 @@ def taken(places: Sequence[Path], force: bool, inputs: Sequence[Path]) -> bool:
 
 
 def write_log(found: Gathered, log: Log, places: Places, *, force: bool) -> None:
-    """Write the cases, the verdicts and the judge that replays them; the judge is last, so it never lacks its table."""
+    """Write the cases, the verdicts and the judge that replays them, or none of them."""
     from calm.cases.lines import line
+    from calm.commands.file_set import put
     from calm.judges.recorded.kept import recorded_toml, verdict_lines
-    from calm.results.outputs import CASES, VERDICTS, write_whole
+    from calm.results.outputs import VERDICTS
 
-    write_whole(places.cases, (line(case) for case in found.cases), CASES, force=force)
-    write_whole(places.verdicts, verdict_lines(found), VERDICTS, force=force)
-    text = recorded_toml(found, places.verdicts.name, log.kind)
-    write_whole(places.judge, [text], VERDICTS, force=force)
+    files = {
+        places.cases: "".join(line(case) for case in found.cases),
+        places.verdicts: "".join(verdict_lines(found)),
+        places.judge: recorded_toml(found, places.verdicts.name, log.kind),
+    }
+    put(files, VERDICTS, judges=[places.judge], force=force)
 
 
 def say_log(found: Gathered, log: Log, places: Places) -> None:

@@ -4,6 +4,8 @@ import argparse
 import io
 import json
 import shutil
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -11,8 +13,9 @@ import pytest
 
 from calm import ConfigError
 from calm.cases import read_files
-from calm.commands import DONE, REFUSED, cli, init, init_drafts, init_files
+from calm.commands import DONE, REFUSED, cli, file_set, init, init_drafts, init_files
 from calm.gate.from_spec import judge_from
+from calm.results.outputs import VERDICTS
 
 LOGS = Path(__file__).parents[1] / "cases" / "logs"
 FILES = {"judge.toml", "judge.jinja", "judge.negative.jinja", "cases.jsonl", "gate.toml", ".github/workflows/judge.yml"}
@@ -228,3 +231,49 @@ def test_a_person_at_a_terminal_is_asked_what_no_option_says(folder, monkeypatch
     assert judge_from("judge.toml", {"OPENAI_API_KEY": "k"}).task == "score"
     assert not (folder / ".github").exists()
     assert "got scores" in capsys.readouterr().out
+
+
+IMPORT = ["cases", "import", "-o", "cases.jsonl"]
+
+
+@pytest.mark.parametrize(
+    ("command", "after"), [(IMPORT, 0), (IMPORT, 1), (IMPORT, 2), (["init", "--ci", "none", "--log"], 1)]
+)
+def test_a_judge_never_stands_beside_files_of_another_log(folder, command, after):
+    """A command that is killed before it puts a file in place leaves no judge; the next one writes the whole set."""
+    shutil.copy(LOGS / "deepeval.json", folder / "old.json")
+    shutil.copy(LOGS / "mlflow.jsonl", folder / "new.jsonl")
+    assert cli.main([*command, "old.json"]) == DONE
+    old = {path.name: path.read_bytes() for path in folder.glob("*recorded.toml")}
+    killer = (
+        "import os, sys; from calm.commands import cli; put = []; "
+        f"hook = lambda event, _: event == 'os.rename' and (len(put) == {after} and os._exit(9) or put.append(1)); "
+        "sys.addaudithook(hook); cli.main(sys.argv[1:])"
+    )
+
+    killed = subprocess.run([sys.executable, "-B", "-c", killer, *command, "new.jsonl", "--force"], check=False)
+
+    [judge] = old
+    assert killed.returncode == 9
+    assert not (folder / judge).exists()
+    assert cli.main([*command, "new.jsonl", "--force"]) == DONE
+    made = judge_from(judge)
+    made.traits.recorded.recall(read_files(["cases.jsonl"]))
+    assert (folder / judge).read_bytes() != old[judge]
+
+
+def test_a_set_of_files_that_cannot_be_written_leaves_the_older_one(folder):
+    """The older judge is back, too."""
+    (folder / "taken").mkdir()
+    for name in ("judge.toml", "cases.jsonl"):
+        (folder / name).write_text(f"old {name}", "utf-8")
+    written = {Path(name): "new" for name in ("judge.toml", "cases.jsonl", "more.jsonl", "taken")}
+
+    with pytest.raises(ConfigError, match="taken: cannot be written"):
+        file_set.put(written, VERDICTS, judges=[Path("judge.toml")], force=True)
+
+    assert {name: (folder / name).read_text("utf-8") for name in ("judge.toml", "cases.jsonl")} == {
+        "judge.toml": "old judge.toml",
+        "cases.jsonl": "old cases.jsonl",
+    }
+    assert there(folder) == {"judge.toml", "cases.jsonl"}
