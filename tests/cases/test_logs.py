@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 from calm import ConfigError
-from calm.cases.logs import Wanted, gathered, is_log, read_logs
-from calm.cases.logs.opening import sniffed
+from calm.cases.lines import line
+from calm.cases.logs import Log, Wanted, gathered, is_log, read_logs
+from calm.cases.logs.opening import READERS, sniffed
+from calm.cases.logs.values import prompt_of, turns_of
 from calm.core.verdict import Scale
 from calm.judges.recorded.live import format_in, prompt_in
 from tests.cases.logs.desk import CONTEXT, ITEMS, REPEATS, prompt
@@ -247,6 +249,271 @@ def test_keys_of_deepeval_may_be_written_in_two_ways(tmp_path):
         base.execute("INSERT INTO test_runs VALUES (?)", [(LOGS / "deepeval.json").read_text("utf-8")])
     base.close()
     assert len(gathered(read_logs([tmp_path / "deepeval.db"]), Wanted()).asks) == 16
+
+
+def assessed(value, by, who="", **more):
+    """Return what a judge or a person said of a trace of MLflow."""
+    return {
+        "assessment_name": "m",
+        "source": {"source_type": by, "source_id": who},
+        "feedback": {"value": value},
+        **more,
+    }
+
+
+def labels(found):
+    """Return what people said of the first case."""
+    return json.loads(line(found.cases[0]))["labels"]
+
+
+def read_of(tool, *documents, **how):
+    """Return what is gathered from the documents of one tool."""
+    log = Log(tool, ("log.json",))
+    READERS[tool](documents, log)
+    return gathered(log, Wanted(**how))
+
+
+def test_a_verdict_that_a_person_corrected_is_still_the_verdict_of_the_judge():
+    """MLflow marks it as no longer valid; what a person replaced by another label is left out."""
+    one = trace(0, "yes", assessment_id="a1", valid=False)
+    one["info"]["assessments"] += [
+        assessed("yes", "HUMAN", "ann", assessment_id="h1", valid=False),
+        assessed("no", "HUMAN", "ann", overrides="h1", valid=True),
+    ]
+
+    found = read_of("mlflow", one)
+
+    assert [ask.verdict for ask in found.asks] == [1.0]
+    assert labels(found) == {"ann": 0.0}
+    assert "left out: 1 x m: a person replaced it" in found.notes
+
+
+def test_no_label_of_a_person_is_lost_without_a_word():
+    """Those without a name are numbered; of two labels of one person the later one stands, and the other is counted."""
+    one = trace(0, "yes")
+    said = [("no", "default"), ("yes", ""), ("no", "annotator-1"), ("no", "ann"), ("yes", "ann")]
+    one["info"]["assessments"] += [assessed(value, "HUMAN", who) for value, who in said]
+    other = trace(1, "yes")
+    other["info"]["assessments"] = [assessed("yes", "HUMAN", "ann")]
+
+    found = read_of("mlflow", one, other)
+
+    assert labels(found) == {"annotator-1": 0.0, "annotator-2": 0.0, "annotator-3": 1.0, "ann": 1.0}
+    assert "1 verdicts of people are left out: the same person gave another one later" in found.notes
+    assert "1 verdicts of people are left out: the judge said nothing of the same answer" in found.notes
+
+
+def test_words_of_the_judge_and_of_people_stand_on_one_scale():
+    """A known word is an end of the scale, whoever said it; a number and an explained word are as they are."""
+    one = trace(0, "pass")
+    one["info"]["assessments"] += [assessed("pass", "HUMAN", "ann"), assessed("p", "HUMAN", "bob")]
+
+    found = read_of(
+        "mlflow", one, trace(1, False), trace(2, "7"), trace(3, "so"), scale=Scale(0, 10), words={"so": 4.0}
+    )
+
+    assert [ask.verdict for ask in found.asks] == [10.0, 0.0, 7.0, 4.0]
+    assert labels(found) == {"ann": 10.0, "bob": 5.0}
+
+
+TALK = [
+    {"role": "user", "content": "What is 6*7?"},
+    {"role": "assistant", "content": "", "tool_calls": [{"name": "mul"}]},
+    {"role": "tool", "content": "42"},
+    {"role": "assistant", "content": "It is 42."},
+]
+BLOCKS = [
+    {"role": "user", "content": "What is 6*7?"},
+    {"role": "assistant", "content": [{"type": "tool_use", "name": "mul"}]},
+    {"role": "user", "content": [{"type": "tool_result", "content": "42"}]},
+    {"role": "assistant", "content": [{"type": "thinking", "text": "Hm."}, {"type": "text", "text": "It is 42."}]},
+]
+
+
+def traced(*scores, observations=(), **texts):
+    """Return a trace of Langfuse."""
+    return {"id": "t", "timestamp": "1", "input": "q", "output": "a", **texts} | {
+        "observations": list(observations),
+        "scores": [
+            {"id": f"s{n}", "traceId": "t", "name": "m", "source": "EVAL", "dataType": "NUMERIC", **score}
+            for n, score in enumerate(scores)
+        ],
+    }
+
+
+@pytest.mark.parametrize("talk", [TALK, BLOCKS])
+def test_an_answer_after_a_tool_is_what_the_assistant_said_last(talk):
+    """The question is what the user asked; what the tool was asked and replied is left out, and that is said."""
+    found = read_of("langfuse", traced({"value": 1}, input={"messages": talk[:1]}, output={"messages": talk}))
+
+    assert (found.cases[0].question, found.cases[0].answers[0].text) == ("What is 6*7?", "It is 42.")
+    assert "in 1 of 1 cases tools were used: their calls and replies are left out" in found.notes
+    assert [turn.role for turn in turns_of(talk)] == ["user", "tool", "tool", "assistant"]
+    assert prompt_of(talk) == (), "a prompt without its tools is none that was sent"
+
+
+def spelled(values):
+    """Return attributes as OTLP writes them."""
+    return [{"key": key, "value": {"stringValue": value}} for key, value in values.items()]
+
+
+@pytest.mark.parametrize("flat", [False, True])
+def test_a_span_with_a_turn_of_a_tool_has_its_question_and_its_answer(flat):
+    """As JSON of OpenTelemetry, or as names of OpenInference."""
+    parts = [
+        {"role": "user", "parts": [{"type": "text", "content": "What is 6*7?"}]},
+        {"role": "assistant", "parts": [{"type": "tool_call", "name": "mul"}]},
+        {"role": "tool", "parts": [{"type": "tool_call_response", "response": "42"}]},
+    ]
+    reply = [{"role": "assistant", "parts": [{"type": "text", "content": "It is 42."}]}]
+    attributes = {"gen_ai.input.messages": json.dumps(parts), "gen_ai.output.messages": json.dumps(reply)}
+    if flat:
+        attributes = {
+            f"llm.{way}_messages.{place}.message.{key}": turn[key]
+            for way, turns in (("input", TALK[:3]), ("output", TALK[3:]))
+            for place, turn in enumerate(turns)
+            for key in ("role", "content")
+        } | {"llm.input_messages.1.message.tool_calls.0.tool_call.function.name": "mul"}
+    said = {"gen_ai.evaluation.name": "m", "gen_ai.evaluation.score.label": "pass"}
+    span = {
+        "traceId": "t",
+        "spanId": "s",
+        "name": "chat",
+        "attributes": spelled(attributes),
+        "events": [{"name": "gen_ai.evaluation.result", "attributes": spelled(said)}],
+    }
+
+    found = read_of("otel", {"resourceSpans": [{"scopeSpans": [{"spans": [span]}]}]})
+
+    assert (found.cases[0].question, found.cases[0].answers[0].text) == ("What is 6*7?", "It is 42.")
+    assert any("tools were used" in note for note in found.notes)
+
+
+def test_a_score_of_an_observation_is_about_its_input_and_output():
+    """Not about the trace; if the observation is not among the files, the score is left out."""
+    part = {"id": "o", "traceId": "t", "parentObservationId": "p", "type": "GENERATION", "input": "q1", "output": "a1"}
+    scores = [{"value": 0.5}, {"value": 1, "observationId": "o"}, {"value": 0, "observationId": "gone"}]
+
+    found = read_of("langfuse", traced(*scores, observations=[part]))
+
+    assert [(case.id, case.question, case.answers[0].text) for case in found.cases] == [
+        ("t", "q", "a"),
+        ("o", "q1", "a1"),
+    ]
+    assert [ask.verdict for ask in found.asks] == [0.5, 1.0]
+    assert "left out: 1 x a score whose observation, with its input and output, is not among the files" in found.notes
+
+
+def test_a_score_that_was_sent_is_no_second_ask_of_the_evaluator():
+    """It is another judge; alone under its name it is one."""
+    sent = {"value": 1, "source": "API"}
+
+    found = read_of("langfuse", traced({"value": 0}, sent))
+
+    assert [ask.verdict for ask in found.asks] == [0.0]
+    assert any("left out: 1 x m: sent to the API" in note for note in found.notes)
+    assert [ask.verdict for ask in read_of("langfuse", traced(sent)).asks] == [1.0]
+
+
+@pytest.mark.parametrize(
+    ("options", "panel"), [({"model": ["x", "y"]}, {}), ({}, {"panel": {"votes": ["I", "C"], "size": 2}})]
+)
+def test_a_panel_of_inspect_has_no_prompt_and_no_reply(options, panel):
+    """The log keeps those of the first grader, who may have said the opposite."""
+    grading = [{"role": "user", "content": "Grade."}, {"role": "assistant", "content": "GRADE: I", "model": "x"}]
+
+    def log_with(options, metadata):
+        score = {"value": "C", "explanation": "GRADE: I", "metadata": {"grading": grading, **metadata}}
+        sample = {"id": "s", "input": "q", "target": "", "output": {"completion": "a"}, "scores": {"m": score}}
+        return {"eval": {"scorers": [{"name": "m", "options": options}]}, "samples": [sample]}
+
+    found = read_of("inspect", log_with(options, panel))
+    alone = read_of("inspect", log_with({"model": "x"}, {}))
+
+    assert [(a.verdict, a.judgment.reply, a.judgment.prompt, a.judgment.reason) for a in found.asks] == [
+        (1.0, "", (), "")
+    ]
+    assert any("m is a panel of several graders" in note for note in found.notes)
+    assert [ask.judgment.reply for ask in alone.asks] == ["GRADE: I"]
+
+
+def test_a_panel_of_inspect_that_does_not_agree_said_nothing():
+    """It counts as unreadable; one whose graders all failed is left out."""
+    samples = [
+        {
+            "id": place,
+            "input": f"q{place}",
+            "output": {"completion": "a"},
+            "scores": {
+                "m": {
+                    "value": value,
+                    "metadata": {
+                        "grading": [{"role": "user", "content": "?", "model": "x"}],
+                        "panel": {"votes": votes},
+                    },
+                }
+            },
+        }
+        for place, (value, votes) in enumerate([("C", ["C", "C"]), (float("nan"), ["I", "C"]), (None, [None, None])])
+    ]
+
+    found = read_of("inspect", {"eval": {}, "samples": samples})
+
+    assert [ask.verdict for ask in found.asks] == [1.0, None]
+    assert "1 of 3 verdicts are left out: the judge failed" in found.notes
+
+
+def test_a_blank_question_or_answer_is_left_out_and_counted(tmp_path):
+    """Of nothing else is there a word."""
+    blank, asked = promptfoo(component(), output="  \n"), promptfoo(component(), vars={"query": " "})
+    rows = [row for one in (promptfoo(component()), blank, asked) for row in one["results"]["results"]]
+
+    found = found_in(tmp_path, {"results": {"results": rows}})
+
+    assert len(found.cases) == 1
+    assert "left out: 2 x a verdict on an empty question or an empty answer" in found.notes
+    with pytest.raises(ConfigError, match="got empty questions or answers alone"):
+        found_in(tmp_path, blank)
+
+
+@pytest.mark.parametrize("lines", [False, True])
+def test_the_choices_of_two_files_are_of_two_tests(tmp_path, lines):
+    """Each file numbers its tests from 0, whether it is one document or a row a line."""
+    for name in "12":
+        rows = [
+            row
+            for place in (0, 1)
+            for row in promptfoo(
+                component(float(place), kind="select-best"),
+                promptIdx=place,
+                output=f"a{place}",
+                vars={"query": f"q{name}"},
+            )["results"]["results"]
+        ]
+        text = "\n".join(map(json.dumps, rows)) if lines else json.dumps({"results": {"results": rows}})
+        (tmp_path / name).write_text(text, "utf-8")
+
+    found = gathered(read_logs([tmp_path / "1", tmp_path / "2"]), Wanted())
+
+    assert [(case.question, len(case.answers)) for case in found.cases] == [("q1", 2), ("q2", 2)]
+    assert [ask.verdict for ask in found.asks] == ["b", "b"]
+
+
+def test_the_answer_of_a_conversation_is_the_last_turn_of_the_assistant(tmp_path):
+    """What the user says after it is left out, and counted."""
+
+    def talk(*turns):
+        spoken = [{"role": role, "content": text} for role, text in turns]
+        return {"turns": spoken, "metricsData": [{"name": "M", "score": 1}]}
+
+    cases = [talk(("user", "Refund?"), ("assistant", "Done."), ("user", "bye")), talk(("user", "Hello?"))]
+
+    found = found_in(tmp_path, {"conversationalTestCases": cases})
+
+    assert [(case.question, case.answers[0].text) for case in found.cases] == [("user: Refund?", "Done.")]
+    [left] = [note for note in found.notes if note.startswith("left out")]
+    assert "1 x a turn after the last one of the assistant" in left
+    assert "1 x a conversation without a turn of the assistant" in left
 
 
 def test_gold_of_people_under_another_name_is_named(tmp_path):
