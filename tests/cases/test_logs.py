@@ -401,7 +401,7 @@ def test_a_score_of_an_observation_is_about_its_input_and_output():
         ("o", "q1", "a1"),
     ]
     assert [ask.verdict for ask in found.asks] == [0.5, 1.0]
-    assert "left out: 1 x a score whose observation, with its input and output, is not among the files" in found.notes
+    assert "left out: 1 x a score whose observation is not among the files, or has no input or no output" in found.notes
 
 
 def test_a_score_that_was_sent_is_no_second_ask_of_the_evaluator():

@@ -234,7 +234,7 @@ def _score(score: Mapping[str, object], held: _Held, runs: Sequence[_Run], log: 
         log.leave(f"{metric}: a text is no verdict")
     elif trace is None:
         what = "observation" if part else "trace"
-        log.leave(f"a score whose {what}, with its input and output, is not among the files")
+        log.leave(f"a score whose {what} is not among the files, or has no input or no output")
     else:
         value = _value(score)
         observation: Mapping[str, object] = {} if run is None else run.observation
@@ -283,7 +283,9 @@ def _alone(run: _Run, held: _Held, log: Log) -> None:
     output = unpacked(run.observation.get("output"))
     said = dig(output, "score")
     if trace is None:
-        log.leave("a run of an evaluator whose trace or observation, with its input and output, is not among the files")
+        log.leave(
+            "a run of an evaluator whose trace or observation is not among the files, or has no input or no output"
+        )
         return
     log.judgments.append(
         Judgment(

@@ -138,14 +138,14 @@ def uses_tools(value: object, depth: int = 0) -> bool:
     """
     Return whether a tool is called, or replies, in a conversation somewhere in a value.
 
-    >>> uses_tools({"messages": [{"role": "tool", "content": "42"}]}), uses_tools("a tool")
+    >>> uses_tools([{"type": "function_call", "arguments": "{}"}]), uses_tools({"messages": [{"role": "user"}]})
     (True, False)
     """
     value = unpacked(value)
     if depth > _DEEPEST:
         return False
     if isinstance(value, Mapping):
-        spoken = "content" in value or "parts" in value
+        spoken = any(key in value for key in ("content", "parts", "arguments", "output"))
         if spoken and (string(value, "role") in TOOLS or string(value, "type") in TOOLS or about_tools(value)):
             return True
         return any(uses_tools(inner, depth + 1) for inner in value.values() if not isinstance(inner, str))
