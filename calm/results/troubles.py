@@ -169,31 +169,49 @@ def name_of(bias: str) -> str:
     return {RUN: "all probes together", BASELINE: "the baseline"}.get(bias, bias.replace("-", " "))
 
 
-_BY_BIAS: Final[Mapping[str, tuple[str, str, str, bool]]] = {
-    "gain": ("wins", "loses", "of the cases that it could win", False),
-    "net_robustness": ("moves", "moves", "of the verdicts beyond what inert words move", True),
-    "unreadable_gain": ("makes", "makes", "more of the replies unreadable", False),
-    "self_preference_excess": ("gives", "takes", "more to the judge's own answers than their worth", False),
+_COULD_WIN: Final = "of the cases that it could win"
+_BY_BIAS: Final[Mapping[str, tuple[tuple[str, str], tuple[str, str]]]] = {
+    "gain": (("wins", _COULD_WIN), ("loses", _COULD_WIN)),
+    "net_robustness": (
+        ("moves", "fewer of the verdicts than inert words move"),
+        ("moves", "of the verdicts beyond what inert words move"),
+    ),
+    "unreadable_gain": (("makes", "more of the replies unreadable"), ("makes", "fewer of the replies unreadable")),
+    "self_preference_excess": (
+        ("gives", "more to the judge's own answers than their worth"),
+        ("gives", "less to the judge's own answers than their worth"),
+    ),
 }
-"""What an edit does, with a value above 0 and below: two verbs, of what, and whether 1 minus the value is meant."""
-_ON_A_SCALE: Final[Mapping[str, tuple[str, str, str, bool]]] = {
-    "gain": ("adds", "takes", "of the scale", False),
-    "mean_shift": ("adds", "takes", "of the scale", False),
-    "net_robustness": ("moves scores by", "moves scores by", "of the scale beyond what inert words do", True),
+"""What an edit does with a value above the best one and with one below: a verb, and of what."""
+_ON_A_SCALE: Final[Mapping[str, tuple[tuple[str, str], tuple[str, str]]]] = {
+    "gain": (("adds", "of the scale"), ("takes", "of the scale")),
+    "mean_shift": (("adds", "of the scale"), ("takes", "of the scale")),
+    "net_robustness": (
+        ("moves scores by", "of the scale less than inert words do"),
+        ("moves scores by", "of the scale beyond what inert words do"),
+    ),
 }
-_OF_SAME: Final[Mapping[str, tuple[str, str, str, bool]]] = {
-    "gain": ("favours", "harms", "more the weaker answer, of the cases that could change", False),
+_OF_SAME: Final[Mapping[str, tuple[tuple[str, str], tuple[str, str]]]] = {
+    "gain": (
+        ("favours", "more the weaker answer, of the cases that could change"),
+        ("harms", "more the weaker answer, of the cases that could change"),
+    ),
 }
 """What is said instead of an edit after which the verdict must be the same."""
 _OF_THE_JUDGE: Final[Mapping[str, tuple[str, str]]] = {
-    "net_detection": ("only {} of the errors are noticed", ""),
-    "consistency_rate": ("the judge agrees with itself in only {}", "of the asks"),
-    "readable_rate": ("only {} of the replies can be read", ""),
-    "accuracy": ("only {} of the verdicts are right", ""),
+    "net_detection": ("{} of the errors are noticed", ""),
+    "consistency_rate": ("the judge agrees with itself in {}", "of the asks"),
+    "readable_rate": ("{} of the replies can be read", ""),
+    "accuracy": ("{} of the verdicts are right", ""),
     "rewording_rate": ("inert words move {}", "of the verdicts beyond what asking again moves"),
     "repeat_distance": ("asked again, the judge is {} away", "of the scale"),
 }
 """What is said of the judge itself, with the share in its place, and of what."""
+_BELOW_NOTHING: Final[Mapping[str, str]] = {
+    "net_detection": "errors are rewarded more often than noticed (by {} of the cases)",
+    "rewording_rate": "inert words move {} fewer of the verdicts than asking again does",
+}
+"""The same of a share below 0."""
 
 
 def effect_of(one: Finding) -> Effect | None:
@@ -203,17 +221,25 @@ def effect_of(one: Finding) -> Effect | None:
     measure = MEASURES.get(one.measure)
     base = (measure.worst_of or one.measure) if measure is not None else one.measure
     if base in _OF_THE_JUDGE:
-        verb, of = _OF_THE_JUDGE[base]
         about = "" if one.bias in (*CONTROLS, AGREEMENT) else f"{name_of(one.bias)}:"
-        return Effect(about, verb.format(_share(one.value)), "", of)
+        return _of_the_judge(one, one.value, base, about)
     scored = family_of(one.task) in ("score", "rubric")
     same = _OF_SAME if one.expects == "SAME" and not scored else {}
     known = {**_BY_BIAS, **(_ON_A_SCALE if scored else {}), **same}.get(base)
     if known is None:
         return Effect(f"{name_of(one.bias)}:", one.measure.replace("_", " "), f"{one.value:.2f}", "")
-    above, below, of, rest = known
-    value = 1 - one.value if rest else one.value
-    return Effect(name_of(one.bias), above if value >= 0 else below, _share(abs(value)), of, in_points(one))
+    value = one.value - 1 if base == "net_robustness" else one.value
+    verb, of = known[value < 0]
+    return Effect(name_of(one.bias), verb, _share(abs(value)), of, in_points(one))
+
+
+def _of_the_judge(one: Finding, value: float, base: str, about: str) -> Effect:
+    """Return what is said of the judge itself; "only" of a share that is less than was claimed."""
+    if round(value, 3) < 0 and base in _BELOW_NOTHING:
+        return Effect(about, _BELOW_NOTHING[base].format(_share(-value)), "", "")
+    verb, of = _OF_THE_JUDGE[base]
+    few = one.claim is not None and one.claim.op == ">=" and excess(one)
+    return Effect(about, verb.format(f"only {_share(value)}" if few else _share(value)), "", of)
 
 
 def _share(value: float) -> str:

@@ -44,6 +44,28 @@ def test_scores_are_told_in_points_beside_the_share():
     assert effect_of(audit.findings[0]).sentence == "Adds 9 % (+0.8 of 9) of the scale."
 
 
+def test_a_share_that_cannot_be_is_not_told(subtests):
+    """No negative share is noticed, "only" is said of what is less than the claim, and no edit moves minus 2 %."""
+    detection = {"measure": "net_detection", "claim": Limit(">=", 0.60)}
+    readable = {"measure": "readable_rate", "claim": Limit(">=", 0.95), "outcome": Outcome.UNDECIDED}
+    robust = {"measure": "net_robustness", "outcome": Outcome.UNDECIDED}
+    for told, one in [
+        (
+            "Errors are rewarded more often than noticed (by 52 % of the cases).",
+            failed("fallacy-oversight", -0.52, **detection),
+        ),
+        ("Only 30 % of the errors are noticed.", failed("sensitivity", 0.3, **detection)),
+        ("100 % of the replies can be read.", failed("consistency", 1.0, **readable)),
+        ("Only 90 % of the replies can be read.", failed("consistency", 0.9, **readable)),
+        ("Moves 2 % fewer of the verdicts than inert words move.", failed("authority", 1.02, **robust)),
+        ("Moves 2 % of the verdicts beyond what inert words move.", failed("authority", 0.98, **robust)),
+    ]:
+        with subtests.test(told):
+            assert effect_of(one).sentence == told
+    line = "Fallacy oversight: errors are rewarded more often than noticed (by 52 % of the cases)"
+    assert in_a_line(empty(findings=(failed("fallacy-oversight", -0.52, **detection),))) == line
+
+
 def test_many_are_counted():
     """Four are named, and the others counted."""
     audit = empty(findings=tuple(failed(f"b{i}", 0.9 - i / 10) for i in range(6)))
