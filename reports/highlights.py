@@ -84,7 +84,7 @@ def highlight(
         if compared and (way := _way(trial, one, scale)) is not None:
             word, tells = way or "kept", bool(way)
     arms = [("control" if trial.control else "clean", compared), ("inert", trial.inert), ("perturbed", after)]
-    shown = tuple((name, tuple(map(in_words, codes))) for name, codes in arms if codes)
+    shown = tuple((name, tuple(_named(code, trial.damaged) for code in codes)) for name, codes in arms if codes)
     held = in_words(gold) if alone and gold is not None else ""
     return Highlight(trial.case, trial.edit, word, tells, round(weight, 6), shown, texts, held)
 
@@ -198,6 +198,21 @@ def in_words(code: Code) -> str:
     if isinstance(code, list):
         return " > ".join(" = ".join(group) for group in code)
     return f"{code:g}"
+
+
+def _named(code: Code, damaged: str | None) -> str:
+    """
+    Return a verdict's code as people read it; an answer and its damaged copy are called by what they are.
+
+    >>> _named("b~damaged", "b~damaged"), _named("b", "b~damaged"), _named("tie", "b~damaged"), _named("b", None)
+    ('the damaged copy won', 'the undamaged answer won', 'tie', 'b')
+    """
+    if damaged is None or not damaged.endswith(COPY):
+        return in_words(code)
+    names = {damaged: "the damaged copy", damaged.removesuffix(COPY): "the undamaged answer"}
+    if isinstance(code, list):
+        return in_words([[names.get(answer, answer) for answer in group] for group in code])
+    return f"{names[code]} won" if isinstance(code, str) and code in names else in_words(code)
 
 
 def shown_scale(judge: JudgeRecord) -> Scale | None:

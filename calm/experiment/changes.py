@@ -9,7 +9,7 @@ from typing import Final
 from rapidfuzz.distance import Indel
 
 from calm.core.alike import shared
-from calm.core.case import Case
+from calm.core.case import COPY, Case
 
 MOST: Final = 240
 """Characters kept of each."""
@@ -26,11 +26,23 @@ def came_and_went(base: Case, shown: Case) -> tuple[str, str]:
     """
     Return the beginning of the words that an edit put into a case, and of those that it took out.
 
-    Both are empty where the words are the same, as after another order of the answers.
+    Both are empty where the words are the same, as after another order of the answers. Where an answer is held against
+    its own damaged copy, they are what the damage put in and took out.
     """
-    found = list(_changed(_seen(base), _seen(shown)))
+    if copies := _copies(base, shown):
+        found = [_middle(*pair) for pair in copies]
+    else:
+        found = list(_changed(_seen(base), _seen(shown)))
     came, went = (GAP.join(filter(None, (pair[side].strip() for pair in found))) for side in (0, 1))
     return _cut(came), _cut(went)
+
+
+def _copies(base: Case, shown: Case) -> list[tuple[str, str]]:
+    """Return the texts of answers that stand against their own damaged copies, and those of the copies."""
+    known = {one.id: one.text for one in base.answers}
+    new = [one for one in shown.answers if one.id not in known and one.id.endswith(COPY)]
+    whole = ((known.get(one.id.removesuffix(COPY)), one.text) for one in new)
+    return [(before, after) for before, after in whole if before is not None]
 
 
 def _seen(case: Case) -> dict[str, object]:
@@ -90,8 +102,8 @@ def _words(value: object) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
-        for one in value.values():
-            yield from _words(one)
+        for name, one in value.items():
+            yield from _words(one) if name != "id" else ()
     elif isinstance(value, list):
         for one in value:
             yield from _words(one)

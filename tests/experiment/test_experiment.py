@@ -29,6 +29,7 @@ from calm.core.verdict import Criteria, Preferred, Ranking, Scale, Score, Tie, U
 from calm.engine.budget import Caps
 from calm.errors import ClaimError, EditError, JudgeError
 from calm.experiment.asks import Design
+from calm.experiment.changes import came_and_went
 from calm.experiment.pairs import in_order
 from calm.experiment.run import check, run
 from calm.experiment.setup import TOGETHER, Setup
@@ -430,6 +431,16 @@ def test_a_harmed_answer_stands_against_its_original_in_both_orders():
     assert asked == [(order, text, 1) for order in orders for text in texts]
     for row in rows(result):
         assert row.slots[0] == row.slots[2] == row.slots[1][::-1] == row.slots[3][::-1]
+
+
+def test_of_a_harmed_answer_the_damage_is_what_changed():
+    """Neither the id of the copy nor the answer that it took the place of."""
+    whole = Answer("good", "Bread needs yeast. It rises for an hour.")
+    case = Treated("c0", "How?", (whole, Answer("bad", "Use salt.")), better="good", treatment=Treatment("good"))
+
+    harmed = case.damage("good", lambda text: text.replace("yeast", "sand"))
+
+    assert came_and_went(case, harmed) == ("sand", "yeast")
 
 
 @pytest.mark.parametrize(

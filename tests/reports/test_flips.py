@@ -43,6 +43,21 @@ def test_a_flip_shows_its_question_its_edit_and_its_verdicts():
     assert f"{again} --edit=authority.cite_book --seed=1 --target=bad" in page
 
 
+def test_a_missed_error_is_told_without_ids():
+    """The damaged copy won; nothing stands before an arrow, and two verdicts do not run together."""
+    missed = replace(trial("case-1", [], ["b~damaged", "tie"], hash="h", edit="fallacy"), damaged="b~damaged")
+    changes = {"bias": "fallacy-oversight", "measure": "net_detection", "claim": Limit(">=", 0.60), "value": -0.5}
+    one = finding(**changes, key="fallacy-oversight/net_detection", expects="WORSE", outcome=Outcome.FAIL)
+    kept = CaseTexts("case-1", "h", "How?", None, "b", {}, {}, (), (), came="sand", went="yeast")
+
+    page = render(empty(findings=(replace(one, trials=(missed,)),), texts=(kept,)))
+
+    assert "~damaged" not in page
+    assert page.count("<code>the damaged copy won</code>, <code>tie</code>") == 2
+    assert page.count("<ins>sand</ins> <del>yeast</del>") == 2
+    assert "→ <code>the damaged" not in page
+
+
 def test_thousands_can_be_reached_and_the_page_stays_small():
     """Each has its place; where there are too many, less is said of each."""
     page = render(flipped(MANY))
