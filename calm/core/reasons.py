@@ -372,6 +372,15 @@ def _cases_gone(gone: int, total: int, names: Detail) -> str:
     return f"{gone} of {_cases(total)} in the baseline {verb} not in this run ({names})"
 
 
+def _asked(asked: int, share: float, planned: int) -> str:
+    """Return what stopping early saved; where close claims were asked again, and nothing was saved, what that took."""
+    if round(share, 2) > 0:
+        saved = f"{share:.0%} fewer than the {planned} of all cases before any top-up"
+        return f"stopping early: {asked} asks were needed, {saved}"
+    more = f", {-share:.0%} more than" if round(share, 2) else ", as many as"
+    return f"{asked} asks were needed{more} the {planned} of all cases: close claims were asked about again"
+
+
 _SERVER_LOST: Final = (
     "the server of {!r} stopped answering: {} attempts in a row failed, the last one so: {}; "
     "no more calls are made to it: fix it and run again"
@@ -563,7 +572,9 @@ WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
         "{} of {} cases leave room to gain, and {} are needed: add harder cases, on which the judge gives less than "
         "full marks"
     ),
-    Kind.FEW_TOGETHER: "all rows rest on {} questions, and {} are needed to prove it: run more probes or cases",
+    Kind.FEW_TOGETHER: (
+        "all rows together weigh as much as {} questions, and {} are needed to prove it: run more probes or cases"
+    ),
     Kind.NEEDS_HEIGHT: (
         "in {} of {} cases the answer can fall, and {} are needed: add cases with answers that the judge rates higher"
     ),
@@ -681,10 +692,7 @@ WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
     Kind.TWICE: "two findings with one key: {}, by {} and by {}",
     Kind.TWICE_IN_TEST: "two findings with one key: {}, both by {}",
     Kind.OTHER_SUBJECTS: "tests with other cases or another judge: {}; the record names the first's",
-    Kind.STOPPED_EARLY: lambda asked, share, planned: (
-        f"stopping early: {asked} asks were needed, {abs(share):.0%} {'fewer' if share >= 0 else 'more'} than "
-        f"the {planned} of all cases before any top-up"
-    ),
+    Kind.STOPPED_EARLY: _asked,
     Kind.SELECTED: (
         "only {} of {} tests of the gate were selected (-k, -m, --lf or the like): what the others test is not known"
     ),

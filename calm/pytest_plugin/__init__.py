@@ -232,7 +232,8 @@ def pytest_deselected(items: Sequence[pytest.Item]) -> None:
 def pytest_report_collectionfinish(config: pytest.Config) -> list[str]:
     """Say how many tests beyond the default gate were left out."""
     count = len(config.stash[SESSION].beyond)
-    return [f"calm: {count} tests beyond the default gate are left out (--calm-every-variant)"] if count else []
+    left = "1 test beyond the default gate is" if count == 1 else f"{count} tests beyond the default gate are"
+    return [f"calm: {left} left out (--calm-every-variant)"] if count else []
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

@@ -14,7 +14,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from math import fsum, sqrt
+from math import floor, fsum, sqrt
 from typing import Final
 
 from calm.core.claims import Claim, Decision, Estimate, Outcome, cases_to_decide, decide
@@ -176,7 +176,7 @@ def _decided(claim: Claim, probes: Sequence[Finding], tables: Sequence[Sequence[
     outcome = decide(estimate, claim)
     if pool.worth < least and (outcome is Outcome.PASS or (pool.still and questions >= FIRST)):
         # what the same questions sway in every probe could be none of these, whatever else varies
-        reason = because(Kind.FEW_TOGETHER, round(pool.worth), least)
+        reason = because(Kind.FEW_TOGETHER, floor(pool.worth), least)
         return Decision(claim.measure, claim, Outcome.NOT_TESTED, estimate, reason)
     needed = cases_to_decide(estimate, claim, 2) if outcome is Outcome.UNDECIDED else None
     return Decision(claim.measure, claim, outcome, estimate, reason, needed)

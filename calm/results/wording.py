@@ -8,12 +8,12 @@ from math import inf
 from textwrap import wrap
 from typing import Any
 
-from calm.core.claims import Claim, Outcome, decimals
+from calm.core.claims import Claim, Estimate, Outcome, decide, decimals
 from calm.core.measures import MEASURES
 from calm.core.reasons import Kind, Reason, because, in_words
 from calm.core.references import CONSTANT, PERSON
 from calm.models.vault import hidden
-from calm.results.audit import AGREEMENT, CONTROLS, Audit, Finding, Run
+from calm.results.audit import AGREEMENT, CONTROLS, Audit, Finding, Limit, Run
 from calm.results.endings import State
 from calm.results.records import family_of
 from calm.selfpreference.symbols import TABLE_MEASURES
@@ -35,6 +35,8 @@ ON_SCALE = frozenset(
     }
 )
 """Measures that are shares of the scale where a verdict is a score."""
+MOST_PLACES = 6
+"""So many digits of a bound are shown at most."""
 FEW_POINTS = 5
 """A scale with fewer points than this is told to two places."""
 _TEXTS = {"text-": "in the answer", "each-text-": "in every answer"}
@@ -54,6 +56,8 @@ _FLOORS = {
 _COLONS = re.compile(r"^(\s*)::", re.MULTILINE)
 _BRACKETS = re.compile(r"##((?:vso)?\[)")
 
+_DECIDED = {Outcome.PASS, Outcome.FAIL, Outcome.UNDECIDED}
+"""Outcomes that data stand behind."""
 PLAN = "a fresh run needs about {} cases"
 ON = " (to continue this one: --calm-stopping anytime)"
 """How many cases decide an undecided claim. To add cases until it passes is no test, but by the anytime rule."""
@@ -116,9 +120,9 @@ def untested_by_reason(audit: Audit) -> list[tuple[str, str]]:
 def tally(audit: Audit) -> str:
     """Return whether the run was cut short, how many biases and controls were settled, and how many claims failed."""
     biases = audit.biases
-    tested = [b for b in biases if audit.tested(b)]
+    tested = [b for b in biases if any(f.bias == b and f.outcome in _DECIDED for f in audit.findings)]
     controls = [c for c in CONTROLS if any(f.bias == c for f in audit.findings)]
-    parts = [f"{len(tested)} of {len(biases)} biases tested"] if biases or not audit.cut_short else []
+    parts = [f"{len(tested)} of {len(biases)} biases tested"] if biases else []
     if controls:
         settled = [c for c in controls if audit.settled(c)]
         parts.append(f"{len(settled)} of {len(controls)} controls decided")
@@ -140,7 +144,7 @@ def tally(audit: Audit) -> str:
     if audit.cut_short:
         decided = sum(one.state is State.DECIDED for one in audit.tests)
         told.insert(0, f"interrupted when {decided} of {len(audit.tests)} tests had decided something")
-    return "; ".join(filter(None, told))
+    return "; ".join(filter(None, told)) or "nothing was tested"
 
 
 def unnamed(reason: Reason) -> Reason:
@@ -239,10 +243,14 @@ def claim(finding: Finding) -> str:
 
 
 def value(finding: Finding) -> str:
-    """Return value and interval, each clipped to what is possible: a measured rate may lie beyond its range."""
+    """
+    Return value and interval, each clipped to what is possible: a measured rate may lie beyond its range.
+
+    A bound that misses the limit has as many digits as show it.
+    """
     if finding.value is None or finding.low is None or finding.high is None:
         return "nothing"
-    return _interval(finding.value, finding.low, finding.high, highest(finding))
+    return _interval(finding.value, finding.low, finding.high, highest(finding), finding.claim)
 
 
 def measured(finding: Finding) -> str:
@@ -286,6 +294,8 @@ def _on_scale(finding: Finding) -> tuple[float, float, float] | None:
     """Return a value as a share of the judge's scale, and the ends of the scale; None where it is no part of one."""
     low, high = (finding.scale.get(end) for end in ("low", "high"))
     if finding.value is None or low is None or high is None or finding.measure not in ON_SCALE:
+        return None
+    if high - low == 1:  # the share says the same
         return None
     share = 1 - finding.value if MEASURES[finding.measure].flipped else finding.value
     return _clipped(share), low, high
@@ -371,15 +381,30 @@ def _in_texts(names: Iterable[str], prefix: str, where: str) -> str:
     return f"{where}, about {' or '.join(map(str, lengths))} words" if lengths else ""
 
 
-def _interval(middle: float, low: float, high: float, top: float) -> str:
+def _interval(middle: float, low: float, high: float, top: float, of: Limit | None = None) -> str:
     """
-    Return a value with its bounds, to two places.
+    Return a value with its bounds, to two places; more of a bound that misses the limit and would look as if it did not.
 
-    >>> _interval(-0.001, -0.25, 1.2, 1.0)
-    '0.00 [-0.25, 1.00]'
+    >>> _interval(-0.001, -0.25, 1.2, 1.0), _interval(1, 0.9492, 1, 1.0, Limit(">=", 0.95))
+    ('0.00 [-0.25, 1.00]', '1.00 [0.949, 1.00]')
     """
     low, middle, high = (_clipped(x, top) for x in (low, middle, high))
-    return f"{middle:z.2f} [{low:z.2f}, {high:z.2f}]"
+    return f"{middle:z.2f} [{_bound(low, of)}, {_bound(high, of)}]"
+
+
+def _bound(number: float, of: Limit | None) -> str:
+    """Return a bound to two places, or with as many as tell it from a limit that it misses."""
+    places = 2
+    if of is not None and _misses(number, of):
+        while places < MOST_PLACES and not _misses(round(number, places), of):
+            places += 1
+    return f"{number:z.{places}f}"
+
+
+def _misses(number: float, of: Limit) -> bool:
+    """Return whether an estimate that is no wider than a number disproves a claim."""
+    alone = Estimate(number, number, number, 1, 0.0)
+    return decide(alone, Claim("", of.op, of.limit)) is Outcome.FAIL
 
 
 def _clipped(number: float, top: float = 1.0) -> float:

@@ -311,7 +311,7 @@ def test_an_audit_that_asked_nothing_is_not_green():
     page = Page(render(empty()))
 
     assert "Nothing was asked, so that nothing is proven." in page.text
-    assert "0 of 0 biases tested" in page.text
+    assert "nothing was tested" in page.text
 
 
 def test_findings_without_texts_show_their_verdicts():

@@ -75,9 +75,17 @@ def test_the_headline_says_what_was_not_tested_and_why():
 
 def test_nothing_tested_is_never_called_proven():
     """No bias, no claim."""
-    assert told() == "0 of 0 biases tested"
+    assert told() == "nothing was tested"
     assert told(BARE) == "0 of 1 biases tested; not tested: authority (the judge is shown no notes)"
     assert "proven" not in told(replace(ONE, outcome=Outcome.OBSERVED))
+
+
+def test_a_bias_of_which_no_claim_has_its_data_was_not_tested():
+    """And where only a control was asked about, no bias is counted."""
+    lost = replace(ONE, outcome=Outcome.INCOMPLETE, n=2)
+
+    assert told(lost) == "0 of 1 biases tested; 1 of 1 claims incomplete"
+    assert told(replace(ONE, bias="agreement", measure="kappa")) == "the claim proven"
 
 
 def test_the_first_reason_of_an_untested_bias_stands():
@@ -119,6 +127,16 @@ def test_values_are_clipped_to_what_is_possible():
     """A net robustness above 1 is shown as 1; it is decided unclipped."""
     assert value(replace(ONE, value=1.003, low=0.97, high=1.02)) == "1.00 [0.97, 1.00]"
     assert value(BARE) == "nothing"
+
+
+def test_a_bound_that_misses_its_limit_is_not_printed_as_the_limit():
+    """Two digits hide why a claim is undecided; a bound that holds has no more of them."""
+    asked = replace(ONE, value=1.0, low=0.9492, high=1.0, claim=Limit(">=", 0.95))
+
+    assert value(asked) == "1.00 [0.949, 1.00]"
+    assert value(replace(asked, low=0.9508)) == "1.00 [0.95, 1.00]"
+    assert value(replace(asked, value=0.9, low=0.84, high=0.94996)) == "0.90 [0.84, 0.94996]"
+    assert value(replace(ONE, value=0.0, low=-0.1503, high=0.1, claim=Limit("abs<=", 0.15))) == "0.00 [-0.1503, 0.10]"
 
 
 def test_a_claim_and_its_limit_in_words(subtests):
@@ -169,7 +187,8 @@ def test_a_value_of_a_score_judge_stands_in_points_too(subtests):
         ("mean_shift", -0.07, scale, "-0.6 points on 1-10"),
         ("worst_gain", 0.5, {"low": 0.0, "high": 100.0}, "50.0 points on 0-100"),
         ("net_robustness", 0.93, scale, "0.6 points on 1-10"),
-        ("repeat_distance", 0.05, {"low": 0.0, "high": 1.0}, "0.05 points on 0-1"),
+        ("repeat_distance", 0.05, {"low": 0.0, "high": 1.0}, ""),  # the share says the same
+        ("repeat_distance", 0.05, {"low": 0.0, "high": 2.0}, "0.10 points on 0-2"),
         ("gain", 0.1, {"low": -5.0, "high": 5.0}, "1.0 points on -5 to 5"),
         ("net_detection", 0.9, scale, ""),
         ("gain", 0.07, {}, ""),
