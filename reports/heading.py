@@ -10,16 +10,19 @@ from datetime import UTC, datetime
 
 from calm.core.claims import Outcome
 from calm.core.measures import MEASURES
-from calm.results.audit import BASELINE, Audit, Finding
+from calm.results.audit import BASELINE, Audit, Finding, Run
 from calm.results.reports.charts import finite, number
 from calm.results.reports.rows import REASON, WORDS, FindingRow
 from calm.results.reports.texts import Text, cut
-from calm.results.wording import cases_asked, cost
+from calm.results.wording import CALLS, cases_asked, cost
 
 FACT = 20_000
 """Characters shown of one such text; the rest is cut, and the report says how much."""
 MOST_LINES = 30
 """Lines of a list in the head; the rest is counted."""
+
+_SELDOM: Mapping[str, str] = {"unmade": "not made", "recorded": CALLS["recorded"]}
+"""Counts of calls that stand in a report only where there are any, in words."""
 
 MEANING: Mapping[Outcome, str] = {
     Outcome.PASS: "Every claim that decides the gate is proven by the data.",
@@ -178,11 +181,18 @@ def first_facts(audit: Audit) -> list[tuple[str, str]]:
         ("Prompt", f"bundled: {bundled}, {hashed}" if isinstance(bundled, str) else hashed),
         ("Cases", cases_asked(audit).replace(" cases", "", 1)),
         ("Gold", _gold(audit)),
-        ("Calls", f"{run.calls.get('made', 0):,} made, {run.calls.get('cached', 0):,} from the cache"),
+        ("Calls", _calls(run)),
         ("Cost", cost(run)),
         ("Took", _time(run.seconds)),
     ]
     return [(name, cut(text, REASON).text) for name, text in facts]
+
+
+def _calls(run: Run) -> str:
+    """Return how many calls a run made, and how many it did not need to make."""
+    told = f"{run.calls.get('made', 0):,} made, {run.calls.get('cached', 0):,} from the cache"
+    read = run.calls.get("recorded", 0)
+    return f"{told}, {read:,} {CALLS['recorded']}" if read else told
 
 
 def _gold(audit: Audit) -> str:
@@ -219,7 +229,8 @@ def run_figures(audit: Audit) -> list[tuple[str, str]]:
     run = audit.run
     made, cached = run.calls.get("made", 0), run.calls.get("cached", 0)
     share = f" ({cached / (made + cached):.0%} replayed)" if made + cached else ""
-    calls = ", ".join(f"{count:,} {name}" for name, count in run.calls.items())
+    named = {name: count for name, count in run.calls.items() if count or name not in _SELDOM}
+    calls = ", ".join(f"{count:,} {_SELDOM.get(name, name)}" for name, count in named.items())
     return [
         *([] if moment(run.started) else [("Started", run.started or "not recorded")]),
         ("Took", _time(run.seconds)),

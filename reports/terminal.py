@@ -1,7 +1,7 @@
 """
 What a terminal shows of a run: one screen, the worst first. The whole of it is in the report, and shown by `-v`.
 
-Each line fits the width of the terminal, but for commands, which are to be copied.
+Each line fits the width of the terminal, but for commands, which are to be copied. In a log no line is cut.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from calm.core.claims import Outcome
-from calm.core.reasons import Kind
+from calm.core.reasons import Kind, Reason, shared
 from calm.results.audit import AGREEMENT, BASELINE, RUN, Audit, Finding
 from calm.results.endings import State
 from calm.results.meaning import Resolution, in_order, meanings, resolution
@@ -24,6 +24,7 @@ from calm.results.wording import (
     bill,
     cases,
     clipped,
+    knows_nothing,
     line,
     points,
     printable,
@@ -36,6 +37,8 @@ from calm.results.wording import headline as full_headline
 
 WIDTH, HEIGHT = 100, 24
 """Columns and lines of a screen whose size is not known, as of a log."""
+LOG: Final = 4_000
+"""Columns of an output that is no terminal: what reads it breaks lines itself, so that only a flood is cut."""
 OTHERS: Final = 7
 """Lines of a screen that others take: the prompt, what a command says, pytest's dots, heading and last line."""
 FEWEST: Final = 12
@@ -45,6 +48,7 @@ MOST_HUNTS: Final = 3
 MOST_ROWS: Final = 2
 """Lines of the screen that one reason or note may take."""
 MORE: Final = "-v shows all"
+_NOT_TESTED: Final = "; not tested: "
 _COLOURS: Final = {Outcome.FAIL: "red", Outcome.INCOMPLETE: "red", Outcome.UNDECIDED: "yellow", Outcome.PASS: "green"}
 _NAMES: Final = {RUN: "all probes", BASELINE: "baseline"}
 _OPS: Final = {"<=": "<= ", ">=": ">= ", "abs<=": "\N{PLUS-MINUS SIGN}"}
@@ -98,28 +102,60 @@ def shown(
         written: the files that the run wrote.
         green: whether the gate is green.
     """
-    head = [Line(printable(headline(audit, screen.width)))]
+    head = [Line(printable(headline(audit, min(WIDTH, screen.width))))]
     end = [Line(printable(text)) for text in (*calm_protocol.told(audit), bill(audit), *_files(written))]
-    loose = [Line(_short(text), "red") for text in (*_reasons(audit), *audit.loose_ends, *_crashes(audit))]
-    found = [Line(printable(f"smallest example: {one}"), whole=True) for one in hunts]
-    notes = [Line(f"note: {_short(str(note))}", "yellow") for note in audit.run.notes]
-    groups = _groups(audit, green=green)
+    parts = _Parts(
+        groups=_groups(audit, green=green),
+        loose=[Line(_short(text), "red") for text in (*_reasons(audit), *audit.loose_ends, *_crashes(audit))],
+        found=[Line(printable(f"smallest example: {one}"), whole=True) for one in hunts],
+        missing=_missing(audit, head[0]),
+        notes=[Line(f"note: {_short(str(note))}", "yellow") for note in audit.run.notes],
+    )
+    room = screen.room - sum(map(screen.rows, (*head, *end)))
+    middle, left_out = parts.within(room, screen)
+    if left_out:
+        middle, left_out = parts.within(room - 1, screen)
+    told = [Line(f"{', '.join(left_out)}: {MORE}", "yellow")] if left_out else []
+    return [*head, *middle, *told, *end]
 
-    left = screen.room - sum(map(screen.rows, (*head, *end)))
-    loose = _cut(loose, max(2, left // 2), screen, "red")
-    left -= sum(map(screen.rows, loose))
-    table, rated = _table(groups, max(1, left), screen)
-    left -= len(table)
-    found = _cut(found, max(0, min(left, MOST_HUNTS)), screen, "")
-    left -= sum(map(screen.rows, found))
-    meant = [
-        Line(printable(f"{claim}: {words}")) for words, claim in meanings(f for g in groups for f in g if f.red).items()
-    ]
-    meant = _fitting([*([Line(RATES)] if rated else []), *meant], left - bool(notes), screen)
-    left -= sum(map(screen.rows, meant))
-    missing = _cut(_missing(audit, head[0]), max(0, left - bool(notes)), screen, "")
-    left -= sum(map(screen.rows, missing))
-    return [*head, *table, *loose, *meant, *found, *missing, *_cut(notes, max(0, left), screen, "yellow"), *end]
+
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """What there is to show of a run between its first line and its bill; what is not tested is counted by name."""
+
+    groups: Sequence[Sequence[Finding]]
+    loose: Sequence[Line]
+    found: Sequence[Line]
+    missing: Sequence[tuple[Line, int]]
+    notes: Sequence[Line]
+
+    def within(self, room: int, screen: Screen) -> tuple[list[Line], list[str]]:
+        """Return the lines that fit so much room, and what is left out: how many of which kind."""
+        left = room
+        loose = _cut(self.loose, max(2, left // 2), screen)
+        left -= sum(map(screen.rows, loose))
+        table, rated = _table(self.groups, max(1, left), screen)
+        left -= len(table)
+        found = _cut(self.found, max(0, min(left, MOST_HUNTS)), screen)
+        left -= sum(map(screen.rows, found))
+        means = meanings(f for group in self.groups for f in group if f.red)
+        meant = [Line(printable(f"{claim}: {words}")) for words, claim in means.items()]
+        meant = _fitting([*([Line(RATES)] if rated else []), *meant], left - bool(self.notes), screen)
+        left -= sum(map(screen.rows, meant))
+        missing = _cut([one for one, _ in self.missing], max(0, left - bool(self.notes)), screen)
+        left -= sum(map(screen.rows, missing))
+        notes = _cut(self.notes, max(0, left), screen)
+        counts = [
+            (len(self.loose) - len(loose), "reason"),
+            (len(self.found) - len(found), "smallest example"),
+            (len(self.notes) - len(notes), "note"),
+        ]
+        said = [f"{count} {what}{'s' * (count != 1)}" for count, what in counts if count]
+        untold = sum(count for _, count in self.missing[len(missing) :])
+        return [*table, *loose, *meant, *found, *missing, *notes], [
+            *said,
+            *([f"{untold} not tested"] if untold else []),
+        ]
 
 
 def whole(audit: Audit, hunts: Sequence[str] = (), written: Sequence[Path] = ()) -> list[Line]:
@@ -145,24 +181,38 @@ def headline(audit: Audit, width: int) -> str:
     missing = untested(audit)
     alone = {name for name, reason in missing.items() if reason.has(Kind.VARIANT)} - set(audit.biases)
     names = ", ".join(name for name in missing if name not in alone)
-    said = (full_headline(audit), "; not tested: ".join(filter(None, [tally(audit), names])))
+    said = (full_headline(audit), _NOT_TESTED.join(filter(None, [tally(audit), names])))
     return next((text for text in said if len(text) <= width), tally(audit))
 
 
-def _missing(audit: Audit, head: Line) -> list[Line]:
-    """Return why some was not tested, the reason first, where the headline had no room for it."""
+def _missing(audit: Audit, head: Line) -> list[tuple[Line, int]]:
+    """
+    Return why some was not tested, the reason first, where the headline had no room for it.
+
+    Beside each line stands how many of its names are nowhere else.
+    """
     if head.text == printable(full_headline(audit)):
         return []
+    named = _NOT_TESTED in head.text
     return [
-        Line(printable(f"not tested ({reason}): {names}" if reason else f"not tested: {names}"))
-        for names, reason in untested_by_reason(audit)
+        (
+            Line(printable(f"not tested ({reason}): {names}" if reason else f"not tested: {names}")),
+            0 if named else count,
+        )
+        for names, reason, count in untested_by_reason(audit)
     ]
 
 
 def _reasons(audit: Audit) -> list[str]:
-    """Return why claims are incomplete, or have no figures at all, each reason once."""
-    told = [f for f in audit.findings if f.red and (f.outcome is Outcome.INCOMPLETE or f.value is None) and f.reason]
-    return list(dict.fromkeys(f"{one.outcome.value.lower()}: {one.reason}" for one in told))
+    """Return why claims are incomplete, or have no figures at all: what several share once, with how many they are."""
+    found: dict[tuple[Outcome, Reason], list[Reason]] = {}
+    for one in audit.findings:
+        if one.red and (one.outcome is Outcome.INCOMPLETE or one.value is None) and one.reason:
+            found.setdefault((one.outcome, shared(one.reason)), []).append(one.reason)
+    return [
+        f"{outcome.value.lower()}: {f'{common} ({len(of)} claims)' if len(of) > 1 else of[0]}"
+        for (outcome, common), of in found.items()
+    ]
 
 
 def _groups(audit: Audit, *, green: bool) -> list[Sequence[Finding]]:
@@ -224,14 +274,15 @@ def _cells(finding: Finding, first: bool) -> tuple[str, ...]:
     limit = ""
     if finding.claim is not None:
         limit = f"{_OPS[finding.claim.op]}{finding.claim.limit:.2f}"
-    figures = "" if finding.value is None else value(finding)
+    unknown = finding.value is None or (finding.outcome is Outcome.INCOMPLETE and knows_nothing(finding))
+    figures = "" if unknown else value(finding)
     return (
         _NAMES.get(finding.bias, finding.bias) if first else "",
         finding.outcome.value,
         about,
         figures,
         limit,
-        f"n={cases(finding)}" if figures else "",
+        f"n={cases(finding)}" if finding.value is not None else "",
     )
 
 
@@ -271,20 +322,15 @@ def _short(text: str) -> str:
     return _INSTALLED.sub("", printable(" ".join(text.split())))
 
 
-def _cut(texts: Sequence[Line], room: int, screen: Screen, colour: str) -> list[Line]:
-    """Return as many lines as there is room for, of two lines of the screen each, and say how many are left out."""
+def _cut(texts: Sequence[Line], room: int, screen: Screen) -> list[Line]:
+    """Return as many lines as there is room for: all of two lines of the screen each, or the first of one each."""
     whole = [screen.fitted(one, MOST_ROWS) for one in texts]
     if sum(map(screen.rows, whole)) <= room:
         return whole
     kept = [screen.fitted(one) for one in texts]
-    if sum(map(screen.rows, kept)) <= room or room <= 0:
-        return kept if room > 0 else []
-    while kept and sum(map(screen.rows, kept)) > room - 1:
+    while kept and sum(map(screen.rows, kept)) > room:
         kept.pop()
-    head = texts[0].text.partition(":")[0]
-    what = head if head in ("note", "smallest example") else "line"
-    left = len(texts) - len(kept)
-    return [*kept, Line(f"{left} more {what}{'s' * (left != 1)}: {MORE}", colour)]
+    return kept
 
 
 def _fitting(texts: Sequence[Line], room: int, screen: Screen) -> list[Line]:

@@ -266,6 +266,11 @@ class Reason:
         """Whether the run itself left something unasked, so that nobody knows what would have been answered."""
         return any(map(self.has, (Kind.CAPPED, Kind.IN_BATCH, Kind.HELD)))
 
+    @property
+    def unmade(self) -> bool:
+        """Whether a call was not made, since the run ended before, a cap was reached or the cache failed."""
+        return self.unfinished or self.kind in (Kind.STOPPED, Kind.NOT_KEPT, Kind.CAPPED_UNPRICED)
+
     def has(self, kind: Kind) -> bool:
         """Return whether this reason, or one that it repeats, is of a kind."""
         return self.kind is kind or any(isinstance(d, Reason) and d.has(kind) for d in self.details)
@@ -324,6 +329,20 @@ def ordered(reasons: Mapping[Reason, int]) -> dict[Reason, int]:
 def listed(reasons: Sequence[Reason]) -> Reason:
     """Return several reasons as one."""
     return reasons[0] if len(reasons) == 1 else Reason(Kind.LISTED, tuple(reasons)) if reasons else NONE
+
+
+def shared(reason: Reason) -> Reason:
+    """
+    Return a reason as several findings share it: without counts of cases, and without the variant that is the worst.
+
+    >>> worst, lost = because(Kind.WORST, 3, "a"), counted({because(Kind.STOPPED): 9, because(Kind.APPLIES_NOT): 2})
+    >>> str(shared(listed([worst, lost]))), str(shared(worst))
+    ('the run was stopped; does not apply', 'the worst of 3 variants is a')
+    """
+    if reason.kind not in (Kind.LISTED, Kind.COUNTED):
+        return reason
+    parts = [one for one in reason.details if isinstance(one, Reason) and one.kind not in (Kind.WORST, Kind.ROWS_LOST)]
+    return listed(list(dict.fromkeys(map(shared, parts)))) or reason
 
 
 def name(text: str) -> str | Said:

@@ -52,9 +52,10 @@ class Ledger:
     What a process has used so far.
 
     `calls` counts by kind: `made` attempts, failed and repeated ones included; `retried` attempts; calls that were
-    `cached`; asks and requests that `failed`. `answers` counts the asks and requests that were answered. `tokens`
-    counts `input` and `output`. `usd` is the cost in US dollars, as far as prices are known; `unpriced` are the models
-    that were called at a price that is not. `notes` are what a reader of the run should know.
+    `cached`; asks and requests that `failed`, and those `unmade`, as a cap was reached or the run ended before; and
+    verdicts that were `recorded` beforehand, for which nobody was asked. `answers` counts the asks and requests that
+    were answered. `tokens` counts `input` and `output`. `usd` is the cost in US dollars, as far as prices are known;
+    `unpriced` are the models that were called at a price that is not. `notes` are what a reader of the run should know.
     """
 
     calls: Counter[str] = field(default_factory=Counter)

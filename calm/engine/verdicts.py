@@ -66,7 +66,7 @@ class Verdicts:
                 place.aside.knows((*send.keys, *send.once))
             raise
         except JudgeError as error:
-            self._calls.ledger.calls["failed"] += 1
+            self._lost(error)
             return Judgment(NoReply(reason_of(error)), tuple(send.keys), tuple(send.once))
 
     async def generate(self, request: Request, ask: int) -> Response:
@@ -76,8 +76,12 @@ class Verdicts:
             self._calls.ledger.answers += 1
             return found
         except JudgeError as error:
-            self._calls.ledger.calls["failed"] += 1
+            self._lost(error)
             return Response(self._cache.key(request, ask), NoReply(reason_of(error)))
+
+    def _lost(self, error: JudgeError) -> None:
+        """Count what has no reply: it failed, or was not made any more."""
+        self._calls.ledger.calls["unmade" if reason_of(error).unmade else "failed"] += 1
 
     async def _ask_code(self, judge: Judge, case: Case, send: _Send) -> Judgment:
         """Ask a judge without an endpoint: an ask without `send` is a call, and is cached if its judge is known."""
@@ -115,6 +119,8 @@ class Verdicts:
         async with self._pace(judge).turn(0):
             if not sends:
                 await self._calls.begin(ONE)
+                if judge.traits.recorded is not None:  # nobody is asked
+                    self._calls.ledger.calls.update(made=-1, recorded=1)
             else:
                 self._calls.check()
                 self._calls.under_way += 1  # it may work between its calls, or make none: a stop waits for it

@@ -27,7 +27,7 @@ from calm.core.case import digest
 from calm.core.claims import Claim, Decision, Estimate, Outcome, decide_between
 from calm.core.edits import AnyEdit
 from calm.core.measures import MEASURES, Measure
-from calm.core.reasons import Kind, Reason, because, name
+from calm.core.reasons import NONE, Kind, Reason, because, listed, name
 from calm.core.trials import Trial, Trials
 from calm.errors import EstimateError
 from calm.experiment.arms import Arms, Row
@@ -309,6 +309,8 @@ def _ruled(claim: Claim, known: Sequence[_Verdict]) -> Ruling:
 
     worst = min(known, key=rank)
     named = because(Kind.WORST, len(known), name(worst.variant.label))
-    reason = named if worst.reason is None else because(Kind.LISTED, named, worst.reason)
+    if worst.estimate is None and worst.reason is not None:  # which one is the worst is not known
+        named = NONE
+    reason = listed([one for one in (named, worst.reason) if one])
     decision = Decision(claim.measure, claim, worst.outcome, worst.estimate, reason)
     return Ruling(decision, worst.trials)

@@ -334,7 +334,7 @@ class Collector:
         def total(name: str, keys: Sequence[str]) -> dict[str, int]:
             return {k: sum(f[name].get(k, 0) for f in figures) for k in keys}
 
-        calls = total("calls", ("made", "cached", "failed", "retried"))
+        calls = total("calls", ("made", "cached", "failed", "unmade", "retried", "recorded"))
         if shared := [f["keys"] for f in figures if f["keys"]]:
             from calm.engine.ledger import saved
 
@@ -494,14 +494,16 @@ class Collector:
         audit, out = self.decided or self.audit(), terminalreporter
         green = self._green(audit)
         size = get_terminal_size((terminal.WIDTH, terminal.HEIGHT))
-        width = size.columns if out.isatty else 0
+        seen = out.isatty or "COLUMNS" in os.environ
+        width = size.columns if seen else 0
         out.section("calm", sep="=", **{"green": True} if green else {"red": True})
         about = self._smallest(audit), [Path(option(self.config, name)) for name in self.written]
         if self.config.option.verbose > 0:
             told = terminal.whole(audit, *about)
         else:
-            above = sum(-(-len(text) // size.columns) for text in self.config.stash[SESSION].said)
-            told = terminal.shown(audit, terminal.Screen(size.columns, size.lines, above), *about, green=green)
+            columns = width or terminal.LOG
+            above = sum(-(-len(text) // columns) for text in self.config.stash[SESSION].said)
+            told = terminal.shown(audit, terminal.Screen(columns, size.lines, above), *about, green=green)
         for one in told:
             for part in [one.text] if one.whole else lines(one.text, width):
                 out.write_line(part, **({one.colour: True} if one.colour else {}))

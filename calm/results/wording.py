@@ -18,7 +18,14 @@ from calm.results.endings import State
 from calm.results.records import family_of
 from calm.selfpreference.symbols import TABLE_MEASURES
 
-CALLS = {"made": "calls made", "cached": "cached", "failed": "failed", "retried": "retried"}
+CALLS = {
+    "recorded": "verdicts read from the record",
+    "made": "calls made",
+    "cached": "cached",
+    "failed": "failed",
+    "unmade": "not made",
+    "retried": "retried",
+}
 ALWAYS = {"made", "cached"}
 """Counts of calls that are shown even where they are 0."""
 ON_SCALE = frozenset(
@@ -99,21 +106,26 @@ def obeyed_by_none(text: str) -> str:
 
 def headline(audit: Audit) -> str:
     """Return the first line of every report: how many biases were tested, what failed, what was not tested and why."""
-    named = [f"{names} ({reason})" if reason else names for names, reason in untested_by_reason(audit)]
+    named = [f"{names} ({reason})" if reason else names for names, reason, _ in untested_by_reason(audit)]
     return "; ".join([tally(audit), *([f"not tested: {', '.join(named)}"] if named else [])])
 
 
-def untested_by_reason(audit: Audit) -> list[tuple[str, str]]:
-    """Return what was not tested, as names and the reason that they share; variants by themselves without one."""
+def untested_by_reason(audit: Audit) -> list[tuple[str, str, int]]:
+    """
+    Return what was not tested, as names, the reason that they share, and how many they are.
+
+    Variants by themselves have no reason.
+    """
     missing = untested(audit)
     by_reason: dict[Reason, list[str]] = {}
     alone = {name for name, reason in missing.items() if reason.has(Kind.VARIANT)} - set(audit.biases)
     for name, reason in missing.items():
         if name not in alone:
             by_reason.setdefault(unnamed(reason), []).append(name)
-    named = [(", ".join(names), str(reason)) for reason, names in by_reason.items()]
+    named = [(", ".join(names), str(reason), len(names)) for reason, names in by_reason.items()]
     if alone:
-        named.append((f"{len(alone)} variants by themselves" if len(alone) > 1 else "1 variant by itself", ""))
+        told = f"{len(alone)} variants by themselves" if len(alone) > 1 else "1 variant by itself"
+        named.append((told, "", len(alone)))
     return named
 
 
@@ -250,7 +262,7 @@ def value(finding: Finding) -> str:
     """
     if finding.value is None or finding.low is None or finding.high is None:
         return "nothing"
-    return _interval(finding.value, finding.low, finding.high, highest(finding), finding.claim)
+    return _interval((finding.value, finding.low, finding.high), _ends(finding), finding.claim)
 
 
 def measured(finding: Finding) -> str:
@@ -303,6 +315,20 @@ def _on_scale(finding: Finding) -> tuple[float, float, float] | None:
 
 def _point_places(span: float) -> int:
     return 1 if span >= FEW_POINTS else 2
+
+
+def knows_nothing(finding: Finding) -> bool:
+    """Return whether the interval of a finding is all that its measure can be."""
+    if finding.low is None or finding.high is None:
+        return True
+    lowest, top = _ends(finding)
+    return finding.low <= lowest and finding.high >= top
+
+
+def _ends(finding: Finding) -> tuple[float, float]:
+    """Return the lowest and the highest value that the measure of a finding can have."""
+    known = MEASURES.get(finding.measure)
+    return known.range[0] if known is not None else -1.0, highest(finding)
 
 
 def highest(finding: Finding) -> float:
@@ -381,14 +407,14 @@ def _in_texts(names: Iterable[str], prefix: str, where: str) -> str:
     return f"{where}, about {' or '.join(map(str, lengths))} words" if lengths else ""
 
 
-def _interval(middle: float, low: float, high: float, top: float, of: Limit | None = None) -> str:
+def _interval(numbers: tuple[float, float, float], ends: tuple[float, float], of: Limit | None = None) -> str:
     """
-    Return a value with its bounds, to two places; more of a bound that misses the limit and would look as if it did not.
+    Return a value with its bounds, to two places, or to more where a bound that misses the limit would look like it.
 
-    >>> _interval(-0.001, -0.25, 1.2, 1.0), _interval(1, 0.9492, 1, 1.0, Limit(">=", 0.95))
+    >>> _interval((-0.001, -0.25, 1.2), (-1.0, 1.0)), _interval((1, 0.9492, 1), (0.0, 1.0), Limit(">=", 0.95))
     ('0.00 [-0.25, 1.00]', '1.00 [0.949, 1.00]')
     """
-    low, middle, high = (_clipped(x, top) for x in (low, middle, high))
+    middle, low, high = (max(ends[0], min(ends[1], number)) for number in numbers)
     return f"{middle:z.2f} [{_bound(low, of)}, {_bound(high, of)}]"
 
 
@@ -468,9 +494,8 @@ def bill_alone(judge: Mapping[str, Any], cases: Mapping[str, Any], run: Run) -> 
 def _used(run: Run) -> list[str]:
     """Return the calls of a run, and what they cost."""
     calls = run.calls
-    counts = [
-        f"{calls[name]} {words}" for name, words in CALLS.items() if calls.get(name) or name in calls.keys() & ALWAYS
-    ]
+    always = ALWAYS & calls.keys() if not calls.get("recorded") else set()
+    counts = [f"{calls[name]} {words}" for name, words in CALLS.items() if calls.get(name) or name in always]
     return [", ".join(counts) if calls.keys() >= ALWAYS else "calls not recorded", cost(run)]
 
 

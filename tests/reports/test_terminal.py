@@ -1,15 +1,16 @@
 """What a terminal shows of a run: one screen, the worst first, and nothing twice."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from calm.core.claims import Outcome
-from calm.core.reasons import Kind, because
+from calm.core.reasons import Kind, because, counted, listed
 from calm.results.audit import Limit
 from calm.results.endings import Ending, State
-from calm.results.reports.terminal import OTHERS, Screen, shown, whole
+from calm.results.reports.terminal import LOG, OTHERS, Screen, shown, whole
 from tests.reports.hostile_texts import HOSTILE, hostile_audit
 from tests.reports.planted_audit import finding, sample
 
@@ -63,6 +64,7 @@ def test_a_run_fits_the_screen_whatever_failed(width, height):
     assert rows + OTHERS + 1 <= max(height, 20)
     assert "bias-0" in " ".join(lines)
     assert any("more: " in line for line in lines)
+    assert any(re.fullmatch(r"\d+ reasons, 9 smallest examples, 1 note: -v shows all", line) for line in lines)
     assert "site-packages" not in " ".join(lines)
 
 
@@ -86,7 +88,51 @@ def test_why_something_is_incomplete_is_said_in_words_and_once():
 
     lines, _ = told(of(*lost))
 
-    assert lines.count(f"incomplete: {why}") == 1
+    assert lines.count(f"incomplete: {why} (2 claims)") == 1
+
+
+def test_what_many_red_rows_leave_no_room_for_is_counted():
+    """Why something is incomplete, the notes, and what was not tested: one line says how much of it there is."""
+    rows = [failed(f"bias-{i}") for i in range(9)]
+    none = [
+        finding(key=f"no-{i}/gain", bias=f"nothing-{i}", outcome=Outcome.NOT_TESTED, reason="why") for i in range(5)
+    ]
+    lost = [failed(f"bias-{i}", "worst_gain", None, outcome=Outcome.INCOMPLETE, reason=f"r{i}") for i in range(4)]
+    notes = tuple(because(Kind.FEW_CLUSTERS, 60, i) for i in (7, 8))
+    audit = of(*rows, *none, *lost)
+
+    lines, rows = told(replace(audit, run=replace(audit.run, notes=notes)), Screen(100, 20), green=False)
+
+    assert any(re.fullmatch(r"\d reasons, 2 notes, 5 not tested: -v shows all", line) for line in lines)
+    assert rows <= Screen(100, 20).room
+
+
+def test_a_log_is_cut_nowhere():
+    """What reads it breaks lines itself; there are no more of them."""
+    why = "too few for this one: " + ", ".join(f"reason {i}" for i in range(60))
+    audit = of(failed("authority", reason=why), finding(outcome=Outcome.NOT_TESTED, reason="why " * 60))
+
+    lines, rows = told(audit, Screen(LOG, 24))
+
+    assert rows == len(lines) <= Screen(LOG, 24).room
+    assert any(line.endswith(f"; {why}") for line in lines)
+    assert not any("..." in line for line in lines)
+
+
+def test_what_a_cap_stopped_is_said_once_with_a_count():
+    """The counts of cases and the worst variants differ; and an interval that is all that can be is not shown."""
+    capped = because(Kind.CAPPED, "--calm-max-calls 200")
+    lost = [failed(f"b{i}", value=1.0, low=-1.0, high=1.0, outcome=Outcome.INCOMPLETE, n=2, lost=58) for i in range(3)]
+    lost = [
+        replace(one, reason=listed([because(Kind.WORST, 3, f"v{i}"), counted({capped: 50 + i})]))
+        for i, one in enumerate(lost)
+    ]
+
+    lines, _ = told(of(*lost))
+
+    assert [line for line in lines if "cap" in line] == [f"incomplete: {capped} (3 claims)"]
+    assert sum("n=2 of 60: 58 lost" in line for line in lines) == 3
+    assert not any("[" in line for line in lines)
 
 
 def test_an_interrupted_run_says_so_first_and_claims_nothing():
