@@ -20,7 +20,7 @@ from calm.results.gatefile import WORSENING
 from calm.results.reports.highlights import Highlight, highlight, shown_scale
 from calm.results.reports.markdown import COMMENT, code, plain
 from calm.results.troubles import in_a_line, troubles
-from calm.results.wording import bill, cases, claim, measured, tally
+from calm.results.wording import bill, cases, claim, measured, tally, unmeasured
 
 NAME: Final = re.compile(r"[A-Za-z0-9_.-]{1,60}")
 """What a gate may be called in the mark."""
@@ -132,7 +132,7 @@ def _told(one: Finding) -> str:
 
 
 def _measured(one: Finding) -> str:
-    return f"measured {measured(one)}, n={cases(one)}" if one.value is not None else str(one.reason)
+    return str(one.reason) if unmeasured(one) else f"measured {measured(one)}, n={cases(one)}"
 
 
 def _flips(audit: Audit) -> list[str]:

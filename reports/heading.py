@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 
 from calm.core.claims import Outcome
 from calm.core.measures import MEASURES
+from calm.core.reasons import Reason, shared
 from calm.results.audit import BASELINE, Audit, Finding, Run
 from calm.results.reports.charts import finite, number
 from calm.results.reports.rows import REASON, WORDS, FindingRow
@@ -48,7 +49,7 @@ class Since:
 
 @dataclass(frozen=True, slots=True)
 class Gaps:
-    """What an unfinished run did not measure: claims by the reason, and how many more reasons there are."""
+    """What an unfinished run did not measure: claims by the reason that they share, and how many more there are."""
 
     reasons: tuple[tuple[Text, tuple[FindingRow, ...]], ...]
     claims: int
@@ -124,13 +125,15 @@ def _change(one: Finding) -> tuple[str, str]:
 
 def missing_of(rows: Sequence[FindingRow]) -> Gaps | None:
     """Return what is missing in a run that was not finished, by reason; None where nothing is."""
-    groups: dict[str, list[FindingRow]] = {}
+    groups: dict[Reason, list[FindingRow]] = {}
     for row in rows:
         if row.finding.outcome is Outcome.INCOMPLETE and row.finding.accepted is None:
-            groups.setdefault(str(row.finding.reason) or "the data are not complete", []).append(row)
+            groups.setdefault(shared(row.finding.reason), []).append(row)
     if not groups:
         return None
-    lines = [(cut(reason, REASON), tuple(found)) for reason, found in groups.items()]
+    told = (found[0].finding.reason if len(found) == 1 else common for common, found in groups.items())
+    words = (str(reason) or "the data are not complete" for reason in told)
+    lines = [(cut(why, REASON), tuple(found)) for why, found in zip(words, groups.values(), strict=True)]
     return Gaps(tuple(lines[:MOST_LINES]), sum(map(len, groups.values())), max(0, len(lines) - MOST_LINES))
 
 

@@ -21,7 +21,18 @@ from calm.results.meaning import meanings, resolution
 from calm.results.reports.charts import finite
 from calm.results.reports.html import visible
 from calm.results.troubles import in_a_line, troubles
-from calm.results.wording import bill, cases, claim, control, flip_words, headline, measured, plan, untested
+from calm.results.wording import (
+    bill,
+    cases,
+    claim,
+    control,
+    flip_words,
+    headline,
+    measured,
+    plan,
+    unmeasured,
+    untested,
+)
 
 SUMMARY = 1_048_576
 """Bytes that GitHub takes of a step's summary."""
@@ -171,7 +182,7 @@ def _named(one: Finding) -> str:
 
 
 def _measured(one: Finding) -> str:
-    return measured(one) if one.value is not None else ""
+    return "" if unmeasured(one) else measured(one)
 
 
 def _why(one: Finding) -> str:

@@ -22,6 +22,7 @@ from calm.results.wording import (
     own_texts,
     places,
     points,
+    unmeasured,
     untested_findings,
     value,
 )
@@ -108,12 +109,11 @@ def claim_in_words(one: Finding) -> str:
 
 def measured(one: Finding) -> str:
     """
-    Return value and interval, each clipped to what is possible; nothing where nothing was measured.
+    Return value and interval, each clipped to what is possible; nothing where nothing is known.
 
     The numbers are those of `calm.results.wording.value`, with the signs that people write.
     """
-    unknown = one.value is None or one.low is None or one.high is None
-    return "" if unknown else _signed(value(one))
+    return "" if unmeasured(one) else _signed(value(one))
 
 
 def _signed(numbers: str) -> str:
@@ -153,7 +153,7 @@ def row_of(one: Finding, anchor: str, axis: Axis, audit: Audit) -> FindingRow:
 
 def _sentence(one: Finding) -> str:
     """Return the decision in a sentence."""
-    if one.value is None or one.claim is None:
+    if one.claim is None or unmeasured(one):
         words = {
             Outcome.OBSERVED: f"Measured {measured(one) or 'nothing'} without a limit: nothing is decided by it.",
             Outcome.NOT_TESTED: "The claim could not be asked.",

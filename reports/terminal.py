@@ -24,11 +24,11 @@ from calm.results.wording import (
     bill,
     cases,
     clipped,
-    knows_nothing,
     line,
     points,
     printable,
     tally,
+    unmeasured,
     untested,
     untested_by_reason,
     value,
@@ -146,16 +146,14 @@ class _Parts:
         left -= sum(map(screen.rows, missing))
         notes = _cut(self.notes, max(0, left), screen)
         counts = [
-            (len(self.loose) - len(loose), "reason"),
-            (len(self.found) - len(found), "smallest example"),
-            (len(self.notes) - len(notes), "note"),
+            (len(self.loose) - len(loose), "reason", loose),
+            (len(self.found) - len(found), "smallest example", found),
+            (len(self.notes) - len(notes), "note", notes),
         ]
-        said = [f"{count} {what}{'s' * (count != 1)}" for count, what in counts if count]
-        untold = sum(count for _, count in self.missing[len(missing) :])
-        return [*table, *loose, *meant, *found, *missing, *notes], [
-            *said,
-            *([f"{untold} not tested"] if untold else []),
-        ]
+        said = [f"{left} {'more ' * bool(some)}{what}{'s' * (left != 1)}" for left, what, some in counts if left]
+        if untold := sum(count for _, count in self.missing[len(missing) :]):
+            said.append(f"{untold} {'more ' * bool(missing)}not tested")
+        return [*table, *loose, *meant, *found, *missing, *notes], said
 
 
 def whole(audit: Audit, hunts: Sequence[str] = (), written: Sequence[Path] = ()) -> list[Line]:
@@ -274,8 +272,7 @@ def _cells(finding: Finding, first: bool) -> tuple[str, ...]:
     limit = ""
     if finding.claim is not None:
         limit = f"{_OPS[finding.claim.op]}{finding.claim.limit:.2f}"
-    unknown = finding.value is None or (finding.outcome is Outcome.INCOMPLETE and knows_nothing(finding))
-    figures = "" if unknown else value(finding)
+    figures = "" if unmeasured(finding) else value(finding)
     return (
         _NAMES.get(finding.bias, finding.bias) if first else "",
         finding.outcome.value,

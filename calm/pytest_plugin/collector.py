@@ -496,6 +496,7 @@ class Collector:
         size = get_terminal_size((terminal.WIDTH, terminal.HEIGHT))
         seen = out.isatty or "COLUMNS" in os.environ
         width = size.columns if seen else 0
+        out.ensure_newline()  # else pytest ends its line of dots below the heading
         out.section("calm", sep="=", **{"green": True} if green else {"red": True})
         about = self._smallest(audit), [Path(option(self.config, name)) for name in self.written]
         if self.config.option.verbose > 0:

@@ -16,7 +16,7 @@ from calm.core.reasons import Kind
 from calm.results.audit import AGREEMENT, BASELINE, CONTROLS, RUN, Audit, Finding
 from calm.results.meaning import Resolution, percent, resolution
 from calm.results.records import family_of
-from calm.results.wording import in_points
+from calm.results.wording import in_points, unmeasured
 
 ORDER: Final = (Outcome.FAIL, Outcome.INCOMPLETE, Outcome.UNDECIDED)
 """The outcomes of a trouble, the worst first."""
@@ -173,8 +173,8 @@ _COULD_WIN: Final = "of the cases that it could win"
 _BY_BIAS: Final[Mapping[str, tuple[tuple[str, str], tuple[str, str]]]] = {
     "gain": (("wins", _COULD_WIN), ("loses", _COULD_WIN)),
     "net_robustness": (
-        ("moves", "fewer of the verdicts than inert words move"),
         ("moves", "of the verdicts beyond what inert words move"),
+        ("moves", "fewer of the verdicts than inert words move"),
     ),
     "unreadable_gain": (("makes", "more of the replies unreadable"), ("makes", "fewer of the replies unreadable")),
     "self_preference_excess": (
@@ -182,13 +182,15 @@ _BY_BIAS: Final[Mapping[str, tuple[tuple[str, str], tuple[str, str]]]] = {
         ("gives", "less to the judge's own answers than their worth"),
     ),
 }
-"""What an edit does with a value above the best one and with one below: a verb, and of what."""
+"""
+What an edit does with a value above 0 and with one below: a verb, and of what. Of a robustness, 1 minus it is meant.
+"""
 _ON_A_SCALE: Final[Mapping[str, tuple[tuple[str, str], tuple[str, str]]]] = {
     "gain": (("adds", "of the scale"), ("takes", "of the scale")),
     "mean_shift": (("adds", "of the scale"), ("takes", "of the scale")),
     "net_robustness": (
-        ("moves scores by", "of the scale less than inert words do"),
         ("moves scores by", "of the scale beyond what inert words do"),
+        ("moves scores by", "of the scale less than inert words do"),
     ),
 }
 _OF_SAME: Final[Mapping[str, tuple[tuple[str, str], tuple[str, str]]]] = {
@@ -216,20 +218,21 @@ _BELOW_NOTHING: Final[Mapping[str, str]] = {
 
 def effect_of(one: Finding) -> Effect | None:
     """Return what a finding measured, in words; None where it measured nothing."""
-    if one.value is None:
+    if one.value is None or unmeasured(one):
         return None
     measure = MEASURES.get(one.measure)
     base = (measure.worst_of or one.measure) if measure is not None else one.measure
     if base in _OF_THE_JUDGE:
-        about = "" if one.bias in (*CONTROLS, AGREEMENT) else f"{name_of(one.bias)}:"
+        alone = one.bias in (*CONTROLS, AGREEMENT) and base != "net_detection"  # several suites put errors in
+        about = "" if alone else f"{name_of(one.bias)}:"
         return _of_the_judge(one, one.value, base, about)
     scored = family_of(one.task) in ("score", "rubric")
     same = _OF_SAME if one.expects == "SAME" and not scored else {}
     known = {**_BY_BIAS, **(_ON_A_SCALE if scored else {}), **same}.get(base)
     if known is None:
         return Effect(f"{name_of(one.bias)}:", one.measure.replace("_", " "), f"{one.value:.2f}", "")
-    value = one.value - 1 if base == "net_robustness" else one.value
-    verb, of = known[value < 0]
+    value = 1 - one.value if base == "net_robustness" else one.value
+    verb, of = known[round(value, 3) < 0]
     return Effect(name_of(one.bias), verb, _share(abs(value)), of, in_points(one))
 
 

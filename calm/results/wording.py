@@ -203,7 +203,7 @@ def line(finding: Finding) -> str:
 def brief(finding: Finding) -> str:
     """Return the beginning of that line: the outcome, the claim, and what was measured or why nothing was."""
     text = f"{finding.outcome.value} {claim(finding)}"
-    if finding.value is None:
+    if unmeasured(finding):
         return printable(f"{text}: {finding.reason}")
     text += f": measured {measured(finding)}, n={cases(finding)}"
     return printable(f"{text}; {finding.reason}" if finding.outcome is Outcome.INCOMPLETE else text)
@@ -211,7 +211,7 @@ def brief(finding: Finding) -> str:
 
 def _line(finding: Finding) -> str:
     text = f"{finding.outcome.value} {claim(finding)}"
-    if finding.value is None:
+    if unmeasured(finding):
         return f"{text}: {finding.reason}"
     text += f": measured {measured(finding)}, n={cases(finding)}"
     if needed := plan(finding):
@@ -317,12 +317,12 @@ def _point_places(span: float) -> int:
     return 1 if span >= FEW_POINTS else 2
 
 
-def knows_nothing(finding: Finding) -> bool:
-    """Return whether the interval of a finding is all that its measure can be."""
-    if finding.low is None or finding.high is None:
+def unmeasured(finding: Finding) -> bool:
+    """Return whether a finding has no figures, or lacks so many data that its interval is all that it can be."""
+    if finding.value is None or finding.low is None or finding.high is None:
         return True
     lowest, top = _ends(finding)
-    return finding.low <= lowest and finding.high >= top
+    return finding.outcome is Outcome.INCOMPLETE and finding.low <= lowest and finding.high >= top
 
 
 def _ends(finding: Finding) -> tuple[float, float]:

@@ -19,8 +19,9 @@ from calm.engine.engine import Engine
 from calm.engine.store import Mode, Store
 from calm.errors import ConfigError, JudgeError
 from calm.judges.python import PythonJudge
+from calm.judges.wrapper import JointRecord
 from calm.models.pacing import REFUSALS, Health
-from calm.models.wire import Limits, Message, Price, Reply, Request, Usage
+from calm.models.wire import Limits, Message, Price, Reply, Request, Traits, Usage
 from tests.planted import Asking, Local, Planted, engine, pair, pairs, usage
 from tests.servers import Answer, wire_server
 
@@ -386,6 +387,26 @@ def test_an_error_that_is_not_fatal_loses_one_call():
     assert found.count(NoReply("too slow")) == 10
     assert found.count(Preferred("good")) == 40
     assert (running.broken, running.ledger.calls["failed"]) == (None, 10)
+
+
+def test_what_a_cap_stops_was_not_made_and_did_not_fail():
+    """The two are counted apart: five calls are made, of which one fails, and 45 are not."""
+    server = Local(lambda body, number: JudgeError("too slow") if number == 2 else Reply("good", model="m-1"))
+
+    with engine(caps=Caps(calls=5)) as running:
+        verdicts(running, Asking(server), once(pairs(50)))
+
+    assert running.ledger.calls == {"made": 5, "failed": 1, "unmade": 45, "retried": 0}
+
+
+def test_verdicts_of_a_record_are_no_calls():
+    """Nobody is asked; they are counted apart."""
+    judge = Planted(lambda case, ask: Tie(), traits=Traits(recorded=JointRecord(())))
+
+    with engine() as running:
+        verdicts(running, judge, once(pairs(5)))
+
+    assert +running.ledger.calls == {"recorded": 5}
 
 
 def test_no_reply_is_asked_again():

@@ -133,7 +133,7 @@ def test_junit_holds_them_as_people_read_them():
 
 def test_no_zero_is_negative():
     """A value that rounds to nothing has no sign."""
-    assert value(finding(value=-0.004, low=-0.02, high=0.001)) == "0.00 [-0.02, 0.00]"
+    assert value(finding(measure="gain", claim=None, value=-0.004, low=-0.02, high=0.001)) == "0.00 [-0.02, 0.00]"
 
 
 def test_a_ratio_is_not_clipped_to_one():

@@ -64,7 +64,7 @@ def test_a_run_fits_the_screen_whatever_failed(width, height):
     assert rows + OTHERS + 1 <= max(height, 20)
     assert "bias-0" in " ".join(lines)
     assert any("more: " in line for line in lines)
-    assert any(re.fullmatch(r"\d+ reasons, 9 smallest examples, 1 note: -v shows all", line) for line in lines)
+    assert any(re.fullmatch(r"\d+ more reasons, 9 smallest examples, 1 note: -v shows all", line) for line in lines)
     assert "site-packages" not in " ".join(lines)
 
 
@@ -103,7 +103,7 @@ def test_what_many_red_rows_leave_no_room_for_is_counted():
 
     lines, rows = told(replace(audit, run=replace(audit.run, notes=notes)), Screen(100, 20), green=False)
 
-    assert any(re.fullmatch(r"\d reasons, 2 notes, 5 not tested: -v shows all", line) for line in lines)
+    assert any(re.fullmatch(r"\d more reasons?, 2 notes, 5 not tested: -v shows all", line) for line in lines)
     assert rows <= Screen(100, 20).room
 
 

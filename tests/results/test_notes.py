@@ -88,6 +88,16 @@ def test_texts_that_no_probe_showed_are_named():
     assert notes_of([shows], {"sad": 4}) == notes_of([some]) == []
 
 
+def test_a_saving_is_said_only_where_there_is_one():
+    """Close claims are asked again, and may take more asks than all cases once."""
+    for share, told in [
+        (0.25, "stopping early: 30 asks were needed, 25% fewer than the 40 of all cases before any top-up"),
+        (-1.4, "30 asks were needed, 140% more than the 40 of all cases: close claims were asked about again"),
+        (0.001, "30 asks were needed, as many as the 40 of all cases: close claims were asked about again"),
+    ]:
+        assert str(because(Kind.STOPPED_EARLY, 30, share, 40)) == told
+
+
 def test_room_is_told_of_judges_that_give_scores():
     """A case counts if an answer can gain in any of its rows."""
     scored = probe(10, task="score", room=False)

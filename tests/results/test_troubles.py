@@ -59,6 +59,7 @@ def test_a_share_that_cannot_be_is_not_told(subtests):
         ("Only 90 % of the replies can be read.", failed("consistency", 0.9, **readable)),
         ("Moves 2 % fewer of the verdicts than inert words move.", failed("authority", 1.02, **robust)),
         ("Moves 2 % of the verdicts beyond what inert words move.", failed("authority", 0.98, **robust)),
+        ("Moves 0 % of the verdicts beyond what inert words move.", failed("authority", 1.0, **robust)),
     ]:
         with subtests.test(told):
             assert effect_of(one).sentence == told
