@@ -471,8 +471,18 @@ def summary(output: str) -> list[str]:
     """Return the section that calm prints, without the paths of files."""
     lines = output.splitlines()
     start = next(i for i, line in enumerate(lines) if line.strip("= ") == "calm")
-    end = next(i for i, line in enumerate(lines) if i > start and line.startswith("judge "))
-    return [line for line in lines[start : end + 1] if line]
+    bill = next(i for i, line in enumerate(lines) if i > start and line.startswith("judge "))
+    end = next(i for i, line in enumerate(lines) if i > bill and not line.startswith("  "))
+    return [line for line in lines[start:end] if line]
+
+
+def without_notes(lines: Sequence[str]) -> list[str]:
+    """Return lines of that section without its notes, each of which may go on below, with two blanks before it."""
+    kept, note = [], False
+    for told in lines:
+        note = told.startswith("note: ") or (note and told.startswith("  "))
+        kept += [] if note else [told]
+    return kept
 
 
 def fenced(lines: Sequence[str]) -> str:
@@ -496,7 +506,7 @@ def readme_probe() -> str:
     first = next(i for i, line in enumerate(lines) if line.startswith("    def test_"))
     last = next(i for i, line in enumerate(lines) if i > first and not line.startswith(("    ", ">", "E")))
     shown = [line for line in lines[first:last] if line.startswith(("    ", ">", "E       assert"))]
-    return fenced([*shown, *(line for line in summary(told) if not line.startswith("note: "))])
+    return fenced([*shown, *without_notes(summary(told))])
 
 
 @cache

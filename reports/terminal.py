@@ -140,9 +140,9 @@ class _Parts:
         left -= sum(map(screen.rows, found))
         means = meanings(f for group in self.groups for f in group if f.red)
         meant = [Line(printable(f"{claim}: {words}")) for words, claim in means.items()]
-        meant = _fitting([*([Line(RATES)] if rated else []), *meant], left - bool(self.notes), screen)
+        meant = _fitting([*([Line(RATES)] if rated else []), *meant], left, screen)
         left -= sum(map(screen.rows, meant))
-        missing = _cut([one for one, _ in self.missing], max(0, left - bool(self.notes)), screen)
+        missing = _cut([one for one, _ in self.missing], max(0, left), screen)
         left -= sum(map(screen.rows, missing))
         notes = _cut(self.notes, max(0, left), screen)
         counts = [

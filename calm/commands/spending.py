@@ -108,9 +108,11 @@ def opened_engine(
 
 def bill(engine: Engine) -> str:
     """Return how many calls were made, how many replies came from the cache, and the cost."""
-    calls = engine.ledger.calls
+    from calm.results.wording import counted_calls
+
+    calls = counted_calls(engine.ledger.calls, ("recorded", "made", "cached"))
     notes = "".join(f"; {note}" for note in engine.notes)
-    return f"{calls['made']} calls made, {calls['cached']} cached, {engine.ledger.cost}{notes}"
+    return f"{calls}, {engine.ledger.cost}{notes}"
 
 
 def stays(engine: Engine, path: Path) -> bool:

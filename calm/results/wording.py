@@ -493,10 +493,18 @@ def bill_alone(judge: Mapping[str, Any], cases: Mapping[str, Any], run: Run) -> 
 
 def _used(run: Run) -> list[str]:
     """Return the calls of a run, and what they cost."""
-    calls = run.calls
-    always = ALWAYS & calls.keys() if not calls.get("recorded") else set()
-    counts = [f"{calls[name]} {words}" for name, words in CALLS.items() if calls.get(name) or name in always]
-    return [", ".join(counts) if calls.keys() >= ALWAYS else "calls not recorded", cost(run)]
+    return [counted_calls(run.calls) if run.calls.keys() >= ALWAYS else "calls not recorded", cost(run)]
+
+
+def counted_calls(calls: Mapping[str, int], names: Iterable[str] = CALLS) -> str:
+    """
+    Return how many calls of which kind there were; where verdicts were read from a record, only those kinds.
+
+    >>> counted_calls({"made": 5, "cached": 0, "unmade": 2}), counted_calls({"made": 0, "cached": 0, "recorded": 3})
+    ('5 calls made, 0 cached, 2 not made', '3 verdicts read from the record')
+    """
+    always = () if calls.get("recorded") else ALWAYS
+    return ", ".join(f"{calls.get(name, 0)} {CALLS[name]}" for name in names if calls.get(name) or name in always)
 
 
 def cases_asked(audit: Audit) -> str:
