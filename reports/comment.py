@@ -172,4 +172,6 @@ def _flip(one: Finding, said: Highlight) -> str:
     kept = said.texts
     question = f"; asked: {plain(kept.question, QUESTION)}" if kept is not None else ""
     edit = f"; the edit: {plain(kept.came, QUESTION)}" if kept is not None and kept.came else ""
+    if kept is not None and kept.went and not kept.came:
+        edit = f"; the edit took out: {plain(kept.went, QUESTION)}"
     return f"{plain(one.bias, LINE)} ({code(said.edit)}), case {code(said.case)}: {verdicts}{question}{edit}"

@@ -193,9 +193,10 @@ def first_facts(audit: Audit) -> list[tuple[str, str]]:
 
 def _calls(run: Run) -> str:
     """Return how many calls a run made, and how many it did not need to make."""
-    told = f"{run.calls.get('made', 0):,} made, {run.calls.get('cached', 0):,} from the cache"
-    read = run.calls.get("recorded", 0)
-    return f"{told}, {read:,} {CALLS['recorded']}" if read else told
+    made, cached, read = (run.calls.get(name, 0) for name in ("made", "cached", "recorded"))
+    told = f"{made:,} made, {cached:,} from the cache"
+    both = [told] if made or cached or not read else []
+    return ", ".join([*both, *([f"{read:,} {CALLS['recorded']}"] if read else [])])
 
 
 def _gold(audit: Audit) -> str:

@@ -72,7 +72,7 @@ def _card(audit: Audit, one: Trouble, rows: Mapping[str, FindingRow], places: Ma
     return Card(
         trouble=one,
         name=_capital(name_of(one.bias)),
-        effect="Nothing was measured." if one.effect is None else one.effect.sentence,
+        effect=_effect(one),
         claimed=meaning(lead),
         row=rows.get(lead.key),
         flipped=flip_words(lead).removeprefix("flips ") if worst else "",
@@ -83,6 +83,13 @@ def _card(audit: Audit, one: Trouble, rows: Mapping[str, FindingRow], places: Ma
         steps=tuple(_steps(audit, one)),
         full=True,
     )
+
+
+def _effect(one: Trouble) -> str:
+    """Return what the lead of a trouble measured, in a sentence."""
+    if one.effect is not None:
+        return one.effect.sentence
+    return "Nothing was measured." if one.lead.value is None else "Too few replies came to say anything."
 
 
 def _example(flips: Sequence[Highlight]) -> Highlight | None:

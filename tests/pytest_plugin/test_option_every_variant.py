@@ -43,6 +43,18 @@ def test_a_variant_with_evidence_against_it_fails(courtesy, workers):
     assert [found[f"flattery/gain/{v}"] for v in ("flatter", "flatter_first", "greet")] == ["FAIL", "FAIL", "OBSERVED"]
 
 
+def test_a_log_of_a_green_run_is_whole(courtesy):
+    """One test that is left out is said to be one; no blank line stands below the heading, and no line is cut."""
+    courtesy.write("test_more.py", f"import pytest\n{SUITE}".replace("def ", "@pytest.mark.calm_every_variant\ndef "))
+
+    lines = courtesy.run().outlines
+
+    assert "calm: 1 test beyond the default gate is left out (--calm-every-variant)" in lines
+    heading = next(i for i, line in enumerate(lines) if line.strip("= ") == "calm")
+    assert lines[heading + 1] == "1 of 1 biases tested; the claim proven"
+    assert not any(line.endswith("...") for line in lines[heading:])
+
+
 def test_the_ini_setting_does_the_same(courtesy, subtests):
     """`calm_every_variant` is a truth value of the ini file."""
     for setting, more in [("true", True), ("false", False)]:

@@ -11,7 +11,7 @@ from random import Random
 import pytest
 
 from calm.core.claims import Outcome
-from calm.core.reasons import Kind, because, reason_of
+from calm.core.reasons import Kind, because, counted, reason_of
 from calm.core.texts import CaseTexts, Exchange
 from calm.core.verdict import Scale
 from calm.errors import ConfigError
@@ -342,6 +342,21 @@ def test_it_says_first_what_an_unfinished_run_is_missing():
 
     assert told < page.text.index("What is wrong, and what to do next", told)
     assert "sensitivity/net_detection/swap_number" in page.text[told : told + 300]
+
+
+def test_what_a_cap_stopped_is_one_line_with_a_count():
+    """Many claims, each with a count of cases of its own; and 2 of 60 cases are said to be too few."""
+    capped = because(Kind.CAPPED, "--calm-max-calls 200")
+    nothing = {"measure": "gain", "outcome": Outcome.INCOMPLETE, "value": 0.0, "low": -1.0, "high": 1.0, "n": 2}
+    lost = [replace(finding(**nothing, key=f"b{i}/gain", bias=f"b{i}"), reason=counted({capped: i})) for i in range(9)]
+    calls = {"made": 200, "cached": 0, "failed": 1, "unmade": 13_740, "retried": 0, "recorded": 0}
+
+    text = Page(render(empty(findings=tuple(lost), run=replace(empty().run, calls=calls)))).text
+
+    assert f"{capped} (9 claims)" in text
+    assert "200 made, 0 cached, 1 failed, 13,740 not made, 0 retried" in text
+    assert "Too few replies came to say anything." in text
+    assert "0.00 [" not in text
 
 
 def test_what_changed_since_the_baseline_comes_first():

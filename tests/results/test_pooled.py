@@ -98,6 +98,23 @@ def test_probes_that_saw_the_same_few_cases_prove_nothing_together():
     assert {f.reason for f in found.values()} == {because(Kind.FEW_TOGETHER, 45, 60)}
 
 
+def test_sixty_questions_of_which_one_probe_asks_fewer_are_not_said_to_be_sixty():
+    """They weigh as much as 59.9: too few by a hair, and not "60, and 60 are needed"."""
+    edits = [ending(number) for number in range(FEWEST - 1)]
+
+    @perturbation(bias="bias-9", expects=Expects.NOT_BETTER)
+    def end_most(case, rng):
+        return None if case.id == "c000" else case.edit(case.target, lambda text: f"{text} (No. 09)")
+
+    with setup(Planted(fair), pairs(60), stopping=Stopping.FIXED) as given:
+        findings = [f for edit in (*edits, end_most) for f in recorded(edit, run(given, edit, CLAIMS))]
+
+    found = of_run(findings)
+
+    assert found["run/net_robustness"].reason == because(Kind.FEW_TOGETHER, 59, 60)
+    assert str(found["run/net_robustness"].reason).startswith("all rows together weigh as much as 59 questions, and 60")
+
+
 def test_a_judge_that_the_same_cases_sway_in_every_probe_is_held_to_those_cases():
     """
     On 5 % of 200 cases each edit of thirteen wins: that is 200 values and not 2,600, whatever stopping does.
