@@ -269,7 +269,7 @@ class Reason:
     @property
     def unmade(self) -> bool:
         """Whether a call was not made, since the run ended before, a cap was reached or the cache failed."""
-        return self.unfinished or self.kind in (Kind.STOPPED, Kind.NOT_KEPT, Kind.CAPPED_UNPRICED)
+        return self.unfinished or any(map(self.has, (Kind.STOPPED, Kind.NOT_KEPT, Kind.CAPPED_UNPRICED)))
 
     def has(self, kind: Kind) -> bool:
         """Return whether this reason, or one that it repeats, is of a kind."""

@@ -309,8 +309,8 @@ def _ruled(claim: Claim, known: Sequence[_Verdict]) -> Ruling:
 
     worst = min(known, key=rank)
     named = because(Kind.WORST, len(known), name(worst.variant.label))
-    if worst.estimate is None and worst.reason is not None:  # which one is the worst is not known
-        named = NONE
+    if worst.estimate is None and worst.reason is not None and worst.reason.unmade:
+        named = NONE  # which one is the worst is not known
     reason = listed([one for one in (named, worst.reason) if one])
     decision = Decision(claim.measure, claim, worst.outcome, worst.estimate, reason)
     return Ruling(decision, worst.trials)
