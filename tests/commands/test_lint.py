@@ -184,7 +184,11 @@ def test_a_prompt_file_in_jinja_with_a_loop_shows_all_answers(tmp_path, capsys):
 
 
 @pytest.mark.parametrize(
-    "text", ["{" * 5_000 + "answer" + "}" * 5_000 + "{answer}", "{answer}" * 7_000, "\0{answer}\x1b[2J"]
+    "text",
+    [
+        *("{" * 5_000 + "answer" + "}" * 5_000 + "{answer}", "{answer}" * 7_000, "\0{answer}\x1b[2J"),
+        *("\ue000\ue005 {question} \uf770 {answer} \uf8ff", "\ue000{answer}\ue001"),
+    ],
 )
 def test_hostile_files_end_with_findings_or_a_refusal(text, tmp_path, capsys):
     path = tmp_path / "p.txt"

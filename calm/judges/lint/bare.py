@@ -10,7 +10,7 @@ from typing import Final
 from calm.core.files import json_of, read_text
 from calm.core.verdict import Task
 from calm.errors import ConfigError
-from calm.judges.lint.page import MOST_SLOTS, Role, Slot, page_of, sign
+from calm.judges.lint.page import MOST_SLOTS, Role, Slot, page_of, sign, without_signs
 from calm.judges.lint.placeholders import COMMENT, STATEMENT, marker_of, placeholders, role_of
 from calm.judges.lint.places import Source, Sources
 from calm.judges.lint.subject import Subject
@@ -36,7 +36,7 @@ def subject_of(path: Path, task: Task | None, roles: Mapping[str, Role]) -> Subj
     loops = {one: role_of(many) for one, many in _LOOP.findall(text)}
 
     def signed(said: str) -> str:
-        said = STATEMENT.sub(_blank, COMMENT.sub(_blank, said))
+        said = STATEMENT.sub(_blank, COMMENT.sub(_blank, without_signs(said)))
         made, at = [], 0
         for one in placeholders(said):
             role = roles.get(one.name) or loops.get(one.name.partition(".")[0]) or role_of(one.name)

@@ -22,7 +22,7 @@ from calm.core.verdict import Task
 from calm.errors import ConfigError, JudgeError
 from calm.judges import reading
 from calm.judges.judgefile import read_judge
-from calm.judges.lint.page import Page, Role, Slot, page_of, sign
+from calm.judges.lint.page import Page, Role, Slot, page_of, sign, without_signs
 from calm.judges.lint.placeholders import leftovers
 from calm.judges.lint.places import Source, Sources
 from calm.judges.lint.subject import Reading, Room, Subject
@@ -154,7 +154,7 @@ def _page(messages: Messages) -> Page:
         slots.append((role, int(found[2]), role))
         return sign(len(slots) - 1)
 
-    turns = [(message.role, _MARK.sub(noted, message.text)) for message in messages]
+    turns = [(message.role, _MARK.sub(noted, without_signs(message.text))) for message in messages]
     return page_of(turns, slots)
 
 

@@ -15,10 +15,12 @@ Role: TypeAlias = Literal[
 
 FIRST_SIGN: Final = 0xE000
 MOST_SLOTS: Final = 6_000
-"""Signs of the private use area, which no prompt holds."""
+"""Signs of the private use area, which mean nothing in a prompt; see `without_signs`."""
 SIGNS: Final = f"{chr(FIRST_SIGN)}-{chr(FIRST_SIGN + MOST_SLOTS)}"
 """The signs of slots, for a class of a regular expression."""
 _SIGN: Final = re.compile(f"[{SIGNS}]")
+STRANGE: Final = "\N{REPLACEMENT CHARACTER}"
+"""What stands in the page for such a sign that the prompt itself holds."""
 BETWEEN: Final = "\n\n"
 """What stands between two turns."""
 
@@ -89,6 +91,11 @@ class Page:
         """Return the text from a slot to the next slot, or to the end of its turn."""
         stop = min([self.turn(slot.at).stop, *(s.at for s in self.slots if s.at > slot.at)])
         return self.text[slot.at + 1 : stop]
+
+
+def without_signs(text: str) -> str:
+    """Return a text of the same length in which no character passes for a slot."""
+    return _SIGN.sub(STRANGE, text)
 
 
 def page_of(

@@ -6,11 +6,11 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from calm.judges.lint.page import SIGNS
+from calm.judges.lint.page import SIGNS, STRANGE
 
 SHORTEST: Final = 4
 """Characters that a piece of a line must have to be looked for."""
-_LITERALS: Final = re.compile(rf"[^{SIGNS}\n]+")
+_LITERALS: Final = re.compile(rf"[^{SIGNS}{STRANGE}\n]+")
 
 
 @dataclass(frozen=True, slots=True)
