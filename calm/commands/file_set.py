@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Mapping
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 from calm.errors import ConfigError
-from calm.results.outputs import Form, write_whole, written_beside
+from calm.models.vault import hidden
+from calm.results.outputs import Form, written_beside
 
 
 def put(written: Mapping[Path, str], form: Form, *, judges: Collection[Path], force: bool) -> None:
     """
-    Write files, all or none: if one cannot be written, those before it are taken back.
+    Write files, all or none: each is whole beside its place before the first is put there.
 
-    A process can be killed between two files. So older judges are taken away first, and the new ones are written last:
-    a judge that is there fits the files that it reads.
+    If one cannot be put there, those before it are taken back: only what this call has put there, so that a file which
+    another process wrote in the meantime stays. A folder that was made for them is gone again if it is empty.
+
+    A process can be killed between two files. So older judges are taken away first, and the new ones are put last: a
+    judge that is there fits the files that it reads.
 
     Args:
         written: the texts, by place.
@@ -26,24 +31,31 @@ def put(written: Mapping[Path, str], form: Form, *, judges: Collection[Path], fo
     Raises:
         ConfigError: one cannot be written; all files are as they were.
     """
-    before: dict[Path, bytes | None] = {}
-    others = [path for path in written if path not in judges]
-    try:
-        for path in judges if force else ():
-            before[path] = _held(path)
-            _take_away(path)
-        for path in (*others, *judges):
-            before.setdefault(path, _held(path))
-            write_whole(path, [written[path]], form, force=force)
-    except BaseException:
-        for path, old in before.items():
-            with suppress(OSError, ConfigError):
-                if old is None:
-                    path.unlink(missing_ok=True)
-                else:
-                    with written_beside(path, form, force=True) as file:
-                        file.write(old)
-        raise
+    order = [*judges, *(path for path in written if path not in judges)]  # the last to be begun is the first to be put
+    made = list(dict.fromkeys(one for path in order for one in path.resolve().parents if not one.exists()))
+    before = {path: _held(path) for path in order}
+    begun: dict[Path, int] = {}
+    away: list[Path] = []
+    with ExitStack() as kept:
+        try:
+            with ExitStack() as whole:
+                for path in order:
+                    file = whole.enter_context(written_beside(path, form, force=force))
+                    file.write(hidden(written[path]).encode("utf-8", "backslashreplace"))
+                    begun[path] = os.dup(file.fileno())  # while it is open, no other file gets its number
+                    kept.callback(os.close, begun[path])
+                for path in judges if force else ():
+                    away.append(path)
+                    _take_away(path)
+        except BaseException:
+            for path, handle in begun.items():
+                if _is(path, handle) or (path in away and not path.exists()):
+                    with suppress(OSError, ConfigError):
+                        _take_back(path, form, before[path])
+            for folder in sorted(made, reverse=True):
+                with suppress(OSError):
+                    folder.rmdir()
+            raise
 
 
 def _held(path: Path) -> bytes | None:
@@ -52,6 +64,23 @@ def _held(path: Path) -> bytes | None:
         return path.read_bytes() if path.is_file() else None
     except OSError as error:
         raise ConfigError(f"{path}: cannot be replaced: {error.strerror or error}; check who may read it") from error
+
+
+def _is(path: Path, handle: int) -> bool:
+    """Return whether the file at a path is the one that is open as a handle."""
+    try:
+        return os.path.samestat(path.stat(), os.fstat(handle))
+    except OSError:
+        return False
+
+
+def _take_back(path: Path, form: Form, old: bytes | None) -> None:
+    """Put back what stood at a path; None: nothing did."""
+    if old is None:
+        path.unlink(missing_ok=True)
+        return
+    with written_beside(path, form, force=True) as file:
+        file.write(old)
 
 
 def _take_away(path: Path) -> None:

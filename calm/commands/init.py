@@ -84,8 +84,12 @@ def _init(options: argparse.Namespace) -> int:
     if taken := [name for name in draft.files if (folder / name).resolve() in given]:
         raise ConfigError(f"expected --dir DIR, as {', '.join(taken)} would be written over what is read, got the same")
     if there and not options.force:
-        verb = "exists" if len(there) == 1 else "exist"
-        _say(f"calm: {', '.join(there)} {verb} already, so nothing was written; overwrite with --force", error=True)
+        verb, them = ("exists", "it") if len(there) == 1 else ("exist", "them")
+        _say(
+            f"calm: {', '.join(there)} {verb} already, so nothing was written; to write over {them}, as after a calm "
+            "init that was stopped half way, add --force",
+            error=True,
+        )
         return REFUSED
     judges = [folder / name for name in draft.files if name in (draft.judge, RECORDED)]
     files = {folder / name: text for name, text in draft.files.items()}

@@ -210,22 +210,26 @@ def write_whole(
 @contextmanager
 def written_beside(path: Path, form: Form, *, force: bool = False, private: bool = False) -> Iterator[IO[bytes]]:
     """Yield a file of bytes that takes its place at the end; see `write_whole`."""
+    found = _identity(path)
     if fault := _fault(path, form, force=force):
         raise ConfigError(f"{path}: cannot be written: {fault}")
     try:
         place = path.resolve()
         place.parent.mkdir(parents=True, exist_ok=True)
         with NamedTemporaryFile("wb", dir=place.parent, prefix=".calm-", suffix=".tmp", delete=False) as file:
-            beside, found = Path(file.name), _identity(place)
+            beside = Path(file.name)
             try:
                 yield file
                 file.flush()
                 _take_over(file.fileno(), place, private=private)
                 os.fsync(file.fileno())
                 file.close()
-                if _identity(place) != found and (fault := _fault(place, form, force=force)):
-                    raise ConfigError(f"{path}: cannot be written: {fault}")
-                beside.replace(place)
+                if found is None and _taken_first(beside, place):
+                    beside.unlink()
+                else:
+                    if _identity(place) != found and (fault := _fault(place, form, force=force)):
+                        raise ConfigError(f"{path}: cannot be written: {fault}")
+                    beside.replace(place)
             except BaseException:
                 beside.unlink(missing_ok=True)
                 raise
@@ -348,6 +352,15 @@ def _stat(path: Path) -> os.stat_result | None:
         return path.stat()
     except OSError:  # it is not there, or its name is too long to be
         return None
+
+
+def _taken_first(beside: Path, place: Path) -> bool:
+    """Take a place where nothing stood; False if somebody was faster, or the file system has no hard links."""
+    try:
+        os.link(beside, place)
+    except OSError:
+        return False
+    return True
 
 
 def _identity(path: Path) -> tuple[int, ...] | None:

@@ -7,7 +7,10 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from concurrent.futures import ThreadPoolExecutor
+from itertools import repeat
 from pathlib import Path
+from threading import Barrier
 
 import pytest
 
@@ -86,7 +89,10 @@ def test_nothing_is_written_over_without_force(folder, capsys):
     assert run() == REFUSED
 
     assert there(folder) == {"gate.toml"}
-    assert "gate.toml exists already, so nothing was written; overwrite with --force" in capsys.readouterr().err
+    assert (
+        "gate.toml exists already, so nothing was written; to write over it, as after a calm init that was stopped half way, add"
+        in capsys.readouterr().err
+    )
     assert run("--force") == DONE
     assert "# mine" not in (folder / "gate.toml").read_text("utf-8")
 
@@ -101,6 +107,27 @@ def test_a_file_that_cannot_be_written_takes_the_others_back(folder):
 
     assert there(folder) == {"judge.toml"}
     assert (folder / "judge.toml").read_text("utf-8") == "# mine\n"
+
+
+def test_of_several_at_once_one_writes_all_and_the_others_take_nothing_away(folder):
+    """Whoever is refused takes back only what it has put there itself."""
+    begin = Barrier(4)
+
+    def put(number, place):
+        begin.wait()
+        try:
+            texts = {place / name: str(number) for name in ("a", "b", "made/c")}
+            file_set.put(texts, VERDICTS, judges=[place / "a"], force=False)
+        except ConfigError:
+            return None
+        return str(number)
+
+    for place in (folder / str(number) for number in range(15)):
+        with ThreadPoolExecutor(4) as pool:
+            won = [one for one in pool.map(put, range(4), repeat(place)) if one]
+        assert len(won) == 1
+        assert [(place / name).read_text("utf-8") for name in ("a", "b", "made/c")] == won * 3
+        assert there(place) == {"a", "b", "made/c"}
 
 
 def test_a_prompt_gets_its_twin_by_rule_or_says_why_not(folder, capsys):

@@ -46,7 +46,8 @@ def recovered(sent: Sequence[Sent]) -> Recovered | None:
     makes a wrong guess; a prompt about another case then makes the right one, so several are tried.
     """
     best: Recovered | None = None
-    telling = sorted(sent, key=lambda one: -min((len(text) for text in one.values.values() if text), default=0))
+    sound = [one for one in sent if not any(map(_SLOT.search, one.texts))]
+    telling = sorted(sound, key=lambda one: -min((len(text) for text in one.values.values() if text), default=0))
     for one in telling[:MOST_TRIED]:
         marked = tuple(_marked(text, one.values) for text in one.texts)
         shown = sum(_shows(marked, one, other) for other in sent)
