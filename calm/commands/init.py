@@ -5,14 +5,15 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from shlex import quote
 from typing import Final, cast, get_args
 
 from calm.commands import DONE, REFUSED, add_command, attempt, init_files, logs
 from calm.commands.file_set import put
-from calm.commands.init_drafts import RECORDED, USUAL, Draft, draft_cases, draft_judge, of_log, prompt_of
+from calm.commands.init_drafts import RECORDED, USUAL, draft_cases, draft_judge, of_log
+from calm.commands.init_prompts import Draft, prompt_of
 from calm.core.verdict import Task
 from calm.errors import CalmError, ConfigError
 from calm.models.address import Provider
@@ -97,6 +98,8 @@ def _init(options: argparse.Namespace) -> int:
     _say(f"wrote {', '.join(str(folder / name) if options.dir != '.' else name for name in draft.files)}")
     for note in draft.notes:
         _say(f"note: {note}")
+    for line in _linted(folder / draft.judge) if prompt is not None else ():
+        _say(f"note: {line}")
     return _tried(folder, draft.judge, key)
 
 
@@ -115,6 +118,19 @@ def _refuse(options: argparse.Namespace) -> None:
         faults.append("--cases, --log: expected one of them, as a log brings its own cases; take one out")
     if faults:
         raise ConfigError(faults)
+
+
+def _linted(path: Path) -> Iterator[str]:
+    """Yield the errors that the linter finds in the judge that was written, and a line that counts all findings."""
+    from calm.commands.lint_shown import counted
+    from calm.judges.lint import lint, subjects_of
+
+    found = lint(subjects_of(path))
+    for one in found.findings:
+        if one.rule.severity == "error":
+            yield f"{one.place.file}:{one.place.line}: error: {one.rule.id}: {one.words}; {one.fix}"
+    if found.findings:
+        yield f"{counted(found)} in the prompt; see: calm lint {quote(str(path))}"
 
 
 # ------------------------------------------------------------------------------------------------------ the questions

@@ -163,6 +163,60 @@ def test_a_twin_and_a_system_message_of_ones_own_are_taken(folder):
     assert (judge.scale.low, judge.scale.high) == (1, 5)
 
 
+@pytest.mark.parametrize(
+    ("turns", "table"),
+    [
+        (["system", "user"], {"system_file", "user_file", "negative_user_file", "negative_system_file"}),
+        (["user"], {"user_file"}),
+        (["user", "assistant", "user"], {"messages_file"}),
+    ],
+)
+def test_a_chat_prompt_stays_one(folder, turns, table):
+    """`calm lint` reads the same messages; a twin turns round the message that says how to judge."""
+    texts = ["Say how good the answer is, from 1 to 5: [[N]].", "Yes.", "{{input}}: {{output}}"]
+    said = {1: ["From 1 to 5: [[N]]. {{input}}: {{output}}"], 2: texts[::2], 3: texts}[len(turns)]
+    made = [{"role": role, "content": text} for role, text in zip(turns, said, strict=True)]
+    (folder / "p.json").write_text(json.dumps(made), "utf-8")
+
+    assert run("--prompt", "p.json", "--dir", "made") == DONE
+
+    judge = judge_from("made/judge.toml", {"OPENAI_API_KEY": "k"})
+    assert [one.role for one in judge.prompt.messages] == turns
+    assert judge.prompt.messages[-1].text.endswith("{{ question }}: {{ answers[0].text }}")
+    assert set(tomllib.loads((folder / "made" / "judge.toml").read_text("utf-8"))["prompt"]) == table
+    if judge.prompt.negative:
+        assert judge.prompt.negative[0].text.startswith("Say how bad")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{input}\n{output!r} [[7]]", r"p\.txt, line 2: \{output!r\}: expected a text as it is"),
+        ("{% for r in responses %}{{ r }}{% endfor %}", "it may compare two or rate one; expected --task"),
+        ("{{output}}\n\n{{> more}}", r"p\.txt, line 3: .+put its text in its place"),
+    ],
+)
+def test_a_placeholder_that_is_not_understood_is_refused(folder, text, message):
+    """With its line and what to write; nothing is written."""
+    (folder / "p.txt").write_text(text, "utf-8")
+
+    with pytest.raises(ConfigError, match=message):
+        run("--prompt", "p.txt")
+
+    assert there(folder) == {"p.txt"}
+
+
+def test_the_linter_says_what_is_wrong_with_the_draft(folder, capsys):
+    """Its errors are notes, and the other findings are counted."""
+    (folder / "p.txt").write_text("Is {answer_2} better than {answer_1}? Reply [[1]] or [[2]].", "utf-8")
+
+    assert run("--prompt", "p.txt") == DONE
+
+    said = capsys.readouterr().out
+    assert "note: judge.jinja:1: error: verdict-unreadable: " in said
+    assert "note: 1 error, " in said
+
+
 def test_a_field_that_a_prompt_shows_and_no_case_has_is_named_before_anything_is_written(folder):
     """The message names the case and the field."""
     (folder / "p.txt").write_text("{tone}: rate {answer} from 1 to 5: [[N]]", "utf-8")

@@ -35,7 +35,7 @@ def shown(template, case=PAIR, task="pairwise"):
 def test_each_style_shows_what_its_own_tool_would(text, style):
     """The texts of a case stand in it as they are, whatever signs they hold."""
     assert style_of(text) == style
-    assert shown(translate(text).template) == 'Q: Why? So {x}. Thus {{ y }}. say {"v": 1}'
+    assert shown(translate(text).templates[0]) == 'Q: Why? So {x}. Thus {{ y }}. say {"v": 1}'
 
 
 def test_statements_of_jinja_stay():
@@ -46,14 +46,79 @@ def test_statements_of_jinja_stay():
 
     assert made.style == "jinja"
     assert made.answers == 2
-    assert shown(made.template) == "Expected: Because.. Why?: So {x}. or Thus {{ y }}."
+    assert shown(made.templates[0]) == "Expected: Because.. Why?: So {x}. or Thus {{ y }}."
+
+
+@pytest.mark.parametrize(
+    ("text", "rendered"),
+    [
+        ("{{ context | join(', ') }} {{ expected[0] }} {{ output | upper }}", "K Because. SO {X}."),
+        ("{% for doc in documents %}[{{ doc.page_content }}]{% endfor %}{{ output }}", "[K]So {x}."),
+        ("{% for r in responses %}{{ loop.index }} {{ r }} {% endfor %}", "1 So {x}. 2 Thus {{ y }}. "),
+        ("{{ outputs[1] }} after {{ outputs[0] }}", "Thus {{ y }}. after So {x}."),
+        ("{% if input.context %}{{ input.context }} {% endif %}{{ input.question }} {{ output }}", "K Why? So {x}."),
+        ("{% if tone %}{{ tone }}{% endif %}{{ output }}", "So {x}."),
+        ("{% for a in answers %}{{ a.text }} {% endfor %}", "So {x}. Thus {{ y }}. "),
+        ("{% for a in answers %}{{ a }} {% endfor %}", "So {x}. Thus {{ y }}. "),
+        ("{% for line in output.split('{') %}{{ line }}|{% endfor %}", "So |x}.|"),
+        ("{{#context}}Use {{.}} and {{context}}. {{/context}}{{! no note }}{{output}}", "Use K and K. So {x}."),
+        ("{{#if tone}}{{tone}}{{else}}plain{{/if}} {{^tone}}none{{/tone}} {{{output}}}", "plain none So {x}."),
+        ("{ctx[0]} {row['output']} {output:.4}", "FIRST So {x}. So {"),
+        ("{{inputs.question}} {{inputs.context}} {{outputs.output}}", "Why? K So {x}."),
+    ],
+)
+def test_a_part_of_a_foreign_value_is_the_text_that_is_meant(text, rendered):
+    """An item of a list, a key and an attribute; never a letter of the text."""
+    case = Case("c", PAIR.question, PAIR.answers, reference=PAIR.reference, fields={"context": "K", "ctx": "FIRST"})
+    made = translate(text)
+
+    assert made.unread == ((),)
+    assert shown(made.templates[0], case) == rendered
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "written", "why"),
+    [
+        ("{input}\n{output!r}", 2, "{output!r}", "format"),
+        ("{output:>20}", 1, "{output:>20}", "format"),
+        ("{context[1]} {output}", 1, "{context[1]}", "index"),
+        ("{{ context[-1] }} {{ output }}", 1, "context", "index"),
+        ("{{output}}\n{{> footer}}", 2, "{{> footer}}", "partial"),
+        ("{{#answers}}{{text}}{{/answers}}{{output}} {{#outputs}}{{.}}{{/outputs}}", 1, "{{#outputs}}", "section"),
+        ("{{#each responses}}{{this}}{{/each}}{{input}}", 1, "{{#each responses}}", "section"),
+        ("{{output}} {{#context}}", 1, "{{#context}}", "unclosed"),
+        ("{{output}} {{/context}}", 1, "{{/context}}", "unclosed"),
+        ("{{output}} {{#equals a b}}x{{/equals}}", 1, "{{#equals a b}}", "helper"),
+        ("{% for m in messages %}{{ m.role }}: {{ m.content }}{% endfor %}", 1, "messages", "item"),
+        ("{% if x %}{% endif %}{{ fetch(output) }}", 1, "fetch()", "helper"),
+        ("{{ output }}{% for a in output %}{{ a }}{% endfor %}", 1, "output", "parts"),
+    ],
+)
+def test_what_is_not_understood_is_named_with_its_line(text, line, written, why):
+    """A guess would change what the judge reads."""
+    [unread] = translate(text).unread
+
+    assert (line, written, why) in [(one.line, one.written, one.why) for one in unread]
+
+
+def test_messages_are_translated_together_and_keep_their_lines():
+    """An answer in one message and a result in the next: the answer is the gold."""
+    made = translate("a\n{answer}", "{query}\n{result}")
+
+    assert made.templates == ("a\n{{ reference }}", "{{ question }}\n{{ answers[0].text }}")
+    assert [[one.line for one in found] for found in made.found] == [[2], [1, 2]]
+    logic = translate("a\n{{ answer }}", "{% if query %}{{ query }}{% endif %}\n{{ result }}")
+    assert [[(one.name, one.line) for one in found] for found in logic.found] == [
+        [("answer", 2)],
+        [("query", 1), ("result", 2)],
+    ]
 
 
 def test_a_name_that_is_not_known_is_a_field():
     """Its text must then be in the cases."""
     made = translate("{question} {answer} {tone} {context}")
 
-    assert made.template == "{{ question }} {{ answers[0].text }} {{ fields.tone }} {{ fields.context }}"
+    assert made.templates[0] == "{{ question }} {{ answers[0].text }} {{ fields.tone }} {{ fields.context }}"
     assert set(made.fields) == {"tone", "context"}
     assert made.answers == 1
 
@@ -61,7 +126,7 @@ def test_a_name_that_is_not_known_is_a_field():
 @pytest.mark.parametrize("text", ["Say {% raw", "{# no comment #} {answer}", "{{", "{answer}{", "$5 and {answer}"])
 def test_signs_of_jinja_in_a_foreign_text_show_as_they_are(text):
     """A literal brace opens nothing."""
-    assert shown(translate(text).template) == text.replace("{answer}", "So {x}.")
+    assert shown(translate(text).templates[0]) == text.replace("{answer}", "So {x}.")
 
 
 @pytest.mark.parametrize(
@@ -134,6 +199,9 @@ def test_other_sentences_are_left_to_a_person(text, task, word):
         ("End with [[A]], [[B]] or [[C]].", "pairwise", {"format": "brackets"}, None),
         ("From 1 to 5. End with [[rating]].", "score", {"format": "brackets"}, Scale(1, 5, 1.0)),
         ('JSON: {"reason": "", "pass": true, "score": 0.5}', "score", {"format": "json", "field": "score"}, None),
+        ("(1 to 3 lines). Rate it 1-10. [[N]]", "score", {"format": "brackets"}, Scale(1, 10, 1.0)),
+        ("Write 2 to 3 sentences, rate from 0 to 5. [[N]]", "score", {"format": "brackets"}, Scale(0, 5, 1.0)),
+        ("A grade of 4 and 5 is rare. From 1 to 5: [[N]]", "score", {"format": "brackets"}, Scale(1, 5, 1.0)),
         ("On a scale of 0 to 1. Write <score>N</score>.", "score", {"format": "tag", "tag": "score"}, Scale(0, 1)),
     ],
 )
@@ -144,6 +212,20 @@ def test_the_form_of_a_verdict_is_seen_in_the_prompt(text, task, form, scale):
     assert asked.seen
     assert dict(asked.form) == form
     assert asked.scale == scale
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ('{"verdict": "yes" or "no"}', {"yes": 1.0, "no": 0.0}),
+        ('JSON: {"verdict": "incorrect" | "correct"}', {"correct": 1.0, "incorrect": 0.0}),
+        ("<verdict>PASS/FAIL</verdict>", {"pass": 1.0, "fail": 0.0}),
+        ('JSON: {"verdict": 7} from 1 to 10. Is it right or wrong?', {}),
+    ],
+)
+def test_words_of_a_verdict_are_worth_one_and_nothing(text, values):
+    """Unless the prompt asks for a number."""
+    assert dict(asked_in(text, "score").values) == values
 
 
 def test_a_prompt_that_shows_no_form_says_so():

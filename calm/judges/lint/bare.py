@@ -7,16 +7,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from calm.core.files import json_of, read_text
 from calm.core.verdict import Task
 from calm.errors import ConfigError
 from calm.judges.lint.page import MOST_SLOTS, Role, Slot, page_of, sign, without_signs
 from calm.judges.lint.placeholders import COMMENT, STATEMENT, marker_of, placeholders, role_of
 from calm.judges.lint.places import Source, Sources
 from calm.judges.lint.subject import Subject
+from calm.judges.prompts.turns import text_of, turns_of
 
-_TURN: Final = re.compile(r"^### (system|user|assistant)[ \t]*\n", re.MULTILINE)
-"""A line that begins a message, where a file holds several."""
 _SCORES: Final = re.compile(r"\b(?:scores?|rat(?:e|ing)|scale|stars|points)\b", re.IGNORECASE)
 _LOOP: Final = re.compile(r"\{%-?\s*for\s+(\w+)\s+in\s+(\w+)")
 
@@ -49,8 +47,8 @@ def subject_of(path: Path, task: Task | None, roles: Mapping[str, Role]) -> Subj
             at = one.stop
         return "".join([*made, said[at:]])
 
-    turns = _turns(path, text)
-    page = page_of([(role, signed(said)) for role, said, _ in turns], slots, [line for *_, line in turns])
+    turns = turns_of(path, text)
+    page = page_of([(one.role, signed(one.text)) for one in turns], slots, [one.line for one in turns])
     if not page.slots:
         raise ConfigError(
             f"{path}: expected a prompt with placeholders such as {{question}} and {{answer}}, or a judge.toml, and "
@@ -60,53 +58,6 @@ def subject_of(path: Path, task: Task | None, roles: Mapping[str, Role]) -> Subj
         task = "pairwise" if len(page.answers) == 2 else "score" if _SCORES.search(page.prose) else "rubric"
     several = 2 if task == "pairwise" else 1
     return Subject(task, several, page, Sources((Source(str(path), text),)), _as_written)
-
-
-def text_of(path: Path) -> str:
-    """
-    Return the text of a file, with one kind of line end.
-
-    Raises:
-        ConfigError: the file cannot be read, or is empty.
-    """
-    text = read_text(path, "a prompt")
-    if not text.strip():
-        raise ConfigError(f"{path}: expected a prompt, got an empty file")
-    return text.replace("\r\n", "\n").replace("\r", "\n")
-
-
-def _turns(path: Path, text: str) -> list[tuple[str, str, int]]:
-    """
-    Return the messages of a file, each with its role and the line where its text begins.
-
-    They stand in a JSON list, or in a text after lines such as `### system` and `### user`; else the text is one.
-    """
-    if path.suffix == ".json":
-        return [
-            (role, said, text.count("\n", 0, max(0, text.find(said[:20]))) + 1) for role, said in _listed(path, text)
-        ]
-    heads = list(_TURN.finditer(text))
-    if not heads or text[: heads[0].start()].strip():
-        return [("user", text, 1)]
-    stops = [*(head.start() for head in heads[1:]), len(text)]
-    return [
-        (head[1], text[head.end() : stop].removesuffix("\n"), text.count("\n", 0, head.end()) + 1)
-        for head, stop in zip(heads, stops, strict=True)
-    ]
-
-
-def _listed(path: Path, text: str) -> list[tuple[str, str]]:
-    try:
-        turns = json_of(text)
-    except ValueError as error:
-        raise ConfigError(f"{path}: expected JSON: {error}") from error
-    if not isinstance(turns, list) or not turns or not all(_is_turn(turn) for turn in turns):
-        raise ConfigError(f'{path}: expected a list of {{"role": ..., "content": ...}} with texts')
-    return [(turn["role"], turn["content"]) for turn in turns]
-
-
-def _is_turn(turn: object) -> bool:
-    return isinstance(turn, dict) and isinstance(turn.get("role"), str) and isinstance(turn.get("content"), str)
 
 
 def _blank(found: re.Match[str]) -> str:

@@ -9,6 +9,7 @@ from typing import Final
 
 from calm.core.templates import FORMS
 from calm.core.verdict import Scale, Task
+from calm.judges.prompts.ranges import range_in
 
 _BRACKETS: Final = re.compile(r"\[\[\s*(?:[A-Z]|\w{1,12}|\d+|\{\{[^{}]+\}\})\s*\]\]")
 _KEY: Final = re.compile(
@@ -19,14 +20,16 @@ _KEY: Final = re.compile(
 _JSON: Final = re.compile(r"\bJSON\b|\{\s*[\"']\w+[\"']\s*:", re.IGNORECASE)
 _TAG: Final = re.compile(r"<(verdict|score|rating|grade|result|judgement|judgment|decision)>", re.IGNORECASE)
 _LINE: Final = re.compile(r"^\s*[\"'`*]*(score|rating|grade|verdict|final verdict|decision)[\"'`*]*\s*:", re.I | re.M)
-_RANGE: Final = re.compile(
-    r"(?:from|between|scale of|range of|\()\s*(\d{1,3})\s*(?:to|-|\u2013|and|\.\.)\s*(\d{1,3})\b",
-    re.IGNORECASE,
-)
 _WHOLE: Final = re.compile(r"\b(?:integer|whole number)", re.IGNORECASE)
 _RANK: Final = ("score", "rating", "grade", "verdict", "winner", "choice", "preference", "better", "result")
 """Keys of a JSON reply, those first that say the verdict where there are several."""
 _BOOLEAN: Final = ("pass", "passed", "met")
+_PAIRS: Final = (
+    *(("yes", "no"), ("true", "false"), ("pass", "fail"), ("passed", "failed"), ("correct", "incorrect")),
+    *(("good", "bad"), ("right", "wrong"), ("accept", "reject"), ("met", "unmet"), ("met", "not met"), ("y", "n")),
+)
+"""Words for a good and a bad verdict on one answer."""
+_OR: Final = r"[\"'`*]*\s*(?:,?\s*or|/|\||,)\s*[\"'`*]*"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,20 +53,30 @@ def asked_in(text: str, task: Task) -> Asked:
     >>> asked_in("Rate it from 1 to 5. Reply in JSON with the key `score`: ...", "score").form
     {'format': 'json', 'field': 'score'}
     """
-    ends = next(((int(low), int(high)) for low, high in _RANGE.findall(text) if int(low) < int(high)), None)
+    ends = range_in(text) if task == "score" else None
     step = 1.0 if _WHOLE.search(text) or (ends and ends[1] - ends[0] > 1) else None
-    scale = None if task != "score" or ends is None else Scale(float(ends[0]), float(ends[1]), step)
+    scale = None if ends is None else Scale(ends[0], ends[1], step)
+    values = _values(text) if task == "score" and scale is None else {}
     if _BRACKETS.search(text):
-        return Asked({"format": "brackets"}, scale, seen=True)
+        return Asked({"format": "brackets"}, scale, values, seen=True)
     if _JSON.search(text):
         keys = _KEY.findall(text)
         ranked = sorted(keys, key=lambda key: _RANK.index(key.lower()) if key.lower() in _RANK else len(_RANK))
         name = ranked[0] if ranked else "verdict"
-        values = {"true": 1.0, "false": 0.0} if name.lower() in _BOOLEAN and task == "score" else {}
+        if name.lower() in _BOOLEAN and task == "score" and not values:
+            values = {"true": 1.0, "false": 0.0}
         return Asked({"format": "json", "field": name}, scale, values, seen=bool(keys))
     if tag := _TAG.search(text):
-        return Asked({"format": "tag", "tag": tag[1]}, scale, seen=True)
+        return Asked({"format": "tag", "tag": tag[1]}, scale, values, seen=True)
     if line := _LINE.search(text):
-        word = r"(\d+(?:\.\d+)?)" if task == "score" else r"(\w+)"
-        return Asked({"format": "regex", "pattern": rf"(?i){line[1]}\W*\s*{word}"}, scale, seen=True)
+        word = r"(\d+(?:\.\d+)?)" if task == "score" and not values else r"(\w+)"
+        return Asked({"format": "regex", "pattern": rf"(?i){line[1]}\W*\s*{word}"}, scale, values, seen=True)
     return Asked(scale=scale)
+
+
+def _values(text: str) -> dict[str, float | str]:
+    """Return what the words for a good and a bad verdict are worth, if a prompt says to choose between two such."""
+    for good, bad in _PAIRS:
+        if re.search(rf"\b(?:{good}{_OR}{bad}|{bad}{_OR}{good})\b", text, re.IGNORECASE):
+            return {good: 1.0, bad: 0.0}
+    return {}

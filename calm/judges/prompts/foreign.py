@@ -1,5 +1,5 @@
 """
-Placeholders of prompts that were written for other tools, and what they mean to calm.
+Prompts that were written for other tools, as templates of calm.
 
 Read are `{name}` of Python's `str.format`, `{{name}}` and `{{{name}}}` of mustache and Jinja2, `$name` and `${name}`,
 and `<<name>>`. A name is known by what other tools call the same thing: `input`, `response_a`, `ideal`, `context`.
@@ -9,68 +9,60 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias
+from dataclasses import dataclass, replace
+from typing import Final, Literal, TypeAlias, TypeVar
 
-from jinja2 import Environment, TemplateError, meta
-
-from calm.core.foreign_names import Role, meaning_of, plain
-from calm.judges.prompts.variables import VARIABLES
+from calm.core.foreign_names import meaning_of
+from calm.judges.prompts.borrowed import borrowed
+from calm.judges.prompts.meanings import Placeholder, Unread, answers_of, fields_of, named, settled
+from calm.judges.prompts.sections import TAG, Sections
 
 Style: TypeAlias = Literal["double", "single", "dollar", "angle", "jinja"]
 """How placeholders are written: `{{name}}`, `{name}`, `$name`, `<<name>>`, or a template with statements of Jinja2."""
 _NAME: Final = r"[A-Za-z_][A-Za-z0-9_ .-]{0,39}?"
 _PATTERNS: Final[Mapping[Style, re.Pattern[str]]] = {
-    "double": re.compile(rf"\{{\{{\{{?\s*({_NAME})\s*\}}?\}}\}}"),
+    "double": re.compile(rf"\{{\{{[{{&]?\s*({_NAME})\s*\}}?\}}\}}"),
     "angle": re.compile(rf"<<\s*({_NAME})\s*>>"),
-    "single": re.compile(r"(?<!\{)\{([A-Za-z_][A-Za-z0-9_.]{0,39})(?:![rs]|:[^{}\n]{0,20})?\}(?!\})"),
+    "single": re.compile(
+        r"(?<!\{)\{([A-Za-z_]\w{0,39}(?:\.\w{1,39}|\[[^\[\]{}\n]{1,40}\])*)(?P<how>![rsa])?(?::(?P<form>[^{}\n]{0,20}))?\}"
+        r"(?!\})"
+    ),
     "dollar": re.compile(
         r"\{\$([A-Za-z_][A-Za-z0-9_]{0,39})\}|\$(?:\{([A-Za-z_][A-Za-z0-9_]{0,39})\}|([A-Za-z_][A-Za-z0-9_]{0,39}))"
     ),
 }
-_OURS: Final[Mapping[Role, str]] = {
-    "question": "question",
-    "answer": "answers[0].text",
-    "first": "answers[0].text",
-    "second": "answers[1].text",
-    "reference": "reference",
-    "context": "fields.context",
-    "rubric": "fields.rubric",
-}
 _LOGIC: Final = re.compile(r"\{%.*?%\}", re.DOTALL)
+_EXPRESSION: Final = re.compile(r"\{\{-?\s*[A-Za-z_][\w.]*\s*(?:\||\[|\(|-\}\}|[-+~]\s|if\s)[^{}\n]{0,200}")
+"""An expression that Jinja2 alone has: with a filter, an index, a call or an operator."""
+_SECTION: Final = re.compile(r"\{\{[#/^]")
 _SIGNS: Final = re.compile(r"\{\{|\{%|\{#")
+_PLAIN_FORM: Final = re.compile(r"s?|\.(\d{1,7})s?")
+"""What may stand after the colon in a placeholder of `str.format`: nothing, or how many characters are shown."""
 
 
-@dataclass(frozen=True, slots=True)
-class Placeholder:
-    """A placeholder as it stands in a text: its name, its place in characters, its line from 1, and what it means."""
-
-    written: str
-    name: str
-    start: int
-    end: int
-    line: int
-    role: Role | None
+_Lined = TypeVar("_Lined", Placeholder, Unread)
 
 
 @dataclass(frozen=True, slots=True)
 class Translation:
     """
-    A foreign prompt as a template of calm.
+    A foreign prompt as templates of calm, one for each message.
 
-    `template` shows the same text; `found` are its placeholders in order. A name that is not known is a field of the
-    case with that name: `fields` holds all fields that the template shows. `answers` is how many answers it shows.
+    They show the same texts. `found` are the placeholders in order, by message. A name that is not known is a field of
+    the case with that name: `fields` holds all fields that the templates show. `answers` is how many answers they show;
+    None: all of a case. `unread` is what is not understood, by message: a template that has any must not be used.
     """
 
     style: Style | None
-    template: str
-    found: tuple[Placeholder, ...]
-    fields: tuple[str, ...]
-    answers: int
+    templates: tuple[str, ...]
+    found: tuple[tuple[Placeholder, ...], ...]
+    unread: tuple[tuple[Unread, ...], ...]
+    answers: int | None
 
-    def shows(self, role: Role) -> bool:
-        """Return whether a placeholder stands for this."""
-        return any(one.role == role for one in self.found)
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """The fields of a case that the templates show."""
+        return fields_of(one for found in self.found for one in found)
 
 
 def style_of(text: str) -> Style | None:
@@ -80,9 +72,9 @@ def style_of(text: str) -> Style | None:
     >>> style_of("Rate {answer}"), style_of("Rate {{ answer }}"), style_of("{% if x %}y{% endif %}"), style_of("Hi")
     ('single', 'double', 'jinja', None)
     """
-    if _LOGIC.search(text):
+    if _LOGIC.search(text) or (_EXPRESSION.search(text) and not _SECTION.search(text)):
         return "jinja"
-    counted = {style: [name for name, _ in _names(text, style)] for style in _PATTERNS}
+    counted = {style: [named(name)[0] for name, _ in _names(text, style)] for style in _PATTERNS}
     known = {style: sum(meaning_of(name) is not None for name in names) for style, names in counted.items()}
     best = max(known, key=lambda style: known[style])
     if known[best]:
@@ -93,13 +85,26 @@ def style_of(text: str) -> Style | None:
 def placeholders(text: str, style: Style | None = None) -> tuple[Placeholder, ...]:
     """Return the placeholders of a text in their order; `style` says how they are written, None: as they seem to be."""
     style = style or style_of(text)
-    if style is None or style == "jinja":
-        return ()
-    found = []
-    for name, match in _names(text, style):
+    return () if style is None or style == "jinja" else tuple(settled(list(_placeholders(text, style)[0])))
+
+
+def _placeholders(text: str, style: Style) -> tuple[list[Placeholder], list[Unread]]:
+    """Return the placeholders of a text, each with what its name alone means, and those that are not understood."""
+    found, unread = [], []
+    for path, match in _names(text, style):
+        if style == "double" and TAG.fullmatch(match[0]):
+            continue  # `{{else}}` and `{{this}}`
         line = text.count("\n", 0, match.start()) + 1
-        found.append(Placeholder(match[0], name, match.start(), match.end(), line, meaning_of(name)))
-    return tuple(_settled(found))
+        name, puzzle = named(path)
+        given = match.groupdict()
+        form = _PLAIN_FORM.fullmatch(given.get("form") or "")
+        if form is None or (given.get("how") or "!s") != "!s":
+            puzzle = "format"
+        if puzzle is not None:
+            unread.append(Unread(line, match[0], puzzle))
+        cut = int(form[1]) if form is not None and form[1] else None
+        found.append(Placeholder(match[0], name, match.start(), match.end(), line, meaning_of(name), cut))
+    return found, unread
 
 
 def _names(text: str, style: Style) -> Iterator[tuple[str, re.Match[str]]]:
@@ -107,76 +112,68 @@ def _names(text: str, style: Style) -> Iterator[tuple[str, re.Match[str]]]:
         yield next(group for group in match.groups() if group is not None), match
 
 
-def _settled(found: Sequence[Placeholder]) -> Iterator[Placeholder]:
-    """Yield placeholders with the role that they have beside the others: an `answer` beside a `result` is the gold."""
-    roles = {one.role for one in found}
-    answers = {plain(one.name) for one in found if one.role == "answer"}
-    asked = next((plain(one.name) for one in found if one.role == "question"), "")
-    for one in found:
-        role = one.role
-        if role == "question" and plain(one.name) != asked:
-            role = None  # an input beside an instruction: another text, which the case must have as a field
-        if role == "answer" and "second" in roles and "first" not in roles:
-            role = "first"
-        elif role == "answer" and "answer" in answers and len(answers) > 1 and "reference" not in roles:
-            role = "reference" if plain(one.name) == "answer" else role
-        yield Placeholder(one.written, one.name, one.start, one.end, one.line, role)
-
-
-def translate(text: str) -> Translation:
+def translate(*texts: str) -> Translation:
     """
-    Return a foreign prompt as a template of calm: placeholders become variables, and all else shows as it is.
+    Return the messages of a foreign prompt as templates of calm: placeholders become variables, all else stays.
 
-    >>> translate('Is {output} right? Say {{"score": 1}}.').template
-    'Is {{ answers[0].text }} right? Say {"score": 1}.'
+    >>> translate('Is {output} right? Say {{"score": 1}}.').templates
+    ('Is {{ answers[0].text }} right? Say {"score": 1}.',)
     """
-    style = style_of(text)
+    whole = "\n".join(texts)
+    style = style_of(whole)
     if style == "jinja":
-        return _with_logic(text)
-    found = placeholders(text, style)
-    doubled = style == "single" and _all_doubled(text)
+        made = borrowed(whole)
+        return Translation(
+            "jinja",
+            tuple(made.head + text for text in texts),
+            _by_text(texts, made.found),
+            _by_text(texts, made.unread),
+            made.answers,
+        )
+    read = [([], []) if style is None else _placeholders(text, style) for text in texts]
+    known = list(settled([one for found, _ in read for one in found]))
+    templates, found, unread = [], [], []
+    for text, (mine, odd) in zip(texts, read, strict=True):
+        found.append(tuple(known[: len(mine)]))
+        known = known[len(mine) :]
+        template, more = _template(text, style, found[-1], doubled=style == "single" and _all_doubled(text))
+        templates.append(template)
+        unread.append((*odd, *more))
+    answers = answers_of([one for some in found for one in some])
+    return Translation(style, tuple(templates), tuple(found), tuple(unread), answers)
+
+
+def _by_text(texts: Sequence[str], found: Sequence[_Lined]) -> tuple[tuple[_Lined, ...], ...]:
+    """Return what stands in lines of several texts, one below the other, by text, with the lines of each."""
+    parts: list[tuple[_Lined, ...]] = []
+    before = 0
+    for text in texts:
+        lines = text.count("\n") + 1
+        parts.append(
+            tuple(replace(one, line=one.line - before) for one in found if before < one.line <= before + lines)
+        )
+        before += lines
+    return tuple(parts)
+
+
+def _template(
+    text: str, style: Style | None, found: Sequence[Placeholder], *, doubled: bool
+) -> tuple[str, list[Unread]]:
+    """Return a text as a template, with what is not understood of its sections."""
+    sections = Sections()
+    marks: list[tuple[int, int, str]] = [(one.start, one.end, f"{{{{ {one.expression} }}}}") for one in found]
+    if style == "double":
+        marks += [
+            (tag.start(), tag.end(), sections.statement(tag, text.count("\n", 0, tag.start()) + 1))
+            for tag in TAG.finditer(text)
+        ]
     parts: list[str] = []
     at = 0
-    for one in found:
-        parts += [as_template(text[at : one.start], doubled=doubled), f"{{{{ {_expression(one)} }}}}"]
-        at = one.end
+    for start, end, shown in sorted(marks):
+        parts += [as_template(text[at:start], doubled=doubled), shown]
+        at = end
     parts.append(as_template(text[at:], doubled=doubled))
-    return Translation(style, "".join(parts), found, _fields(found), _answers(found))
-
-
-def _with_logic(text: str) -> Translation:
-    """Return a template of Jinja2 with its foreign names set to what they mean; its own statements stay."""
-    try:
-        used = meta.find_undeclared_variables(Environment(autoescape=False).parse(text))  # noqa: S701 - not rendered
-    except TemplateError:
-        used = set()
-    names = [Placeholder(name, name, 0, 0, _line(text, name), meaning_of(name)) for name in sorted(used)]
-    found = tuple(one for one in _settled(names) if one.name not in VARIABLES)
-    head = "".join(f"{{% set {one.name} = {_expression(one)} %}}" for one in found)
-    answers = _answers(found) or (2 if "answers" in used else 0)
-    return Translation("jinja", head + text, found, _fields(found), answers)
-
-
-def _line(text: str, name: str) -> int:
-    return text.count("\n", 0, max(0, text.find(name))) + 1
-
-
-def _expression(one: Placeholder) -> str:
-    return _OURS[one.role] if one.role else f"fields.{_field(one.name)}"
-
-
-def _field(name: str) -> str:
-    return re.sub(r"\W", "_", plain(name))
-
-
-def _fields(found: Sequence[Placeholder]) -> tuple[str, ...]:
-    names = [_OURS[one.role].removeprefix("fields.") for one in found if one.role in ("context", "rubric")]
-    return tuple(dict.fromkeys([*names, *(_field(one.name) for one in found if one.role is None)]))
-
-
-def _answers(found: Sequence[Placeholder]) -> int:
-    roles = {one.role for one in found}
-    return 2 if "second" in roles else 1 if roles & {"answer", "first"} else 0
+    return "".join(parts), sections.left()
 
 
 def _all_doubled(text: str) -> bool:

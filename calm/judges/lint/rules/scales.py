@@ -8,17 +8,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from calm.judges.lint.subject import Found, Subject
+from calm.judges.prompts.ranges import range_in
 
 _N: Final = r"\d{1,4}(?:\.\d{1,2})?"
-_RANGES: Final = (
-    re.compile(
-        r"\b(?:from|between|scale(?: of)?|range[ds]?(?: from| of)?|rat(?:e|ing)|scores?(?: of)?|integer|number|value)\b"
-        rf"[^\d\n]{{0,40}}?\(?\[?({_N})\s*(?:-|–|—|to|and|through|/)\s*({_N})\b",
-        re.IGNORECASE,
-    ),
-    re.compile(rf"\(({_N})\s*(?:-|–|—|to)\s*({_N})\)"),
-    re.compile(rf"\b({_N})\s*(?:-|–|—|to)\s*({_N})\s+(?:scale|points?|stars?|rating)", re.IGNORECASE),
-)
 _ASKS: Final = re.compile(r"\b(?:scor(?:e|es|ing)|rat(?:e|ing)|grade|stars?|points?)\b", re.IGNORECASE)
 _LISTED: Final = re.compile(
     rf"(?:^[ \t>*#+-]*|[\s(\"'`*])(?:score|rating|level|grade|say|give|assign)?[\s*:\"'`]{{0,4}}(?<![\d.])({_N})\)?"
@@ -103,13 +95,9 @@ def ordered(subject: Subject) -> Iterator[Found]:
 
 def _range(subject: Subject, prose: str) -> tuple[float, float, int] | None:
     """Return the ends of the scale, and where the prompt states them."""
-    for pattern in _RANGES:
-        for found in pattern.finditer(prose):
-            low, high = float(found[1]), float(found[2])
-            if low < high:
-                return low, high, found.start(1)
-    if subject.scale is None:
-        return None
+    found = range_in(prose)
+    if found is not None or subject.scale is None:
+        return found
     low, high = subject.scale.low, subject.scale.high
     shown = [re.search(rf"(?<![\d.]){end:g}(?![\d.])", prose) for end in (low, high)]
     return (low, high, min(one.start() for one in shown if one)) if all(shown) else None

@@ -1,0 +1,281 @@
+"""The prompt that `calm init` is to write, from a file of any tool, from a log, or to start from."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, cast
+
+from calm.commands import init_files
+from calm.core.verdict import Scale, Task
+from calm.errors import ConfigError
+
+if TYPE_CHECKING:
+    from calm.cases.logs import Gathered
+    from calm.core.toml_text import Value
+    from calm.judges.prompts.foreign import Translation
+    from calm.judges.prompts.meanings import Placeholder, Puzzle
+    from calm.judges.prompts.turns import Turn
+
+_WHY: Final[Mapping[Puzzle, str]] = {
+    "index": "calm has one text there, and no list; write the name alone, such as {{ context }}",
+    "item": "calm does not know the parts of these items; write each text by its name, such as {{ answers[0].text }}",
+    "format": "expected a text as it is, or its first characters, such as {output} or {output:.200}; write one of them",
+    "section": "a section cannot go through answers; write each by its name, such as {{response_a}} and {{response_b}}",
+    "partial": "another file would go in here; put its text in its place",
+    "helper": "calm has no such helper or function; write the text itself, or a section such as {{#context}}",
+    "unclosed": "a section must begin with its name and end with it: {{#context}} ... {{/context}}",
+    "parts": "it is used in two ways; give each text a name of its own, such as {{ question }} and {{ context }}",
+}
+"""What to do about a piece of a prompt that is not understood."""
+_BETWEEN: Final = "\n\0\n"
+"""What stands between the messages while they are turned round together; no prompt file may hold it."""
+
+
+@dataclass(slots=True)
+class Draft:
+    """What is to be written, and what a person is to be told of it."""
+
+    files: dict[str, str] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    judge: str = "judge.toml"
+
+
+@dataclass(slots=True)
+class Prompt:
+    """The templates of a judge by key of `[prompt]`, and what the log or the text shows of its verdict."""
+
+    task: Task
+    table: dict[str, str] = field(default_factory=dict)
+    verdict: dict[str, Value] = field(default_factory=dict)
+    values: Mapping[str, float | str] = field(default_factory=dict)
+    scale: Scale | None = None
+
+
+def prompt_of(options: argparse.Namespace, found: Gathered | None, draft: Draft) -> Prompt | None:
+    """Return the judge's prompt; None if a log holds none, so that there is no judge that could be asked."""
+    if found is not None:
+        return _prompt_of_log(found, draft)
+    if options.prompt:
+        return _prompt_of_file(options, draft)
+    task = cast("Task", options.task or "pairwise")
+    if task not in init_files.STARTERS:
+        draft.notes.append(f"the judge uses calm's own prompt for the task {task}, which has a negative twin")
+        return Prompt(task)
+    draft.files["judge.jinja"] = init_files.starter(task)
+    draft.files["judge.negative.jinja"] = init_files.starter(task, negative=True)
+    table = {"user_file": "judge.jinja", "negative_user_file": "judge.negative.jinja"}
+    scale = Scale(1.0, 5.0, 1.0) if task == "score" else None
+    return Prompt(task, table, {"format": "brackets"}, scale=scale)
+
+
+def _prompt_of_file(options: argparse.Namespace, draft: Draft) -> Prompt:
+    """Return a prompt that a person has, with its placeholders in calm's names."""
+    from calm.judges.prompts.asking import asked_in
+    from calm.judges.prompts.foreign import translate
+
+    read = _read(options)
+    turns = [turn for _, turn in read]
+    made = translate(*(turn.text for turn in turns))
+    _refuse_unread([name for name, _ in read], turns, made)
+    if made.answers == 0:
+        names = ", ".join(one.written for found in made.found for one in found) or "none"
+        raise ConfigError(
+            f"{options.prompt}: expected a placeholder for the answer, such as {{answer}}, {{{{output}}}} or "
+            f"{{response_a}} and {{response_b}}, got {names}; rename it in the prompt"
+        )
+    task = _task(options, made.answers)
+    for place, one in _shown(read, made):
+        draft.notes.append(f"{place}{one.written} is {_meaning(one)}")
+    prompt = Prompt(task)
+    _put([turn.role for turn in turns], made.templates, prompt, draft)
+    asked = asked_in("\n".join(turn.text for turn in turns), task)
+    if not asked.seen:
+        draft.notes.append(
+            "the prompt does not show how the verdict is written, so [verdict] is calm's default, [[A]] or [[7]]: "
+            "check it with calm try, and see docs/how-to/audit-a-judge-prompt.md"
+        )
+    if options.negative and "messages_file" in prompt.table:
+        raise ConfigError("--negative: expected a prompt of a user message alone or with a system message, got more")
+    if options.negative:
+        _own_twin(options, prompt, draft)
+    elif "user_file" in prompt.table:
+        _twin(made.templates, prompt, draft)
+    scale = asked.scale or (Scale() if task == "score" else None)
+    if task == "score" and asked.scale is None and not asked.values:
+        draft.notes.append("the prompt does not show its scale, so it is 1 to 10: check [verdict.scale] in judge.toml")
+    if asked.values:
+        worth = ", ".join(f"{word} is {value:g}" for word, value in asked.values.items())
+        draft.notes.append(f"{worth}: [verdict.values] in judge.toml says so, check it")
+    if asked.values and scale is not None:
+        scale = Scale(0.0, 1.0, 1.0)
+    prompt.verdict, prompt.values, prompt.scale = dict(asked.form), asked.values, scale
+    return prompt
+
+
+def _read(options: argparse.Namespace) -> list[tuple[str, Turn]]:
+    """Return the messages of the prompt that the options name, each with the name of its file."""
+    from calm.judges.prompts.turns import text_of, turns_of
+
+    path = Path(options.prompt)
+    turns = turns_of(path, text_of(path).removesuffix("\n"))
+    if options.system and len(turns) > 1:
+        raise ConfigError(f"--system: {path} holds {len(turns)} messages already, so expected none beside it")
+    system = Path(options.system) if options.system else None
+    before = turns_of(system, text_of(system).removesuffix("\n")) if system is not None else []
+    if len(before) > 1:
+        raise ConfigError(f"--system: expected one text, got {len(before)} messages in {system}")
+    return [
+        *((str(system), type(one)("system", one.text, one.line)) for one in before),
+        *((str(path), one) for one in turns),
+    ]
+
+
+def _line(name: str, turn: Turn, line: int) -> int:
+    """Return the line of a file that is a line of one of its messages; a message in JSON stands in one line."""
+    return turn.line if name.endswith(".json") else turn.line + line - 1
+
+
+def _refuse_unread(names: Sequence[str], turns: Sequence[Turn], made: Translation) -> None:
+    """Refuse a prompt of which a piece is not understood: what is guessed would change what the judge reads."""
+    faults = [
+        f"{name}, line {_line(name, turn, one.line)}: {one.written}: {_WHY[one.why]}"
+        for name, turn, unread in zip(names, turns, made.unread, strict=True)
+        for one in unread
+    ]
+    if faults:
+        raise ConfigError(list(dict.fromkeys(faults)))
+
+
+def _task(options: argparse.Namespace, answers: int | None) -> Task:
+    """Return what the judge does, by the options and by how many answers its prompt shows (None: all of a case)."""
+    if answers is None:
+        if options.task is None:
+            raise ConfigError(
+                f"{options.prompt}: the prompt goes through all answers of a case, so it may compare two or rate one; "
+                "expected --task pairwise or --task score beside it"
+            )
+        return cast("Task", options.task)
+    task = cast("Task", options.task or ("pairwise" if answers > 1 else "score"))
+    if (task == "pairwise") != (answers > 1):
+        raise ConfigError(
+            f"--task: expected {'pairwise' if answers > 1 else 'score or rubric'}, as {options.prompt} shows "
+            f"{answers} answer{'s' if answers > 1 else ''}, got {task}"
+        )
+    return task
+
+
+def _shown(read: Sequence[tuple[str, Turn]], made: Translation) -> Iterator[tuple[str, Placeholder]]:
+    """Yield the placeholders of a prompt, each with its place in words."""
+    for (name, turn), found in zip(read, made.found, strict=True):
+        for one in found:
+            file = "" if name == read[-1][0] else f"{name}, "
+            yield f"{file}line {_line(name, turn, one.line)}: ", one
+
+
+def _meaning(one: Placeholder) -> str:
+    meanings = {"first": "the first answer", "second": "the second answer", "answer": "the answer"}
+    if one.role is None:
+        return f"the field {one.expression.removeprefix('fields.').partition('[')[0]} of a case"
+    return meanings.get(one.role, f"the {one.role}") + ("" if one.cut is None else f", cut after {one.cut} characters")
+
+
+def _put(roles: Sequence[str], templates: Sequence[str], prompt: Prompt, draft: Draft) -> None:
+    """Draft the files of a prompt's messages, and name them in its table."""
+    if tuple(roles) in (("user",), ("system", "user")):
+        draft.files["judge.jinja"] = templates[-1]
+        prompt.table["user_file"] = "judge.jinja"
+        if len(roles) > 1:
+            draft.files["judge.system.jinja"] = templates[0]
+            prompt.table["system_file"] = "judge.system.jinja"
+        return
+    turns = [{"role": role, "content": text} for role, text in zip(roles, templates, strict=True)]
+    draft.files["messages.json"] = json.dumps(turns, ensure_ascii=False, indent=1) + "\n"
+    prompt.table["messages_file"] = "messages.json"
+    draft.notes.append("a prompt of several turns has no negative twin: framing is NOT TESTED")
+
+
+def _own_twin(options: argparse.Namespace, prompt: Prompt, draft: Draft) -> None:
+    """Draft the twin that a person has."""
+    from calm.judges.prompts.foreign import translate
+    from calm.judges.prompts.turns import text_of, turns_of
+
+    path = Path(options.negative)
+    turns = turns_of(path, text_of(path).removesuffix("\n"))
+    made = translate(*(turn.text for turn in turns))
+    _refuse_unread([options.negative] * len(turns), turns, made)
+    roles = tuple(turn.role for turn in turns)
+    if roles not in (("user",), ("system", "user")):
+        raise ConfigError(f"--negative: expected a user message alone or with a system message, got {', '.join(roles)}")
+    _name_twin(made.templates, prompt, draft)
+
+
+def _twin(templates: Sequence[str], prompt: Prompt, draft: Draft) -> None:
+    """Draft the negative twin, if a rule turns the messages round; else say that framing is not tested."""
+    from calm.judges.prompts.turned import turned
+
+    whole = _BETWEEN.join(templates)
+    made = turned(whole, "pairwise" if prompt.task == "pairwise" else "score")
+    if made.text is not None:
+        twins = made.text.split(_BETWEEN)
+        _name_twin(twins[1:] if len(twins) > 1 and twins[0] == templates[0] else twins, prompt, draft)
+        draft.notes.append("judge.negative.jinja asks the other way round; it was made by rule: read it")
+        return
+    before = whole.count("\n", 0, whole.find(_BETWEEN) + len(_BETWEEN)) if _BETWEEN in whole else 0
+    line = made.line - before if made.line > before else made.line
+    file = "" if len(templates) == 1 else f" of {'judge.jinja' if made.line > before else 'judge.system.jinja'}"
+    why = f"no rule turns {made.word!r} in line {line}{file} round" if made.word else "no rule turns it round"
+    draft.notes.append(
+        f"the prompt has no negative twin, as {why}: framing is NOT TESTED until you write judge.negative.jinja, which "
+        "asks for the worse answer or how bad it is, and name it in judge.toml as negative_user_file"
+    )
+
+
+def _name_twin(templates: Sequence[str], prompt: Prompt, draft: Draft) -> None:
+    draft.files["judge.negative.jinja"] = templates[-1]
+    prompt.table["negative_user_file"] = "judge.negative.jinja"
+    if len(templates) > 1:
+        draft.files["judge.negative.system.jinja"] = templates[0]
+        prompt.table["negative_system_file"] = "judge.negative.system.jinja"
+
+
+def _prompt_of_log(found: Gathered, draft: Draft) -> Prompt | None:
+    from calm.judges.recorded.live import format_in, prompt_in
+
+    made = prompt_in(found)
+    if made is None or not made.whole:
+        why = "the log holds no prompt of the judge"
+        if made is not None:
+            why = (
+                f"no template shows all prompts of the log (the best shows {made.shown} of {made.of}), as they hold "
+                "a text that no case has: name it with --map, as in --map reference=PATH"
+            )
+        draft.notes.append(
+            f"{why}. So no judge.toml was written. To test the judge under edits, give its prompt: "
+            "calm init --prompt prompt.txt --cases cases.jsonl --dir live"
+        )
+        return None
+    reads = format_in(found)
+    form: dict[str, Value] = {"format": "brackets"}
+    values: Mapping[str, float | str] = {}
+    if reads is not None:
+        kind = reads.form.kind
+        own = {"json": reads.form.field, "regex": reads.form.pattern, "tag": reads.form.tag}.get(kind, "")
+        form = {"format": kind, **({{"json": "field", "regex": "pattern", "tag": "tag"}[kind]: own} if own else {})}
+        values = reads.form.values
+        draft.notes.append(f"[verdict] reads {reads.right} of {reads.of} replies of the log as the log does")
+    else:
+        from calm.judges.prompts.asking import asked_in
+
+        asked = asked_in("\n".join(made.templates), found.task)
+        form = dict(asked.form)
+        values = asked.values
+        draft.notes.append("the log holds no replies, so check with calm try that [verdict] reads them")
+    prompt = Prompt(found.task, {}, form, values, found.scale if found.task == "score" else None)
+    _put(made.roles, made.templates, prompt, draft)
+    if "user_file" in prompt.table:
+        _twin(made.templates, prompt, draft)
+    return prompt

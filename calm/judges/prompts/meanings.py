@@ -1,0 +1,117 @@
+"""What the names in a foreign prompt mean to calm, and how a template of calm writes it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, Literal, TypeAlias
+
+from calm.core.foreign_names import Role, meaning_of, plain
+
+OURS: Final[Mapping[Role, str]] = {
+    "question": "question",
+    "answer": "answers[0].text",
+    "first": "answers[0].text",
+    "second": "answers[1].text",
+    "reference": "reference",
+    "context": "fields.context",
+    "rubric": "fields.rubric",
+}
+Puzzle: TypeAlias = Literal["index", "item", "format", "section", "partial", "helper", "unclosed", "parts"]
+"""Why a piece of a foreign prompt is not understood; the words for each are made where they are shown."""
+_SEGMENT: Final = re.compile(r"\.?\[\s*(-?\d+)\s*\]|\.(\w+)|\[\s*[\"']?([^\[\]\"']+)[\"']?\s*\]")
+
+
+@dataclass(frozen=True, slots=True)
+class Placeholder:
+    """
+    A placeholder as it stands in a text: its name, its place in characters, its line from 1, and what it means.
+
+    `cut` is how many characters of the text are shown (None: all).
+    """
+
+    written: str
+    name: str
+    start: int
+    end: int
+    line: int
+    role: Role | None
+    cut: int | None = None
+
+    @property
+    def expression(self) -> str:
+        """How a template of calm writes it."""
+        return f"{expression(self.name, self.role)}{'' if self.cut is None else f'[:{self.cut}]'}"
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """A piece of a foreign prompt that is not understood: its line from 1, how it is written, and why."""
+
+    line: int
+    written: str
+    why: Puzzle
+
+
+def named(path: str) -> tuple[str, Puzzle | None]:
+    """
+    Return the word of a path that says what it means, and what is not understood of it.
+
+    The first of a list is its text, and the first and the second of answers are these.
+
+    >>> named("row['answer']"), named("outputs[1]"), named("input.text"), named("tone[2]")
+    (('answer', None), ('output_2', None), ('input', None), ('tone', 'index'))
+    """
+    head = re.match(r"[^.\[]+", path)
+    name = path if head is None else head[0].strip()
+    for number, word, key in _SEGMENT.findall(path[len(name) :]):
+        if number:
+            many = (meaning_of(name) == "answer" or name == "answers") and not number.startswith("-")
+            if many and int(number) in (0, 1):
+                name = f"output_{int(number) + 1}"
+            elif number != "0":
+                return name, "index"
+        elif meaning_of(word or key) is not None or (meaning_of(name) is None and name != "answers"):
+            name = word or key
+    return name, None
+
+
+def expression(name: str, role: Role | None) -> str:
+    """Return how a template of calm writes what a name means: a name without a meaning is a field of the case."""
+    return OURS[role] if role else f"fields.{field_of(name)}"
+
+
+def field_of(name: str) -> str:
+    """Return the name of the field that a name stands for."""
+    return re.sub(r"\W", "_", plain(name))
+
+
+def settled(found: Sequence[Placeholder]) -> Iterator[Placeholder]:
+    """Yield placeholders with the role that they have beside the others: an `answer` beside a `result` is the gold."""
+    roles = {one.role for one in found}
+    answers = {plain(one.name) for one in found if one.role == "answer"}
+    asked = next((plain(one.name) for one in found if one.role == "question"), "")
+    for one in found:
+        role = one.role
+        if role == "question" and plain(one.name) != asked:
+            role = None  # an input beside an instruction: another text, which the case must have as a field
+        if role == "first" and one.name == "output_1" and "second" not in roles:
+            role = "answer"
+        if role == "answer" and "second" in roles and "first" not in roles:
+            role = "first"
+        elif role == "answer" and "answer" in answers and len(answers) > 1 and "reference" not in roles:
+            role = "reference" if plain(one.name) == "answer" else role
+        yield replace(one, role=role)
+
+
+def fields_of(found: Iterable[Placeholder]) -> tuple[str, ...]:
+    """Return the fields of a case that some placeholders show."""
+    known = [one.expression.partition("[")[0] for one in found if one.role in ("context", "rubric", None)]
+    return tuple(dict.fromkeys(one.removeprefix("fields.") for one in known))
+
+
+def answers_of(found: Iterable[Placeholder]) -> int:
+    """Return how many answers some placeholders show."""
+    roles = {one.role for one in found}
+    return 2 if "second" in roles else 1 if roles & {"answer", "first"} else 0
