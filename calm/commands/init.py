@@ -77,8 +77,7 @@ def _init(options: argparse.Namespace) -> int:
     key = init_files.check(draft.files, draft.judge)
     draft.files["gate.toml"] = init_files.GATE
     if prompt is not None and options.ci != "none":
-        place, text = init_files.workflow(options.ci or "github", key or "")
-        draft.files[place] = text
+        _add_workflow(options, draft, key)
     there = init_files.there(folder, draft.files)
     given = {Path(one).resolve() for one in (options.prompt, options.system, options.negative, options.cases) if one}
     given |= {Path(one).resolve() for one in options.log}
@@ -86,21 +85,40 @@ def _init(options: argparse.Namespace) -> int:
         raise ConfigError(f"expected --dir DIR, as {', '.join(taken)} would be written over what is read, got the same")
     if there and not options.force:
         verb, them = ("exists", "it") if len(there) == 1 else ("exist", "them")
+        names = ", ".join(_path(folder, name) for name in there)
         _say(
-            f"calm: {', '.join(there)} {verb} already, so nothing was written; to write over {them}, as after a calm "
-            "init that was stopped half way, add --force",
+            f"calm: {names} {verb} already, so nothing was written; to write over {them}, as after a calm init that "
+            "was stopped half way, add --force",
             error=True,
         )
         return REFUSED
     judges = [folder / name for name in draft.files if name in (draft.judge, RECORDED)]
     files = {folder / name: text for name, text in draft.files.items()}
     put(files, init_files.WRITTEN, judges=judges, force=options.force)
-    _say(f"wrote {', '.join(str(folder / name) if options.dir != '.' else name for name in draft.files)}")
+    _say(f"wrote {', '.join(_path(folder, name) for name in draft.files)}")
     for note in draft.notes:
         _say(f"note: {note}")
     for line in _linted(folder / draft.judge) if prompt is not None else ():
         _say(f"note: {line}")
     return _tried(folder, draft.judge, key)
+
+
+def _add_workflow(options: argparse.Namespace, draft: Draft, key: str | None) -> None:
+    """Draft the workflow, and say what is left to do for it."""
+    from calm.commands.init_ci import workflow
+
+    made = workflow(options.ci or "github", Path(options.dir), key)
+    draft.files[made.place] = made.text
+    if made.left:
+        draft.notes.append(made.left)
+    if key is None:
+        where = f": {options.base_url} must answer where it runs" if options.base_url else ""
+        draft.notes.append(f"the judge needs no key, so the workflow has none{where}")
+
+
+def _path(folder: Path, name: str) -> str:
+    """Return a file as a person names it from where they are."""
+    return os.path.normpath(folder / name)
 
 
 def _refuse(options: argparse.Namespace) -> None:

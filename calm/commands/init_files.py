@@ -26,84 +26,12 @@ GATE: Final = """\
 # [[waive]]                       # a claim that may fail until then
 # [[not_tested]]                  # something that need not be tested
 """
-GITHUB: Final = """\
-name: judge
-on:
-  pull_request:
-  push:
-    branches: [main]
-permissions:
-  contents: read
-jobs:
-  gate:
-    runs-on: ubuntu-latest
-    timeout-minutes: 30
-    steps:
-      - uses: actions/checkout@v4
-      - uses: actions/setup-python@v5
-        with:
-          python-version: "3.12"
-      - run: pip install calm-judge
-      - uses: actions/cache@v4
-        with:
-          path: ${{ runner.temp }}/calm.sqlite
-          key: calm-${{ hashFiles('judge.toml', '*.jinja', 'cases.jsonl') }}-${{ github.run_id }}
-          restore-keys: |
-            calm-${{ hashFiles('judge.toml', '*.jinja', 'cases.jsonl') }}-
-            calm-
-      - name: gate
-        env:
-          KEY: ${{ secrets.KEY }}
-        run: |
-          mode=on
-          if [ -z "$KEY" ]; then
-            mode=replay
-            export KEY=none    # a fork has no key: it replays the cache, and nothing is sent
-          fi
-          calm audit judge.toml --cases cases.jsonl -- --calm-gate=gate.toml \\
-            --calm-cache=$mode --calm-cache-file="$RUNNER_TEMP/calm.sqlite" --calm-max-calls=10000
-      - name: summary
-        if: always()
-        run: cat calm-audit/summary.md >> "$GITHUB_STEP_SUMMARY"
-      - uses: actions/upload-artifact@v4
-        if: always()
-        with:
-          name: calm-audit
-          path: calm-audit/
-"""
-GITLAB: Final = """\
-judge:
-  image: python:3.12
-  rules:
-    - if: $CI_PIPELINE_SOURCE == "merge_request_event"
-    - if: $CI_COMMIT_BRANCH == $CI_DEFAULT_BRANCH
-  cache:
-    key: calm
-    paths: [.calm/]
-  script:
-    - pip install calm-judge
-    - calm audit judge.toml --cases cases.jsonl -- --calm-gate=gate.toml --calm-max-calls=10000
-  artifacts:
-    when: always
-    paths: [calm-audit/]
-"""
-CI: Final[Mapping[str, tuple[str, str]]] = {
-    "github": (".github/workflows/judge.yml", GITHUB),
-    "gitlab": (".gitlab-ci.yml", GITLAB),
-}
-"""Where the workflow of a CI goes, and what stands in it."""
 
 
 def starter(task: str, *, negative: bool = False) -> str:
     """Return the template to start from, or its twin."""
     name = f"{task}.negative.jinja" if negative else f"{task}.jinja"
     return files("calm").joinpath("judges", "data", "start", name).read_text("utf-8")
-
-
-def workflow(ci: str, key: str) -> tuple[str, str]:
-    """Return the place and the text of a workflow; `key` is the variable that holds the key ("": none is needed)."""
-    place, text = CI[ci]
-    return place, text.replace("KEY", key or "OPENAI_API_KEY")
 
 
 def there(folder: Path, names: Iterable[str]) -> list[str]:

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -251,9 +252,18 @@ def test_gitlab_runs_the_gate_and_keeps_its_status(tmp_path, subtests):
     variables = {**job["variables"], "CALM_JUDGE": JUDGE, "CALM_OPTIONS": "--calm-sample=30 -kauthority"}
     path = f"{BIN}{os.pathsep}{os.environ['PATH']}"
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
-    for key, calls in [("k", r"; [1-9]\d* calls made"), (None, "; 0 calls made")]:
-        with subtests.test(key):
-            environment = {**os.environ, **variables, "PATH": path, **({"OPENAI_API_KEY": key} if key else {})}
+    some, none = r"; [1-9]\d* calls made", "; 0 calls made"
+    for key, name, calls in [("k", "OPENAI_API_KEY", some), (None, "OPENAI_API_KEY", none), (None, "", some)]:
+        with subtests.test(f"{key} {name}"):
+            if not name:
+                shutil.rmtree(tmp_path / ".calm")
+            environment = {
+                **os.environ,
+                **variables,
+                "CALM_KEY": name,
+                "PATH": path,
+                **({"OPENAI_API_KEY": key} if key else {}),
+            }
             if key is None:
                 environment.pop("OPENAI_API_KEY", None)
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from threading import Barrier
 
 import pytest
+from ruamel.yaml import YAML
 
 from calm import ConfigError
 from calm.cases import read_files
@@ -72,6 +73,59 @@ def test_the_workflow_names_the_variable_of_the_key(folder):
     assert tomllib.loads((folder / "judge.toml").read_text("utf-8"))["model"]["model"] == init_drafts.USUAL["anthropic"]
 
 
+def test_a_judge_without_a_key_is_never_replayed_in_its_place(folder, capsys):
+    """Its workflow has no secret, and asks."""
+    (folder / "p.txt").write_text("{input} {answer} from 1 to 5: [[N]]", "utf-8")
+    run("--prompt", "p.txt", "--base-url", "http://127.0.0.1:9/v1", "--model", "m")
+
+    text = (folder / ".github" / "workflows" / "judge.yml").read_text("utf-8")
+    assert [word for word in ("secrets", "replay", "API_KEY", "env:") if word in text] == []
+    assert "--calm-cache-file=" in text
+    assert "http://127.0.0.1:9/v1 must answer where it runs" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("options", [[], ["--base-url", "http://127.0.0.1:9/v1"]])
+@pytest.mark.parametrize(
+    ("ci", "below", "place"),
+    [
+        ("github", ".", ".github/workflows/judge.yml"),
+        ("github", "a/b", ".github/workflows/judge-a-b.yml"),
+        ("gitlab", "a/b", "a/b/.gitlab-ci.yml"),
+    ],
+)
+def test_the_workflow_stands_where_the_service_looks(folder, ci, below, place, options, capsys):
+    """At the root of the work tree, with the paths of the judge in it."""
+    (folder / ".git").mkdir()
+
+    run("--dir", below, "--ci", ci, *options)
+
+    made = YAML(typ="safe").load(folder / place)
+    said = capsys.readouterr().out
+    assert f"{place}" in said.partition("\n")[0]
+    if ci == "gitlab":
+        assert "cd a/b/" in made["judge-a-b"]["script"]
+        assert 'write "include: [{local: a/b/.gitlab-ci.yml}]" there' in said
+        return
+    job = made["jobs"]["gate"]
+    prefix = "" if below == "." else f"{below}/"
+    assert job.get("defaults", {}).get("run", {}).get("working-directory", "") == prefix
+    uses = {step["uses"].partition("@")[0]: step.get("with", {}) for step in job["steps"] if "uses" in step}
+    assert uses["actions/upload-artifact"]["path"] == f"{prefix}calm-audit/"
+    assert f"hashFiles('{prefix}judge.toml', '{prefix}*.jinja'" in uses["actions/cache"]["key"]
+
+
+@pytest.mark.parametrize(("name", "tree"), [("b", False), ("it's", True)])
+def test_a_workflow_that_must_be_moved_says_so(folder, name, tree, capsys):
+    """The folder is in no work tree, or its name means something else in a workflow."""
+    if tree:
+        (folder / ".git").mkdir()
+
+    run("--dir", name)
+
+    assert (folder / name / ".github" / "workflows" / "judge.yml").exists()
+    assert "is run only at the root of a repository" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(("ci", "name"), [("gitlab", ".gitlab-ci.yml"), ("none", None)])
 def test_another_ci_gets_its_own_file(folder, ci, name):
     """Or none."""
@@ -89,10 +143,9 @@ def test_nothing_is_written_over_without_force(folder, capsys):
     assert run() == REFUSED
 
     assert there(folder) == {"gate.toml"}
-    assert (
-        "gate.toml exists already, so nothing was written; to write over it, as after a calm init that was stopped half way, add"
-        in capsys.readouterr().err
-    )
+    said = capsys.readouterr().err
+    assert "gate.toml exists already, so nothing was written; to write over it, as after" in said
+    assert "add --force" in said
     assert run("--force") == DONE
     assert "# mine" not in (folder / "gate.toml").read_text("utf-8")
 
