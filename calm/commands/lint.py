@@ -30,7 +30,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         "lint",
         "Read the prompt of a judge, and say what will go wrong. Each finding has its line, why it matters, the "
         "evidence and the fix. No model is called. A file that is no .toml is a prompt with placeholders such as "
-        "{question}.",
+        "{question}, or a template: then the judge.toml beside it that names it is read.",
         "calm lint judge.toml --fail-on warning",
     )
     lint.add_argument("files", nargs="*", metavar="FILE", help="a judge.toml, or a file with a prompt (several)")
@@ -70,6 +70,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 
 def _lint(options: argparse.Namespace) -> int:
     from calm.commands.lint_shown import in_text, listed
+    from calm.judges.lint import judges_of
 
     if options.rules:
         print("\n".join(listed()))
@@ -84,9 +85,11 @@ def _lint(options: argparse.Namespace) -> int:
     roles = _roles(options.slot)
     checked: list[Checked] = []
     problems: list[str] = []
-    for name in dict.fromkeys(options.files):
+    alone = bool(options.task or roles)
+    files = [one for name in options.files for one in ([Path(name)] if alone else judges_of(Path(name)))]
+    for path in dict.fromkeys(files):
         try:
-            checked.append(_checked(Path(name), options, roles))
+            checked.append(_checked(path, options, roles))
         except ConfigError as error:
             problems += error.problems
     if checked or options.format != "text":

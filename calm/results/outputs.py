@@ -350,7 +350,7 @@ def _take_over(file: int, place: Path, *, private: bool) -> None:
 def _stat(path: Path) -> os.stat_result | None:
     try:
         return path.stat()
-    except OSError:  # it is not there, or its name is too long to be
+    except (OSError, ValueError):  # it is not there, or its name cannot be one
         return None
 
 

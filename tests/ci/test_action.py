@@ -14,6 +14,8 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from ruamel.yaml import YAML
 
+from calm.commands.cli import main
+
 ROOT = Path(__file__).parents[2]
 BIN = Path(sys.executable).parent
 ACTION = YAML(typ="safe").load(ROOT / "action.yml")
@@ -298,12 +300,42 @@ def test_the_hook_finds_files_of_judges():
     (hook,) = HOOKS
     found = [
         name
-        for name in ("judge.toml", "judges/support-judge.toml", "a/judge-v2.toml", "pyproject.toml", "prejudge.toml")
-        if re.search(hook["files"], name)
+        for name in (
+            *("judge.toml", "judges/support-judge.toml", "a/judge-v2.toml", "pyproject.toml", "prejudge.toml"),
+            *("judge.jinja", "b/judge.system.jinja", "judges/helpfulness.toml", "judges/de/tone.j2", "mail.jinja"),
+            *("judges/gate.toml", "judges/tone.recorded.toml", "recorded.toml", "judges/notes.md", "judge.py"),
+        )
+        if re.search(hook["files"], name) and not re.search(hook["exclude"], name)
     ]
 
     assert (hook["id"], hook["entry"]) == ("calm-lint", "calm lint")
-    assert found == ["judge.toml", "judges/support-judge.toml", "a/judge-v2.toml"]
+    assert found == [
+        *("judge.toml", "judges/support-judge.toml", "a/judge-v2.toml"),
+        *("judge.jinja", "b/judge.system.jinja", "judges/helpfulness.toml", "judges/de/tone.j2"),
+    ]
+
+
+def test_the_hook_lints_the_judge_of_a_template_that_changed(tmp_path, monkeypatch, capsys):
+    """As `calm init` writes one; a template of no judge is linted alone."""
+    (hook,) = HOOKS
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    assert main(["init", "--dir", "judges", "--ci", "none"]) == 0
+    written = [str(path.relative_to(tmp_path)) for path in sorted(tmp_path.rglob("*")) if path.is_file()]
+    changed = [name for name in written if re.search(hook["files"], name) and not re.search(hook["exclude"], name)]
+    assert changed == ["judges/judge.jinja", "judges/judge.negative.jinja", "judges/judge.toml"]
+    capsys.readouterr()
+    entry = hook["entry"].split()[1:]
+    for names in (changed, changed[:1]):
+        assert main([*entry, *names]) == 0
+        assert capsys.readouterr().out == "judges/judge.toml: nothing found\n"
+    template = tmp_path / changed[0]
+    template.write_text("{{ question }} <a>{{ answers[0].text }}</a> Say [[A]], [[B]] or [[C]].", "utf-8")
+    assert main([*entry, changed[0]]) == 1
+    assert "error: answer-not-shown" in capsys.readouterr().out
+    (tmp_path / "judges" / "judge.toml").unlink()
+    main([*entry, changed[0]])
+    assert capsys.readouterr().out.splitlines()[-1].startswith("judges/judge.jinja: ")
 
 
 def test_the_image_is_pinned_and_its_user_is_not_root():

@@ -78,7 +78,7 @@ def test_a_file_with_faults_of_its_own_is_named_and_the_others_are_linted(judge,
         (["lint", "p.txt", "--slot", "output"], "expected NAME=ROLE"),
         (["lint", "j.toml", "--task", "score"], "for prompt files"),
         (["lint", "p.txt", "--out", "lint.txt"], ".sarif or .json"),
-        (["lint", "p.txt", "--context", "9"], "for a judge.toml"),
+        (["lint", "p.txt", "--context", "9", "--cases", "c.jsonl"], "for a judge.toml"),
         (["lint", "j.toml", "--context", "0"], "above 0"),
     ],
 )
@@ -171,6 +171,15 @@ def test_a_template_with_fields_that_the_bundled_cases_lack_is_linted(judge, cap
     with Path(template).open("a", encoding="utf-8") as file:
         file.write("See also {{ fields.docs }}, which is untrusted too.")
     assert "1 warning" in ran(capsys, "lint", path)[1].splitlines()[-1]
+
+
+def test_a_prompt_that_shows_no_bundled_case_is_measured_alone(judge, capsys):
+    path = judge(WARNS)
+    template = path.replace("judge.toml", "user.jinja")
+    with Path(template).open("a", encoding="utf-8") as file:
+        file.write("{{ fields.docs }}" + "Mind this. " * 2_000)
+    out = ran(capsys, "lint", path, "--context", "4000")[1]
+    assert "error: too-long: the prompt alone needs about" in out
 
 
 def test_a_prompt_file_in_jinja_with_a_loop_shows_all_answers(tmp_path, capsys):

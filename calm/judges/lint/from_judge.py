@@ -64,6 +64,30 @@ def subjects_of(path: Path, cases_of: CasesOf | None = None, window: int | None 
     return [_subject(path, judge, inside, cases_of(judge) if cases_of else (), window)]
 
 
+def judges_of(path: Path) -> list[Path]:
+    """Return the files of judges that name a template, beside it or a folder above; the path itself if none does."""
+    if path.suffix == ".toml":
+        return [path]
+    folders = dict.fromkeys((path.parent, *([path.parent.parent] if path.parent.name else [])))
+    whole = path.resolve()
+    found = [
+        file
+        for folder in folders
+        for file in sorted(folder.glob("*.toml"))
+        if any((file.parent / name).resolve() == whole for name in _named(file))
+    ]
+    return found or [path]
+
+
+def _named(path: Path) -> list[str]:
+    """Return the files that the prompt of a judge.toml names; none for any other file."""
+    try:
+        table = tomllib.loads(path.read_text("utf-8")).get("prompt")
+    except (OSError, ValueError):
+        return []
+    return [str(value) for key, value in table.items() if key.endswith("_file")] if isinstance(table, dict) else []
+
+
 def prompted(judge: Judge) -> PromptedJudge | None:
     """Return the judge with a prompt that is inside of all mitigations."""
     while isinstance(judge, JudgeWrapper):
@@ -199,6 +223,9 @@ def _rooms(
     for case in likely:
         with suppress(ConfigError):  # it lacks what the prompt shows: the run that is to show it says so
             lengths.append((sum(len(m.text) for m in _sent(judge, inside, case)), case.id))
+    if not lengths:
+        alone = _sent(judge, inside, _marked(judge.task, _fields(inside)))
+        lengths.append((sum(len(message.text) for message in alone), ""))
     return [Room(name, longest, server.max_tokens, takes) for longest, name in sorted(lengths)[-1:]]
 
 

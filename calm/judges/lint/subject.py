@@ -22,7 +22,11 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """What the longest case needs: its id, characters, and tokens of a reply; `window` is what the model takes."""
+    """
+    What the longest case needs: its id, characters, and tokens of a reply; `window` is what the model takes.
+
+    The id is empty where no case can be shown, and the prompt was measured alone.
+    """
 
     case: str
     characters: int

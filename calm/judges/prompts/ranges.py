@@ -29,7 +29,7 @@ def range_in(text: str) -> tuple[float, float, int] | None:
     Return the ends of the scale that a text states, and where; None if it states none.
 
     >>> range_in("Give reasons (1 to 3 lines). Rate it from 1-10.")
-    (1.0, 10.0, 43)
+    (1.0, 10.0, 42)
     """
     found = [
         (float(one[1]), float(one[3]), one.start(1))

@@ -29,11 +29,14 @@ _RANKED: Final = re.compile(
 )
 _ATTRIBUTE: Final = re.compile(r"<\w+[^<>\n]{0,20}?(\d{1,2})\s*\"?\s*>\s*\Z")
 _COUNTS: Final = re.compile(r"\d+(?:, \d+)?|one|two|three|i{1,3}|iv", re.IGNORECASE)
+_CONCLUDES: Final = r"(?![ -](?:on|upon|from|attention|up|out|down|any|your|(?:\w+ )?conclusions?)\b)"
 _TIE: Final = re.compile(
-    r"\b(?:ties?|tied|tie-?break\w*|draw|equally (?:good|bad|well|strong|helpful|correct|capable)|neither|"
+    rf"\b(?:ties?|tied(?! to\b)|tie-?break\w*|draw{_CONCLUDES}|neither|"
+    r"equally (?:good|bad|well|strong|helpful|correct|capable)|"
     r"(?:of |are |is |have |the )?(?:equal|same|similar|comparable) (?:quality|score|level|merit)|"
     r"(?:are|is|be) (?:about |roughly |relatively )?(?:equal|the same|indistinguishable|on par|comparable)|"
-    r"relatively the same|both (?:are|answers|responses|outputs)|no (?:clear )?(?:winner|preference|difference))\b"
+    r"relatively the same|both (?:(?:of them|answers|responses|outputs|assistants|texts) )?(?:are|is|seem|perform)|"
+    r"no (?:clear )?(?:winner|preference|difference))\b"
     r"|\[\[[CT]\]\]|\bA\s*={1,2}\s*B\b|\b1\s*={1,2}\s*2\b",
     re.IGNORECASE,
 )
@@ -56,7 +59,7 @@ _MODELS: Final = re.compile(
     re.IGNORECASE,
 )
 _WROTE: Final = re.compile(
-    r"\b(?:written|generated|produced|given|created|answered|response|answer|output|reply|from|by|author|model)\b",
+    r"\b(?:written|wrote|writes|generated|produced|given|created|answered|replied|says|said|response|answer|output|reply|from|by|author|model)\b",
     re.IGNORECASE,
 )
 

@@ -15,6 +15,12 @@ _NAMED: Final = re.compile(
     re.IGNORECASE,
 )
 _CORRECT: Final = re.compile(r"\b(?:correct\w*|accura\w*|factual\w*|facts?)\b", re.IGNORECASE)
+_OF_FORM: Final = re.compile(
+    r"\b(?:gramma\w*|spelling|syntax|punctuation|orthograph\w*|formatting|tone)\b"
+    r"(?:(?!\b(?:and|or|whether|if)\b)[^.,;:!?\n]){0,60}\Z",
+    re.IGNORECASE,
+)
+"""What needs no reference to be correct."""
 SENTENCE: Final = 6
 """Words of a line that says something of the reference, and is not only its heading."""
 
@@ -27,9 +33,13 @@ def rule_of_use(subject: Subject) -> Iterator[Found]:
     the criteria by which alone it judges, makes it plain.
     """
     slots = subject.page.of("reference")
-    if not slots or subject.page.of("criteria") or _CORRECT.search(subject.page.prose):
+    if not slots or subject.page.of("criteria") or _asks_for_truth(subject.page.prose):
         return
     lines = subject.page.prose.split("\n")
     if any(_NAMED.search(line) and len(line.split()) >= SENTENCE and not is_delimiter(line) for line in lines):
         return
     yield Found("reference-without-rule", subject.at(slots[0].at))
+
+
+def _asks_for_truth(prose: str) -> bool:
+    return any(not _OF_FORM.search(prose[: found.start()]) for found in _CORRECT.finditer(prose))

@@ -88,9 +88,17 @@ def ordered(subject: Subject) -> Iterator[Found]:
         begins = prose[max(0, one.at - NEAR) : one.at].rpartition("\n")[2]
         if not re.search(r"[A-Za-z]{8,}", begins) and all(one.value != other.value for other in lines):
             lines.append(one)
-    values = [one.value for one in lines]
-    if len(values) >= LISTED and values not in (sorted(values), sorted(values, reverse=True)):
+    values = _without_ends([one.value for one in lines])
+    if len(lines) >= LISTED and values not in (sorted(values), sorted(values, reverse=True)):
         yield Found("scale-unordered", subject.at(lines[0].at), (", ".join(f"{v:g}" for v in values),))
+
+
+def _without_ends(values: list[float]) -> list[float]:
+    """Return values without the two ends of the scale, where a prompt names both of them before or after the others."""
+    ends = {min(values, default=0.0), max(values, default=0.0)}
+    if set(values[:2]) == ends:
+        return values[2:]
+    return values[:-2] if set(values[-2:]) == ends else values
 
 
 def _range(subject: Subject, prose: str) -> tuple[float, float, int] | None:

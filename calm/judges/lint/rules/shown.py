@@ -76,7 +76,12 @@ def room(subject: Subject) -> Iterator[Found]:
     for one in subject.rooms:
         needed = round(one.characters / CHARACTERS_A_TOKEN) + one.reply
         if needed > one.window:
-            details = (f"case {one.case}", f"{needed:,}", f"{one.window:,}", f"{CHARACTERS_A_TOKEN:g}")
+            details = (
+                f"case {one.case}" if one.case else "the prompt alone",
+                f"{needed:,}",
+                f"{one.window:,}",
+                f"{CHARACTERS_A_TOKEN:g}",
+            )
             yield Found("too-long", subject.sources.place_of_key("model"), details)
 
 

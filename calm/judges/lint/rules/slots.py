@@ -19,6 +19,7 @@ _DATA: Final = re.compile(
     r"(?:data|material|content|text|untrusted)\b|\buntrusted\b|\bprompt[- ]injection"
     rf"|\b(?:is|are) (?:only |just )?(?:data|material)\b[^.\n]{{0,60}}\b(?:not|never|nothing)\b"
     rf"|\b(?:never|not|no)\b (?:an? )?{_ORDERS} (?:to|for) (?:you|the (?:judge|evaluator|grader))"
+    rf"|\b(?:is|are) (?:never|not|no)\b (?:to be (?:taken|read|treated) as )?(?:an? |any )?{_ORDERS}"
     rf"|\b{_ORDERS}[^.\n]{{0,60}}\b(?:in|inside|within|from)\b[^.\n]{{0,60}}\b(?:must|should|are to) be ignored",
     re.IGNORECASE,
 )

@@ -59,7 +59,8 @@ _ANY_FORM: Final = re.compile(
     r"|[\"'`“]\w[\w ()]{0,24}[\"'`”] (?:or|if)\b|\b[A-Z]{2,} or [A-Z]{2,}\b|^\(?[A-E]\)[ .]"
     r"|(?:score|rating|grade|verdict|label|answer|class|stars|evaluation form[^\n]{0,20}|coherence|feedback)"
     r"[ \t]*(?:is)?[ \t]*:?[ \t]*\Z|\bas (?:a|an) (?:integer|number|letter|word)\b"
-    r"|\b(?:score|rating|verdict|label|decision|grade)\s*:\s*[<\[(“\"]",
+    r"|\b(?:score|rating|verdict|label|decision|grade)\s*:\s*[<\[(“\"]"
+    r"|\b(?:score|rating|verdict|label|decision|grade):[ \t]*(?:\d{1,3}|[A-Z])[\"'”.]{0,2}[ \t]*$",
     re.IGNORECASE | re.MULTILINE,
 )
 _PLACEHOLDER: Final = re.compile(
