@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
 
@@ -28,11 +28,14 @@ _WHY: Final[Mapping[Puzzle, str]] = {
     "partial": "another file would go in here; put its text in its place",
     "helper": "calm has no such helper or function; write the text itself, or a section such as {{#context}}",
     "unclosed": "a section must begin with its name and end with it: {{#context}} ... {{/context}}",
+    "syntax": "expected a template that Jinja2 can read; fix it there",
     "parts": "it is used in two ways; give each text a name of its own, such as {{ question }} and {{ context }}",
 }
 """What to do about a piece of a prompt that is not understood."""
+_OURS: Final = {"developer": "system"}
+"""Other names of a role."""
 _BETWEEN: Final = "\n\0\n"
-"""What stands between the messages while they are turned round together; no prompt file may hold it."""
+"""What stands between the messages while they are turned round together."""
 
 
 @dataclass(slots=True)
@@ -88,8 +91,10 @@ def _prompt_of_file(options: argparse.Namespace, draft: Draft) -> Prompt:
             f"{{response_a}} and {{response_b}}, got {names}; rename it in the prompt"
         )
     task = _task(options, made.answers)
+    first: dict[str, str] = {}
     for place, one in _shown(read, made):
-        draft.notes.append(f"{place}{one.written} is {_meaning(one)}")
+        first.setdefault(f"{one.written} is {_meaning(one)}", place)
+    draft.notes += [f"{place}{words}" for words, place in first.items()]
     prompt = Prompt(task)
     _put([turn.role for turn in turns], made.templates, prompt, draft)
     asked = asked_in("\n".join(turn.text for turn in turns), task)
@@ -129,8 +134,8 @@ def _read(options: argparse.Namespace) -> list[tuple[str, Turn]]:
     if len(before) > 1:
         raise ConfigError(f"--system: expected one text, got {len(before)} messages in {system}")
     return [
-        *((str(system), type(one)("system", one.text, one.line)) for one in before),
-        *((str(path), one) for one in turns),
+        *((str(system), replace(one, role="system")) for one in before),
+        *((str(path), replace(one, role=_OURS.get(one.role, one.role))) for one in turns),
     ]
 
 
@@ -219,8 +224,8 @@ def _twin(templates: Sequence[str], prompt: Prompt, draft: Draft) -> None:
 
     whole = _BETWEEN.join(templates)
     made = turned(whole, "pairwise" if prompt.task == "pairwise" else "score")
-    if made.text is not None:
-        twins = made.text.split(_BETWEEN)
+    twins = (made.text or "").split(_BETWEEN)
+    if made.text is not None and len(twins) == len(templates):
         _name_twin(twins[1:] if len(twins) > 1 and twins[0] == templates[0] else twins, prompt, draft)
         draft.notes.append("judge.negative.jinja asks the other way round; it was made by rule: read it")
         return

@@ -64,6 +64,8 @@ def test_statements_of_jinja_stay():
         ("{{#context}}Use {{.}} and {{context}}. {{/context}}{{! no note }}{{output}}", "Use K and K. So {x}."),
         ("{{#if tone}}{{tone}}{{else}}plain{{/if}} {{^tone}}none{{/tone}} {{{output}}}", "plain none So {x}."),
         ("{ctx[0]} {row['output']} {output:.4}", "FIRST So {x}. So {"),
+        ("{{inputs.question}} {{reference_outputs.answer}} {{outputs.answer}}", "Why? Because. So {x}."),
+        ("{{ inputs['question'] }} {{ reference_outputs.answer }} {{ outputs.answer }}", "Why? Because. So {x}."),
         ("{{inputs.question}} {{inputs.context}} {{outputs.output}}", "Why? K So {x}."),
     ],
 )
@@ -90,6 +92,8 @@ def test_a_part_of_a_foreign_value_is_the_text_that_is_meant(text, rendered):
         ("{{output}} {{/context}}", 1, "{{/context}}", "unclosed"),
         ("{{output}} {{#equals a b}}x{{/equals}}", 1, "{{#equals a b}}", "helper"),
         ("{% for m in messages %}{{ m.role }}: {{ m.content }}{% endfor %}", 1, "messages", "item"),
+        ("{{ output }}\n{% for x in y %}", 2, "Unexpected end of template", "syntax"),
+        ("{{ reference.text }} {{ reference.source }} {{ output | trim }}", 1, "reference", "parts"),
         ("{% if x %}{% endif %}{{ fetch(output) }}", 1, "fetch()", "helper"),
         ("{{ output }}{% for a in output %}{{ a }}{% endfor %}", 1, "output", "parts"),
     ],
@@ -98,7 +102,7 @@ def test_what_is_not_understood_is_named_with_its_line(text, line, written, why)
     """A guess would change what the judge reads."""
     [unread] = translate(text).unread
 
-    assert (line, written, why) in [(one.line, one.written, one.why) for one in unread]
+    assert (line, written, why) in [(one.line, one.written.partition(".")[0], one.why) for one in unread]
 
 
 def test_messages_are_translated_together_and_keep_their_lines():

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from jinja2 import Environment, TemplateError, nodes
+from jinja2 import Environment, TemplateSyntaxError, nodes
 from jinja2.defaults import DEFAULT_NAMESPACE
 
 from calm.core.foreign_names import Role, meaning_of
-from calm.judges.prompts.meanings import Placeholder, Puzzle, Unread, answers_of, expression, settled
+from calm.judges.prompts.meanings import WHOLE, Placeholder, Puzzle, Unread, answers_of, expression, settled
 from calm.judges.prompts.variables import VARIABLES
 
 _OF_LISTS: Final = frozenset({"join", "first", "last", "list", "map", "batch", "select", "reject", "unique", "sort"})
@@ -63,8 +63,11 @@ def borrowed(text: str) -> Borrowed:
     """Return what the foreign names of a template mean; nothing for one that Jinja2 cannot read."""
     try:
         tree = Environment(autoescape=False).parse(text)  # noqa: S701 - not rendered
-    except TemplateError:
-        return Borrowed("", (), (), 0)
+    except TemplateSyntaxError as error:
+        line = min(error.lineno, text.count("\n") + 1)
+        return Borrowed("", (), (Unread(line, (error.message or "").rstrip("."), "syntax"),), 0)
+    except RecursionError:
+        return Borrowed("", (), (Unread(1, "too many brackets", "syntax"),), 0)
     uses = _Uses()
     uses.walk(tree, {})
     names = {name: use for name, use in uses.free.items() if not _is_ours(name, use)}
@@ -94,14 +97,19 @@ def _is_ours(name: str, use: Use) -> bool:
 def _leaves(uses: Mapping[str, Use], before: str = "", above: Role | None = None) -> Iterator[Placeholder]:
     """Yield each text that is used, by the path to it; the only part of a thing means what the thing does."""
     for name, use in uses.items():
-        path, role = f"{before}{name}", meaning_of(name) or above
+        path, role = f"{before}{name}", _role(name, above)
         parts = use.parts or (use.items.parts if use.items else {})
         if parts:
-            yield from _leaves(parts, f"{path}.", role if len(parts) == 1 else None)
+            yield from _leaves(parts, f"{path}.", role if len(parts) == 1 or role in WHOLE else None)
         elif use.numbers == {0, 1} and role == "answer":
             yield Placeholder(path, "output_2", 0, 0, use.line, "second")
         else:
             yield Placeholder(path, name, 0, 0, use.line, role)
+
+
+def _role(name: str, above: Role | None) -> Role | None:
+    """Return what a name means as a part of what means something itself."""
+    return above if above in WHOLE else meaning_of(name) or above
 
 
 class _Made:
@@ -114,12 +122,14 @@ class _Made:
 
     def value(self, path: str, name: str, use: Use, above: Role | None) -> str:
         """Return an expression of calm that can be used as a foreign name is."""
-        role = self.roles.get(path, meaning_of(name) or above)
+        role = self.roles.get(path, _role(name, above))
         if (use.text and (use.items or use.parts)) or (use.items and use.parts):
             self._odd(path, use, "parts")
         if {"role", "content"} <= use.parts.keys():
             self._odd(path, use, "item")
         if use.parts:
+            if len(use.parts) > 1 and role in WHOLE:
+                self._odd(path, use, "parts")
             above = role if len(use.parts) == 1 else None
             parts = [f"{key!r}: {self.value(f'{path}.{key}', key, part, above)}" for key, part in use.parts.items()]
             return "{" + ", ".join(parts) + "}"

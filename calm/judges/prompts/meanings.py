@@ -18,8 +18,10 @@ OURS: Final[Mapping[Role, str]] = {
     "context": "fields.context",
     "rubric": "fields.rubric",
 }
-Puzzle: TypeAlias = Literal["index", "item", "format", "section", "partial", "helper", "unclosed", "parts"]
+Puzzle: TypeAlias = Literal["index", "item", "format", "section", "partial", "helper", "unclosed", "parts", "syntax"]
 """Why a piece of a foreign prompt is not understood; the words for each are made where they are shown."""
+WHOLE: Final[tuple[Role, ...]] = ("reference", "context", "rubric")
+"""Roles that a part has from what it is a part of: the answer in `reference.answer` is the reference."""
 _SEGMENT: Final = re.compile(r"\.?\[\s*(-?\d+)\s*\]|\.(\w+)|\[\s*[\"']?([^\[\]\"']+)[\"']?\s*\]")
 
 
@@ -72,6 +74,8 @@ def named(path: str) -> tuple[str, Puzzle | None]:
                 name = f"output_{int(number) + 1}"
             elif number != "0":
                 return name, "index"
+        elif meaning_of(name) in WHOLE:
+            continue
         elif meaning_of(word or key) is not None or (meaning_of(name) is None and name != "answers"):
             name = word or key
     return name, None
