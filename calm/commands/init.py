@@ -78,14 +78,15 @@ def _init(options: argparse.Namespace) -> int:
     draft.files["gate.toml"] = init_files.GATE
     if prompt is not None and options.ci != "none":
         _add_workflow(options, draft, key)
-    there = init_files.there(folder, draft.files)
+    files = {_place(folder, name): text for name, text in draft.files.items()}
+    there = [path for path in files if path.exists() or path.is_symlink()]
     given = {Path(one).resolve() for one in (options.prompt, options.system, options.negative, options.cases) if one}
     given |= {Path(one).resolve() for one in options.log}
-    if taken := [name for name in draft.files if (folder / name).resolve() in given]:
+    if taken := [str(path) for path in files if path.resolve() in given]:
         raise ConfigError(f"expected --dir DIR, as {', '.join(taken)} would be written over what is read, got the same")
     if there and not options.force:
         verb, them = ("exists", "it") if len(there) == 1 else ("exist", "them")
-        names = ", ".join(_path(folder, name) for name in there)
+        names = ", ".join(map(str, there))
         _say(
             f"calm: {names} {verb} already, so nothing was written; to write over {them}, as after a calm init that "
             "was stopped half way, add --force",
@@ -93,9 +94,8 @@ def _init(options: argparse.Namespace) -> int:
         )
         return REFUSED
     judges = [folder / name for name in draft.files if name in (draft.judge, RECORDED)]
-    files = {folder / name: text for name, text in draft.files.items()}
     put(files, init_files.WRITTEN, judges=judges, force=options.force)
-    _say(f"wrote {', '.join(_path(folder, name) for name in draft.files)}")
+    _say(f"wrote {', '.join(map(str, files))}")
     for note in draft.notes:
         _say(f"note: {note}")
     for line in _linted(folder / draft.judge) if prompt is not None else ():
@@ -116,9 +116,13 @@ def _add_workflow(options: argparse.Namespace, draft: Draft, key: str | None) ->
         draft.notes.append(f"the judge needs no key, so the workflow has none{where}")
 
 
-def _path(folder: Path, name: str) -> str:
-    """Return a file as a person names it from where they are."""
-    return os.path.normpath(folder / name)
+def _place(folder: Path, name: str) -> Path:
+    """Return where a file goes, as a person names it from where they are; `folder` need not be there yet."""
+    if not name.startswith("../"):
+        return folder / name
+    place = Path(os.path.normpath(folder.resolve() / name))
+    here = Path.cwd()
+    return place.relative_to(here) if place.is_relative_to(here) else place
 
 
 def _refuse(options: argparse.Namespace) -> None:

@@ -1,8 +1,8 @@
-"""The files of `calm init`: what stands in each, which are there already, and whether they can be used together."""
+"""The files of `calm init`: what stands in each, and whether they can be used together."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -32,11 +32,6 @@ def starter(task: str, *, negative: bool = False) -> str:
     """Return the template to start from, or its twin."""
     name = f"{task}.negative.jinja" if negative else f"{task}.jinja"
     return files("calm").joinpath("judges", "data", "start", name).read_text("utf-8")
-
-
-def there(folder: Path, names: Iterable[str]) -> list[str]:
-    """Return which of some files stand in a folder already."""
-    return [name for name in names if (folder / name).exists() or (folder / name).is_symlink()]
 
 
 def check(written: Mapping[str, str], judge: str) -> str | None:

@@ -84,7 +84,6 @@ def test_a_judge_without_a_key_is_never_replayed_in_its_place(folder, capsys):
     assert "http://127.0.0.1:9/v1 must answer where it runs" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("options", [[], ["--base-url", "http://127.0.0.1:9/v1"]])
 @pytest.mark.parametrize(
     ("ci", "below", "place"),
     [
@@ -93,11 +92,11 @@ def test_a_judge_without_a_key_is_never_replayed_in_its_place(folder, capsys):
         ("gitlab", "a/b", "a/b/.gitlab-ci.yml"),
     ],
 )
-def test_the_workflow_stands_where_the_service_looks(folder, ci, below, place, options, capsys):
+def test_the_workflow_stands_where_the_service_looks(folder, ci, below, place, capsys):
     """At the root of the work tree, with the paths of the judge in it."""
     (folder / ".git").mkdir()
 
-    run("--dir", below, "--ci", ci, *options)
+    run("--dir", below, "--ci", ci)
 
     made = YAML(typ="safe").load(folder / place)
     said = capsys.readouterr().out
@@ -112,6 +111,9 @@ def test_the_workflow_stands_where_the_service_looks(folder, ci, below, place, o
     uses = {step["uses"].partition("@")[0]: step.get("with", {}) for step in job["steps"] if "uses" in step}
     assert uses["actions/upload-artifact"]["path"] == f"{prefix}calm-audit/"
     assert f"hashFiles('{prefix}judge.toml', '{prefix}*.jinja'" in uses["actions/cache"]["key"]
+    shutil.rmtree(folder / "a", ignore_errors=True)
+    assert run("--dir", below, "--ci", ci) == REFUSED
+    assert f"{place} exist" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("name", "tree"), [("b", False), ("it's", True)])

@@ -85,6 +85,7 @@ def test_a_part_of_a_foreign_value_is_the_text_that_is_meant(text, rendered):
         ("{output:>20}", 1, "{output:>20}", "format"),
         ("{context[1]} {output}", 1, "{context[1]}", "index"),
         ("{{ context[-1] }} {{ output }}", 1, "context", "index"),
+        ("{{ output }}\n{% include 'footer' %}", 2, "include", "partial"),
         ("{{output}}\n{{> footer}}", 2, "{{> footer}}", "partial"),
         ("{{#answers}}{{text}}{{/answers}}{{output}} {{#outputs}}{{.}}{{/outputs}}", 1, "{{#outputs}}", "section"),
         ("{{#each responses}}{{this}}{{/each}}{{input}}", 1, "{{#each responses}}", "section"),

@@ -170,6 +170,8 @@ class _Uses:
         if isinstance(node, nodes.Call):
             self._call(node, bound)
             return
+        if isinstance(node, nodes.Include | nodes.Import | nodes.FromImport | nodes.Extends):
+            self.unread.append(Unread(node.lineno, type(node).__name__.lower(), "partial"))
         own: dict[str, Use | None] = dict(bound)
         for child in node.iter_child_nodes():
             if isinstance(child, nodes.Assign | nodes.AssignBlock | nodes.Macro | nodes.With):
