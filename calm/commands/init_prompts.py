@@ -80,7 +80,7 @@ def _prompt_of_file(options: argparse.Namespace, draft: Draft) -> Prompt:
     from calm.judges.prompts.asking import asked_in
     from calm.judges.prompts.foreign import translate
 
-    read = _read(options)
+    read = _read(options, draft)
     turns = [turn for _, turn in read]
     made = translate(*(turn.text for turn in turns))
     _refuse_unread([name for name, _ in read], turns, made)
@@ -121,7 +121,7 @@ def _prompt_of_file(options: argparse.Namespace, draft: Draft) -> Prompt:
     return prompt
 
 
-def _read(options: argparse.Namespace) -> list[tuple[str, Turn]]:
+def _read(options: argparse.Namespace, draft: Draft) -> list[tuple[str, Turn]]:
     """Return the messages of the prompt that the options name, each with the name of its file."""
     from calm.judges.prompts.turns import text_of, turns_of
 
@@ -129,6 +129,11 @@ def _read(options: argparse.Namespace) -> list[tuple[str, Turn]]:
     turns = turns_of(path, text_of(path).removesuffix("\n"))
     if options.system and len(turns) > 1:
         raise ConfigError(f"--system: {path} holds {len(turns)} messages already, so expected none beside it")
+    if len(turns) == 1 and turns[0].role != "user":
+        draft.notes.append(
+            f"the only message is the {turns[0].role}'s: it is sent as the user's, as a judge is asked by one"
+        )
+        turns = [replace(turns[0], role="user")]
     system = Path(options.system) if options.system else None
     before = turns_of(system, text_of(system).removesuffix("\n")) if system is not None else []
     if len(before) > 1:

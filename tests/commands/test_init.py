@@ -223,6 +223,7 @@ def test_a_twin_and_a_system_message_of_ones_own_are_taken(folder):
     [
         (["system", "user"], {"system_file", "user_file", "negative_user_file", "negative_system_file"}),
         (["user"], {"user_file"}),
+        (["system"], {"user_file"}),
         (["user", "assistant", "user"], {"messages_file"}),
     ],
 )
@@ -236,7 +237,7 @@ def test_a_chat_prompt_stays_one(folder, turns, table):
     assert run("--prompt", "p.json", "--dir", "made") == DONE
 
     judge = judge_from("made/judge.toml", {"OPENAI_API_KEY": "k"})
-    assert [one.role for one in judge.prompt.messages] == turns
+    assert [one.role for one in judge.prompt.messages] == (turns if len(turns) > 1 else ["user"])
     assert judge.prompt.messages[-1].text.endswith("{{ question }}: {{ answers[0].text }}")
     assert set(tomllib.loads((folder / "made" / "judge.toml").read_text("utf-8"))["prompt"]) == table
     if judge.prompt.negative:

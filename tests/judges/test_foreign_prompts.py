@@ -55,6 +55,7 @@ def test_statements_of_jinja_stay():
         ("{{ context | join(', ') }} {{ expected[0] }} {{ output | upper }}", "K Because. SO {X}."),
         ("{% for doc in documents %}[{{ doc.page_content }}]{% endfor %}{{ output }}", "[K]So {x}."),
         ("{% for r in responses %}{{ loop.index }} {{ r }} {% endfor %}", "1 So {x}. 2 Thus {{ y }}. "),
+        ("{{ responses | length }}{% for r in responses %} {{ r }}{% endfor %}", "2 So {x}. Thus {{ y }}."),
         ("{{ outputs[1] }} after {{ outputs[0] }}", "Thus {{ y }}. after So {x}."),
         ("{% if input.context %}{{ input.context }} {% endif %}{{ input.question }} {{ output }}", "K Why? So {x}."),
         ("{% if tone %}{{ tone }}{% endif %}{{ output }}", "So {x}."),

@@ -22,6 +22,7 @@ _NATIVE: Final[Mapping[str, frozenset[str]]] = {
 }
 """Lists that calm gives a template, and what their items have."""
 
+_COUNTS: Final = ("length", "count")
 _ASKS: Final = (nodes.Test, nodes.Not, nodes.And, nodes.Or)
 """What asks whether there is something, and shows nothing of it."""
 
@@ -190,6 +191,8 @@ class _Uses:
             use.may_lack = True
         elif isinstance(node, nodes.Filter) and child is node.node and node.name in _OF_LISTS:
             use.item().text = use.looped = True
+        elif isinstance(node, nodes.Filter) and child is node.node and node.name in _COUNTS:
+            return  # of a list or of a text: its other uses tell
         else:
             use.text = True
 
