@@ -61,7 +61,7 @@ def draft_cases(options: argparse.Namespace, prompt: Prompt, found: Gathered | N
     if found is not None:
         return
     if options.cases:
-        cases, notes = _read_cases(options)
+        cases, notes = _read_cases(options, prompt.fields)
         draft.notes += notes
     else:
         from calm.cases.generate import generate
@@ -74,7 +74,7 @@ def draft_cases(options: argparse.Namespace, prompt: Prompt, found: Gathered | N
     draft.files["cases.jsonl"] = "".join(line(case) for case in cases)
 
 
-def _read_cases(options: argparse.Namespace) -> tuple[Sequence[Case], list[str]]:
+def _read_cases(options: argparse.Namespace, fields: Sequence[str]) -> tuple[Sequence[Case], list[str]]:
     from calm.cases import read_files
     from calm.cases.foreign import columns_from, import_cases
     from calm.cases.foreign.guessed import guessed
@@ -84,11 +84,11 @@ def _read_cases(options: argparse.Namespace) -> tuple[Sequence[Case], list[str]]
         try:
             return read_files([str(path)]), []
         except ConfigError:
-            columns = guessed(path, options.map)
+            columns = guessed(path, options.map, fields)
             if not columns:
                 raise
     else:
-        columns = guessed(path, options.map)
+        columns = guessed(path, options.map, fields)
     maps = [*options.map, *(f"{field}={column}" for field, column in columns.items())]
     found = import_cases(path, columns=columns_from(maps, options.value))
     notes = [f"taken for granted: {', '.join(f'{column} is the {field}' for field, column in columns.items())}"]

@@ -49,13 +49,18 @@ class Draft:
 
 @dataclass(slots=True)
 class Prompt:
-    """The templates of a judge by key of `[prompt]`, and what the log or the text shows of its verdict."""
+    """
+    The templates of a judge by key of `[prompt]`, and what the log or the text shows of its verdict.
+
+    `fields` are the names of what it shows of a case beside question, answers and reference.
+    """
 
     task: Task
     table: dict[str, str] = field(default_factory=dict)
     verdict: dict[str, Value] = field(default_factory=dict)
     values: Mapping[str, float | str] = field(default_factory=dict)
     scale: Scale | None = None
+    fields: tuple[str, ...] = ()
 
 
 def prompt_of(options: argparse.Namespace, found: Gathered | None, draft: Draft) -> Prompt | None:
@@ -118,6 +123,8 @@ def _prompt_of_file(options: argparse.Namespace, draft: Draft) -> Prompt:
     if asked.values and scale is not None:
         scale = Scale(0.0, 1.0, 1.0)
     prompt.verdict, prompt.values, prompt.scale = dict(asked.form), asked.values, scale
+    shown = (_field(one) for found in made.found for one in found if one.role is None)
+    prompt.fields = tuple(dict.fromkeys(shown))
     return prompt
 
 
@@ -189,8 +196,12 @@ def _shown(read: Sequence[tuple[str, Turn]], made: Translation) -> Iterator[tupl
 def _meaning(one: Placeholder) -> str:
     meanings = {"first": "the first answer", "second": "the second answer", "answer": "the answer"}
     if one.role is None:
-        return f"the field {one.expression.removeprefix('fields.').partition('[')[0]} of a case"
+        return f"the field {_field(one)} of a case"
     return meanings.get(one.role, f"the {one.role}") + ("" if one.cut is None else f", cut after {one.cut} characters")
+
+
+def _field(one: Placeholder) -> str:
+    return one.expression.removeprefix("fields.").partition("[")[0]
 
 
 def _put(roles: Sequence[str], templates: Sequence[str], prompt: Prompt, draft: Draft) -> None:

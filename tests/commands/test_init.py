@@ -414,3 +414,18 @@ def test_a_set_of_files_that_cannot_be_written_leaves_the_older_one(folder):
         "cases.jsonl": "old cases.jsonl",
     }
     assert there(folder) == {"judge.toml", "cases.jsonl"}
+
+
+def test_a_field_of_a_prompt_is_the_column_of_its_name(folder, capsys):
+    """And a capital letter is the answer that it names: nobody has to map what can mean one thing alone."""
+    table = "question,answer_a,answer_b,Policy,better\nHow long?,5 days,9 days,At most 5 days.,A\n"
+    (folder / "t.csv").write_text(table, "utf-8")
+    prompt = "{{policy}}\n{{question}}\nA: {{answer_a}}\nB: {{answer_b}}\nEnd with [[A]], [[B]] or [[C]] for a tie."
+    (folder / "p.txt").write_text(prompt, "utf-8")
+
+    assert run("--prompt", "p.txt", "--cases", "t.csv") == DONE
+
+    (case,) = read_files(["cases.jsonl"])
+    assert case.fields == {"policy": "At most 5 days."}
+    assert case.better == "a"
+    assert "taken for granted: Policy is the field.policy" in capsys.readouterr().out

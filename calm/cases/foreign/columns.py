@@ -296,7 +296,7 @@ def _better(row: Row, shape: _Shape, record: int, given: list[str], faults: Faul
     word = _word(row, "better", shape, record, faults)
     if word is None:
         return None
-    better = shape.plan.values.get(word, word)
+    better = shape.plan.values.get(word, word.strip().lower())  # answers are letters here, and A is a
     if better in (*given, TIE):
         return better
     fix = f"say which answer it means: --value {shlex.quote(word)}=a (or another letter, or tie)"

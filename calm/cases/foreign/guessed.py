@@ -21,11 +21,12 @@ _BETTER: Final = ("better", "winner", "preferred", "preference", "chosen", "labe
 _SCORE: Final = ("score", "rating", "human_score", "human_rating", "gold_score", "grade")
 
 
-def guessed(path: Path, maps: Sequence[str] = ()) -> dict[str, str]:
+def guessed(path: Path, maps: Sequence[str] = (), fields: Sequence[str] = ()) -> dict[str, str]:
     """
     Return the columns of a table by field, as far as their names show it; what a user mapped is left out.
 
-    A column whose name is a field's own needs no entry, and a field that two columns could hold gets none.
+    A column whose name is a field's own needs no entry, and a field that two columns could hold gets none. `fields` are
+    names of a user's own that a prompt shows: a column of that name holds one.
 
     Raises:
         ConfigError: the file is no table.
@@ -34,7 +35,8 @@ def guessed(path: Path, maps: Sequence[str] = ()) -> dict[str, str]:
     mine = {text.partition("=")[0] for text in maps} | set(table.columns)
     found: dict[str, list[str]] = {}
     for column in table.columns:
-        field = field_of(column)
+        own = next((name for name in fields if plain(name) == plain(column)), None)
+        field = field_of(column) if own is None else f"field.{own}"
         if field is not None:
             found.setdefault(field, []).append(column)
     if "answer_b" in found:
