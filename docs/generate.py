@@ -49,6 +49,7 @@ from calm.perturbations.triggers import plants  # noqa: E402
 from calm.results.audit import AGREEMENT, CONTROLS, RUN, finding_from_json  # noqa: E402
 from calm.results.pooled import LIMITS  # noqa: E402
 from calm.results.wording import line  # noqa: E402
+from calm.results.wording import lines as broken  # noqa: E402
 from calm.suites import limits  # noqa: E402
 
 BLOCK = re.compile(r"<!-- generated: ([a-z-]+) -->\n(.*?)<!-- end: \1 -->", re.DOTALL)
@@ -57,6 +58,9 @@ COMMENT = re.compile(r"\{#.*?#\}")
 FILE = re.compile(r"`([\w./-]+\.\w+)`:\n\n(`{3,})(\w+)\n(.*?)^\2$", re.DOTALL | re.MULTILINE)
 WIDTH = 170
 """Lines of output are cut here, with three dots."""
+COLUMNS = 100
+"""Lines of a run are broken here, as a terminal of this width breaks them, but for those with a command."""
+COMMAND = "smallest example: "
 EXTRA = "pytest.mark.calm_every_variant"
 ELSEWHERE = {
     "calibrate",
@@ -455,7 +459,14 @@ ON_SERVERS = (
 def run(folder: Path, *command: str) -> str:
     """Return what a Python command prints, in a folder, with this repository in reach and colours off."""
     path = os.pathsep.join(p for p in (str(ROOT), os.environ.get("PYTHONPATH", "")) if p)
-    env = {**os.environ, "PYTHONPATH": path, "NO_COLOR": "1", "COLUMNS": "100", "LINES": "24", "PYTHONWARNINGS": ""}
+    env = {
+        **os.environ,
+        "PYTHONPATH": path,
+        "NO_COLOR": "1",
+        "COLUMNS": str(COLUMNS),
+        "LINES": "24",
+        "PYTHONWARNINGS": "",
+    }
     for name in ("PYTEST_ADDOPTS", *ON_SERVERS):
         env.pop(name, None)
     done = subprocess.run(  # noqa: S603 - commands of our own
@@ -471,9 +482,9 @@ def summary(output: str) -> list[str]:
     """Return the section that calm prints, without the paths of files."""
     lines = output.splitlines()
     start = next(i for i, line in enumerate(lines) if line.strip("= ") == "calm")
-    bill = next(i for i, line in enumerate(lines) if i > start and line.startswith("judge "))
-    end = next(i for i, line in enumerate(lines) if i > bill and not line.startswith("  "))
-    return [line for line in lines[start:end] if line]
+    end = next(i for i, line in enumerate(lines) if i > start and line.startswith("judge "))
+    kept = (line for line in lines[start : end + 1] if line)
+    return [part for line in kept for part in ([line] if line.startswith(COMMAND) else broken(line, COLUMNS))]
 
 
 def without_notes(lines: Sequence[str]) -> list[str]:

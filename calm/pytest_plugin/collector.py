@@ -424,8 +424,7 @@ class Collector:
         if option(self.config, "stopping") == "fixed" or not self.asks:
             return []
         asked, planned = (sum(pair[i] for pair in self.asks.values()) for i in (0, 1))
-        share = 1 - asked / planned if planned else 0.0
-        return [because(Kind.STOPPED_EARLY, asked, round(share, 4), planned)]
+        return [because(Kind.STOPPED_EARLY, asked, round(1 - asked / planned, 4), planned)] if planned else []
 
     @property
     def partial(self) -> bool:
@@ -494,15 +493,14 @@ class Collector:
         audit, out = self.decided or self.audit(), terminalreporter
         green = self._green(audit)
         size = get_terminal_size((terminal.WIDTH, terminal.HEIGHT))
-        seen = out.isatty or "COLUMNS" in os.environ
-        width = size.columns if seen else 0
+        width = size.columns if out.isatty else 0
         out.ensure_newline()  # else pytest ends its line of dots below the heading
         out.section("calm", sep="=", **{"green": True} if green else {"red": True})
         about = self._smallest(audit), [Path(option(self.config, name)) for name in self.written]
         if self.config.option.verbose > 0:
             told = terminal.whole(audit, *about)
         else:
-            columns = width or terminal.LOG
+            columns = size.columns if out.isatty or "COLUMNS" in os.environ else terminal.LOG
             above = sum(-(-len(text) // columns) for text in self.config.stash[SESSION].said)
             told = terminal.shown(audit, terminal.Screen(columns, size.lines, above), *about, green=green)
         for one in told:
