@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from calm.cases.reading import MAX_LINE_BYTES
-from calm.commands import init_files
+from calm.commands import init_ci
 from calm.core import files
 from calm.judges.prompts import sandbox
 from calm.judges.reading.patterns import MOST_PATTERN, REGEX_LIMIT_S
@@ -20,7 +20,7 @@ def recipes():
     """Return each workflow that the docs show, and the one that `calm init` writes."""
     pages = [*(ROOT / "docs").rglob("*.md"), ROOT / "README.md"]
     shown = [body for page in pages for body in blocks(page, "yaml") if "calm" in body and "jobs:" in body]
-    return [*shown, init_files.GITHUB]
+    return [*shown, init_ci.workflow("github", Path(), "KEY").text, init_ci.workflow("github", Path(), None).text]
 
 
 def test_no_recipe_gives_a_fork_what_it_can_use():

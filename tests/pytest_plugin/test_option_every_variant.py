@@ -43,8 +43,9 @@ def test_a_variant_with_evidence_against_it_fails(courtesy, workers):
     assert [found[f"flattery/gain/{v}"] for v in ("flatter", "flatter_first", "greet")] == ["FAIL", "FAIL", "OBSERVED"]
 
 
-def test_a_log_of_a_green_run_is_whole(courtesy):
+def test_a_log_of_a_green_run_is_whole(courtesy, monkeypatch):
     """One test that is left out is said to be one; no blank line stands below the heading, and no line is cut."""
+    monkeypatch.delenv("COLUMNS", raising=False)  # readline sets it for the processes of whoever imports it
     courtesy.write("test_more.py", f"import pytest\n{SUITE}".replace("def ", "@pytest.mark.calm_every_variant\ndef "))
 
     lines = courtesy.run().outlines
