@@ -128,8 +128,9 @@ def test_where_a_hunt_makes_no_sense_nothing_is_named(pytester, edit, options, c
     assert told(pytester, edit, *options, claims=claims) == []
 
 
-def test_many_failures_name_a_few_commands(pytester):
+def test_many_failures_name_a_few_commands(pytester, monkeypatch):
     """Three are shown, the others are counted, and `-v` shows them all."""
+    monkeypatch.delenv("COLUMNS", raising=False)  # readline sets it for the processes of whoever imports it
     pytester.makepyfile(
         test_many="""
         import pytest
