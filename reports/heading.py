@@ -22,7 +22,7 @@ FACT = 20_000
 MOST_LINES = 30
 """Lines of a list in the head; the rest is counted."""
 
-_SELDOM: Mapping[str, str] = {"unmade": "not made", "recorded": CALLS["recorded"]}
+_SELDOM: Mapping[str, str] = {name: CALLS[name] for name in ("unmade", "recorded")}
 """Counts of calls that stand in a report only where there are any, in words."""
 
 MEANING: Mapping[Outcome, str] = {

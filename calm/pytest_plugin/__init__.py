@@ -74,7 +74,7 @@ from calm.pytest_plugin.session import (
     speaker,
     subject_of,
 )
-from calm.pytest_plugin.trace import MARKER, Tracer, probed, trace
+from calm.pytest_plugin.trace import MARKER, Tracer, probed, takes_probe, trace
 from calm.pytest_plugin.watch import Watch
 
 if TYPE_CHECKING:
@@ -145,7 +145,7 @@ def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Check the settings in an ini file, if there is a probe that needs them."""
     config = session.config
-    config.stash[SESSION].selected = len(probed(session)), config.stash[SESSION].selected[1]
+    config.stash[SESSION].selected = len(probed(session))
     conftests = (getattr(plugin, "__file__", None) or "" for plugin in config.pluginmanager.get_plugins())
     sources = [*(item.path for item in session.items), *(Path(p) for p in conftests if p.endswith("conftest.py"))]
     config.stash[SESSION].sources = list(dict.fromkeys(sources))
@@ -224,9 +224,7 @@ def _deselect_beyond(config: pytest.Config, items: list[pytest.Item]) -> None:
 def pytest_deselected(items: Sequence[pytest.Item]) -> None:
     """Count the tests of the gate that options of pytest leave out."""
     for item in items:
-        if "probe" in getattr(item, "fixturenames", ()) and not _beyond(item):
-            session = item.config.stash[SESSION]
-            session.selected = 0, session.selected[1] + 1
+        item.config.stash[SESSION].deselected += takes_probe(item) and not _beyond(item)
 
 
 def pytest_report_collectionfinish(config: pytest.Config) -> list[str]:
@@ -389,7 +387,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
 
 def _probing(item: pytest.Item) -> bool:
     """Return whether a test asks a judge: by a probe, also one that it asked for while it ran, or without one."""
-    return "probe" in getattr(item, "fixturenames", ()) or PROBE in item.stash or asks_alone(item)
+    return takes_probe(item) or PROBE in item.stash or asks_alone(item)
 
 
 def _introduction(item: pytest.Item) -> dict[str, Any]:

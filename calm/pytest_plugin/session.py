@@ -83,8 +83,10 @@ class Session:
     """What a plan collects, in which no judge is asked; None: this is no plan."""
     beyond: dict[str, str] = field(default_factory=dict)
     """The tests that were collected and left out, with the reason: they are none of the default gate."""
-    selected: tuple[int, int] = 0, 0
-    """How many tests of the gate were selected, and how many were left out by options of pytest."""
+    selected: int = 0
+    """How many tests of the gate were selected."""
+    deselected: int = 0
+    """How many options of pytest left out."""
     said: set[str] = field(default_factory=set)
     foreign: list[Judge] = field(default_factory=list)
     """Judges made of objects that fixtures of users returned."""
@@ -715,8 +717,8 @@ def _notes_of(session: Session) -> list[Reason]:
     """
     from calm.core.reasons import Kind, because, reason_of
 
-    selected, left = session.selected
-    part = [because(Kind.SELECTED, selected, selected + left)] if left else []
+    of = session.selected + session.deselected
+    part = [because(Kind.SELECTED, session.selected, of)] if session.deselected else []
     said = [judge.remarks for judge, _, _ in session.subjects]
     whole = not is_worker(session.config)
     return part + [reason_of(note) for one in said for note in (*one.notes, *(one.agreement if whole else ()))]

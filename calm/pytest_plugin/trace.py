@@ -95,9 +95,14 @@ def _where(stop: BaseException, path: Path) -> str:
     return f" at {path.name}:{lines[-1]}" if lines else ""
 
 
+def takes_probe(item: pytest.Item) -> bool:
+    """Return whether a test takes `probe`."""
+    return "probe" in getattr(item, "fixturenames", ())
+
+
 def probed(session: pytest.Session) -> list[pytest.Item]:
     """Return the tests that take `probe`."""
-    return [item for item in session.items if "probe" in getattr(item, "fixturenames", ())]
+    return [item for item in session.items if takes_probe(item)]
 
 
 def trace(session: pytest.Session, items: list[pytest.Item], tracer: Tracer) -> Iterator[pytest.Item]:

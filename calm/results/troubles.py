@@ -12,11 +12,10 @@ from typing import Final
 
 from calm.core.claims import Outcome
 from calm.core.measures import MEASURES
-from calm.core.reasons import Kind
 from calm.results.audit import AGREEMENT, BASELINE, CONTROLS, RUN, Audit, Finding
 from calm.results.meaning import Resolution, percent, resolution
 from calm.results.records import family_of
-from calm.results.wording import in_points, unmeasured
+from calm.results.wording import in_points, selected, unmeasured
 
 ORDER: Final = (Outcome.FAIL, Outcome.INCOMPLETE, Outcome.UNDECIDED)
 """The outcomes of a trouble, the worst first."""
@@ -143,8 +142,8 @@ def in_a_line(audit: Audit) -> str:
         return "The run is not whole"
     if not audit.of(Outcome.PASS):
         return "Nothing was proven"
-    part = next((note for note in audit.run.notes if note.kind is Kind.SELECTED), None)
-    return "No bias beyond the limits" + (" in {} of {} tests".format(*part.details) if part is not None else "")
+    part = selected(audit)
+    return f"No bias beyond the limits in {part}" if part else "No bias beyond the limits"
 
 
 def _listed(found: Sequence[Trouble]) -> str:

@@ -141,9 +141,8 @@ def tally(audit: Audit) -> str:
     claims = [f for f in audit.findings if f.outcome not in (Outcome.OBSERVED, Outcome.NOT_TESTED)]
     words = {Outcome.FAIL: "failed", Outcome.UNDECIDED: "undecided", Outcome.INCOMPLETE: "incomplete"}
     counted = [(len(audit.of(outcome)), word) for outcome, word in words.items() if audit.of(outcome)]
-    part = next((note for note in audit.run.notes if note.kind is Kind.SELECTED), None)
-    told = ["{} of {} tests selected".format(*part.details)] if part is not None else []
-    told.append(", ".join(parts))
+    part = selected(audit)
+    told = [f"{part} selected" if part else "", ", ".join(parts)]
     if counted:
         (first, how), *others = counted
         told.append(
@@ -157,6 +156,12 @@ def tally(audit: Audit) -> str:
         decided = sum(one.state is State.DECIDED for one in audit.tests)
         told.insert(0, f"interrupted when {decided} of {len(audit.tests)} tests had decided something")
     return "; ".join(filter(None, told)) or "nothing was tested"
+
+
+def selected(audit: Audit) -> str:
+    """Return which part of the gate was run, such as "3 of 22 tests"; empty if all of it was."""
+    note = next((note for note in audit.run.notes if note.kind is Kind.SELECTED), None)
+    return "" if note is None else "{} of {} tests".format(*note.details)
 
 
 def unnamed(reason: Reason) -> Reason:
