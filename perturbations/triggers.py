@@ -18,6 +18,7 @@ from functools import cache
 from typing import TypeAlias
 
 from calm.core.case import Framing
+from calm.core.material import Passage, Step, Turn
 from calm.core.verdict import Family, Scale
 from calm.experiment.surfaces import BEGINS
 from calm.perturbations import modules
@@ -28,12 +29,19 @@ LAST = 1000
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """An answer as it is shown: the label of its slot, its text, the name beside the label, and its earlier drafts."""
+    """An answer as it is shown: its label, text, the name beside the label, its earlier drafts, and its run."""
 
     label: str
     text: str
     byline: str = ""
     history: tuple[str, ...] = ()
+    steps: tuple[Step, ...] = ()
+
+    def content(self) -> dict[str, object]:
+        """Return everything in it as JSON-able data; steps only where there are some."""
+        whole: dict[str, object] = {"label": self.label, "text": self.text, "byline": self.byline}
+        whole["history"] = self.history
+        return {**whole, "steps": [step.content() for step in self.steps]} if self.steps else whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +60,8 @@ class Seen:
     """The question and the verdict of each worked example."""
     follow_ups: tuple[str, ...] = ()
     """What is said to the judge after its verdict."""
+    turns: tuple[Turn, ...] = ()
+    context: tuple[Passage, ...] = ()
 
     @property
     def weights(self) -> tuple[float, ...]:
@@ -59,12 +69,18 @@ class Seen:
         return self.points or (1.0,) * len(self.criteria)
 
     def content(self) -> dict[str, object]:
-        """Return everything in it as JSON-able data: what `dataclasses.asdict` returns, without its deep copies."""
+        """Return everything in it as JSON-able data; turns and passages only where there are some."""
         scale = self.scale
+        around = {
+            name: [one.content() for one in several]
+            for name, several in (("turns", self.turns), ("context", self.context))
+            if several
+        }
         return {
-            **{one.name: getattr(self, one.name) for one in fields(self)},
-            "answers": [{one.name: getattr(slot, one.name) for one in fields(slot)} for slot in self.answers],
+            **{one.name: getattr(self, one.name) for one in fields(self) if one.name not in ("turns", "context")},
+            "answers": [slot.content() for slot in self.answers],
             "scale": {one.name: getattr(scale, one.name) for one in fields(scale)},
+            **around,
         }
 
 

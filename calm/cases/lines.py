@@ -31,6 +31,8 @@ def line(case: Case) -> str:
         "variants": {name: dict(texts) for name, texts in case.variants.items()},
         "tags": dict(case.tags),
         "labels": _labels(case),
+        "turns": [turn.content() for turn in case.turns],
+        "context": [passage.content() for passage in case.context],
     }
     needed = ("id", "question", "answers")
     kept = {key: value for key, value in row.items() if key in needed or value not in (None, [], {})}
@@ -48,6 +50,8 @@ def _answer(answer: Answer) -> dict[str, object]:
         row["author"] = answer.author
     if answer.history:
         row["history"] = list(answer.history)
+    if answer.steps:
+        row["steps"] = [step.content() for step in answer.steps]
     return row
 
 

@@ -2,14 +2,31 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from json import JSONDecodeError
-from typing import IO, NoReturn, TypeAlias
+from typing import IO, NoReturn
 
 from calm.cases.labels import annotations_of
+from calm.cases.material import context_of, steps_of, turns_of
+from calm.cases.row_values import (
+    Fault,
+    Row,
+    all_differ,
+    by_id,
+    described,
+    joined,
+    known_keys,
+    list_of,
+    mapping_of,
+    name_of,
+    needed,
+    number_of,
+    optional,
+    text_of,
+    texts_of,
+)
 from calm.cases.single import TASKS_OF_ONE
 from calm.core.annotations import gold_of, most_frequent
 from calm.core.case import LETTERS, TIE, Answer, Case, Criterion
@@ -37,8 +54,10 @@ CASE_KEYS = (
     "variants",
     "tags",
     "labels",
+    "turns",
+    "context",
 )
-ANSWER_KEYS = ("id", "text", "author", "history")
+ANSWER_KEYS = ("id", "text", "author", "history", "steps")
 CRITERION_KEYS = ("id", "text", "points", "check")
 
 ANSWERS: Mapping[Task, tuple[int, int]] = {
@@ -50,10 +69,6 @@ ANSWERS: Mapping[Task, tuple[int, int]] = {
     "listwise": (2, len(LETTERS)),
 }
 """The least and the greatest number of answers in a case of each task (a slot is named by a letter)."""
-
-Fault: TypeAlias = Callable[[str, str], None]
-"""Note a fault: the field, then what was expected, what came and how to fix it."""
-Row: TypeAlias = Mapping[str, object]
 
 
 def read(stream: IO[bytes], name: str, *, task: Task | None = None) -> list[Case]:
@@ -86,9 +101,8 @@ def read(stream: IO[bytes], name: str, *, task: Task | None = None) -> list[Case
         case = _case(row, task, fault) if row is not None else None
         if case is not None and case.id:
             if case.id in first:
-                fault(
-                    "id", f"expected a new id, got {_shown(case.id)} again (first in line {first[case.id]}); rename one"
-                )
+                again = f"got {described(case.id)} again (first in line {first[case.id]})"
+                fault("id", f"expected a new id, {again}; rename one")
             first.setdefault(case.id, number)
         if case is not None and count == before:
             cases.append(case)
@@ -150,7 +164,7 @@ def _row(line: bytes | None, offset: int, fault: Fault) -> Row | None:
         fault("line", str(error))
         return None
     if not isinstance(data, dict):
-        fault("line", f"expected a JSON object, got {_shown(data)}; write one case a line, as {{...}}")
+        fault("line", f"expected a JSON object, got {described(data)}; write one case a line, as {{...}}")
         return None
     return data
 
@@ -163,7 +177,7 @@ def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
     data = dict(pairs)
     if len(data) < len(pairs):
         twice = next(key for key, number in Counter(key for key, _ in pairs).items() if number > 1)
-        raise ValueError(f"expected each key once in an object, got {_shown(twice)} twice; keep one of them")
+        raise ValueError(f"expected each key once in an object, got {described(twice)} twice; keep one of them")
     return data
 
 
@@ -172,9 +186,9 @@ def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 def _case(row: Row, task: Task | None, fault: Fault) -> Case:
     """Return the case of a row; its values are meaningless where there is a fault."""
-    _known(row, CASE_KEYS, "", fault)
-    identity = _name(row, "id", "", fault)
-    question = _needed(row, "question", "", fault)
+    known_keys(row, CASE_KEYS, "", fault)
+    identity = name_of(row, "id", "", fault)
+    question = needed(row, "question", "", fault)
     if question is not None and not question.strip():
         fault("question", "expected a question, got an empty text; write what the answers reply to")
     answers = _answers(row, task, fault)
@@ -195,14 +209,16 @@ def _case(row: Row, task: Task | None, fault: Fault) -> Case:
         question=question or "",
         answers=tuple(answers or ()),
         better=together.better if better is None else better,
-        reference=_optional(row, "reference", "", fault),
+        reference=optional(row, "reference", "", fault),
         criteria=criteria or (),
         met=met or together.met,
         scores=scores or together.scores,
-        fields=_texts(row.get("fields"), "fields", fault),
+        fields=texts_of(row.get("fields"), "fields", fault),
         variants=_variants(row, ids, fault),
-        tags=_texts(row.get("tags"), "tags", fault),
+        tags=texts_of(row.get("tags"), "tags", fault),
         annotations=people,
+        turns=turns_of(row.get("turns"), fault),
+        context=context_of(row.get("context"), fault),
     )
 
 
@@ -210,7 +226,7 @@ def _answers(row: Row, task: Task | None, fault: Fault) -> list[Answer] | None:
     if "answers" not in row:
         fault("answers", "expected a list of answers, got none; add it")
         return None
-    items = _list(row["answers"], "answers", fault)
+    items = list_of(row["answers"], "answers", fault)
     if items is None:
         return None
     least, most = ANSWERS[task] if task else (1, len(LETTERS))
@@ -224,30 +240,31 @@ def _answers(row: Row, task: Task | None, fault: Fault) -> list[Answer] | None:
     answers = [a for i, item in enumerate(items) if (a := _answer(item, f"answers[{i}]", fault))]
     if len(answers) < len(items):
         return None
-    _differ([a.id for a in answers], "answers", fault)
+    all_differ([a.id for a in answers], "answers", fault)
     return answers
 
 
 def _answer(item: object, at: str, fault: Fault) -> Answer | None:
-    row = _mapping(item, at, fault)
+    row = mapping_of(item, at, fault)
     if row is None:
         return None
-    _known(row, ANSWER_KEYS, at, fault)
-    identity = _name(row, "id", at, fault)
+    known_keys(row, ANSWER_KEYS, at, fault)
+    identity = name_of(row, "id", at, fault)
     if identity == TIE or identity.startswith("!") or "~" in identity:
         fault(
             f"{at}.id",
-            f"expected an id other than 'tie', without '~' or a leading '!', got {_shown(identity)}; rename it",
+            f"expected an id other than 'tie', without '~' or a leading '!', got {described(identity)}; rename it",
         )
-    text = _needed(row, "text", at, fault)
+    text = needed(row, "text", at, fault)
     if text is not None and not text.strip():
         fault(f"{at}.text", "expected an answer, got an empty text; write it, or leave the case out")
-    history = [] if row.get("history") is None else _list(row["history"], f"{at}.history", fault) or []
+    history = [] if row.get("history") is None else list_of(row["history"], f"{at}.history", fault) or []
     return Answer(
         id=identity,
         text=text or "",
-        author=_optional(row, "author", at, fault),
-        history=tuple(_text(text, f"{at}.history[{i}]", fault) or "" for i, text in enumerate(history)),
+        author=optional(row, "author", at, fault),
+        history=tuple(text_of(text, f"{at}.history[{i}]", fault) or "" for i, text in enumerate(history)),
+        steps=steps_of(row.get("steps"), f"{at}.steps", fault),
     )
 
 
@@ -255,41 +272,41 @@ def _criteria(row: Row, fault: Fault) -> tuple[Criterion, ...] | None:
     """Return the criteria, () if there are none, None if they could not be read."""
     if row.get("criteria") is None:
         return ()
-    items = _list(row["criteria"], "criteria", fault)
+    items = list_of(row["criteria"], "criteria", fault)
     if items is None:
         return None
     criteria = [c for i, item in enumerate(items) if (c := _criterion(item, f"criteria[{i}]", fault))]
     if len(criteria) < len(items):
         return None
-    _differ([c.id for c in criteria], "criteria", fault)
+    all_differ([c.id for c in criteria], "criteria", fault)
     return tuple(criteria)
 
 
 def _criterion(item: object, at: str, fault: Fault) -> Criterion | None:
-    row = _mapping(item, at, fault)
+    row = mapping_of(item, at, fault)
     if row is None:
         return None
-    _known(row, CRITERION_KEYS, at, fault)
-    identity = _name(row, "id", at, fault)
-    text = _needed(row, "text", at, fault)
+    known_keys(row, CRITERION_KEYS, at, fault)
+    identity = name_of(row, "id", at, fault)
+    text = needed(row, "text", at, fault)
     if text is not None and not text.strip():
         fault(f"{at}.text", "expected a criterion, got an empty text; write what an answer must do")
     points = row.get("points")
     return Criterion(
         id=identity,
         text=text or "",
-        points=1.0 if points is None else _number(points, f"{at}.points", fault),
+        points=1.0 if points is None else number_of(points, f"{at}.points", fault),
         check=None if row.get("check") is None else _check(row["check"], f"{at}.check", fault),
     )
 
 
 def _check(value: object, at: str, fault: Fault) -> dict[str, object] | None:
-    check = _mapping(value, at, fault)
+    check = mapping_of(value, at, fault)
     if check is None:
         return None
     for key, part in check.items():
         for text in (key, *(part if isinstance(part, list) else [part])):
-            if isinstance(text, str) and _text(text, at, fault) is None:
+            if isinstance(text, str) and text_of(text, at, fault) is None:
                 return None
     if wrong := problem(check):
         fault(at, f"expected a check that a program can verify, got a fault: {wrong}")
@@ -297,154 +314,32 @@ def _check(value: object, at: str, fault: Fault) -> dict[str, object] | None:
 
 
 def _better(row: Row, ids: list[str] | None, fault: Fault) -> str | None:
-    better = _optional(row, "better", "", fault)
+    better = optional(row, "better", "", fault)
     if better is not None and ids is not None and better not in (*ids, TIE):
-        fault("better", f"expected an answer's id or 'tie', got {_shown(better)}{nearest(better, [*ids, TIE])}")
+        fault("better", f"expected an answer's id or 'tie', got {described(better)}{nearest(better, [*ids, TIE])}")
     return better
 
 
 def _scores(row: Row, ids: list[str] | None, fault: Fault) -> dict[str, float]:
-    scores = _by_id(row.get("scores"), "scores", ids, "an answer's id", fault)
-    return {key: _number(value, _join("scores", key), fault) for key, value in scores}
+    scores = by_id(row.get("scores"), "scores", ids, "an answer's id", fault)
+    return {key: number_of(value, joined("scores", key), fault) for key, value in scores}
 
 
 def _met(row: Row, ids: list[str] | None, criteria: list[str] | None, fault: Fault) -> dict[str, dict[str, bool]]:
     met: dict[str, dict[str, bool]] = {}
-    for answer, truths in _by_id(row.get("met"), "met", ids, "an answer's id", fault):
-        at, met[answer] = _join("met", answer), {}
-        for criterion, truth in _by_id(truths, at, criteria, "a criterion's id", fault):
+    for answer, truths in by_id(row.get("met"), "met", ids, "an answer's id", fault):
+        at, met[answer] = joined("met", answer), {}
+        for criterion, truth in by_id(truths, at, criteria, "a criterion's id", fault):
             if not isinstance(truth, bool):
-                fault(_join(at, criterion), f"expected true or false, got {_shown(truth)}; say if it is met")
+                fault(joined(at, criterion), f"expected true or false, got {described(truth)}; say if it is met")
             met[answer][criterion] = truth is True
     return met
 
 
 def _variants(row: Row, ids: list[str] | None, fault: Fault) -> dict[str, dict[str, str]]:
     variants: dict[str, dict[str, str]] = {}
-    for edit, texts in _by_id(row.get("variants"), "variants", None, "", fault):
-        at = _join("variants", edit)
-        items = _by_id(texts, at, ids, "an answer's id", fault)
-        variants[edit] = {answer: _text(text, _join(at, answer), fault) or "" for answer, text in items}
+    for edit, texts in by_id(row.get("variants"), "variants", None, "", fault):
+        at = joined("variants", edit)
+        items = by_id(texts, at, ids, "an answer's id", fault)
+        variants[edit] = {answer: text_of(text, joined(at, answer), fault) or "" for answer, text in items}
     return variants
-
-
-# ---------------------------------------------------------------------------------------------------------- the values
-
-
-def _shown(value: object) -> str:
-    """Return a JSON value as a message shows it: short, and safe on a terminal."""
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return str(value).lower()
-        case str():
-            return repr(value) if len(value) <= 60 else f"{value[:60]!r}..."
-        case list():
-            return f"a list of {len(value)}"
-        case dict():
-            return "an object"
-        case _:
-            return repr(value)[:60]
-
-
-def _known(row: Row, keys: Iterable[str], at: str, fault: Fault) -> None:
-    for key in row:
-        if key not in keys:
-            fault(_join(at, key), f"expected a known key, got {_shown(key)}{nearest(key, keys)}")
-
-
-def _join(at: str, key: str) -> str:
-    plain = key if key.isprintable() and len(key) <= 60 else _shown(key)
-    return f"{at}.{plain}" if at else plain
-
-
-def _list(value: object, at: str, fault: Fault) -> list[object] | None:
-    if isinstance(value, list):
-        return value
-    fault(at, f"expected a list, got {_shown(value)}; write [...]")
-    return None
-
-
-def _mapping(value: object, at: str, fault: Fault) -> dict[str, object] | None:
-    if isinstance(value, dict):
-        return value
-    fault(at, f"expected an object, got {_shown(value)}; write {{...}}")
-    return None
-
-
-def _by_id(value: object, at: str, ids: list[str] | None, what: str, fault: Fault) -> Iterator[tuple[str, object]]:
-    """Yield the items of an object whose keys are ids (None: any text); an absent object has none."""
-    row = {} if value is None else _mapping(value, at, fault)
-    for key, item in (row or {}).items():
-        if _text(key, at, fault) is None:
-            continue
-        if ids is not None and key not in ids:
-            fault(_join(at, key), f"expected {what}, got {_shown(key)}{nearest(key, ids)}")
-        else:
-            yield key, item
-
-
-def _texts(value: object, at: str, fault: Fault) -> dict[str, str]:
-    items = _by_id(value, at, None, "", fault)
-    return {key: _text(text, _join(at, key), fault) or "" for key, text in items}
-
-
-def _text(value: object, at: str, fault: Fault) -> str | None:
-    """Return a text that every model, file and terminal can take; None, and a fault, for anything else."""
-    if not isinstance(value, str):
-        fault(at, f"expected a text, got {_shown(value)}; write it in quotes")
-        return None
-    if "\0" in value:
-        fault(at, f"expected a text without NUL, got one at character {value.index(chr(0))}; remove it")
-        return None
-    try:
-        value.encode("utf-8")
-    except UnicodeEncodeError as error:
-        code = f"\\u{ord(value[error.start]):04x}"
-        fault(at, f"expected Unicode text, got half a surrogate pair ({code}) at character {error.start}; remove it")
-        return None
-    return value
-
-
-def _number(value: object, at: str, fault: Fault) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        fault(at, f"expected a number, got {_shown(value)}; write it without quotes")
-        return 0.0
-    try:
-        number = float(value)
-    except OverflowError:
-        number = math.inf
-    if not math.isfinite(number):
-        fault(at, f"expected a finite number, got {_shown(value)}; write a smaller one")
-    return number
-
-
-def _needed(row: Row, key: str, at: str, fault: Fault) -> str | None:
-    if key not in row:
-        fault(_join(at, key), "expected a text, got none; add it")
-        return None
-    return _text(row[key], _join(at, key), fault)
-
-
-def _optional(row: Row, key: str, at: str, fault: Fault) -> str | None:
-    return None if row.get(key) is None else _text(row[key], _join(at, key), fault)
-
-
-def _name(row: Row, key: str, at: str, fault: Fault) -> str:
-    """Return an id, "" if there is a fault in it."""
-    name = _needed(row, key, at, fault)
-    if name is not None and not name.strip():
-        fault(_join(at, key), "expected an id, got an empty text; give it a name")
-    return name or ""
-
-
-def _differ(ids: list[str], at: str, fault: Fault) -> None:
-    first: dict[str, int] = {}
-    for place, name in enumerate(ids):
-        if name and name in first:
-            fault(
-                f"{at}[{place}].id",
-                f"expected ids that differ, got {_shown(name)} as in {at}[{first[name]}]; rename one",
-            )
-        first.setdefault(name, place)

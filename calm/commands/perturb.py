@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields
 from typing import TYPE_CHECKING, get_args
 
 from calm.commands import CASES, DONE, REFUSED, add_command
 from calm.core.case import Case, Framing, Presentation, Treated, digest
 from calm.core.edits import AnyEdit, Edit, Expects, PromptEdit
+from calm.core.material import Step, texts_of_steps
 from calm.core.verdict import FAMILIES, FAMILY, Family, Task
 from calm.errors import ConfigError, nearest
 from calm.experiment.aim import aim
@@ -143,11 +144,28 @@ def _compare(before: Treated, after: Treated, edit: Edit) -> None:
         _line(f"answer {answer.id}{mark}", earlier, answer.text)
         if after.history(answer) != (before.history(source) if source else ()):
             _line(f"history of {answer.id}", "", "\n".join(after.history(answer)))
+        if answer.steps or (source and source.steps):
+            _line(f"steps of {answer.id}", _steps(source.steps if source else ()), _steps(answer.steps))
+    for name, told in (("turns", _turns), ("context", _context)):
+        if getattr(before, name) or getattr(after, name):
+            _line(name, told(before), told(after))
     presented = (f.name for f in fields(Presentation) if f.name not in ("order", "drafts"))
     for name in ("reference", "criteria", "fields", *presented):
         left, right = getattr(before, name), getattr(after, name)
         if left != right:
             _line(name, _text(left), _text(right))
+
+
+def _turns(case: Case) -> str:
+    return "\n".join(f"{turn.role}: {turn.text}" for turn in case.turns)
+
+
+def _context(case: Case) -> str:
+    return "\n".join(f"[{passage.id}] {passage.text}" for passage in case.context)
+
+
+def _steps(steps: Iterable[Step]) -> str:
+    return "\n".join(" | ".join(texts_of_steps([step])) for step in steps)
 
 
 def _text(value: object) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from json.encoder import encode_basestring
@@ -13,6 +13,7 @@ from typing import Any, Self, cast
 from calm.core.annotations import Annotation
 from calm.core.checks import verify
 from calm.core.copies import changed, names
+from calm.core.material import Passage, Step, Turn, texts_of_steps
 from calm.core.pretty import print_set_fields
 from calm.errors import EditError
 
@@ -57,13 +58,14 @@ class Answer:
     """
     One answer. `author` is who wrote it, `history` the earlier drafts and remarks that led to it, oldest first.
 
-    What an edit shows as drafts is in `Presentation.drafts`.
+    What an edit shows as drafts is in `Presentation.drafts`. `steps` are the run of an agent that ends in this answer.
     """
 
     id: str
     text: str
     author: str | None = None
     history: tuple[str, ...] = ()
+    steps: tuple[Step, ...] = ()
 
     _repr_pretty_ = print_set_fields
 
@@ -131,6 +133,9 @@ class Case:
     """
     What a judge is asked: a question, its answers by id, what is known about them, and how they are presented.
 
+    `turns` are the conversation that led to the question, oldest first, and `context` the passages that the answers
+    were to rest on. The run of an agent belongs to its answer (`Answer.steps`).
+
     Gold: `better` (an answer id or "tie"), `scores` (answer id to score), `met` (answer id to criterion id to truth).
     `annotations` hold what each of several people said, by name.
     """
@@ -147,6 +152,8 @@ class Case:
     variants: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     tags: Mapping[str, str] = field(default_factory=dict)
     annotations: Mapping[str, Annotation] = field(default_factory=dict)
+    turns: tuple[Turn, ...] = ()
+    context: tuple[Passage, ...] = ()
     presentation: Presentation = Presentation()
 
     _repr_pretty_ = print_set_fields
@@ -232,8 +239,15 @@ class Case:
     def edit(self, answer_id: str | None, change: Callable[[str], str]) -> Self:
         """Return a copy in which one answer's text went through `change`."""
         old = self[answer_id]
-        new = Answer(old.id, change(old.text), old.author, old.history)
-        return changed(self, answers=tuple([new if a.id == old.id else a for a in self.answers]))
+        return self._with(Answer(old.id, change(old.text), old.author, old.history, old.steps))
+
+    def acted(self, answer_id: str | None, steps: Iterable[Step]) -> Self:
+        """Return a copy in which the run that led to an answer has other steps."""
+        old = self[answer_id]
+        return self._with(Answer(old.id, old.text, old.author, old.history, tuple(steps)))
+
+    def _with(self, new: Answer) -> Self:
+        return changed(self, answers=tuple([new if a.id == new.id else a for a in self.answers]))
 
     def present(
         self,
@@ -299,10 +313,15 @@ class Case:
         return all(verify(c, a.text) == verify(c, after[a.id]) for a in before if a.id in after for c in checked)
 
     def differences(self, other: Case) -> frozenset[str]:
-        """Return the names of what differs and a judge may see; `drafts` where no text of an answer differs."""
+        """Return the names of what differs and a judge may see; `drafts` or `steps` where no text of an answer does."""
         differ = {name for name in _SEEN if getattr(self, name) != getattr(other, name)}
-        if "answers" in differ and [(a.id, a.text) for a in self.answers] == [(a.id, a.text) for a in other.answers]:
-            differ = differ - {"answers"} | {"drafts"}
+        if "answers" in differ:
+            before, after = self.answers, other.answers
+            same = [(a.id, a.text) for a in before] == [(a.id, a.text) for a in after]
+            acted = [(a.id, a.steps) for a in before] != [(a.id, a.steps) for a in after]
+            drafted = same and [(a.author, a.history) for a in before] != [(a.author, a.history) for a in after]
+            found = {"answers": not same, "steps": same and acted, "drafts": drafted}
+            differ = differ - {"answers"} | {name for name, there in found.items() if there}
         return frozenset(differ - {"order"} or differ)
 
     def identity(self, words: str = "") -> str:
@@ -320,7 +339,14 @@ class Case:
             "id": self.id,
             "question": self.question,
             "answers": [
-                {"id": a.id, "text": a.text, "author": a.author, "history": list(a.history)} for a in self.answers
+                {
+                    "id": a.id,
+                    "text": a.text,
+                    "author": a.author,
+                    "history": list(a.history),
+                    **({"steps": [step.content() for step in a.steps]} if a.steps else {}),
+                }
+                for a in self.answers
             ],
             "better": self.better,
             "reference": self.reference,
@@ -338,6 +364,7 @@ class Case:
             "bylines": dict(self.bylines),
             **({"drafts": {answer: list(texts) for answer, texts in self.drafts.items()}} if self.drafts else {}),
             **self._annotated(),
+            **self.around(),
             "notes": list(self.notes),
             "examples": [
                 {"question": e.question, "answers": list(e.answers), "verdict": e.verdict} for e in self.examples
@@ -348,6 +375,16 @@ class Case:
             "damaged": None,
             "hit": None,
         }
+
+    def around(self) -> dict[str, object]:
+        """Return conversation and passages as JSON-able data, if there are any: old digests stay as they were."""
+        turns, passages = [t.content() for t in self.turns], [p.content() for p in self.context]
+        return {**({"turns": turns} if turns else {}), **({"context": passages} if passages else {})}
+
+    def surroundings(self) -> list[str]:
+        """Return the texts that are neither question nor answer: those of turns, of passages, and of steps."""
+        around = [*(turn.text for turn in self.turns), *(passage.text for passage in self.context)]
+        return [*around, *(text for answer in self.shown for text in texts_of_steps(answer.steps))]
 
     def _annotated(self) -> dict[str, object]:
         """Return what people said, if anything: the digests of cases without it stay as they were."""

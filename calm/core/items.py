@@ -30,7 +30,9 @@ class Clash:
 
 def item_of(case: Case) -> str:
     """
-    Return the question that a case is about: its tag `item`, else its question with its reference and fields.
+    Return the question that a case is about: its tag `item`, else its question with all that stands beside it.
+
+    That is its reference, fields, turns and passages.
 
     >>> from calm.core.case import Answer
     >>> item_of(Case("1", "Why?", (Answer("a", "So."),))), item_of(Case("2", "Why?", (), tags={"item": "q7"}))
@@ -38,9 +40,11 @@ def item_of(case: Case) -> str:
     """
     if (named := case.tags.get(ITEM)) is not None:
         return named
-    if case.reference is None and not case.fields:
+    around = case.around()
+    if case.reference is None and not case.fields and not around:
         return case.question
-    return f"{case.question} #{digest('item', case.reference, sorted(case.fields.items()))[:16]}"
+    told = case.reference, sorted(case.fields.items())
+    return f"{case.question} #{digest('item', *told, *([around] if around else []))[:16]}"
 
 
 def clashes(cases: Iterable[Case], *, strict: bool = False) -> list[Clash]:

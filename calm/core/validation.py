@@ -207,12 +207,18 @@ def _differs(before: Case, after: Case, name: str) -> bool:
     return old is not new and old != new
 
 
+_BESIDE_TEXTS = (
+    *("question", "turns", "context", "fields", "notes", "examples", "framing", "follow_ups"),
+    *("bylines", "drafts", "labels", "order"),
+)
+
+
 def _only_texts(before: Case, after: Case) -> bool:
     """Return whether nothing but the texts of the answers differs in what a judge can be shown."""
-    if any((a.author, a.history) != (b.author, b.history) for a, b in zip(before.answers, after.answers, strict=False)):
+    pairs = zip(before.answers, after.answers, strict=False)
+    if any((a.author, a.history, a.steps) != (b.author, b.history, b.steps) for a, b in pairs):
         return False
-    names = ("question", "bylines", "drafts", "labels", "notes", "examples", "framing", "follow_ups", "order", "fields")
-    return not any(_differs(before, after, name) for name in names)
+    return not any(_differs(before, after, name) for name in _BESIDE_TEXTS)
 
 
 # ------------------------------------------------------------------------------------------------------------- sight

@@ -23,12 +23,24 @@ from calm.experiment.setup import Setup, clusters_of
 from calm.models.wire import Judge, Placing, Rewordable
 
 ORDER_SALT = "slot order 1"
-_CHANNEL = {"answers": "answer", "bylines": "label", "labels": "label", "notes": "note", "examples": "example"}
+_CHANNEL = {
+    "answers": "answer",
+    "bylines": "label",
+    "labels": "label",
+    "notes": "note",
+    "examples": "example",
+    "turns": "turn",
+    "context": "passage",
+    "steps": "step",
+}
 _NOUN = {
     "bylines": "labels",
     "framing": "inverted framing",
     "follow_ups": "follow-up turns",
     "drafts": "earlier drafts",
+    "turns": "turns of the conversation",
+    "context": "passages",
+    "steps": "steps of the run",
     "prompt": "other prompt",
 }
 _FIELD = {"drafts": "history"}

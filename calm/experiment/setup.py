@@ -73,12 +73,18 @@ def clusters_of(cases: Sequence[Case]) -> dict[str, str]:
     """
     Return the cluster of each case by its id: what its tag `cluster` says, else one for each question.
 
-    Cases with the same question, reference and fields are about the same question. Where all cases have them in common,
-    they say nothing, and each case is a cluster of its own.
+    Cases with the same question, reference, fields, turns and passages are about the same question. Where all cases
+    have them in common, they say nothing, and each case is a cluster of its own.
     """
-    about = {c.id: digest("question", c.question, c.reference, dict(c.fields))[:16] for c in cases}
+    about = {c.id: _about(c) for c in cases}
     found = {c.id: c.tags.get(CLUSTER) or about[c.id] for c in cases}
     if len(set(found.values())) == 1 and not any(CLUSTER in c.tags for c in cases):
         return {c.id: c.id for c in cases}
     size = Counter(found.values())
     return {case: key if size[key] > 1 else case for case, key in found.items()}
+
+
+def _about(case: Case) -> str:
+    """Return what a case asks about, whatever the answers to it."""
+    around = case.around()
+    return digest("question", case.question, case.reference, dict(case.fields), *([around] if around else []))[:16]

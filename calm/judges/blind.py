@@ -25,6 +25,9 @@ READABLE: Final = (
     "question",
     "answers",
     "history",
+    "steps",
+    "turns",
+    "context",
     "reference",
     "criteria",
     "fields",
@@ -43,6 +46,7 @@ READABLE: Final = (
 GOLD: Final = frozenset({"better", "scores", "met"})
 """What only a judge for tests reads."""
 _PRESENTED: Final = ("labels", "bylines", "notes", "examples", "framing", "follow_ups")
+_PLAIN: Final = ("turns", "context", "reference", "fields")
 _NEVER: Final = {
     "author": "who wrote an answer is not for a judge; a name that it may see is a byline",
     "annotations": "what people said of a case is not for a judge; put what it may see into the `fields` of the cases",
@@ -90,9 +94,15 @@ def blinded(case: Case, reads: tuple[str, ...]) -> Blinded:
     shown = case.shown
     names = {answer.id: LETTERS[place] if place < len(LETTERS) else f"A{place}" for place, answer in enumerate(shown)}
     case_class, answer_class = _classes(reads)
-    drafts = "history" in reads
+    drafts, acted = "history" in reads, "steps" in reads
     answers = tuple(
-        answer_class(names[a.id], _copied(a.text), None, tuple(map(_copied, case.history(a))) if drafts else ())
+        answer_class(
+            names[a.id],
+            _copied(a.text),
+            None,
+            tuple(map(_copied, case.history(a))) if drafts else (),
+            a.steps if acted else (),
+        )
         for a in shown
     )
     presented: dict[str, Any] = {name: getattr(case, name) for name in _PRESENTED if name in reads}
@@ -105,7 +115,7 @@ def blinded(case: Case, reads: tuple[str, ...]) -> Blinded:
         gold["scores"] = _by_slot(case.scores, names)
     if "met" in reads:
         gold["met"] = _by_slot(case.met, names)
-    plain: dict[str, Any] = {name: getattr(case, name) for name in ("reference", "fields") if name in reads}
+    plain: dict[str, Any] = {name: getattr(case, name) for name in _PLAIN if name in reads}
     if "criteria" in reads:  # a check computes what is true: no prompt shows it
         plain["criteria"] = tuple(replace(c, check=None) for c in case.criteria)
     question = case.question if "question" in reads else ""
@@ -117,7 +127,8 @@ def visible(case: Case, reads: tuple[str, ...]) -> tuple[tuple[str, object], ...
     """Return what of a case can reach a verdict: the parts that are declared, each with its name."""
     whole = blinded(case, reads).case
     texts = tuple(answer.text for answer in whole.answers)
-    of_answers = {"answers": texts, "history": tuple(map(case.history, case.shown))}
+    of_answers: dict[str, object] = {"answers": texts, "history": tuple(map(case.history, case.shown))}
+    of_answers["steps"] = tuple(answer.steps for answer in case.shown)
     return tuple((name, of_answers[name] if name in of_answers else getattr(whole, name)) for name in reads)
 
 
@@ -139,8 +150,9 @@ def _classes(reads: tuple[str, ...]) -> tuple[type[Case], type[Answer]]:
     of_answer = {"author": _NEVER["author"]}
     if "answers" in missing:
         of_answer["text"] = missing.pop("answers")
-    if "history" in missing:
-        of_answer["history"] = missing.pop("history")
+    for name in ("history", "steps"):
+        if name in missing:
+            of_answer[name] = missing.pop(name)
     of_case = {**missing, **{name: why for name, why in _NEVER.items() if name != "author"}}
     return _withholding(Case, "case", of_case), _withholding(Answer, "answer", of_answer)
 

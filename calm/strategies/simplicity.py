@@ -11,6 +11,7 @@ from rapidfuzz.distance import Levenshtein
 
 from calm.core.case import Case, Treated
 from calm.core.edits import Edit
+from calm.core.material import texts_of_steps
 from calm.core.verdict import FAMILIES, FAMILY, Family
 from calm.experiment.aim import aim
 from calm.gate.catalogue import Entry, entries
@@ -66,6 +67,9 @@ def texts_of(case: Case) -> Iterator[tuple[str, str]]:
         yield f"answer {answer.id}", answer.text
         yield f"history {answer.id}", "\n".join(case.history(answer))
         yield f"byline {answer.id}", case.bylines.get(answer.id, "")
+        yield f"steps {answer.id}", "\n".join(texts_of_steps(answer.steps))
+    yield "turns", "\n".join(f"{turn.role}: {turn.text}" for turn in case.turns)
+    yield "context", "\n".join(f"{passage.id}: {passage.text}" for passage in case.context)
     for name in ("notes", "labels", "follow_ups"):
         texts: Sequence[str] = getattr(case, name)
         yield name, "\n".join(texts)

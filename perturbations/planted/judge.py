@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, astuple, dataclass, field
 from typing import Any, ClassVar, cast
 
 from calm.core.case import Case, Criterion, Framing, digest
+from calm.core.material import Passage, Step, Turn, texts_of_steps
 from calm.core.reasons import Reason
 from calm.core.templates import Message
 from calm.core.verdict import FAMILY, Criteria, Refused, Scale, Task, Unreadable, Verdict
@@ -127,7 +128,9 @@ class Planted:
         return Seen(
             family=FAMILY[self.task],
             question=case.question,
-            answers=tuple(Slot(label, a.text, case.bylines.get(a.id, ""), case.history(a)) for label, a in shown),
+            answers=tuple(
+                Slot(label, a.text, case.bylines.get(a.id, ""), case.history(a), a.steps) for label, a in shown
+            ),
             notes=case.notes,
             framing=case.framing,
             criteria=tuple(c.text for c in criteria),
@@ -135,6 +138,8 @@ class Planted:
             scale=self.scale,
             examples=tuple((e.question, e.verdict) for e in case.examples),
             follow_ups=case.follow_ups,
+            turns=case.turns,
+            context=case.context,
         )
 
 
@@ -143,7 +148,7 @@ def packed(seen: Seen, gold: Gold, ask: int) -> dict[str, Json]:
     shown: dict[str, Json] = {
         "family": seen.family,
         "question": seen.question,
-        "answers": [[slot.label, slot.text, slot.byline, list(slot.history)] for slot in seen.answers],
+        "answers": [_packed_slot(slot) for slot in seen.answers],
         "notes": list(seen.notes),
         "framing": str(seen.framing),
         "criteria": list(seen.criteria),
@@ -152,7 +157,22 @@ def packed(seen: Seen, gold: Gold, ask: int) -> dict[str, Json]:
         "follow_ups": list(seen.follow_ups),
         "scale": [seen.scale.low, seen.scale.high, seen.scale.step, seen.scale.best],
     }
+    if seen.turns:
+        shown["turns"] = [[turn.role, turn.text] for turn in seen.turns]
+    if seen.context:
+        shown["context"] = [[passage.id, passage.text] for passage in seen.context]
     return {"seen": shown, "gold": list(gold) if isinstance(gold, tuple) else gold, "ask": ask}
+
+
+def _packed_slot(slot: Slot) -> list[Json]:
+    steps: list[Json] = [list(astuple(step)) for step in slot.steps]
+    return [slot.label, slot.text, slot.byline, list(slot.history), *([steps] if steps else [])]
+
+
+def _unpacked_slot(
+    label: str, text: str, byline: str, drafts: Sequence[str], steps: Sequence[Sequence[str]] = ()
+) -> Slot:
+    return Slot(label, text, byline, tuple(drafts), tuple(Step(*step) for step in steps))
 
 
 def unpacked(body: Mapping[str, Json]) -> tuple[Seen, Gold, int]:
@@ -162,7 +182,7 @@ def unpacked(body: Mapping[str, Json]) -> tuple[Seen, Gold, int]:
     seen = Seen(
         family=shown["family"],
         question=shown["question"],
-        answers=tuple(Slot(label, text, byline, tuple(drafts)) for label, text, byline, drafts in shown["answers"]),
+        answers=tuple(_unpacked_slot(*slot) for slot in shown["answers"]),
         notes=tuple(shown["notes"]),
         framing=Framing(shown["framing"]),
         criteria=tuple(shown["criteria"]),
@@ -170,6 +190,8 @@ def unpacked(body: Mapping[str, Json]) -> tuple[Seen, Gold, int]:
         scale=Scale(low, high, step, best),
         examples=tuple((question, verdict) for question, verdict in shown["examples"]),
         follow_ups=tuple(shown["follow_ups"]),
+        turns=tuple(Turn(role, text) for role, text in shown.get("turns", ())),
+        context=tuple(Passage(name, text) for name, text in shown.get("context", ())),
     )
     gold = cast("Any", body["gold"])
     return seen, tuple(gold) if isinstance(gold, list) else gold, cast(int, body["ask"])
@@ -179,9 +201,14 @@ def _prompt(seen: Seen) -> tuple[Message, ...]:
     """Return what is seen as people read it."""
     asked = {Framing.STANDARD: "as usual", Framing.NEGATIVE: "which is worse", Framing.INVERTED: "scale turned over"}
     parts = [f"[Example]\n{question}\n{verdict}" for question, verdict in seen.examples]
+    parts += [f"[Turn of {turn.role}]\n{turn.text}" for turn in seen.turns]
     parts.append(f"[Question]\n{seen.question}")
+    parts += [f"[Passage {passage.id}]\n{passage.text}" for passage in seen.context]
     for s in seen.answers:
         parts += [f"[Draft of answer {s.label}]\n{draft}" for draft in s.history]
+        parts += [
+            f"[Step {i} to answer {s.label}]\n{' | '.join(texts_of_steps([p]))}" for i, p in enumerate(s.steps, 1)
+        ]
         parts.append(f"[Answer {s.label}{f' ({s.byline})' if s.byline else ''}]\n{s.text}")
     parts += [f"[Criterion {i}]\n{text}" for i, text in enumerate(seen.criteria, 1)]
     parts += [f"[Note]\n{note}" for note in seen.notes]

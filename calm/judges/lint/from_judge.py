@@ -232,7 +232,8 @@ def _rooms(
 def _written(case: Case) -> int:
     """Return how many characters a case itself has."""
     answers = sum(len(text) for one in case.answers for text in (one.text, *one.history))
-    return len(case.question) + answers + len(case.reference or "") + sum(map(len, case.fields.values()))
+    around = sum(map(len, (*case.fields.values(), *case.surroundings())))
+    return len(case.question) + answers + len(case.reference or "") + around
 
 
 def window_of(model: str) -> int | None:

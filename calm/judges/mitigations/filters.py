@@ -18,6 +18,7 @@ from functools import partial
 from statistics import median
 
 from calm.core.case import Case
+from calm.core.material import Passage, Step, Turn
 from calm.core.verdict import Verdict
 from calm.judges.mitigations.mitigation import EVERY, MitigatedJudge, Mitigation
 from calm.models.wire import Judge, Send
@@ -136,12 +137,23 @@ def _instead(text: str, _: str) -> str:
 
 
 def everywhere(case: Case, change: Callable[[str], str]) -> Case:
-    """Change the answers, question, fields and notes of a case."""
+    """Change the answers with their runs, the question, turns, passages, fields and notes of a case."""
     for answer in case.shown:
         case = case.edit(answer.id, lambda text: change(text) or REMOVED)
+        if answer.steps:
+            case = case.acted(answer.id, (_step(step, change) for step in answer.steps))
     return replace(
-        case, question=change(case.question), fields={name: change(text) for name, text in case.fields.items()}
+        case,
+        question=change(case.question),
+        turns=tuple(Turn(turn.role, change(turn.text)) for turn in case.turns),
+        context=tuple(Passage(passage.id, change(passage.text)) for passage in case.context),
+        fields={name: change(text) for name, text in case.fields.items()},
     ).present(notes=tuple(change(note) for note in case.notes))
+
+
+def _step(step: Step, change: Callable[[str], str]) -> Step:
+    """Return a step with what was thought and what a tool returned changed; what was called stays."""
+    return Step(change(step.thought), step.tool, step.arguments, change(step.result))
 
 
 def _filtered(judge: Judge, name: str, change: Callable[[Case], Case]) -> Judge:

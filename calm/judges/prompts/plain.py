@@ -29,8 +29,8 @@ PART: Final = 20
 MOST_BETWEEN: Final = 100
 """Characters that `join` may put between two texts."""
 
-_LISTS: Final = frozenset({"answers", "criteria", "notes", "examples", "fields"})
-_LISTS_WITHIN: Final = frozenset({"history", "answers"})
+_LISTS: Final = frozenset({"answers", "criteria", "notes", "examples", "fields", "turns", "context"})
+_LISTS_WITHIN: Final = frozenset({"history", "answers", "steps"})
 _PAIRS: Final = frozenset({"items", "keys", "values"})
 _FILTERS: Final = frozenset(
     {

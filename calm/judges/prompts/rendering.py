@@ -8,6 +8,7 @@ from functools import partial
 from typing import Final
 
 from calm.core.case import Answer, Case, Criterion, Example, Framing
+from calm.core.material import ASSISTANT, USER, Passage, Step, Turn
 from calm.core.templates import Message, Messages, Prompt
 from calm.core.verdict import Scale, Task
 from calm.errors import ConfigError
@@ -132,7 +133,10 @@ class _AnyField(dict[str, str]):
 def _sample(task: Task) -> Case:
     """Return a case that has everything a template can show."""
     several = {"pairwise": 2, "listwise": 3}.get(task, 1)
-    answers = tuple(Answer(f"a{n}", f"Sample answer {n}.", history=("An early draft.",)) for n in range(several))
+    steps = (Step("A thought.", "look_up", '{"word": "sky"}', "A result."),)
+    answers = tuple(
+        Answer(f"a{n}", f"Sample answer {n}.", history=("An early draft.",), steps=steps) for n in range(several)
+    )
     return Case(
         "sample",
         "Which colour has the sky?",
@@ -140,6 +144,8 @@ def _sample(task: Task) -> Case:
         reference="Blue.",
         criteria=(Criterion("c1", "It is short."), Criterion("c2", "It names a colour.")),
         fields={"context": "A sample field."},
+        turns=(Turn(USER, "A first message."), Turn(ASSISTANT, "A first reply.")),
+        context=(Passage("p1", "A sample passage."),),
     ).present(
         notes=("A sample note.",),
         examples=(Example("Is water wet?", tuple("Yes." for _ in answers), "A"),),

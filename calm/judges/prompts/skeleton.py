@@ -36,6 +36,8 @@ _BASES: Final = (0, 10**6)
 _MARK: Final = re.compile(f"{OPEN}([0-9]+){CLOSE}")
 _CALLED: Final = frozenset({"label", "slot", "byline"})
 _COUNTED: Final = frozenset({"answers", "criteria", "notes", "examples"})
+_RENDERED: Final = ("examples", "turns", "context")
+"""Lists of the case that no skeleton has a place for."""
 _PLACED: Final = frozenset({"number", "points"})
 _LOOP: Final = frozenset({"depth", "depth0", "first", "index", "index0", "last", "length", "revindex", "revindex0"})
 _TEXT, _ANSWER, _CRITERION, _BLIND = "text", "answer", "criterion", "blind"
@@ -52,12 +54,15 @@ def shaped(case: Case, scale: Scale, criterion: Criterion | None, *, bundled: bo
     """
     Return the shape of a case and its texts by number; None for a case that is rendered each time.
 
-    That is one with worked examples, and one that somebody's code made of other things than texts and ids.
+    That is one with worked examples, turns, passages or steps, and one that somebody's code made of other things than
+    texts and ids.
 
     In a bundled prompt every text is neutralised, as `context_of` does.
     """
     shown = case.shown
-    if case.examples or len({a.id for a in shown}) < len(case.answers) or len(shown) != len(case.answers):
+    if case.examples or case.turns or case.context or any(a.steps for a in shown):
+        return None
+    if len({a.id for a in shown}) < len(case.answers) or len(shown) != len(case.answers):
         return None
     clean = neutral if bundled else as_is
     texts = [clean(case.question), clean(case.reference or "")]
@@ -220,8 +225,8 @@ def _statement(node: nodes.Node, kinds: Mapping[str, str]) -> bool:
         bodies = (node.body, node.else_, *(one.body for one in node.elif_))
         return all(_asks_whether(one, kinds) for one in tests) and all(_statements(one, kinds) for one in bodies)
     if isinstance(node, nodes.For) and node.test is None and not node.recursive:
-        if _is(node.iter, "examples", kinds):
-            return _statements(node.else_, kinds)  # a case with examples is rendered each time: here are none
+        if any(_is(node.iter, name, kinds) for name in _RENDERED) or _is_part(node.iter, "steps", kinds):
+            return _statements(node.else_, kinds)  # a case that has them is rendered each time: here are none
         within = _looped(node, kinds)
         return within is not None and _statements(node.body, {**kinds, **within}) and _statements(node.else_, kinds)
     return False
@@ -234,7 +239,7 @@ def _looped(node: nodes.For, kinds: Mapping[str, str]) -> Mapping[str, str] | No
         if isinstance(over, nodes.Name) and over.name not in kinds:
             kind = _KINDS.get(over.name)
             return None if kind is None else {target.name: kind}
-        if isinstance(over, nodes.Getattr) and over.attr == "history" and _is_answer(over.node, kinds):
+        if _is_part(over, "history", kinds):
             return {target.name: _TEXT}
     if isinstance(over, nodes.Call) and isinstance(target, nodes.Tuple):
         names = [one.name for one in target.items if isinstance(one, nodes.Name)]
@@ -247,6 +252,11 @@ def _looped(node: nodes.For, kinds: Mapping[str, str]) -> Mapping[str, str] | No
 
 def _is(node: nodes.Node, name: str, kinds: Mapping[str, str]) -> bool:
     return isinstance(node, nodes.Name) and node.name == name and name not in kinds
+
+
+def _is_part(node: nodes.Node, name: str, kinds: Mapping[str, str]) -> bool:
+    """Return whether an expression is a part of an answer that holds several texts."""
+    return isinstance(node, nodes.Getattr) and node.attr == name and _is_answer(node.node, kinds)
 
 
 def _is_answer(node: nodes.Node, kinds: Mapping[str, str]) -> bool:
@@ -289,7 +299,7 @@ def _asks_whether(node: nodes.Node, kinds: Mapping[str, str]) -> bool:
         return _asks_whether(node.node, kinds)
     if isinstance(node, nodes.And | nodes.Or):
         return _asks_whether(node.left, kinds) and _asks_whether(node.right, kinds)
-    if isinstance(node, nodes.Getattr) and node.attr == "history" and _is_answer(node.node, kinds):
+    if _is_part(node, "history", kinds) or _is_part(node, "steps", kinds):
         return True
     return any(_is(node, name, kinds) for name in _ASKED) or _is_blind(node, kinds)
 

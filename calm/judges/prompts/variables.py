@@ -9,10 +9,13 @@ from typing import Final
 
 from calm.core.case import Answer, Case, Criterion, Example
 from calm.core.identity import Identity
+from calm.core.material import Passage, Step, Turn
 from calm.core.verdict import Scale
 
 VARIABLES: Final = (
     "question",
+    "turns",
+    "context",
     "answers",
     "reference",
     "criteria",
@@ -24,7 +27,16 @@ VARIABLES: Final = (
 )
 """What a template can use."""
 TAGS: Final = (
+    "conversation",
+    "turn",
     "question",
+    "passages",
+    "passage",
+    "run",
+    "step",
+    "thought",
+    "call",
+    "result",
     "answer",
     "history",
     "draft",
@@ -54,6 +66,7 @@ class Shown:
     byline: str | None
     text: str
     history: tuple[str, ...]
+    steps: tuple[Step, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +89,7 @@ class Ends:
     best: str
 
 
-DATA = frozenset({Shown, Line, Ends, Example})
+DATA = frozenset({Shown, Line, Ends, Example, Turn, Passage, Step})
 """The types of our own that a template is given."""
 
 
@@ -120,6 +133,7 @@ def _shown(case: Case, answer: Answer, slot: str, clean: Callable[[str], str], q
         byline=name,
         text=clean(answer.text),
         history=tuple(clean(h) for h in case.history(answer)),
+        steps=tuple(Step(clean(s.thought), quote(s.tool), clean(s.arguments), clean(s.result)) for s in answer.steps),
     )
 
 
@@ -133,6 +147,8 @@ def context_of(case: Case, scale: Scale, criterion: Criterion | None, *, bundled
         asked = Line(clean(criterion.id), number, clean(criterion.text), _plain(criterion.points))
     return {
         "question": clean(case.question),
+        "turns": tuple(Turn(quote(turn.role), clean(turn.text)) for turn in case.turns),
+        "context": tuple(Passage(quote(passage.id), clean(passage.text)) for passage in case.context),
         "answers": tuple(
             _shown(case, answer, slot, clean, quote) for answer, slot in zip(case.shown, case.slot_labels, strict=False)
         ),
@@ -168,5 +184,7 @@ def shown(case: Case) -> tuple[object, ...]:
         tuple(case.fields.items()),
         tuple(case.bylines.items()),
         tuple(case.drafts.items()),
+        case.turns,
+        case.context,
         Identity(case.criteria) if case.criteria else None,
     )

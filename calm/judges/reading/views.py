@@ -51,6 +51,7 @@ def view(case: Case, task: Task, scale: Scale, criterion: Criterion | None = Non
         *(h for a in shown for h in case.history(a)),
         case.reference or "",
     ]
+    texts += case.surroundings()
     texts += [*case.notes, *case.fields.values(), *case.bylines.values(), *(c.text for c in case.criteria)]
     texts += [t for e in case.examples for t in (e.question, *e.answers)]
     return View(

@@ -57,6 +57,8 @@ def _values(case: Case) -> dict[str, str]:
         "question": case.question,
         **{f"answers[{place}].text": answer.text for place, answer in enumerate(case.answers)},
         "reference": case.reference or "",
+        **{f"turns[{place}].text": turn.text for place, turn in enumerate(case.turns)},
+        **{f"context[{place}].text": passage.text for place, passage in enumerate(case.context)},
         **{f"fields.{name}": text for name, text in sorted(case.fields.items()) if name.isidentifier()},
     }
 

@@ -263,4 +263,11 @@ def content(case: Case) -> object:
         tuple(sorted(case.fields.items())),
         tuple(sorted(shown_as.bylines.items())),
         (shown_as.labels, shown_as.notes, shown_as.examples, shown_as.follow_ups),
+        *_around(case),
     )
+
+
+def _around(case: Case) -> tuple[object, ...]:
+    """Return the conversation, the passages and the runs, if there are any."""
+    acted = tuple(sorted((answer.id, answer.steps) for answer in case.answers if answer.steps))
+    return (case.turns, case.context, acted) if case.turns or case.context or acted else ()
