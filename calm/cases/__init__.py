@@ -12,6 +12,7 @@ from pathlib import Path
 from shlex import quote
 
 from calm.cases.reading import ANSWERS, MAX_SHOWN, read
+from calm.cases.shapes import SHAPED, Part, in_task
 from calm.cases.spreading import all_pairs, one_answer_each
 from calm.core.case import Case, digest
 from calm.core.files import refuse_large
@@ -138,14 +139,30 @@ def code_cases(task: Task, cases: Sequence[Case]) -> list[Case] | None:
     gold of a shipped one is the share of tests that the code of an answer passes.
     """
     shipped = bundled(task)
-    if {case.id for case in cases} != {case.id for case in shipped}:
+    if not _are(cases, shipped):
         return None
     holding = [case for case in shipped if all(_FENCE in answer.text for answer in case.answers)]
     if task == "listwise":
         return holding
     more = _shipped(CODE, None) if task in ("pairwise", "score") else []
-    found = holding + [_pair(case) if task == "pairwise" else _single(case) for case in more]
+    found = holding + [in_task(case, task) for case in more]
     return found or None
+
+
+def shaped_cases(part: Part, task: Task, cases: Sequence[Case]) -> list[Case] | None:
+    """
+    Return the shipped cases with turns, context or steps, to replace a run's `cases` if those are bundled ones.
+
+    None if the run's cases are a user's own: then the run asks about those, as they are.
+    """
+    if not _are(cases, bundled(task)):
+        return None
+    return [in_task(case, task) for case in _shipped(SHAPED[part], None)]
+
+
+def _are(cases: Sequence[Case], shipped: Sequence[Case]) -> bool:
+    """Return whether the cases of a run are those that ship."""
+    return {case.id for case in cases} == {case.id for case in shipped}
 
 
 def _shipped(name: str, task: Task | None) -> list[Case]:
@@ -173,21 +190,6 @@ def texts_brought(cases: Iterable[Case]) -> dict[str, int]:
         name for case in cases for name, held in case.variants.items() if held != ships.get(case.id, {}).get(name)
     )
     return dict(sorted(count.items()))
-
-
-def _pair(case: Case) -> Case:
-    """Return the right answer of a code case with the near one (a close pair) or the far one, as its id decides."""
-    close = int(digest("pair", case.id), 16) % 2 == 0
-    bad = replace(case["near" if close else "far"], id="bad")
-    answers = tuple(a if a.id == "good" else bad for a in case.answers if a.id == "good" or a.text == bad.text)
-    tags = {**case.tags, "margin": "close" if close else "clear"}
-    return replace(case, answers=answers, scores={}, tags=tags)
-
-
-def _single(case: Case) -> Case:
-    """Return one answer of a code case with its grade, as its id decides: a right one for one case in five."""
-    one = case[("good", "near", "far", "near", "far")[int(digest("single", case.id), 16) % 5]]
-    return replace(case, answers=(replace(one, id="only"),), better=None, scores={"only": case.scores[one.id]})
 
 
 def sha256(cases: Iterable[Case]) -> str:

@@ -19,6 +19,7 @@ from calm.core.additions import called, closed, opened
 from calm.core.case import Case, Treated, digest
 from calm.core.checks import words
 from calm.core.memo import Memo, once
+from calm.experiment.inert_beside import NAMES, beside
 
 T = TypeVar("T")
 
@@ -134,10 +135,11 @@ def floor_of(
     Return the case with inert words where an edit said something.
 
     They stand in the treated answer's text if the edit added two words or more; in a note, beside a label or before
-    the answer if it changed only that. In a text they are as long as what the edit added to it, as nearly as the
-    lengths in `classes` come on a log scale. For any other edit they stand in the text of every answer, at their
-    briefest, so that no answer is the longer one for them. If no form of such words leaves the truth of each criterion
-    that a program verifies, shorter ones stand there; if none of these does, a note.
+    the answer if it changed only that; in turns, passages or steps where it said something there alone. In a text they
+    are as long as what the edit added to it, as nearly as the lengths in `classes` come on a log scale. For any other
+    edit they stand in the text of every answer, at their briefest, so that no answer is the longer one for them. If no
+    form of such words leaves the truth of each criterion that a program verifies, shorter ones stand there; if none of
+    these does, a note.
 
     Args:
         source: the case, with the answer that the edit treats as its target.
@@ -164,6 +166,10 @@ def floor_of(
     if labels and not any(base.bylines.get(i) for i in labels):
         byline = _turned(BYLINES, base, "label")[(number - 1) % len(BYLINES)]
         return Floor("label", base.present(bylines={**base.bylines, **dict.fromkeys(labels, byline)}))
+    if not brief and len(changed) == 1 and (part := next(iter(changed))) in NAMES:
+        case = once(memo, lambda: beside(base, shown, part, number), (base, shown), "beside", part, number)
+        if case is not None:
+            return Floor(NAMES[part], case)
     added = 0
     if not brief and "answers" in changed:
         added = once(memo, lambda: _added(base, shown, answer), (base, shown), "added", answer)

@@ -122,6 +122,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", 'calm(repeats="2+1"): asks a case of this test, whatever --calm-repeats says')
     config.addinivalue_line("markers", f"{EXTRA}: asked with --calm-every-variant, or if its file is named")
     config.addinivalue_line("markers", f"{EXTRA}(folder=True): asked only if its folder or file is named")
+    config.addinivalue_line("markers", f'{EXTRA}(unless="turns"): asked also where a case of the run has turns')
     if is_worker(config):
         return
     config.stash[COLLECTOR] = Collector(config)
@@ -208,6 +209,11 @@ def _beyond(item: pytest.Item) -> str:
     folder = bool(marker.kwargs.get("folder", False))
     if (not folder and flag(item.config, "every-variant")) or is_named(item, folder=folder):
         return ""
+    if (part := marker.kwargs.get("unless")) is not None:
+        if part in item.config.stash[SESSION].parts:
+            return ""
+        how = f"where a case has {part}, with --calm-every-variant, or if its file is named"
+        return f"beyond the default gate: asked {how}"
     how = "if its folder or file is named" if folder else "with --calm-every-variant, or if its file is named"
     return f"beyond the default gate: asked {how}"
 

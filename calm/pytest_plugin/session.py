@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -115,6 +116,13 @@ class Session:
     """What tests ask by that have no probe, made when the first one wants it."""
     records: dict[str, Record] = field(default_factory=dict)
     """What the tests of this process found, until their reports are read."""
+
+    @cached_property
+    def parts(self) -> frozenset[str]:
+        """What the cases of the run's files have beside question and answers: turns, context, steps."""
+        from calm.cases.shapes import parts_in
+
+        return parts_in(case_files(self.config))
 
 
 SESSION = pytest.StashKey[Session]()

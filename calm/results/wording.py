@@ -56,6 +56,9 @@ _FLOORS = {
     "note": "in a note",
     "label": "beside the label",
     "history": "before the answer, as an earlier draft",
+    "turn": "in the conversation",
+    "passage": "in the passages",
+    "step": "in the run",
     "rewrite": "a neutral rewrite of the answer",
 }
 

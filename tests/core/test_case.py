@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from calm.core.annotations import Annotation
 from calm.core.case import Answer, Case, Criterion, Example, Presentation, Treatment, digest
+from calm.core.material import Passage, Step, Turn
 from calm.errors import EditError
 from tests.planted import pair, rubric_case, single
 
@@ -245,7 +246,7 @@ def test_the_content_of_a_case_names_every_field():
     changes = {
         "id": "d",
         "question": "r",
-        "answers": (Answer("a", "x", "who", ("draft",)), Answer("b", "y")),
+        "answers": (Answer("a", "x", "who", ("draft",), (Step("t"),)), Answer("b", "y")),
         "better": "a",
         "reference": "ref",
         "criteria": (Criterion("c1", "t", 2.0, {"kind": "x"}),),
@@ -259,6 +260,8 @@ def test_the_content_of_a_case_names_every_field():
         "labels": ("1", "2"),
         "bylines": {"a": "Ann"},
         "drafts": {"a": ("x",)},
+        "turns": (Turn("user", "x"),),
+        "context": (Passage("p1", "x"),),
         "notes": ("n",),
         "examples": (Example("q", ("a",), "A"),),
         "framing": "negative",
@@ -268,7 +271,8 @@ def test_the_content_of_a_case_names_every_field():
     never_shown = {f.name for f in fields(Treatment)}
 
     assert {f.name for f in fields(Case)} - {"presentation"} | shown == changes.keys()
-    assert base.drafted("a", "x").content().keys() == changes.keys() | never_shown
+    whole = replace(base.drafted("a", "x"), turns=changes["turns"], context=changes["context"])
+    assert whole.content().keys() == changes.keys() | never_shown
     for name, value in changes.items():
         other = base.present(**{name: value}) if name in shown else replace(base, **{name: value})
         assert other.content() != base.content()

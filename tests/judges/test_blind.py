@@ -199,9 +199,8 @@ def test_what_is_not_declared_is_an_error_that_says_what_to_declare(name):
     """A default in its place would be another prompt than the judge sends elsewhere; declared, it can be read."""
 
     def read(case):
-        return (
-            "A" if (case.answers[0].history if name == "history" else getattr(case, name)) is not NotImplemented else ""
-        )
+        holder = case.answers[0] if name in ("history", "steps") else case
+        return "A" if getattr(holder, name) is not NotImplemented else ""
 
     undeclared = python(read)
     with pytest.raises(ConfigError) as caught:

@@ -56,6 +56,25 @@ def test_a_log_of_a_green_run_is_whole(courtesy, monkeypatch):
     assert not any(line.endswith("...") for line in lines[heading:])
 
 
+CASE = """
+{{"id": "c{0}", "question": "What is {0}?", "better": "good", {1} "answers": [
+{{"id": "good", "text": "It is four."}}, {{"id": "bad", "text": "It is five."}}]}}
+"""
+
+
+@pytest.mark.parametrize(("held", "asked"), [('"turns": [{"role": "user", "text": "Hello."}],', True), ("", False)])
+def test_a_suite_about_a_part_of_cases_is_asked_where_a_case_has_it(project, workers, held, asked):
+    """Who brings conversations is asked about them without an option; whoever brings none is not."""
+    marker = '@pytest.mark.calm_every_variant(unless="turns")\ndef '
+    project.write("test_talk.py", f"import pytest\n{SUITE}".replace("def ", marker))
+    cases = [CASE.format(number, held if number == 3 else "").replace("\n", "") for number in range(4)]
+    project.write("own.jsonl", "\n".join(cases))
+
+    result = project.run("--calm-cases=own.jsonl", "--calm-results=results.json", *workers)
+
+    assert ("flattery/gain" in project.outcomes()) is asked, result.stdout.str()
+
+
 def test_the_ini_setting_does_the_same(courtesy, subtests):
     """`calm_every_variant` is a truth value of the ini file."""
     for setting, more in [("true", True), ("false", False)]:

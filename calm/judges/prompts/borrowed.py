@@ -16,11 +16,15 @@ from calm.judges.prompts.variables import VARIABLES
 _OF_LISTS: Final = frozenset({"join", "first", "last", "list", "map", "batch", "select", "reject", "unique", "sort"})
 """Filters that go through a list; a text would be taken letter by letter."""
 _NATIVE: Final[Mapping[str, frozenset[str]]] = {
-    "answers": frozenset({"text", "label", "slot", "byline", "history"}),
+    "answers": frozenset({"text", "label", "slot", "byline", "history", "steps"}),
     "criteria": frozenset({"id", "number", "text", "points"}),
     "examples": frozenset({"question", "answers", "verdict"}),
+    "turns": frozenset({"role", "text"}),
+    "context": frozenset({"id", "text"}),
 }
 """Lists that calm gives a template, and what their items have."""
+_FOREIGN_TOO: Final = frozenset({"turns", "context"})
+"""Names that other tools use, too, for one text: a loop over them is calm's own."""
 
 _COUNTS: Final = ("length", "count")
 _ASKS: Final = (nodes.Test, nodes.Not, nodes.And, nodes.Or)
@@ -91,7 +95,9 @@ def _is_ours(name: str, use: Use) -> bool:
         item = use.items
         if use.text or use.parts:
             return False
-        return item is None or (not item.text and item.parts.keys() <= _NATIVE[name])
+        if item is None:
+            return name not in _FOREIGN_TOO
+        return not item.text and item.parts.keys() <= _NATIVE[name]
     return name not in ("question", "reference") or not (use.items or use.parts)
 
 

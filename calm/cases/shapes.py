@@ -1,0 +1,94 @@
+"""Which parts cases have beside question and answers, and the shipped cases that have them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from os import PathLike
+from typing import Final, Literal, TypeAlias
+
+from calm.core.case import Case, digest
+from calm.core.verdict import FAMILY, Task
+
+Part: TypeAlias = Literal["turns", "context", "steps"]
+"""A part of a case, by its key in a file: a conversation, passages, or the runs of agents."""
+
+SHAPED: Final[Mapping[Part, str]] = {
+    "turns": "conversations-1.jsonl",
+    "context": "passages-1.jsonl",
+    "steps": "runs-1.jsonl",
+}
+"""The set that ships for each part; the number in its name is its version."""
+
+
+def parts_in(paths: Iterable[str | PathLike[str]]) -> frozenset[Part]:
+    """Return the parts that any case of some files has; what cannot be read has none: whoever reads it says why."""
+    found: set[Part] = set()
+    for path in paths:
+        try:
+            with open(path, "rb") as stream:  # noqa: PTH123  a path may be a text
+                for line in stream:
+                    found |= _in_line(line)
+        except OSError:
+            continue
+    return frozenset(found)
+
+
+def _in_line(line: bytes) -> set[Part]:
+    if not any(f'"{part}"'.encode() in line for part in SHAPED):
+        return set()
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError):
+        return set()
+    return set(_in_row(row)) if isinstance(row, dict) else set()
+
+
+def _in_row(row: Mapping[str, object]) -> Iterator[Part]:
+    if row.get("turns"):
+        yield "turns"
+    if row.get("context"):
+        yield "context"
+    answers = row.get("answers")
+    if isinstance(answers, list) and any(isinstance(one, dict) and one.get("steps") for one in answers):
+        yield "steps"
+
+
+def in_task(case: Case, task: Task) -> Case:
+    """
+    Return a case with a right answer "good" and two wrong ones, "near" and "far", as a task takes it.
+
+    A pair is the right answer with a wrong one, as the id of the case decides (a close pair or a clear one); a list is
+    all three. For the other tasks one answer stands alone with its gold: a right one for one case in five.
+    """
+    if FAMILY[task] == "listwise":
+        return case
+    return _pair(case) if FAMILY[task] == "pairwise" else _single(case)
+
+
+def _pair(case: Case) -> Case:
+    chosen = "near" if int(digest("pair", case.id), 16) % 2 == 0 else "far"
+    names = {"good": "good", chosen: "bad"}
+    tags = {**case.tags, "margin": "close" if chosen == "near" else "clear"}
+    return replace(_only(case, names), criteria=(), met={}, scores={}, tags=tags)
+
+
+def _single(case: Case) -> Case:
+    chosen = ("good", "near", "far", "near", "far")[int(digest("single", case.id), 16) % 5]
+    return replace(_only(case, {chosen: "only"}), better=None)
+
+
+def _only(case: Case, names: Mapping[str, str]) -> Case:
+    """Return a case with some of its answers, in their order, under other ids."""
+    texts = {
+        name: {names[answer]: text for answer, text in held.items() if answer in names}
+        for name, held in case.variants.items()
+    }
+    return replace(
+        case,
+        answers=tuple(replace(answer, id=names[answer.id]) for answer in case.answers if answer.id in names),
+        scores={names[answer]: score for answer, score in case.scores.items() if answer in names},
+        met={names[answer]: met for answer, met in case.met.items() if answer in names},
+        variants={name: held for name, held in texts.items() if held},
+    )
