@@ -22,6 +22,16 @@ SHAPED: Final[Mapping[Part, str]] = {
 """The set that ships for each part; the number in its name is its version."""
 
 
+def parts_of(cases: Iterable[Case]) -> frozenset[Part]:
+    """Return the parts that any of the cases has."""
+    held: dict[Part, bool] = dict.fromkeys(SHAPED, False)
+    for case in cases:
+        held["turns"] |= bool(case.turns)
+        held["context"] |= bool(case.context)
+        held["steps"] |= any(answer.steps for answer in case.answers)
+    return frozenset(part for part, there in held.items() if there)
+
+
 def parts_in(paths: Iterable[str | PathLike[str]]) -> frozenset[Part]:
     """Return the parts that any case of some files has; what cannot be read has none: whoever reads it says why."""
     found: set[Part] = set()

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
 
 from calm.commands import logs
-from calm.commands.init_prompts import Draft, Prompt
+from calm.commands.init_prompts import Draft, Prompt, start
 from calm.errors import ConfigError
 from calm.models.address import Provider
 
@@ -57,12 +57,15 @@ def of_log(options: argparse.Namespace, draft: Draft) -> Gathered | None:
 def draft_cases(options: argparse.Namespace, prompt: Prompt, found: Gathered | None, draft: Draft) -> None:
     """Draft the cases: those of the log, of a file, or made ones."""
     from calm.cases.lines import line
+    from calm.cases.shapes import parts_of
 
     if found is not None:
         return
     if options.cases:
         cases, notes = _read_cases(options, prompt.fields)
         draft.notes += notes
+        if prompt.begun and (parts := parts_of(cases)):
+            start(prompt.task, draft, parts)
     else:
         from calm.cases.generate import generate
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Collection, Mapping
 from importlib.resources import files
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,6 +14,7 @@ from calm.results.outputs import Form
 
 STARTERS: Final = ("pairwise", "score", "rubric")
 """Tasks that have a template to start from; the others use the bundled prompt."""
+_PART: Final = re.compile(r"\{# (turns|context|steps) #\}\n")
 WRITTEN: Final = Form("a file of `calm init`", ("",), forcible=True)
 GATE: Final = """\
 # What the owners of the judge accept, each with a reason and a last day. An entry that has expired is an error.
@@ -28,9 +30,13 @@ GATE: Final = """\
 """
 
 
-def starter(task: str, *, negative: bool = False) -> str:
-    """Return the template to start from, or its twin."""
-    name = f"{task}.negative.jinja" if negative else f"{task}.jinja"
+def starter(task: str, *, negative: bool = False, parts: Collection[str] = ()) -> str:
+    """Return the template to start from, or its twin; it shows turns, context and steps where cases have such parts."""
+    text = _start(f"{task}.negative.jinja" if negative else f"{task}.jinja")
+    return _PART.sub(lambda found: _start(f"part.{found[1]}.jinja") if found[1] in parts else "", text)
+
+
+def _start(name: str) -> str:
     return files("calm").joinpath("judges", "data", "start", name).read_text("utf-8")
 
 

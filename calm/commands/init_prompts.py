@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
@@ -38,6 +38,10 @@ _BETWEEN: Final = "\n\0\n"
 """What stands between the messages while they are turned round together."""
 
 
+STARTER: Final = "judge.jinja"
+STARTER_TWIN: Final = "judge.negative.jinja"
+
+
 @dataclass(slots=True)
 class Draft:
     """What is to be written, and what a person is to be told of it."""
@@ -61,6 +65,8 @@ class Prompt:
     values: Mapping[str, float | str] = field(default_factory=dict)
     scale: Scale | None = None
     fields: tuple[str, ...] = ()
+    begun: bool = False
+    """Whether it is the template to start from."""
 
 
 def prompt_of(options: argparse.Namespace, found: Gathered | None, draft: Draft) -> Prompt | None:
@@ -73,11 +79,16 @@ def prompt_of(options: argparse.Namespace, found: Gathered | None, draft: Draft)
     if task not in init_files.STARTERS:
         draft.notes.append(f"the judge uses calm's own prompt for the task {task}, which has a negative twin")
         return Prompt(task)
-    draft.files["judge.jinja"] = init_files.starter(task)
-    draft.files["judge.negative.jinja"] = init_files.starter(task, negative=True)
-    table = {"user_file": "judge.jinja", "negative_user_file": "judge.negative.jinja"}
+    start(task, draft)
+    table = {"user_file": STARTER, "negative_user_file": STARTER_TWIN}
     scale = Scale(1.0, 5.0, 1.0) if task == "score" else None
-    return Prompt(task, table, {"format": "brackets"}, scale=scale)
+    return Prompt(task, table, {"format": "brackets"}, scale=scale, begun=True)
+
+
+def start(task: Task, draft: Draft, parts: Collection[str] = ()) -> None:
+    """Draft the template to start from and its twin, which show what the cases have beside question and answers."""
+    draft.files[STARTER] = init_files.starter(task, parts=parts)
+    draft.files[STARTER_TWIN] = init_files.starter(task, negative=True, parts=parts)
 
 
 def _prompt_of_file(options: argparse.Namespace, draft: Draft) -> Prompt:

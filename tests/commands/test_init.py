@@ -18,6 +18,7 @@ from ruamel.yaml import YAML
 from calm import ConfigError
 from calm.cases import read_files
 from calm.commands import DONE, REFUSED, cli, file_set, init, init_drafts, init_files
+from calm.core.case import Framing
 from calm.gate.from_spec import judge_from
 from calm.results.outputs import VERDICTS
 
@@ -62,6 +63,40 @@ def test_each_kind_of_judge_can_be_started_from_nothing(folder, task, capsys):
     assert "no call was made, as OPENAI_API_KEY is not set: export OPENAI_API_KEY=..." in capsys.readouterr().out
     assert cli.main(["lint", "judge.toml"]) == DONE
     assert capsys.readouterr().out == "judge.toml: nothing found\n"
+
+
+SHAPED = {
+    "id": "c",
+    "question": "And when does it close?",
+    "turns": [{"role": "user", "text": "When does the shop open?"}, {"role": "assistant", "text": "At nine."}],
+    "context": ["The shop is open from 9 to 18."],
+    "answers": [
+        {"id": "only", "text": "At six.", "steps": [{"thought": "Look.", "tool": "hours", "result": "9 to 18 sharp"}]}
+    ],
+    "scores": {"only": 4},
+    "criteria": [{"id": "k", "text": "It is right."}],
+    "met": {"only": {"k": True}},
+}
+
+
+@pytest.mark.parametrize("task", ["pairwise", "score", "rubric"])
+def test_the_prompt_to_start_from_shows_what_the_cases_hold(folder, task):
+    """A judge of conversations, passages or runs of agents sees them; that of plain cases has no place for them."""
+    second = {"id": "other", "text": "At nine."}
+    pair = {"answers": [*SHAPED["answers"], second], "better": "only", "scores": {}, "criteria": [], "met": {}}
+    case = {**SHAPED, **(pair if task == "pairwise" else {})}
+    Path("own.jsonl").write_text("".join(json.dumps({**case, "id": f"c{n}"}) + "\n" for n in range(3)), "utf-8")
+
+    assert run("--task", task, "--cases", "own.jsonl") == DONE
+
+    judge = judge_from("judge.toml", {"OPENAI_API_KEY": "k"})
+    (first, *_) = read_files(["cases.jsonl"], task=task)
+    for framing in Framing.STANDARD, Framing.NEGATIVE:
+        sent = str(judge.sees(first.present(framing=framing)))
+        assert all(text in sent for text in ("When does the shop open?", "is open from 9 to 18", "9 to 18 sharp"))
+    plain = init_files.starter(task)
+    assert "turns" not in plain
+    assert "{#" not in plain
 
 
 def test_the_workflow_names_the_variable_of_the_key(folder):
