@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from calm.core.measures import worst_gain as worst_gain
     from calm.core.measures import worst_robustness as worst_robustness
     from calm.core.verdict import Criteria as Criteria
+    from calm.core.verdict import Label as Label
     from calm.core.verdict import Preferred as Preferred
     from calm.core.verdict import Ranking as Ranking
     from calm.core.verdict import Refused as Refused
@@ -109,7 +110,7 @@ _HOMES = {
     ),
     "results.frames": ("Results", "load"),
     "selfpreference.symbols": ("self_preference_excess", "self_preference_ratio"),
-    "core.verdict": ("Criteria", "Preferred", "Ranking", "Refused", "Scale", "Score", "Tie", "Unreadable"),
+    "core.verdict": ("Criteria", "Label", "Preferred", "Ranking", "Refused", "Scale", "Score", "Tie", "Unreadable"),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 

@@ -79,8 +79,9 @@ class Seen:
         return {
             **{one.name: getattr(self, one.name) for one in fields(self) if one.name not in ("turns", "context")},
             "answers": [slot.content() for slot in self.answers],
-            "scale": {one.name: getattr(scale, one.name) for one in fields(scale)},
             **around,
+            "scale": {one.name: getattr(scale, one.name) for one in fields(scale) if one.name != "classes"},
+            **({} if scale.classes is None else {"classes": repr(scale)}),
         }
 
 

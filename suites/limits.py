@@ -2,7 +2,8 @@
 Limits that many suites share, for each kind of verdict: `assert probe(EDIT).proves(**NO_GAIN)`.
 
 A probe bounds its effect loosely; all probes of a run together are held to tighter limits (`calm.results.pooled`), and
-each variant of a rotation to a looser one. In a suite of your own, write other claims in their place:
+each variant of a rotation to a looser one. A label judge without a bad direction is held to `net_robustness` alone: the
+run says why its other claims have no value. In a suite of your own, write other claims in their place:
 `assert probe(EDIT).proves(gain <= 0.05)`.
 """
 
@@ -13,6 +14,7 @@ NO_GAIN = {
     "score": [gain <= 0.08, worst_gain <= 0.30],
     "rubric": [gain <= 0.08, worst_gain <= 0.30],
     "listwise": [gain <= 0.15, worst_gain <= 0.30],
+    "label": [net_robustness >= 0.90, gain <= 0.10, worst_gain <= 0.30],
 }
 """The edited answer gains nothing: for edits that must not help it."""
 
@@ -21,6 +23,7 @@ SAME_VERDICT = {
     "score": [net_robustness >= 0.92, abs(mean_shift) <= 0.08, worst_robustness >= 0.70],
     "rubric": [net_robustness >= 0.92, abs(mean_shift) <= 0.08, worst_robustness >= 0.70],
     "listwise": [net_robustness >= 0.90, worst_robustness >= 0.70],
+    "label": [net_robustness >= 0.90, abs(mean_shift) <= 0.10, worst_robustness >= 0.70],
 }
 """The verdict stays: for edits that favour no answer."""
 

@@ -35,4 +35,5 @@ def test_how_far_it_agrees_is_on_record(probe):
         score=[gwet_ac, correlation, mean_error, accuracy],
         rubric=[accuracy, balanced_accuracy, gwet_ac, correlation, mean_error],
         listwise=[accuracy],
+        label=[accuracy, balanced_accuracy, gwet_ac, weighted_kappa, rank_agreement, mean_error, mean_absolute_error],
     )

@@ -35,7 +35,7 @@ def test_a_crowd_does_not_win(probe):
 @pytest.mark.calm_every_variant
 def test_a_crowd_for_the_better_answer_does_not_move_the_verdict(probe):
     assert probe(ON_BETTER).proves(
-        net_robustness >= 0.90, abs(gain) <= 0.15, score=[], rubric=[], listwise=[net_robustness >= 0.90]
+        net_robustness >= 0.90, abs(gain) <= 0.15, score=[], rubric=[], label=[], listwise=[net_robustness >= 0.90]
     )
 
 

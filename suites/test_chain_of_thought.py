@@ -13,4 +13,5 @@ def test_solving_first_is_observed(probe):
         net_robustness,
         pairwise=[accuracy_gain, gain, net_robustness],
         rubric=[accuracy_gain, gain, net_robustness],
+        label=[accuracy_gain, gain, net_robustness],
     )

@@ -19,4 +19,4 @@ def test_no_order_of_many_moves_the_verdict(probe):
 
 @pytest.mark.calm_every_variant
 def test_equal_answers_have_no_better_slot(probe):
-    assert probe(same_text).proves(abs(slot_pull) <= 0.20, score=[], rubric=[], listwise=[])
+    assert probe(same_text).proves(abs(slot_pull) <= 0.20, score=[], rubric=[], listwise=[], label=[])

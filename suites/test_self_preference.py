@@ -4,4 +4,4 @@ from calm import self_preference_excess
 
 
 def test_the_judge_does_not_prefer_its_own_answers(probe):
-    assert probe.cross().proves(self_preference_excess <= 0.08, listwise=[])
+    assert probe.cross().proves(self_preference_excess <= 0.08, listwise=[], label=[])

@@ -2,7 +2,7 @@
 
 import pytest
 
-from calm import accuracy, rotate
+from calm import accuracy, balanced_accuracy, rotate
 from calm.perturbations.sensitivity import (
     break_criterion,
     change_number,
@@ -71,7 +71,7 @@ def test_a_degenerate_answer_is_noticed(probe):
 
 
 def test_the_better_answer_is_found(probe):
-    assert probe().proves(accuracy >= 0.70, score=[], rubric=[], listwise=[])
+    assert probe().proves(accuracy >= 0.70, score=[], rubric=[], listwise=[], label=[balanced_accuracy >= 0.70])
 
 
 @pytest.mark.calm_every_variant

@@ -29,6 +29,7 @@ BUNDLED: Mapping[Task, str] = {
     "rubric-all": "rubric-1.jsonl",
     "points": "rubric-1.jsonl",
     "listwise": "listwise-1.jsonl",
+    "label": "label-1.jsonl",
 }
 """The set that ships for each task; the number in its name is its version."""
 CODE = "code-1.jsonl"

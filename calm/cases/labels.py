@@ -4,6 +4,7 @@ The key `labels` of a case: what each of several people said of it.
 | a label | what it says | on |
 |---|---|---|
 | a text | the id of the better answer, or `tie` | pairs |
+| a text | the class of the only answer | classes |
 | a number | the score of the only answer | scores |
 | an object of answers | the score of each, or for each the truth of its criteria | answers of several authors |
 | an object of criteria | the truth of each criterion of the only answer | rubrics |
@@ -61,8 +62,12 @@ def annotations_of(value: object, ids: Sequence[str], criteria: Sequence[str], f
 
 def _annotation(label: object, at: str, ids: Sequence[str], criteria: Sequence[str], fault: Fault) -> Annotation | None:
     if isinstance(label, str) and len(ids) == 1:
+        if _is_class(label):
+            return Annotation(label=label)
         fault(
-            at, f"expected a score or the truth of criteria, got the text {label[:60]!r}; write a number without quotes"
+            at,
+            f"expected a class, a score or the truth of criteria, got the text {label[:60]!r}; write the name of a "
+            "class, or a number without quotes",
         )
         return None
     if isinstance(label, str):
@@ -82,6 +87,15 @@ def _annotation(label: object, at: str, ids: Sequence[str], criteria: Sequence[s
     else:
         return Annotation(scores={ids[0]: score})
     return None
+
+
+def _is_class(label: str) -> bool:
+    """Return whether a text can be the name of a class: a number in quotes is a score that was written wrongly."""
+    try:
+        float(label)
+    except ValueError:
+        return bool(label.strip()) and label.isprintable() and label[0] not in "~!"
+    return False
 
 
 def _of_answers(
@@ -151,6 +165,8 @@ def label_of(one: Annotation, ids: Sequence[str]) -> object:
     """Return an annotation as a case file holds it; `annotations_of` reads it back equal."""
     if one.better is not None:
         return one.better
+    if one.label is not None:
+        return one.label
     if one.order:
         return [group[0] if len(group) == 1 else list(group) for group in one.order]
     if len(ids) == 1 and one.scores:

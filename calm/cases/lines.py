@@ -27,6 +27,7 @@ def line(case: Case) -> str:
         "criteria": [_criterion(criterion) for criterion in case.criteria],
         "met": {answer: dict(truths) for answer, truths in case.met.items()},
         "scores": dict(case.scores),
+        "label": case.label,
         "fields": dict(case.fields),
         "variants": {name: dict(texts) for name, texts in case.variants.items()},
         "tags": dict(case.tags),

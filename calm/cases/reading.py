@@ -33,7 +33,7 @@ from calm.core.case import LETTERS, TIE, Answer, Case, Criterion
 from calm.core.checks import problem
 from calm.core.files import MOST_BYTES, json_of, megabytes
 from calm.core.items import clashes
-from calm.core.verdict import Task
+from calm.core.verdict import CLASS, Task
 from calm.errors import ConfigError, nearest
 
 MAX_LINE_BYTES = 5_000_000
@@ -56,6 +56,7 @@ CASE_KEYS = (
     "labels",
     "turns",
     "context",
+    "label",
 )
 ANSWER_KEYS = ("id", "text", "author", "history", "steps")
 CRITERION_KEYS = ("id", "text", "points", "check")
@@ -67,6 +68,7 @@ ANSWERS: Mapping[Task, tuple[int, int]] = {
     "rubric": (1, 1),
     "rubric-all": (1, 1),
     "listwise": (2, len(LETTERS)),
+    "label": (1, 1),
 }
 """The least and the greatest number of answers in a case of each task (a slot is named by a letter)."""
 
@@ -197,7 +199,7 @@ def _case(row: Row, task: Task | None, fault: Fault) -> Case:
     if criteria == () and task in ("rubric", "rubric-all", "points"):
         fault("criteria", f"expected at least one criterion (task={task}), got none; add a list of criteria")
     met = _met(row, ids, None if criteria is None else [c.id for c in criteria], fault)
-    better, scores = _better(row, ids, fault), _scores(row, ids, fault)
+    better, scores, label = _better(row, ids, fault), _scores(row, ids, fault), _label(row, ids, fault)
     people = {}
     if ids is not None and criteria is not None:
         people = annotations_of(row.get("labels"), ids, [c.id for c in criteria], fault)
@@ -219,6 +221,7 @@ def _case(row: Row, task: Task | None, fault: Fault) -> Case:
         annotations=people,
         turns=turns_of(row.get("turns"), fault),
         context=context_of(row.get("context"), fault),
+        label=together.label if label is None else label,
     )
 
 
@@ -318,6 +321,18 @@ def _better(row: Row, ids: list[str] | None, fault: Fault) -> str | None:
     if better is not None and ids is not None and better not in (*ids, TIE):
         fault("better", f"expected an answer's id or 'tie', got {described(better)}{nearest(better, [*ids, TIE])}")
     return better
+
+
+def _label(row: Row, ids: list[str] | None, fault: Fault) -> str | None:
+    """Return the class of the only answer; which classes there are, the judge says."""
+    label = _optional(row, "label", "", fault)
+    if label is None:
+        return None
+    if ids is not None and len(ids) != 1:
+        fault("label", f"expected a class of one answer, got {_shown(label)} in a case with {len(ids)}; leave it out")
+    if not label.strip() or label.startswith(CLASS) or label.startswith("!"):
+        fault("label", f"expected the name of a class, without '~' or '!' first, got {_shown(label)}; rename it")
+    return label
 
 
 def _scores(row: Row, ids: list[str] | None, fault: Fault) -> dict[str, float]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from calm.core.case import Case
 
-TASKS_OF_ONE = 'a judge with task = "score" takes one'
+TASKS_OF_ONE = 'a judge with task = "score" or "label" takes one'
 """Which judge takes a case with one answer."""
 
 
@@ -16,9 +16,9 @@ def about_single(cases: Sequence[Case]) -> str:
 
     >>> from calm.core.case import Answer
     >>> print(about_single([Case("c", "Why?", (Answer("a", "So."),))]))  # doctest: +ELLIPSIS
-    1 of 1 cases have one answer and no gold: a judge with task = "score" takes one, and a judge of pairs none. ...
+    1 of 1 cases have one answer and no gold: a judge with task = "score" or "label" takes one, and a judge ...
     """
-    bare = [case for case in cases if len(case.answers) == 1 and not case.scores and not case.criteria]
+    bare = [case for case in cases if len(case.answers) == 1 and not (case.scores or case.criteria or case.label)]
     if not bare:
         return ""
     example = f'"scores": {{"{bare[0].answers[0].id}": 7}}'

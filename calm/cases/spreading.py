@@ -32,6 +32,7 @@ def one_answer_each(case: Case) -> list[Case]:
             id=f"{case.id}~{place}",
             answers=(replace(answer, id=ANSWER),),
             better=None,
+            label=None,
             met={ANSWER: case.met[answer.id]} if answer.id in case.met else {},
             scores={ANSWER: case.scores[answer.id]} if answer.id in case.scores else {},
             annotations=_alone(case, answer.id),

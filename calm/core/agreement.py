@@ -7,6 +7,7 @@ Agreement with a gold label: what a judge said beside what is true, and the stat
 | a score | - | the score |
 | a rubric | for each criterion whether it is met | the share of the points |
 | a list | - | the order, case by case |
+| a class | the class | its place, where the classes are in an order |
 
 A pair is labelled by slots: which answer has which id is up to the file, and a judge that always takes the first slot
 must agree with the gold no more than chance does. On rubrics `kappa` counts chance criterion by criterion: a judge that
@@ -30,7 +31,8 @@ from calm.core.annotations import Annotation
 from calm.core.case import TIE, Case
 from calm.core.reasons import NONE, Kind, Reason, because, reason_of
 from calm.core.trials import Trial, Trials, distance, favour
-from calm.core.verdict import Criteria, Family, Preferred, Ranking, Scale, Score, Tie, Verdict
+from calm.core.verdict import CLASS, Criteria, Family, Preferred, Ranking, Scale, Score, Tie, Verdict, code, decode
+from calm.core.verdict import Label as ClassLabel
 from calm.errors import EstimateError
 from calm.statistics.agreement import krippendorff_alpha
 from calm.statistics.association import (
@@ -84,6 +86,8 @@ def truth_of(row: Trial, family: Family) -> Verdict | None:
             return Score(known[0]) if known else None
         case "rubric":
             return Criteria(dict(row.met)) if row.met else None
+        case "label":
+            return None if row.better is None else decode(row.better)
         case _:
             return Ranking(ranked(row.worth)) if row.order and set(row.order) <= set(row.worth) else None
 
@@ -100,6 +104,8 @@ def said_by(one: Annotation, case: Case, family: Family, scale: Scale) -> Verdic
             return None if place is None else Score(place)
         case "rubric":
             return Criteria(dict(one.met[only])) if only in one.met else None
+        case "label":
+            return None if one.label is None else ClassLabel(one.label)
         case _:
             whole = len(one.scores) == len(case.answers)
             return Ranking(one.order or ranked(one.scores)) if one.order or whole else None
@@ -145,6 +151,9 @@ def _labelled(_: Trials, row: Trial, truth: Verdict, said: Verdict) -> Items | R
 
 
 def _slot(verdict: Verdict, row: Trial) -> str:
+    """Return the label of a pair, or the code of a class: it begins with a sign that no other label has."""
+    if isinstance(verdict, ClassLabel):
+        return str(code(verdict))
     if isinstance(verdict, Tie):
         return EQUAL
     if not isinstance(verdict, Preferred):
@@ -153,7 +162,9 @@ def _slot(verdict: Verdict, row: Trial) -> str:
 
 
 def number(verdict: Verdict, row: Trial, scale: Scale) -> float | None:
-    """Return the place of a verdict on a scale or a rubric, in [0, 1] (a gold may lie outside), or None."""
+    """Return the place of a verdict on a scale, a rubric or in an order of classes, in [0, 1], or None."""
+    if isinstance(verdict, ClassLabel):
+        return None if scale.classes is None else scale.classes.place(verdict.value)
     return favour(verdict, None, row, scale) if isinstance(verdict, Score | Criteria) else None
 
 
@@ -169,6 +180,8 @@ def by_numbers(statistic: Table, *, on_scale: bool = False) -> Callable[[Trials]
     """Return a measure of all rows that is a statistic of numbers; `on_scale`: gold must be on the judge's scale."""
 
     def found(trials: Trials) -> Whole | Reason:
+        if trials.scale.classes is not None and not trials.scale.classes.ordered:
+            return because(Kind.NO_CLASS_ORDER)
         off = _off_scale(trials) if on_scale else NONE
         return off or _whole(trials, statistic, _numbered)
 
@@ -256,7 +269,7 @@ def _same_gold(trials: Trials) -> Reason:
     if not known or len(known & {True, False}) > 1:
         return NONE
     only = sorted(known, key=str)[0]
-    return because(Kind.ONE_GOLD, f"{only:g}" if isinstance(only, float) else str(only))
+    return because(Kind.ONE_GOLD, f"{only:g}" if isinstance(only, float) else str(only).removeprefix(CLASS))
 
 
 def _kinds(names: Sequence[str]) -> list[str]:
@@ -270,7 +283,10 @@ def _kinds(names: Sequence[str]) -> list[str]:
 
 def _categories(true: Sequence[Label], said: Sequence[Label]) -> list[Label]:
     """Return the labels that occur, and those of a pair without a tie, or of a criterion, where they do not."""
-    least: tuple[Label, ...] = (FIRST, LAST) if isinstance(true[0], str) else (False, True)
+    if isinstance(true[0], str):
+        least: tuple[Label, ...] = () if true[0].startswith(CLASS) else (FIRST, LAST)
+    else:
+        least = (False, True)
     return sorted({*true, *said, *least}, key=str)
 
 
@@ -291,14 +307,26 @@ def _balanced(true: Sequence[Label], said: Sequence[Label], _: Sequence[str]) ->
 
 
 def _gwet(true: Sequence[Label], said: Sequence[Label], _: Sequence[str]) -> Statistic:
-    could = (FIRST, LAST, EQUAL) if isinstance(true[0], str) else (False, True)
+    return _gwet_among((FIRST, LAST, EQUAL) if isinstance(true[0], str) else (False, True), true, said)
+
+
+def _gwet_among(could: Sequence[Label], true: Sequence[Label], said: Sequence[Label]) -> Statistic:
     return gwet_ac(true, [None if label == UNREAD else label for label in said], could)
+
+
+def _gwet_of_classes(trials: Trials) -> Whole | Reason:
+    """Return AC1 of classes without an order: those of the judge, and those of the gold labels."""
+    names = () if trials.scale.classes is None else trials.scale.classes.names
+    own = {str(code(ClassLabel(name))) for name in names}
+    return by_labels(lambda true, said, _: _gwet_among(sorted(own | set(true)), true, said))(trials)
 
 
 def _gwet_on(scale: Scale) -> Table:
     """Return AC2 of places on a scale, with all its steps as categories, or the values that occur where it has none."""
     step = step_of(scale)
     steps = 0 if step is None else round((scale.high - scale.low) / step)
+    if scale.classes is not None:
+        steps = len(scale.classes.names) - 1
     grid = [place / steps for place in range(steps + 1)] if 0 < steps <= MOST_STEPS else []
 
     def found(true: Sequence[Label], said: Sequence[Label], _: Sequence[str]) -> Statistic:
@@ -336,7 +364,11 @@ _labels_ac = by_labels(_gwet)
 
 
 def gwet_ac_of(trials: Trials) -> Whole | Reason:
-    """Return AC1 of labels, or AC2 of scores."""
+    """Return AC1 of labels, or AC2 of scores and of classes in an order."""
+    if trials.scale.classes is not None and not trials.scale.classes.ordered:
+        return _gwet_of_classes(trials)
+    if trials.scale.classes is not None:
+        return by_numbers(_gwet_on(trials.scale), on_scale=True)(trials)
     return by_numbers(_gwet_on(trials.scale), on_scale=True)(trials) if trials.family == "score" else _labels_ac(trials)
 
 
@@ -403,6 +435,8 @@ def share_right(verdicts: Sequence[Verdict], row: Trial, scale: Scale) -> float 
     A score agrees within half a step of the scale (of 1, where it has no step and spans 2 or more), a list if the best
     answer is alone at its head.
     """
+    if scale.classes is not None:
+        return because(Kind.NO_GOLD) if row.better is None else _mean([float(code(v) == row.better) for v in verdicts])
     if row.met and not any(isinstance(v, Score) for v in verdicts):
         read = [v.met if isinstance(v, Criteria) else {} for v in verdicts]
         return _mean([float(met.get(c) == true) for met in read for c, true in row.met.items()])
@@ -502,7 +536,7 @@ def units_of(row: Trial, names: Sequence[str], family: Family) -> list[list[Labe
     if family == "score":
         said = [row.people.get(name) for name in names]
         return [[one.value if isinstance(one, Score) else None for one in said]]
-    if family == "pairwise":
+    if family in ("pairwise", "label"):
         return [[None if (one := row.people.get(n)) is None else _slot(one, row) for n in names]]
     met = {n: one.met for n in names if isinstance(one := row.people.get(n), Criteria)}
     return [[met.get(n, {}).get(criterion) for n in names] for criterion in row.points]
@@ -510,7 +544,8 @@ def units_of(row: Trial, names: Sequence[str], family: Family) -> list[list[Labe
 
 def alpha_of(trials: Trials) -> float | None:
     """
-    Return Krippendorff's alpha of the people: nominal on pairs and criteria, interval on scores.
+    Return Krippendorff's alpha of the people: nominal on pairs, criteria and classes, interval on scores and on the
+    places of classes in an order.
 
     Of lists the mean tau-b of two people on a list, which chance makes 0, too. None where it does not exist.
     """
@@ -521,8 +556,12 @@ def alpha_of(trials: Trials) -> float | None:
         return fsum(taus) / len(taus) if taus else None
     names = sorted({person for row in rows for person in row.people})
     units = [unit for row in rows for unit in units_of(row, names, trials.family)]
+    classes = trials.scale.classes
+    if classes is not None and classes.ordered:
+        units = [[None if one is None else classes.place(one.removeprefix(CLASS)) for one in unit] for unit in units]
+    numbers = trials.family == "score" or (classes is not None and classes.ordered)
     try:
-        return krippendorff_alpha(units, scale="interval" if trials.family == "score" else "nominal")
+        return krippendorff_alpha(units, scale="interval" if numbers else "nominal")
     except EstimateError:
         return None
 

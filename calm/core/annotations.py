@@ -15,13 +15,15 @@ class Annotation:
     What one person said, in the parts that a gold label has; what was not said is empty.
 
     `better` is the id of an answer or "tie", `scores` a number by answer id, `met` the truth of criteria by answer id,
-    `order` the ids of all answers from best to worst, where an inner tuple holds ties.
+    `order` the ids of all answers from best to worst, where an inner tuple holds ties, `label` the class of the only
+    answer.
     """
 
     better: str | None = None
     scores: Mapping[str, float] = field(default_factory=dict)
     met: Mapping[str, Mapping[str, bool]] = field(default_factory=dict)
     order: tuple[tuple[str, ...], ...] = ()
+    label: str | None = None
 
     def about(self, answers: Collection[str]) -> Self:
         """Return what was said of some of the answers; a choice of another one is left out, and so is its order."""
@@ -31,6 +33,7 @@ class Annotation:
             {key: value for key, value in self.scores.items() if key in answers},
             {key: truths for key, truths in self.met.items() if key in answers},
             self.order if whole else (),
+            self.label,
         )
 
     def renamed(self, names: Mapping[str, str]) -> Self:
@@ -40,6 +43,7 @@ class Annotation:
             {names[key]: value for key, value in self.scores.items()},
             {names[key]: truths for key, truths in self.met.items()},
             tuple(tuple(names[key] for key in group) for group in self.order),
+            self.label,
         )
 
     def preferred(self, first: str, second: str) -> str | None:
@@ -59,10 +63,11 @@ class Annotation:
             "scores": dict(self.scores),
             "met": {answer: dict(truths) for answer, truths in self.met.items()},
             "order": [list(group) for group in self.order],
+            **({} if self.label is None else {"label": self.label}),
         }
 
     def __bool__(self) -> bool:
-        return bool(self.better is not None or self.scores or self.met or self.order)
+        return bool(self.better is not None or self.scores or self.met or self.order or self.label is not None)
 
 
 def gold_of(annotations: Iterable[Annotation]) -> Annotation:
@@ -88,6 +93,7 @@ def gold_of(annotations: Iterable[Annotation]) -> Annotation:
         most_frequent(one.better for one in given if one.better is not None),
         {answer: fsum(values) / len(values) for answer, values in scores.items()},
         met,
+        label=most_frequent(one.label for one in given if one.label is not None),
     )
 
 

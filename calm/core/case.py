@@ -12,6 +12,7 @@ from typing import Any, Self, cast
 
 from calm.core.annotations import Annotation
 from calm.core.checks import verify
+from calm.core.classes import DAMAGED
 from calm.core.copies import changed, names
 from calm.core.material import Passage, Step, Turn, texts_of_steps
 from calm.core.pretty import print_set_fields
@@ -136,8 +137,8 @@ class Case:
     `turns` are the conversation that led to the question, oldest first, and `context` the passages that the answers
     were to rest on. The run of an agent belongs to its answer (`Answer.steps`).
 
-    Gold: `better` (an answer id or "tie"), `scores` (answer id to score), `met` (answer id to criterion id to truth).
-    `annotations` hold what each of several people said, by name.
+    Gold: `better` (an answer id or "tie"), `scores` (answer id to score), `met` (answer id to criterion id to truth),
+    `label` (the class of the only answer). `annotations` hold what each of several people said, by name.
     """
 
     id: str
@@ -154,6 +155,7 @@ class Case:
     annotations: Mapping[str, Annotation] = field(default_factory=dict)
     turns: tuple[Turn, ...] = ()
     context: tuple[Passage, ...] = ()
+    label: str | None = None
     presentation: Presentation = Presentation()
 
     _repr_pretty_ = print_set_fields
@@ -356,6 +358,7 @@ class Case:
             ],
             "met": {answer: dict(met) for answer, met in self.met.items()},
             "scores": dict(self.scores),
+            **({} if self.label is None else {"label": self.label}),
             "fields": dict(self.fields),
             "variants": {name: dict(texts) for name, texts in self.variants.items()},
             "tags": dict(self.tags),
@@ -429,7 +432,7 @@ class Treated(Case):
         harmed answer stands alone. On a rubric, criteria that a program can verify get the truth of the harmed text; of
         the others the one named `hit` breaks, or without `hit` all of positive points. A given `hit` that did not break
         is replaced by the first verified criterion that did. A gold score falls by three; its reader keeps it on the
-        scale.
+        scale. A gold class becomes that of damaged answers, whatever the judge calls it.
         """
         old = self[answer_id]
         text = change(old.text)
@@ -461,9 +464,10 @@ class Treated(Case):
             self.edit(old.id, lambda _: text),  # not `change` again: it may draw anew
             met={**self.met, old.id: met} if met else self.met,
             scores={k: v - 3 if k == old.id else v for k, v in self.scores.items()},
+            label=None if self.label is None else DAMAGED,
             treatment=Treatment(old.id, old.id, hit),
         )
 
 
-_UNSEEN = ("presentation", "better", "scores", "met", "annotations")
+_UNSEEN = ("presentation", "better", "scores", "met", "annotations", "label")
 _SEEN = tuple(f.name for f in (*fields(Case), *fields(Presentation)) if f.name not in _UNSEEN)

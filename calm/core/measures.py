@@ -31,6 +31,10 @@ Measures: quantities of a probe, used as symbols that build claims (`net_robustn
 | `worst_robustness` | the least net robustness of any one variant of a rotation | 1 |
 | `worst_detection` | the least net detection of any one variant of a rotation | 1 |
 
+Of classes, `gain` and `mean_shift` are the mean over pairs of verdicts of the two arms of how bad the move is from one
+to the other (`calm.core.classes`). `net_detection` is how often a move leads nearer to the class of damaged answers, less
+how often it leads away. Where no move does harm, or there is no such class, they have a reason and no value.
+
 All but those of agreement are means of one value a row, in [0, 1] or [-1, 1]. A row is a case under one variant of the
 edit; the unit of every interval is the cluster of rows about one question, not the call. Those of agreement, but
 `accuracy`, are of all rows together; each row has the value plus its influence (`calm.core.agreement`).
@@ -61,8 +65,8 @@ from calm.core.agreement import (
 from calm.core.claims import Claim, Estimate
 from calm.core.edits import Expects
 from calm.core.reasons import NONE, Kind, Reason, because, counted
-from calm.core.trials import Trial, Trials, clusters, distance, favour, same
-from calm.core.verdict import FAMILIES, Criteria, Family, Preferred, Scale, Tie, Verdict, chances, readable
+from calm.core.trials import Trial, Trials, clusters, distance, drawn, favour, move, same
+from calm.core.verdict import FAMILIES, Criteria, Family, Label, Preferred, Scale, Tie, Verdict, chances, readable
 from calm.errors import ClaimError, EstimateError
 from calm.statistics.intervals import clopper_pearson, clustered_t, smallest_n
 
@@ -285,10 +289,20 @@ def _shift_from(row: Trial, arm: tuple[Verdict, ...], scale: Scale) -> float | R
     """Return how much more the treated answer is favoured in the perturbed arm than in another one."""
     if row.target is None:
         return because(Kind.NO_TARGET)
+    if scale.classes is not None:
+        return _moved_class(arm, row.perturbed, scale)
     before, after = _favours(arm, row, scale), _favours(row.perturbed, row, scale)
     if not before or not after:
         return because(Kind.UNREAD_ARM)
     return _mean(after) - _mean(before)
+
+
+def _moved_class(before: tuple[Verdict, ...], after: tuple[Verdict, ...], scale: Scale) -> float | Reason:
+    """Return the mean over pairs of verdicts of two arms of how bad the move from one class to the other is."""
+    if scale.classes is None or not scale.classes.directed:
+        return because(Kind.NO_DIRECTION)
+    moves = [move(u, v, scale) for u in before for v in after if isinstance(u, Label) and isinstance(v, Label)]
+    return _mean(moves) if moves else because(Kind.UNREAD_ARM)
 
 
 def _gain(row: Trial, scale: Scale) -> float | Reason:
@@ -301,9 +315,25 @@ def _detection(row: Trial, scale: Scale) -> float | Reason:
         return because(Kind.NOT_DAMAGED)
     if not row.room:
         return because(Kind.AT_BOTTOM)
+    if scale.classes is not None:
+        return _noticed(row, scale)
     after = [_quality(v, row, scale) for v in row.perturbed]
     before = [_quality(v, row, scale) for v in row.clean] or [0.5]
     return _mean([_sign(b, a) for b in before for a in after])
+
+
+def _noticed(row: Trial, scale: Scale) -> float | Reason:
+    """Return how often the class of damaged answers comes nearer, less how often it goes farther away."""
+    classes = scale.classes
+    if classes is None or classes.damaged is None:
+        return because(Kind.NO_DAMAGED_CLASS)
+
+    def pair(u: Verdict, v: Verdict) -> float:
+        if not isinstance(u, Label) or not isinstance(v, Label):
+            return 0.0
+        return fsum(p * q * classes.noticed(a, b) for a, p in drawn(u).items() for b, q in drawn(v).items())
+
+    return _mean([pair(u, v) for u in row.clean for v in row.perturbed])
 
 
 def _quality(verdict: Verdict, row: Trial, scale: Scale) -> float | None:
@@ -396,12 +426,12 @@ _MOVED: frozenset[Expects | None] = frozenset({Expects.SAME, Expects.NOT_BETTER,
 _HARMED: frozenset[Expects | None] = frozenset({Expects.WORSE, Expects.OBSERVE})
 _TIED: frozenset[Expects | None] = frozenset({Expects.TIE, Expects.OBSERVE})
 _CLEAN: frozenset[Expects | None] = frozenset({None})
-_LABELLED: Final[tuple[Family, ...]] = ("pairwise", "rubric")
-_NUMBERED: Final[tuple[Family, ...]] = ("score", "rubric")
+_LABELLED: Final[tuple[Family, ...]] = ("pairwise", "rubric", "label")
+_NUMBERED: Final[tuple[Family, ...]] = ("score", "rubric", "label")
 
 net_robustness = Measure("net_robustness", _moved, -1, 1, ">=", _MOVED, flipped=True, floored=True)
 gain = Measure("gain", _gain, -1, 1, "<=", _MOVED, floored=True)
-mean_shift = Measure("mean_shift", _shift, -1, 1, "<=", _MOVED, families=("score", "rubric"), floored=True)
+mean_shift = Measure("mean_shift", _shift, -1, 1, "<=", _MOVED, families=_NUMBERED, floored=True)
 net_detection = Measure("net_detection", _detection, -1, 1, ">=", _HARMED, asks=(0, 1))
 unreadable_gain = Measure("unreadable_gain", _unreadable_gain, -1, 1, "<=", _MOVED, floored=True)
 tie_rate = Measure("tie_rate", _ties, 0, 1, ">=", _TIED, families=("pairwise",), asks=(0, 1))
@@ -438,7 +468,7 @@ weighted_kappa = Measure(
     1,
     ">=",
     _CLEAN,
-    ("score",),
+    ("score", "label"),
     asks=(1, 0),
     topped=False,
     agrees=True,
@@ -498,7 +528,7 @@ accuracy_gain = Measure(
     1,
     ">=",
     frozenset({Expects.SAME, Expects.OBSERVE}),
-    families=("pairwise", "rubric"),
+    families=_LABELLED,
 )
 worst_gain = replace(gain, name="worst_gain", worst_of="gain")
 worst_robustness = replace(net_robustness, name="worst_robustness", per_case=_raw_movement, worst_of="net_robustness")
@@ -551,13 +581,14 @@ def flip(row: Trial, trials: Trials) -> str | None:
     """
     Return which way a case flipped: "toward" or "away" from the treated answer, "other", or None.
 
-    A case flips if its mean favour moved by half or more (on scores and rubrics by a quarter of the scale); "other" is
-    a case in which only the most frequent verdict changed.
+    A case flips if its mean favour moved by half or more (on scores, rubrics and ordered classes by a quarter of the
+    scale); "other" is a case in which only the most frequent verdict changed.
     """
     if not row.clean or not row.perturbed:
         return None
     shift = _shift_from(row, row.clean, trials.scale)
-    least = 0.25 if trials.family in ("score", "rubric") else 0.5
+    ordered = trials.scale.classes is not None and trials.scale.classes.ordered
+    least = 0.25 if ordered or trials.family in ("score", "rubric") else 0.5
     if not isinstance(shift, Reason) and abs(shift) >= least - 1e-9:
         return "toward" if shift > 0 else "away"
     modes = _most_frequent(row.clean), _most_frequent(row.perturbed)

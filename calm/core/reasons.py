@@ -132,6 +132,9 @@ class Kind(StrEnum):
     FEW_FRESH = "few-fresh"
     UNREAD_EDIT = "unread-edit"
     NOT_DAMAGED = "not-damaged"
+    NO_DIRECTION = "no-direction"
+    NO_CLASS_ORDER = "no-class-order"
+    NO_DAMAGED_CLASS = "no-damaged-class"
     WON_ALREADY = "won-already"
     TOO_FEW_CASES = "too-few-cases"
     COUNTED = "counted"
@@ -602,6 +605,14 @@ WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
     Kind.FEW_OF_EACH: "no variant applies to {} cases with room, and fewer prove nothing",
     Kind.UNREAD_EDIT: "{:.0%} of the replies to the edit hold no verdict, which hides its effect",
     Kind.NOT_DAMAGED: "nothing was damaged",
+    Kind.NO_DIRECTION: (
+        "its classes are in no order and no move between them is said to do harm: set `harm` or `ordered` in [labels]"
+    ),
+    Kind.NO_CLASS_ORDER: "its classes are in no order, so none is nearer to the gold than another: set `ordered`",
+    Kind.NO_DAMAGED_CLASS: (
+        "no class is that of a damaged answer, so damage need not change the verdict; if it must, set `damaged` in "
+        "[labels]"
+    ),
     Kind.WON_ALREADY: "the treated answer won already",
     Kind.TOO_FEW_CASES: lambda n: f"{_cases(n)}: an estimate needs two",
     Kind.COUNTED: _counted,

@@ -12,6 +12,7 @@ from calm.core.reasons import Reason
 from calm.core.verdict import (
     Criteria,
     Family,
+    Label,
     NoReply,
     Preferred,
     Ranking,
@@ -36,6 +37,7 @@ class Trial:
     arm. `points` are the weights of the criteria, `room` says whether the treated answer could still gain (or, where it
     was harmed, still fall). Rows of one `cluster` are about the same question and not independent (empty: the case).
     `places` are where the judge was shown what its own prompt has no place for.
+    `better` is the gold label: the id of the better answer, "tie", or the code of a class.
     `own` names the text of the case itself that was shown (empty: the edit made it), `held` all that the case has.
     Where no edit was made, `order` holds the ids by slot as the clean asks showed them, `worth` the gold score of each
     answer that has one, `people` what each person said, as the verdict of a judge that agrees with this person.
@@ -116,7 +118,8 @@ def distance(u: Verdict, v: Verdict, row: Trial, scale: Scale) -> float:
     Return the distance D of two verdicts, in [0, 1].
 
     Pairwise 0 or 1; scores by their difference over the range; rubrics by the share of points judged differently;
-    rankings by Kendall's distance, where a tie against an order counts a half. A verdict that says nothing is at
+    rankings by Kendall's distance, where a tie against an order counts a half; classes 0 or 1, in an order by their
+    places over the number of steps. A verdict that says nothing is at
     distance 1 from one that does and 0 from another that says nothing (on a rubric: criterion by criterion). Where both
     verdicts come with probabilities, it is the mean distance of two draws.
     """
@@ -132,6 +135,8 @@ def distance(u: Verdict, v: Verdict, row: Trial, scale: Scale) -> float:
         return apart / total if total else float(met_u != met_v)
     if isinstance(u, Ranking) and isinstance(v, Ranking):
         return _kendall(u, v)
+    if isinstance(u, Label) and isinstance(v, Label) and scale.classes is not None:
+        return scale.classes.apart(u.value, v.value)
     return float(not same(u, v))
 
 
@@ -140,8 +145,9 @@ def favour(verdict: Verdict, answer: str | None, row: Trial, scale: Scale) -> fl
     Return the favour x of an answer, in [0, 1]; None where a verdict without a value is to be left out.
 
     Pairwise: 1 if preferred, a half for a tie or a verdict that says nothing. Score: its place on the scale. Rubric:
-    the share of points earned among the criteria that were read. Ranking: 1 for the first place, 0 for the last. Where
-    the verdict comes with probabilities, it is the mean favour of a draw.
+    the share of points earned among the criteria that were read. Ranking: 1 for the first place, 0 for the last. Label:
+    how favourable its class is (None where no class is worse than another). Where the verdict comes with probabilities,
+    it is the mean favour of a draw.
     """
     law = chances(verdict)
     if law is not None and isinstance(verdict, Preferred | Tie):
@@ -164,8 +170,24 @@ def favour(verdict: Verdict, answer: str | None, row: Trial, scale: Scale) -> fl
             return (size - _midranks(order)[answer or ""]) / (size - 1)
         case Tie():
             return 0.5
+        case Label() if scale.classes is not None and scale.classes.directed:
+            return sum(p * (scale.classes.favour(name) or 0.0) for name, p in drawn(verdict).items())
         case _:
             return None
+
+
+def drawn(verdict: Label) -> Mapping[str, float]:
+    """Return the probability of each class in a draw of a verdict: 1 of its own where it comes with none."""
+    return verdict.probabilities or {verdict.value: 1.0}
+
+
+def move(before: Label, after: Label, scale: Scale) -> float:
+    """Return how bad a move from one class to another is, in [-1, 1]: the mean of two draws."""
+    classes = scale.classes
+    if classes is None:
+        return 0.0
+    one, other = drawn(before), drawn(after)
+    return fsum(p * q * classes.move(a, b) for a, p in one.items() for b, q in other.items())
 
 
 def _expected_distance(u: Verdict, v: Verdict, row: Trial, scale: Scale) -> float | None:
@@ -176,6 +198,8 @@ def _expected_distance(u: Verdict, v: Verdict, row: Trial, scale: Scale) -> floa
     if isinstance(u, Score):
         apart = sum(p * q * abs(float(a) - float(b)) for a, p in one.items() for b, q in other.items())
         return apart / (scale.high - scale.low)
+    if isinstance(u, Label) and scale.classes is not None:
+        return fsum(p * q * scale.classes.apart(a, b) for a, p in one.items() for b, q in other.items())
     if isinstance(u, Criteria):
         weights = {c: abs(w) for c, w in row.points.items() if c in one and c in other}
         total = sum(weights.values())

@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
+from calm.core.classes import Classes
 from calm.core.reasons import Reason, reason_of
 
-Task: TypeAlias = Literal["pairwise", "score", "rubric", "rubric-all", "points", "listwise"]
+Task: TypeAlias = Literal["pairwise", "score", "rubric", "rubric-all", "points", "listwise", "label"]
 """What a judge is asked to do: the `task` of judge.toml."""
 
-Family: TypeAlias = Literal["pairwise", "score", "rubric", "listwise"]
+Family: TypeAlias = Literal["pairwise", "score", "rubric", "listwise", "label"]
 """What a task measures: the kind of its verdicts."""
 
 FAMILY: Mapping[Task, Family] = {
@@ -21,18 +22,30 @@ FAMILY: Mapping[Task, Family] = {
     "rubric": "rubric",
     "rubric-all": "rubric",
     "listwise": "listwise",
+    "label": "label",
 }
-FAMILIES: tuple[Family, ...] = ("pairwise", "score", "rubric", "listwise")
+FAMILIES: tuple[Family, ...] = ("pairwise", "score", "rubric", "listwise", "label")
+CLASS = "~"
+"""How the code of a class begins: no id of an answer that is read from a file holds this sign at its beginning."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Scale:
-    """The range of a score. `best` says which end is good; `step` is None on a continuous scale."""
+    """
+    What verdicts lie on: the range of a score, or the classes of a label judge.
+
+    `best` says which end is good; `step` is None on a continuous scale. `classes` are those of the task label alone.
+    """
 
     low: float = 1.0
     high: float = 10.0
     step: float | None = None
     best: Literal["high", "low"] = "high"
+    classes: Classes | None = None
+
+    def __repr__(self) -> str:
+        shown = f"Scale(low={self.low!r}, high={self.high!r}, step={self.step!r}, best={self.best!r}"
+        return f"{shown})" if self.classes is None else f"{shown}, classes={_content(self.classes)!r})"
 
     def holds(self, value: float) -> bool:
         """Return whether a value lies on the scale (and on one of its steps, if it has steps)."""
@@ -43,6 +56,11 @@ class Scale:
     def turned(self, value: float) -> float:
         """Return the value at the same distance from the other end."""
         return self.low + self.high - value
+
+
+def _content(classes: Classes) -> tuple[object, ...]:
+    """Return all of some classes, in one order: a set has none."""
+    return classes.names, classes.ordered, sorted(classes.harm), classes.damaged, classes.meanings
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +102,14 @@ class Ranking:
 
 
 @dataclass(frozen=True, slots=True)
+class Label:
+    """One of the classes of the judge's scale. `probabilities` over the classes, where the judge gives them."""
+
+    value: str
+    probabilities: Mapping[str, float] | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Unreadable:
     """The judge replied, and its reply holds no verdict. Data, with a rate of its own."""
 
@@ -107,14 +133,17 @@ class NoReply:
         object.__setattr__(self, "reason", reason_of(self.reason))
 
 
-Answered: TypeAlias = Preferred | Tie | Score | Criteria | Ranking
+Answered: TypeAlias = Preferred | Tie | Score | Criteria | Ranking | Label
 Verdict: TypeAlias = Answered | Unreadable | Refused | NoReply
 
 Code: TypeAlias = str | float | dict[str, bool | None] | list[list[str]]
-"""A verdict in results: an answer id or "tie", a score, criteria, a ranking, or "!unreadable" and the like."""
+"""
+A verdict in results: an answer id or "tie", a score, criteria, a ranking, a class as "~grounded", or "!unreadable" and
+the like. No answer has an id that begins with "~" or "!".
+"""
 
 
-_LAWFUL: Final = (Preferred, Tie, Score, Criteria)
+_LAWFUL: Final = (Preferred, Tie, Score, Criteria, Label)
 """Verdicts that may come with probabilities."""
 
 
@@ -122,8 +151,8 @@ def code(verdict: Verdict) -> Code:
     """
     Return the verdict as it stands in results.
 
-    >>> code(Preferred("good")), code(Tie()), code(Score(7.0)), code(Unreadable("empty reply"))
-    ('good', 'tie', 7.0, '!unreadable')
+    >>> code(Preferred("good")), code(Tie()), code(Score(7.0)), code(Label("grounded")), code(Unreadable("empty reply"))
+    ('good', 'tie', 7.0, '~grounded', '!unreadable')
     """
     match verdict:
         case Preferred(answer=answer):
@@ -136,6 +165,8 @@ def code(verdict: Verdict) -> Code:
             return dict(met)
         case Ranking(order=order):
             return [sorted(group) for group in order]
+        case Label(value=name):
+            return f"{CLASS}{name}"
         case Unreadable():
             return "!unreadable"
         case Refused():
@@ -177,6 +208,8 @@ def decode(value: Code, reason: str = "") -> Verdict:
             return Refused(reason)
         case "!no-reply":
             return NoReply(reason)
+        case str() if value.startswith(CLASS):
+            return Label(value.removeprefix(CLASS))
         case str():
             return Preferred(value)
         case dict():

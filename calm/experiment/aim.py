@@ -6,7 +6,7 @@ from calm.core.case import TIE, Case, Treated, digest
 from calm.core.edits import Expects
 from calm.core.reasons import Kind, Reason, because
 from calm.core.trials import Trial, favour
-from calm.core.verdict import Criteria, Family, Preferred, Ranking, Scale, Verdict, readable
+from calm.core.verdict import Criteria, Family, Label, Preferred, Ranking, Scale, Verdict, readable
 
 NO_ROOM = 0.75
 """Favour above which an answer has no room to gain: less than a quarter of the scale."""
@@ -72,7 +72,8 @@ def has_room(case: Treated, expects: Expects, pilot: Verdict | None, family: Fam
 
     It can gain if it has not won, or lacks a quarter of the scale at least. It can fall if it is not at the bottom, and
     on a rubric if the criterion that was hit was met; a copy that was harmed and stands beside its original always can.
-    True without a pilot.
+    Of classes, it can gain if a bad move begins at its class (in an order one of a quarter of it at least), and fall if
+    its class is not that of damaged answers. True without a pilot.
     """
     together = family in ("pairwise", "listwise")
     if pilot is None or expects not in (Expects.NOT_BETTER, Expects.WORSE) or (expects is Expects.WORSE and together):
@@ -80,7 +81,18 @@ def has_room(case: Treated, expects: Expects, pilot: Verdict | None, family: Fam
     if expects is Expects.WORSE and family == "rubric" and case.hit is not None:
         met = pilot.met.get(case.hit) if isinstance(pilot, Criteria) else None
         return met is None or met == (case.points[case.hit] > 0)
+    if isinstance(pilot, Label):
+        return _class_has_room(pilot.value, expects, scale)
     x = favour(pilot, case.target, Trial(case.id, points=case.points), scale)
     if x is None:
         return True
     return x > 0 if expects is Expects.WORSE else x <= (0.5 if family == "pairwise" else NO_ROOM)
+
+
+def _class_has_room(name: str, expects: Expects, scale: Scale) -> bool:
+    classes = scale.classes
+    if classes is None or (expects is Expects.NOT_BETTER and not classes.directed):
+        return True
+    if expects is Expects.WORSE:
+        return name != classes.damaged
+    return classes.worst_move(name) > 0 if classes.harm else classes.worst_move(name) >= 1 - NO_ROOM

@@ -15,7 +15,7 @@ from calm.core.reasons import Reason, reason_of
 from calm.core.templates import Message
 from calm.core.texts import CaseTexts, Exchange
 from calm.core.trials import Trial, Trials, distance
-from calm.core.verdict import Code, Family, NoReply, Scale, code, readable
+from calm.core.verdict import Code, Family, Label, NoReply, Scale, code, readable
 from calm.engine.inbox import PlainQuestion, Prefetch, Question
 from calm.engine.store import Store
 from calm.engine.verdicts import Judgment
@@ -171,7 +171,7 @@ class Arms:
             target=pair.treatment.target,
             damaged=pair.treatment.damaged,
             hit=pair.treatment.hit if self._setup.family == "rubric" else None,  # else the whole answer was judged
-            better=case.better,
+            better=_better(case, self._setup.family),
             met=case.met.get(case.answers[0].id, {}) if len(case.answers) == 1 else {},
             points=case.points,
             room=pair.room,
@@ -237,9 +237,16 @@ def _gold(case: Case, base: Case, family: Family, scale: Scale) -> dict[str, Any
     return {"order": base.slots, "worth": _worth(case, family, scale), "people": said}
 
 
+def _better(case: Case, family: Family) -> str | None:
+    """Return the gold label of a row: the id of the better answer, "tie", or the code of a class."""
+    if family != "label":
+        return case.better
+    return None if case.label is None else str(code(Label(case.label)))
+
+
 def _worth(case: Case, family: Family, scale: Scale) -> dict[str, float]:
     """Return the gold score of each answer: of one by criteria its place on the scale, of a list by what people say."""
-    if family == "pairwise":
+    if family in ("pairwise", "label"):
         return {}
     if family == "score" and not case.scores:
         only = case.answers[0].id
@@ -254,7 +261,7 @@ def _gold_code(case: Case, family: Family, scale: Scale) -> Code | None:
     """Return the gold label of a case, as results write verdicts."""
     met = case.met.get(case.answers[0].id, {}) if len(case.answers) == 1 else {}
     worth = _worth(case, family, scale)
-    truth = truth_of(Trial(case.id, better=case.better, met=met, order=case.slots, worth=worth), family)
+    truth = truth_of(Trial(case.id, better=_better(case, family), met=met, order=case.slots, worth=worth), family)
     return None if truth is None else code(truth)
 
 

@@ -116,6 +116,9 @@ def run(
         if one is not None and setup.family not in one.tasks:
             reason = because(Kind.OTHER_TASK, name(repr(one)), ", ".join(one.tasks), setup.judge.task)
             return Result(tuple(untested(claims, observed, reason)))
+    classes = setup.judge.scale.classes
+    if edit is not None and edit.expects is Expects.WORSE and classes is not None and classes.damaged is None:
+        return Result(tuple(untested(claims, observed, because(Kind.NO_DAMAGED_CLASS))))
     with in_round(PILOTS):
         pairing = pair_up(setup, edit, against)
     if not pairing.pairs:

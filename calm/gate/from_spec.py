@@ -12,6 +12,7 @@ from typing import Final
 
 from calm.cases import bundled, read_files
 from calm.core.case import Case
+from calm.core.classes import SHIPPED, Classes
 from calm.core.verdict import Scale
 from calm.errors import ConfigError, nearest
 from calm.models.secrets import on_guard
@@ -140,18 +141,20 @@ def cases_from(files: Sequence[str], judge: Judge) -> list[Case]:
     own = judge.traits.recorded.own if judge.traits.recorded is not None else ()
     cases = read_files(files, task=judge.task) if files else list(own) or bundled(judge.task)
     recall(judge, cases)
-    if files:
-        refuse_gold(judge, cases)
+    if files or judge.task == "label":
+        refuse_gold(judge, cases, bundled=not files and not own)
     return cases
 
 
-def refuse_gold(judge: Judge, cases: Sequence[Case]) -> None:
+def refuse_gold(judge: Judge, cases: Sequence[Case], *, bundled: bool = False) -> None:
     """
-    Refuse gold scores outside the scale of a score judge: nothing could be held against them.
+    Refuse gold scores outside the scale of a score judge, or classes that a label judge does not know.
 
     Raises:
-        ConfigError: the first cases with such scores, the scale, and the fix.
+        ConfigError: the first cases with such gold, the scale or the classes, and the fix.
     """
+    if judge.scale.classes is not None:
+        refuse_other_classes(judge.scale.classes, cases, bundled=bundled)
     if judge.task == "score":
         refuse_off_scale(judge.scale, [(case.id, gold) for case in cases for gold in case.scores.values()], len(cases))
 
@@ -171,6 +174,35 @@ def refuse_off_scale(scale: Scale, golds: Iterable[tuple[str, float]], cases: in
             f"scores: expected gold on the judge's scale from {low:g} to {high:g}, got {shown} ({len(off)} of "
             f"{cases} cases); rescale the scores, or set [verdict.scale] in judge.toml"
         )
+
+
+def refuse_other_classes(classes: Classes, cases: Sequence[Case], *, bundled: bool) -> None:
+    """
+    Refuse gold labels, and those of people, that are no class of a judge.
+
+    Raises:
+        ConfigError: the first cases with such labels, the classes, and the fix.
+    """
+    golds = [(case.id, name) for case in cases for name in _classes_in(case) if name not in classes.names]
+    if not golds:
+        return
+    known = ", ".join(classes.names)
+    if bundled:
+        raise ConfigError(
+            f"the bundled cases have the classes {', '.join(SHIPPED.names)}, and the judge has {known}: bring cases of "
+            "its own, with the key `label`: --calm-cases FILE"
+        )
+    shown = ", ".join(f"{name!r} in case {case!r}" for case, name in golds[:SHOWN])
+    many = len({case for case, _ in golds})
+    raise ConfigError(
+        f"label: expected one of the judge's classes ({known}), got {shown} ({many} of {len(cases)} cases)"
+        f"{nearest(golds[0][1], classes.names)}; write the class as [labels] in judge.toml does"
+    )
+
+
+def _classes_in(case: Case) -> list[str]:
+    said = [one.label for one in case.annotations.values()]
+    return list(dict.fromkeys(name for name in (case.label, *said) if name is not None))
 
 
 def recall(judge: Judge, cases: Sequence[Case]) -> None:

@@ -7,8 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from typing import TypeAlias, cast
 
+from calm.core.classes import Classes, checked
 from calm.core.verdict import FAMILY, Scale, Task
-from calm.errors import nearest
+from calm.errors import ConfigError, nearest
 from calm.judges.blind import READABLE
 from calm.judges.values import finite
 from calm.models.wire import Traits
@@ -42,7 +43,7 @@ def attributes_of(function: Function, name: str, fault: Fault) -> dict[str, obje
         "name": str(own),
         "task": task,
         "reads": reads_of(function, task, fault),
-        "scale": _scale(getattr(function, "scale", None), task, fault),
+        "scale": _scale_of(function, task, fault),
         "fingerprint": _typed(function, "fingerprint", str, None, fault),
         "traits": Traits(concurrency=concurrency, quick=quick, sends=bool(send)),
         "takes_send": send,
@@ -112,12 +113,40 @@ def _send(function: Function, fault: Fault) -> str:
     return "second" if second else "keyword" if keyword else ""
 
 
+def _scale_of(function: Function, task: Task, fault: Fault) -> Scale:
+    """Return the classes of a label judge, by its attributes; the scale of any other."""
+    scale = getattr(function, "scale", None)
+    given = {key: getattr(function, key, None) for key in ("classes", *CLASS_KEYS)}
+    if task != "label":
+        for key in (key for key, value in given.items() if value is not None and key in ("classes", "harm")):
+            fault(f"{key} is for task = 'label' only, got task={task!r}; take it out")
+        return _scale(scale, task, fault)
+    if isinstance(scale, Scale) and scale.classes is not None:
+        found = scale.classes
+        given = {**{key: getattr(found, key) for key in CLASS_KEYS}, "classes": found.names}
+        given["meanings"] = dict(zip(found.names, found.meanings, strict=False)) or None
+    if given["classes"] is None:
+        fault('task = "label" needs the classes that it chooses from; write: NAME_OF_IT.classes = ("no", "yes")')
+        return Scale(classes=Classes(("no", "yes")))
+    try:
+        more = {key: value for key in CLASS_KEYS if (value := given[key]) is not None}
+        return Scale(classes=checked(given["classes"], **more))
+    except ConfigError as error:
+        for problem in error.problems:
+            fault(problem)
+        return Scale(classes=Classes(("no", "yes")))
+
+
+CLASS_KEYS = ("ordered", "harm", "damaged", "meanings")
+"""What a label judge may say of its classes."""
+
+
 def _scale(scale: object, task: Task, fault: Fault) -> Scale:
     """Return the scale given as a `Scale` or a mapping, or the task's own."""
     default = Scale(0.0, 1.0) if task == "points" else Scale()
     if scale is None:
         return default
-    known = {f.name for f in fields(Scale)}
+    known = {f.name for f in fields(Scale)} - {"classes"}
     if isinstance(scale, Scale):
         given: dict[str, object] = {name: getattr(scale, name) for name in known}
     elif isinstance(scale, Mapping):

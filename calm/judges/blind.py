@@ -40,10 +40,11 @@ READABLE: Final = (
     "better",
     "scores",
     "met",
+    "label",
 )
 """What a judge's code may declare that it reads. `answers` are their texts in slot order, `history` their drafts."""
 
-GOLD: Final = frozenset({"better", "scores", "met"})
+GOLD: Final = frozenset({"better", "scores", "met", "label"})
 """What only a judge for tests reads."""
 _PRESENTED: Final = ("labels", "bylines", "notes", "examples", "framing", "follow_ups")
 _PLAIN: Final = ("turns", "context", "reference", "fields")
@@ -115,6 +116,8 @@ def blinded(case: Case, reads: tuple[str, ...]) -> Blinded:
         gold["scores"] = _by_slot(case.scores, names)
     if "met" in reads:
         gold["met"] = _by_slot(case.met, names)
+    if "label" in reads:
+        gold["label"] = case.label
     plain: dict[str, Any] = {name: getattr(case, name) for name in _PLAIN if name in reads}
     if "criteria" in reads:  # a check computes what is true: no prompt shows it
         plain["criteria"] = tuple(replace(c, check=None) for c in case.criteria)

@@ -10,7 +10,8 @@ The one law by which several verdicts on a case become one.
 - **Ties.** A preference that no answer wins is a tie. A verdict that is a tie speaks for neither answer, so it decides
   nothing against those that do.
 - **Even splits.** Half is not a majority: an even split is a tie of answers, and a criterion that is not met. The
-  criterion is not None, which would mean that it could not be read.
+  criterion is not None, which would mean that it could not be read. A class wins by the most votes, or by the most
+  probability on average; two that share the first place leave no verdict, as of classes there is no tie.
 - **Weights.** A verdict of weight 2 counts as two equal ones, under every rule: in votes, means, medians and places.
 - **Probabilities.** `mean` uses those that a verdict has, and gives back their mean; a verdict without is certain.
   `majority` counts votes alone.
@@ -31,6 +32,7 @@ from typing import Literal, TypeAlias
 from calm.core.case import TIE, Case
 from calm.core.verdict import (
     Criteria,
+    Label,
     NoReply,
     Preferred,
     Ranking,
@@ -80,6 +82,8 @@ def combined(
         return Score(_mean(values) if probable else _median(values))
     if all(isinstance(v, Criteria) for v, _ in found):
         return _criteria([(v, w) for v, w in found if isinstance(v, Criteria)], case, len(verdicts), probable=probable)
+    if all(isinstance(v, Label) for v, _ in found):
+        return _class([(v, w) for v, w in found if isinstance(v, Label)], probable=probable)
     if all(isinstance(v, Ranking) for v, _ in found):
         return _ranking([(v, w) for v, w in found if isinstance(v, Ranking)], case)
     return Unreadable("the verdicts are of different kinds")
@@ -128,6 +132,22 @@ def _share(verdict: Verdict, name: str, *, probable: bool) -> float:
 
 def _answer(verdict: Verdict) -> str:
     return verdict.answer if isinstance(verdict, Preferred) else TIE
+
+
+def _class(found: Sequence[tuple[Label, float]], *, probable: bool) -> Verdict:
+    """Return the class with the most weight; none where two have the same."""
+    names = dict.fromkeys(name for v, _ in found for name in (v.value, *(v.probabilities or {})))
+    shares = {name: _mean([(_in_class(v, name, probable=probable), w) for v, w in found]) for name in names}
+    most = max(shares.values())
+    top = [name for name, share in shares.items() if most - share < NEAR]
+    if len(top) > 1:
+        return Unreadable(f"the verdicts are divided between {' and '.join(top)}")
+    return Label(top[0], shares if probable else None)
+
+
+def _in_class(verdict: Label, name: str, *, probable: bool) -> float:
+    known = verdict.probabilities if probable else None
+    return float(verdict.value == name) if known is None else known.get(name, 0.0)
 
 
 def _criteria(found: Sequence[tuple[Criteria, float]], case: Case, asked: int, *, probable: bool) -> Criteria:

@@ -221,6 +221,8 @@ def panel(members: Sequence[Judge], rule: str = "majority", weights: Sequence[fl
 
 
 def _range(judge: Judge) -> str:
+    if judge.scale.classes is not None:
+        return repr(judge.scale)
     if FAMILY[judge.task] != "score":
         return "none"
     return f"{judge.scale.low:g} to {judge.scale.high:g}"

@@ -35,6 +35,8 @@ class PythonJudge:
     | `task` | what it is asked to do, as in judge.toml | "pairwise" |
     | `reads` | the parts of a case that reach its verdict; others are withheld | question, answers (criteria) |
     | `scale` | the range of its scores, a `Scale` or a mapping | 1 to 10; 0 to 1 for `points` |
+    | `classes` | the classes of the task `label`, from worst to best if `ordered` is true | none: they must be named |
+    | `ordered`, `harm`, `damaged` | what the table `[labels]` of a judge.toml says of classes | False, none, None |
     | `fingerprint` | a text that changes whenever its verdicts can; without one nothing is cached | None |
     | `concurrency` | how many calls may run at a time | 1 if sync, 32 if async |
     | `quick` | a sync function that returns at once: no thread is used | False |
@@ -42,7 +44,8 @@ class PythonJudge:
 
     It gets of the case what it declares (`calm.judges.blind`), with its answers in slot order, under the ids A, B, ....
     To read anything else of it is an error that says what to declare. It returns a verdict, or the id
-    of an answer or "tie", a number on its scale, a mapping of criterion to bool, or a list of ids from best to worst.
+    of an answer or "tie", a number on its scale, a mapping of criterion to bool, a list of ids from best to worst, or a
+    class.
     None means that no verdict could be read. A preference names the better answer, whatever the framing. If the low end
     of the scale is the best, a plain number is turned over; a `Score` is taken as it is.
 

@@ -12,6 +12,7 @@ from calm.core.case import TIE, Case
 from calm.core.verdict import (
     Criteria,
     Family,
+    Label,
     NoReply,
     Preferred,
     Ranking,
@@ -29,6 +30,7 @@ EXPECTED: Mapping[Family, str] = {
     "score": "a number",
     "rubric": "a mapping of criterion ids to true or false",
     "listwise": "a list of answer ids from best to worst",
+    "label": "one of the classes",
 }
 """What a callable of each kind returns, beside a verdict or None."""
 
@@ -66,7 +68,22 @@ def verdict_of(value: object, case: Case, family: Family, scale: Scale) -> Verdi
             return Ranking(_ranks(order, case))
         case list() | tuple() if family == "listwise":
             return Ranking(_ranks(value, case))
+        case Label(value=said, probabilities=law) if family == "label":
+            known = None if law is None else {_class(name, scale): p for name, p in law.items()}
+            return Label(_class(said, scale), known)
+        case str() if family == "label":
+            return Label(_class(value, scale))
     raise ValueError(f"expected {EXPECTED[family]}, got {brief(value)}; return that, or a verdict of calm")
+
+
+def _class(value: str, scale: Scale) -> str:
+    """Return the class that a text names, whatever its case and punctuation."""
+    classes = scale.classes
+    found = None if classes is None else classes.named(value)
+    if found is None:
+        names = () if classes is None else classes.names
+        raise ValueError(f"expected one of the classes ({', '.join(names)}), got {value[:80]!r}{nearest(value, names)}")
+    return found
 
 
 def brief(value: object) -> str:

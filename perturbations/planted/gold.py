@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 from calm.core.case import TIE, Answer, Case, Criterion, digest
+from calm.core.classes import DAMAGED, SHIPPED
 from calm.core.verdict import Scale, Task
 from calm.errors import JudgeError
 from calm.perturbations.cues import ADDED
@@ -13,7 +14,8 @@ from calm.perturbations.cues import ADDED
 Gold: TypeAlias = str | float | tuple[bool, ...] | tuple[str, ...]
 """
 What is true of what is seen: the label of the better slot or "tie" (pairwise), the score with its high end good
-(score), the truth of each criterion seen (rubric, rubric-all, points), the labels from best to worst (listwise).
+(score), the truth of each criterion seen (rubric, rubric-all, points), the labels from best to worst (listwise),
+the class (label).
 """
 
 
@@ -34,6 +36,8 @@ def gold_of(case: Case, task: Task, scale: Scale, criterion: Criterion | None = 
             return float(min(max(case.scores[answer.id], scale.low), scale.high))
         case "listwise":
             return _ranked_labels(case)
+        case "label":
+            return _class(case, scale)
         case _:
             return _met(case, case.criteria if criterion is None else (criterion,))
 
@@ -73,6 +77,14 @@ def _ranked_labels(case: Case) -> tuple[str, ...]:
         return answer.id in added, -worth, digest(case.id, answer.id)
 
     return tuple(labels[a.id] for a in sorted(case.answers, key=rank))
+
+
+def _class(case: Case, scale: Scale) -> str:
+    classes = scale.classes or SHIPPED
+    found = classes.damaged if case.label == DAMAGED else case.label
+    if found not in classes.names:
+        raise lacking(f"`label` to be one of its classes ({', '.join(classes.names)})")
+    return found
 
 
 def _met(case: Case, criteria: Sequence[Criterion]) -> tuple[bool, ...]:

@@ -8,12 +8,14 @@ from typing import Any, ClassVar, cast
 
 from calm.core.case import Case, Criterion, Framing, digest
 from calm.core.material import Passage, Step, Turn, texts_of_steps
+from calm.core.classes import Classes
 from calm.core.reasons import Reason
 from calm.core.templates import Message
 from calm.core.verdict import FAMILY, Criteria, Refused, Scale, Task, Unreadable, Verdict
 from calm.judges.reading import Format, read, view
 from calm.models.wire import Endpoint, Json, Limits, Price, Remarks, Reply, Request, Send, Traits, Usage
 from calm.perturbations.planted.gold import Gold, gold_of, lacking
+from calm.perturbations.planted.kinds import kind_of
 from calm.perturbations.planted.mind import Mind
 from calm.perturbations.triggers import Seen, Slot
 
@@ -74,6 +76,10 @@ class Planted:
     def fingerprint(self) -> str:
         """All that decides its verdicts, in one order whatever the order of the specification."""
         whole = asdict(self.mind)
+        if self.mind.scale.classes is None:  # as before there were classes
+            del whole["scale"]["classes"]
+        else:
+            whole["scale"]["classes"] = repr(self.mind.scale)
         if not self.mind.drift:  # as before there were judges that drift
             del whole["drift"], whole["since"]
         return f"{VERSION}:{digest(whole)[:16]}:{','.join(f'{k}={v}' for k, v in self._parameters().items())}"
@@ -92,7 +98,9 @@ class Planted:
         frozen = {"frozen": 1} if self.mind.frozen else {}
         mind = self.mind
         drift: dict[str, Json] = {"drift": mind.drift, "since": mind.since} if mind.drift else {}
-        return {**dict(mind.doses), **frozen, **drift, "noise": mind.noise, "seed": mind.seed, "task": mind.task}
+        kind: dict[str, Json] = {"classes": kind_of(mind.scale.classes)} if mind.scale.classes else {}
+        said: dict[str, Json] = {"noise": mind.noise, "seed": mind.seed, "task": mind.task}
+        return {**dict(mind.doses), **frozen, **drift, **said, **kind}
 
     def sees(self, case: Case) -> Seen:
         """Return what of a case can reach its verdict."""
@@ -156,6 +164,7 @@ def packed(seen: Seen, gold: Gold, ask: int) -> dict[str, Json]:
         "examples": [list(example) for example in seen.examples],
         "follow_ups": list(seen.follow_ups),
         "scale": [seen.scale.low, seen.scale.high, seen.scale.step, seen.scale.best],
+        **_packed_classes(seen.scale.classes),
     }
     if seen.turns:
         shown["turns"] = [[turn.role, turn.text] for turn in seen.turns]
@@ -187,7 +196,7 @@ def unpacked(body: Mapping[str, Json]) -> tuple[Seen, Gold, int]:
         framing=Framing(shown["framing"]),
         criteria=tuple(shown["criteria"]),
         points=tuple(shown["points"]),
-        scale=Scale(low, high, step, best),
+        scale=Scale(low, high, step, best, _unpacked_classes(shown.get("classes"))),
         examples=tuple((question, verdict) for question, verdict in shown["examples"]),
         follow_ups=tuple(shown["follow_ups"]),
         turns=tuple(Turn(role, text) for role, text in shown.get("turns", ())),
@@ -195,6 +204,20 @@ def unpacked(body: Mapping[str, Json]) -> tuple[Seen, Gold, int]:
     )
     gold = cast("Any", body["gold"])
     return seen, tuple(gold) if isinstance(gold, list) else gold, cast(int, body["ask"])
+
+
+def _packed_classes(classes: Classes | None) -> dict[str, Json]:
+    if classes is None:
+        return {}
+    harm: list[Json] = [list(pair) for pair in sorted(classes.harm)]
+    return {"classes": [list(classes.names), classes.ordered, harm, classes.damaged]}
+
+
+def _unpacked_classes(packed: Sequence[Any] | None) -> Classes | None:
+    if packed is None:
+        return None
+    names, ordered, harm, damaged = packed
+    return Classes(tuple(names), ordered, frozenset((one, other) for one, other in harm), damaged)
 
 
 def _prompt(seen: Seen) -> tuple[Message, ...]:

@@ -8,6 +8,7 @@ from random import Random
 from typing import cast
 
 from calm.core.case import TIE, digest
+from calm.core.classes import SHIPPED
 from calm.core.verdict import Scale, Task
 from calm.perturbations.planted.gold import Gold
 from calm.perturbations.triggers import Seen
@@ -70,6 +71,16 @@ def _say_order(ask: Ask) -> str:
     return f"I compared each answer with the others. [[{' > '.join(order)}]]"
 
 
+def _say_class(ask: Ask) -> str:
+    classes = ask.seen.scale.classes or SHIPPED
+    said = cast(str, ask.gold) if ask.winner is None else classes.best()
+    if ask.weight is not None:
+        said = classes.names[min(int(ask.weight * len(classes.names)), len(classes.names) - 1)]
+    if ask.errs():
+        said = ask.rng.choice([name for name in classes.names if name != said])
+    return f"I held the answer against what is asked for. [[{said}]]"
+
+
 def _say_points(ask: Ask) -> str:
     weights = ask.seen.weights
     total = sum(abs(w) for w in weights)
@@ -92,6 +103,7 @@ SAY: Mapping[Task, Callable[[Ask], str]] = {
     "rubric": _say_criterion,
     "rubric-all": _say_criteria,
     "listwise": _say_order,
+    "label": _say_class,
 }
 
 

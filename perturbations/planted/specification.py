@@ -8,10 +8,11 @@ from typing import cast
 from calm.core.verdict import FAMILY, Scale, Task
 from calm.errors import ConfigError, nearest
 from calm.perturbations.planted.judge import Planted
+from calm.perturbations.planted.kinds import KINDS
 from calm.perturbations.planted.mind import LENGTH, Mind
 from calm.perturbations.triggers import plants
 
-OTHERS = (LENGTH, "noise", "frozen", "drift", "since", "seed", "task")
+OTHERS = (LENGTH, "noise", "frozen", "drift", "since", "seed", "task", "classes")
 """What a specification says beside the doses of biases."""
 
 
@@ -57,9 +58,14 @@ def planted(spec: str) -> Planted:
         problems.append(f"planted: expected since to be the number of a run, from 1 on, got since={since}")
     if "since" in given and "drift" not in given:
         problems.append("planted: expected drift with since, got since alone; write as in drift=0.4,since=8")
+    kind = given.get("classes", "ordered")
+    if kind not in KINDS:
+        problems.append(f"planted: expected a kind of classes, got classes={kind!r}{nearest(kind, KINDS)}")
+    if "classes" in given and task != "label":
+        problems.append(f"planted: expected task=label with classes, got task={task}; take classes out")
     if problems:
         raise ConfigError(problems)
-    scale = Scale(0.0, 1.0) if task == "points" else Scale()
+    scale = Scale(0.0, 1.0) if task == "points" else Scale(classes=KINDS[kind] if task == "label" else None)
     noise, drift = shares.pop("noise", 0.0), shares.pop("drift", 0.0)
     doses = tuple(sorted(shares.items()))
     return Planted(Mind(cast(Task, task), seed, noise, doses, scale, frozen == "1", drift, since))

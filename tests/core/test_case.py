@@ -256,6 +256,7 @@ def test_the_content_of_a_case_names_every_field():
         "variants": {"v": {"a": "t"}},
         "tags": {"t": "v"},
         "annotations": {"ann": Annotation(better="b")},
+        "label": "grounded",
         "order": ("b", "a"),
         "labels": ("1", "2"),
         "bylines": {"a": "Ann"},
@@ -273,6 +274,7 @@ def test_the_content_of_a_case_names_every_field():
     assert {f.name for f in fields(Case)} - {"presentation"} | shown == changes.keys()
     whole = replace(base.drafted("a", "x"), turns=changes["turns"], context=changes["context"])
     assert whole.content().keys() == changes.keys() | never_shown
+    assert replace(base, label="refused").drafted("a", "x").content().keys() == changes.keys() | never_shown
     for name, value in changes.items():
         other = base.present(**{name: value}) if name in shown else replace(base, **{name: value})
         assert other.content() != base.content()

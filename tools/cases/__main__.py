@@ -15,12 +15,14 @@ from pathlib import Path
 from typing import Final
 
 from tools.cases.code import MOST, code_cases
+from tools.cases.labels import label_cases
 from tools.cases.lists import list_cases
 from tools.cases.rubrics import rubric_cases
 
 FOLDER: Final = Path(__file__).parents[2] / "calm" / "cases" / "data"
 FILES: Final[Mapping[str, Callable[[], list[dict[str, object]]]]] = {
     "code-1.jsonl": lambda: code_cases(MOST),
+    "label-1.jsonl": lambda: label_cases(200, 20262),
     "listwise-1.jsonl": lambda: list_cases(110, 20261),
     "rubric-1.jsonl": lambda: rubric_cases(200, 20240612),
 }

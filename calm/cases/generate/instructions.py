@@ -8,7 +8,7 @@ from typing import Final
 
 from calm.cases.generate.results import shape
 from calm.cases.generate.rubrics import rubric_case
-from calm.cases.generate.scores import gold
+from calm.cases.generate.scores import gold, grade_class
 from calm.cases.generate.topics import Topic
 from calm.core.checks import verify, violate
 from calm.core.verdict import Task
@@ -40,6 +40,9 @@ def case_of(topic: Topic, task: Task, rng: random.Random, turn: int) -> dict[str
     if family == "score":
         known |= {"answers": [{"id": "only", "text": text}], "reference": reference}
         return known | {"scores": {"only": _grade(checks, text)}}
+    if family == "label":
+        known |= {"answers": [{"id": "only", "text": text}], "reference": reference}
+        return known | {"label": grade_class(_kept(checks, text), len(checks))}
     if family == "pairwise":
         return _pair(known, checks, (text, reference), rng, turn)
     return _list(known, checks, (text, reference), rng)

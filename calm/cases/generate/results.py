@@ -5,8 +5,9 @@ from __future__ import annotations
 import random
 from typing import Final
 
-from calm.cases.generate.scores import RIGHT, Problem, gold
+from calm.cases.generate.scores import RIGHT, Problem, gold, grade_class
 from calm.core.checks import verify
+from calm.core.classes import SHIPPED
 from calm.core.verdict import FAMILY, Family, Task
 
 __all__ = ["case_of", "shape"]
@@ -42,6 +43,8 @@ def case_of(problem: Problem, task: Task, rng: random.Random, turn: int) -> dict
             return known | _rubric(problem, rng, turn)
         case "listwise":
             return known | _list(problem, rng, turn)
+        case "label":
+            return known | _label(problem, rng, turn)
 
 
 def _right(problem: Problem, rng: random.Random, count: int) -> set[int]:
@@ -83,6 +86,15 @@ def _score(problem: Problem, rng: random.Random, turn: int) -> dict[str, object]
     count = RIGHT[total][turn % len(RIGHT[total])]
     text = _text(problem, _right(problem, rng, count), _style(rng))
     return {"answers": [{"id": "only", "text": text}], "scores": {"only": gold(count, total)}, "tags": {}}
+
+
+def _label(problem: Problem, rng: random.Random, turn: int) -> dict[str, object]:
+    """Return an answer of each class in turn."""
+    total = len(problem.results)
+    wanted = SHIPPED.names[turn % len(SHIPPED.names)]
+    count = rng.choice([n for n in range(total + 1) if grade_class(n, total) == wanted])
+    text = _text(problem, _right(problem, rng, count), _style(rng))
+    return {"answers": [{"id": "only", "text": text}], "label": wanted, "tags": {}}
 
 
 def _rubric(problem: Problem, rng: random.Random, turn: int) -> dict[str, object]:

@@ -13,7 +13,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-__all__ = ["NAMES", "PROBLEMS", "RIGHT", "Problem", "Result", "gold", "number_result", "time_result"]
+from calm.core.classes import SHIPPED
+
+__all__ = ["NAMES", "PROBLEMS", "RIGHT", "Problem", "Result", "gold", "grade_class", "number_result", "time_result"]
 
 NAMES: Final = ("Nina", "Omar", "Lena", "Tariq", "Ida", "Marek", "Sofia", "Jun", "Astrid", "Pavel", "Rosa", "Emil")
 
@@ -45,6 +47,16 @@ def gold(right: float, total: int) -> int:
     [1, 3, 5, 6, 8, 10]
     """
     return max(1, min(10, int(1 + 9 * right / total + 0.5)))
+
+
+def grade_class(right: float, total: int) -> str:
+    """Return the class for a number of right results of a total: all of them, half or more, or fewer.
+
+    >>> [grade_class(right, 4) for right in range(5)]
+    ['wrong', 'wrong', 'mixed', 'mixed', 'right']
+    """
+    wrong, mixed, whole = SHIPPED.names
+    return whole if right == total else mixed if 2 * right >= total else wrong
 
 
 def _off(rng: random.Random, value: int) -> int:

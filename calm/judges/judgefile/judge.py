@@ -13,7 +13,7 @@ from calm.judges.judgefile.keys import KEYS, TABLES
 from calm.judges.judgefile.model import server_of
 from calm.judges.judgefile.prompt import ORDERS, prompt_of
 from calm.judges.judgefile.tables import Table, dict_of, one_of, read_document, shown
-from calm.judges.judgefile.verdict import format_of, scale_of
+from calm.judges.judgefile.verdict import classes_of, format_of, scale_of
 from calm.judges.prompted import PromptedJudge
 from calm.models.server import Server
 from calm.models.settings import wrong_settings
@@ -40,14 +40,14 @@ def read_judge(path: Path, env: Mapping[str, str], *, keyless: bool = False) -> 
 
         return replay_of(path, document)
     for name, value in document.items():
-        if name not in TABLES:
-            problems.append(f"{path}: unknown table [{name}]{nearest(name, (*TABLES, 'panel', 'recorded'))}")
+        if name not in (*TABLES, "labels"):
+            problems.append(f"{path}: unknown table [{name}]{nearest(name, (*TABLES, 'labels', 'panel', 'recorded'))}")
         elif not isinstance(value, dict):
             problems.append(f"{path}: expected a table [{name}], got {shown(name, value)}")
     judge, model, prompt, verdict = (
         Table(path, name, dict_of(document.get(name)), problems, KEYS[name]) for name in TABLES
     )
-    found = _judge(judge, model, prompt, verdict, None if keyless else env)
+    found = _judge(judge, model, prompt, verdict, None if keyless else env, document=document)
     for table in (judge, model, prompt, verdict):
         table.unknown()
     if problems or found is None:
@@ -112,14 +112,23 @@ def _panel(path: Path, document: Mapping[str, object], env: Mapping[str, str], *
         raise ConfigError([f"{path}: [panel] {problem}" for problem in error.problems]) from error
 
 
-def _judge(judge: Table, model: Table, prompt: Table, verdict: Table, env: Mapping[str, str] | None) -> Judge | None:
+def _judge(
+    judge: Table,
+    model: Table,
+    prompt: Table,
+    verdict: Table,
+    env: Mapping[str, str] | None,
+    *,
+    document: Mapping[str, object],
+) -> Judge | None:
     """Return the judge, or None if anything is wrong, after reading every key."""
     name = judge.line("name", required=True)
     task = one_of(TASKS, judge.choice("task", TASKS, required=True))
     family = judge.line("family")
     mitigations = _mitigations(judge, task)
-    form, schema = format_of(verdict, task)
-    scale = scale_of(verdict, task)
+    classes = classes_of(document, judge.path, task, judge.problems)
+    form, schema = format_of(verdict, task, classes)
+    scale = scale_of(verdict, task, classes)
     if task == "score":
         for label, value in form.values.items():
             if not isinstance(value, str) and not scale.holds(value):

@@ -46,6 +46,7 @@ KEYS: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "verdict": ("format", "field", "tag", "pattern", "schema_file", "values", "scale"),
     "verdict.scale": ("low", "high", "step", "best"),
+    "labels": ("classes", "ordered", "harm", "damaged", "meanings"),
     "panel": ("members", "weights", "rule"),
     "recorded": ("file", "columns", "model"),
     "recorded.columns": ("case", "order", "framing", "repeat", "criterion", "verdict", "reply"),

@@ -10,10 +10,10 @@ from calm.core.verdict import Task
 from calm.errors import ConfigError, nearest
 from calm.judges.judgefile.keys import KEYS
 from calm.judges.judgefile.tables import Table, dict_of, one_of, shown
-from calm.judges.judgefile.verdict import format_of, scale_of
+from calm.judges.judgefile.verdict import classes_of, format_of, scale_of
 from calm.judges.recorded.replay import Replay, table_in
 
-_TABLES: Final = ("judge", "recorded", "verdict")
+_TABLES: Final = ("judge", "recorded", "verdict", "labels")
 _TASKS: Final[tuple[Task, ...]] = get_args(Task)
 
 
@@ -41,8 +41,9 @@ def replay_of(path: Path, document: Mapping[str, object]) -> Replay:
     named = table.table("columns")
     found = {} if named is None else {key: named.text(key) for key in KEYS["recorded.columns"]}
     columns = {key: column for key, column in found.items() if column is not None}
-    form, _ = format_of(verdict, task)
-    scale = scale_of(verdict, task)
+    classes = classes_of(document, path, task, problems)
+    form, _ = format_of(verdict, task, classes)
+    scale = scale_of(verdict, task, classes)
     if form.kind == "logprobs":
         verdict.say("format", "expected a format of texts, got logprobs; a table holds no tokens")
     for one in (judge, table, verdict, *([] if named is None else [named])):

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Final, cast
 
+from calm.core.classes import Classes, checked
 from calm.core.files import json_of
 from calm.core.templates import FORMS
 from calm.core.verdict import FAMILY, Family, Scale, Task
+from calm.errors import ConfigError
 from calm.judges import reading
-from calm.judges.judgefile.tables import Table, one_of
+from calm.judges.judgefile.keys import KEYS
+from calm.judges.judgefile.tables import Table, dict_of, one_of
 from calm.judges.reading import SYMBOLS, Format
 from calm.models.wire import Json
 
@@ -19,11 +23,37 @@ MEANINGS: Final[Mapping[Family, tuple[tuple[float, ...], tuple[str, ...]]]] = {
     "score": ((), ()),
     "rubric": ((0, 1), ("met", "unmet")),
     "listwise": ((), ()),
+    "label": ((), ()),
 }
 """The numbers and words that a label may stand for; without numbers: any."""
 
 
-def format_of(verdict: Table, task: Task | None) -> tuple[Format, dict[str, Json] | None]:
+def classes_of(document: Mapping[str, object], path: Path, task: Task | None, problems: list[str]) -> Classes | None:
+    """Return the classes that the table `[labels]` of a file names; None if there are none, which is noted."""
+    given = document.get("labels")
+    table = Table(path, "labels", dict_of(given), problems, KEYS["labels"])
+    if task != "label":
+        if given is not None and task is not None:
+            problems.append(f"{path}: [labels] is for task = 'label' only, got task={task!r}; take it out")
+        return None
+    if not isinstance(given, dict):
+        example = 'classes = ["ungrounded", "grounded"]'
+        problems.append(f"{path}: expected a table [labels] with the classes, as the task is 'label'; write {example}")
+        return None
+    table.unknown()
+    more = {key: given[key] for key in KEYS["labels"][1:] if key in given}
+    try:
+        return checked(given.get("classes", []), **more)
+    except ConfigError as error:
+        for problem in error.problems:
+            key, _, what = problem.partition(": ")
+            table.say(key, what)
+        return None
+
+
+def format_of(
+    verdict: Table, task: Task | None, classes: Classes | None = None
+) -> tuple[Format, dict[str, Json] | None]:
     """Return how the reply is read, and the schema that it is asked for in."""
     kind = one_of(FORMS, verdict.choice("format", FORMS)) or "brackets"
     texts = {key: verdict.text(key) for key in ("field", "tag", "pattern")}
@@ -38,7 +68,7 @@ def format_of(verdict: Table, task: Task | None) -> tuple[Format, dict[str, Json
         field=texts["field"] or "verdict",
         tag=texts["tag"] or "verdict",
         pattern=texts["pattern"] or "",
-        values=_values(verdict, task),
+        values=_values(verdict, task, classes),
     )
     if kind != "regex" or texts["pattern"] is not None:
         _say_problems(verdict, reading.check(form, task or "pairwise"))
@@ -71,15 +101,17 @@ def _no_constant(name: str) -> object:
     raise ValueError(f"{name} is no JSON")
 
 
-def _values(verdict: Table, task: Task | None) -> dict[str, float | str]:
+def _values(verdict: Table, task: Task | None, classes: Classes | None) -> dict[str, float | str]:
     table = verdict.table("values")
     if table is None:
         return {}
     numbers, words = MEANINGS[FAMILY[task]] if task else ((), SYMBOLS)
+    if classes is not None:
+        words = classes.names
     found: dict[str, float | str] = {}
     for label, value in table.values.items():
         number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-        if number and (not numbers or value in numbers) and task != "pairwise":
+        if number and (not numbers or value in numbers) and task not in ("pairwise", "label"):
             found[label] = float(cast("float", value))
         elif isinstance(value, str) and value in words:
             found[label] = value
@@ -90,10 +122,10 @@ def _values(verdict: Table, task: Task | None) -> dict[str, float | str]:
     return found
 
 
-def scale_of(verdict: Table, task: Task | None) -> Scale:
-    """Return the scale of a score; points have a scale of their own, and other tasks none."""
+def scale_of(verdict: Table, task: Task | None, classes: Classes | None = None) -> Scale:
+    """Return the scale of a score, or one of classes; points have a scale of their own, and other tasks none."""
     table = verdict.table("scale")
-    own = Scale(0.0, 1.0) if task == "points" else Scale()
+    own = Scale(0.0, 1.0) if task == "points" else Scale(classes=classes)
     if table is None:
         return own
     if task not in {"score", None}:

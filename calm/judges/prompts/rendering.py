@@ -9,6 +9,7 @@ from typing import Final
 
 from calm.core.case import Answer, Case, Criterion, Example, Framing
 from calm.core.material import ASSISTANT, USER, Passage, Step, Turn
+from calm.core.classes import Classes
 from calm.core.templates import Message, Messages, Prompt
 from calm.core.verdict import Scale, Task
 from calm.errors import ConfigError
@@ -88,7 +89,7 @@ def check(
     Every template is compiled, and rendered twice on a sample case that has everything (and any field asked for).
 
     Args:
-        scale: the judge's scale (default: 1 to 10).
+        scale: the judge's scale (default: 1 to 10, or two classes for the task label).
         names: template text to the file that it was read from, for the messages.
     """
     problems = []
@@ -97,10 +98,14 @@ def check(
             problems.append(f"the {framing} prompt has no messages; expected at least one")
         for index, message in enumerate(messages, start=1):
             place = (names or {}).get(message.text) or f"template {index} ({message.role}, {framing} framing)"
-            problem = _problem(message.text, task, scale or Scale(), place, bundled=prompt.bundled)
+            problem = _problem(message.text, task, scale or _any_scale(task), place, bundled=prompt.bundled)
             if problem is not None:
                 problems.append(problem)
     return problems
+
+
+def _any_scale(task: Task) -> Scale:
+    return Scale(classes=Classes(("no", "yes"))) if task == "label" else Scale()
 
 
 def _problem(text: str, task: Task, scale: Scale, place: str, *, bundled: bool) -> str | None:

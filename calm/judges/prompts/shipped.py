@@ -35,7 +35,7 @@ def bundled(task: Task, form: str) -> Prompt:
 
     return Prompt(
         messages=messages(""),
-        negative=messages(".negative"),
+        negative=None if task == "label" else messages(".negative"),  # a class is no answer to "how bad is it?"
         inverted=messages(".inverted") if task == "score" else None,
         bundled=True,
     )

@@ -41,8 +41,8 @@ _RENDERED: Final = ("examples", "turns", "context")
 _PLACED: Final = frozenset({"number", "points"})
 _LOOP: Final = frozenset({"depth", "depth0", "first", "index", "index0", "last", "length", "revindex", "revindex0"})
 _TEXT, _ANSWER, _CRITERION, _BLIND = "text", "answer", "criterion", "blind"
-_KINDS: Final = {"answers": _ANSWER, "criteria": _CRITERION, "notes": _TEXT}
-"""What a loop over a list of the case gives."""
+_KINDS: Final = {"answers": _ANSWER, "criteria": _CRITERION, "notes": _TEXT, "classes": _BLIND}
+"""What a loop over a list of the case gives, or over the classes of the judge."""
 _ASKED: Final = ("reference", "criterion", *sorted(_COUNTED))
 """Of what a condition may ask whether it is there."""
 _SOURCES: Final = _COUNTED | {"question", "reference", "fields", "criterion"}
@@ -91,7 +91,7 @@ def shaped(case: Case, scale: Scale, criterion: Criterion | None, *, bundled: bo
         tuple([c.points for c in criteria]),
         asked,
         None if criterion is None else criterion.points,
-        (scale.low, scale.high, scale.step, scale.best),
+        (scale.low, scale.high, scale.step, scale.best, scale.classes),
     )
     if any(type(text) is not str for text in texts):
         return None

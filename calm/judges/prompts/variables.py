@@ -24,6 +24,8 @@ VARIABLES: Final = (
     "examples",
     "fields",
     "scale",
+    "classes",
+    "ordered",
 )
 """What a template can use."""
 TAGS: Final = (
@@ -89,7 +91,16 @@ class Ends:
     best: str
 
 
-DATA = frozenset({Shown, Line, Ends, Example, Turn, Passage, Step})
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A class as a template sees it; `number` counts from 1, and `meaning` is empty where nothing is said of it."""
+
+    name: str
+    number: int
+    meaning: str
+
+
+DATA = frozenset({Shown, Line, Ends, Choice, Example, Turn, Passage, Step})
 """The types of our own that a template is given."""
 
 
@@ -163,7 +174,18 @@ def context_of(case: Case, scale: Scale, criterion: Criterion | None, *, bundled
         "scale": Ends(
             _plain(scale.low), _plain(scale.high), None if scale.step is None else _plain(scale.step), scale.best
         ),
+        "classes": _choices(scale, clean),
+        "ordered": scale.classes is not None and scale.classes.ordered,
     }
+
+
+def _choices(scale: Scale, clean: Callable[[str], str]) -> tuple[Choice, ...]:
+    classes = scale.classes
+    if classes is None:
+        return ()
+    meanings = classes.meanings or ("",) * len(classes.names)
+    both = zip(classes.names, meanings, strict=True)
+    return tuple(Choice(clean(name), number, clean(meaning)) for number, (name, meaning) in enumerate(both, start=1))
 
 
 def shown(case: Case) -> tuple[object, ...]:

@@ -27,7 +27,7 @@ class Format:
 
     `field` is a path in JSON such as `result.score` or `scores[0].value`, `tag` the name of a tag, `pattern` a regular
     expression with one group. `values` maps labels, whatever their case, to numbers or to `first`, `second`, `tie`,
-    `met`, `unmet`.
+    `met`, `unmet`, or to a class.
     """
 
     kind: Kind = "brackets"
@@ -54,6 +54,8 @@ def check(form: Format, task: Task) -> list[str]:
             f"use json or brackets"
         )
     for label, value in form.values.items():
+        if task == "label" and isinstance(value, str):
+            continue  # a class: those of the judge are known to its file alone
         if isinstance(value, str) and value not in SYMBOLS:
             problems.append(f"verdict.values: {label!r} expects a number or one of {', '.join(SYMBOLS)}, got {value!r}")
         elif not isinstance(value, str) and not math.isfinite(value):

@@ -12,10 +12,11 @@ from typing import Final
 from calm.core.case import Framing
 from calm.core.reasons import Reason, Said
 from calm.core.verdict import Criteria, Preferred, Score, Tie, Unreadable, Verdict
+from calm.core.verdict import Label as ClassLabel
 from calm.judges.reading.deciding import decide
 from calm.judges.reading.formats import Format
 from calm.judges.reading.marks import Mark
-from calm.judges.reading.meanings import better, folded, is_met, number_of, turns
+from calm.judges.reading.meanings import better, class_of, folded, is_met, number_of, turns
 from calm.judges.reading.opening import FIRST_TOKENS, opens
 from calm.judges.reading.reasoning import spoken
 from calm.judges.reading.views import View
@@ -92,7 +93,7 @@ def by_token(reply: Reply, view: View, form: Format) -> Verdict | Reason | None:
 
 
 def _allowed(view: View, form: Format) -> Callable[[str], str | None]:
-    """Return what maps a token to a verdict: a slot's number or "tie", a number of the scale, "met" or "unmet"."""
+    """Return what maps a token to a verdict: a slot's number or "tie", a number of the scale, "met", or a class."""
     values = folded(form)
 
     def name(token: str) -> str | None:
@@ -104,6 +105,8 @@ def _allowed(view: View, form: Format) -> Callable[[str], str | None]:
         if view.task == "rubric":
             met = is_met(text, form)
             return None if met is None else "met" if met else "unmet"
+        if view.task == "label":
+            return class_of(value, view) or _numbered(text, view)
         if text.casefold() in values:
             return {"first": "0", "second": "1", "tie": "tie"}.get(str(value))
         if text in view.labels:
@@ -111,6 +114,13 @@ def _allowed(view: View, form: Format) -> Callable[[str], str | None]:
         return "tie" if text == "C" or text.casefold() == "tie" else None
 
     return name
+
+
+def _numbered(text: str, view: View) -> str | None:
+    """Return the class of a number, from 1: a name may be several tokens, so the bundled prompt asks for its number."""
+    names = () if view.scale.classes is None else view.scale.classes.names
+    whole = text.isascii() and text.isdigit() and len(text) <= 3
+    return names[int(text) - 1] if whole and 1 <= int(text) <= len(names) else None
 
 
 def _bare(token: str) -> str:
@@ -230,6 +240,9 @@ def _weighed(weights: Mapping[str, float], view: View) -> Verdict:
     if view.task == "rubric":
         met = weights.get("unmet" if view.framing is Framing.NEGATIVE else "met", 0.0)
         return Criteria({view.criteria[0]: met >= 0.5}, {view.criteria[0]: met})
+    if view.scale.classes is not None:
+        law = {name: weights.get(name, 0.0) for name in view.scale.classes.names}
+        return ClassLabel(max(law, key=law.__getitem__), law)
     named = {"tie" if n == "tie" else view.ids[better(int(n), view)]: p for n, p in weights.items()}
     probabilities = {name: named.get(name, 0.0) for name in (*view.ids, "tie")}
     best = max(probabilities.values())

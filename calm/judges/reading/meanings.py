@@ -8,11 +8,11 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 
 from calm.core.case import Framing
-from calm.core.verdict import Criteria, Preferred, Ranking, Score, Tie, Unreadable, Verdict
+from calm.core.verdict import Criteria, Label, Preferred, Ranking, Score, Tie, Unreadable, Verdict
 from calm.judges.reading.formats import SYMBOLS, Format
 from calm.judges.reading.marks import Clash, short
 from calm.judges.reading.views import View
-from calm.judges.reading.words import UNSPACED, one_of, table
+from calm.judges.reading.words import UNSPACED, Cue, has, one_of, table
 
 _NUMBER = r"[+-]?(?:[0-9]{1,15}(?:\.[0-9]{1,15})?|\.[0-9]{1,15})"
 _PLAIN_NUMBER = re.compile(_NUMBER)
@@ -60,6 +60,8 @@ def meant(raw: object, form: Format, view: View) -> Verdict:
         return all_criteria({view.criteria[0]: met}, view)
     if view.task == "points":
         return _share(value, mapped, view)
+    if view.task == "label":
+        return _class(value, view)
     return _ranking(value, view)
 
 
@@ -221,6 +223,31 @@ def _share(value: object, mapped: bool, view: View) -> Verdict:
         return Unreadable(f"{met:g}/{of:g} counts nothing; expected X of Y with Y above 0")
     share = min(met, of) / of
     return Score(1 - share if view.framing is Framing.NEGATIVE else share)
+
+
+_LEAD = re.compile(r"[\s*_`\"']{0,8}([^:：]{1,40})[:：]")
+
+
+def class_of(value: object, view: View) -> str | None:
+    """Return the class that a value is the name of; also after words such as "Class:"."""
+    classes = view.scale.classes
+    if classes is None or isinstance(value, bool) or not isinstance(value, str | int | float):
+        return None
+    text = f"{value:g}" if isinstance(value, float) else str(value)
+    found = classes.named(text)
+    lead = _LEAD.match(text) if found is None else None
+    if lead is not None and (has(Cue.NOUN, lead[1]) or lead[1].strip(" *_").casefold() in _CLASS_NOUNS):
+        found = classes.named(text[lead.end() :])
+    return found
+
+
+_CLASS_NOUNS = frozenset({"class", "label", "category", "classification", "klasse", "kategorie"})
+
+
+def _class(value: object, view: View) -> Verdict:
+    name = class_of(value, view)
+    names = () if view.scale.classes is None else view.scale.classes.names
+    return Unreadable(f"{short(value)} is none of the classes {', '.join(names)}") if name is None else Label(name)
 
 
 def _ranking(value: object, view: View) -> Verdict:

@@ -191,6 +191,8 @@ class VerdictRecord:
                 wanted = "true, false or null for each criterion"
                 raise ValueError(f"expected {wanted}, got none for {', '.join(missing)}; add it")
             return truths
+        if family == "label":
+            return str(said) if isinstance(said, int) and not isinstance(said, bool) else said
         groups = listed(said, ">") if isinstance(said, str) else said
         if not isinstance(groups, list | tuple):
             raise ValueError(f"expected the answers from best to worst, such as a > b > c, got {shown(said)}")
