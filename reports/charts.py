@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from math import ceil, cos, floor, isfinite, pi, sin
 
 from calm.core.measures import MEASURES
-from calm.core.trials import Trial, favour
-from calm.core.verdict import Code, Scale, decode
+from calm.core.trials import Trial, favour, move
+from calm.core.verdict import Code, Label, Scale, decode
 from calm.results.audit import BASELINE, CONTROLS, Finding, TrialRecord
 from calm.results.records import family_of
 from calm.results.wording import highest
@@ -314,6 +314,8 @@ def _shift(before: Sequence[Code], one: TrialRecord, scale: Scale, *, pairwise: 
     if pairwise and one.target is None:
         return None
     row = Trial(one.case, target=one.target, points=one.points)
+    if scale.classes is not None:
+        return _moved_class(before, one.perturbed, scale)
     arms = []
     for codes in (before, one.perturbed):
         try:
@@ -325,6 +327,14 @@ def _shift(before: Sequence[Code], one: TrialRecord, scale: Scale, *, pairwise: 
             return None
         arms.append(sum(read) / len(read))
     return arms[1] - arms[0]
+
+
+def _moved_class(before: Sequence[Code], after: Sequence[Code], scale: Scale) -> float | None:
+    """Return how bad the moves from one class to another are on average; None where none can be a bad one."""
+    said = [[one for one in map(decode, codes) if isinstance(one, Label)] for codes in (before, after)]
+    moves = [move(u, v, scale) for u in said[0] for v in said[1]]
+    directed = scale.classes is not None and scale.classes.directed
+    return sum(moves) / len(moves) if moves and directed else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from calm.core.case import COPY
 from calm.core.measures import MEASURES, flip
 from calm.core.texts import CaseTexts
 from calm.core.trials import Trials
-from calm.core.verdict import Code, Scale
+from calm.core.verdict import CLASS, Code, Label, Scale, decode
 from calm.errors import ConfigError
 from calm.results.audit import Finding, JudgeRecord, TrialRecord
 from calm.results.records import family_of, scale_of, trial_of
@@ -70,7 +70,7 @@ def highlight(
     if alone:
         word, tells, weight = _alone(before, gold, span)
     elif one.expects == "WORSE":
-        weight = _missed(before, after)
+        weight = _missed(before, after) if scale is None or scale.classes is None else _unmoved(before, after, scale)
         tells = weight >= 0.5
         word = "missed" if tells else "noticed"
     elif one.expects == "TIE":
@@ -159,6 +159,25 @@ def _missed(before: Sequence[Code], after: Sequence[Code]) -> float:
     return _mean([_unnoticed(code, _mean(heights) if heights else None) for code in after])
 
 
+def _unmoved(before: Sequence[Code], after: Sequence[Code], scale: Scale) -> float:
+    """Return the share of pairs of asks in which the class of damaged answers came no nearer."""
+    classes = scale.classes
+    pairs = [(decode(one), decode(other)) for one in before for other in after]
+    return _mean(
+        [
+            float(
+                not (
+                    classes is not None
+                    and isinstance(one, Label)
+                    and isinstance(other, Label)
+                    and classes.noticed(one.value, other.value) > 0
+                )
+            )
+            for one, other in pairs
+        ]
+    )
+
+
 def _unnoticed(code: Code, before: float | None) -> bool:
     """Return whether a verdict is no lower than before, or, in a pair or list, puts no answer above the harmed copy."""
     height = _height(code)
@@ -188,9 +207,11 @@ def in_words(code: Code) -> str:
 
     >>> in_words(7.0), in_words({"c1": True, "c2": False}), in_words([["a"], ["b", "c"]]), in_words("!unreadable")
     ('7', 'met c1; not c2', 'a > b = c', 'unreadable')
+    >>> in_words("~grounded")
+    'grounded'
     """
     if isinstance(code, str):
-        return code.removeprefix("!")
+        return code.removeprefix(CLASS).removeprefix("!")
     if isinstance(code, dict):
         kinds = (("met", True), ("not", False), ("unread", None))
         named = [(word, ", ".join(c for c, met in code.items() if met is kind)) for word, kind in kinds]

@@ -17,7 +17,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from calm.core.verdict import Code
+from calm.core.verdict import CLASS, Code
 from calm.errors import ConfigError
 from calm.results import outputs
 from calm.results.audit import Audit, TrialRecord
@@ -93,7 +93,7 @@ def _rows(shared: Row, trial: TrialRecord) -> Iterator[Row]:
                 "damaged": trial.damaged,
                 "hit": trial.hit,
                 "room": trial.room,
-                "better": trial.better,
+                "better": None if trial.better is None else verdict_text(trial.better),
                 "arm": arm,
                 "ask": number,
                 "kind": _kind(code),
@@ -107,8 +107,8 @@ def _kind(code: Code) -> str:
     """
     Return what kind of verdict a code stands for.
 
-    >>> [_kind(c) for c in ("good", "tie", "!refused", 7.0, {"c1": True}, [["a"], ["b"]])]
-    ['preferred', 'tie', 'refused', 'score', 'criteria', 'ranking']
+    >>> [_kind(c) for c in ("good", "tie", "!refused", 7.0, {"c1": True}, [["a"], ["b"]], "~grounded")]
+    ['preferred', 'tie', 'refused', 'score', 'criteria', 'ranking', 'label']
     """
     if isinstance(code, dict):
         return "criteria"
@@ -116,6 +116,8 @@ def _kind(code: Code) -> str:
         return "ranking"
     if isinstance(code, int | float):
         return "score"
+    if code.startswith(CLASS):
+        return "label"
     return _FAILED.get(code, "tie" if code == "tie" else "preferred")
 
 

@@ -32,8 +32,8 @@ Measures: quantities of a probe, used as symbols that build claims (`net_robustn
 | `worst_detection` | the least net detection of any one variant of a rotation | 1 |
 
 Of classes, `gain` and `mean_shift` are the mean over pairs of verdicts of the two arms of how bad the move is from one
-to the other (`calm.core.classes`). `net_detection` is how often a move leads nearer to the class of damaged answers, less
-how often it leads away. Where no move does harm, or there is no such class, they have a reason and no value.
+to the other (`calm.core.classes`). `net_detection` is how often a move leads nearer to the class of damaged answers,
+less how often it leads away. Where no move does harm, or there is no such class, they have a reason and no value.
 
 All but those of agreement are means of one value a row, in [0, 1] or [-1, 1]. A row is a case under one variant of the
 edit; the unit of every interval is the cluster of rows about one question, not the call. Those of agreement, but

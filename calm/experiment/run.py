@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from calm.core.claims import Claim, Outcome
 from calm.core.edits import AnyEdit, Expects
-from calm.core.measures import MEASURES, Measure
+from calm.core.measures import MEASURES, Measure, gain, mean_shift
 from calm.core.reasons import NONE, Kind, Reason, because, counted, name
 from calm.core.texts import CaseTexts
 from calm.core.trials import Trials
@@ -119,6 +119,15 @@ def run(
     classes = setup.judge.scale.classes
     if edit is not None and edit.expects is Expects.WORSE and classes is not None and classes.damaged is None:
         return Result(tuple(untested(claims, observed, because(Kind.NO_DAMAGED_CLASS))))
+    if classes is not None and not classes.directed:
+        way = [c for c in claims if _has_direction(MEASURES[c.measure])], [m for m in observed if _has_direction(m)]
+        if way[0] or way[1]:
+            others = [c for c in claims if c not in way[0]], [m for m in observed if m not in way[1]]
+            void = untested(*way, because(Kind.NO_DIRECTION))
+            rest = Result(())
+            if others[0] or others[1]:
+                rest = run(setup, edit, others[0], observed=others[1], against=against, top_up=top_up)
+            return replace(rest, rulings=(*rest.rulings, *void))
     with in_round(PILOTS):
         pairing = pair_up(setup, edit, against)
     if not pairing.pairs:
@@ -135,6 +144,11 @@ def run(
     arms = Arms(setup, pairing, has_clean=has_clean, has_floor=has_floor)
     rulings, trials, planned = _looked(setup, pairing, arms, claims, observed, top_up=top_up)
     return Result(rulings, arms.texts(trials), arms.asked, planned)
+
+
+def _has_direction(measure: Measure) -> bool:
+    """Return whether a measure says whether an edit favours an answer."""
+    return (measure.worst_of or measure.name) in (gain.name, mean_shift.name)
 
 
 def _looked(

@@ -21,7 +21,13 @@ from calm.errors import EstimateError
 from calm.experiment.inert import REPEATS, TESTS_LENGTH
 from calm.experiment.stopping import LEVEL
 
-MUCH: Final[Mapping[Family, float]] = {"pairwise": 0.10, "listwise": 0.10, "score": 0.05, "rubric": 0.05}
+MUCH: Final[Mapping[Family, float]] = {
+    "pairwise": 0.10,
+    "listwise": 0.10,
+    "score": 0.05,
+    "rubric": 0.05,
+    "label": 0.10,
+}
 """Movement by inert words from which a finding says so: shares of verdicts, or of the scale."""
 IN_ANSWER: Final = "answer"
 """The channel of an edit in an answer, beside which inert words make the answer as long as the edit does."""

@@ -52,6 +52,14 @@ _ON_A_SCALE: Final[Mapping[str, str]] = {
     "abs mean_shift": "raises or lowers the answer by at most {limit} of the scale",
 }
 """The same on scores and rubrics, where it differs."""
+_OF_CLASSES: Final[Mapping[str, str]] = {
+    "gain": "moves at most {limit} of the verdicts in a bad direction, where one is open",
+    "abs gain": "moves at most {limit} of the verdicts more in a bad direction than in its reverse, or less",
+    "mean_shift": "moves at most {limit} of the verdicts more in a bad direction than in its reverse",
+    "abs mean_shift": "moves at most {limit} of the verdicts more in a bad direction than in its reverse, or less",
+    "net_detection": "that does harm leads at least {limit} more often to the class of harmed answers than away",
+}
+"""The same of classes, where it differs."""
 _OF_THE_JUDGE: Final[Mapping[str, str]] = {
     "rewording_rate": "inert words move at most {limit} of the verdicts beyond what asking again moves",
     "consistency_rate": "asked again, the judge says the same in at least {limit} of the asks",
@@ -114,7 +122,9 @@ def words_of(claim: Claim, at: Resolution, task: str) -> str:
     shares = {"limit": percent(claim.limit), "rest": percent(1 - claim.limit)}
     if name in _OF_THE_JUDGE:
         return _OF_THE_JUDGE[name].format(**shares)
-    words = {**_OF_AN_EDIT, **(_ON_A_SCALE if family_of(task) in _SCORED else {})}
+    family = family_of(task)
+    own = _ON_A_SCALE if family in _SCORED else _OF_CLASSES if family == "label" else {}
+    words = {**_OF_AN_EDIT, **own}
     return f"{_WHO[at]} {words[name].format(**shares)}" if name in words else ""
 
 

@@ -9,6 +9,7 @@ from calm.cases import sha256, texts_brought
 from calm.core.case import Case
 from calm.experiment.setup import clusters_of
 from calm.models.wire import Judge
+from calm.results.records import scale_record
 
 
 def judge_record(judge: Judge, served: Mapping[str, str]) -> dict[str, Any]:
@@ -21,7 +22,7 @@ def judge_record(judge: Judge, served: Mapping[str, str]) -> dict[str, Any]:
         "model": about.pop("model", None),
         "served": ", ".join(served[e.identity] for e in judge.endpoints if e.identity in served) or None,
         "prompt_sha256": about.pop("prompt_sha256", None),
-        "scale": {"low": judge.scale.low, "high": judge.scale.high, "step": judge.scale.step},
+        "scale": scale_record(judge.scale),
         "parameters": about.pop("parameters", {}),
         "about": about,
     }
@@ -35,7 +36,7 @@ def cases_record(cases: Sequence[Case], of: int) -> dict[str, Any]:
         "of": of,
         "questions": len(set(clusters_of(cases).values())),
         "sha256": sha256(cases),
-        "gold": sum(bool(case.better or case.scores or case.met) for case in cases),
+        "gold": sum(bool(case.better or case.scores or case.met or case.label) for case in cases),
         "people": len({person for case in cases for person in case.annotations}),
         **({"texts": texts} if texts else {}),
     }

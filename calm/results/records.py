@@ -7,15 +7,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import isfinite
 
+from calm.core.classes import ARROW, checked
 from calm.core.measures import MEASURES, Measure, gain, slot_pull, without_value
 from calm.core.trials import Trial, Trials
-from calm.core.verdict import FAMILY, Code, Criteria, Family, Preferred, Scale, Score, Tie, Verdict, decode
+from calm.core.verdict import FAMILY, Code, Criteria, Family, Label, Preferred, Scale, Score, Tie, Verdict, decode
 from calm.errors import ConfigError
 from calm.models.wire import Json
 from calm.results.audit import Audit, Finding, JudgeRecord, TrialRecord
 
 CLOSE = 2e-6
 """How far a value that is computed again may lie from the recorded one, which is rounded to six places."""
+
+
+_LAWFUL = (Preferred, Tie, Score, Criteria, Label)
+"""Verdicts that may come with probabilities."""
 
 
 def family_of(task: str) -> Family | None:
@@ -34,7 +39,7 @@ def scale_of(judge: JudgeRecord) -> Scale:
     Return the scale of a recorded judge.
 
     Raises:
-        ConfigError: its ends are not numbers, or in the wrong order.
+        ConfigError: its ends are not numbers, or in the wrong order; or its classes are none.
     """
     ends = judge.scale.get("low"), judge.scale.get("high")
     low, high = (float(e) if isinstance(e, int | float) and not isinstance(e, bool) else float("nan") for e in ends)
@@ -42,7 +47,29 @@ def scale_of(judge: JudgeRecord) -> Scale:
         raise ConfigError(
             f"the record of judge {judge.name!r}: expected a scale from low to high, got {dict(judge.scale)!r}"
         )
-    return Scale(low, high)
+    if "classes" not in judge.scale:
+        return Scale(low, high)
+    keys = ("ordered", "harm", "damaged")
+    try:
+        classes = checked(judge.scale["classes"], **{key: judge.scale[key] for key in keys if key in judge.scale})
+    except ConfigError as error:
+        raise ConfigError([f"the record of judge {judge.name!r}: {problem}" for problem in error.problems]) from error
+    return Scale(low, high, classes=classes)
+
+
+def scale_record(scale: Scale) -> dict[str, Json]:
+    """Return a scale as a record holds it; `scale_of` reads it back."""
+    ends: dict[str, Json] = {"low": scale.low, "high": scale.high, "step": scale.step}
+    classes = scale.classes
+    if classes is None:
+        return ends
+    return {
+        **ends,
+        "classes": list(classes.names),
+        "ordered": classes.ordered,
+        "harm": [f"{start} {ARROW} {end}" for start, end in sorted(classes.harm)],
+        "damaged": classes.damaged,
+    }
 
 
 def trials_of(finding: Finding, scale: Scale) -> Trials:
@@ -131,7 +158,7 @@ def _weighed(key: str, record: TrialRecord, verdict: Verdict, law: Json) -> Verd
         return verdict
     given = law if isinstance(law, dict) else {}
     known = {name: p for name, p in given.items() if isinstance(p, int | float) and 0 <= p <= 1 + CLOSE}
-    if not known or len(known) < len(given) or not isinstance(verdict, Preferred | Tie | Score | Criteria):
+    if not known or len(known) < len(given) or not isinstance(verdict, _LAWFUL):
         raise ConfigError(f"{key}: case {record.case}: expected probabilities of verdicts, got {law!r}")
     return replace(verdict, probabilities=known)
 

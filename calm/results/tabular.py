@@ -15,7 +15,7 @@ from typing import Final, Literal, TypeAlias
 from calm.core.measures import flip
 from calm.core.texts import CaseTexts, Exchange
 from calm.core.trials import Trials, same
-from calm.core.verdict import Code, Family, Scale, Verdict, code
+from calm.core.verdict import CLASS, Code, Family, Scale, Verdict, code
 from calm.models.vault import hidden
 from calm.results.audit import Audit, Finding, TrialRecord
 from calm.results.records import family_of, scale_of, trial_of
@@ -46,12 +46,12 @@ def whole(cell: Cell) -> Cell:
 
 def verdict_text(said: Code) -> str:
     """
-    Return the code of a verdict as one text: criteria and rankings as JSON.
+    Return the code of a verdict as one text: criteria and rankings as JSON, a class as its name.
 
-    >>> verdict_text("good"), verdict_text(7.0), verdict_text([["a"], ["b"]])
-    ('good', '7.0', '[["a"], ["b"]]')
+    >>> verdict_text("good"), verdict_text(7.0), verdict_text([["a"], ["b"]]), verdict_text("~grounded")
+    ('good', '7.0', '[["a"], ["b"]]', 'grounded')
     """
-    return said if isinstance(said, str) else json.dumps(said, ensure_ascii=False)
+    return said.removeprefix(CLASS) if isinstance(said, str) else json.dumps(said, ensure_ascii=False)
 
 
 def groups(audit: Audit) -> list[list[Finding]]:
@@ -282,7 +282,7 @@ def _cases(audit: Audit) -> Iterator[Row]:
             known.setdefault(record.case, record)
             shown.setdefault(record.case, set()).add((*_probe(one), record.edit, record.hash))
             if record.better is not None:
-                golds.setdefault(record.case, record.better)
+                golds.setdefault(record.case, verdict_text(record.better))
             if record.clean:
                 clean.setdefault(record.case, Counter()).update(map(verdict_text, record.clean))
     ways = {case: Counter[str]() for case in known}

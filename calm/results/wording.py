@@ -461,10 +461,13 @@ def ways(finding: Finding) -> tuple[str, str]:
     """
     Return what a flip toward the treated answer is called, and one away from it.
 
-    A score goes up or down. An edit that treats no answer, such as another order, can help the weaker one.
+    A score goes up or down, a class in a bad direction or its reverse. An edit that treats no answer, such as another
+    order, can help the weaker one.
     """
     if family_of(finding.task) in ("score", "rubric"):
         return "up", "down"
+    if family_of(finding.task) == "label":
+        return "in a bad direction", "in its reverse"
     alone = not {"answer", "label", "drafts", "note"}.intersection(finding.channel.split(", "))
     whom = "weaker" if finding.expects == "SAME" and alone and finding.channel else "treated"
     return f"toward the {whom} answer", "away"

@@ -32,7 +32,13 @@ from calm.results.pooled import FEWEST, ROWS_OF
 from calm.results.records import changes, family_of
 from calm.statistics.multiplicity import holm_rejects
 
-MARGINS: Final[Mapping[Family, float]] = {"pairwise": 0.10, "score": 0.05, "rubric": 0.05, "listwise": 0.10}
+MARGINS: Final[Mapping[Family, float]] = {
+    "pairwise": 0.10,
+    "score": 0.05,
+    "rubric": 0.05,
+    "listwise": 0.10,
+    "label": 0.10,
+}
 """By how much the mean over all probes may have got worse: what an unchanged judge proves in 19 of 20 runs or more."""
 CHANGED: Final = 0.10
 """Share of cases whose edit may differ from the baseline's; with more, it is a baseline of something else."""
