@@ -288,13 +288,16 @@ class Audit:
 
         Consistency is how often the judge agrees with itself, sensitivity how often it notices harm. Whether replies
         can be read, or the better answer is found, decides neither for good. But a control of which any claim failed is
-        decided against the judge, whatever else is open.
+        decided against the judge, whatever else is open. Where damage changes no class of a judge, the gold labels
+        decide in its place: a constant judge finds one of them only.
         """
         mine = [f for f in self.findings if f.bias == control]
         if any(f.outcome is Outcome.FAIL and f.red for f in mine):
             return True
         # a variant by itself proves nothing, and need not apply: only its failure counts
         of = [f for f in mine if f.measure in CONTROLS[control]]
+        if of and all(f.outcome is Outcome.NOT_TESTED and f.reason.has(Kind.NO_DAMAGED_CLASS) for f in of):
+            of = [f for f in mine if f.measure == balanced_accuracy.name]
         found = [f.outcome for f in of if f.outcome is Outcome.FAIL or not f.single]
         return bool(found) and all(outcome in (Outcome.PASS, Outcome.FAIL) for outcome in found)
 
