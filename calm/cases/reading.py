@@ -325,13 +325,15 @@ def _better(row: Row, ids: list[str] | None, fault: Fault) -> str | None:
 
 def _label(row: Row, ids: list[str] | None, fault: Fault) -> str | None:
     """Return the class of the only answer; which classes there are, the judge says."""
-    label = _optional(row, "label", "", fault)
+    label = optional(row, "label", "", fault)
     if label is None:
         return None
     if ids is not None and len(ids) != 1:
-        fault("label", f"expected a class of one answer, got {_shown(label)} in a case with {len(ids)}; leave it out")
+        fault(
+            "label", f"expected a class of one answer, got {described(label)} in a case with {len(ids)}; leave it out"
+        )
     if not label.strip() or label.startswith(CLASS) or label.startswith("!"):
-        fault("label", f"expected the name of a class, without '~' or '!' first, got {_shown(label)}; rename it")
+        fault("label", f"expected the name of a class, without '~' or '!' first, got {described(label)}; rename it")
     return label
 
 

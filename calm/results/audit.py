@@ -20,7 +20,7 @@ from calm.core.claims import Claim, Decision, Outcome
 from calm.core.copies import names
 from calm.core.edits import AnyEdit, Expects
 from calm.core.files import json_of, read_bytes, read_json
-from calm.core.measures import MEASURES, Measure, consistency_rate, flips, rate, robustness_rate
+from calm.core.measures import MEASURES, Measure, balanced_accuracy, consistency_rate, flips, rate, robustness_rate
 from calm.core.ready_made import unused
 from calm.core.reasons import NONE, Kind, Reason, in_words, listed, ordered
 from calm.core.references import references

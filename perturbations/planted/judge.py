@@ -7,8 +7,8 @@ from dataclasses import asdict, astuple, dataclass, field
 from typing import Any, ClassVar, cast
 
 from calm.core.case import Case, Criterion, Framing, digest
-from calm.core.material import Passage, Step, Turn, texts_of_steps
 from calm.core.classes import Classes
+from calm.core.material import Passage, Step, Turn, texts_of_steps
 from calm.core.reasons import Reason
 from calm.core.templates import Message
 from calm.core.verdict import FAMILY, Criteria, Refused, Scale, Task, Unreadable, Verdict

@@ -8,8 +8,8 @@ from functools import partial
 from typing import Final
 
 from calm.core.case import Answer, Case, Criterion, Example, Framing
-from calm.core.material import ASSISTANT, USER, Passage, Step, Turn
 from calm.core.classes import Classes
+from calm.core.material import ASSISTANT, USER, Passage, Step, Turn
 from calm.core.templates import Message, Messages, Prompt
 from calm.core.verdict import Scale, Task
 from calm.errors import ConfigError
