@@ -33,12 +33,12 @@ SEED = 0
 
 def _means(family: Family, expects: Expects | None) -> list[Claim]:
     """Return the claims about the mean of a probe that suites make; their limits do not matter."""
-    rated = family in ("score", "rubric")
+    rated = family in ("score", "rubric", "label")
     match expects:
         case None:
             rate = Claim("repeat_distance", "<=", 0.1)
             found = [Claim("consistency_rate", ">=", 0.5), rate]
-            return found + ([Claim("accuracy", ">=", 0.5)] if family in ("pairwise", "rubric") else [])
+            return found + ([Claim("accuracy", ">=", 0.5)] if family in ("pairwise", "rubric", "label") else [])
         case Expects.WORSE:
             return [Claim("net_detection", ">=", 0.5)]
         case Expects.NOT_BETTER:

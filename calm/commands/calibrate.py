@@ -216,6 +216,11 @@ def _wishes(options: argparse.Namespace, judge: Judge, cases: Sequence[Case]) ->
     from calm.studies.calibrate.study import Wishes
 
     family = FAMILY[judge.task]
+    if family == "label":
+        raise ConfigError(
+            "calm calibrate: expected a judge of pairs, scores, rubrics or lists, got task = 'label'; how far "
+            "it agrees with people is in the suite of agreement: calm audit"
+        )
     problems: list[str] = []
     for name, value in (("--within", options.within), ("--pass", options.passing)):
         if value is not None and family != "score":

@@ -130,7 +130,9 @@ def _import(options: argparse.Namespace) -> int:
     if bare:
         found = with_texts(bare, found, by_place=options.format == "llmbar", subset=options.subset)
     _write(out, found.cases, options.force)
-    gold = sum(1 for c in found.cases if c.better or c.scores or c.met or any(one.check for one in c.criteria))
+    gold = sum(
+        1 for c in found.cases if c.better or c.scores or c.met or c.label or any(one.check for one in c.criteria)
+    )
     _say(f"wrote {out}: {len(found.cases)} cases of {found.records} records, {gold} with gold")
     for note in found.notes:
         _say(f"note: {note}")
@@ -138,6 +140,10 @@ def _import(options: argparse.Namespace) -> int:
         _say(f"note: {single}")
     _say(f"next: calm cases check {out}")
     return DONE
+
+
+def _has_gold(case: Case) -> bool:
+    return bool(case.better or case.scores or case.met or case.label or any(one.check for one in case.criteria))
 
 
 def _is_log(options: argparse.Namespace, sources: Sequence[Path]) -> bool:

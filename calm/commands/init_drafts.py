@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, cast
 
 from calm.commands import logs
 from calm.commands.init_prompts import Draft, Prompt, start
+from calm.core.classes import SHIPPED
 from calm.errors import ConfigError
 from calm.models.address import Provider
 
@@ -75,6 +76,7 @@ def draft_cases(options: argparse.Namespace, prompt: Prompt, found: Gathered | N
             "calm cases import FILE -o cases.jsonl --force"
         )
     draft.files["cases.jsonl"] = "".join(line(case) for case in cases)
+    draft.classes = tuple(dict.fromkeys(case.label for case in cases if case.label is not None))
 
 
 def _read_cases(options: argparse.Namespace, fields: Sequence[str]) -> tuple[Sequence[Case], list[str]]:
@@ -121,7 +123,27 @@ def draft_judge(options: argparse.Namespace, prompt: Prompt, found: Gathered | N
         tables["verdict"] = prompt.verdict | values
     if prompt.scale is not None and prompt.task == "score":
         tables["verdict.scale"] = scale_table(prompt.scale)
+    if prompt.task == "label":
+        tables |= _label_tables(draft)
     draft.files["judge.toml"] = toml(tables)
+
+
+def _label_tables(draft: Draft) -> dict[str, Mapping[str, Value]]:
+    """Return the tables of the classes: those of the cases, in no order, or of the made ones, with what they mean."""
+    if set(draft.classes) <= set(SHIPPED.names):
+        meanings = dict(zip(SHIPPED.names, SHIPPED.meanings, strict=True))
+        known: dict[str, Value] = {"classes": list(SHIPPED.names), "ordered": True, "damaged": SHIPPED.damaged or ""}
+        return {"labels": known, "labels.meanings": meanings}
+    if len(draft.classes) < 2:
+        raise ConfigError(
+            f"--cases: expected gold labels of two classes or more, got {', '.join(draft.classes)} alone; add cases of "
+            "another class, so that it is known what the judge chooses from"
+        )
+    draft.notes.append(
+        "[labels] in judge.toml has the classes of the cases: say there which moves do harm, as in "
+        f'harm = ["{draft.classes[0]} -> {draft.classes[1]}"], or set ordered = true if they stand from worst to best'
+    )
+    return {"labels": {"classes": list(draft.classes)}}
 
 
 def _model(options: argparse.Namespace, found: Gathered | None, draft: Draft) -> tuple[str, str]:

@@ -49,6 +49,8 @@ class Draft:
     files: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     judge: str = "judge.toml"
+    classes: tuple[str, ...] = ()
+    """The classes of the cases, in the order in which they come."""
 
 
 @dataclass(slots=True)
@@ -77,7 +79,8 @@ def prompt_of(options: argparse.Namespace, found: Gathered | None, draft: Draft)
         return _prompt_of_file(options, draft)
     task = cast("Task", options.task or "pairwise")
     if task not in init_files.STARTERS:
-        draft.notes.append(f"the judge uses calm's own prompt for the task {task}, which has a negative twin")
+        twin = "no negative twin, as a class has none" if task == "label" else "a negative twin"
+        draft.notes.append(f"the judge uses calm's own prompt for the task {task}, which has {twin}")
         return Prompt(task)
     start(task, draft)
     table = {"user_file": STARTER, "negative_user_file": STARTER_TWIN}

@@ -75,7 +75,7 @@ def _over_tasks(edits: Sequence[Edit], cases: Sequence[Case], task: Task | None)
 def _family(case: Case) -> Family:
     """Return what a judge of a case most likely measures."""
     if len(case.answers) == 1:
-        return "rubric" if case.criteria else "score"
+        return "rubric" if case.criteria else "label" if case.label is not None else "score"
     return "pairwise" if len(case.answers) == 2 else "listwise"
 
 

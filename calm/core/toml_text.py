@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import TypeAlias
 
-Value: TypeAlias = str | bool | int | float | Mapping[str, "Value"]
+Value: TypeAlias = str | bool | int | float | list[str] | Mapping[str, "Value"]
 """What stands behind a key."""
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
@@ -53,4 +53,6 @@ def _value(value: Value) -> str:
         return str(value).lower()
     if isinstance(value, Mapping):
         return f"{{ {', '.join(f'{_key(key)} = {_value(one)}' for key, one in value.items())} }}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(quoted, value))}]"
     return f"{value:g}" if value == int(value) and abs(value) < 1e6 else repr(value)

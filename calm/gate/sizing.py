@@ -56,8 +56,8 @@ JOINT_RUNS = 500
 """Simulated runs of several probes."""
 ROTATION = 11
 """Variants of a rotation where nothing says how many there are: as many as the larger ones of the suites have."""
-CRITERIA, RANKED, GRADES = 4, 4, 10
-"""Criteria of a simulated rubric, answers of a simulated ranking, values of a simulated scale."""
+CRITERIA, RANKED, GRADES, CLASSES = 4, 4, 10, 3
+"""Criteria of a simulated rubric, answers of a simulated ranking, values of a simulated scale, classes in an order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +150,10 @@ def _verdicts(family: Family) -> _Verdicts:
         steps = range(GRADES)
         apart = [[abs(a - b) / (GRADES - 1) for b in steps] for a in steps]
         favour = [a / (GRADES - 1) for a in steps]
+    elif family == "label":  # as many classes in an order as the bundled cases have
+        steps = range(CLASSES)
+        apart = [[abs(a - b) / (CLASSES - 1) for b in steps] for a in steps]
+        favour = [a / (CLASSES - 1) for a in steps]
     elif family == "rubric":
         sets = range(2**CRITERIA)
         apart = [[(a ^ b).bit_count() / CRITERIA for b in sets] for a in sets]
@@ -170,7 +174,7 @@ class _Sample:
 
         self.judge, self.kind, self.shape = judge, _verdicts(judge.family), (runs, n)
         self._rng, self._theta = rng, draw_thetas(judge.noise, rng, (runs, n))
-        spread = judge.family in ("score", "rubric")
+        spread = judge.family in ("score", "rubric", "label")
         self.true = self._drawn(self.kind.size) if spread else np.zeros(self.shape, dtype=np.int16)
         self.moved = self.true
         if judge.bias.dose:
@@ -266,7 +270,7 @@ def _noticed(arms: _Arms, sample: _Sample) -> Floats:
     """Return the net detection: each ask about harm errs as any other does."""
     import numpy as np
 
-    if sample.judge.family == "score":
+    if sample.judge.family in ("score", "label"):
         favour = sample.kind.favour
         return _mean([np.sign(favour[u] - favour[v]) for u in arms.clean for v in arms.perturbed])
     if sample.judge.family == "rubric":
@@ -337,7 +341,7 @@ class _Probe:
         """Return which cases have a value; None: all."""
         if measure in ("gain", "net_robustness") and self._probe.expects is Expects.NOT_BETTER:
             return self._sample.room
-        if self._probe.expects is Expects.WORSE and self._sample.judge.family == "score":
+        if self._probe.expects is Expects.WORSE and self._sample.judge.family in ("score", "label"):
             above: Flags = self._sample.pilot > 0
             return above
         if self._probe.expects is Expects.WORSE and self._sample.judge.family == "rubric":

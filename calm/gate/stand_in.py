@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from random import Random
 
 from calm.core.case import TIE, Case, digest
+from calm.core.classes import SHIPPED
 from calm.core.edits import Expects
-from calm.core.verdict import FAMILY, Criteria, Preferred, Ranking, Score, Tie, Unreadable, Verdict
+from calm.core.verdict import FAMILY, Criteria, Label, Preferred, Ranking, Score, Tie, Unreadable, Verdict
 from calm.judges.wrapper import JudgeWrapper
 from calm.models.wire import Endpoint, Judge, Send
 
@@ -62,6 +63,8 @@ class Sound(StandIn):
                 return self._scored(case, rng, err=err)
             case "rubric":
                 return self._met(case, rng)
+            case "label":
+                return self._classed(case, rng, err=err)
             case _:
                 return self._ranked(case, rng, err=err)
 
@@ -99,6 +102,13 @@ class Sound(StandIn):
             truth = not good if harmed else gold.get(criterion.id, good)
             found[criterion.id] = truth != (rng.random() < self.noise)
         return Criteria(found)
+
+    def _classed(self, case: Case, rng: Random, *, err: bool) -> Verdict:
+        classes = self.scale.classes or SHIPPED
+        true = case.label if case.label in classes.names else classes.names[0]
+        if self._harmed(case) and classes.damaged is not None:
+            true = classes.damaged
+        return Label(rng.choice([name for name in classes.names if name != true]) if err else true)
 
     def _ranked(self, case: Case, rng: Random, *, err: bool) -> Verdict:
         order = self._best_first(case)

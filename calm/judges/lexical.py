@@ -4,8 +4,9 @@ The built-in judge: it has no model, and measures overlap with the reference, or
 Its specification is `lexical` or `lexical:task=score`. Overlap is chrF++ (Popović 2017), by sacrebleu: the F-score of
 character n-grams up to 6 and word n-grams up to 2, in which recall counts twice. It is a weak judge, but a real one: it
 rewards the words of the reference, and knows nothing of meaning. The better answer has more overlap, and a score is the
-overlap on the scale. A criterion is met if the answer holds at least two thirds of its words (of those in quotation
-marks, if there are any). If the criterion says "not" or the like, it is met if the answer does not hold them.
+overlap on the scale; so is a class, one of those of the bundled cases. A criterion is met if the answer holds at least
+two thirds of its words (of those in quotation marks, if there are any). If the criterion says "not" or the like, it is
+met if the answer does not hold them.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from calm.core.case import Answer, Case
-from calm.core.verdict import FAMILY, Criteria, Preferred, Ranking, Scale, Score, Task, Tie, Unreadable, Verdict
+from calm.core.classes import SHIPPED
+from calm.core.verdict import FAMILY, Criteria, Label, Preferred, Ranking, Scale, Score, Task, Tie, Unreadable, Verdict
 from calm.errors import ConfigError, nearest
 from calm.models.wire import Endpoint, Json, Remarks, Send, Traits
 
@@ -57,6 +59,8 @@ class LexicalJudge:
     @property
     def scale(self) -> Scale:
         """The range of its scores, which are continuous."""
+        if self.task == "label":
+            return Scale(classes=SHIPPED)
         return Scale(0.0, 1.0) if self.task == "points" else Scale()
 
     @property
@@ -87,6 +91,9 @@ class LexicalJudge:
         if self.task == "score":
             scale = self.scale
             return Score(scale.low + overlaps[shown[0].id] * (scale.high - scale.low))
+        if self.task == "label":
+            place = int(overlaps[shown[0].id] * len(SHIPPED.names))
+            return Label(SHIPPED.names[min(place, len(SHIPPED.names) - 1)])
         groups = _ranked(overlaps)
         if self.task == "listwise":
             return Ranking(groups)

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
 from calm.core.case import Answer, Case, Criterion
+from calm.core.classes import SHIPPED
 from calm.core.verdict import Task
 from calm.errors import EstimateError
 from calm.strategies.running import running
@@ -65,6 +66,9 @@ def _made(draw: DrawFn) -> Case:
         case "score":
             score = 10.0 if results[0] == total else 1.0
             return Case(name, question, (Answer("only", texts[0]),), scores={"only": score})
+        case "label":
+            truth = SHIPPED.names[-1] if results[0] == total else SHIPPED.names[0]
+            return Case(name, question, (Answer("only", texts[0]),), label=truth)
         case _:
             check = {"kind": "contains", "value": f"It is {total}."}
             criteria = (Criterion("right", f"The answer says that it is {total}.", check=check),)

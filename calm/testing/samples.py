@@ -8,6 +8,7 @@ from random import Random
 
 from calm.core.case import Answer, Case, Criterion, Example, Treated
 from calm.core.checks import verify
+from calm.core.classes import SHIPPED
 from calm.core.verdict import Family
 
 PROSE = (
@@ -67,6 +68,8 @@ def sample(name: str, task: Family, text: str) -> Treated:
         check = {"kind": "max_words", "value": 60}
         criteria = (Criterion("c1", "It names a time."), Criterion("c2", "It has few words.", check=check))
         return replace(case, criteria=criteria, met={"a0": {"c1": True, "c2": verify(check, text)}})
+    if task == "label":
+        return replace(case, label=SHIPPED.names[-1])
     return replace(case, scores={"a0": 6.0})
 
 

@@ -17,13 +17,13 @@ from calm.cases.foreign.votes import polls
 from calm.core.case import TIE, Case
 from calm.errors import ConfigError, nearest
 
-_PLAIN: Final = ("id", "question", "reference", "better", "answer", "author", "score")
+_PLAIN: Final = ("id", "question", "reference", "better", "answer", "author", "score", "label")
 _LETTERED: Final = re.compile(r"(answer|author|score)_([a-z])")
 _NAMED: Final = re.compile(r"(field|tag)\.(.+)")
 _VARIANT: Final = re.compile(r"variant\.(.+?)(?:\.([a-z]))?")
 FIELDS: Final = (
-    "question, answer (one) or answer_a, answer_b, ... (several), better, score or score_a, ..., author or author_a, "
-    "..., reference, id, field.NAME, tag.NAME, variant.NAME or variant.NAME.a, ..."
+    "question, answer (one) or answer_a, answer_b, ... (several), better, score or score_a, ..., label (the class of "
+    "one answer), author or author_a, ..., reference, id, field.NAME, tag.NAME, variant.NAME or variant.NAME.a, ..."
 )
 """What a column can be mapped to."""
 _ONLY: Final = "only"
@@ -127,11 +127,11 @@ def import_table(table: Table, plan: Columns) -> ImportResult:
         cases.append((record, case))
     faults.settle()
     found, notes = _settled(cases, shape)
-    unknown = [record for record, case in found if not (case.better or case.scores)]
+    unknown = [record for record, case in found if not (case.better or case.scores or case.label)]
     if unknown and len(unknown) < len(found):
         notes.append(f"{len(unknown)} of {len(found)} cases have no gold: {listed(unknown)}")
     elif unknown:
-        notes.append("no case has gold: map a column to better or score, or say --better a, if you have it")
+        notes.append("no case has gold: map a column to better, score or label, or say --better a, if you have it")
     used = {column.partition(".")[0] for column in shape.columns.values()} | set(shape.columns.values())
     if idle := [column for column in table.columns if column not in used]:
         notes.append(f"columns that nothing was taken from: {', '.join(idle)}")
@@ -163,6 +163,8 @@ KNOWN_BY: Final[Mapping[str, frozenset[str]]] = {
 def _shape(table: Table, plan: Columns) -> _Shape:
     own = {name: name for name in table.columns if _is_field(name)}
     columns = {**own, **plan.columns}
+    if any(re.fullmatch("answer_[a-z]", name) for name in columns) and "label" not in plan.columns:
+        columns.pop("label", None)  # beside several answers, a column of this name is no class
     there = f"{table.name}: its columns: {', '.join(table.columns)}"
     faults = [
         f"--map: expected a column of the file, got {key}={column!r}{nearest(column, table.columns)}"
@@ -188,6 +190,8 @@ def _shape(table: Table, plan: Columns) -> _Shape:
         letter = _letter(key)
         if letter and letter not in letters:
             faults.append(f"--map: expected an answer for {key}, got no answer_{letter}; map it, too")
+        elif letters and key == "label":
+            faults.append("--map: expected one answer beside label, the class of an answer, got several; use better")
         elif letters and key in ("author", "score"):
             faults.append(f"--map: expected {key}_a, {key}_b, ... beside several answers, got {key}")
         elif letters and not letter and _VARIANT.fullmatch(key):
@@ -253,6 +257,7 @@ def _draft(row: Row, record: int, shape: _Shape, faults: Faults) -> dict[str, ob
         "better": _better(row, shape, record, given, faults),
         "reference": text("reference") or None,
         "scores": _scores(row, shape, record, given, faults),
+        "label": _word(row, "label", shape, record, faults),
         "fields": named["field"],
         "tags": named["tag"],
         "variants": variants,

@@ -18,6 +18,8 @@ _FIELDS: Final[Mapping[Role, str]] = {
     "context": "field.context",
 }
 _BETTER: Final = ("better", "winner", "preferred", "preference", "chosen", "label", "human_preference", "verdict")
+_CLASS: Final = ("gold_label", "human_label", "gold_class", "class", "classification", "label", "category")
+"""Names of a column that holds the class of the only answer, the surest first."""
 _SCORE: Final = ("score", "rating", "human_score", "human_rating", "gold_score", "grade")
 
 
@@ -44,6 +46,9 @@ def guessed(path: Path, maps: Sequence[str] = (), fields: Sequence[str] = ()) ->
         found.pop("score", None)
     else:
         found.pop("better", None)
+        classes = [column for word in _CLASS for column in table.columns if plain(column) == word]
+        if classes and "score" not in found and "label" not in mine:
+            found["label"] = classes[:1]
     return {field: names[0] for field, names in found.items() if len(names) == 1 and field not in mine}
 
 

@@ -11,7 +11,7 @@ from calm.core.case import Case, Framing
 from calm.core.verdict import Verdict
 from calm.experiment.twins import twin_of
 from calm.judges.combining import LAW, combined
-from calm.judges.mitigations.mitigation import EVERY, MitigatedJudge, Mitigation, NotApplicable
+from calm.judges.mitigations.mitigation import MitigatedJudge, Mitigation, NotApplicable
 from calm.judges.prompted import together
 from calm.models.wire import Judge, Send
 
@@ -41,7 +41,7 @@ MITIGATIONS = (
     Mitigation(
         "inverted-pair",
         "ask the question and its inverted twin, turn the twin's verdict back and take the mean",
-        EVERY,
+        ("pairwise", "score", "rubric", "listwise"),
         "2",
         "graded self-evaluation in two framings, ELTE 2025",
         _inverted,

@@ -9,7 +9,7 @@ from typing import Protocol, TypeAlias, runtime_checkable
 
 from calm.core.case import Case, digest
 from calm.core.reasons import Reason
-from calm.core.verdict import FAMILY, Family, Verdict
+from calm.core.verdict import FAMILIES, FAMILY, Family, Verdict
 from calm.errors import ConfigError
 from calm.judges.panel import Panel
 from calm.judges.wrapper import JudgeWrapper, joint_endpoints, joint_remarks, joint_traits
@@ -25,7 +25,7 @@ Reader: TypeAlias = Callable[[str], Judge]
 Notes: TypeAlias = Callable[[], Iterable[Reason]]
 """Returns what a mitigation itself has to say of a run."""
 
-EVERY: tuple[Family, ...] = ("pairwise", "score", "rubric", "listwise")
+EVERY: tuple[Family, ...] = FAMILIES
 MOST = 16
 """How many verdicts one mitigation may ask for, at most."""
 

@@ -163,6 +163,8 @@ def arrange(
     family = kinds.pop()
     if family == "listwise":
         raise EstimateError("rankings are no verdicts on one answer or pair; test a pairwise, score or rubric judge")
+    if family == "label":
+        raise EstimateError("classes say nothing of how good an answer is; test a pairwise, score or rubric judge")
     answered = [case for case in cases if len(case.answers) == (2 if family == "pairwise" else 1)]
     answered = [case for case in answered if all(answer.author is not None for answer in case.answers)]
     if not answered:

@@ -188,8 +188,8 @@ def favour_of(aim: Aim, verdict: Verdict, trials: Trials) -> float:
 
 
 def has_won(x: float, aim: Aim, trials: Trials) -> bool:
-    """Return whether a favour is a win: the preference or first place, on scores and rubrics a rise of `RISE`."""
-    if trials.family in ("score", "rubric"):
+    """Return whether a favour is a win: the preference or first place, else a rise of `RISE`."""
+    if trials.family in ("score", "rubric", "label"):
         return x >= aim.favour + RISE - 1e-9
     return x == 1.0
 

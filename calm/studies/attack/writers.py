@@ -10,7 +10,7 @@ from calm.core.edits import Expects
 from calm.core.reasons import Kind as Why
 from calm.core.reasons import because, reason_of
 from calm.core.validation import Band, Rules
-from calm.core.verdict import Criteria, NoReply, Preferred, Ranking, Score, Tie, Verdict
+from calm.core.verdict import Criteria, Label, NoReply, Preferred, Ranking, Score, Tie, Verdict
 from calm.experiment.setup import Setup
 from calm.models.wire import Reply, Request
 from calm.perturbations.written import Kind
@@ -127,6 +127,8 @@ def in_words(verdict: Verdict, case: Treated, setup: Setup) -> str:
         case Criteria(met=met):
             against = [c.text for c in case.criteria if met.get(c.id) is not None and met[c.id] != (c.points > 0)]
             return f"the judge counted against it: {'; '.join(against)}." if against else "the judge found no fault."
+        case Label(value=name):
+            return f"the judge put it in the class {name}."
         case Ranking(order=order):
             place = next(n for n, group in enumerate(order, 1) if case.target in group)
             return f"the judge put it in place {place} of {len(case.answers)}."

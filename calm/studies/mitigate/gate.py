@@ -16,7 +16,7 @@ from calm.core.edits import AnyEdit, Expects
 from calm.core.measures import MEASURES
 from calm.core.reasons import Reason
 from calm.core.trials import Trial, Trials
-from calm.core.verdict import Criteria, Preferred, Ranking, Scale, Score, Tie, Verdict
+from calm.core.verdict import Criteria, Label, Preferred, Ranking, Scale, Score, Tie, Verdict
 from calm.engine.engine import Engine
 from calm.engine.inbox import Question
 from calm.engine.verdicts import Judgment
@@ -191,6 +191,8 @@ def accuracy(verdict: Verdict, case: Case, row: Trial, scale: Scale) -> float | 
     For a score it is 1 minus the distance to the gold score as a share of the scale, for a rubric the share of right
     criteria. An unreadable reply is wrong.
     """
+    if scale.classes is not None:
+        return None if case.label is None else float(isinstance(verdict, Label) and verdict.value == case.label)
     if row.met:
         met = verdict.met if isinstance(verdict, Criteria) else {}
         return fsum(met.get(c) == true for c, true in row.met.items()) / len(row.met)

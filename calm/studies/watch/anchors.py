@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from calm.core.case import TIE, Case, digest
+from calm.core.classes import Classes
 from calm.core.trials import Trial, favour
-from calm.core.verdict import Criteria, Scale, Score, Tie, Verdict, readable
+from calm.core.verdict import Criteria, Label, Scale, Score, Tie, Verdict, readable
 
 _UNSEEN: Final = ("id", "better", "met", "scores", "tags", "variants")
 """What of a case may change without the judge being asked another question."""
@@ -61,6 +62,8 @@ def agreement(verdict: Verdict, case: Case, scale: Scale) -> float | None:
         if case.better == TIE:
             return float(isinstance(verdict, Tie))
         return favour(verdict, _toward(case), Trial(case.id), scale)
+    if scale.classes is not None:
+        return None if case.label is None else _as_gold(verdict, case.label, scale.classes)
     truth = case.met.get(answer)
     if truth and not isinstance(verdict, Score):
         met = verdict.met if isinstance(verdict, Criteria) else {}
@@ -72,6 +75,10 @@ def agreement(verdict: Verdict, case: Case, scale: Scale) -> float | None:
     if not isinstance(verdict, Score):
         return 0.0
     return 1 - abs(verdict.value - min(max(worth, scale.low), scale.high)) / (scale.high - scale.low)
+
+
+def _as_gold(verdict: Verdict, gold: str, classes: Classes) -> float:
+    return 1 - classes.apart(verdict.value, gold) if isinstance(verdict, Label) else 0.0
 
 
 def _shown(case: Case) -> str:

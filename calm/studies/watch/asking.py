@@ -11,7 +11,7 @@ from typing import cast
 from calm.core.case import Case
 from calm.core.order import RUN_ASKS
 from calm.core.reasons import Reason, reason_of
-from calm.core.verdict import Criteria, NoReply, Preferred, Score, Tie, Verdict, chances, code, decode
+from calm.core.verdict import Criteria, Label, NoReply, Preferred, Score, Tie, Verdict, chances, code, decode
 from calm.engine.engine import Engine
 from calm.experiment.pairs import ORDER_SALT
 from calm.experiment.stopping import LOST
@@ -90,5 +90,7 @@ def verdict_in(kept: str) -> Verdict:
             return Score(value, law)
         case Criteria(met=met):
             return Criteria(met, law)
+        case Label(value=value):
+            return Label(value, law)
         case _:
             return verdict

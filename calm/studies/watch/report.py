@@ -24,6 +24,7 @@ _FAVOUR: Mapping[Family, str] = {
     "listwise": "place of the best answer",
     "score": "score",
     "rubric": "share of points earned",
+    "label": "favour of the class",
 }
 """What moves up or down, by the one name that it has in all lines."""
 _MEANT: Mapping[Family, str] = {
@@ -31,12 +32,14 @@ _MEANT: Mapping[Family, str] = {
     "listwise": " (1: first, 0: last)",
     "score": ", as a share of the scale",
     "rubric": "",
+    "label": " (1: no move from it does harm, 0: none leads to it)",
 }
 _AGREES: Mapping[Family, str] = {
     "pairwise": "share of verdicts for the better answer, half for a tie",
     "listwise": "place of the best answer",
     "score": "1 less the distance from gold, as a share of the scale",
     "rubric": "share of criteria judged as gold does",
+    "label": "1 less the distance of the class from gold",
 }
 """What agreement with gold is, as `anchors.agreement` measures it."""
 

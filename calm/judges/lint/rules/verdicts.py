@@ -121,6 +121,11 @@ def asked(subject: Subject) -> Iterator[Found]:
 def _wanted(how: Reading, prose: str) -> str:
     """Return the form that the prompt lacks; empty if it has it, or if there is none to look for."""
     form = how.form
+    classes = how.view.scale.classes
+    if classes is not None and not form.values:
+        missing = [name for name in classes.names if name.lower() not in prose.lower()]
+        if missing:
+            return f"the class {missing[0]!r}"
     if form.kind == "brackets" and "[[" not in prose and "double square brackets" not in prose.lower():
         return "[[...]]"
     if form.kind == "json":
