@@ -35,7 +35,7 @@ from calm.perturbations.planted import biases
 
 SUITES = Path(calm.__file__).parent / "suites"
 BIASES = biases()
-TASKS = ("pairwise", "score", "rubric")
+TASKS = ("pairwise", "score", "rubric", "label")
 DOSE = 0.8
 POSITION_DOSE = 0.2
 """A judge that goes by the slot in most questions misses defects as well; this dose leaves `sensitivity` alone."""
@@ -172,6 +172,8 @@ def _code_case(number: int, task: str) -> Case:
     only = (answer("half", number),)
     if task == "score":
         return Case(f"code-{number}", question, only, scores={"half": 4.0})
+    if task == "label":
+        return Case(f"code-{number}", question, only, label="mixed")
     criteria = (Criterion("c1", f"It adds {number}."), Criterion("c2", f"It takes {number} away."))
     return Case(f"code-{number}", question, only, criteria=criteria, met={"half": {"c1": True, "c2": False}})
 

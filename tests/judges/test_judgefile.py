@@ -391,7 +391,7 @@ def test_an_empty_file_names_what_is_needed(write):
     """The required keys are told."""
     assert problems(write("")) == [
         "[judge] name: missing; expected a text",
-        "[judge] task: missing; expected one of pairwise, score, rubric, rubric-all, points, listwise",
+        "[judge] task: missing; expected one of pairwise, score, rubric, rubric-all, points, listwise, label",
         "[model] provider: missing; expected one of openai, openai-responses, anthropic",
         "[model] model: missing; expected a text",
     ]

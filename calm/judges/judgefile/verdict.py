@@ -32,9 +32,11 @@ def classes_of(document: Mapping[str, object], path: Path, task: Task | None, pr
     """Return the classes that the table `[labels]` of a file names; None if there are none, which is noted."""
     given = document.get("labels")
     table = Table(path, "labels", dict_of(given), problems, KEYS["labels"])
-    if task != "label":
-        if given is not None and task is not None:
+    if task not in ("label", None):
+        if given is not None:
             problems.append(f"{path}: [labels] is for task = 'label' only, got task={task!r}; take it out")
+        return None
+    if given is None and task is None:
         return None
     if not isinstance(given, dict):
         example = 'classes = ["ungrounded", "grounded"]'

@@ -72,10 +72,11 @@ BUNDLED = [
 @pytest.mark.parametrize(("form", "task"), BUNDLED)
 def test_no_rule_finds_anything_in_a_bundled_prompt(form, task, tmp_path):
     pattern = 'pattern = "Verdict: (.*)"' if form == "regex" else ""
+    labels = '[labels]\nclasses = ["not grounded", "grounded"]\n' if task == "label" else ""
     path = tmp_path / "judge.toml"
     path.write_text(
         f'[judge]\nname = "j"\ntask = "{task}"\n[model]\nprovider = "openai"\nmodel = "gpt-4.1-mini"\n'
-        f'[verdict]\nformat = "{form}"\n{pattern}\n',
+        f'[verdict]\nformat = "{form}"\n{pattern}\n{labels}',
         "utf-8",
     )
     assert lint(subjects_of(path)).findings == ()

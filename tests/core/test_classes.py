@@ -1,0 +1,238 @@
+"""The classes of a label judge: what is refused, how far two are apart, and which moves are bad ones."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from calm.core.classes import SHIPPED, Classes, checked
+from calm.core.measures import MEASURES, flip
+from calm.core.reasons import Kind, Reason
+from calm.core.trials import Trial, Trials, distance
+from calm.core.verdict import Label, Preferred, Scale, Unreadable, code, decode
+from calm.errors import ConfigError, EstimateError
+
+NOMINAL = checked(["violation", "odd", "ok"], harm=["violation -> ok"], damaged="odd")
+ORDERED = checked(["low", "middle", "high"], ordered=True, damaged="low")
+BARE = checked(["red", "green", "blue"])
+
+
+def labels(*names):
+    """Return verdicts of these classes; None stands for a reply that holds none."""
+    return tuple(Unreadable("no") if name is None else Label(name) for name in names)
+
+
+def row(clean, perturbed, *, inert=(), **more):
+    """Return a row of three arms."""
+    arms = {"clean": labels(*clean), "perturbed": labels(*perturbed), "inert": labels(*inert)}
+    return Trial("c", target="a", **arms, **more)
+
+
+def value(measure, one, classes):
+    """Return the value of a row."""
+    return MEASURES[measure].per_case(one, Scale(classes=classes))
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"names": "ab"}, "classes: expected a list of names"),
+        ({"names": ["a"]}, "classes: expected from 2 to 100 of them, got 1"),
+        ({"names": ["a", "a"]}, "classes: expected names that differ, got 'a' twice"),
+        ({"names": ["not ok", "Not-OK"]}, "got 'Not-OK' beside 'not ok', which differs from it by case or punctuation"),
+        ({"names": ["a", " "]}, "classes: expected a name with a letter or a number in it, got ' '"),
+        ({"names": ["a", "b\n"]}, "classes: expected a printable name"),
+        ({"names": ["a", "~b"]}, "and without '~' or '!' at its beginning, got '~b'"),
+        ({"names": ["a", 3]}, "classes: expected names in quotes, got 3"),
+        ({"names": ["a", "b"], "ordered": 1}, "ordered: expected true or false, got 1"),
+        ({"names": ["a", "b"], "harm": "a -> b"}, "harm: expected a list of moves"),
+        ({"names": ["a", "b"], "harm": ["a > b"]}, "harm: expected a move such as"),
+        ({"names": ["alpha", "b"], "harm": ["alfa -> b"]}, "got 'alfa' in 'alfa -> b'; did you mean 'alpha'"),
+        ({"names": ["a", "b"], "harm": ["a -> a"]}, "harm: expected two classes that differ"),
+        ({"names": ["a", "b"], "harm": ["a -> b", ("b", "a")]}, "got 'b -> a' and its reverse; take one of them out"),
+        ({"names": ["a", "b"], "harm": ["a -> b", "a->b"]}, "harm: expected each move once"),
+        ({"names": ["a", "b"], "damaged": "c"}, "damaged: expected one of the classes, or to be left out, got 'c'"),
+        ({"names": ["a", "b"], "meanings": {"c": "x"}}, "meanings: expected a class, got 'c'"),
+        ({"names": ["a", "b"], "meanings": {"a": ""}}, "meanings: expected a printable line of text for 'a'"),
+    ],
+)
+def test_what_is_wrong_with_classes_is_said(given, said):
+    """Each fault is one line that names the key."""
+    names = given.pop("names")
+
+    with pytest.raises(ConfigError) as error:
+        checked(names, **given)
+
+    assert [problem for problem in error.value.problems if said in problem], error.value.problems
+
+
+def test_all_faults_come_at_once():
+    """A user mends a file once."""
+    with pytest.raises(ConfigError) as error:
+        checked(["a", "b"], ordered="yes", harm=["x -> y", "q"], damaged="z")
+
+    assert [problem.partition(":")[0] for problem in error.value.problems] == ["ordered", "harm", "harm", "damaged"]
+
+
+NAMES = st.sampled_from(["a", "b", "c", "d"])
+SOME = st.builds(
+    lambda ordered, harm: Classes(("a", "b", "c", "d"), ordered, frozenset(p for p in harm if p[::-1] not in harm)),
+    st.booleans(),
+    st.sets(st.tuples(NAMES, NAMES).filter(lambda pair: pair[0] != pair[1]), max_size=4),
+)
+
+
+@given(SOME, NAMES, NAMES)
+def test_a_move_is_the_opposite_of_its_reverse_and_no_farther_than_its_classes(classes, one, other):
+    """So an edit that moves a noisy judge at random has a gain of 0."""
+    assert classes.move(one, other) == -classes.move(other, one)
+    assert abs(classes.move(one, other)) <= classes.apart(one, other) <= 1
+    assert 0 <= classes.worst_move(one) <= 1
+    place = classes.favour(one)
+    assert place is None or 0 <= place <= 1
+
+
+def test_a_code_of_a_class_is_no_answer_id():
+    """A class that is called like an answer, or like a tie, stays one."""
+    assert decode(code(Label("good"))) == Label("good") != Preferred("good")
+    assert decode(code(Label("tie"))) == Label("tie")
+    assert decode("good") == Preferred("good")
+
+
+@pytest.mark.parametrize(
+    ("classes", "one", "other", "apart"),
+    [
+        (NOMINAL, "violation", "ok", 1),
+        (ORDERED, "low", "middle", 0.5),
+        (ORDERED, "low", "high", 1),
+        (BARE, "red", "red", 0),
+    ],
+)
+def test_classes_are_apart_by_their_places_where_they_have_an_order(classes, one, other, apart):
+    """Without an order two classes differ or not; a reply without a class is as far as can be."""
+    scale, blank = Scale(classes=classes), Trial("c")
+
+    assert distance(Label(one), Label(other), blank, scale) == apart
+    assert distance(Label(one), Unreadable("no"), blank, scale) == 1
+
+
+def test_a_distance_of_laws_is_that_of_two_draws():
+    """Probabilities count as so many asks would."""
+    scale = Scale(classes=ORDERED)
+    one, other = Label("low", {"low": 0.5, "high": 0.5}), Label("high", {"high": 1.0})
+
+    assert distance(one, other, Trial("c"), scale) == pytest.approx(0.5)
+
+
+def test_gain_counts_moves_in_a_bad_direction_less_those_in_its_reverse():
+    """It is held against the inert words; a move without a direction counts nothing."""
+    assert value("gain", row(["violation"] * 2, ["ok", "odd"], inert=["violation"] * 2), NOMINAL) == 0.5
+    assert value("mean_shift", row(["ok"] * 2, ["violation"] * 2, inert=["ok"] * 2), NOMINAL) == -1
+    assert value("gain", row(["low"], ["middle"], inert=["low"]), ORDERED) == 0.5
+    assert value("gain", row(["odd"], ["ok"], inert=["odd"]), NOMINAL) == 0
+
+
+def test_what_a_judge_has_no_direction_for_is_a_reason():
+    """No number stands for it."""
+    one = row(["red"], ["blue"], inert=["red"], damaged="a")
+
+    assert value("gain", one, BARE).kind is Kind.NO_DIRECTION
+    assert value("mean_shift", one, BARE).kind is Kind.NO_DIRECTION
+    assert value("net_detection", one, BARE).kind is Kind.NO_DAMAGED_CLASS
+    assert value("net_robustness", one, BARE) == 1
+
+
+def test_damage_is_noticed_where_its_class_comes_nearer():
+    """In an order a step towards it is enough; without one it must be that very class."""
+    assert value("net_detection", row(["high"], ["middle"], damaged="a"), ORDERED) == 1
+    assert value("net_detection", row(["middle"], ["high"], damaged="a"), ORDERED) == -1
+    assert value("net_detection", row(["ok", "ok"], ["odd", "violation"], damaged="a"), NOMINAL) == 0.5
+    assert value("net_detection", row(["ok"], [None], damaged="a"), NOMINAL) == 0
+
+
+def test_a_flip_names_its_direction():
+    """By the moves between the classes, and only as another verdict where none is bad."""
+    for classes, before, after, way in (
+        (NOMINAL, "violation", "ok", "toward"),
+        (NOMINAL, "ok", "violation", "away"),
+        (NOMINAL, "ok", "odd", "other"),
+        (ORDERED, "low", "middle", "toward"),
+        (BARE, "red", "blue", "other"),
+        (BARE, "red", "red", None),
+    ):
+        trials = Trials((), "label", Scale(classes=classes))
+        assert flip(row([before] * 2, [after] * 2), trials) == way
+
+
+def of_gold(pairs, classes):
+    """Return the trials of pairs of a gold class and what was said."""
+    rows = [Trial(f"c{n}", better=code(Label(true)), clean=labels(said)) for n, (true, said) in enumerate(pairs)]
+    return Trials(tuple(rows), "label", Scale(classes=classes))
+
+
+MIXED = [("red", "red"), ("red", "blue"), ("green", "green"), ("blue", "blue"), ("blue", "red"), ("green", "green")]
+
+
+def test_agreement_with_gold_classes():
+    """By hand: 4 of 6 are right; of the classes a half, all and a half; kappa is (2/3 - 1/3) / (2/3)."""
+    trials = of_gold(MIXED, BARE)
+
+    def found(name):
+        return MEASURES[name].estimate(trials, 0.05).value
+
+    assert found("accuracy") == pytest.approx(2 / 3)
+    assert found("balanced_accuracy") == pytest.approx((0.5 + 1 + 0.5) / 3)
+    assert found("kappa") == pytest.approx(0.5)
+    assert found("gwet_ac") == pytest.approx(0.5)
+
+
+def test_only_classes_in_an_order_have_a_rank():
+    """Of others the measures say why they have no value."""
+    steps = [("low", "low"), ("middle", "middle"), ("high", "middle"), ("low", "low"), ("high", "high")]
+    ordered = of_gold(steps, ORDERED)
+
+    assert MEASURES["mean_absolute_error"].estimate(ordered, 0.05).value == pytest.approx(0.1)
+    assert MEASURES["mean_error"].estimate(ordered, 0.05).value == pytest.approx(-0.1)
+    for name in ("weighted_kappa", "rank_agreement", "correlation", "mean_error", "mean_absolute_error"):
+        assert 0 < abs(MEASURES[name].estimate(ordered, 0.05).value) < 1
+        with pytest.raises(EstimateError, match="set `ordered`"):
+            MEASURES[name].estimate(of_gold(MIXED, BARE), 0.05)
+
+
+def test_a_class_that_nobody_says_changes_no_kappa_but_gwet_knows_it():
+    """AC1 counts all classes that a judge could have given."""
+    wide = replace(BARE, names=(*BARE.names, "grey"))
+    narrow, more = of_gold(MIXED, BARE), of_gold(MIXED, wide)
+
+    assert MEASURES["kappa"].estimate(more, 0.05).value == MEASURES["kappa"].estimate(narrow, 0.05).value
+    assert MEASURES["gwet_ac"].estimate(more, 0.05).value > MEASURES["gwet_ac"].estimate(narrow, 0.05).value
+
+
+def test_people_who_label_classes_are_held_against_each_other():
+    """The judge agrees with each of three people better than they do, as it says what most of them say."""
+    said = [("red", "red", "blue"), ("green", "blue", "green"), ("blue", "blue", "blue"), ("green", "red", "red")] * 3
+    rows = [
+        Trial(f"c{n}", clean=labels(max(words, key=words.count)), people=dict(zip("abc", labels(*words), strict=True)))
+        for n, words in enumerate(said)
+    ]
+
+    estimate = MEASURES["annotator_advantage"].estimate(Trials(tuple(rows), "label", Scale(classes=BARE)), 0.05)
+
+    assert estimate.value > 0
+
+
+def test_each_measure_says_something_of_classes_or_why_it_does_not():
+    """No measure of the family raises, whatever the kind of its classes."""
+    for classes, pairs in ((NOMINAL, [("odd", "ok"), ("ok", "ok")]), (ORDERED, [("low", "low"), ("high", "low")])):
+        trials = of_gold(pairs, classes)
+        for measure in MEASURES.values():
+            if "label" in measure.families and None in measure.serves and measure.asks[0] == 1:
+                assert all(isinstance(cell, float | Reason) for cell in measure.cells(trials))
+
+
+def test_the_bundled_classes_have_a_class_of_damage_and_meanings():
+    """What ships lets every control settle."""
+    assert SHIPPED.directed
+    assert SHIPPED.damaged == SHIPPED.names[0]
+    assert len(SHIPPED.meanings) == len(SHIPPED.names)
