@@ -143,7 +143,7 @@ def read_rulers(cases: Sequence[Case]) -> list[RulerAgreement]:
     Return how often each ruler agrees with the gold of the cases, for each ruler that applies to a case.
 
     The gold is `better` or `scores`, and for a rubric the points of the criteria that are met; cases without any, and
-    answers that are equally good, are left out.
+    answers that are equally good, are left out. Of classes it is known how often the commonest is right, and no more.
     """
     golds = {case.id: gold for case in cases if (gold := _gold(case))}
     known = [case for case in cases if case.id in golds]
@@ -155,7 +155,7 @@ def read_rulers(cases: Sequence[Case]) -> list[RulerAgreement]:
         alone = _alone(known, golds, ruler.measure)
         if alone:
             readings.append(_reading(ruler, *alone))
-    return [*readings, *_constants(known, golds)]
+    return [*readings, *_constants(known, golds), *_constant_class(cases)]
 
 
 def warnings(readings: Iterable[RulerAgreement]) -> list[str]:
@@ -261,6 +261,16 @@ def _constants(cases: Sequence[Case], golds: Mapping[str, Mapping[str, float]]) 
         fix = "add answers that do otherwise: a judge that always says the same looks right"
         readings.append(_constant(name, max(met, len(truths) - met), len(truths), len(judged), fix))
     return readings
+
+
+def _constant_class(cases: Sequence[Case]) -> list[RulerAgreement]:
+    """Return how often the commonest class is right."""
+    classed = [case.label for case in cases if case.label is not None]
+    if not classed:
+        return []
+    name, most = max(Counter(classed).items(), key=lambda item: (item[1], item[0]))
+    fix = "add cases of other classes: a judge that always says the same looks right"
+    return [_constant(f"always {name}", most, len(classed), len(classed), fix)]
 
 
 def _constant(name: str, right: int, count: int, n: int, fix: str) -> RulerAgreement:

@@ -69,6 +69,8 @@ def _as_asked(reply: str, prompt: str, judge) -> str:
 
 
 def _scaled(said: str, prompt: str, judge) -> str:
+    if judge.task == "label" and "N is the number of the class" in prompt:
+        return str(judge.scale.classes.names.index(said) + 1)
     if judge.task != "score":
         return said
     place = float(said) - judge.scale.low

@@ -8,9 +8,13 @@ from tests.servers.planted import planted_respond
 from tests.suites.gate import run_gate
 
 
+LABELS = '[labels]\nclasses = ["wrong", "mixed", "right"]\nordered = true\ndamaged = "wrong"\n'
+
+
 def judge_file(folder, server, *, provider="openai", task="pairwise", more=""):
     """Write a judge.toml for a server and return its path."""
     path = folder / "judge.toml"
+    more += LABELS if task == "label" else ""
     path.write_text(
         f'[judge]\nname = "over the wire"\ntask = "{task}"\n'
         f'[model]\nprovider = "{provider}"\nmodel = "planted-1"\nbase_url = "{server.url}"\nmax_tokens = 256\n{more}'
@@ -34,7 +38,7 @@ def test_a_biased_judge_fails_its_suite_through_each_wire_format(tmp_path, provi
     assert gate.status == 1
 
 
-@pytest.mark.parametrize("task", ["score", "rubric"])
+@pytest.mark.parametrize("task", ["score", "rubric", "label"])
 def test_outcomes_over_http_equal_those_in_process(tmp_path, task):
     """A judge that never errs gets the same outcome for every claim behind the wire as in process."""
     spec = "injection=0.8"

@@ -65,7 +65,8 @@ _ANY_FORM: Final = re.compile(
 )
 _PLACEHOLDER: Final = re.compile(
     r"[\W\d_]*(?:x|n|y|rating|score|verdict|label|class|category|your[ \w]*|number|value|answer|choice|winner|letter"
-    r"|the [ \w]*|an? [ \w]*|\d+\s*(?:-|to|/)\s*\d+|\.\.\.|first|second|third|[a-z]+ > [a-z]+.*|.*\bor\b.*|.*[|/].*)[\W_]*",
+    r"|the [ \w]*|an? [ \w]*"
+    r"|\d+\s*(?:-|to|/)\s*\d+|\.\.\.|first|second|third|[a-z]+ > [a-z]+.*|.*\bor\b.*|.*[|/].*)[\W_]*",
     re.IGNORECASE,
 )
 _ALTERNATIVES: Final = re.compile(r"\b(?:if|or|either|example|e\.g\.|such as)\b|\bfor instance\b", re.IGNORECASE)
