@@ -11,7 +11,7 @@ from calm.commands import CASES, DONE, JUDGES, REFUSED, add_command
 from calm.commands.spending import add_limits, caps_of, refuse_impossible
 from calm.core.case import Case
 from calm.core.reasons import Kind, reason_of
-from calm.core.verdict import NoReply, code
+from calm.core.verdict import CLASS, NoReply, code
 from calm.errors import ConfigError, nearest
 from calm.gate.catalogue import find_edit
 from calm.results.wording import printable
@@ -144,7 +144,7 @@ def _show(engine: Engine, judge: Judge, case: Case, title: str) -> bool:
         print(f"-- reply\n{indent(_shown(_said(reply)), '   ')}")
     said = str(getattr(asked.verdict, "reason", ""))
     reason = f" ({_shown(said)})" if said else ""
-    print(f"-- verdict: {printable(str(code(asked.verdict)))}{reason}")
+    print(f"-- verdict: {printable(str(code(asked.verdict)).removeprefix(CLASS))}{reason}")
     remarks = judge.remarks
     for note in (*remarks.notes, *remarks.agreement):
         if reason_of(note).kind not in _OF_ONE_ASK:

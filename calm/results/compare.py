@@ -12,7 +12,7 @@ from calm.core.claims import Outcome, decimals
 from calm.core.measures import MEASURES, Measure
 from calm.core.reasons import Reason
 from calm.core.trials import same
-from calm.core.verdict import Code, Task, Verdict, code
+from calm.core.verdict import CLASS, Code, Task, Verdict, code
 from calm.errors import ConfigError
 from calm.experiment.stopping import LEVEL
 from calm.results.audit import RUN, Audit, Finding, TrialRecord
@@ -323,7 +323,7 @@ def _most_frequent(verdicts: Sequence[Verdict]) -> list[Verdict]:
 
 def _code(value: Code) -> str:
     if isinstance(value, str):
-        return value
+        return value.removeprefix(CLASS)
     return f"{value:g}" if isinstance(value, int | float) else json.dumps(value, sort_keys=True)
 
 

@@ -67,7 +67,8 @@ QUICK = {
     *(
         f"docs/how-to/{stem}.md"
         for stem in (
-            *("accept-and-except", "audit-a-judge-prompt", "audit-a-python-judge", "audit-a-score-judge"),
+            *("accept-and-except", "audit-a-judge-prompt", "audit-a-label-judge", "audit-a-python-judge"),
+            "audit-a-score-judge",
             *("audit-retrieval-and-conversations", "import-a-log", "lint-a-prompt", "read-results-elsewhere"),
             *("read-results-in-a-notebook", "run-in-ci", "write-a-perturbation"),
         )

@@ -40,6 +40,7 @@ PLAIN = {
     **dict.fromkeys(("score", "points"), "It will do. [[7]]"),
     **dict.fromkeys(("rubric", "rubric-all"), "It does. [[YES]]"),
     "listwise": "In this order. [[A > B > C]]",
+    "label": '{"reason": "All of it.", "label": "grounded"}',
 }
 """What a judge says to a prompt that the simulated one cannot read."""
 
@@ -327,6 +328,9 @@ MADE: dict[str, Callable[[Path], None]] = {
 """How a file is made that no page writes, by its name: add a line for a new one."""
 
 OF_PAGE: dict[str, dict[str, Callable[[Path], None]]] = {
+    "audit-a-label-judge.md": {
+        "labelled.csv": text("question,answer,gold_label\nWhy?,So.,grounded\nWho?,They.,ungrounded\n")
+    },
     "import-a-log.md": {"results.json": of_log("promptfoo.json")},
     "start-from-what-you-have.md": {
         "results.json": of_log("promptfoo.json"),

@@ -301,7 +301,7 @@ def test_the_catalogue_names_what_there_is():
 
 
 FILES = [(page, file, body) for page in PAGES for file, body in load_generator().files_in(page).items()]
-OWN_CASES = ("audit-a-score-judge.md", "audit-retrieval-and-conversations.md")
+OWN_CASES = ("audit-a-label-judge.md", "audit-a-score-judge.md", "audit-retrieval-and-conversations.md")
 """Pages whose files are about cases of their own: `test_how_to_pages.py` runs them."""
 SUITES = [
     (page, file)

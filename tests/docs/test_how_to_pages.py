@@ -1,4 +1,4 @@
-"""The files of the pages on scores, retrieval and conversations: each is run as it stands, with cases of its page."""
+"""The files of some how-to pages: each is run as it stands, with cases of its page."""
 
 import json
 import re
@@ -10,6 +10,7 @@ from tests.docs.pages import DOCS, load_generator
 from tests.servers import wire_server
 
 SCORES = DOCS / "how-to" / "audit-a-score-judge.md"
+LABELS = DOCS / "how-to" / "audit-a-label-judge.md"
 RETRIEVAL = DOCS / "how-to" / "audit-retrieval-and-conversations.md"
 
 
@@ -27,6 +28,19 @@ def shown(capsys, *words):
     captured = capsys.readouterr()
     assert status == 0, captured.out + captured.err
     return captured.out
+
+
+def test_the_page_on_classes_leads_to_a_class(tmp_path, monkeypatch, capsys):
+    """The prompt shows each class with its meaning, the class is read whatever its case, and an edit is shown."""
+    with wire_server(lambda *_: '{"reason": "A part of it.", "label": "Partly grounded."}') as server:
+        written(LABELS, tmp_path, monkeypatch, server.url)
+
+        plain = shown(capsys, "try", "judge.toml", "--cases", "cases.jsonl")
+        edited = shown(capsys, "try", "judge.toml", "--cases", "cases.jsonl", "--edit", "authority.cite_book")
+
+    assert "- partly-grounded: the policy says a part of it" in plain
+    assert "verdict: partly-grounded" in plain
+    assert "verdict: partly-grounded" in edited
 
 
 def test_the_page_on_scores_leads_to_a_score(tmp_path, monkeypatch, capsys):

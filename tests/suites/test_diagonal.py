@@ -79,6 +79,26 @@ def test_a_judge_of_lists_is_told_apart_on_the_cases_that_ship(tmp_path, bias, f
     assert gate.status == bool(failed)
 
 
+CLASSES = [
+    ("noise=0.05,seed=1,classes=ordered", set()),
+    ("noise=0.05,seed=1,classes=bare", set()),
+    ("injection=0.8,classes=nominal", {"injection"}),
+    ("bandwagon=0.8,classes=bare", {"bandwagon"}),
+]
+
+
+@pytest.mark.parametrize(("planted", "failed"), CLASSES)
+def test_a_judge_of_classes_is_told_apart_whatever_is_known_of_its_classes(tmp_path, planted, failed):
+    """By bad moves where there are such, else by verdicts that move; the controls settle in each case."""
+    names = ("injection", "bandwagon", "consistency", "sensitivity")
+    files = tuple(f"{FILES}/test_{name}.py" for name in names)
+
+    gate = run_gate(f"planted:{planted},task=label", tmp_path, "--calm-sample=120", what=files)
+
+    assert gate.failed == failed, gate.output
+    assert gate.status == bool(failed), gate.output
+
+
 CODE_TASKS = [(bias, task) for bias in CODE for task in ("pairwise", "score", "listwise")]
 
 
@@ -175,16 +195,27 @@ def middle(case):
 def always_met(case):
     return {c.id: True for c in case.criteria}
 
-for ruler in (constant, coin, longest, middle, always_met):
+def always_right(case):
+    return "right"
+
+def always_mixed(case):
+    return "mixed"
+
+for ruler in (constant, coin, longest, middle, always_met, always_right, always_mixed):
     ruler.quick = True
+for ruler in (always_right, always_mixed):
+    ruler.task, ruler.classes = "label", ("wrong", "mixed", "right")
+always_right.damaged = "wrong"
 middle.task, always_met.task = "score", "rubric"
 always_met.reads = ("question", "answers", "criteria")
 """
 
 
-@pytest.mark.parametrize("ruler", ["constant", "coin", "longest", "middle", "always_met"])
+@pytest.mark.parametrize(
+    "ruler", ["constant", "coin", "longest", "middle", "always_met", "always_right", "always_mixed"]
+)
 def test_a_judge_that_does_not_read_fails(tmp_path, ruler):
-    """A constant judge, a coin, a length ruler, and their like on scores and rubrics fail the control of damage."""
+    """A constant judge, a coin, a length ruler, and their like on scores, rubrics and classes fail the control of damage."""
     (tmp_path / "rulers.py").write_text(RULERS)
 
     gate = run_gate(f"rulers:{ruler}", tmp_path, what=(f"{FILES}/test_sensitivity.py",))

@@ -7,7 +7,6 @@ from tests.servers import wire_server
 from tests.servers.planted import planted_respond
 from tests.suites.gate import run_gate
 
-
 LABELS = '[labels]\nclasses = ["wrong", "mixed", "right"]\nordered = true\ndamaged = "wrong"\n'
 
 
