@@ -15,7 +15,7 @@ from calm.core.annotations import mean_places, most_frequent
 from calm.core.measures import Measure
 from calm.core.reasons import Reason
 from calm.core.trials import Trial, Trials
-from calm.core.verdict import Criteria, Family, Preferred, Ranking, Score, Tie, Verdict
+from calm.core.verdict import Criteria, Family, Label, Preferred, Ranking, Score, Tie, Verdict, code
 
 CONSTANT: Final = "constant"
 PERSON: Final = "person"
@@ -27,8 +27,8 @@ def references(measure: Measure, trials: Trials) -> dict[str, float]:
     """
     Return what a measure of agreement is, on the same cases, for somebody else than the judge.
 
-    `constant`: for the best of a few predictors that say the same of every case: the same slot, score, order, or truth
-    of each criterion.
+    `constant`: for the best of a few predictors that say the same of every case: the same slot, score, order, class, or
+    truth of each criterion.
     `person`: for one person against the label that the others make together, the mean over people with `FEWEST` cases.
     Either is left out where it does not exist.
     """
@@ -76,6 +76,9 @@ def _constants(trials: Trials) -> Iterator[Callable[[Trial], Verdict]]:
             yield lambda row: Criteria(dict.fromkeys(row.points, False))
             mostly = _majority([row.met for row in trials.rows])
             yield lambda row: Criteria({criterion: mostly.get(criterion, False) for criterion in row.points})
+        case "label":
+            for name in () if trials.scale.classes is None else trials.scale.classes.names:
+                yield partial(_same, Label(name))
         case _:
             yield lambda row: Ranking(tuple((answer,) for answer in row.order))
             yield lambda row: Ranking(tuple((answer,) for answer in row.order[::-1]))
@@ -118,6 +121,9 @@ def _left_out(row: Trial, person: str, family: Family) -> Trial | None:
             known = _majority([one.met for one in others if isinstance(one, Criteria)])
             met = {criterion: true for criterion, true in known.items() if said.get(criterion) is not None}
             return replace(alone, met=met) if met else None
+        case "label":
+            name = most_frequent(one.value for one in others if isinstance(one, Label))
+            return None if name is None else replace(alone, better=str(code(Label(name))))
         case _:
             orders = [one.order for one in others if isinstance(one, Ranking)]
             return replace(alone, worth=mean_places(orders)) if orders else None

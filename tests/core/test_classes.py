@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from calm.core.classes import SHIPPED, Classes, checked
 from calm.core.measures import MEASURES, flip
 from calm.core.reasons import Kind, Reason
+from calm.core.references import references
 from calm.core.trials import Trial, Trials, distance
 from calm.core.verdict import Label, Preferred, Scale, Unreadable, code, decode
 from calm.errors import ConfigError, EstimateError
@@ -220,6 +221,27 @@ def test_people_who_label_classes_are_held_against_each_other():
     estimate = MEASURES["annotator_advantage"].estimate(Trials(tuple(rows), "label", Scale(classes=BARE)), 0.05)
 
     assert estimate.value > 0
+
+
+def test_agreement_stands_beside_a_constant_and_a_person():
+    """The best constant names the commonest class; a person is held against what the others mostly say."""
+    trials = of_gold(MIXED, BARE)
+    words = [("red", "red", "blue"), ("green", "green", "green")] * 6
+    people = [
+        Trial(
+            f"c{n}",
+            better=code(Label(said[0])),
+            clean=labels(said[0]),
+            people=dict(zip("abc", labels(*said), strict=True)),
+        )
+        for n, said in enumerate(words)
+    ]
+
+    found = references(MEASURES["accuracy"], trials)
+    beside = references(MEASURES["accuracy"], Trials(tuple(people), "label", Scale(classes=BARE)))
+
+    assert found["constant"] == pytest.approx(1 / 3)
+    assert beside["person"] == pytest.approx((1 + 1 + 0.5) / 3)
 
 
 def test_each_measure_says_something_of_classes_or_why_it_does_not():

@@ -215,7 +215,7 @@ always_met.reads = ("question", "answers", "criteria")
     "ruler", ["constant", "coin", "longest", "middle", "always_met", "always_right", "always_mixed"]
 )
 def test_a_judge_that_does_not_read_fails(tmp_path, ruler):
-    """A constant judge, a coin, a length ruler, and their like on scores, rubrics and classes fail the control of damage."""
+    """A constant judge, a coin, a length ruler, and their like on other tasks fail the control of damage."""
     (tmp_path / "rulers.py").write_text(RULERS)
 
     gate = run_gate(f"rulers:{ruler}", tmp_path, what=(f"{FILES}/test_sensitivity.py",))

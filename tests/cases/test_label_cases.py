@@ -1,0 +1,102 @@
+"""Test the stored label cases, and those that are drawn, against the rule they were built by."""
+
+from __future__ import annotations
+
+import csv
+import statistics
+from collections import Counter
+
+import pytest
+
+from calm.cases import bundled
+from calm.cases.foreign import columns_from, import_cases
+from calm.cases.foreign.guessed import guessed
+from calm.cases.generate import generate
+from calm.cases.generate.scores import grade_class
+from calm.cases.lines import line
+from calm.cases.reading import read
+from calm.core.classes import SHIPPED
+from calm.errors import ConfigError
+from tools.cases.labels import label_cases
+
+CASES = bundled("label")
+
+
+def test_each_class_is_a_third_and_all_questions_differ():
+    """So a constant judge finds a third of them, and no case is there twice."""
+    counts = Counter(case.label for case in CASES)
+
+    assert len(CASES) == 200
+    assert set(counts) == set(SHIPPED.names)
+    assert max(counts.values()) - min(counts.values()) <= 1
+    assert len({case.question for case in CASES}) == len({case.answers[0].text for case in CASES}) == 200
+
+
+def test_the_class_follows_from_the_results_that_the_reference_shares():
+    """An answer of results holds each right one word for word, and a wrong one otherwise."""
+    known = [case for case in CASES if case.tags["category"] != "instructions"]
+    for case in known:
+        said = case.answers[0].text.replace("\n", " ").replace("- ", "")
+        results = [one.strip().rstrip(".") for one in case.reference.split(". ")]
+        right = sum(one in said for one in results)
+        assert grade_class(right, len(results)) == case.label, case.id
+
+    assert len(known) >= 150
+
+
+def test_neither_length_nor_the_kind_of_a_case_tells_its_class():
+    """A ruler knows no more than a coin: the bound is that of the score cases."""
+    places = [float(SHIPPED.names.index(case.label)) for case in CASES]
+    lengths = [float(len(case.answers[0].text)) for case in CASES]
+
+    assert abs(statistics.correlation(lengths, places)) < 0.25
+    assert all(count <= 50 for count in Counter(case.tags["category"] for case in CASES).values())
+
+
+def test_the_stored_file_is_what_its_program_makes():
+    """Anybody can make it again."""
+    assert [case.question for case in CASES] == [row["question"] for row in label_cases(200, 20262)]
+
+
+def test_drawn_cases_have_every_class_and_are_new():
+    """The generator takes the classes in turn, and draws no question of the stored ones."""
+    drawn = list(generate("label", 60, 3))
+
+    assert set(SHIPPED.names) == {case.label for case in drawn}
+    assert not {case.question for case in drawn} & {case.question for case in CASES}
+
+
+def test_a_case_of_a_class_is_read_back_equal(tmp_path):
+    """With what people said of it."""
+    row = '{"id": "1", "question": "Q?", "answers": [{"id": "a", "text": "T"}], "labels": {"ann": "ok", "ben": "ok"}}'
+    path = tmp_path / "c.jsonl"
+    path.write_text(row)
+    with path.open("rb") as stream:
+        (case,) = read(stream, "c.jsonl")
+    path.write_text(line(case))
+    with path.open("rb") as stream:
+        assert read(stream, "c.jsonl") == [case]
+
+    assert case.label == "ok"
+
+
+@pytest.mark.parametrize("column", ["label", "gold_label", "class", "category"])
+def test_a_column_of_classes_is_imported(tmp_path, column):
+    """By its name, where one answer stands beside it; beside two answers it says which one is better."""
+    path = tmp_path / "t.csv"
+    with path.open("w", newline="") as stream:
+        csv.writer(stream).writerows([("question", "answer", column), ("Q1?", "A1", "grounded"), ("Q2?", "A2", "")])
+
+    maps = [f"{field}={name}" for field, name in guessed(path).items()]
+    found = import_cases(path, columns=columns_from(maps))
+
+    assert [case.label for case in found.cases] == ["grounded", None]
+
+
+def test_a_class_beside_two_answers_is_refused(tmp_path):
+    """A class belongs to one answer."""
+    path = tmp_path / "t.csv"
+    path.write_text("question,answer_a,answer_b,kind\nQ?,A,B,ok\n")
+
+    with pytest.raises(ConfigError, match="expected one answer beside label"):
+        import_cases(path, columns=columns_from(["label=kind"]))
