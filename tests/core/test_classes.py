@@ -226,7 +226,7 @@ def test_people_who_label_classes_are_held_against_each_other():
 def test_agreement_stands_beside_a_constant_and_a_person():
     """The best constant names the commonest class; a person is held against what the others mostly say."""
     trials = of_gold(MIXED, BARE)
-    words = [("red", "red", "blue"), ("green", "green", "green")] * 6
+    words = [("red", "red", "blue"), ("green", "green", "green")] * 12
     people = [
         Trial(
             f"c{n}",
