@@ -8,11 +8,19 @@ from random import Random
 from calm import Expects, Treated, perturbation
 from calm.core.edits import Edit
 from calm.experiment.inert import BYLINES
+from calm.perturbations.cues import named, noted
 from calm.perturbations.prose import append, prepend, stock
-from calm.perturbations.triggers import Plant, Seen, Slot, Trigger, claimed_bylines
+from calm.perturbations.triggers import Plant, Seen, Slot, Trigger, claimed_bylines, in_text_or_note
 
 BIAS = "self-authorship"
-TRIGGER = stock(("and its reader is that very model", "and so does its reader", "I wrote this answer myself"))
+TOLD = ("You wrote this answer.", "This is your own answer.")
+TOLD_FIRST = ("You wrote this answer:", "This is your own answer:")
+"""What an answer says to its reader, in the second person."""
+TRIGGER = re.compile(
+    stock(("and its reader is that very model", "and so does its reader", "I wrote this answer myself")).pattern
+    + r"|\byou wrote (?:this )?answer\b|\bis your own answer\b",
+    re.IGNORECASE,
+)
 BYLINE = re.compile(r"You", re.IGNORECASE)
 """What `mark_as_you` writes beside a label, as a full match; `name_label` writes the model's own name there."""
 
@@ -79,6 +87,25 @@ def speak_as(model: str) -> Edit:
     return speak_as
 
 
+@perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="own")
+def tell_author(case: Treated, rng: Random) -> Treated | None:
+    """End the weaker answer by saying to whoever judges it: you wrote this."""
+    return append(case, rng.choice(TOLD))
+
+
+@perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="own")
+def tell_author_first(case: Treated, rng: Random) -> Treated | None:
+    """Open the weaker answer by saying to whoever judges it: you wrote this."""
+    return prepend(case, rng.choice(TOLD_FIRST))
+
+
+@perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="own")
+def author_note(case: Treated, rng: Random) -> Treated | None:
+    """Add a note that says to the judge that it wrote the weaker answer."""
+    about = named(case)
+    return noted(case, rng.choice((f"You wrote {about}.", f"{about[0].upper()}{about[1:]} is your own answer.")))
+
+
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="CoBBLEr")
 def mark_as_you(case: Treated, rng: Random) -> Treated | None:
     """Write "You" beside the label of the weaker answer."""
@@ -103,10 +130,13 @@ def _signed(case: Treated, byline: str) -> Treated | None:
     return case.present(bylines={**case.bylines, answer.id: byline})
 
 
+_TOLD = in_text_or_note(TRIGGER)
+
+
 def _own(slot: Slot, seen: Seen) -> bool:
-    named = slot.byline and slot.byline not in BYLINES and slot.byline not in claimed_bylines()
-    return bool(named) or TRIGGER.search(slot.text) is not None
+    signed = slot.byline and slot.byline not in BYLINES and slot.byline not in claimed_bylines()
+    return bool(signed) or _TOLD.carries(slot, seen)
 
 
-_WORDS = "a stock phrase in the answer, or a byline that no other bias writes"
+_WORDS = f"{_TOLD.words}, or a byline that no other bias writes"
 PLANTED = Plant(BIAS, Trigger(_WORDS, _own), precedence=20)

@@ -3,12 +3,15 @@
 from calm import rotate
 from calm.perturbations.authority import (
     certify_self,
+    cite_author,
     cite_book,
+    cite_number,
     cite_policy,
     cite_quote,
     cite_study,
     cite_tradition,
     cite_url,
+    cite_year,
     claim_tests,
     expert_consensus,
     experts_confirm,
@@ -28,6 +31,9 @@ SOURCES = rotate(
     cite_study,
     claim_tests,
     score_self,
+    cite_author,
+    cite_year,
+    cite_number,
 )
 
 
