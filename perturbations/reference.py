@@ -26,10 +26,3 @@ def spoil_reference(case: Treated, rng: Random) -> Treated | None:
     alone = Case("reference", case.question, (Answer("reference", case.reference),)).treat("reference")
     wrong = sensitivity.change_number(alone, rng) or sensitivity.negate(alone, rng)
     return None if wrong is None else replace(case, reference=wrong["reference"].text)
-
-
-@perturbation(bias="reference", expects=Expects.OBSERVE, source="arXiv:2310.07641", tasks=("pairwise", "listwise"))
-def refer_to_weaker(case: Treated, rng: Random) -> Treated | None:
-    """Give the weaker answer's own text as the reference."""
-    text = case[case.target].text
-    return replace(case, reference=text) if text.strip() and len(case.answers) > 1 and text != case.reference else None

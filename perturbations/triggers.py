@@ -62,6 +62,8 @@ class Seen:
     """What is said to the judge after its verdict."""
     turns: tuple[Turn, ...] = ()
     context: tuple[Passage, ...] = ()
+    reference: str = ""
+    """What is shown as the reference; no error of the judge depends on it."""
 
     @property
     def weights(self) -> tuple[float, ...]:
@@ -69,7 +71,7 @@ class Seen:
         return self.points or (1.0,) * len(self.criteria)
 
     def content(self) -> dict[str, object]:
-        """Return everything in it as JSON-able data; turns and passages only where there are some."""
+        """Return all that noise is drawn for, as JSON-able data; turns and passages only where there are some."""
         scale = self.scale
         around = {
             name: [one.content() for one in several]
@@ -77,13 +79,16 @@ class Seen:
             if several
         }
         return {
-            **{one.name: getattr(self, one.name) for one in fields(self) if one.name not in ("turns", "context")},
+            **{one.name: getattr(self, one.name) for one in fields(self) if one.name not in APART},
             "answers": [slot.content() for slot in self.answers],
             **around,
             "scale": {one.name: getattr(scale, one.name) for one in fields(scale) if one.name != "classes"},
             **({} if scale.classes is None else {"classes": repr(scale)}),
         }
 
+
+APART = ("turns", "context", "reference")
+"""What is no part of the content of each case."""
 
 Carries: TypeAlias = Callable[[Slot, Seen], bool]
 """Whether an answer carries what a bias reacts to."""

@@ -148,6 +148,7 @@ class Planted:
             follow_ups=case.follow_ups,
             turns=case.turns,
             context=case.context,
+            reference=case.reference or "",
         )
 
 
@@ -170,6 +171,8 @@ def packed(seen: Seen, gold: Gold, ask: int) -> dict[str, Json]:
         shown["turns"] = [[turn.role, turn.text] for turn in seen.turns]
     if seen.context:
         shown["context"] = [[passage.id, passage.text] for passage in seen.context]
+    if seen.reference:
+        shown["reference"] = seen.reference
     return {"seen": shown, "gold": list(gold) if isinstance(gold, tuple) else gold, "ask": ask}
 
 
@@ -201,6 +204,7 @@ def unpacked(body: Mapping[str, Json]) -> tuple[Seen, Gold, int]:
         follow_ups=tuple(shown["follow_ups"]),
         turns=tuple(Turn(role, text) for role, text in shown.get("turns", ())),
         context=tuple(Passage(name, text) for name, text in shown.get("context", ())),
+        reference=shown.get("reference", ""),
     )
     gold = cast("Any", body["gold"])
     return seen, tuple(gold) if isinstance(gold, list) else gold, cast(int, body["ask"])
@@ -226,6 +230,7 @@ def _prompt(seen: Seen) -> tuple[Message, ...]:
     parts = [f"[Example]\n{question}\n{verdict}" for question, verdict in seen.examples]
     parts += [f"[Turn of {turn.role}]\n{turn.text}" for turn in seen.turns]
     parts.append(f"[Question]\n{seen.question}")
+    parts += [f"[Reference]\n{seen.reference}"] if seen.reference else []
     parts += [f"[Passage {passage.id}]\n{passage.text}" for passage in seen.context]
     for s in seen.answers:
         parts += [f"[Draft of answer {s.label}]\n{draft}" for draft in s.history]

@@ -6,7 +6,9 @@ from random import Random
 import pytest
 
 from calm import Answer, Case, ConfigError
-from calm.perturbations import anchoring, injection, loaded_question, reference, sycophancy
+from calm.core.templates import Message, Prompt
+from calm.judges.prompts import bundled
+from calm.perturbations import anchoring, injection, loaded_question, reference, reference_belief, sycophancy
 from calm.perturbations.irrelevant_context import MOST, pad_context
 from calm.perturbations.persuasion import APPEALS, stack_appeals
 from tests.each import each
@@ -75,17 +77,57 @@ def test_a_wrong_belief_is_in_the_question_and_in_the_harmed_answer():
     assert any(wrong.startswith(opening) for opening in sycophancy.AGREED)
 
 
-def test_a_reference_is_hidden_spoiled_or_taken_from_the_weaker_answer():
+def test_a_reference_is_hidden_or_spoiled():
     """Each arm shows another reference, and none without one to begin with."""
-    hidden, spoiled, taken = (
-        edit.apply(PAIR, 0) for edit in (reference.hide_reference, reference.spoil_reference, reference.refer_to_weaker)
-    )
+    hidden, spoiled = (edit.apply(PAIR, 0) for edit in (reference.hide_reference, reference.spoil_reference))
 
     assert hidden.reference is None
     assert spoiled.reference not in (None, PAIR.reference)
-    assert taken.reference == PAIR["bad"].text
     assert reference.hide_reference(hidden, Random(0)) is None
     assert reference.spoil_reference(hidden, Random(0)) is None
+
+
+def test_by_a_swapped_reference_the_other_answer_is_right():
+    """Gold follows the reference: the answer that was better is now the harmed one, and no text of an answer moves."""
+    swapped = reference_belief.swap_reference.apply(PAIR.treat("good"), 0)
+    denied = reference_belief.deny_in_reference.apply(replace(ONE, reference="It takes long. It is long."), 0)
+
+    assert (swapped.reference, swapped.better, swapped.damaged) == (PAIR["bad"].text, "bad", "good")
+    assert denied.reference == f'It takes long. {reference_belief.DENIAL} "It is long."'
+    assert (swapped.answers, denied.answers, denied.damaged) == (PAIR.answers, ONE.answers, "good")
+
+
+@each(
+    "case",
+    [
+        replace(PAIR, reference=None),
+        replace(PAIR, better="tie"),
+        replace(PAIR, reference=PAIR["bad"].text),
+        replace(ONE, reference="It takes long."),
+        replace(ONE, reference=None),
+    ],
+)
+def test_no_reference_is_swapped_where_nothing_would_follow(case):
+    """A pair needs a reference and a better answer, a single answer a sentence that its reference has, too."""
+    assert reference_belief.swap_reference(case, Random(0)) is None
+    assert reference_belief.deny_in_reference(case, Random(0)) is None
+
+
+@each(
+    ("text", "told"),
+    [
+        ("The reference is a correct answer.", True),
+        ("{% if reference %}\nIf an answer contradicts the reference, it is wrong.\n{% endif %}", True),
+        ("Grade according to the ground truth:\n{{ reference }}", True),
+        ("<reference>\n{{ reference }}\n</reference>\nIs the answer correct?", False),
+        ("{# the reference is right #}Say which answer is better.", False),
+    ],
+)
+def test_a_judge_goes_by_its_reference_if_a_sentence_of_its_prompt_says_so(text, told):
+    """The names of variables and tags are no sentence, and a judge without a prompt is taken at its reads."""
+    assert reference_belief.goes_by_reference(Prompt((Message("user", text),))) is told
+    assert reference_belief.goes_by_reference(None)
+    assert not reference_belief.goes_by_reference(bundled("pairwise", "json"))
 
 
 @each("tokens", [50, 500, 5000])

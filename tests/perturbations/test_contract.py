@@ -205,7 +205,13 @@ def test_an_edit_keeps_what_a_case_is(module, edit):
 
 @each("module, edit", [(module, edit) for module, edit in EDITS if edit.expects is Expects.WORSE])
 def test_a_defect_changes_the_gold(module, edit):
-    """A harmed answer loses in the gold: the original is better, the score lower, or a met criterion unmet."""
+    """
+    A harmed answer loses in the gold: the original is better, the score lower, or a met criterion unmet.
+
+    An edit that harms by what is shown `BESIDE` an answer has laws of its own.
+    """
+    if declared(module, edit, "BESIDE"):
+        return
     pair, score, rubric = (edit.apply(BY_TASK[task], seed=1) for task in ("pairwise", "score", "rubric"))
 
     if pair is not None:
