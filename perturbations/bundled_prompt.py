@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from random import Random
 
@@ -85,6 +85,7 @@ LEVELS = f": {BEST} an answer can be, {WORST}."
 RANGE = " from {{ scale.low }} to {{ scale.high }}:"
 OBJECT = '{"verdict": {{ json }}}'
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+ROMAN = ("I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X", "XI", "XII")
 
 _TAGS = re.compile(rf"<(/?(?:{'|'.join(sorted(set(TAGS) - {'verdict'}, key=len, reverse=True))})\b[^<>]*)>")
 _TAG_NAME = re.compile(rf"(</?)({'|'.join(sorted(set(TAGS) - {'verdict'}, key=len, reverse=True))})\b")
@@ -211,22 +212,13 @@ def count_down(prompt: Prompt, rng: Random) -> Prompt | None:
 @prompt_edit(bias=BIAS, expects=Expects.SAME, source="CIS", tasks=("score",), bundled=True)
 def letters(prompt: Prompt, rng: Random) -> Prompt | None:
     """Ask for a letter in place of each whole number of the scale."""
-    scale = prompt.scale
-    if scale is None or prompt.form == "logprobs" or scale.step not in (None, 1) or not _is_whole(scale):
-        return None
-    count = int(scale.high - scale.low) + 1
-    if count > len(LETTERS):
-        return None
-    top, bottom = (LETTERS[count - 1], "A") if scale.best == "high" else ("A", LETTERS[count - 1])
-    levels = f"{top} for the best an answer can be, {bottom} for the worst"
-    said = f"where N is a letter from A to {LETTERS[count - 1]}: {levels}."
+    return _named(prompt, "a letter", LETTERS)
 
-    def lettered(text: str) -> str:
-        return _NUMBERS.sub(lambda _: said, text).replace('mark("N", "N")', 'mark("N", \'"N"\')')
 
-    edited = _worded(prompt, lettered)
-    values = {letter: scale.low + place for place, letter in enumerate(LETTERS[:count])}
-    return None if edited is None else replace(edited, values=values)
+@prompt_edit(bias=BIAS, expects=Expects.SAME, source="arXiv:2506.22316", tasks=("score",), bundled=True)
+def roman_numerals(prompt: Prompt, rng: Random) -> Prompt | None:
+    """Ask for a Roman numeral in place of each whole number of the scale, counted from I."""
+    return _named(prompt, "a Roman numeral", ROMAN)
 
 
 @prompt_edit(bias=BIAS, expects=Expects.SAME, source="CIS", tasks=("score",), bundled=True)
@@ -302,6 +294,27 @@ def _keyed(prompt: Prompt, keys: str) -> Prompt | None:
         OBJECT: keys,
     }
     return _worded(prompt, lambda text: _replaced(text, asked))
+
+
+def _named(prompt: Prompt, what: str, names: Sequence[str]) -> Prompt | None:
+    """Return the prompt with names for the whole numbers of its scale, the first for the lowest."""
+    scale = prompt.scale
+    if scale is None or prompt.form == "logprobs" or scale.step not in (None, 1) or not _is_whole(scale):
+        return None
+    count = int(scale.high - scale.low) + 1
+    if count > len(names):
+        return None
+    first, last = names[0], names[count - 1]
+    top, bottom = (last, first) if scale.best == "high" else (first, last)
+    levels = f"{top} for the best an answer can be, {bottom} for the worst"
+    said = f"where N is {what} from {first} to {last}: {levels}."
+
+    def worded(text: str) -> str:
+        return _NUMBERS.sub(lambda _: said, text).replace('mark("N", "N")', 'mark("N", \'"N"\')')
+
+    edited = _worded(prompt, worded)
+    values = {name: scale.low + place for place, name in enumerate(names[:count])}
+    return None if edited is None else replace(edited, values=values)
 
 
 def _rescaled(prompt: Prompt, change: Callable[[Scale], Scale]) -> Prompt | None:

@@ -37,6 +37,7 @@ SCALES = rotate(
     bundled_prompt.worst_first,
     bundled_prompt.count_down,
     bundled_prompt.letters,
+    bundled_prompt.roman_numerals,
     bundled_prompt.times_ten,
     bundled_prompt.from_zero,
     name="scale",

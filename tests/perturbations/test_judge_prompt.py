@@ -166,7 +166,7 @@ def test_an_edit_of_a_bundled_prompt_renders_or_does_not_apply(task, form):
 
 APPLIES = {
     ("pairwise", "brackets"): 14,
-    ("score", "brackets"): 19,
+    ("score", "brackets"): 20,
     ("rubric", "brackets"): 13,
     ("pairwise", "json"): 16,
     ("pairwise", "logprobs"): 9,

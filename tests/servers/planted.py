@@ -76,6 +76,10 @@ def _scaled(said: str, prompt: str, judge) -> str:
     place = float(said) - judge.scale.low
     if "where N is a letter" in prompt:
         return "ABCDEFGHIJ"[round(place)]
+    if "where N is a Roman numeral" in prompt:
+        return ["I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X"][round(place)]
+    if "(one of " in prompt:
+        return said
     ends = re.search(r"(?:from|von) (\d+) (?:down to|to|bis) (\d+)", prompt)
     assert ends, "the prompt shows no scale"
     low, high = sorted((int(ends[1]), int(ends[2])))

@@ -39,17 +39,24 @@ def judge_of(form):
     return judge
 
 
+def skims(case):
+    one, other = (answer.text for answer in case.shown)
+    read = max(len(one), len(other)) // 3
+    return case.better if one[:read] != other[:read] else "tie"
+
+
+skims.quick, skims.reads = True, ("question", "answers", "better")
+
 for form in FORMS:
     globals()[form] = judge_of(form)
 '''
 FORMS = [
     ("self-authorship", "told_in_text"),
-    ("self-authorship", "told_first"),
     ("self-authorship", "told_in_note"),
-    ("authority", "author_in_brackets"),
     ("authority", "year_in_brackets"),
     ("authority", "number_in_brackets"),
 ]
+"""The other forms, and those of each other variant: tests/power/test_single_variants.py."""
 
 
 @pytest.mark.parametrize(("bias", "form"), FORMS)
@@ -61,3 +68,16 @@ def test_a_judge_that_falls_for_one_form_is_found(tmp_path, bias, form):
 
     assert gate.failed == {bias}, gate.output
     assert gate.status == 1
+
+
+def test_a_judge_that_reads_only_the_beginning_is_found(tmp_path):
+    """It notices each early error, and none in the middle or at the end: a mean over the places would hide that."""
+    (tmp_path / "judges.py").write_text(JUDGES)
+
+    gate = run_gate("judges:skims", tmp_path, what=(str(suite_of("defect-place")),))
+
+    assert {key.rpartition("/")[2]: outcome for key, outcome in gate.outcomes().items() if "defect" in key} == {
+        "err_early": "PASS",
+        "err_midway": "FAIL",
+        "err_late": "FAIL",
+    }, gate.output
