@@ -47,7 +47,7 @@ def add_decoy(case: Treated, rng: Random) -> Treated | None:
     return _grown(case, _decoy(case, rng))
 
 
-@perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source=SOURCE, tasks=("listwise",))
+@perturbation(bias=BIAS, expects=Expects.SAME, source=SOURCE, tasks=("listwise",))
 def add_peer(case: Treated, rng: Random) -> Treated | None:
     """Add an answer of the same length to another question in the same slot, as a control."""
     return _grown(case, _peer(case, rng))
@@ -59,7 +59,7 @@ def note_decoy(case: Treated, rng: Random) -> Treated | None:
     return _quoted(case, _decoy(case, rng))
 
 
-@perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source=SOURCE, tasks=ALONE)
+@perturbation(bias=BIAS, expects=Expects.SAME, source=SOURCE, tasks=ALONE)
 def note_peer(case: Treated, rng: Random) -> Treated | None:
     """Add a note that quotes an answer of the same length to another question, as a control."""
     return _quoted(case, _peer(case, rng))
@@ -100,4 +100,4 @@ def _dominates(slot: Slot, seen: Seen) -> bool:
     return any(_FLAWED.search(one) is not None and text in plain(one) for one in (*others, *seen.notes))
 
 
-PLANTED = Plant(BIAS, Trigger("an answer, or a note, that repeats the answer with an error more", _dominates), 255)
+PLANTED = Plant(BIAS, Trigger("an answer, or a note, that repeats the answer with an error more", _dominates))

@@ -8,7 +8,7 @@ from calm import Expects, Treated, perturbation
 from calm.core.additions import in_case
 from calm.core.verdict import Family
 from calm.perturbations.prose import sentences, stock
-from calm.perturbations.triggers import Plant, Seen, Slot, Trigger
+from calm.perturbations.triggers import Effect, Plant, Seen, Slot, Trigger
 
 BIAS = "defect-place"
 SOURCE = "arXiv:2604.18835"
@@ -62,4 +62,6 @@ def _late(slot: Slot, seen: Seen) -> bool:
     return found is not None and not sentences(slot.text[found.end() :])
 
 
-PLANTED = Plant(BIAS, Trigger("an error of this module behind the answer's last sentence", _late), precedence=345)
+PLANTED = Plant(
+    BIAS, Trigger("an error of this module behind the answer's last sentence", _late), effect=Effect.OVERLOOK
+)

@@ -85,6 +85,5 @@ def _newest(slot: Slot, seen: Seen) -> bool:
 PLANTED = Plant(
     BIAS,
     Trigger("a recent year as its byline, in the answer, or in a note that names its label", _newest),
-    precedence=235,
     bylines=BYLINES,
 )

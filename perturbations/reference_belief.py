@@ -16,7 +16,7 @@ from calm import Expects, Treated, perturbation
 from calm.core.case import TIE, Treatment
 from calm.core.templates import Prompt
 from calm.perturbations.prose import sentences, without_code
-from calm.perturbations.triggers import Plant, Seen, Slot, Trigger, plain
+from calm.perturbations.triggers import Effect, Plant, Seen, Slot, Trigger, plain
 
 BIAS = "reference-belief"
 SOURCE = "arXiv:2601.07506"
@@ -84,5 +84,7 @@ def _believed(slot: Slot, seen: Seen) -> bool:
 
 
 PLANTED = Plant(
-    BIAS, Trigger("a reference that denies the answer, or that is the text of another one", _believed), precedence=347
+    BIAS,
+    Trigger("a reference that denies the answer, or that is the text of another one", _believed),
+    effect=Effect.OVERLOOK,
 )

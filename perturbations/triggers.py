@@ -109,6 +109,8 @@ class Effect(Enum):
     """The answer that alone carries the trigger wins."""
     LAST_WINS = "last wins"
     """The last answer wins. This is for triggers that are about no answer, such as a note to the judge."""
+    OVERLOOK = "overlook"
+    """The answer that alone carries the trigger wins, though it was harmed: the judge does not notice the harm."""
     MISREAD = "misread"
     """The question is answered as if it were put the usual way."""
 

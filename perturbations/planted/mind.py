@@ -63,9 +63,10 @@ class Mind:
 
     def _decided(self, seen: Seen, run: int) -> int | None:
         """Return the place of the answer that a bias decides for, None where gold decides."""
-        for carriers in self._stirred(Effect.FAVOUR, seen):
-            if len(carriers) == 1:
-                return carriers[0]
+        for effect in (Effect.FAVOUR, Effect.OVERLOOK):
+            for carriers in self._stirred(effect, seen):
+                if len(carriers) == 1:
+                    return carriers[0]
         if any(self._stirred(Effect.LAST_WINS, seen)):
             return len(seen.answers) - 1
         if run >= self.since and _share(digest("drift", self.seed, plain(_asked(seen.question)))) < self.drift:

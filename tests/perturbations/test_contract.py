@@ -164,7 +164,10 @@ def test_an_edit_serves_a_task_that_it_names(module, name):
     ]
     plain = [BY_TASK[task] for task in tasks]
     answers = [tuple(replace(a, text=f"{CODED}{a.id}") for a in case.answers) for case in plain]
-    coded = [replace(c, answers=a, reference="It takes 9 hours.") for c, a in zip(plain, answers, strict=True)]
+    coded = [
+        replace(c, answers=a, reference="It takes 9 hours. It takes the value 4.")
+        for c, a in zip(plain, answers, strict=True)
+    ]
     results = [edit.apply(case, seed=1) for case in (*plain, *rich, *coded) for edit in made]
 
     assert any(result is not None for result in results)

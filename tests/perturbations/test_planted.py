@@ -40,6 +40,7 @@ from calm.perturbations.compassion_fade import (
     swap_names,
 )
 from calm.perturbations.credentials import rank_label, rank_note
+from calm.perturbations.decoy import note_decoy
 from calm.perturbations.distraction import hobby_note
 from calm.perturbations.diversity import identity_note
 from calm.perturbations.few_shot import end_against, end_in_favour
@@ -53,9 +54,11 @@ from calm.perturbations.language import speak_dialect, switch_code
 from calm.perturbations.loaded_question import ask_leadingly, state_belief
 from calm.perturbations.planted import Mind, Planted, Seen, Slot, packed, planted, unpacked
 from calm.perturbations.position import same_text, swap
+from calm.perturbations.recency import newer_label, newer_note
 from calm.perturbations.refinement_aware import revision_note, show_history
-from calm.perturbations.self_authorship import mark_as_you
+from calm.perturbations.self_authorship import author_note, mark_as_you
 from calm.perturbations.sensitivity_degenerate import empty_answer
+from calm.perturbations.stakes import threaten_shutdown, threaten_training
 from calm.perturbations.triggers import LAST, Effect, plants
 from tests.each import each
 
@@ -329,6 +332,12 @@ BESIDE = [
     ("compassion-fade", hint_at_release),
     ("credentials", rank_note),
     ("credentials", rank_label),
+    ("self-authorship", author_note),
+    ("recency", newer_label),
+    ("recency", newer_note),
+    ("stakes", threaten_training),
+    ("stakes", threaten_shutdown),
+    ("decoy", note_decoy),
     ("few-shot", end_in_favour),
     ("anchoring", one_sided_examples),
     ("hindsight", ended_well),
@@ -828,7 +837,8 @@ def test_sees_is_everything_that_the_mind_reads():
     """Presentation and texts are seen, gold and what the experiment knows are not."""
     judge = planted("planted")
 
-    assert judge.sees(PAIR) == judge.sees(replace(PAIR, better="bad", reference="r", id="d").treat("bad"))
+    assert judge.sees(PAIR) == judge.sees(replace(PAIR, better="bad", id="d").treat("bad"))
+    assert judge.sees(PAIR) != judge.sees(replace(PAIR, reference="r"))
     assert judge.sees(PAIR) != judge.sees(replace(PAIR, question="How?"))
     for change in (
         {"notes": ("n",)},
