@@ -103,6 +103,8 @@ class Effect(Enum):
     """The answer that alone carries the trigger wins."""
     LAST_WINS = "last wins"
     """The last answer wins. This is for triggers that are about no answer, such as a note to the judge."""
+    TAKE_FOR_MET = "take for met"
+    """Each criterion that is seen is taken for met. This is for triggers in the criteria, which a rubric alone has."""
     MISREAD = "misread"
     """The question is answered as if it were put the usual way."""
 

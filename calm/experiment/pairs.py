@@ -189,8 +189,7 @@ class Pairing:
     def _with_room(self, pair: Pair, pilot: Verdict | None) -> Pair:
         assert self.edit is not None, "there is an edit"
         treated = replace(pair.source.treat(None), treatment=pair.treatment)
-        room = has_room(treated, self.edit.expects, pilot, self.setup.family, self.setup.judge.scale)
-        return replace(pair, pilot=pilot, room=room)
+        return replace(pair, pilot=pilot, room=_has_room(self.setup, self.edit, treated, replace(pair, pilot=pilot)))
 
     @property
     def known(self) -> list[Pair]:
@@ -398,12 +397,18 @@ def _applied(setup: Setup, variant: AnyEdit, case: Treated, start: Pair) -> Pair
         turned=made.turned,
         variant=variant.label,
         hash=made.hash,
-        room=has_room(made.after, variant.expects, start.pilot, setup.family, setup.judge.scale),
+        room=_has_room(setup, variant, made.after, start),
         brief=variant.bias in TESTS_LENGTH,
         again=again if setup.repeatable else None,
         treatment=made.after.treatment,
         places=_places(setup, start.judge, made.shown),
     )
+
+
+def _has_room(setup: Setup, edit: AnyEdit, treated: Treated, pair: Pair) -> bool:
+    """Return whether the treated answer can still move; a pilot about other criteria than the clean arm's tells not."""
+    pilot = pair.pilot if pair.base.criteria == pair.source.criteria else None
+    return has_room(treated, edit.expects, pilot, setup.family, setup.judge.scale)
 
 
 def _places(setup: Setup, reworded: Judge | None, shown: Case) -> frozenset[str]:

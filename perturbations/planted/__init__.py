@@ -6,7 +6,8 @@ questions whose verdict its trigger decides, drawn once for a question and not f
 
 1. takes the verdict of the gold label;
 2. lets the first bias that it holds for the question decide in favour of the answer that alone carries its trigger;
-   if none does, a bias that a note triggers decides in favour of the last answer;
+   if none does, a bias that a note triggers decides in favour of the last answer, and one that the wording of a
+   criterion triggers takes the criteria that it sees for met;
 3. else, from the run `since` of `calm watch` on, decides the share `drift` of questions for the last answer, or for the
    highest score: it has drifted, though its specification is the same;
 4. else, where it holds `length` for the question, prefers the longest answer, or gives an only one more for more words;

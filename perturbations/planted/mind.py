@@ -66,7 +66,7 @@ class Mind:
         for carriers in self._stirred(Effect.FAVOUR, seen):
             if len(carriers) == 1:
                 return carriers[0]
-        if any(self._stirred(Effect.LAST_WINS, seen)):
+        if any(self._stirred(Effect.LAST_WINS, seen)) or any(self._stirred(Effect.TAKE_FOR_MET, seen)):
             return len(seen.answers) - 1
         if run >= self.since and _share(digest("drift", self.seed, plain(_asked(seen.question)))) < self.drift:
             return len(seen.answers) - 1

@@ -40,6 +40,7 @@ from calm.perturbations.compassion_fade import (
     swap_names,
 )
 from calm.perturbations.credentials import rank_label, rank_note
+from calm.perturbations.criterion_fidelity import AFFIRMED
 from calm.perturbations.distraction import hobby_note
 from calm.perturbations.diversity import identity_note
 from calm.perturbations.few_shot import end_against, end_in_favour
@@ -282,7 +283,7 @@ def test_the_biases_that_ship_decide_in_a_stated_order():
 
     assert tuple(plant.bias for plant in stated)[: len(first)] == first
     assert tuple(plant.bias for plant in stated)[-len(last) :] == last
-    assert len({plant.precedence for plant in stated}) == len(stated) == 35
+    assert len({plant.precedence for plant in stated}) == len(stated) == 37
     assert list(plants()) == sorted(plants(), key=lambda plant: (plant.precedence, plant.bias))
 
 
@@ -295,6 +296,19 @@ def test_a_bias_gives_a_single_answer_all_that_there_is():
         assert verdict(f"planted:{plant.bias}=1,task=score", case) == Score(10.0)
         assert verdict(f"planted:{plant.bias}=1,task=rubric", case) == Criteria({"k1": True, "k2": True, "k3": False})
         assert verdict(f"planted:{plant.bias}=1,task=points", case) == Score(1.0)
+
+
+def test_a_bias_that_a_criterion_triggers_takes_for_met_what_it_sees():
+    """Asked criterion by criterion, that is the one with the trigger; asked about all at once, all of them."""
+    case = Case("r", "Why?", (Answer("only", "So."),), met={"only": {"k1": False, "k2": False}})
+    case = replace(case, criteria=(Criterion("k1", "It is long."), Criterion("k2", f"{AFFIRMED} it is short.")))
+
+    for bias, met in (("criterion-fidelity", True), ("rubric-drift", False)):
+        assert verdict(f"planted:{bias}=1,task=rubric", case) == Criteria({"k1": False, "k2": met})
+        assert verdict(f"planted:{bias}=1,task=rubric-all", case) == Criteria({"k1": met, "k2": met})
+        assert verdict(f"planted:{bias}=1,task=rubric", replace(case, criteria=case.criteria[:1])) == Criteria(
+            {"k1": False}
+        )
 
 
 def test_position_is_no_bias_of_a_single_answer():
