@@ -96,7 +96,7 @@ Change = Callable[[str], str]
 _ENDING = re.compile(r"(?<![\w'’/@.-])(?P<stem>[a-z]*[aeiouy][a-z]*?[a-z])ing(?![\w'’-])")
 _LINKED = re.compile(r"\b(?P<who>[Tt]hey|[Yy]ou|[Ww]e) are (?=[a-z]{3,}ing(?![\w'’-]))")
 _PROGRESSIVE = re.compile(r"\b(?P<is>is|are|was|were) (?P<stem>[a-z]*[aeiouy][a-z]*?[a-z])ing(?![\w'’-])")
-_SPELT = r"(?<![\w'’-])(?:{})(?![\w-])"
+_SPELT = r"(?<![^\s(\"*_\[>])(?:{})(?=[\s.,;:!?)\"*_\]<]|$)"
 
 
 def _words(*lexicons: dict[str, str]) -> str:
