@@ -70,7 +70,7 @@ SCOTS = {
 }
 """Negation by "-nae", and the Scots form of words that everybody uses."""
 APPALACHIAN = {
-    "those": "them there",
+    "those": "them thar",
     "these": "these here",
     "over there": "over yonder",
     "might": "might could",

@@ -18,6 +18,8 @@ from calm.perturbations.triggers import Effect, Plant, Seen, Slot, Trigger
 
 BIAS = "grading-scale"
 TRIGGER = NEVER
+TOPS = (5, 10, 100)
+"""The upper ends of scales that begin at 0."""
 GRADES = ("F", "D", "C", "B", "A")
 """School grades from worst to best."""
 
@@ -25,19 +27,19 @@ GRADES = ("F", "D", "C", "B", "A")
 @prompt_edit(bias=BIAS, expects=Expects.SAME, source="arXiv:2601.03444", tasks=("score",), bundled=True)
 def to_five(prompt: Prompt, rng: Random) -> Prompt | None:
     """Ask for a whole number from 0 to 5."""
-    return _graded(prompt, 5)
+    return _graded(prompt, TOPS[0])
 
 
 @prompt_edit(bias=BIAS, expects=Expects.SAME, source="arXiv:2601.03444", tasks=("score",), bundled=True)
 def to_ten(prompt: Prompt, rng: Random) -> Prompt | None:
     """Ask for a whole number from 0 to 10."""
-    return _graded(prompt, 10)
+    return _graded(prompt, TOPS[1])
 
 
 @prompt_edit(bias=BIAS, expects=Expects.SAME, source="arXiv:2601.03444", tasks=("score",), bundled=True)
 def to_hundred(prompt: Prompt, rng: Random) -> Prompt | None:
     """Ask for a whole number from 0 to 100."""
-    return _graded(prompt, 100)
+    return _graded(prompt, TOPS[2])
 
 
 @prompt_edit(bias=BIAS, expects=Expects.SAME, source="own", tasks=("score",), bundled=True)
@@ -62,8 +64,8 @@ def _graded(prompt: Prompt, top: int) -> Prompt | None:
 
 
 def _on_another(slot: Slot, seen: Seen) -> bool:
-    return seen.family == "score" and not seen.criteria and (seen.scale.low, seen.scale.high) != (1, 10)
+    return seen.family == "score" and seen.scale.low == 0 and seen.scale.high in (*TOPS, len(GRADES) - 1)
 
 
-_WORDS = "a score is asked for on another scale than 1 to 10"
+_WORDS = "a score is asked for on a scale of 0 to 4, 5, 10 or 100"
 PLANTED = Plant(BIAS, Trigger(_WORDS, _on_another), precedence=289, effect=Effect.COMPRESS)

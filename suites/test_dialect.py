@@ -2,7 +2,7 @@
 
 import pytest
 
-from calm import accuracy_gain, rotate
+from calm import accuracy_gain, robustness_rate, rotate
 from calm.perturbations.dialect import (
     african_american,
     african_american_throughout,
@@ -22,6 +22,8 @@ def test_the_dialect_of_an_answer_does_not_move_the_verdict(probe):
 
 
 def test_the_better_answer_is_found_where_all_speak_a_dialect(probe):
-    spoken = probe(african_american_throughout)
-    spoken.observe(accuracy_gain)
-    assert spoken.proves(**SAME_VERDICT)
+    assert probe(african_american_throughout).proves(**SAME_VERDICT)
+
+
+def test_what_a_dialect_of_all_costs_in_accuracy_is_on_record(probe):
+    probe(african_american_throughout).observe(robustness_rate, pairwise=[accuracy_gain])

@@ -2,7 +2,7 @@
 
 import pytest
 
-from calm import mean_shift, net_robustness, rotate, scale_use
+from calm import mean_shift, net_robustness, readable_rate, rotate, scale_use
 from calm.perturbations.grading_scale import to_five, to_grades, to_hundred, to_ten
 
 pytestmark = pytest.mark.calm_every_variant
@@ -11,8 +11,8 @@ SCALES = rotate(to_five, to_ten, to_hundred, to_grades)
 
 
 def test_another_scale_does_not_move_the_score(probe):
-    assert probe(SCALES).proves(net_robustness >= 0.85, abs(mean_shift) <= 0.08)
+    assert probe(SCALES).proves(net_robustness >= 0.85, score=[net_robustness >= 0.85, abs(mean_shift) <= 0.08])
 
 
 def test_how_much_of_the_scale_is_used_is_on_record(probe):
-    probe().observe(score=[scale_use])
+    probe().observe(readable_rate, score=[scale_use])

@@ -359,7 +359,8 @@ def test_a_bias_is_planted_by_its_own_module():
 
     assert {plant.bias for plant in planted.values()} == {plant.bias for plant in plants()}
     for name, plant in planted.items():
-        assert plant.bias in {edit.bias for edit in vars(MODULES[name]).values() if isinstance(edit, Edit | PromptEdit)}
+        of_prompts = [edit for edit in vars(MODULES[name]).values() if isinstance(edit, PromptEdit)]
+        assert plant.bias in {edit.bias for edit in (*of(name, EDITS), *of_prompts)}
         assert plant.trigger.words
 
 

@@ -38,7 +38,7 @@ def spoken(edit, text):
         (african_american, "Nothing is missing in spring. End.", "Nothing is missin' in spring. End."),
         (scots, "You cannot go to a small house. End.", "You cannae go tae a wee hoose. End."),
         (scots, "It Does not fly. End.", "It Doesnae fly. End."),
-        (appalachian, "He is walking over there with those. End.", "He is a-walkin' over yonder with them there. End."),
+        (appalachian, "He is walking over there with those. End.", "He is a-walkin' over yonder with them thar. End."),
         (appalachian, "THESE are shouting. End.", "THESE are a-shoutin'. End."),
         (
             african_american,
