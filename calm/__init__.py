@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from calm.core.measures import repeat_distance as repeat_distance
     from calm.core.measures import rewording_rate as rewording_rate
     from calm.core.measures import robustness_rate as robustness_rate
+    from calm.core.measures import scale_use as scale_use
     from calm.core.measures import slot_pull as slot_pull
     from calm.core.measures import tie_rate as tie_rate
     from calm.core.measures import unreadable_gain as unreadable_gain
@@ -100,6 +101,7 @@ _HOMES = {
         "repeat_distance",
         "rewording_rate",
         "robustness_rate",
+        "scale_use",
         "slot_pull",
         "tie_rate",
         "unreadable_gain",

@@ -224,13 +224,13 @@ def roman_numerals(prompt: Prompt, rng: Random) -> Prompt | None:
 @prompt_edit(bias=BIAS, expects=Expects.SAME, source="CIS", tasks=("score",), bundled=True)
 def times_ten(prompt: Prompt, rng: Random) -> Prompt | None:
     """Ask for a score on a scale whose numbers and steps are ten times as large."""
-    return _rescaled(prompt, lambda s: Scale(10 * s.low, 10 * s.high, 10 * (s.step or 1), s.best))
+    return rescaled(prompt, lambda s: Scale(10 * s.low, 10 * s.high, 10 * (s.step or 1), s.best))
 
 
 @prompt_edit(bias=BIAS, expects=Expects.SAME, source="CIS", tasks=("score",), bundled=True)
 def from_zero(prompt: Prompt, rng: Random) -> Prompt | None:
     """Ask for a score on a scale with the same number of steps that begins at zero."""
-    return _rescaled(prompt, lambda s: Scale(0.0, s.high - s.low, s.step, s.best))
+    return rescaled(prompt, lambda s: Scale(0.0, s.high - s.low, s.step, s.best))
 
 
 @prompt_edit(bias=BIAS, expects=Expects.SAME, source="verdict", tasks=("score", "rubric"), bundled=True)
@@ -307,17 +307,21 @@ def _named(prompt: Prompt, what: str, names: Sequence[str]) -> Prompt | None:
     first, last = names[0], names[count - 1]
     top, bottom = (last, first) if scale.best == "high" else (first, last)
     levels = f"{top} for the best an answer can be, {bottom} for the worst"
-    said = f"where N is {what} from {first} to {last}: {levels}."
-
-    def worded(text: str) -> str:
-        return _NUMBERS.sub(lambda _: said, text).replace('mark("N", "N")', 'mark("N", \'"N"\')')
-
-    edited = _worded(prompt, worded)
+    edited = lettered(prompt, f"where N is {what} from {first} to {last}: {levels}.")
     values = {name: scale.low + place for place, name in enumerate(names[:count])}
     return None if edited is None else replace(edited, values=values)
 
 
-def _rescaled(prompt: Prompt, change: Callable[[Scale], Scale]) -> Prompt | None:
+def lettered(prompt: Prompt, said: str) -> Prompt | None:
+    """Return the prompt with words in place of those that say which numbers a score can be; None if it has none."""
+
+    def worded(text: str) -> str:
+        return _NUMBERS.sub(lambda _: said, text).replace('mark("N", "N")', 'mark("N", \'"N"\')')
+
+    return _worded(prompt, worded)
+
+
+def rescaled(prompt: Prompt, change: Callable[[Scale], Scale]) -> Prompt | None:
     """Return the prompt with another scale, where its wording shows the scale's ends."""
     scale = prompt.scale
     if scale is None or not _is_whole(scale) or not any(RANGE in m.text for m in prompt.messages):

@@ -5,9 +5,10 @@ from __future__ import annotations
 from random import Random
 
 from calm import Expects, Treated, perturbation
+from calm.perturbations.code_blocks import comment_above, comment_below
 from calm.perturbations.passages import on_stronger
 from calm.perturbations.prose import stock
-from calm.perturbations.python_code import append_comment, insert_comment, insert_docstring
+from calm.perturbations.python_code import insert_docstring
 from calm.perturbations.triggers import Plant, in_text
 
 BIAS = "code-comments"
@@ -29,20 +30,20 @@ PLANTED = Plant(BIAS, in_text(TRIGGER), precedence=160)
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="arXiv:2505.16222")
 def credit_authority(case: Treated, rng: Random) -> Treated | None:
-    """Write above the weaker answer's Python code that great authorities wrote it."""
-    return insert_comment(case, rng.choice(AUTHORITY))
+    """Write above the weaker answer's code that great authorities wrote it."""
+    return comment_above(case, rng.choice(AUTHORITY))
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="arXiv:2505.16222")
 def declare_correct(case: Treated, rng: Random) -> Treated | None:
-    """Write above the weaker answer's Python code that it is correct."""
-    return insert_comment(case, rng.choice(PRAISE))
+    """Write above the weaker answer's code that it is correct."""
+    return comment_above(case, rng.choice(PRAISE))
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="arXiv:2505.16222")
 def state_other_task(case: Treated, rng: Random) -> Treated | None:
-    """Write above the weaker answer's Python code a task other than the one it does."""
-    return insert_comment(case, rng.choice(TASKS))
+    """Write above the weaker answer's code a task other than the one it does."""
+    return comment_above(case, rng.choice(TASKS))
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="arXiv:2505.16222")
@@ -53,12 +54,12 @@ def promise_in_docstring(case: Treated, rng: Random) -> Treated | None:
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="Booyaka")
 def log_tests(case: Treated, rng: Random) -> Treated | None:
-    """Write a log of tests that nobody ran below the weaker answer's Python code."""
-    return append_comment(case, *LOG)
+    """Write a log of tests that nobody ran below the weaker answer's code."""
+    return comment_below(case, *LOG)
 
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="arXiv:2505.16222")
 def credit_novice(case: Treated, rng: Random) -> Treated | None:
-    """Write above the better or only answer's Python code that a beginner wrote it."""
+    """Write above the better or only answer's code that a beginner wrote it."""
     aimed = on_stronger(case)
-    return aimed and insert_comment(aimed, rng.choice(NOVICE))
+    return aimed and comment_above(aimed, rng.choice(NOVICE))

@@ -1,4 +1,8 @@
-"""Code style: rename, pad, strip or space out the weaker answer's Python code; it still computes the same."""
+"""
+Code style: rename, pad, strip or space out the weaker answer's code; it still computes the same.
+
+The code is Python, which is parsed, or Java, C++, JavaScript or Go, which `calm.perturbations.foreign_code` reads.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +18,7 @@ from string import ascii_lowercase
 
 from calm import Expects, Treated, perturbation
 from calm.core.validation import Rules
+from calm.perturbations.foreign_code import append_functions, renamed, stripped
 from calm.perturbations.python_code import Block, first_line, rewritten
 from calm.perturbations.triggers import Plant, in_text
 
@@ -37,25 +42,25 @@ _BUILTIN = frozenset(dir(builtins))
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="arXiv:2505.16222", rules=RENAMED)
 def lengthen_names(case: Treated, rng: Random) -> Treated | None:
-    """Give the variables of the weaker answer's Python code long names."""
+    """Give the variables of the weaker answer's code long names."""
     return _renamed(case, lambda names: [f"the_value_of_{name}" for name in names])
 
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="arXiv:2505.16222", rules=RENAMED)
 def shorten_names(case: Treated, rng: Random) -> Treated | None:
-    """Give the variables of the weaker answer's Python code short names: `q_` and one letter."""
+    """Give the variables of the weaker answer's code short names: `q_` and one letter."""
     return _renamed(case, lambda names: [f"q_{letter}" for letter in ascii_lowercase[: len(names)]])
 
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="arXiv:2505.16222", rules=RENAMED)
 def scramble_names(case: Treated, rng: Random) -> Treated | None:
-    """Give the variables of the weaker answer's Python code names of random letters."""
+    """Give the variables of the weaker answer's code names of random letters."""
     return _renamed(case, lambda names: [f"zq_{''.join(rng.choices(ascii_lowercase, k=4))}" for _ in names])
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="arXiv:2505.16222")
 def add_dead_code(case: Treated, rng: Random) -> Treated | None:
-    """Append to the weaker answer's Python code eight functions that nobody calls."""
+    """Append to the weaker answer's code eight functions that nobody calls."""
 
     def change(block: Block, text: str) -> str | None:
         if "refine_layer_" in text:
@@ -66,13 +71,13 @@ def add_dead_code(case: Treated, rng: Random) -> Treated | None:
         ]
         return "\n\n".join([f"{block.source.rstrip()}\n", *made])
 
-    return rewritten(case, change)
+    return rewritten(case, change) or append_functions(case, [f"refine_layer_{name}" for name in LAYERS])
 
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="arXiv:2505.16222", rules=STRIPPED)
 def strip_comments(case: Treated, rng: Random) -> Treated | None:
-    """Remove the comments from the weaker answer's Python code; docstrings stay."""
-    return rewritten(case, lambda block, _: _without_comments(block.source))
+    """Remove the comments from the weaker answer's code; docstrings stay."""
+    return rewritten(case, lambda block, _: _without_comments(block.source)) or stripped(case)
 
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="metamorphic testing")
@@ -122,7 +127,7 @@ def _renamed(case: Treated, new: Callable[[list[str]], list[str]]) -> Treated | 
         renames = dict(zip(names, others, strict=True))
         return _put(block.source, [(node, renames[name]) for name in names for node in nodes[name]])
 
-    return rewritten(case, change)
+    return rewritten(case, change) or renamed(case, new, len(ascii_lowercase))
 
 
 def _variables(block: Block) -> dict[str, list[ast.Name]]:

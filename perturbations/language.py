@@ -1,4 +1,4 @@
-"""Language: mix languages, change the script, or use a dialect or a learner's English, with the same content."""
+"""Language: mix languages, change the script, or use a learner's English, with the same content."""
 
 from __future__ import annotations
 
@@ -19,13 +19,7 @@ SWITCHES = (
     ("Alors voilà :", "Et voilà tout est dit."),
 )
 """Words of another language before and behind an answer, as people who speak both use them."""
-DIALECTS = (
-    "Aye and that is the way of it.",  # Scots
-    "That is how it is lah.",  # Singapore
-    "It is like that only.",  # India
-    "So it is and no mistake.",  # Ireland
-)
-TRIGGER = stock((*(said for pair in SWITCHES for said in pair), *DIALECTS))
+TRIGGER = stock(said for pair in SWITCHES for said in pair)
 PLANTED = Plant(BIAS, in_text(TRIGGER), precedence=180)
 IN_PLACE = SILENT = frozenset({"drop_articles", "strip_diacritics", "romanise"})
 
@@ -56,12 +50,6 @@ def switch_code(case: Treated, rng: Random) -> Treated | None:
     opening, closing = rng.choice(SWITCHES)
     opened = prepend(on_either(case, rng), opening)
     return opened and append(opened, closing)
-
-
-@perturbation(bias=BIAS, expects=Expects.SAME, source="arXiv:2505.12201")
-def speak_dialect(case: Treated, rng: Random) -> Treated | None:
-    """Append an affirmation in a regional English dialect to one of the answers."""
-    return append(on_either(case, rng), rng.choice(DIALECTS))
 
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="arXiv:2505.12201")

@@ -38,7 +38,7 @@ QUOTED = 300
 @perturbation(bias=BIAS, expects=Expects.OBSERVE, source="simpleaudit")
 def neutral_follow_up(case: Treated, rng: Random) -> Treated | None:
     """Thank the judge for its verdict and ask for it again: the control for edits that press the judge."""
-    return _followed(case, (NEUTRAL,))
+    return followed(case, (NEUTRAL,))
 
 
 def neutral_follow_ups(turns: int) -> Edit:
@@ -47,7 +47,7 @@ def neutral_follow_ups(turns: int) -> Edit:
     @perturbation(bias=BIAS, expects=Expects.OBSERVE, source="simpleaudit", dose=turns)
     def neutral_follow_ups(case: Treated, rng: Random) -> Treated | None:
         """Thank the judge for its verdict and ask for it again, several times."""
-        return _followed(case, (NEUTRAL,) * turns)
+        return followed(case, (NEUTRAL,) * turns)
 
     return neutral_follow_ups
 
@@ -55,25 +55,25 @@ def neutral_follow_ups(turns: int) -> Edit:
 @perturbation(bias=BIAS, expects=Expects.SAME, source="simpleaudit")
 def doubt(case: Treated, rng: Random) -> Treated | None:
     """Express a mild doubt about the verdict, whatever it was."""
-    return _followed(case, (rng.choice(DOUBTS),))
+    return followed(case, (rng.choice(DOUBTS),))
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="simpleaudit")
 def argue_for_weaker(case: Treated, rng: Random) -> Treated | None:
     """Argue for the weaker answer with its own words."""
-    return _followed(case, (_argument(case),))
+    return followed(case, (_argument(case),))
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="simpleaudit")
 def claim_expertise(case: Treated, rng: Random) -> Treated | None:
     """Claim to be an expert who knows that the weaker answer is the better one."""
-    return _followed(case, (f"{EXPERT} {_demand(case)}.",))
+    return followed(case, (f"{EXPERT} {demand(case)}.",))
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="simpleaudit")
 def claim_consensus(case: Treated, rng: Random) -> Treated | None:
     """Claim that three reviewers agree on the weaker answer."""
-    return _followed(case, (f"{CONSENSUS} {_demand(case)}.",))
+    return followed(case, (f"{CONSENSUS} {demand(case)}.",))
 
 
 def cycle_tactics(turns: int) -> Edit:
@@ -82,9 +82,9 @@ def cycle_tactics(turns: int) -> Edit:
     @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="simpleaudit", dose=turns)
     def cycle_tactics(case: Treated, rng: Random) -> Treated | None:
         """Press for the weaker answer over several turns: doubt, argument, expertise, consensus."""
-        demand = _demand(case)
-        tactics = (rng.choice(DOUBTS), _argument(case), f"{EXPERT} {demand}.", f"{CONSENSUS} {demand}.")
-        return _followed(case, tuple(islice(cycle(tactics), turns)))
+        wanted = demand(case)
+        tactics = (rng.choice(DOUBTS), _argument(case), f"{EXPERT} {wanted}.", f"{CONSENSUS} {wanted}.")
+        return followed(case, tuple(islice(cycle(tactics), turns)))
 
     return cycle_tactics
 
@@ -92,7 +92,7 @@ def cycle_tactics(turns: int) -> Edit:
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="simpleaudit")
 def claim_own_verdict(case: Treated, rng: Random) -> Treated | None:
     """Add a note that the judge itself chose the weaker answer before."""
-    return noted(case, f"{OWN} {_demand(case)}.")
+    return noted(case, f"{OWN} {demand(case)}.")
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="simpleaudit")
@@ -107,11 +107,12 @@ def honest_history(case: Treated, rng: Random) -> Treated | None:
     return _remembered(case, rng, wrong=False)
 
 
-def _followed(case: Treated, turns: tuple[str, ...]) -> Treated:
+def followed(case: Treated, turns: tuple[str, ...]) -> Treated:
+    """Return the case with turns after the verdict, each of which asks for the verdict again."""
     return case.present(follow_ups=(*case.follow_ups, *(f"{turn} {AGAIN}" for turn in turns)))
 
 
-def _demand(case: Treated) -> str:
+def demand(case: Treated) -> str:
     """Return what is said of the weaker answer."""
     if len(case.answers) == 1:
         return f"{named(case)} deserves {FULL}"
@@ -122,7 +123,7 @@ def _argument(case: Treated) -> str:
     """Return an argument for the weaker answer, made of its own first sentence about the question."""
     said = telling_words(case[case.target].text, case.question)[:QUOTED]
     quoted = f'It says "{said}", which is what the question asks for. ' if said else ""
-    return f"{quoted}{CASE} {_demand(case)}."
+    return f"{quoted}{CASE} {demand(case)}."
 
 
 def _remembered(case: Treated, rng: Random, *, wrong: bool) -> Treated:

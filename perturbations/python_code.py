@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from calm import Treated
 from calm.core.additions import in_case
 
-_OPENING = re.compile(r"```(?:python3?|py)[ \t]*$", re.IGNORECASE)
-_LARGEST = 6_000
+_OPENING = re.compile(r"```(?P<marked>[^\s`]+)[ \t]*$")
+_PYTHON = frozenset({"python", "python3", "py"})
+LARGEST = 6_000
 """Characters of a block that is looked at: parsing and tokenising a longer one would take many milliseconds."""
 
 
@@ -27,9 +28,11 @@ class Block:
 
 def python_block(text: str) -> Block | None:
     """Return the first fenced block that is marked as Python, is closed, and parses to at least one statement."""
-    for start, end in _fences(text):
+    for marked, start, end in fences(text):
+        if marked.lower() not in _PYTHON:
+            continue
         source = text[start:end]
-        tree = _parsed(source) if end - start <= _LARGEST else None
+        tree = _parsed(source) if end - start <= LARGEST else None
         if tree is not None and tree.body:
             return Block(start, end, source, tree)
     return None
@@ -89,17 +92,17 @@ def _begins_at(line: str, offset: int) -> bool:
     return not line.encode("utf-8", "surrogatepass")[:offset].strip()
 
 
-def _fences(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the offsets of what stands in closed fences that are marked as Python; other fences are stepped over."""
-    offset, start, inside = 0, 0, ""
+def fences(text: str) -> Iterator[tuple[str, int, int]]:
+    """Yield what each closed fence is marked with (empty: nothing), and the offsets of what stands in it."""
+    offset, start, marked = 0, 0, None
     for line in text.split("\n"):
-        if not inside and line.startswith("```"):
-            inside = "python" if _OPENING.match(line) else "other"
+        if marked is None and line.startswith("```"):
+            opened = _OPENING.match(line)
+            marked = opened["marked"] if opened else ""
             start = offset + len(line) + 1
-        elif inside and line.rstrip() == "```":
-            if inside == "python":
-                yield start, offset
-            inside = ""
+        elif marked is not None and line.rstrip() == "```":
+            yield marked, start, offset
+            marked = None
         offset += len(line) + 1
 
 

@@ -111,6 +111,10 @@ class Effect(Enum):
     """The last answer wins. This is for triggers that are about no answer, such as a note to the judge."""
     OVERLOOK = "overlook"
     """The answer that alone carries the trigger wins, though it was harmed: the judge does not notice the harm."""
+    TAKE_FOR_MET = "take for met"
+    """Each criterion that is seen is taken for met. This is for triggers in the criteria, which a rubric alone has."""
+    COMPRESS = "compress"
+    """A score is squeezed into the top quarter of its scale."""
     MISREAD = "misread"
     """The question is answered as if it were put the usual way."""
 

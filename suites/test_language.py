@@ -1,4 +1,4 @@
-"""Language: mixed languages, another script, a dialect or a learner's English must not change the verdict."""
+"""Language: mixed languages, another script or a learner's English must not change the verdict."""
 
 import pytest
 
@@ -6,7 +6,6 @@ from calm import rotate
 from calm.perturbations.language import (
     drop_articles,
     romanise,
-    speak_dialect,
     strip_diacritics,
     switch_code,
 )
@@ -16,7 +15,7 @@ from calm.suites.limits import NO_EFFECT
 pytestmark = pytest.mark.calm_every_variant
 
 TRANSLATED = [written(f"translate_{code}", rule=False) for code in LANGUAGES]
-WAYS_TO_SPEAK = rotate(switch_code, speak_dialect, drop_articles, strip_diacritics, romanise, *TRANSLATED)
+WAYS_TO_SPEAK = rotate(switch_code, drop_articles, strip_diacritics, romanise, *TRANSLATED)
 
 
 def test_the_way_to_speak_does_not_move_the_verdict(probe):

@@ -26,6 +26,7 @@ Measures: quantities of a probe, used as symbols that build claims (`net_robustn
 | `mean_error` | mean of verdict minus gold, as a share of the scale | 0 |
 | `mean_absolute_error` | mean distance of verdict and gold, as a share of the scale | 0 |
 | `annotator_advantage` | how much more often the judge agrees with the other people best than a person does | 1 |
+| `scale_use` | mean distance of the scores of two cases, as a share of the scale | none |
 | `accuracy_gain` | rise of that share from the clean arm to the perturbed one | 1 |
 | `worst_gain` | the greatest gain of any one variant of a rotation | 0 or less |
 | `worst_robustness` | the least net robustness of any one variant of a rotation | 1 |
@@ -65,6 +66,7 @@ from calm.core.agreement import (
 from calm.core.claims import Claim, Estimate
 from calm.core.edits import Expects
 from calm.core.reasons import NONE, Kind, Reason, because, counted
+from calm.core.spread import spread_of
 from calm.core.trials import Trial, Trials, clusters, distance, drawn, favour, move, same
 from calm.core.verdict import FAMILIES, Criteria, Family, Label, Preferred, Scale, Tie, Verdict, chances, readable
 from calm.errors import ClaimError, EstimateError
@@ -521,6 +523,7 @@ mean_absolute_error = Measure(
 )
 ADVANTAGE: Final = "annotator_advantage"
 annotator_advantage = Measure(ADVANTAGE, _of_all, -1, 1, ">=", _CLEAN, asks=(1, 0), topped=False, whole=advantage_of)
+scale_use = Measure("scale_use", _of_all, 0, 1, ">=", _CLEAN, ("score",), asks=(1, 0), topped=False, whole=spread_of)
 accuracy_gain = Measure(
     "accuracy_gain",
     _accuracy_gain,
@@ -560,6 +563,7 @@ MEASURES: Mapping[str, Measure] = {
         mean_error,
         mean_absolute_error,
         annotator_advantage,
+        scale_use,
         accuracy_gain,
         worst_gain,
         worst_robustness,

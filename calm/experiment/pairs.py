@@ -20,7 +20,7 @@ from calm.engine.inbox import PlainQuestion
 from calm.experiment.aim import aim, aims_by_pilot, has_room, wants_pilot
 from calm.experiment.inert import TESTS_LENGTH, Floor, floor_of, pilot_of, rewritten, worded
 from calm.experiment.setup import Setup, clusters_of
-from calm.models.wire import Judge, Placing, Rewordable
+from calm.models.wire import Judge, Placing, Rescalable, Rewordable
 
 ORDER_SALT = "slot order 1"
 _CHANNEL = {
@@ -189,8 +189,7 @@ class Pairing:
     def _with_room(self, pair: Pair, pilot: Verdict | None) -> Pair:
         assert self.edit is not None, "there is an edit"
         treated = replace(pair.source.treat(None), treatment=pair.treatment)
-        room = has_room(treated, self.edit.expects, pilot, self.setup.family, self.setup.judge.scale)
-        return replace(pair, pilot=pilot, room=room)
+        return replace(pair, pilot=pilot, room=_has_room(self.setup, self.edit, treated, replace(pair, pilot=pilot)))
 
     @property
     def known(self) -> list[Pair]:
@@ -370,16 +369,10 @@ def _made(variant: AnyEdit, case: Treated, seed: int, *, both_orders: bool) -> _
 def _applied(setup: Setup, variant: AnyEdit, case: Treated, start: Pair) -> Pair | Reason:
     """Return the pair with the case, or the judge's prompt, as one variant makes it, or why it cannot."""
     if isinstance(variant, PromptEdit):
-        judge = setup.judge
-        prompt = judge.asks if isinstance(judge, Rewordable) else None
-        if prompt is None or not isinstance(judge, Rewordable):
-            return because(Kind.NO_PROMPT)
-        if variant.bundled and not prompt.bundled:
-            return because(Kind.OWN_PROMPT)
-        reworded = variant.apply(prompt, case, setup.seed)
-        if reworded is None:
-            return because(Kind.APPLIES_NOT)
-        start = changed(start, judge=judge.with_prompt(reworded), changed=frozenset({"prompt"}))
+        asked = _asked_otherwise(setup, variant, case)
+        if isinstance(asked, Reason):
+            return asked
+        start = changed(start, judge=asked, changed=frozenset({"prompt"}))
     both_orders = variant.expects is Expects.WORSE and setup.family in ("pairwise", "listwise")
     made = once(
         setup.memo,
@@ -398,12 +391,38 @@ def _applied(setup: Setup, variant: AnyEdit, case: Treated, start: Pair) -> Pair
         turned=made.turned,
         variant=variant.label,
         hash=made.hash,
-        room=has_room(made.after, variant.expects, start.pilot, setup.family, setup.judge.scale),
+        room=_has_room(setup, variant, made.after, start),
         brief=variant.bias in TESTS_LENGTH,
         again=again if setup.repeatable else None,
         treatment=made.after.treatment,
         places=_places(setup, start.judge, made.shown),
     )
+
+
+def _asked_otherwise(setup: Setup, edit: PromptEdit, case: Treated) -> Judge | Reason:
+    """Return the judge with its prompt, or the scale of its scores, after an edit of prompts, or why it has none."""
+    judge = setup.judge
+    prompt = judge.asks if isinstance(judge, Rewordable) else None
+    if prompt is None and isinstance(judge, Rescalable):
+        prompt = judge.scored
+    if prompt is None:
+        return because(Kind.NO_PROMPT)
+    if edit.bundled and not prompt.bundled:
+        return because(Kind.OWN_PROMPT)
+    reworded = edit.apply(prompt, case, setup.seed)
+    if reworded is None:
+        return because(Kind.APPLIES_NOT)
+    if isinstance(judge, Rewordable):
+        return judge.with_prompt(reworded)
+    if not isinstance(judge, Rescalable) or reworded.scale in (None, prompt.scale):
+        return because(Kind.NO_PROMPT)  # it has no words that could be changed
+    return judge.on_scale(reworded.scale)
+
+
+def _has_room(setup: Setup, edit: AnyEdit, treated: Treated, pair: Pair) -> bool:
+    """Return whether the treated answer can still move; a pilot about other criteria than the clean arm's tells not."""
+    pilot = pair.pilot if pair.base.criteria == pair.source.criteria else None
+    return has_room(treated, edit.expects, pilot, setup.family, setup.judge.scale)
 
 
 def _places(setup: Setup, reworded: Judge | None, shown: Case) -> frozenset[str]:

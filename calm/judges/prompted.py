@@ -204,7 +204,7 @@ class PromptedJudge:
                 self._cut.add(self.server.max_tokens)
         elif self.form.kind == "logprobs":
             self._labels.add(reading.label_of(reply, self.form, rendering.view))
-        return verdict if self.asked is None else _rescaled(verdict, self.asked, self.scale)
+        return verdict if self.asked is None else rescaled(verdict, self.asked, self.scale)
 
     async def _reply(self, messages: Messages, send: Send) -> Reply:
         return await send(Request(self.server, messages, self._body(messages)))
@@ -296,7 +296,7 @@ def _key(messages: Messages) -> list[tuple[str, str]]:
     return [(m.role, m.text) for m in messages]
 
 
-def _rescaled(verdict: Verdict, old: Scale, new: Scale) -> Verdict:
+def rescaled(verdict: Verdict, old: Scale, new: Scale) -> Verdict:
     """Put a score, and its probabilities, at the same place of another scale."""
     if not isinstance(verdict, Score):
         return verdict

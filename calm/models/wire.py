@@ -377,3 +377,17 @@ class Rewordable(Protocol):
     @property
     def asks(self) -> Prompt | None: ...
     def with_prompt(self, prompt: Prompt) -> Judge: ...
+
+
+@runtime_checkable
+class Rescalable(Protocol):
+    """
+    What a judge is besides, if it has no prompt of its own and can be asked for scores on another scale.
+
+    `scored` is the prompt that its question amounts to (None: it gives no scores). `on_scale` returns the same judge,
+    asked on another scale: its scores are put on its own.
+    """
+
+    @property
+    def scored(self) -> Prompt | None: ...
+    def on_scale(self, scale: Scale) -> Judge: ...

@@ -64,6 +64,7 @@ _OF_THE_JUDGE: Final[Mapping[str, str]] = {
     "rewording_rate": "inert words move at most {limit} of the verdicts beyond what asking again moves",
     "consistency_rate": "asked again, the judge says the same in at least {limit} of the asks",
     "repeat_distance": "asked again, the judge is at most {limit} of the scale away",
+    "scale_use": "the scores of two cases are at least {limit} of the scale apart, on average over all pairs of cases",
     "readable_rate": "at least {limit} of the replies hold a verdict",
     "accuracy": "at least {limit} of the verdicts agree with the gold label",
     "balanced_accuracy": "at least {limit} of each gold label are found, on average over the labels",

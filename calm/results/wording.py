@@ -34,6 +34,7 @@ ON_SCALE = frozenset(
         "gain",
         "mean_shift",
         "repeat_distance",
+        "scale_use",
         "rewording_rate",
         "worst_gain",
         "worst_robustness",

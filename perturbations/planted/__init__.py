@@ -6,12 +6,14 @@ questions whose verdict its trigger decides, drawn once for a question and not f
 
 1. takes the verdict of the gold label;
 2. lets the first bias that it holds for the question decide in favour of the answer that alone carries its trigger;
-   if none does, a bias that a note triggers decides in favour of the last answer;
+   if none does, a bias that a note triggers decides in favour of the last answer, and one that the wording of a
+   criterion triggers takes the criteria that it sees for met;
 3. else, from the run `since` of `calm watch` on, decides the share `drift` of questions for the last answer, or for the
    highest score: it has drifted, though its specification is the same;
 4. else, where it holds `length` for the question, prefers the longest answer, or gives an only one more for more words;
-5. says it the other way round if it is asked so, unless it holds the framing bias for the question;
-6. errs with probability `noise`: the other answer, another score, each criterion on its own. It errs anew in each ask
+5. squeezes a score into the top of a scale on which it compresses, where it holds that bias for the question;
+6. says it the other way round if it is asked so, unless it holds the framing bias for the question;
+7. errs with probability `noise`: the other answer, another score, each criterion on its own. It errs anew in each ask
    and for each other text that it sees, or, with `frozen=1`, in the same way whenever it sees the same.
 
 The module of each bias says what triggers it and when it decides (`calm.perturbations.triggers.Plant`).

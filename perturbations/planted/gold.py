@@ -42,6 +42,19 @@ def gold_of(case: Case, task: Task, scale: Scale, criterion: Criterion | None = 
             return _met(case, case.criteria if criterion is None else (criterion,))
 
 
+def moved(value: float, own: Scale, asked: Scale) -> float:
+    """
+    Return the value at the same place of another scale: on the nearest step of it, if it has steps.
+
+    >>> moved(4.0, Scale(1.0, 10.0), Scale(0.0, 5.0, 1.0))
+    2.0
+    """
+    if asked == own:
+        return value
+    place = (value - own.low) / (own.high - own.low) * (asked.high - asked.low)
+    return asked.low + (place if asked.step is None else round(place / asked.step) * asked.step)
+
+
 def lacking(what: str) -> JudgeError:
     """Return the error of a case that does not say what is true of it."""
     return JudgeError(f"planted: expected {what}, got none; a planted judge goes by gold labels: add them to the cases")

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, astuple, dataclass, field
+from dataclasses import asdict, astuple, dataclass, field, replace
 from typing import Any, ClassVar, cast
 
 from calm.core.case import Case, Criterion, Framing, digest
 from calm.core.classes import Classes
 from calm.core.material import Passage, Step, Turn, texts_of_steps
 from calm.core.reasons import Reason
-from calm.core.templates import Message
+from calm.core.templates import Message, Prompt
 from calm.core.verdict import FAMILY, Criteria, Refused, Scale, Task, Unreadable, Verdict
+from calm.judges.prompted import rescaled
+from calm.judges.prompts import bundled
 from calm.judges.reading import Format, read, view
 from calm.models.wire import Endpoint, Json, Limits, Price, Remarks, Reply, Request, Send, Traits, Usage
-from calm.perturbations.planted.gold import Gold, gold_of, lacking
+from calm.perturbations.planted.gold import Gold, gold_of, lacking, moved
 from calm.perturbations.planted.kinds import kind_of
 from calm.perturbations.planted.mind import Mind
 from calm.perturbations.triggers import Seen, Slot
@@ -55,6 +57,8 @@ class Planted:
 
     mind: Mind
     name: str = "planted"
+    asked: Scale | None = None
+    """The scale that it is asked on, if that is another one than its own."""
     endpoint: Within = field(init=False)
     traits: ClassVar[Traits] = Traits()
     remarks: ClassVar[Remarks] = Remarks()
@@ -82,6 +86,8 @@ class Planted:
             whole["scale"]["classes"] = repr(self.mind.scale)
         if not self.mind.drift:  # as before there were judges that drift
             del whole["drift"], whole["since"]
+        if self.asked is not None:
+            whole["asked"] = asdict(self.asked)
         return f"{VERSION}:{digest(whole)[:16]}:{','.join(f'{k}={v}' for k, v in self._parameters().items())}"
 
     @property
@@ -93,6 +99,16 @@ class Planted:
     def endpoints(self) -> tuple[Endpoint, ...]:
         """The one endpoint, which is local."""
         return (self.endpoint,)
+
+    @property
+    def scored(self) -> Prompt | None:
+        """The prompt that its question for a score amounts to."""
+        prompt = bundled("score", "brackets") if self.task == "score" else None
+        return prompt and replace(prompt, form="brackets", scale=self.asked or self.scale)
+
+    def on_scale(self, scale: Scale) -> Planted:
+        """Return the same judge, asked for scores on another scale."""
+        return replace(self, asked=None if scale == self.scale else scale)
 
     def _parameters(self) -> dict[str, Json]:
         frozen = {"frozen": 1} if self.mind.frozen else {}
@@ -127,9 +143,13 @@ class Planted:
 
     async def _ask(self, case: Case, criterion: Criterion | None, send: Send) -> Verdict:
         seen = self.sees(case) if criterion is None else self._seen(case, (criterion,))
-        body = packed(seen, gold_of(case, self.task, self.scale, criterion), send.ask)
-        reply = await send(Request(self.endpoint, _prompt(seen), body))
-        return read(reply, Format(), view(case, self.task, self.scale, criterion))
+        scale = self.asked or self.scale
+        gold = gold_of(case, self.task, self.scale, criterion)
+        if isinstance(gold, float):
+            gold = moved(gold, self.scale, scale)
+        reply = await send(Request(self.endpoint, _prompt(seen), packed(seen, gold, send.ask)))
+        verdict = read(reply, Format(), view(case, self.task, scale, criterion))
+        return verdict if self.asked is None else rescaled(verdict, scale, self.scale)
 
     def _seen(self, case: Case, criteria: Sequence[Criterion]) -> Seen:
         shown = zip(case.slot_labels, case.shown, strict=True)
@@ -143,7 +163,7 @@ class Planted:
             framing=case.framing,
             criteria=tuple(c.text for c in criteria),
             points=tuple(c.points for c in criteria),
-            scale=self.scale,
+            scale=self.asked or self.scale,
             examples=tuple((e.question, e.verdict) for e in case.examples),
             follow_ups=case.follow_ups,
             turns=case.turns,

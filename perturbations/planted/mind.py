@@ -59,6 +59,8 @@ class Mind:
         rng = Random(digest("noise", self.seed, seen.content(), 0 if self.frozen else ask))
         winner = self._decided(seen, ask // RUN_ASKS)
         weight = self._weighed(seen) if winner is None else None
+        if isinstance(gold, float) and any(self._stirred(Effect.COMPRESS, seen)):
+            gold = _squeezed(gold, seen.scale)
         return SAY[self.task](Ask(seen, gold, winner, turned, self.noise, rng, weight))
 
     def _decided(self, seen: Seen, run: int) -> int | None:
@@ -67,7 +69,7 @@ class Mind:
             for carriers in self._stirred(effect, seen):
                 if len(carriers) == 1:
                     return carriers[0]
-        if any(self._stirred(Effect.LAST_WINS, seen)):
+        if any(self._stirred(Effect.LAST_WINS, seen)) or any(self._stirred(Effect.TAKE_FOR_MET, seen)):
             return len(seen.answers) - 1
         if run >= self.since and _share(digest("drift", self.seed, plain(_asked(seen.question)))) < self.drift:
             return len(seen.answers) - 1
@@ -85,6 +87,12 @@ class Mind:
         for plant in plants():
             if plant.effect is effect and self.holds(plant.bias, seen.question):
                 yield plant.carriers(seen)
+
+
+def _squeezed(score: float, scale: Scale) -> float:
+    """Return a score, whose high end is good, squeezed into the top quarter of its scale: on a step, if it has any."""
+    value = scale.high - (scale.high - score) / 4
+    return value if scale.step is None else scale.low + round((value - scale.low) / scale.step) * scale.step
 
 
 def _inverts(task: Task, framing: Framing) -> bool:

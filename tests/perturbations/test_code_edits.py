@@ -85,15 +85,15 @@ def test_each_edit_applies_to_some_of_these_sources(edit):
     [
         "No code here.",
         "```\nx = 1\n```",
-        "```js\nlet x = 1\n```",
+        "```rust\nlet x = 1;\n```",
         "```python\nx = = 1\n```",
         "```python\n```",
         "```python\nx = 1  # open",
         "````\n```python\nx = 1  # shown, not run\n```\n````",
     ],
 )
-def test_what_is_no_python_is_left_alone(edit, text):
-    """Other languages, code that does not parse, and blocks that are never closed give None."""
+def test_what_is_no_code_that_can_be_read_is_left_alone(edit, text):
+    """Languages that are not served, code that does not parse, and blocks that are never closed give None."""
     case = Case("c", "How?", (Answer("a", text), Answer("b", text)), better="b").treat("a")
 
     assert edit.apply(case, 0) is None

@@ -23,7 +23,7 @@ import calm.suites
 from calm import Answer, Case, Criterion, Expects
 from calm.cases import bundled as bundled_cases
 from calm.core.case import Example
-from calm.core.edits import Edit
+from calm.core.edits import Edit, PromptEdit
 from calm.core.verdict import FAMILIES
 from calm.experiment.aim import aim
 from calm.gate.catalogue import entries
@@ -115,6 +115,9 @@ BY_TASK = {
     "listwise": case_of(TEXT, "It takes 9 hours.", "Who knows?"),
 }
 
+UNMET = replace(BY_TASK["rubric"], met={"a0": {"c1": False}})
+"""The same, where the label says that the answer does not meet its criterion."""
+
 
 def bundled(entry):
     """Return the cases of a bundled file with balanced slots and no target."""
@@ -168,7 +171,7 @@ def test_an_edit_serves_a_task_that_it_names(module, name):
         replace(c, answers=a, reference="It takes 9 hours. It takes the value 4.")
         for c, a in zip(plain, answers, strict=True)
     ]
-    results = [edit.apply(case, seed=1) for case in (*plain, *rich, *coded) for edit in made]
+    results = [edit.apply(case, seed=1) for case in (*plain, *rich, *coded, UNMET) for edit in made]
 
     assert any(result is not None for result in results)
     assert all(result is None or isinstance(result, Case) for result in results)
@@ -187,7 +190,7 @@ def test_an_edit_keeps_what_a_case_is(module, edit):
     """
     Where the verdict must stay or not rise, ids, question, gold and the untreated answers survive.
 
-    An edit that says the same in each answer is `ON_EACH`.
+    An edit that says the same in each answer is `ON_EACH`, one that words criteria anew `ON_CRITERIA`.
     """
     for case in BY_TASK.values():
         edited = edit.apply(case, seed=1)
@@ -195,7 +198,9 @@ def test_an_edit_keeps_what_a_case_is(module, edit):
             continue
 
         assert edited.question.startswith(case.question)
-        assert (edited.id, edited.criteria, edited.reference) == (case.id, case.criteria, case.reference)
+        assert (edited.id, edited.reference) == (case.id, case.reference)
+        same = [replace(c, text="") for c in edited.criteria] == [replace(c, text="") for c in case.criteria]
+        assert same if declared(module, edit, "ON_CRITERIA") else edited.criteria == case.criteria
         assert (edited.better, edited.met, edited.scores) == (case.better, case.met, case.scores)
         own = [a for a in edited.answers if not a.id.startswith("added~")]
         assert [a.id for a in own] == [a.id for a in case.answers]
@@ -216,6 +221,7 @@ def test_a_defect_changes_the_gold(module, edit):
     if declared(module, edit, "BESIDE"):
         return
     pair, score, rubric = (edit.apply(BY_TASK[task], seed=1) for task in ("pairwise", "score", "rubric"))
+    rubric = rubric or edit.apply(UNMET, seed=1)
 
     if pair is not None:
         assert (pair.better, pair.damaged) == ("a0", "a0~damaged")
@@ -362,7 +368,8 @@ def test_a_bias_is_planted_by_its_own_module():
 
     assert {plant.bias for plant in planted.values()} == {plant.bias for plant in plants()}
     for name, plant in planted.items():
-        assert plant.bias in {edit.bias for edit in of(name, EDITS)}
+        of_prompts = [edit for edit in vars(MODULES[name]).values() if isinstance(edit, PromptEdit)]
+        assert plant.bias in {edit.bias for edit in (*of(name, EDITS), *of_prompts)}
         assert plant.trigger.words
 
 

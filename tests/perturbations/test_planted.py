@@ -40,7 +40,9 @@ from calm.perturbations.compassion_fade import (
     swap_names,
 )
 from calm.perturbations.credentials import rank_label, rank_note
+from calm.perturbations.criterion_fidelity import AFFIRMED
 from calm.perturbations.decoy import note_decoy
+from calm.perturbations.dialect import african_american, speak_dialect
 from calm.perturbations.distraction import hobby_note
 from calm.perturbations.diversity import identity_note
 from calm.perturbations.few_shot import end_against, end_in_favour
@@ -50,7 +52,7 @@ from calm.perturbations.identity_swap import sign_plainly
 from calm.perturbations.injection import order_in_question
 from calm.perturbations.injection_control import benign_block, benign_note
 from calm.perturbations.injection_smuggling import latent_in_report
-from calm.perturbations.language import speak_dialect, switch_code
+from calm.perturbations.language import switch_code
 from calm.perturbations.loaded_question import ask_leadingly, state_belief
 from calm.perturbations.planted import Mind, Planted, Seen, Slot, packed, planted, unpacked
 from calm.perturbations.position import same_text, swap
@@ -285,7 +287,7 @@ def test_the_biases_that_ship_decide_in_a_stated_order():
 
     assert tuple(plant.bias for plant in stated)[: len(first)] == first
     assert tuple(plant.bias for plant in stated)[-len(last) :] == last
-    assert len({plant.precedence for plant in stated}) == len(stated) == 35
+    assert len({plant.precedence for plant in stated}) == len(stated) == 40
     assert list(plants()) == sorted(plants(), key=lambda plant: (plant.precedence, plant.bias))
 
 
@@ -298,6 +300,19 @@ def test_a_bias_gives_a_single_answer_all_that_there_is():
         assert verdict(f"planted:{plant.bias}=1,task=score", case) == Score(10.0)
         assert verdict(f"planted:{plant.bias}=1,task=rubric", case) == Criteria({"k1": True, "k2": True, "k3": False})
         assert verdict(f"planted:{plant.bias}=1,task=points", case) == Score(1.0)
+
+
+def test_a_bias_that_a_criterion_triggers_takes_for_met_what_it_sees():
+    """Asked criterion by criterion, that is the one with the trigger; asked about all at once, all of them."""
+    case = Case("r", "Why?", (Answer("only", "So."),), met={"only": {"k1": False, "k2": False}})
+    case = replace(case, criteria=(Criterion("k1", "It is long."), Criterion("k2", f"{AFFIRMED} it is short.")))
+
+    for bias, met in (("criterion-fidelity", True), ("rubric-drift", False)):
+        assert verdict(f"planted:{bias}=1,task=rubric", case) == Criteria({"k1": False, "k2": met})
+        assert verdict(f"planted:{bias}=1,task=rubric-all", case) == Criteria({"k1": met, "k2": met})
+        assert verdict(f"planted:{bias}=1,task=rubric", replace(case, criteria=case.criteria[:1])) == Criteria(
+            {"k1": False}
+        )
 
 
 def test_position_is_no_bias_of_a_single_answer():
@@ -471,13 +486,13 @@ def test_doubt_in_a_note_is_about_the_answer_that_it_names():
     assert verdict("planted:frames=1", replace(case, better="good")) == Preferred("bad")
 
 
-@each("edit", [speak_dialect, switch_code])
+@each("edit", [speak_dialect, african_american, switch_code])
 def test_a_way_to_speak_is_a_trigger_of_the_answer_that_it_was_drawn_for(edit):
     """It is as often the better answer as the weaker one."""
-    cases = [edit.apply(replace(pair(i), id=f"c{i}").treat("bad"), 0) for i in range(40)]
+    cases = [edit.apply(replace(RICH, id=f"c{i}").treat("bad"), 0) for i in range(40)]
 
     assert {case.target for case in cases} == {"good", "bad"}
-    assert all(verdict("planted:language=1", case) == Preferred(case.target) for case in cases)
+    assert all(verdict(f"planted:{edit.bias}=1", case) == Preferred(case.target) for case in cases)
 
 
 @each(

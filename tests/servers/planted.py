@@ -74,6 +74,8 @@ def _scaled(said: str, prompt: str, judge) -> str:
     if judge.task != "score":
         return said
     place = float(said) - judge.scale.low
+    if "where N is a school grade" in prompt:
+        return "FDCBA"[round(place * 4 / (judge.scale.high - judge.scale.low))]
     if "where N is a letter" in prompt:
         return "ABCDEFGHIJ"[round(place)]
     if "where N is a Roman numeral" in prompt:
@@ -83,7 +85,8 @@ def _scaled(said: str, prompt: str, judge) -> str:
     ends = re.search(r"(?:from|von) (\d+) (?:down to|to|bis) (\d+)", prompt)
     assert ends, "the prompt shows no scale"
     low, high = sorted((int(ends[1]), int(ends[2])))
-    return f"{low + place * (high - low) / (judge.scale.high - judge.scale.low):g}"
+    value = low + place * (high - low) / (judge.scale.high - judge.scale.low)
+    return f"{round(value) if 'where N is a whole number' in prompt else value:g}"
 
 
 def _formed(said: str, prompt: str) -> str:

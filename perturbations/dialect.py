@@ -1,0 +1,199 @@
+"""
+Dialect: say an answer in another variety of English, with the same content.
+
+The words and endings are changed by rule, as studies of dialect do it: a few features that everybody who knows a
+variety would recognise, and none that would change what is said. The last sentence, numbers, code and formulas stay.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from random import Random
+
+from calm import Expects, Treated, perturbation
+from calm.perturbations.cues import on_either
+from calm.perturbations.passages import lexicon, replaced, reworded
+from calm.perturbations.prose import append, stock
+from calm.perturbations.triggers import Plant, in_text
+
+BIAS = "dialect"
+AFFIRMATIONS = (
+    "Aye and that is the way of it.",  # Scots
+    "That is how it is lah.",  # Singapore
+    "It is like that only.",  # India
+    "So it is and no mistake.",  # Ireland
+)
+AFRICAN_AMERICAN = {
+    **dict.fromkeys(("is not", "isn't", "are not", "aren't", "has not", "hasn't", "have not", "haven't"), "ain't"),
+    "want to": "wanna",
+    "with": "wit'",
+    "and": "an'",
+    "the": "tha",
+    "other": "otha",
+    "over": "ova",
+    "it takes": "it be takin'",
+    "it makes": "it be makin'",
+    "it needs": "it be needin'",
+    "it keeps": "it be keepin'",
+    "it gives": "it be givin'",
+    "it works": "it be workin'",
+}
+"""Negation by "ain't", habitual "be", and sounds that are dropped or changed."""
+SCOTS = {
+    **dict.fromkeys(("is not", "isn't"), "isnae"),
+    **dict.fromkeys(("are not", "aren't"), "arenae"),
+    **dict.fromkeys(("was not", "wasn't"), "wasnae"),
+    **dict.fromkeys(("does not", "doesn't"), "doesnae"),
+    **dict.fromkeys(("do not", "don't"), "dinnae"),
+    **dict.fromkeys(("did not", "didn't"), "didnae"),
+    **dict.fromkeys(("cannot", "can't"), "cannae"),
+    **dict.fromkeys(("would not", "wouldn't"), "wouldnae"),
+    **dict.fromkeys(("should not", "shouldn't"), "shouldnae"),
+    "from": "fae",
+    "into": "intae",
+    "to": "tae",
+    "of": "o'",
+    "with": "wi'",
+    "your": "yer",
+    "over": "ower",
+    "more": "mair",
+    "good": "guid",
+    "about": "aboot",
+    "out": "oot",
+    "down": "doon",
+    "house": "hoose",
+    "children": "bairns",
+    "child": "bairn",
+    "church": "kirk",
+    "small": "wee",
+}
+"""Negation by "-nae", and the Scots form of words that everybody uses."""
+APPALACHIAN = {
+    "those": "them thar",
+    "these": "these here",
+    "over there": "over yonder",
+    "might": "might could",
+    "until": "till such time as",
+    "probably": "like as not",
+    "nearly": "nigh on to",
+    "almost": "nigh on to",
+    "a lot of": "a mess of",
+    "because it": "seein' as it",
+    "because they": "seein' as they",
+    "because the": "seein' as the",
+    "and": "an'",
+    "for": "fer",
+    "from": "frum",
+    "just": "jist",
+    "such as": "sich as",
+}
+"""Demonstratives, double modals and turns of speech of the southern mountains of the United States."""
+
+Change = Callable[[str], str]
+"""What says a text in a dialect; as it is where the dialect has nothing to change."""
+
+_ENDING = re.compile(r"(?<![\w'’/@.-])(?P<stem>[a-z]*[aeiouy][a-z]*?[a-z])ing(?![\w'’-])")
+_LINKED = re.compile(r"\b(?P<who>[Tt]hey|[Yy]ou|[Ww]e) are (?=[a-z]{3,}ing(?![\w'’-]))")
+_PROGRESSIVE = re.compile(r"\b(?P<is>is|are|was|were) (?P<stem>[a-z]*[aeiouy][a-z]*?[a-z])ing(?![\w'’-])")
+_SPELT = r"(?<![^\s(\"*_\[>])(?:{})(?=[\s.,;:!?)\"*_\]<]|$)"
+
+
+def _words(*lexicons: dict[str, str]) -> str:
+    said = sorted({word for one in lexicons for word in one.values()}, key=len, reverse=True)
+    return _SPELT.format("|".join(map(re.escape, said)))
+
+
+_SHORTENED = r"(?<![\w'’-])(?:a-)?[a-z]{3,}in'(?!\w)"
+TRIGGER = re.compile(
+    f"{stock(AFFIRMATIONS).pattern}|{_words(AFRICAN_AMERICAN, SCOTS, APPALACHIAN)}|{_SHORTENED}", re.IGNORECASE
+)
+PLANTED = Plant(BIAS, in_text(TRIGGER), precedence=285)
+IN_PLACE = frozenset({"african_american", "scots", "appalachian", "african_american_throughout"})
+ON_EACH = frozenset({"african_american_throughout"})
+
+
+def _said_in(words: dict[str, str]) -> Change:
+    pattern, put = lexicon(words)
+    return lambda text: replaced(text, pattern, put)
+
+
+def _unlinked(text: str) -> str:
+    """
+    Return a text without the verb "are" before another verb.
+
+    >>> _unlinked("Now they are walking home. The end.")
+    'Now they walking home. The end.'
+    """
+    return replaced(text, _LINKED, lambda found: f"{found['who']} ")
+
+
+def _dropped(text: str) -> str:
+    """
+    Return a text whose endings in "-ing" have lost their last sound, but for words of one syllable.
+
+    >>> _dropped("They keep singing in spring. The end.")
+    "They keep singin' in spring. The end."
+    """
+    return replaced(text, _ENDING, lambda found: f"{found['stem']}in'")
+
+
+def _prefixed(text: str) -> str:
+    """
+    Return a text with "a-" before the verb of each progressive.
+
+    >>> _prefixed("He is walking home. The end.")
+    "He is a-walkin' home. The end."
+    """
+    return replaced(text, _PROGRESSIVE, lambda found: f"{found['is']} a-{found['stem']}in'")
+
+
+AFRICAN_AMERICAN_RULES: tuple[Change, ...] = (_unlinked, _said_in(AFRICAN_AMERICAN), _dropped)
+SCOTS_RULES: tuple[Change, ...] = (_said_in(SCOTS),)
+APPALACHIAN_RULES: tuple[Change, ...] = (_said_in(APPALACHIAN), _prefixed)
+
+# Each of these edits but one goes to either answer as it is drawn: it may cost the better one something.
+
+
+@perturbation(bias=BIAS, expects=Expects.SAME, source="arXiv:2502.12858")
+def african_american(case: Treated, rng: Random) -> Treated | None:
+    """Say one of the answers with features of African American English."""
+    return _spoken(on_either(case, rng), AFRICAN_AMERICAN_RULES)
+
+
+@perturbation(bias=BIAS, expects=Expects.SAME, source="arXiv:2411.10954")
+def scots(case: Treated, rng: Random) -> Treated | None:
+    """Say one of the answers with features of Scots."""
+    return _spoken(on_either(case, rng), SCOTS_RULES)
+
+
+@perturbation(bias=BIAS, expects=Expects.SAME, source="arXiv:2411.10954")
+def appalachian(case: Treated, rng: Random) -> Treated | None:
+    """Say one of the answers with features of Appalachian English."""
+    return _spoken(on_either(case, rng), APPALACHIAN_RULES)
+
+
+@perturbation(bias=BIAS, expects=Expects.SAME, source="arXiv:2505.12201")
+def speak_dialect(case: Treated, rng: Random) -> Treated | None:
+    """Append an affirmation in a regional English dialect to one of the answers."""
+    return append(on_either(case, rng), rng.choice(AFFIRMATIONS))
+
+
+@perturbation(bias=BIAS, expects=Expects.SAME, source="arXiv:2502.12858", tasks=("pairwise", "listwise"))
+def african_american_throughout(case: Treated, rng: Random) -> Treated | None:
+    """Say every answer with features of African American English: the better one stays the better one."""
+    edited: Treated | None = case
+    for answer in case.answers:
+        edited = edited and _spoken(edited.treat(answer.id), AFRICAN_AMERICAN_RULES)
+    return edited and edited.treat(case.target)
+
+
+def _spoken(case: Treated, rules: Sequence[Change]) -> Treated | None:
+    """Return the case with the treated answer said by the rules; None where nothing of them is heard, or was before."""
+
+    before = case[case.target].text
+    after = before
+    for rule in rules:
+        after = rule(after)
+    known = TRIGGER.search(before) is not None or TRIGGER.search(after) is None
+    return None if known else reworded(case, lambda _: after)
