@@ -83,6 +83,9 @@ class Kind(StrEnum):
     APPLIES_NOT = "applies-not"
     CHANGES_TRUTH = "changes-truth"
     REFUSED = "refused"
+    ENGLISH_ALONE = "english-alone"
+    OTHER_LANGUAGES = "other-languages"
+    NO_TRANSLATION = "no-translation"
     FOR_OTHER_ANSWER = "for-other-answer"
     OTHER_TEXT_SHOWN = "other-text-shown"
     OWN_TEXTS = "own-texts"
@@ -519,6 +522,12 @@ WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
     Kind.APPLIES_NOT: "does not apply",
     Kind.CHANGES_TRUTH: "would change the truth of a criterion",
     Kind.REFUSED: "refused: {}",
+    Kind.ENGLISH_ALONE: "it adds English words, and the case is in {}: an edit in that language is needed",
+    Kind.OTHER_LANGUAGES: "it works on {} alone, and the case is in {}",
+    Kind.NO_TRANSLATION: (
+        "no other case asks the same in another language: give both the tag `item` with one value, and the tag "
+        "`language` with the code of each"
+    ),
     Kind.FOR_OTHER_ANSWER: "it is for another answer than the treated one",
     Kind.OTHER_TEXT_SHOWN: "another text of the case was shown",
     Kind.OWN_TEXTS: lambda *parts: (

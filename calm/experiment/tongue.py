@@ -1,0 +1,50 @@
+"""Tongue: in which language an edit speaks, and whether it can say so in a case that is in another one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from calm.core.case import COPY, Case, Treated
+from calm.core.edits import Edit
+from calm.core.languages import ENGLISH, NAMES, english_among, language_of_case
+from calm.core.reasons import Kind, Reason, because
+
+
+def not_spoken(edit: Edit, before: Treated, after: Treated) -> Reason | None:
+    """
+    Return why an edit says nothing in the language of a case, or None.
+
+    An edit that states its languages works in these alone. Any other one works unless it adds English words to the
+    question or to an answer in another language: a reader would see the language change, and not what the edit is
+    about. An attack is exempt, as attackers write English everywhere; its inert words are English, too. A text that the
+    case itself holds for the edit is shown as it is.
+    """
+    if edit.own_text(before) is not None:
+        return None
+    language = language_of_case(before, before.target)
+    named = NAMES.get(language, language)
+    if edit.languages is not None:
+        if language in edit.languages:
+            return None
+        return because(Kind.OTHER_LANGUAGES, " and ".join(NAMES[one] for one in edit.languages), named)
+    if language == ENGLISH or edit.attack or not speaks_english(before, after, language):
+        return None
+    return because(Kind.ENGLISH_ALONE, named)
+
+
+def speaks_english(before: Case, after: Case, language: str) -> bool:
+    """Return whether a case in another language got English words in its question, its answers or their drafts."""
+    return any(english_among(*pair, language) for pair in _changed(before, after))
+
+
+def _changed(before: Case, after: Case) -> Iterator[tuple[str, str]]:
+    """Yield the texts of a case before and after an edit, where they differ."""
+    if before.question != after.question:
+        yield before.question, after.question
+    old = {one.id: one.text for one in before.answers}
+    for one in after.answers:
+        text = old.get(one.id, old.get(one.id.removesuffix(COPY), ""))
+        if one.text != text:
+            yield text, one.text
+        if one.id in after.drafts and after.drafts[one.id] != before.drafts.get(one.id):
+            yield text, "\n".join(after.drafts[one.id])
