@@ -17,7 +17,7 @@ from typing import TypeAlias
 
 from calm import Case, Expects, Treated
 from calm.core import edits
-from calm.core.languages import NAMES as LANGUAGES
+from calm.core.languages import NAMES
 from calm.core.ready_made import KINDS as TEXTS
 from calm.core.ready_made import Own, rules_for
 from calm.core.validation import problems
@@ -291,9 +291,9 @@ def kind_of(name: str) -> Kind:
     """
     base, _, code = name.partition("_")
     if base == "translate":
-        if code not in LANGUAGES:
-            raise ConfigError(f"{name}: unknown language {code!r}{nearest(code, LANGUAGES)}")
-        language = LANGUAGES[code]
+        if code not in NAMES:
+            raise ConfigError(f"{name}: unknown language {code!r}{nearest(code, NAMES)}")
+        language = NAMES[code]
         summary = f"Let a writer translate the weaker answer into {language}."
         told = {"language": language}
         return Kind(

@@ -3,6 +3,7 @@
 import pytest
 
 from calm import rotate
+from calm.core.languages import NAMES
 from calm.perturbations.language import (
     drop_articles,
     romanise,
@@ -10,12 +11,12 @@ from calm.perturbations.language import (
     strip_diacritics,
     switch_code,
 )
-from calm.perturbations.written import LANGUAGES, written
+from calm.perturbations.written import written
 from calm.suites.limits import NO_EFFECT
 
 pytestmark = pytest.mark.calm_every_variant
 
-TRANSLATED = [written(f"translate_{code}", rule=False) for code in LANGUAGES]
+TRANSLATED = [written(f"translate_{code}", rule=False) for code in NAMES]
 WAYS_TO_SPEAK = rotate(switch_code, speak_dialect, drop_articles, strip_diacritics, romanise, *TRANSLATED)
 
 

@@ -17,14 +17,10 @@ from typing import Final
 from calm.core.additions import fenced
 from calm.core.case import Case
 from calm.core.checks import words
+from calm.core.items import LANGUAGE
 
 ENGLISH: Final = "en"
 UNKNOWN: Final = ""
-LANGUAGE: Final = "language"
-"""The tag of a case that names its language by its code, and goes before what the rule finds."""
-ITEM: Final = "item"
-"""The tag of a case that names what is asked: cases with the same one ask the same, each in its own language."""
-
 NAMES: Final[Mapping[str, str]] = {
     "ar": "Arabic", "cs": "Czech", "da": "Danish", "de": "German", "el": "Greek", "en": "English", "es": "Spanish",
     "fi": "Finnish", "fr": "French", "he": "Hebrew", "hi": "Hindi", "hu": "Hungarian", "id": "Indonesian",
@@ -39,50 +35,153 @@ UNSPACED: Final = frozenset({"zh", "ja", "th"})
 """Languages that put no space between words, nor between sentences."""
 
 _ENGLISH: Final = frozenset(
-    "the of and this that these those which with is are were be been being have has had from by for not you your what "
-    "when where who why how all it its will would can could should there their they them we our here as any each every "
-    "because if than then but or some such only other into out up down about after before to in on at an my me am he "
-    "she his her".split()
+    [
+        "the",
+        "of",
+        "and",
+        "this",
+        "that",
+        "these",
+        "those",
+        "which",
+        "with",
+        "is",
+        "are",
+        "were",
+        "be",
+        "been",
+        "being",
+        "have",
+        "has",
+        "had",
+        "from",
+        "by",
+        "for",
+        "not",
+        "you",
+        "your",
+        "what",
+        "when",
+        "where",
+        "who",
+        "why",
+        "how",
+        "all",
+        "it",
+        "its",
+        "will",
+        "would",
+        "can",
+        "could",
+        "should",
+        "there",
+        "their",
+        "they",
+        "them",
+        "we",
+        "our",
+        "here",
+        "as",
+        "any",
+        "each",
+        "every",
+        "because",
+        "if",
+        "than",
+        "then",
+        "but",
+        "or",
+        "some",
+        "such",
+        "only",
+        "other",
+        "into",
+        "out",
+        "up",
+        "down",
+        "about",
+        "after",
+        "before",
+        "to",
+        "in",
+        "on",
+        "at",
+        "an",
+        "my",
+        "am",
+        "he",
+        "she",
+        "his",
+        "her",
+    ]
 )
-_LABELS: Final = frozenset("answer verified once more again said step note summary believe firmly".split())
+_LABELS: Final = frozenset(
+    ["answer", "verified", "once", "more", "again", "said", "step", "note", "summary", "believe", "firmly"]
+)
 """Further words of English that edits put by themselves into a text."""
 _COMMON: Final[Mapping[str, frozenset[str]]] = {
     code: frozenset(words.split())
     for code, words in {
-        "de": "der das und ist nicht ein eine einen einem einer dem den mit von zu für auf sich auch wird werden sind "
-        "wie oder aber als nach bei aus diese dieser dieses man kann haben hat ich sie wir ihr wenn nur noch im zum zur "
-        "am vom sein über durch dann mehr sehr wurde beträgt sowie antwort",
-        "fr": "le la les un une des du est et que qui dans pour pas sur par avec ce cette ces il elle sont au aux ne se "
-        "plus ou où vous nous je mais sa son ses leur être été dont ont cela comme très c'est d'un d'une l'on deux "
-        "réponse",
-        "es": "el la los las un una del es y que en por para con no se su sus al lo como más pero este esta estos son "
-        "está ha han fue muy también cuando donde hay porque sobre entre sin desde ser ya si cada respuesta",
-        "pt": "o os um uma do da dos das é e que em no na nos nas por para com não se seu sua ao à mais como mas este "
-        "esta são está foi muito também quando há porque sobre entre sem você ele ela isso pelo pela cada resposta",
-        "it": "il lo gli un una del della dei delle degli è e che di per con non si al alla nel nella sono questo "
-        "questa come più ma anche ha hanno quando dove perché tra fra essere ogni cui dal dalla ne ci c'è se sul sulla "
-        "risposta",
-        "pl": "i w z na się nie jest że jak co od za przez dla po są oraz lub ale tak ten ta te tego tej tym może być "
-        "przed przy bez który która które czy już tylko jego ich był była odpowiedź wynosi",
+        "de": "der das und ist nicht ein eine einen einem einer dem den mit von zu für auf sich auch wird werden "
+        "sind wie oder aber als nach bei aus diese dieser dieses man kann haben hat ich sie wir ihr wenn nur "
+        "noch im zum zur am vom sein über durch dann mehr sehr wurde beträgt sowie antwort in an es er so was "
+        "diesem etwas hier dass",
+        "fr": "de suis tout mes on en à le la les un une des du est et que qui dans pour pas sur par avec ce cette "
+        "ces il elle sont au aux ne se plus ou où vous nous je mais sa son ses leur être été dont ont cela "
+        "comme très c'est d'un d'une l'on deux réponse",
+        "es": "un de a me todo esto hace el la los las una del es y que en por para con no se su sus al lo como más "
+        "pero este esta estos son está ha han fue muy también cuando donde hay porque sobre entre sin desde "
+        "ser ya si cada respuesta",
+        "pt": "a as de me tudo isto um o os uma do da dos das é e que em no na nos nas por para com não se seu sua "
+        "ao à mais como mas este esta são está foi muito também quando há porque sobre entre sem você ele ela "
+        "isso pelo pela cada resposta",
+        "it": "mi in a tutto qui il lo gli un una del della dei delle degli è e che di per con non si al alla nel "
+        "nella sono questo questa come più ma anche ha hanno quando dove perché tra fra essere ogni cui dal "
+        "dalla ne ci c'è se sul sulla risposta la le i",
+        "pl": "jest wynosi i w z na się nie że jak co od za przez dla po są oraz lub ale tak ten ta te tego tej tym "
+        "może być przed przy bez który która które czy już tylko jego ich był była to do odpowiedź odpowiedzi "
+        "ile tutaj aż",
         "tr": "ve bir bu da de için ile çok olarak daha olan gibi en ne kadar sonra değil var ya her ama şu o mi mı "
-        "olduğu veya ancak tüm hem ise yanıt cevap",
-        "nl": "de het een en van niet dat die voor met zijn op te aan ook wordt worden naar bij uit deze dit maar als "
-        "kan heeft ik je wij hij zij nog wel er door om geen antwoord",
-        "sv": "och att det som en ett är på för med av den inte till om har de var jag han hon vi kan från eller men så "
-        "också när där nu mycket",
-        "da": "og at det som en et er på for med af den ikke til om har de var jeg han hun vi kan fra eller men så også "
-        "når hvor nu meget",
-        "no": "og at det som en et er på for med av den ikke til om har de var jeg han hun vi kan fra eller men så også "
-        "når hvor nå mye",
-        "cs": "a v se na je že z s do to jako pro by jsou od za při podle není ale nebo jak tak také který která které "
-        "už jen byl bude může",
+        "olduğu veya ancak tüm hem ise yanıt cevap burada bunu beni bütün kim kaç",
+        "nl": "de het een en van niet dat die voor met zijn op te aan ook wordt worden naar bij uit deze dit maar "
+        "als kan heeft ik je wij hij zij nog wel er door om geen antwoord",
+        "sv": "och att det som en ett är på för med av den inte till om har de var jag han hon vi kan från eller "
+        "men så också när där nu mycket",
+        "da": "og at det som en et er på for med af den ikke til om har de var jeg han hun vi kan fra eller men så "
+        "også når hvor nu meget",
+        "no": "og at det som en et er på for med av den ikke til om har de var jeg han hun vi kan fra eller men så "
+        "også når hvor nå mye",
+        "cs": "a v se na je že z s do to jako pro by jsou od za při podle není ale nebo jak tak také který která "
+        "které už jen byl bude může",
         "fi": "ja on ei se että oli kun niin mutta tai ovat myös joka voi hän ole jos kuin sen tämä mitä sekä",
         "hu": "a az és hogy nem is egy ez de van meg csak már volt mint vagy ha ki kell lehet még pedig azt",
         "ro": "și în a la cu de pe este nu că un o din care să mai pentru sunt se dar au ca fost sau prin",
-        "id": "yang dan di untuk dengan adalah ini itu dari pada tidak dalam akan juga atau ke bisa oleh karena jawaban",
+        "id": "yang dan di untuk dengan adalah ini itu dari pada tidak dalam akan juga atau ke bisa oleh karena "
+        "jawaban",
         "vi": "là và của có không được cho với một các trong những này đó khi người để ở từ như cũng đã sẽ",
     }.items()
 }
+_LETTERS: Final = {
+    code: re.compile(letters)
+    for code, letters in {
+        "de": "ß|ä|ö|ü",
+        "fr": r"ç|œ|ê|è\w|ù|â|î|û",
+        "es": r"ñ|ón\b",
+        "pt": "ã|õ|ç",
+        "it": r"[àòù]\b|zion[ei]\b",
+        "pl": "[ąćęłńśźż]",
+        "tr": "[ğıİşü]",
+        "sv": "[äåö]",
+        "da": "[æøå]",
+        "no": "[æøå]",
+        "cs": "[ěřůšč]",
+        "fi": "ää|öö|yy",
+        "hu": "[őűö]",
+        "ro": "[ășțşţ]",
+        "vi": "[\u1ea0-\u1ef9đơư]",
+    }.items()
+}
+"""Letters, and ends of words, that a language has and most others lack: a word with one counts as a common one."""
 _SCRIPTS: Final = {
     "han": re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]"),
     "kana": re.compile(r"[\u3040-\u30ff\uff66-\uff9f]"),
@@ -168,9 +267,13 @@ def _of_latin(prose: str) -> str:
     every = [word.casefold().replace("’", "'") for word in _WORD.findall(prose)]
     said = Counter(every)
     hits = {code: sum(said[word] for word in common) for code, common in _COMMON.items()}
-    english = sum(said[word] for word in _ENGLISH)
-    code = max(hits, key=lambda one: hits[one])
-    if hits[code] > english and hits[code] >= LEAST and hits[code] >= SHARE * len(every):
+    for code, letters in _LETTERS.items():
+        hits[code] += sum(count for word, count in said.items() if letters.search(word))
+    code = max(hits, key=lambda one: (hits[one], one in SERVED))
+    shared = _COMMON[code] & _ENGLISH
+    english = sum(said[word] for word in _ENGLISH - shared)
+    own = hits[code] - sum(said[word] for word in shared)
+    if own > english and hits[code] >= LEAST and hits[code] >= SHARE * len(every):
         return code
     return ENGLISH if english >= 1 else UNKNOWN
 

@@ -76,6 +76,7 @@ PILOT_OPENERS = ("The text runs as follows:", "It runs as follows:")
 PILOT_NOTE = "is as it came in"
 """What the pilot says, and no other arm."""
 
+
 @dataclass(frozen=True, slots=True)
 class Stock:
     """The inert words of a language that go into a text."""
