@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from calm import Case, Expects, Treated
 from calm.core.edits import Edit
 from calm.core.languages import ENGLISH, language_of
+from calm.core.verdict import Family
 from calm.perturbations.cues import on_better
 from calm.perturbations.prose import NEVER
 from calm.perturbations.translations import Sisters, Way, in_each, is_foreign, translated
@@ -15,7 +16,7 @@ from calm.perturbations.triggers import Plant, Seen, Slot, Trigger
 BIAS = "language-preference"
 TRIGGER = NEVER
 SOURCE = "arXiv:2601.13649"
-PAIRS = ("pairwise", "listwise")
+PAIRS: tuple[Family, ...] = ("pairwise", "listwise")
 
 
 def _weaker(case: Treated) -> tuple[str | None, ...]:

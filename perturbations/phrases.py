@@ -28,7 +28,7 @@ def _phrases() -> Mapping[str, Phrases]:
 
 
 def ways(case: Treated, bias: str, edit: str, english: Sequence[str]) -> Sequence[str]:
-    """Return what an edit may say to the treated answer in the language of its case: `english` where nothing is known."""
+    """Return what an edit may say to the treated answer in the language of its case, or else `english`."""
     language = language_of_case(case, case.target)
     if language == ENGLISH:
         return english

@@ -34,90 +34,15 @@ SERVED: Final = ("en", "de", "fr", "es", "pt", "it", "pl", "tr", "ru", "zh", "ja
 UNSPACED: Final = frozenset({"zh", "ja", "th"})
 """Languages that put no space between words, nor between sentences."""
 
-_ENGLISH: Final = frozenset(
-    [
-        "the",
-        "of",
-        "and",
-        "this",
-        "that",
-        "these",
-        "those",
-        "which",
-        "with",
-        "is",
-        "are",
-        "were",
-        "be",
-        "been",
-        "being",
-        "have",
-        "has",
-        "had",
-        "from",
-        "by",
-        "for",
-        "not",
-        "you",
-        "your",
-        "what",
-        "when",
-        "where",
-        "who",
-        "why",
-        "how",
-        "all",
-        "it",
-        "its",
-        "will",
-        "would",
-        "can",
-        "could",
-        "should",
-        "there",
-        "their",
-        "they",
-        "them",
-        "we",
-        "our",
-        "here",
-        "as",
-        "any",
-        "each",
-        "every",
-        "because",
-        "if",
-        "than",
-        "then",
-        "but",
-        "or",
-        "some",
-        "such",
-        "only",
-        "other",
-        "into",
-        "out",
-        "up",
-        "down",
-        "about",
-        "after",
-        "before",
-        "to",
-        "in",
-        "on",
-        "at",
-        "an",
-        "my",
-        "am",
-        "he",
-        "she",
-        "his",
-        "her",
-    ]
+_FUNCTION_WORDS: Final = (
+    "the of and this that these those which with is are were be been being have has had from by for not you your what"
+    " when where who why how all it its will would can could should there their they them we our here as any each every"
+    " because if than then but or some such only other into out up down about after before to in on at an my am he she"
+    " his her"
 )
-_LABELS: Final = frozenset(
-    ["answer", "verified", "once", "more", "again", "said", "step", "note", "summary", "believe", "firmly"]
-)
+_ENGLISH: Final = frozenset(_FUNCTION_WORDS.split())
+_ON_LABELS: Final = "answer verified once more again said step note summary believe firmly"
+_LABELS: Final = frozenset(_ON_LABELS.split())
 """Further words of English that edits put by themselves into a text."""
 _COMMON: Final[Mapping[str, frozenset[str]]] = {
     code: frozenset(words.split())
