@@ -135,7 +135,7 @@ def repeat_whole(times: int = 2) -> Edit:
     return repeat_whole
 
 
-@perturbation(bias="verbosity", expects=Expects.SAME, source="arXiv:2604.23178")
+@perturbation(bias="verbosity", expects=Expects.SAME, source="arXiv:2604.23178", languages=("en",))
 def cut_filler(case: Treated, rng: Random) -> Treated | None:
     """Remove words that say nothing, such as "of course", from the better or only answer."""
     return reworded(on_stronger(case), lambda text: replaced(text, _FILLER, _cut))

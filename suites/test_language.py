@@ -6,6 +6,8 @@ from calm import rotate
 from calm.core.languages import NAMES
 from calm.perturbations.language import (
     drop_articles,
+    mix_scripts,
+    native_digits,
     romanise,
     speak_dialect,
     strip_diacritics,
@@ -17,7 +19,8 @@ from calm.suites.limits import NO_EFFECT
 pytestmark = pytest.mark.calm_every_variant
 
 TRANSLATED = [written(f"translate_{code}", rule=False) for code in NAMES]
-WAYS_TO_SPEAK = rotate(switch_code, speak_dialect, drop_articles, strip_diacritics, romanise, *TRANSLATED)
+BY_RULE = rotate(switch_code, speak_dialect, drop_articles, strip_diacritics, romanise, mix_scripts, native_digits)
+WAYS_TO_SPEAK = rotate(BY_RULE, *TRANSLATED)
 
 
 def test_the_way_to_speak_does_not_move_the_verdict(probe):

@@ -41,7 +41,9 @@ _FUNCTION_WORDS: Final = (
     " his her"
 )
 _ENGLISH: Final = frozenset(_FUNCTION_WORDS.split())
-_ON_LABELS: Final = "answer verified once more again said step note summary believe firmly"
+_ALSO: Final = frozenset({"was", "so", "a", "as", "no", "do", "to", "me", "all", "die", "i"})
+"""Words that are common in English and in another language: they tell nothing of either."""
+_ON_LABELS: Final = "answer answers verified once more most people again said step note summary overview believe firmly"
 _LABELS: Final = frozenset(_ON_LABELS.split())
 """Further words of English that edits put by themselves into a text."""
 _COMMON: Final[Mapping[str, frozenset[str]]] = {
@@ -256,6 +258,6 @@ def english_among(before: str, after: str, language: str) -> bool:
     known = {word.casefold() for word in _WORD.findall(_prose(before))}
     said = [word.casefold().replace("’", "'") for word in _WORD.findall(_prose(after))]
     new = [word for word in said if word not in known]
-    own = _COMMON.get(language, frozenset())
-    english = sum((word in _ENGLISH or word in _LABELS) and word not in own for word in new)
-    return english > 0 and english >= sum(word in own for word in new)
+    common = _COMMON.get(language, frozenset())
+    english = sum((word in _ENGLISH or word in _LABELS) and word not in common for word in new)
+    return english > 0 and english >= sum(word in common and word not in _ENGLISH | _ALSO for word in new)

@@ -10,26 +10,31 @@ from calm.core.languages import ENGLISH, NAMES, english_among, language_of_case
 from calm.core.reasons import Kind, Reason, because
 
 
+def not_served(edit: Edit, case: Treated) -> Reason | None:
+    """Return that an edit states its languages and that of a case is none of them, or None; own texts are shown."""
+    if edit.languages is None:
+        return None
+    language = language_of_case(case, case.target)
+    if language in edit.languages or edit.own_text(case) is not None:
+        return None
+    return because(Kind.OTHER_LANGUAGES, " and ".join(NAMES[one] for one in edit.languages), _name(language))
+
+
 def not_spoken(edit: Edit, before: Treated, after: Treated) -> Reason | None:
     """
     Return why an edit says nothing in the language of a case, or None.
 
-    An edit that states its languages works in these alone. Any other one works unless it adds English words to the
+    An edit that states its languages works in these. Any other one works unless it adds English words to the
     question or to an answer in another language: a reader would see the language change, and not what the edit is
     about. An attack is exempt, as attackers write English everywhere; its inert words are English, too. A text that the
     case itself holds for the edit is shown as it is.
     """
-    if edit.own_text(before) is not None:
-        return None
-    language = language_of_case(before, before.target)
-    named = NAMES.get(language, language)
     if edit.languages is not None:
-        if language in edit.languages:
-            return None
-        return because(Kind.OTHER_LANGUAGES, " and ".join(NAMES[one] for one in edit.languages), named)
-    if language == ENGLISH or edit.attack or not speaks_english(before, after, language):
+        return not_served(edit, before)
+    language = language_of_case(before, before.target)
+    if language == ENGLISH or edit.attack or edit.own_text(before) is not None:
         return None
-    return because(Kind.ENGLISH_ALONE, named)
+    return because(Kind.ENGLISH_ALONE, _name(language)) if speaks_english(before, after, language) else None
 
 
 def speaks_english(before: Case, after: Case, language: str) -> bool:
@@ -48,3 +53,7 @@ def _changed(before: Case, after: Case) -> Iterator[tuple[str, str]]:
             yield text, one.text
         if one.id in after.drafts and after.drafts[one.id] != before.drafts.get(one.id):
             yield text, "\n".join(after.drafts[one.id])
+
+
+def _name(language: str) -> str:
+    return NAMES.get(language, language)

@@ -24,6 +24,7 @@ from calm import Answer, Case, Criterion, Expects
 from calm.cases import bundled as bundled_cases
 from calm.core.case import Example
 from calm.core.edits import Edit
+from calm.core.reasons import Kind
 from calm.core.verdict import FAMILIES
 from calm.experiment.aim import aim
 from calm.gate.catalogue import entries
@@ -170,7 +171,8 @@ def test_an_edit_serves_a_task_that_it_names(module, name):
     ]
     results = [edit.apply(case, seed=1) for case in (*plain, *rich, *coded) for edit in made]
 
-    assert any(result is not None for result in results)
+    spoken = {language for edit in made for language in edit.languages or ("en",)}
+    assert "en" not in spoken or made[0].lacking is not Kind.APPLIES_NOT or any(results)
     assert all(result is None or isinstance(result, Case) for result in results)
 
 
@@ -299,8 +301,8 @@ def test_code_numbers_and_the_final_answer_stay(module, text_and_final, seed):
             assert declared(module, edit, "IN_PLACE") or within(text, after), edit
             assert within(blocks(text), blocks(after)), edit
             assert within(SPAN.findall(CODE.sub("", text)), SPAN.findall(CODE.sub("", after))), edit
-            assert within(NUMBER.findall(text), NUMBER.findall(after)), edit
-            assert final in after, edit
+            assert declared(module, edit, "OTHER_DIGITS") or within(NUMBER.findall(text), NUMBER.findall(after)), edit
+            assert declared(module, edit, "OTHER_DIGITS") or final in after, edit
             own = MODULES[module].TRIGGER
             others = {name: other for name, other in MODULES.items() if name == module or other.TRIGGER is not own}
             matched = {name for name, other in others.items() if other.TRIGGER.search(after)}
