@@ -105,7 +105,7 @@ RICH = (
 )
 """A text with what the edits look for that change words or marks in place."""
 CODED = (
-    "The colour of the café of Пётр is right. It takes the value 4.\n\n```python\n# add up\ndef add(first):\n"
+    "The colour of the café of Пётр и Вера is right. It takes the value 4.\n\n```python\n# add up\ndef add(first):\n"
     "    total = first + 1\n    return total\nprint(add(1))\n```\n\nThis is all."
 )
 """A text with Python code, and with letters that are not those of English."""
