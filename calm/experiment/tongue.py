@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from calm.core.case import COPY, Case, Treated
 from calm.core.edits import Edit
 from calm.core.languages import ENGLISH, NAMES, english_among, language_of_case
+from calm.core.material import texts_of_steps
 from calm.core.reasons import Kind, Reason, because
 
 
@@ -38,7 +39,7 @@ def not_spoken(edit: Edit, before: Treated, after: Treated) -> Reason | None:
 
 
 def speaks_english(before: Case, after: Case, language: str) -> bool:
-    """Return whether a case in another language got English words in its question, its answers or their drafts."""
+    """Return whether a case in another language got English words, in its answers or in what is shown beside them."""
     return any(english_among(*pair, language) for pair in _changed(before, after))
 
 
@@ -46,6 +47,14 @@ def _changed(before: Case, after: Case) -> Iterator[tuple[str, str]]:
     """Yield the texts of a case before and after an edit, where they differ."""
     if before.question != after.question:
         yield before.question, after.question
+    for old_parts, new_parts in ((before.turns, after.turns), (before.context, after.context)):
+        if old_parts != new_parts:
+            yield "\n".join(one.text for one in old_parts), "\n".join(one.text for one in new_parts)
+    runs = {one.id: one.steps for one in before.answers}
+    for one in after.answers:
+        steps = runs.get(one.id, runs.get(one.id.removesuffix(COPY), ()))
+        if one.steps != steps:
+            yield "\n".join(texts_of_steps(steps)), "\n".join(texts_of_steps(one.steps))
     old = {one.id: one.text for one in before.answers}
     for one in after.answers:
         text = old.get(one.id, old.get(one.id.removesuffix(COPY), ""))
