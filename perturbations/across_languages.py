@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from calm import Case, Expects, Treated
 from calm.core.edits import Edit
+from calm.core.verdict import Family
 from calm.perturbations.prose import NEVER
 from calm.perturbations.translations import Way, in_each, is_foreign
 from calm.perturbations.triggers import Effect, Plant, Seen, Slot, Trigger
@@ -22,12 +23,18 @@ def _none(case: Treated) -> tuple[str, ...]:
     return ()
 
 
+TASKS: tuple[Family, ...] = ("pairwise", "score", "listwise")
+"""Not rubrics: their criteria stay in one language, and those that a program checks look for its words."""
 _SAME = BIAS, Expects.SAME
-WHOLE = Way("whole_in", *_SAME, "arXiv:2505.12201", "Ask the whole item in {}.", _all, question=True)
+WHOLE = Way("whole_in", *_SAME, "arXiv:2505.12201", "Ask the whole item in {}.", _all, question=True, tasks=TASKS)
 QUESTION = Way(
-    "question_in", *_SAME, "arXiv:2601.13649", "Ask the question in {}; the answers stay.", _none, question=True
+    *("question_in", *_SAME, "arXiv:2601.13649", "Ask the question in {}; the answers stay.", _none),
+    question=True,
+    tasks=TASKS,
 )
-ANSWERS = Way("answers_in", *_SAME, "arXiv:2606.14278", "Show all answers in {}; the question stays.", _all)
+ANSWERS = Way(
+    *("answers_in", *_SAME, "arXiv:2606.14278", "Show all answers in {}; the question stays.", _all), tasks=TASKS
+)
 
 
 def in_another_language(cases: Sequence[Case]) -> Edit:

@@ -13,7 +13,7 @@ from calm.core.items import ITEM, LANGUAGE
 from calm.core.languages import ENGLISH, NAMES, UNKNOWN, code_of, language_of
 from calm.core.reasons import Kind
 from calm.core.validation import UNKNOWN as ANY_TEXT
-from calm.core.verdict import FAMILIES, Family
+from calm.core.verdict import Family
 
 
 class Sisters:
@@ -71,8 +71,8 @@ class Way:
     source: str
     summary: str
     answers: Callable[[Treated], Collection[str | None] | None]
+    tasks: tuple[Family, ...]
     question: bool = False
-    tasks: tuple[Family, ...] = FAMILIES
 
 
 def in_each(way: Way, cases: Sequence[Case]) -> Edit:

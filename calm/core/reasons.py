@@ -395,7 +395,7 @@ def _counted(rest: Detail, *parts: Detail) -> str:
 
 def _in_languages(total: Detail, *parts: Detail) -> str:
     rows = [parts[at : at + 4] for at in range(0, len(parts), 4)]
-    counts = ", ".join(f"{count} in {language}" for language, count, _, _ in rows)
+    counts = ", ".join(f"{count} {'is' if count == 1 else 'are'} in {language}" for language, count, _, _ in rows)
     bare = [str(language) for language, _, _, served in rows if not served]
     codes = " ".join(f"--language {code}" for _, _, code, _ in rows[:1])
     return (
