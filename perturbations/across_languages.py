@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from calm import Case, Expects, Treated
 from calm.core.edits import Edit
+from calm.core.languages import spoken_words
 from calm.core.verdict import Family
 from calm.perturbations.prose import NEVER
 from calm.perturbations.translations import Way, in_each, is_foreign
@@ -13,6 +14,10 @@ from calm.perturbations.triggers import Effect, Plant, Seen, Slot, Trigger
 
 BIAS = "across-languages"
 TRIGGER = NEVER
+
+
+FEWEST = 5
+"""Words of an answer below which the planted judge takes it for no text: a lone opener is none."""
 
 
 def _all(case: Treated) -> tuple[str, ...]:
@@ -53,7 +58,7 @@ def answers_in_another_language(cases: Sequence[Case]) -> Edit:
 
 
 def _not_english(slot: Slot, seen: Seen) -> bool:
-    return is_foreign(seen.question) or all(is_foreign(one.text) for one in seen.answers)
+    return is_foreign(seen.question) or all(is_foreign(s.text) and spoken_words(s.text) >= FEWEST for s in seen.answers)
 
 
 PLANTED = Plant(

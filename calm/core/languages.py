@@ -195,7 +195,8 @@ def _of_latin(prose: str) -> str:
     said = Counter(every)
     hits = {code: sum(said[word] for word in common) for code, common in _COMMON.items()}
     for code, letters in _LETTERS.items():
-        hits[code] += sum(count for word, count in said.items() if letters.search(word))
+        common = _COMMON[code]
+        hits[code] += sum(n for word, n in said.items() if word not in common and letters.search(word))
     code = max(hits, key=lambda one: (hits[one], one in SERVED))
     shared = _COMMON[code] & _ENGLISH
     english = sum(said[word] for word in _ENGLISH - shared)

@@ -300,7 +300,7 @@ def test_code_numbers_and_the_final_answer_stay(module, text_and_final, seed):
         for after in {edited["a0"].text for case in cases if (edited := edit.apply(case, seed)) is not None}:
             assert declared(module, edit, "IN_PLACE") or within(text, after), edit
             assert within(blocks(text), blocks(after)), edit
-            assert within(SPAN.findall(CODE.sub("", text)), SPAN.findall(CODE.sub("", after))), edit
+            assert within(SPAN.findall(CODE.sub("", text)), SPAN.findall(after)), edit
             assert declared(module, edit, "OTHER_DIGITS") or within(NUMBER.findall(text), NUMBER.findall(after)), edit
             assert declared(module, edit, "OTHER_DIGITS") or final in after, edit
             own = MODULES[module].TRIGGER
