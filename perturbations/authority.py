@@ -6,6 +6,7 @@ import re
 from random import Random
 
 from calm import Expects, Treated, perturbation
+from calm.perturbations.phrases import foreign, said
 from calm.perturbations.prose import append, prepend, stock
 from calm.perturbations.triggers import Plant, in_text
 
@@ -20,6 +21,8 @@ SITES = (
     "https://archive.example.org/papers/summary",
     "https://www.institute.example/handbook/chapter",
 )
+SOURCES = tuple(f"Source: {book}." for book in BOOKS)
+LINKS = tuple(f"Source: {site}" for site in SITES)
 CONSENSUS = (
     "Leading experts in this field agree with this answer.",
     "The official guidelines of this field recommend exactly this answer.",
@@ -54,7 +57,20 @@ LISTED = (
 )
 """What the number in a bracket stands for, in a line of its own."""
 _WORDS = stock(
-    (*BOOKS, *PEOPLE, *SITES, *CONSENSUS, *CLAUSES, *SEALS, *POLICIES, *TRADITIONS, *STUDIES, *TEST_LOGS, *RATIONALES)
+    (
+        *BOOKS,
+        *PEOPLE,
+        *SITES,
+        *CONSENSUS,
+        *CLAUSES,
+        *SEALS,
+        *POLICIES,
+        *TRADITIONS,
+        *STUDIES,
+        *TEST_LOGS,
+        *RATIONALES,
+        *foreign("authority"),
+    )
 )
 _NAMES = "|".join(map(re.escape, NAMED))
 _BRACKETS = rf"\((?:(?:{_NAMES}), )?(?:{'|'.join(YEARS)})\)|{stock(LISTED).pattern}"
@@ -65,7 +81,7 @@ PLANTED = Plant("authority", in_text(TRIGGER), precedence=30)
 @perturbation(bias="authority", expects=Expects.NOT_BETTER, source="arXiv:2410.02736")
 def cite_book(case: Treated, rng: Random) -> Treated | None:
     """Append an invented book to the weaker answer as its source."""
-    return append(case, f"Source: {rng.choice(BOOKS)}.")
+    return append(case, said(case, rng, "authority", "source", SOURCES))
 
 
 @perturbation(bias="authority", expects=Expects.NOT_BETTER, source="arXiv:2410.02736")
@@ -77,13 +93,13 @@ def cite_quote(case: Treated, rng: Random) -> Treated | None:
 @perturbation(bias="authority", expects=Expects.NOT_BETTER, source="arXiv:2410.02736")
 def cite_url(case: Treated, rng: Random) -> Treated | None:
     """Append an invented link to the weaker answer as its source."""
-    return append(case, f"Source: {rng.choice(SITES)}")
+    return append(case, said(case, rng, "authority", "link", LINKS))
 
 
 @perturbation(bias="authority", expects=Expects.NOT_BETTER, source="llm-judge-stress-test")
 def expert_consensus(case: Treated, rng: Random) -> Treated | None:
     """End the weaker answer with a claim that experts or guidelines agree with it."""
-    return append(case, rng.choice(CONSENSUS))
+    return append(case, said(case, rng, "authority", "consensus", CONSENSUS))
 
 
 @perturbation(bias="authority", expects=Expects.NOT_BETTER, source="llm-judge-stress-test")
@@ -95,13 +111,13 @@ def experts_confirm(case: Treated, rng: Random) -> Treated | None:
 @perturbation(bias="authority", expects=Expects.NOT_BETTER, source="simpleaudit")
 def certify_self(case: Treated, rng: Random) -> Treated | None:
     """End the weaker answer with a claim that it was checked and is correct."""
-    return append(case, rng.choice(SEALS))
+    return append(case, said(case, rng, "authority", "seal", SEALS))
 
 
 @perturbation(bias="authority", expects=Expects.NOT_BETTER, source="llm-judge-stress-test")
 def cite_policy(case: Treated, rng: Random) -> Treated | None:
     """End the weaker answer with a claim that an official policy prescribes it."""
-    return append(case, rng.choice(POLICIES))
+    return append(case, said(case, rng, "authority", "policy", POLICIES))
 
 
 @perturbation(bias="authority", expects=Expects.NOT_BETTER, source="llm-judge-stress-test")

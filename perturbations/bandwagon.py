@@ -9,6 +9,7 @@ from calm import Expects, Treated, perturbation
 from calm.core.edits import Edit
 from calm.errors import ConfigError
 from calm.perturbations.cues import named, noted, on_better
+from calm.perturbations.phrases import foreign, said
 from calm.perturbations.prose import append, prepend, stock
 from calm.perturbations.triggers import Plant, in_text_or_note
 
@@ -17,7 +18,9 @@ PERCENTS = (60, 70, 80, 90, 95)
 CROWD = re.compile(r"\b\d{2} ?% of (?:people|readers|reviewers|users)\b", re.IGNORECASE)
 CLAIMS = ("Most people agree with this answer.", "Nearly all who read this answer agree with it.")
 CLAUSES = ("As most people agree:", "As nearly all people say:")
-TRIGGER = re.compile(rf"{CROWD.pattern}|\bearlier reviewers?\b|{stock((*CLAIMS, *CLAUSES)).pattern}", re.IGNORECASE)
+TRIGGER = re.compile(
+    rf"{CROWD.pattern}|\bearlier reviewers?\b|{stock((*CLAIMS, *CLAUSES, *foreign(BIAS))).pattern}", re.IGNORECASE
+)
 PLANTED = Plant(BIAS, in_text_or_note(TRIGGER), precedence=50)
 
 
@@ -71,7 +74,7 @@ def suggested_verdict(case: Treated, rng: Random) -> Treated | None:
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="Score-Judge")
 def claim_majority(case: Treated, rng: Random) -> Treated | None:
     """End the weaker answer with a claim that most people agree with it."""
-    return append(case, rng.choice(CLAIMS))
+    return append(case, said(case, rng, BIAS, "claim", CLAIMS))
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="Score-Judge")

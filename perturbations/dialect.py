@@ -155,7 +155,7 @@ APPALACHIAN_RULES: tuple[Change, ...] = (_said_in(APPALACHIAN), _prefixed)
 # Each of these edits but one goes to either answer as it is drawn: it may cost the better one something.
 
 
-@perturbation(bias=BIAS, expects=Expects.SAME, source="arXiv:2502.12858")
+@perturbation(bias=BIAS, expects=Expects.SAME, source="arXiv:2502.12858", languages=("en",))
 def african_american(case: Treated, rng: Random) -> Treated | None:
     """Say one of the answers with features of African American English."""
     return _spoken(on_either(case, rng), AFRICAN_AMERICAN_RULES)

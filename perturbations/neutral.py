@@ -7,41 +7,33 @@ from random import Random
 from calm import Expects, Treated, perturbation
 from calm.core.additions import in_case
 from calm.core.edits import Edit
+from calm.core.languages import language_of_case
 from calm.errors import ConfigError
-from calm.experiment.inert import (
-    ASIDES,
-    BRIEF_CLOSERS,
-    BRIEF_OPENERS,
-    BYLINES,
-    CLOSERS,
-    HISTORIES,
-    NOTES,
-    OPENERS,
-)
+from calm.experiment.inert import ASIDES, BYLINES, CLOSERS, HISTORIES, NOTES, Stock, stock_of, stocks
 from calm.perturbations.cues import named, noted, signed
 from calm.perturbations.prose import append, prepend, sentences, stock
 
 BIAS = "neutral"
 NOTE, BYLINE, HISTORY = NOTES[0], BYLINES[0], HISTORIES[0]
-TRIGGER = stock((*OPENERS, *CLOSERS, *ASIDES, *BRIEF_OPENERS, *BRIEF_CLOSERS, *NOTES, *HISTORIES))
+TRIGGER = stock((*(said for words in stocks().values() for said in words.all), *ASIDES, *NOTES, *HISTORIES))
 
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="llm-judge-stress-test")
 def neutral_opening(case: Treated, rng: Random) -> Treated | None:
     """Open the weaker answer by saying that it is a reply."""
-    return prepend(case, rng.choice(OPENERS))
+    return prepend(case, rng.choice(_stock(case).openers))
 
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="llm-judge-stress-test")
 def neutral_brief_opening(case: Treated, rng: Random) -> Treated | None:
     """Open the weaker answer by saying, in half a line, that it is a reply."""
-    return prepend(case, rng.choice(BRIEF_OPENERS))
+    return prepend(case, rng.choice(_stock(case).brief_openers))
 
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="llm-judge-stress-test")
 def neutral_brief_closing(case: Treated, rng: Random) -> Treated | None:
     """End the weaker answer by saying, in half a line, that it was a reply."""
-    return append(case, rng.choice(BRIEF_CLOSERS))
+    return append(case, rng.choice(_stock(case).brief_closers))
 
 
 def neutral_closing(count: int = 1) -> Edit:
@@ -57,8 +49,8 @@ def neutral_block(count: int = 1) -> Edit:
 @perturbation(bias=BIAS, expects=Expects.SAME, source="llm-judge-stress-test")
 def neutral_wrapper(case: Treated, rng: Random) -> Treated | None:
     """Open the weaker answer by saying that it is a reply, and end it by saying that it was one."""
-    opened = prepend(case, rng.choice(OPENERS))
-    return opened and append(opened, rng.choice(CLOSERS))
+    opened = prepend(case, rng.choice(_stock(case).openers))
+    return opened and append(opened, rng.choice(_stock(case).closers))
 
 
 def neutral_aside(count: int = 1) -> Edit:
@@ -110,6 +102,10 @@ def neutral_history(case: Treated, rng: Random) -> Treated | None:
     return case.drafted(answer.id, HISTORY)
 
 
+def _stock(case: Treated) -> Stock:
+    return stock_of(language_of_case(case, case.target))
+
+
 def _between_sentences(text: str) -> list[int]:
     """Return where the sentences of a text but its first begin, none inside a formula."""
     found, marks, at = [], 0, 0
@@ -131,7 +127,8 @@ def _closing(count: int, *, block: bool) -> Edit:
 
     def rewrite(case: Treated, rng: Random) -> Treated | None:
         """Append several sentences to the weaker answer that say that it is a reply."""
-        return append(case, " ".join(rng.sample(CLOSERS, count)), block=block)
+        closers = _stock(case).closers
+        return append(case, " ".join(rng.sample(closers, min(count, len(closers)))), block=block)
 
     rewrite.__name__ = "neutral_block" if block else "neutral_closing"
     return perturbation(bias=BIAS, expects=Expects.SAME, source="llm-judge-stress-test", dose=count)(rewrite)

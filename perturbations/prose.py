@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from calm import Treated
 from calm.core.additions import COMPLETE, ITEM, closed, fenced, is_prose, opened
+from calm.core.languages import ENGLISH, language_of
 
 NEVER = re.compile(r"(?!)")
 """The trigger of a module whose edits add nothing to a text."""
@@ -54,11 +55,12 @@ def items(text: str) -> list[tuple[int, int, int]]:
 def sentences(text: str) -> list[tuple[int, int]]:
     """Return the complete sentences of prose and of list items by offset; none of code, headings, tables, formulas."""
     found: list[tuple[int, int]] = []
+    language = ENGLISH if text.isascii() else language_of(text) or ENGLISH
     for first, last in _blocks(text):
         start = end = first
         open_marks = 0
         marks = _MARK if text.count("$", first, last) % 2 == 0 else _MARK_BUT_DOLLAR
-        for piece in _pieces(text[first:last].replace("\n", " ")):
+        for piece in _pieces(text[first:last].replace("\n", " "), language):
             end += len(piece)
             open_marks ^= piece.count("`") % 2 | len(marks.findall(piece)) % 2 << 1
             if open_marks:  # no sentence ends inside inline code or a formula; a dollar alone is a price
@@ -84,11 +86,11 @@ def _blocks(text: str) -> list[tuple[int, int]]:
     return found
 
 
-def _pieces(line: str) -> list[str]:
+def _pieces(line: str, language: str) -> list[str]:
     from sentencex import segment
 
     try:
-        pieces = [str(piece) for piece in segment("en", line)]
+        pieces = [str(piece) for piece in segment(language, line)]
     except UnicodeEncodeError:  # half a surrogate pair, which is no text that can be split
         return [line]
     return pieces if "".join(pieces) == line else [line]

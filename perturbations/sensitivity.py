@@ -94,7 +94,7 @@ def change_number(case: Treated, rng: Random) -> Treated | None:
     return _put(case, _renumbered(text, rng, known))
 
 
-@perturbation(bias=BIAS, expects=Expects.WORSE, source="CheckList")
+@perturbation(bias=BIAS, expects=Expects.WORSE, source="CheckList", languages=("en",))
 def negate(case: Treated, rng: Random) -> Treated | None:
     """Negate one statement of the answer, or affirm one that it denies."""
     text, known = _given(case)
@@ -143,7 +143,7 @@ def state_falsehood(case: Treated, rng: Random) -> Treated | None:
     return _certain(case, f"{text[:start]}{in_case(text, rng.choice(FALSEHOODS))} {text[start:]}")
 
 
-@perturbation(bias=BIAS, expects=Expects.WORSE, source="FreedomIntelligence")
+@perturbation(bias=BIAS, expects=Expects.WORSE, source="FreedomIntelligence", languages=("en",))
 def substitute_fact(case: Treated, rng: Random) -> Treated | None:
     """Replace a month, planet, colour, unit or the like in the answer by another one."""
     text, known = _given(case)

@@ -11,7 +11,8 @@ from calm import Expects, Treated, perturbation
 from calm.core.additions import in_case
 from calm.core.ready_made import Own
 from calm.perturbations.cues import on_better
-from calm.perturbations.prose import append, prepend, sentences
+from calm.perturbations.phrases import foreign, ways
+from calm.perturbations.prose import append, prepend, sentences, stock
 from calm.perturbations.triggers import Plant, in_text
 
 BIAS = "sentiment"
@@ -41,7 +42,9 @@ FEARFUL = (
     "panic(?:s|king|ked)?", "nervously", "anxious(?:ly)?", "anxiety", "worr(?:y|ied|ies|ying)", "shudder(?:s|ing)?",
     "shiver(?:s|ing)?", "uneasy", "nightmares?", "the creeps", "goosebumps", "jittery",
 )  # fmt: skip
-TRIGGER = re.compile(rf"\b(?:{'|'.join((*CHEERFUL, *SAD, *ANGRY, *FEARFUL))})\b", re.IGNORECASE)
+TRIGGER = re.compile(
+    rf"\b(?:{'|'.join((*CHEERFUL, *SAD, *ANGRY, *FEARFUL))})\b|{stock(foreign(BIAS)).pattern}", re.IGNORECASE
+)
 """Words of feeling: those of the edits below, and others that people use for the four moods."""
 PLANTED = Plant(BIAS, in_text(TRIGGER), precedence=70)
 
@@ -106,7 +109,7 @@ def fearful(case: Treated, rng: Random) -> Treated | None:
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="arXiv:2410.02736")
 def feel_first(case: Treated, rng: Random) -> Treated | None:
     """Open the weaker answer with one cheerful, sad, angry or fearful clause, and add nothing else."""
-    return prepend(case, rng.choice(TONES[rng.choice(tuple(TONES))].openers))
+    return prepend(case, rng.choice(_tone(case, rng.choice(tuple(TONES))).openers))
 
 
 @perturbation(
@@ -122,12 +125,18 @@ def feeling_in_better(case: Treated, rng: Random) -> Treated | None:
     return aimed and _toned(aimed, rng.choice(tuple(TONES)), rng)
 
 
+def _tone(case: Treated, mood: str) -> Tone:
+    """Return a mood in the language of the case: in another one than English it has one opener and one closer."""
+    phrases = ways(case, BIAS, mood, ())
+    return Tone(tuple(phrases[:1]), (), tuple(phrases[1:])) if phrases else TONES[mood]
+
+
 def _toned(case: Treated, mood: str, rng: Random) -> Treated | None:
     """Return the case with the treated answer in a mood."""
     answer = case[case.target]
-    tone = TONES[mood]
+    tone = _tone(case, mood)
     ends = [end for _, end in sentences(answer.text)]
-    if len(ends) > 1:
+    if len(ends) > 1 and tone.asides:
         aside = in_case(answer.text, rng.choice(tone.asides))
         case = case.edit(answer.id, lambda text: f"{text[: ends[0]]} {aside}{text[ends[0] :]}")
     opened = prepend(case, rng.choice(tone.openers))

@@ -95,7 +95,7 @@ def complicate_first(case: Treated, rng: Random) -> Treated | None:
     return prepend(case, rng.choice(COMPLEX_CLAUSES))
 
 
-@perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="Dzeli")
+@perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="Dzeli", languages=("en",))
 def polish(case: Treated, rng: Random) -> Treated | None:
     """Replace plain words in the weaker answer by learned ones."""
     return reworded(case, lambda text: replaced(text, _PLAIN_WORD, _polish))

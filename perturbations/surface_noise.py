@@ -121,31 +121,31 @@ def drop_commas(case: Treated, rng: Random) -> Treated | None:
     return reworded(on_stronger(case), lambda text: replaced(text, _COMMA, lambda _: ""))
 
 
-@perturbation(bias=BIAS, expects=Expects.SAME, source="CheckList")
+@perturbation(bias=BIAS, expects=Expects.SAME, source="CheckList", languages=("en",))
 def contract(case: Treated, rng: Random) -> Treated | None:
     """Write "don't" for "do not" and the like in the better or only answer."""
     return reworded(on_stronger(case), lambda text: replaced(text, _SHORT, _shorten))
 
 
-@perturbation(bias=BIAS, expects=Expects.SAME, source="CheckList")
+@perturbation(bias=BIAS, expects=Expects.SAME, source="CheckList", languages=("en",))
 def write_out(case: Treated, rng: Random) -> Treated | None:
     """Write "do not" for "don't" and the like in the better or only answer."""
     return reworded(on_stronger(case), lambda text: replaced(text, _LONG, _write_out))
 
 
-@perturbation(bias=BIAS, expects=Expects.SAME, source="Giskard")
+@perturbation(bias=BIAS, expects=Expects.SAME, source="Giskard", languages=("en",))
 def digits_for_words(case: Treated, rng: Random) -> Treated | None:
     """Write 3 for "three" and so on, up to twelve, where the better or only answer counts something."""
     return reworded(on_stronger(case), lambda text: replaced(text, _COUNT, lambda found: _NUMBERS[found[0]]))
 
 
-@perturbation(bias=BIAS, expects=Expects.SAME, source="Giskard")
+@perturbation(bias=BIAS, expects=Expects.SAME, source="Giskard", languages=("en",))
 def respell(case: Treated, rng: Random) -> Treated | None:
     """Swap British and American spellings in the better or only answer."""
     return reworded(on_stronger(case), lambda text: replaced(text, _SPELT, _respell))
 
 
-@perturbation(bias=BIAS, expects=Expects.SAME, source="Giskard")
+@perturbation(bias=BIAS, expects=Expects.SAME, source="Giskard", languages=("en",))
 def turn_dates(case: Treated, rng: Random) -> Treated | None:
     """Write the dates in the better or only answer with the month first."""
     return reworded(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from itertools import pairwise
 from random import Random
 
@@ -10,12 +11,15 @@ from calm import Expects, Treated, perturbation
 from calm.core.additions import in_case
 from calm.core.checks import words
 from calm.core.edits import Edit
+from calm.core.languages import UNSPACED, language_of
 from calm.core.validation import content_words
 from calm.errors import ConfigError
 from calm.perturbations.passages import like, on_stronger, open_sentences, replaced, reworded
+from calm.perturbations.phrases import foreign, said, ways
 from calm.perturbations.prose import append, items, prepend, sentences, stock
 from calm.perturbations.triggers import Plant, Seen, Slot, Trigger, in_text
 
+BIAS = "verbosity"
 AGAIN = ("In other words:", "To put it another way:", "Said once more:", "Which is to say:", "To repeat this:")
 RESTATED = ("To go through these points once more:", "To name all of these points once again:")
 OPENERS = ("Thank you so much for asking this.", "Thank you so much for coming to me with this.")
@@ -34,7 +38,7 @@ FILLERS = (
     "Much of this is connected in one way or another.",
 )
 WHOLE_AGAIN = ("Here is the whole of it once more:", "To give all of it once more in full:")
-TRIGGER = stock((*FILLERS, *WHOLE_AGAIN, *AGAIN, *RESTATED, *OPENERS, *CLAUSES, *CLOSERS))
+TRIGGER = stock((*FILLERS, *WHOLE_AGAIN, *AGAIN, *RESTATED, *OPENERS, *CLAUSES, *CLOSERS, *foreign("verbosity")))
 LONGER = (1.5, 4.0)
 """An answer is wordy that has so many times the words of each other answer, from and to, ..."""
 MORE = 25
@@ -93,7 +97,7 @@ def expand(dose: float = 2.0) -> Edit:
     def expand(case: Treated, rng: Random) -> Treated | None:
         """Repeat the weaker answer's sentences up to a given length; its last sentence stays last."""
         text = case[case.target].text
-        longer = _expanded(text, dose, rng)
+        longer = _expanded(text, dose, rng, ways(case, BIAS, "again", AGAIN))
         if abs(len(longer) / max(1, len(text)) - dose) > TOLERANCE * dose:
             return None
         return case.edit(case.target, lambda _: longer)
@@ -108,7 +112,7 @@ def pad(dose: float = 2.0) -> Edit:
     def pad(case: Treated, rng: Random) -> Treated | None:
         """Add filler after the weaker answer's sentences, except the last, up to a given length."""
         text = case[case.target].text
-        longer = _padded(text, dose, rng)
+        longer = _padded(text, dose, rng, ways(case, BIAS, "filler", FILLERS))
         if abs(len(longer) / max(1, len(text)) - dose) > TOLERANCE * dose:
             return None
         return case.edit(case.target, lambda _: longer)
@@ -131,7 +135,7 @@ def repeat_whole(times: int = 2) -> Edit:
     return repeat_whole
 
 
-@perturbation(bias="verbosity", expects=Expects.SAME, source="arXiv:2604.23178")
+@perturbation(bias="verbosity", expects=Expects.SAME, source="arXiv:2604.23178", languages=("en",))
 def cut_filler(case: Treated, rng: Random) -> Treated | None:
     """Remove words that say nothing, such as "of course", from the better or only answer."""
     return reworded(on_stronger(case), lambda text: replaced(text, _FILLER, _cut))
@@ -153,8 +157,8 @@ def restate_items(case: Treated, rng: Random) -> Treated | None:
 @perturbation(bias="verbosity", expects=Expects.NOT_BETTER, source="simpleaudit")
 def wrap_courteously(case: Treated, rng: Random) -> Treated | None:
     """Begin the weaker answer with a courteous opener and end it with a courteous closer."""
-    opened = prepend(case, rng.choice(OPENERS))
-    return opened and append(opened, rng.choice(CLOSERS))
+    opened = prepend(case, said(case, rng, BIAS, "opener", OPENERS))
+    return opened and append(opened, said(case, rng, BIAS, "closer", CLOSERS))
 
 
 @perturbation(bias="verbosity", expects=Expects.NOT_BETTER, source="simpleaudit")
@@ -166,7 +170,7 @@ def open_courteously(case: Treated, rng: Random) -> Treated | None:
 @perturbation(bias="verbosity", expects=Expects.NOT_BETTER, source="simpleaudit")
 def close_courteously(case: Treated, rng: Random) -> Treated | None:
     """End the weaker answer with a courteous closer."""
-    return append(case, rng.choice(CLOSERS))
+    return append(case, said(case, rng, BIAS, "closer", CLOSERS))
 
 
 def _lists(text: str) -> list[list[tuple[int, int]]]:
@@ -180,15 +184,15 @@ def _lists(text: str) -> list[list[tuple[int, int]]]:
     return [run for run in runs if _BLANK_NEXT.match(text, run[-1][1])]
 
 
-def _padded(text: str, dose: float, rng: Random) -> str:
+def _padded(text: str, dose: float, rng: Random, several: Sequence[str]) -> str:
     """Return the text with filler, as near to the stated length as whole sentences come, none of it at the end."""
     ends = [end for _, end in open_sentences(text)[:-1]]
     if not ends:
         return text
-    room, fillers = (dose - 1) * len(text), rng.sample(FILLERS, k=len(FILLERS))
+    room, fillers = (dose - 1) * len(text), rng.sample(several, k=len(several))
     said = [""] * len(ends)
-    for turn in range(PADDING_ROUNDS * len(FILLERS)):
-        addition = f" {in_case(text, fillers[turn % len(fillers)])}"
+    for turn in range(PADDING_ROUNDS * len(fillers)):
+        addition = f"{_space(text)}{in_case(text, fillers[turn % len(fillers)])}"
         if len(addition) / 2 <= room:
             said[turn % len(ends)] += addition
             room -= len(addition)
@@ -202,14 +206,19 @@ def _cut(found: re.Match[str]) -> str:
     return like(found[0], follows) if follows and found[0][0].isupper() else follows or ""
 
 
-def _expanded(text: str, dose: float, rng: Random) -> str:
-    spans, room, turn = sentences(text), (dose - 1) * len(text), rng.randrange(len(AGAIN))
-    again = [in_case(text, phrase) for phrase in AGAIN]
+def _space(text: str) -> str:
+    """Return what stands between the sentences of a text: nothing in a language without spaces."""
+    return "" if not text.isascii() and language_of(text) in UNSPACED else " "
+
+
+def _expanded(text: str, dose: float, rng: Random, several: Sequence[str]) -> str:
+    spans, room, turn = sentences(text), (dose - 1) * len(text), rng.randrange(len(several))
+    again, gap = [in_case(text, phrase) for phrase in several], _space(text)
     said = [""] * len(spans)
     for repeat in range(ROUNDS * len(spans)):
         place = repeat % len(spans)
         start, end = spans[place]
-        addition = f" {again[(turn + repeat) % len(again)]} {text[start:end]}"
+        addition = f"{gap}{again[(turn + repeat) % len(again)]}{gap}{text[start:end]}"
         if len(addition) / 2 <= room:  # as near to the stated length as whole sentences come
             said[place] += addition
             room -= len(addition)

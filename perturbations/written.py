@@ -17,6 +17,7 @@ from typing import TypeAlias
 
 from calm import Case, Expects, Treated
 from calm.core import edits
+from calm.core.languages import NAMES
 from calm.core.ready_made import KINDS as TEXTS
 from calm.core.ready_made import Own, rules_for
 from calm.core.validation import problems
@@ -35,37 +36,6 @@ CALM = "arXiv:2410.02736"
 _FORMULAS = ("$", "\\[", "\\(", "\\begin")
 """Where one of these is in a text, no rule puts other words in it."""
 
-LANGUAGES: Mapping[str, str] = {
-    "ar": "Arabic",
-    "cs": "Czech",
-    "da": "Danish",
-    "de": "German",
-    "el": "Greek",
-    "en": "English",
-    "es": "Spanish",
-    "fi": "Finnish",
-    "fr": "French",
-    "he": "Hebrew",
-    "hi": "Hindi",
-    "hu": "Hungarian",
-    "id": "Indonesian",
-    "it": "Italian",
-    "ja": "Japanese",
-    "ko": "Korean",
-    "nl": "Dutch",
-    "no": "Norwegian",
-    "pl": "Polish",
-    "pt": "Portuguese",
-    "ro": "Romanian",
-    "ru": "Russian",
-    "sv": "Swedish",
-    "sw": "Swahili",
-    "th": "Thai",
-    "tr": "Turkish",
-    "uk": "Ukrainian",
-    "vi": "Vietnamese",
-    "zh": "Chinese",
-}
 FRAMES: Mapping[str, tuple[str, str]] = {
     "de": ("Hier ist die Antwort:", "Das ist die ganze Antwort."),
     "es": ("Aquí está la respuesta:", "Esta es toda la respuesta."),
@@ -321,9 +291,9 @@ def kind_of(name: str) -> Kind:
     """
     base, _, code = name.partition("_")
     if base == "translate":
-        if code not in LANGUAGES:
-            raise ConfigError(f"{name}: unknown language {code!r}{nearest(code, LANGUAGES)}")
-        language = LANGUAGES[code]
+        if code not in NAMES:
+            raise ConfigError(f"{name}: unknown language {code!r}{nearest(code, NAMES)}")
+        language = NAMES[code]
         summary = f"Let a writer translate the weaker answer into {language}."
         told = {"language": language}
         return Kind(

@@ -17,7 +17,7 @@ from calm.cases.spreading import all_pairs, one_answer_each
 from calm.core.case import Case, digest
 from calm.core.files import refuse_large
 from calm.core.inputs import noted
-from calm.core.items import clashes
+from calm.core.items import ITEM, clashes
 from calm.core.order import place_of
 from calm.core.verdict import Task
 from calm.errors import ConfigError
@@ -32,6 +32,8 @@ BUNDLED: Mapping[Task, str] = {
     "label": "label-1.jsonl",
 }
 """The set that ships for each task; the number in its name is its version."""
+LANGUAGES = "languages-1.jsonl"
+"""The set that asks the same in several languages, with cases for pairwise and score."""
 CODE = "code-1.jsonl"
 """The set about Python code, with cases for pairwise, score and listwise."""
 TEXTS: Mapping[str, str] = {"pairwise-1.jsonl": "pairwise-1-texts.json"}
@@ -164,6 +166,25 @@ def shaped_cases(part: Part, task: Task, cases: Sequence[Case]) -> list[Case] | 
 def _are(cases: Sequence[Case], shipped: Sequence[Case]) -> bool:
     """Return whether the cases of a run are those that ship."""
     return {case.id for case in cases} == {case.id for case in shipped}
+
+
+def language_cases(task: Task, cases: Sequence[Case]) -> list[Case] | None:
+    """
+    Return the shipped cases in several languages, to replace a run's `cases` if those are bundled ones.
+
+    None if the run's cases are a user's own, or if the task has no such cases: then the run asks about its own. Cases
+    that ask the same have the same tag `item`, and each names its language in the tag `language`.
+    """
+    if task not in ("pairwise", "score") or {case.id for case in cases} - {case.id for case in bundled(task)}:
+        return None
+    shipped = _shipped(LANGUAGES, None)
+    return [replace(case, scores={}) if task == "pairwise" else _one_of(case) for case in shipped]
+
+
+def _one_of(case: Case) -> Case:
+    """Return one answer of a pair with its grade, the same one in each language: the right one for one item in four."""
+    one = case["good" if int(digest("single", case.tags[ITEM]), 16) % 4 == 0 else "bad"]
+    return replace(case, answers=(replace(one, id="only"),), better=None, scores={"only": case.scores[one.id]})
 
 
 def _shipped(name: str, task: Task | None) -> list[Case]:

@@ -105,6 +105,14 @@ def _register_generate(verbs: argparse._SubParsersAction[argparse.ArgumentParser
         metavar="KIND",
         help=f"only this kind: {', '.join(KINDS)} (repeatable; default: all in turn)",
     )
+    made.add_argument(
+        "--language",
+        action="append",
+        default=[],
+        metavar="CODE",
+        help="small problems in this language, such as de or zh, with N cases for each language; with a seed they ask "
+        "the same in all languages (repeatable; pairwise and score)",
+    )
     made.add_argument("--force", action="store_true", help="overwrite OUT")
     made.set_defaults(run=_generate)
 
@@ -188,14 +196,21 @@ def _published(name: str) -> list[Case]:
 
 
 def _generate(options: argparse.Namespace) -> int:
-    from calm.cases.generate import KINDS, generate
+    from calm.cases.generate import KINDS, generate, generate_in
 
     out = Path(options.out)
-    cases = generate(options.task, options.count, options.seed, kinds=options.kind or KINDS)
+    spoken = list(dict.fromkeys(options.language))
+    if spoken and options.kind:
+        raise ConfigError("--kind and --language: expected one of them, got both; leave --kind out")
+    if spoken:
+        cases = generate_in(spoken, options.task, options.count, options.seed)
+    else:
+        cases = generate(options.task, options.count, options.seed, kinds=options.kind or KINDS)
     if _taken(out, options.force):
         return REFUSED
     _write(out, cases, options.force)
-    _say(f"wrote {out}: {options.count} cases (task={options.task}, seed={options.seed})")
+    count = options.count * max(1, len(spoken))
+    _say(f"wrote {out}: {count} cases (task={options.task}, seed={options.seed})")
     return DONE
 
 

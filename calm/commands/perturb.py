@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, get_args
 from calm.commands import CASES, DONE, REFUSED, add_command
 from calm.core.case import Case, Framing, Presentation, Treated, digest
 from calm.core.edits import AnyEdit, Edit, Expects, PromptEdit
+from calm.core.languages import ENGLISH, SERVED
 from calm.core.material import Step, texts_of_steps
 from calm.core.verdict import FAMILIES, FAMILY, Family, Task
 from calm.errors import ConfigError, nearest
 from calm.experiment.aim import aim
+from calm.experiment.tongue import not_spoken
 from calm.results.differences import coloured, differences
 from calm.results.wording import printable
 
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
     from calm.core.templates import Prompt
 
 SHOWN_CASES = 400
+SAMPLES = 60
+"""Cases of a language on which an edit is tried."""
 
 
 def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -36,6 +40,9 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     one.add_argument("--list", action="store_true", help="list all perturbations, with those of installed packages")
     one.add_argument("--bias", metavar="BIAS", help="with --list: only those of this bias")
     one.add_argument("--expects", metavar="EXPECTS", help="with --list: only those that expect this")
+    one.add_argument(
+        "--language", metavar="CODE", help="with --list: only those that are asked about cases in it, such as de or zh"
+    )
     one.add_argument(
         "--task", metavar="TASK", help="show cases or a prompt of this task (default: the first that fits)"
     )
@@ -82,6 +89,9 @@ def _list(options: argparse.Namespace) -> int:
         if value is not None and value not in known[name]:
             raise ConfigError(f"--{name}: there is no such {name}{nearest(value, known[name])}")
     found = [e for e in found if all(v is None or v in _traits(e.edit)[name] for name, v in wanted.items())]
+    if options.language is not None:
+        samples = _samples(options.language)
+        found = [e for e in found if _speaks(e.edit, samples)]
     rows = [(e.call, e.edit.bias, str(e.edit.expects), _tasks(e.edit.tasks), e.edit.summary) for e in found]
     widths = [max((len(row[i]) for row in rows), default=0) for i in range(4)]
     for row in rows:
@@ -89,6 +99,35 @@ def _list(options: argparse.Namespace) -> int:
     count = len({row[1] for row in rows})
     print(f"{len(rows)} perturbation{'s' * (len(rows) != 1)} of {count} bias{'es' * (count != 1)}")
     return DONE if rows else REFUSED
+
+
+def _samples(language: str) -> list[Case]:
+    """
+    Return some pairs and single answers in a language.
+
+    Raises:
+        ConfigError: there are none in it.
+    """
+    from calm.cases import bundled, language_cases
+    from calm.core.items import LANGUAGE
+
+    if language == ENGLISH:
+        return [case for task in get_args(Task) for case in bundled(task)[:SAMPLES]]
+    found = [c for t in get_args(Task) for c in language_cases(t, []) or [] if c.tags[LANGUAGE] == language][:SAMPLES]
+    if not found:
+        raise ConfigError(
+            f"--language: expected one of {', '.join(SERVED)}, got {language!r}{nearest(language, SERVED)}"
+        )
+    return found
+
+
+def _speaks(edit: AnyEdit, cases: Sequence[Case]) -> bool:
+    """Return whether an edit is asked about one of some cases, or adds no words to their texts where it does not."""
+    if isinstance(edit, PromptEdit):
+        return True
+    tried = [(aimed, edit.apply(aimed, 0)) for aimed in (_aimed(case, edit) for case in cases)]
+    made = [(aimed, edited) for aimed, edited in tried if edited is not None]
+    return any(not_spoken(edit, aimed, edited) is None for aimed, edited in made)
 
 
 def _traits(edit: AnyEdit) -> dict[str, tuple[str, ...]]:
@@ -118,6 +157,8 @@ def _show_case(edit: Edit, task: Task, options: argparse.Namespace) -> int:
             edited = variant.apply(aimed, options.seed)
             if edited is not None:
                 _compare(aimed, edited, variant)
+                if reason := not_spoken(variant, aimed, edited):
+                    print(printable(f"note: a run does not ask about it: {reason}"))
                 return DONE
     where = f"case {cases[0].id!r}" if len(cases) == 1 else f"any of {len(cases[:SHOWN_CASES])} cases"
     print(printable(f"it does not apply to {where}"))

@@ -9,9 +9,11 @@ from calm.core.case import Case
 
 ITEM = re.compile(r"\s*(?:[-*+•]|\d+[.)])[ \t]+(?=\S)")
 """The marker of a list item, at the start of its line."""
-COMPLETE = re.compile(r"[.!?…。！？؟۔]['\")\]*_»”’]*$")
+COMPLETE = re.compile(r"[.!?…。！？؟۔।]['\")\]*_»”’）」』]*$")
 """How a complete sentence ends."""
 
+_WIDE = re.compile(r"[。！？：、，；）」』》]")
+"""A mark of Chinese or Japanese, which needs no space behind it."""
 _FENCE = re.compile(r"\s*(`{3,}(?=[^`]*$)|~{3,})")
 _OTHER = re.compile(r" {0,3}(?:#{1,6}\s|[|>$\\<]|\*\*[^*]+\*\*\s*$|[-*_=]{3})| {4}|\t")
 
@@ -27,7 +29,7 @@ def closed(text: str, addition: str, *, block: bool = False) -> str | None:
     body = text.rstrip()
     last = body.rpartition("\n")[2]
     inline = not block and is_prose(last) and COMPLETE.search(last[-40:]) is not None
-    return f"{body}{' ' if inline else chr(10) * 2}{in_case(text, addition)}{text[len(body) :]}"
+    return f"{body}{_gap(body) if inline else chr(10) * 2}{in_case(text, addition)}{text[len(body) :]}"
 
 
 def opened(text: str, opening: str) -> str | None:
@@ -35,7 +37,11 @@ def opened(text: str, opening: str) -> str | None:
     if not text.strip():
         return None
     inline = not text[0].isspace() and is_prose(text.partition("\n")[0])
-    return f"{in_case(text, opening)}{' ' if inline else chr(10) * 2}{text}"
+    return f"{in_case(text, opening)}{_gap(opening) if inline else chr(10) * 2}{text}"
+
+
+def _gap(text: str) -> str:
+    return "" if _WIDE.fullmatch(text[-1:]) else " "
 
 
 def in_case(text: str, addition: str) -> str:

@@ -9,7 +9,9 @@ from random import Random
 from typing import TypeAlias, TypeVar
 
 from calm.core.case import Case, Treated, digest
+from calm.core.languages import NAMES
 from calm.core.ready_made import BY_NAME, Held, Own, held_for
+from calm.core.reasons import Kind
 from calm.core.templates import Prompt
 from calm.core.validation import Rules
 from calm.core.verdict import FAMILIES, Family
@@ -55,6 +57,7 @@ class Edit(_Labelled):
     it serves, `dose` a strength that is part of its name in results, `source` where the idea comes from. `rules` say
     what it may change of an answer's text (None: what its expectation allows). An `attack` speaks to whoever judges.
     A text that a case holds for it goes before what it would make; `own` says which texts, and how they are shown.
+    `languages` are the codes of those in which it works; where it is None, what it adds to a text says so.
     """
 
     name: str
@@ -69,6 +72,9 @@ class Edit(_Labelled):
     rules: Rules | None = None
     attack: bool = False
     own: Own = BY_NAME
+    languages: tuple[str, ...] | None = None
+    lacking: Kind = Kind.APPLIES_NOT
+    """Why it does not apply where it returns None."""
 
     def __call__(self, case: Treated, rng: Random) -> Treated | None:
         """Return the edited case, by the case's own text if it has a usable one; None where the edit does not apply."""
@@ -229,6 +235,7 @@ def perturbation(
     rules: Rules | None = None,
     attack: bool = False,
     own: Own = BY_NAME,
+    languages: Sequence[str] | None = None,
 ) -> Callable[[Rewrite], Edit]:
     """
     Turn a function `(case, rng) -> case or None` into a perturbation named like the function.
@@ -242,16 +249,24 @@ def perturbation(
         rules: what it may change of an answer's text, where that is not what its expectation allows.
         attack: whether it speaks to whoever judges, as an injection does: a row of `calm mitigate --grid`.
         own: which texts of a case it shows before what it would make (`Case.variants`), where not those of its name.
+        languages: the codes of the languages in which it works, such as ("en",) for one that looks for English words;
+            on a case in another language it is NOT_TESTED. None: calm looks at what it adds. An edit that adds English
+            words to a text in another language is NOT_TESTED there, unless it is an attack.
 
     Raises:
-        ConfigError: a task that is not known, or a bias that is not in kebab case.
+        ConfigError: a task or a language that is not known, or a bias that is not in kebab case.
     """
+    if unknown := [one for one in languages or () if one not in NAMES]:
+        raise ConfigError(
+            f"perturbation of {bias}: unknown language {unknown[0]!r}{nearest(unknown[0], NAMES)}; give codes: ('de',)"
+        )
     _refuse(f"perturbation of {bias}", "perturbation", bias, tasks)
 
     def make(rewrite: Rewrite) -> Edit:
         summary = _summary(rewrite)
         made = rewrite.__name__, bias, expects, rewrite, source, tuple(tasks), dose, summary
-        return Edit(*made, rules=rules, attack=attack, own=own)
+        spoken = None if languages is None else tuple(languages)
+        return Edit(*made, rules=rules, attack=attack, own=own, languages=spoken)
 
     return make
 

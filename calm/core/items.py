@@ -10,6 +10,8 @@ from calm.core.case import Case, digest
 
 ITEM: Final = "item"
 """The tag that says which question a case is about, where its own text does not."""
+LANGUAGE: Final = "language"
+"""The tag that names the language of a case by its code: one item may be asked in several."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +51,7 @@ def item_of(case: Case) -> str:
 
 def clashes(cases: Iterable[Case], *, strict: bool = False) -> list[Clash]:
     """
-    Return the ids that stand for two answers under one question, each with the first case that has it.
+    Return the ids that stand for two answers under one question in one language, each with the first case that has it.
 
     The id of an answer that stands alone names nothing, so only cases with several answers count. Where all cases have
     one question and no tag says otherwise, the question says nothing of what they are about: unless `strict`, none of
@@ -58,12 +60,12 @@ def clashes(cases: Iterable[Case], *, strict: bool = False) -> list[Clash]:
     several = [case for case in cases if len(case.answers) > 1]
     if not strict and len({item_of(case) for case in several}) == 1 and not any(ITEM in case.tags for case in several):
         return []
-    known: dict[tuple[str, str], tuple[tuple[str, str | None], str]] = {}
+    known: dict[tuple[str, str, str], tuple[tuple[str, str | None], str]] = {}
     found: list[Clash] = []
     for case in several:
-        item = item_of(case)
+        item, language = item_of(case), case.tags.get(LANGUAGE, "")
         for answer in case.answers:
-            said, first = known.setdefault((item, answer.id), ((answer.text, answer.author), case.id))
+            said, first = known.setdefault((item, language, answer.id), ((answer.text, answer.author), case.id))
             if said != (answer.text, answer.author):
                 found.append(Clash(case.id, answer.id, first))
     return found

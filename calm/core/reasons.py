@@ -83,6 +83,10 @@ class Kind(StrEnum):
     APPLIES_NOT = "applies-not"
     CHANGES_TRUTH = "changes-truth"
     REFUSED = "refused"
+    ENGLISH_ALONE = "english-alone"
+    OTHER_LANGUAGES = "other-languages"
+    NO_TRANSLATION = "no-translation"
+    IN_LANGUAGES = "in-languages"
     FOR_OTHER_ANSWER = "for-other-answer"
     OTHER_TEXT_SHOWN = "other-text-shown"
     OWN_TEXTS = "own-texts"
@@ -389,6 +393,18 @@ def _counted(rest: Detail, *parts: Detail) -> str:
     return "; ".join([*words, f"other reasons ({_cases(rest)})"] if rest else words)
 
 
+def _in_languages(total: Detail, *parts: Detail) -> str:
+    rows = [parts[at : at + 4] for at in range(0, len(parts), 4)]
+    counts = ", ".join(f"{count} {'is' if count == 1 else 'are'} in {language}" for language, count, _, _ in rows)
+    bare = [str(language) for language, _, _, served in rows if not served]
+    codes = " ".join(f"--language {code}" for _, _, code, _ in rows[:1])
+    return (
+        f"of {total} cases {counts}: edits that would add English words to them were not asked about; "
+        f"`calm perturb --list {codes}` lists those that were"
+        + (f"; inert words are English, as there are none in {' and '.join(bare)}" if bare else "")
+    )
+
+
 def _cases_gone(gone: int, total: int, names: Detail) -> str:
     verb = "is" if gone == 1 else "are"
     return f"{gone} of {_cases(total)} in the baseline {verb} not in this run ({names})"
@@ -519,6 +535,13 @@ WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
     Kind.APPLIES_NOT: "does not apply",
     Kind.CHANGES_TRUTH: "would change the truth of a criterion",
     Kind.REFUSED: "refused: {}",
+    Kind.ENGLISH_ALONE: "it adds English words, and the case is in {}: an edit in that language is needed",
+    Kind.OTHER_LANGUAGES: "it works on {} alone, and the case is in {}",
+    Kind.IN_LANGUAGES: _in_languages,
+    Kind.NO_TRANSLATION: (
+        "no other case asks the same in another language: give both the tag `item` with one value, and the tag "
+        "`language` with the code of each"
+    ),
     Kind.FOR_OTHER_ANSWER: "it is for another answer than the treated one",
     Kind.OTHER_TEXT_SHOWN: "another text of the case was shown",
     Kind.OWN_TEXTS: lambda *parts: (

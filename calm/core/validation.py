@@ -400,8 +400,14 @@ def _number_problems(before: str, after: str, how: Numbers) -> list[Fault]:
 
 
 def _digits(text: str) -> Counter[str]:
-    """Return the numbers of a text without their separators: 1,000.50 is 1.000,50 elsewhere."""
-    return Counter(_SEPARATOR.sub("", number) for number in _NUMBER.findall(_unlisted(text)))
+    """
+    Return the numbers of a text without their separators, in plain digits: 1,000.50 is 1.000,50 elsewhere.
+
+    >>> _digits("1.000,50 and \N{ARABIC-INDIC DIGIT FOUR}")
+    Counter({'100050': 1, '4': 1})
+    """
+    plain = text if text.isascii() else "".join(str(int(sign)) if sign.isdecimal() else sign for sign in text)
+    return Counter(_SEPARATOR.sub("", number) for number in _NUMBER.findall(_unlisted(plain)))
 
 
 # -------------------------------------------------------------------------------------------------------------- code

@@ -9,17 +9,20 @@ praise and no blame.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
+from importlib.resources import files
 from itertools import chain, islice, zip_longest
 from typing import Final, TypeVar
 
 from calm.core.additions import called, closed, opened
 from calm.core.case import Case, Treated, digest
-from calm.core.checks import words
+from calm.core.languages import ENGLISH, UNSPACED, language_of_case, spoken_words
 from calm.core.memo import Memo, once
 from calm.experiment.inert_beside import NAMES, beside
+from calm.experiment.tongue import speaks_english
 
 T = TypeVar("T")
 
@@ -72,6 +75,40 @@ PILOT_CLOSERS = ("(The text stops here.)", "(That was all of the text.)", "(It s
 PILOT_OPENERS = ("The text runs as follows:", "It runs as follows:")
 PILOT_NOTE = "is as it came in"
 """What the pilot says, and no other arm."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stock:
+    """The inert words of a language that go into a text."""
+
+    openers: tuple[str, ...]
+    closers: tuple[str, ...]
+    brief_openers: tuple[str, ...]
+    brief_closers: tuple[str, ...]
+    pilot_closers: tuple[str, ...]
+    pilot_openers: tuple[str, ...] = ()
+
+    @property
+    def all(self) -> tuple[str, ...]:
+        """All words but those of the pilot."""
+        return (*self.openers, *self.closers, *self.brief_openers, *self.brief_closers)
+
+
+IN_ENGLISH: Final = Stock(OPENERS, CLOSERS, BRIEF_OPENERS, BRIEF_CLOSERS, PILOT_CLOSERS, PILOT_OPENERS)
+
+
+@cache
+def stocks() -> Mapping[str, Stock]:
+    """Return the inert words of each language that has some, by its code."""
+    text = files("calm").joinpath("experiment", "data", "inert.toml").read_text("utf-8")
+    found = {code: Stock(**{k: tuple(v) for k, v in said.items()}) for code, said in tomllib.loads(text).items()}
+    return {ENGLISH: IN_ENGLISH, **found}
+
+
+def stock_of(language: str) -> Stock:
+    """Return the inert words of a language; English ones where it has none."""
+    return IN_ENGLISH if language == ENGLISH else stocks().get(language, IN_ENGLISH)
+
 
 TESTS_LENGTH = frozenset({"verbosity", "neutral", "rewording"})
 """Biases whose edits are themselves inert words of some length: they are measured against the briefest ones."""
@@ -139,7 +176,8 @@ def floor_of(
     are as long as what the edit added to it, as nearly as the lengths in `classes` come on a log scale. For any other
     edit they stand in the text of every answer, at their briefest, so that no answer is the longer one for them. If no
     form of such words leaves the truth of each criterion that a program verifies, shorter ones stand there; if none of
-    these does, a note.
+    these does, a note. Words in an answer are in its language, or in English where the edit speaks English to it;
+    English ones also stand for a language that has none.
 
     Args:
         source: the case, with the answer that the edit treats as its target.
@@ -177,7 +215,9 @@ def floor_of(
         return once(memo, lambda: _in_each(base, number, min(classes)), (base,), "each", number, min(classes))
     wanted = min(classes, key=lambda length: (abs(math.log(length / max(1, added))), length))
     fitting = tuple(sorted((one for one in classes if one <= wanted), reverse=True))
-    return once(memo, lambda: _in_text(base, answer, number, fitting), (base,), "text", answer, number, fitting)
+    language = once(memo, lambda: _spoken(base, shown, answer), (base, shown), "spoken", answer)
+    about = answer, number, fitting, language
+    return once(memo, lambda: _in_text(base, *about), (base,), "text", *about)
 
 
 def rewritten(source: Treated, base: Case, text: str, number: int) -> Floor:
@@ -193,7 +233,8 @@ def pilot_of(base: Case) -> Case:
 
     Where none can stand there, or leaves the truth of each criterion that a program verifies, a note says it.
     """
-    said = (*map(_closing, PILOT_CLOSERS), *map(_opening, PILOT_OPENERS))
+    stock = stock_of(language_of_case(base))
+    said = (*map(_closing, stock.pilot_closers), *map(_opening, stock.pilot_openers))
     case = _pick(_on_each(base, said), 1)
     return base.present(notes=(*base.notes, _note(_everyone(base), PILOT_NOTE))) if case is None else case
 
@@ -203,22 +244,23 @@ def worded(case: Case, number: int) -> Case:
     return _in_each(case, number, min(CLASSES)).case
 
 
-@lru_cache(maxsize=16)
-def forms(length: int) -> tuple[Form, ...]:
+@lru_cache(maxsize=64)
+def forms(length: int, language: str = ENGLISH) -> tuple[Form, ...]:
     """Return the inert texts of about so many words: in turn such as close a text, and such as open it."""
+    stock, gap = stock_of(language), "" if language in UNSPACED else " "
     count, brief = length // _SENTENCE, length % _SENTENCE > 0
-    whole = [_run(CLOSERS, at, count) for at in range(len(CLOSERS))]
+    whole = [_run(stock.closers, at, count) for at in range(len(stock.closers))]
     if brief:
-        closings = [" ".join([*run, said]) for run, said in zip(whole, BRIEF_CLOSERS, strict=False)]
-        around = [Form(opener, " ".join(run)) for run, opener in zip(whole, BRIEF_OPENERS, strict=False)]
+        closings = [gap.join([*run, said]) for run, said in zip(whole, stock.brief_closers, strict=False)]
+        around = [Form(opener, gap.join(run)) for run, opener in zip(whole, stock.brief_openers, strict=False)]
     else:
-        closings = [" ".join(run) for run in whole]
-        around = [Form(opener, " ".join(run[1:])) for run, opener in zip(whole, OPENERS, strict=False)]
+        closings = [gap.join(run) for run in whole]
+        around = [Form(opener, gap.join(run[1:])) for run, opener in zip(whole, stock.openers, strict=False)]
     return tuple(form for form in chain(*zip_longest(map(_closing, closings), around)) if form is not None)
 
 
 def _in_each(base: Case, number: int, length: int) -> Floor:
-    case = _pick(_on_each(base, _turned(forms(length), base, "each")), number)
+    case = _pick(_on_each(base, _turned(forms(length, language_of_case(base)), base, "each")), number)
     if case is not None:
         return Floor(f"each-text-{length}", case)
     return Floor("note", _noted(base, base.answers[0].id, number, everyone=True))
@@ -234,9 +276,9 @@ def _on_each(base: Case, said: Iterable[Form]) -> Iterator[Case]:
             yield case
 
 
-def _in_text(base: Case, answer: str, number: int, lengths: Sequence[int]) -> Floor:
+def _in_text(base: Case, answer: str, number: int, lengths: Sequence[int], language: str) -> Floor:
     for length in lengths:
-        made = (_with_text(base, answer, form) for form in _turned(forms(length), base, f"text {length}"))
+        made = (_with_text(base, answer, form) for form in _turned(forms(length, language), base, f"text {length}"))
         case = _pick((case for case in made if case is not None and base.truth_kept_by(case)), number)
         if case is not None:
             return Floor(f"text-{length}", case)
@@ -278,7 +320,13 @@ def _treated(source: Treated, base: Case) -> str:
 def _added(base: Case, shown: Case, answer: str) -> int:
     """Return how many words the edit added to the treated answer's text; below zero if it took away more."""
     after = next((a.text for a in shown.answers if a.id == answer), None)
-    return 0 if after is None else words(after) - words(base[answer].text)
+    return 0 if after is None else spoken_words(after) - spoken_words(base[answer].text)
+
+
+def _spoken(base: Case, shown: Case, answer: str) -> str:
+    """Return the language in which an edit speaks to an answer."""
+    language = language_of_case(base, answer)
+    return ENGLISH if language != ENGLISH and speaks_english(base, shown, language) else language
 
 
 def _named_in(shown: Case, base: Case, answer: str) -> bool:

@@ -20,6 +20,7 @@ from calm.engine.inbox import PlainQuestion
 from calm.experiment.aim import aim, aims_by_pilot, has_room, wants_pilot
 from calm.experiment.inert import TESTS_LENGTH, Floor, floor_of, pilot_of, rewritten, worded
 from calm.experiment.setup import Setup, clusters_of
+from calm.experiment.tongue import not_served, not_spoken
 from calm.models.wire import Judge, Placing, Rescalable, Rewordable
 
 ORDER_SALT = "slot order 1"
@@ -355,11 +356,15 @@ def _made(variant: AnyEdit, case: Treated, seed: int, *, both_orders: bool) -> _
     """Return the case after one variant, or why it cannot be edited; an edit of the prompt leaves it as it is."""
     after, words = case, f"prompt {variant.label}"
     if not isinstance(variant, PromptEdit):
+        if (unserved := not_served(variant, case)) is not None:
+            return unserved
         edited = variant.apply(case, seed)
         if edited is None:
-            return because(Kind.APPLIES_NOT)
+            return because(variant.lacking)
         if (fault := fault_in(variant, case, edited)) is not None:
             return fault
+        if (silent := not_spoken(variant, case, edited)) is not None:
+            return silent
         after, words = edited, ""
     shown = after.untreated()
     turned = shown.arranged(shown.slots[::-1]) if both_orders else None

@@ -549,7 +549,7 @@ def _noted(audit: Audit) -> Audit:
     """Return the record with what its rows say of the judge and the cases, before all other notes."""
     from calm.results.notes import notes_of
 
-    notes = notes_of(audit.findings, audit.cases.get("texts"))
+    notes = notes_of(audit.findings, audit.cases)
     return replace(audit, run=replace(audit.run, notes=(*notes, *audit.run.notes)))
 
 

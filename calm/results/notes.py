@@ -6,10 +6,11 @@ They decide nothing. Each is a kind with its figures; `calm.core.reasons` has th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from calm.core.edits import Expects
+from calm.core.languages import NAMES, SERVED
 from calm.core.measures import ADVANTAGE
 from calm.core.people import people_of, replacing
 from calm.core.ready_made import NEUTRAL
@@ -30,15 +31,17 @@ MUCH_REWORDED: Final = 0.05
 REWORDING: Final = "rewording"
 
 
-def notes_of(findings: Sequence[Finding], held: Json = None) -> list[Reason]:
+def notes_of(findings: Sequence[Finding], cases: Mapping[str, Json] | None = None) -> list[Reason]:
     """
     Return what the rows of all findings say of the judge and the cases, the judge first.
 
-    `held` says how many cases hold a ready-made text that did not ship, by its name, as a record does.
+    `cases` is what a record says of them: how many there are, how many hold a ready-made text that did not ship, by its
+    name, and how many are in a language other than English, by its code.
     """
     judge = repeats(findings), rewording(findings), on_length(findings), *people(findings), narrow(findings)
-    cases = room(findings), clustering(findings), own_texts(findings), unasked(findings, held)
-    return [note for note in (*judge, *cases) if note]
+    known = cases or {}
+    texts = own_texts(findings), unasked(findings, known.get("texts"))
+    return [n for n in (*judge, room(findings), clustering(findings), *texts, languages(known)) if n]
 
 
 def people(findings: Iterable[Finding]) -> list[Reason]:
@@ -142,6 +145,17 @@ def unasked(findings: Iterable[Finding], held: Json) -> Reason:
     left = {text: count for text, count in held.items() if text not in shown} if isinstance(held, dict) else {}
     parts = [part for text, count in left.items() if isinstance(count, int) for part in (name(text), count)]
     return because(Kind.TEXTS_UNASKED, *parts) if parts else NONE
+
+
+def languages(cases: Mapping[str, Json]) -> Reason:
+    """Return in which languages the cases are other than English, the most frequent first, or `NONE`."""
+    spoken = cases.get("languages")
+    if not isinstance(spoken, dict):
+        return NONE
+    parts: list[str | int] = []
+    for code, count in sorted(spoken.items(), key=lambda item: (-int(str(item[1])), item[0])):
+        parts += [NAMES.get(code, code), int(str(count)), code, int(code in SERVED)]
+    return because(Kind.IN_LANGUAGES, int(str(cases.get("n", 0))), *parts)
 
 
 def clustering(findings: Iterable[Finding]) -> Reason:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from calm.cases import sha256, texts_brought
 from calm.core.case import Case
+from calm.core.languages import ENGLISH, language_of_case
 from calm.experiment.setup import clusters_of
 from calm.models.wire import Judge
 from calm.results.records import scale_record
@@ -31,6 +33,8 @@ def judge_record(judge: Judge, served: Mapping[str, str]) -> dict[str, Any]:
 def cases_record(cases: Sequence[Case], of: int) -> dict[str, Any]:
     """Return how many cases there are, of how many they are a sample, and what they hold."""
     texts = texts_brought(cases)
+    spoken = Counter(language_of_case(case) for case in cases)
+    del spoken[ENGLISH]
     return {
         "n": len(cases),
         "of": of,
@@ -39,4 +43,5 @@ def cases_record(cases: Sequence[Case], of: int) -> dict[str, Any]:
         "gold": sum(bool(case.better or case.scores or case.met or case.label) for case in cases),
         "people": len({person for case in cases for person in case.annotations}),
         **({"texts": texts} if texts else {}),
+        **({"languages": dict(sorted(spoken.items()))} if spoken else {}),
     }

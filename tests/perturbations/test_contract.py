@@ -24,6 +24,7 @@ from calm import Answer, Case, Criterion, Expects
 from calm.cases import bundled as bundled_cases
 from calm.core.case import Example
 from calm.core.edits import Edit, PromptEdit
+from calm.core.reasons import Kind
 from calm.core.verdict import FAMILIES
 from calm.experiment.aim import aim
 from calm.gate.catalogue import entries
@@ -104,7 +105,7 @@ RICH = (
 )
 """A text with what the edits look for that change words or marks in place."""
 CODED = (
-    "The colour of the café of Пётр is right. It takes the value 4.\n\n```python\n# add up\ndef add(first):\n"
+    "The colour of the café of Пётр и Вера is right. It takes the value 4.\n\n```python\n# add up\ndef add(first):\n"
     "    total = first + 1\n    return total\nprint(add(1))\n```\n\nThis is all."
 )
 """A text with Python code, and with letters that are not those of English."""
@@ -173,7 +174,8 @@ def test_an_edit_serves_a_task_that_it_names(module, name):
     ]
     results = [edit.apply(case, seed=1) for case in (*plain, *rich, *coded, UNMET) for edit in made]
 
-    assert any(result is not None for result in results)
+    spoken = {language for edit in made for language in edit.languages or ("en",)}
+    assert "en" not in spoken or made[0].lacking is not Kind.APPLIES_NOT or any(results)
     assert all(result is None or isinstance(result, Case) for result in results)
 
 
@@ -304,9 +306,9 @@ def test_code_numbers_and_the_final_answer_stay(module, text_and_final, seed):
         for after in {edited["a0"].text for case in cases if (edited := edit.apply(case, seed)) is not None}:
             assert declared(module, edit, "IN_PLACE") or within(text, after), edit
             assert within(blocks(text), blocks(after)), edit
-            assert within(SPAN.findall(CODE.sub("", text)), SPAN.findall(CODE.sub("", after))), edit
-            assert within(NUMBER.findall(text), NUMBER.findall(after)), edit
-            assert final in after, edit
+            assert within(SPAN.findall(CODE.sub("", text)), SPAN.findall(after)), edit
+            assert declared(module, edit, "OTHER_DIGITS") or within(NUMBER.findall(text), NUMBER.findall(after)), edit
+            assert declared(module, edit, "OTHER_DIGITS") or final in after, edit
             own = MODULES[module].TRIGGER
             others = {name: other for name, other in MODULES.items() if name == module or other.TRIGGER is not own}
             matched = {name for name, other in others.items() if other.TRIGGER.search(after)}

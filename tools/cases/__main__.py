@@ -16,6 +16,7 @@ from typing import Final
 
 from tools.cases.code import MOST, code_cases
 from tools.cases.labels import label_cases
+from tools.cases.languages import ITEMS, SEED, language_pairs
 from tools.cases.lists import list_cases
 from tools.cases.rubrics import rubric_cases
 
@@ -23,6 +24,7 @@ FOLDER: Final = Path(__file__).parents[2] / "calm" / "cases" / "data"
 FILES: Final[Mapping[str, Callable[[], list[dict[str, object]]]]] = {
     "code-1.jsonl": lambda: code_cases(MOST),
     "label-1.jsonl": lambda: label_cases(200, 20262),
+    "languages-1.jsonl": lambda: language_pairs(ITEMS, SEED),
     "listwise-1.jsonl": lambda: list_cases(110, 20261),
     "rubric-1.jsonl": lambda: rubric_cases(200, 20240612),
 }

@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterator, Sequence
 from io import BytesIO
 from typing import Final
 
-from calm.cases import bundled
+from calm.cases import bundled, language_cases
 from calm.cases.generate import instructions, problems, results, workings
+from calm.cases.generate.languages import drawn, languages, pair_of, single_of, texts_of
 from calm.cases.generate.topics import Topic, topic_list
 from calm.cases.generate.working import Template, better_first
 from calm.cases.reading import read
@@ -17,7 +18,7 @@ from calm.core.case import Case, digest
 from calm.core.verdict import FAMILY, Task
 from calm.errors import ConfigError, nearest
 
-__all__ = ["KINDS", "MOST", "generate"]
+__all__ = ["KINDS", "MOST", "generate", "generate_in"]
 
 KINDS: Final = ("arithmetic", "units", "dates", "ordering", "instructions")
 """The kinds of cases; they take turns."""
@@ -55,6 +56,56 @@ def generate(task: Task, count: int, seed: int, *, kinds: Sequence[str] = KINDS)
     if faults:
         raise ConfigError(faults)
     return _drawn(task, count, seed, tuple(dict.fromkeys(kinds)))
+
+
+def generate_in(codes: Sequence[str], task: Task, count: int, seed: int) -> Iterator[Case]:
+    """
+    Return an iterator over the same items in each of some languages, item by item; the same for a seed.
+
+    The cases of an item have the same tag `item`. A smaller count gives the beginning of a larger one, and no item of
+    the shipped cases is among them.
+
+    Args:
+        codes: the languages by their codes, each once.
+        task: "pairwise" or "score".
+        count: how many items; each language has so many cases.
+        seed: another one draws other items.
+
+    Raises:
+        ConfigError: a count below 1 or above `MOST`, a language or a task that has no such cases.
+    """
+    faults = [
+        f"--language: expected one of {', '.join(languages())}, got {code!r}{nearest(code, languages())}"
+        for code in codes
+        if code not in languages()
+    ]
+    if task not in ("pairwise", "score"):
+        faults.append(f"--language: cases in other languages are made for pairwise and score, got task={task!r}")
+    if not 1 <= count <= MOST:
+        faults.append(f"expected a count from 1 to {MOST:,}, got count={count}")
+    if faults:
+        raise ConfigError(faults)
+    return _drawn_in(tuple(dict.fromkeys(codes)), task, count, seed)
+
+
+def _drawn_in(codes: tuple[str, ...], task: Task, count: int, seed: int) -> Iterator[Case]:
+    made = pair_of if task == "pairwise" else single_of
+    seen = {_mark(case.question) for case in language_cases(task, []) or []}
+    number = 0
+    for item in drawn(seed):
+        mark = _mark(texts_of(item, languages()[0], frozenset())[0])
+        if mark in seen:
+            continue
+        seen.add(mark)
+        number += 1
+        name = f"{task}-{seed}-{number:06d}"
+        for code in codes:
+            row = made(item, code, f"made-{code}-{name}", name)
+            if task == "pairwise":
+                del row["scores"]
+            yield read(BytesIO(json.dumps(row).encode()), name, task=None)[0]
+        if number == count:
+            return
 
 
 def _drawn(task: Task, count: int, seed: int, kinds: tuple[str, ...]) -> Iterator[Case]:
