@@ -161,25 +161,27 @@ def african_american(case: Treated, rng: Random) -> Treated | None:
     return _spoken(on_either(case, rng), AFRICAN_AMERICAN_RULES)
 
 
-@perturbation(bias=BIAS, expects=Expects.SAME, source="arXiv:2411.10954")
+@perturbation(bias=BIAS, expects=Expects.SAME, source="arXiv:2411.10954", languages=("en",))
 def scots(case: Treated, rng: Random) -> Treated | None:
     """Say one of the answers with features of Scots."""
     return _spoken(on_either(case, rng), SCOTS_RULES)
 
 
-@perturbation(bias=BIAS, expects=Expects.SAME, source="arXiv:2411.10954")
+@perturbation(bias=BIAS, expects=Expects.SAME, source="arXiv:2411.10954", languages=("en",))
 def appalachian(case: Treated, rng: Random) -> Treated | None:
     """Say one of the answers with features of Appalachian English."""
     return _spoken(on_either(case, rng), APPALACHIAN_RULES)
 
 
-@perturbation(bias=BIAS, expects=Expects.SAME, source="arXiv:2505.12201")
+@perturbation(bias=BIAS, expects=Expects.SAME, source="arXiv:2505.12201", languages=("en",))
 def speak_dialect(case: Treated, rng: Random) -> Treated | None:
     """Append an affirmation in a regional English dialect to one of the answers."""
     return append(on_either(case, rng), rng.choice(AFFIRMATIONS))
 
 
-@perturbation(bias=BIAS, expects=Expects.SAME, source="arXiv:2502.12858", tasks=("pairwise", "listwise"))
+@perturbation(
+    bias=BIAS, expects=Expects.SAME, source="arXiv:2502.12858", tasks=("pairwise", "listwise"), languages=("en",)
+)
 def african_american_throughout(case: Treated, rng: Random) -> Treated | None:
     """Say every answer with features of African American English: the better one stays the better one."""
     edited: Treated | None = case
