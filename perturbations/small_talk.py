@@ -26,14 +26,14 @@ ASIDES = (
 TRIGGER = stock((*(text for exchange in EXCHANGES for text in exchange), *ASIDES))
 
 
-@perturbation(bias=BIAS, expects=Expects.SAME, source="arXiv:2505.06120")
+@perturbation(bias=BIAS, expects=Expects.SAME, source="own")
 def chat_first(case: Treated, rng: Random) -> Treated | None:
     """Begin the conversation with an exchange of small talk."""
     found = places(case)
     return exchanged(case, found[0], *rng.choice(EXCHANGES)) if found else None
 
 
-@perturbation(bias=BIAS, expects=Expects.SAME, source="arXiv:2505.06120")
+@perturbation(bias=BIAS, expects=Expects.SAME, source="own")
 def chat_between(case: Treated, rng: Random) -> Treated | None:
     """Put an exchange of small talk into the midst of the conversation, or behind its only exchange."""
     found = places(case)
@@ -42,7 +42,7 @@ def chat_between(case: Treated, rng: Random) -> Treated | None:
     return exchanged(case, rng.choice(found[1:]) if len(found) > 1 else len(case.turns), *rng.choice(EXCHANGES))
 
 
-@perturbation(bias=BIAS, expects=Expects.SAME, source="arXiv:2505.06120")
+@perturbation(bias=BIAS, expects=Expects.SAME, source="own")
 def chat_in_turns(case: Treated, rng: Random) -> Treated | None:
     """End earlier turns of the user with a remark about nothing, up to one remark of each kind."""
     asides = rng.sample(ASIDES, len(ASIDES))
