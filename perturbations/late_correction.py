@@ -21,7 +21,9 @@ MONTHS: Final = (
 )
 """The months without March and May, which are words of other meanings, too."""
 TRIGGER = stock((BEGINS,))
-_FACT = re.compile(rf"(?<![\w.:,-])(?:[A-Za-z]{{0,4}}-?\d{{1,8}}(?:[.:]\d{{2}})?|{'|'.join((*DAYS, *MONTHS))})(?![\w.:,-]?\w)")
+_FACT = re.compile(
+    rf"(?<![\w.:,-])(?:[A-Za-z]{{0,4}}-?\d{{1,8}}(?:[.:]\d{{2}})?|{'|'.join((*DAYS, *MONTHS))})(?![\w.:,-]?\w)"
+)
 _SAID = re.compile(rf'{re.escape(BEGINS)} it is "([^"]+)" and not "([^"]+)"')
 _DIGITS = re.compile(r"\d+")
 _LAST_DAY, _NEXT = 28, 10
@@ -46,7 +48,7 @@ def follow_old_fact(case: Treated, rng: Random) -> Treated | None:
 
 
 def _facts(case: Treated) -> list[str]:
-    """Return the facts of the answer that the user said in a turn, and that stand neither in the question nor in code."""
+    """Return the facts of the answer that the user said in a turn; none of the question, or of code."""
     text = case[case.target].text
     said = {fact for place in places(case) for fact in _in(case.turns[place].text)}
     asked = set(_in(case.question))

@@ -47,10 +47,13 @@ class Scenario:
 
 ORDER: Final = Scenario(
     "return",
-    "kettle|desk lamp|backpack|toaster|radio|camping stove|hand blender|wall clock|office chair|bread bin|bike pump|sewing kit",
-    "I want to send back a {item} that I bought from you.|The {item} that I ordered is not what I need, so it has to go back.",
+    "kettle|desk lamp|backpack|toaster|radio|camping stove|hand blender|wall clock|office chair|bread bin|"
+    "bike pump|sewing kit",
+    "I want to send back a {item} that I bought from you.|"
+    "The {item} that I ordered is not what I need, so it has to go back.",
     "Do you still have the shop in the old harbour?|Yes, it is open on weekdays from nine to six.",
-    "So how do I get my money for the {item}?|What happens with my {item} from here on?|Can you sum up how I send the {item} back?",
+    "So how do I get my money for the {item}?|What happens with my {item} from here on?|"
+    "Can you sum up how I send the {item} back?",
     "Here is how the return works.|This is what happens with your return.|The return is quickly done.",
     "The money is on your account within a week.|You hear from us as soon as the parcel is here.",
     (
@@ -91,7 +94,8 @@ TABLE: Final = Scenario(
     "birthday|jubilee|farewell|reunion|promotion|graduation|house-warming|silver wedding|wedding rehearsal|retirement",
     "I would like to book a table for a {item}.|We are planning a dinner for a {item} at your place.",
     "Is there somewhere to park a car?|There is a car park behind the church, two minutes on foot.",
-    "What have you put down for the {item}?|Is everything settled for our {item} now?|Could you repeat the booking for the {item}?",
+    "What have you put down for the {item}?|Is everything settled for our {item} now?|"
+    "Could you repeat the booking for the {item}?",
     "Your table is booked.|The booking stands.|All of it is in our book.",
     "We are looking forward to your visit.|The kitchen has all it needs from you.",
     (
@@ -112,7 +116,8 @@ TABLE: Final = Scenario(
             "Is there anything that somebody must not eat?|Are there allergies that the kitchen should know of?",
             "The kitchen cooks the whole menu without {value}.|No dish on your menu holds {value}.",
             "The kitchen cooks the whole menu fresh for you.|Every dish on your menu is made on the day.",
-            "The kitchen has added {other} to the starter for you, and all else is as on the card.|The menu now comes without {other}, and all else is as on the card.",
+            "The kitchen has added {other} to the starter for you, and all else is as on the card.|"
+            "The menu now comes without {other}, and all else is as on the card.",
             "Is there anything that somebody must not eat?|Are there allergies that the kitchen should know of?",
         ),
         Fact(
@@ -132,7 +137,8 @@ CLINIC: Final = Scenario(
     "knee|shoulder|back|ankle|wrist|neck|hip|elbow|heel|thumb",
     "My {item} has been sore for weeks, and I need an appointment.|I would like to have my {item} looked at.",
     "Do I need shoes for indoors?|Socks are fine, since the floor is warm.",
-    "When do I come in for my {item}, and what should I know?|So what is settled about my {item}?|Could you give me the details for the visit about my {item}?",
+    "When do I come in for my {item}, and what should I know?|So what is settled about my {item}?|"
+    "Could you give me the details for the visit about my {item}?",
     "Your visit is in the calendar.|These are the details of your visit.|The visit is set up.",
     "Please come ten minutes early.|The door on the left leads to us.",
     (
@@ -152,7 +158,8 @@ CLINIC: Final = Scenario(
             "I take {value} every day, if that matters.|You should know that I am on {value}.",
             "Do you take any medicine that we should know of?|Which medicine do you take at present?",
             "I have noted {value} in your file, so the doctor will see it.|The doctor knows that you take {value}.",
-            "I have put all this in your file, so the doctor will see it.|The doctor looks at your file before the visit.",
+            "I have put all this in your file, so the doctor will see it.|"
+            "The doctor looks at your file before the visit.",
             "I have noted {other} in your file, so the doctor will see it.|The doctor knows that you take {other}.",
             "Do you take any medicine that we should know of?|Which medicine do you take at present?",
         ),
@@ -170,10 +177,12 @@ CLINIC: Final = Scenario(
 )
 TRIP: Final = Scenario(
     "trip",
-    "long weekend|honeymoon|class reunion trip|summer break|spring trip|choir outing|winter holiday|museum tour|hiking week|family visit",
+    "long weekend|honeymoon|class reunion trip|summer break|spring trip|choir outing|winter holiday|"
+    "museum tour|hiking week|family visit",
     "Help me plan a {item} by train.|I need a plan for a {item}, without flying.",
     "Are night trains any good?|They save a day, but they are booked out early.",
-    "What does the plan for the {item} look like now?|Can you put the {item} together for me?|Where do we stand with the {item}?",
+    "What does the plan for the {item} look like now?|Can you put the {item} together for me?|"
+    "Where do we stand with the {item}?",
     "Here is the plan.|This is how it could go.|The plan looks like this.",
     "Seats can be booked from tomorrow on.|The rest can be settled on the way.",
     (
@@ -214,7 +223,8 @@ MEAL: Final = Scenario(
     "Sunday lunch|dinner party|picnic|school lunch|late supper|garden party|brunch|potluck|team lunch|midsummer meal",
     "What could I cook for a {item}?|I need an idea for a {item}.",
     "How long does cooked rice keep?|A day in the fridge, if it is cooled down soon.",
-    "So what do I cook for the {item}?|Which dish do you suggest for the {item}?|Could you settle on one dish for the {item}?",
+    "So what do I cook for the {item}?|Which dish do you suggest for the {item}?|"
+    "Could you settle on one dish for the {item}?",
     "I would make a bake with vegetables.|A vegetable bake fits well.|My suggestion is a bake from one dish.",
     "It can be made ready the evening before.|A green salad goes well with it.",
     (
@@ -255,7 +265,8 @@ GIFT: Final = Scenario(
     "aunt|neighbour|colleague|godson|sister|teacher|grandfather|flatmate|niece|trainer",
     "I am looking for a present for my {item}.|My {item} has a birthday soon, and I have no idea what to give.",
     "Is wrapping in cloth a good idea?|Yes, and the cloth can be used afterwards.",
-    "What should I give my {item}, and what do I write on the card?|Which present for my {item} do you suggest in the end?|Can you decide on a present for my {item}?",
+    "What should I give my {item}, and what do I write on the card?|"
+    "Which present for my {item} do you suggest in the end?|Can you decide on a present for my {item}?",
     "I have an idea.|This would be my choice.|One present stands out.",
     "The shop in the main street has it.|It can be changed for another one within a month.",
     (
@@ -325,9 +336,12 @@ SUPPORT: Final = Scenario(
             "another cable|a cold restart|a factory reset|another socket|new batteries|an older driver",
             "I have tried {value} already.|What I did was {value}, and it changed nothing.",
             "What have you tried so far?|Did you try something already?",
-            "Since {value} did not help, clear its memory by holding the side key.|You have been through {value}, so go on to the side key and hold it.",
-            "Next, clear its memory by holding the side key for ten seconds.|Please go on to the side key and hold it for ten seconds.",
-            "Since {other} did not help, clear its memory by holding the side key.|You have been through {other}, so go on to the side key and hold it.",
+            "Since {value} did not help, clear its memory by holding the side key.|"
+            "You have been through {value}, so go on to the side key and hold it.",
+            "Next, clear its memory by holding the side key for ten seconds.|"
+            "Please go on to the side key and hold it for ten seconds.",
+            "Since {other} did not help, clear its memory by holding the side key.|"
+            "You have been through {other}, so go on to the side key and hold it.",
             "What have you tried so far?|Did you try something already?",
         ),
     ),
@@ -337,7 +351,8 @@ HOTEL: Final = Scenario(
     "trade fair|concert|marathon|congress|chess open|film festival|wedding|football final|book fair|regatta",
     "I need a room in your hotel because of the {item}.|We come to town for the {item} and need a room.",
     "Is breakfast included?|It is, from half past six on.",
-    "Can you confirm the room for the {item}?|What is booked for us at the time of the {item}?|How does the booking for the {item} stand?",
+    "Can you confirm the room for the {item}?|What is booked for us at the time of the {item}?|"
+    "How does the booking for the {item} stand?",
     "Your booking is complete.|The room is yours.|All is confirmed.",
     "You can cancel it until the day before.|The key waits for you at the desk.",
     (
@@ -378,7 +393,8 @@ COURSE: Final = Scenario(
     "evening|lunch break|commute|weekend|early morning|night shift|parental leave|sabbatical|gap year|semester break",
     "I want to learn a language in my {item}.|Could you plan language lessons for my {item}?",
     "Are films a good way to learn?|They help, above all with the same words as subtitles.",
-    "What would my plan for the {item} be?|How do I use the {item} best, then?|Please write down the plan for my {item}.",
+    "What would my plan for the {item} be?|How do I use the {item} best, then?|"
+    "Please write down the plan for my {item}.",
     "Here is a plan.|This is what I would do.|A plan could look like this.",
     "After a month we look at it together.|Small steps are what counts.",
     (
@@ -419,7 +435,8 @@ MOVE: Final = Scenario(
     "two-room flat|studio|terraced house|loft|farmhouse|shop|student room|bungalow|workshop|music school",
     "We are moving out of a {item} and need help.|Can you move a {item} for me?",
     "Do you lend boxes?|Yes, fifty of them, for two weeks.",
-    "What does your offer for the {item} say?|How will the move of the {item} go?|Could you sum up the move of the {item}?",
+    "What does your offer for the {item} say?|How will the move of the {item} go?|"
+    "Could you sum up the move of the {item}?",
     "This is our offer.|Here is how we would do it.|The offer is ready.",
     "The price is fixed.|You only have to sign it.",
     (
@@ -457,10 +474,12 @@ MOVE: Final = Scenario(
 )
 GARDEN: Final = Scenario(
     "garden",
-    "balcony|front garden|roof terrace|courtyard|allotment|school garden|window box|slope behind the house|pond edge|small lawn",
+    "balcony|front garden|roof terrace|courtyard|allotment|school garden|window box|slope behind the house|"
+    "pond edge|small lawn",
     "I want to plant something on my {item}.|What could grow on my {item}?",
     "How often do I have to water in summer?|In the evening, every second day, unless it rains.",
-    "So what do I plant on the {item}?|Which plants for the {item} do you suggest?|What would you do with the {item}, all in all?",
+    "So what do I plant on the {item}?|Which plants for the {item} do you suggest?|"
+    "What would you do with the {item}, all in all?",
     "I would keep it simple.|Here is what I would plant.|There is a good choice for that.",
     "In the second year it looks its best.|A layer of straw keeps it moist.",
     (
@@ -498,10 +517,12 @@ GARDEN: Final = Scenario(
 )
 CODE: Final = Scenario(
     "report",
-    "sales figures|sensor readings|school grades|bus delays|library loans|weather data|survey replies|stock levels|running times|power readings",
+    "sales figures|sensor readings|school grades|bus delays|library loans|weather data|survey replies|"
+    "stock levels|running times|power readings",
     "I need a script that makes a report of our {item}.|Can you help me with a report on the {item}?",
     "Should I keep the raw files?|Yes, in a folder that nothing writes to.",
-    "How will the script for the {item} work, then?|Could you describe the script for the {item} as a whole?|What is the plan for the report on the {item}?",
+    "How will the script for the {item} work, then?|Could you describe the script for the {item} as a whole?|"
+    "What is the plan for the report on the {item}?",
     "The script has three parts.|This is how it works.|It comes down to a few steps.",
     "I can write it out when you agree.|Tests come with it.",
     (
@@ -542,7 +563,8 @@ CLAIM: Final = Scenario(
     "bicycle|camera|window pane|carpet|violin|laptop|garden shed|tent|washing machine|fur coat",
     "I have to report damage to my {item}.|My {item} was damaged, and I want to report it.",
     "Do I need photos?|Two are enough, one from near and one from afar.",
-    "What is in the report about the {item} now?|Is the report about my {item} complete?|Please sum up my report on the {item}.",
+    "What is in the report about the {item} now?|Is the report about my {item} complete?|"
+    "Please sum up my report on the {item}.",
     "The report is complete.|This is what the report says.|Your report is with us.",
     "A letter follows within ten days.|Please keep what is left of it.",
     (
@@ -583,7 +605,8 @@ RUN: Final = Scenario(
     "city run|charity run|forest race|relay|half marathon|night run|coast run|mountain run|company run|bridge run",
     "I have signed up for a {item} and need a training plan.|Could you help me to train for a {item}?",
     "Do I need new shoes?|Not if yours are less than a year old.",
-    "What does my plan for the {item} look like?|How do I train for the {item}, then?|Can you write the plan for the {item} in a few lines?",
+    "What does my plan for the {item} look like?|How do I train for the {item}, then?|"
+    "Can you write the plan for the {item} in a few lines?",
     "Your plan is a gentle one.|Here is the plan.|This should bring you there.",
     "Sleep is a part of it.|Drink enough on warm days.",
     (
@@ -624,7 +647,8 @@ LIBRARY: Final = Scenario(
     "atlas|cookbook|crime novel|travel guide|biography|songbook|field guide|comic|dictionary|poetry volume",
     "I have a question about the {item} that I borrowed.|The {item} on my desk is due soon, and I still need it.",
     "Is there a place to read newspapers?|Yes, on the first floor by the stairs.",
-    "What is the state of things with the {item}?|So what did you do about the {item}?|Can you tell me where I stand with the {item}?",
+    "What is the state of things with the {item}?|So what did you do about the {item}?|"
+    "Can you tell me where I stand with the {item}?",
     "It is done.|Here is how it stands.|I looked after it.",
     "You get a letter before it is due.|Nothing has to be paid.",
     (

@@ -97,9 +97,7 @@ def _turns(
 ) -> Turns:
     """Return a conversation: the first words hold none of the facts, or one or two; the others are asked for."""
     facts = rng.sample(scenario.facts, 3)
-    said = {
-        fact.name: _one(fact.said, rng, value=known[fact.name][1 if fact is corrected else 0]) for fact in facts
-    }
+    said = {fact.name: _one(fact.said, rng, value=known[fact.name][1 if fact is corrected else 0]) for fact in facts}
     at_once = rng.choice((0, 1, 2))
     turns = [_user(" ".join([_one(scenario.opens, rng, item=item), *(said[fact.name] for fact in facts[:at_once])]))]
     for place, fact in enumerate(facts[at_once:]):

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final, Literal
 
-from calm.cases.logs.judgments import Judgment, Log, State, Turn
+from calm.cases.logs.judgments import Judgment, Log, State
 from calm.cases.logs.values import (
     CONTEXTS,
     answer_in,
@@ -25,6 +25,7 @@ from calm.cases.logs.values import (
     texts_in,
     uses_tools,
 )
+from calm.core.material import Turn
 from calm.errors import ConfigError
 
 _NO_GRADE: Final = "Grade not found in model output"

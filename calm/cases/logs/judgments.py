@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
 
+from calm.core.material import Turn
+
 Who: TypeAlias = Literal["judge", "person"]
 State: TypeAlias = Literal["said", "unread", "failed"]
 """A verdict was said; a reply came and no verdict was read in it; or the call of the judge failed."""
@@ -18,20 +20,12 @@ PAIR: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
-    """One message of a prompt as it was sent."""
-
-    role: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
 class Judgment:
     """
     One verdict. `value` is what was said, as the tool wrote it: a number, a truth value or a word, and of a pair the
     place of the better answer (0 or 1); None unless `state` is "said".
 
-    `context` holds the retrieved texts in their order. `prompt` and `reply` are as they went over the wire, empty where
+    `context` holds the retrieved texts in their order, `turns` what was said before the question. `prompt` and `reply` are as they went over the wire, empty where
     the tool keeps none. `passed` and `threshold` are what the tool made of a score. `tools` says that the application
     used tools on the way to its answer, of which neither question nor answer say a word. `row` is the record as it
     stands in the log, for what a user maps. A `person` without a name is "".
@@ -48,6 +42,7 @@ class Judgment:
     context: tuple[str, ...] = ()
     fields: Mapping[str, str] = field(default_factory=dict)
     authors: tuple[str, ...] = ()
+    turns: tuple[Turn, ...] = ()
     who: Who = "judge"
     person: str = ""
     reason: str = ""

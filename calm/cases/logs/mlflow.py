@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from calm.cases.logs.judgments import Judgment, Log, State, Turn
+from calm.cases.logs.judgments import Judgment, Log, State
 from calm.cases.logs.values import (
     CONTEXTS,
     QUESTIONS,
@@ -28,6 +28,7 @@ from calm.cases.logs.values import (
     uses_tools,
     written,
 )
+from calm.core.material import Turn
 
 _SCORE: Final = "/score"
 _WHY: Final = "/justification"

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from calm.cases.logs.judgments import Turn
 from calm.cases.logs.values import (
     TOOLS,
     about_tools,
@@ -22,6 +21,7 @@ from calm.cases.logs.values import (
     without_tools,
     written,
 )
+from calm.core.material import Turn
 
 Attributes = Mapping[str, object]
 

@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from calm.cases.logs.judgments import Turn
+from calm.core.material import Turn
 
 QUESTIONS: Final = (
     *("question", "query", "input", "inputs", "user_input", "user_query", "prompt", "instruction", "message"),
@@ -28,6 +28,12 @@ TOOLS: Final = (
     *("custom_tool_call_output", "mcp_call"),
 )
 """The roles and types of messages, and the types of their parts, by which a tool is called or replies."""
+_ROLES: Final = {
+    **dict.fromkeys(("human", "customer", "client"), "user"),
+    **dict.fromkeys(("ai", "model", "gpt", "chatgpt", "bot", "agent"), "assistant"),
+    "developer": "system",
+}
+"""What the roles of messages are called elsewhere, and here."""
 _THOUGHTS: Final = ("reasoning", "thinking", "redacted_thinking")
 """The types of messages and parts in which a model thinks, which it says to nobody."""
 CONTEXTS: Final = ("context", "contexts", "retrieval_context", "retrieved_contexts", "documents", "source_documents")
@@ -107,8 +113,8 @@ def turns_of(value: object) -> tuple[Turn, ...]:
     turns = []
     found = held if isinstance(held, list | tuple) else dig(held, "messages")
     for one in found if isinstance(found, list | tuple) else ():
-        role = string(one, "role") or string(one, "type")
-        role = {"human": "user", "ai": "assistant", "model": "assistant", "developer": "system"}.get(role, role)
+        role = string(one, "role") or string(one, "from") or string(one, "type")
+        role = _ROLES.get(role.lower(), role.lower())
         if role in _THOUGHTS:
             continue
         if role not in ("system", "user", "assistant", *TOOLS):
@@ -159,7 +165,7 @@ def said_by(role: str, turns: Sequence[Turn]) -> str:
 
 def _content(message: object) -> str:
     """Return the text of a message: its content, or the parts of it that are texts, and no part of a tool."""
-    for key in ("content", "parts", "text"):
+    for key in ("content", "parts", "text", "value"):
         found = dig(message, key)
         if isinstance(found, str):
             return found
