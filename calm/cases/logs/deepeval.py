@@ -10,7 +10,6 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from calm.cases.foreign.conversations import Talk, talk_of
 from calm.cases.logs.judgments import Judgment, Log
 from calm.cases.logs.values import dig, number, objects, string, texts_in, transcript, truth
 from calm.core.material import Turn
@@ -55,11 +54,8 @@ def _case(case: Mapping[str, object], place: str, log: Log) -> None:
         return
     for _ in spoken[len(turns) :]:
         log.leave("a turn after the last one of the assistant")
-    talk = talk_of(turns)
-    if not talk.question:  # whoever asked has another role, or nobody asked
-        talk = Talk((), transcript(turns[:-1]) or string(case, "scenario"), turns[-1].text if turns else "")
-    question = talk.question if turns else string(case, "input")
-    answer = talk.answer if turns else _at(case, "actualOutput")
+    question = transcript(turns[:-1]) or string(case, "scenario") if turns else string(case, "input")
+    answer = turns[-1].text if turns else _at(case, "actualOutput")
     if not isinstance(answer, str) or not answer or not question:
         log.leave("a test case without an input or an output")
         return
@@ -74,7 +70,6 @@ def _case(case: Mapping[str, object], place: str, log: Log) -> None:
                 place=place,
                 question=question,
                 answers=(answer,),
-                turns=talk.turns,
                 value=None if failed else score,
                 state="failed" if failed else "unread" if score is None else "said",
                 item=string(case, "name"),

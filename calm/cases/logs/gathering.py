@@ -206,7 +206,7 @@ def _as_shown(said: Sequence[Judgment]) -> list[Judgment]:
 
 def _about(one: Judgment) -> object:
     """Return what two judgments must have in common to be asks of the same."""
-    return one.question, one.turns, one.answers, one.reference, one.context, tuple(sorted(one.fields.items()))
+    return one.question, one.answers, one.reference, one.context, tuple(sorted(one.fields.items()))
 
 
 def _names(log: Log, firsts: Sequence[Judgment]) -> list[str]:
@@ -256,7 +256,6 @@ def _row(
         ],
         "reference": one.reference or None,
         "fields": fields,
-        **({"turns": [turn.content() for turn in one.turns]} if one.turns else {}),
         "labels": dict(gold),
         "tags": {
             key.removeprefix("tag."): written(_at(one.row, path))

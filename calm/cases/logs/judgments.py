@@ -25,7 +25,7 @@ class Judgment:
     One verdict. `value` is what was said, as the tool wrote it: a number, a truth value or a word, and of a pair the
     place of the better answer (0 or 1); None unless `state` is "said".
 
-    `context` holds the retrieved texts in their order, `turns` what was said before the question. `prompt` and `reply` are as they went over the wire, empty where
+    `context` holds the retrieved texts in their order. `prompt` and `reply` are as they went over the wire, empty where
     the tool keeps none. `passed` and `threshold` are what the tool made of a score. `tools` says that the application
     used tools on the way to its answer, of which neither question nor answer say a word. `row` is the record as it
     stands in the log, for what a user maps. A `person` without a name is "".
@@ -42,7 +42,6 @@ class Judgment:
     context: tuple[str, ...] = ()
     fields: Mapping[str, str] = field(default_factory=dict)
     authors: tuple[str, ...] = ()
-    turns: tuple[Turn, ...] = ()
     who: Who = "judge"
     person: str = ""
     reason: str = ""
