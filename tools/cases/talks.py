@@ -27,6 +27,12 @@ CORRECTED: Final = (
 )
 CHANGED: Final = ("I have changed it.", "It is changed.", "Then I take that.")
 WAYS: Final = ("good", "near", "far")
+KEPT: Final = ("This message is kept for you.", "This message is kept under {number} in case you need it.")
+NUMBERED: Final = {"good": 0.2, "near": 0.6, "far": 0.6}
+"""
+How many of the replies end with a number that says nothing: the good ones have more numbers of facts, and a judge that
+goes by numbers alone must not be right.
+"""
 
 Turns = list[dict[str, str]]
 
@@ -118,24 +124,26 @@ def _turns(
 def _replies(scenario: Scenario, known: Mapping[str, tuple[str, str]], rng: random.Random) -> dict[str, str]:
     """Return the three replies; they begin and end alike, and differ in what they do with the facts."""
     left = rng.choice(scenario.facts)
-    kept = rng.choice(scenario.facts)
+    spared = rng.choice(scenario.facts)
     near = {fact.name: "vague" if fact is left else "used" for fact in scenario.facts}
     far = {fact.name: rng.choice(("wrong", "again")) for fact in scenario.facts}
-    far[kept.name] = rng.choice(("used", "vague"))
+    far[spared.name] = rng.choice(("used", "vague"))
     begins, ends = _one(scenario.begins, rng), _one(scenario.ends, rng)
     chosen = {fact.name: rng.randrange(2) for fact in scenario.facts}
 
-    def reply(ways: Mapping[str, str]) -> str:
+    def reply(way: str, ways: Mapping[str, str]) -> str:
         said = []
         for fact in scenario.facts:
             value, other = known[fact.name]
             forms: Sequence[str] = getattr(fact, ways[fact.name]).split("|")
             said.append(forms[chosen[fact.name]].format(value=value, other=other))
         told = sorted(zip(said, scenario.facts, strict=True), key=lambda one: ways[one[1].name] == "again")
-        return " ".join([begins, *(text for text, _ in told), ends])
+        number = f"{rng.randrange(10_000):04d}-{rng.randrange(100):02d}"
+        kept = KEPT[rng.random() < NUMBERED[way]].format(number=number)
+        return " ".join([begins, *(text for text, _ in told), ends, kept])
 
     good = dict.fromkeys(near, "used")
-    return {"good": reply(good), "near": reply(near), "far": reply(far)}
+    return {"good": reply("good", good), "near": reply("near", near), "far": reply("far", far)}
 
 
 def _one(forms: str, rng: random.Random, **filled: str) -> str:
