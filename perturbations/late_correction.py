@@ -7,6 +7,7 @@ from random import Random
 from typing import Final
 
 from calm import Expects, Treated, perturbation
+from calm.core.checks import verify
 from calm.core.material import Turn
 from calm.perturbations.conversation import asker, places, replier, with_turns
 from calm.perturbations.prose import stock, without_code
@@ -39,7 +40,10 @@ def follow_old_fact(case: Treated, rng: Random) -> Treated | None:
     wrong = _other(right, rng)
     if any(_holds(text, wrong) for text in (case.question, *(turn.text for turn in case.turns))):
         return None
-    harmed = case.damage(case.target, lambda text: _replaced(text, right, wrong))
+    hit = _broken(case, right, wrong)
+    if hit is None and len(case.answers) == 1 and case.criteria:
+        return None  # no program knows which criterion is about the fact
+    harmed = case.damage(case.target, lambda text: _replaced(text, right, wrong), hit=hit)
     if harmed is None:
         return None
     told = [Turn(turn.role, _replaced(turn.text, right, wrong)) for turn in case.turns]
@@ -53,6 +57,14 @@ def _facts(case: Treated) -> list[str]:
     said = {fact for place in places(case) for fact in _in(case.turns[place].text)}
     asked = set(_in(case.question))
     return list(dict.fromkeys(fact for fact in _in(without_code(text)) if fact in said and fact not in asked))
+
+
+def _broken(case: Treated, right: str, wrong: str) -> str | None:
+    """Return the id of the first criterion that a program finds kept by the answer, and broken with the old fact."""
+    text = case[case.target].text
+    old = _replaced(text, right, wrong)
+    checked = ((one.id, one.check) for one in case.criteria if one.check is not None)
+    return next((name for name, check in checked if verify(check, text) and not verify(check, old)), None)
 
 
 def _in(text: str) -> list[str]:

@@ -101,12 +101,24 @@ def test_tools_are_no_turns_and_a_note_counts_them(tmp_path):
 BAD = {
     "no conversation": ({"messages": messages("A", "B")}, {"messages": "hello"}, "expected a conversation"),
     "a number": ({"messages": messages("A", "B")}, {"messages": 7}, "expected a conversation"),
-    "unknown roles": ({"messages": messages("A", "B")}, {"messages": messages("A", "B", names=("x", "y"))}, "its roles are user and assistant"),
+    "unknown roles": (
+        {"messages": messages("A", "B")},
+        {"messages": messages("A", "B", names=("x", "y"))},
+        "its roles are user and assistant",
+    ),
     "no reply": ({"messages": messages("A", "B")}, {"messages": messages("A", "B", "C")}, "expected a reply behind"),
-    "nobody asks": ({"messages": messages("A", "B")}, {"messages": messages("", "B")[1:]}, "expected a message of the user"),
+    "nobody asks": (
+        {"messages": messages("A", "B")},
+        {"messages": messages("", "B")[1:]},
+        "expected a message of the user",
+    ),
     "nothing": ({"messages": messages("A", "B")}, {"messages": []}, "expected a conversation, got none"),
-    "two talks": ({"chosen": messages("A", "B"), "rejected": messages("A", "C")}, {"chosen": messages("A", "B"), "rejected": messages("X", "B")}, "differ in their last reply alone"),
-}  # fmt: skip
+    "two talks": (
+        {"chosen": messages("A", "B"), "rejected": messages("A", "C")},
+        {"chosen": messages("A", "B"), "rejected": messages("X", "B")},
+        "differ in their last reply alone",
+    ),
+}
 
 
 @pytest.mark.parametrize("fault", BAD)
