@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from calm.cases.logs.values import turns_of, unpacked
+from calm.cases.messages import turns_of, unpacked
 from calm.core.material import ASSISTANT, USER, Turn
 
 TALKS: Final = (

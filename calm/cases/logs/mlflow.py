@@ -15,19 +15,16 @@ from calm.cases.logs.values import (
     QUESTIONS,
     REFERENCES,
     answer_in,
-    dig,
     first_of,
     number,
-    objects,
     prompt_of,
     question_in,
     reference_in,
-    string,
     texts_in,
-    unpacked,
     uses_tools,
     written,
 )
+from calm.cases.messages import dig, objects, string, unpacked
 from calm.core.material import Turn
 
 _SCORE: Final = "/score"
