@@ -633,7 +633,7 @@ RUN: Final = Scenario(
         Fact(
             "goal",
             "48 minutes|52 minutes|57 minutes|64 minutes|71 minutes|83 minutes|95 minutes|112 minutes",
-            "I would be happy with {value}.|My goal is {value}.",
+            "I would like to reach {value}.|My goal is {value}.",
             "Which time do you have in mind?|What is your goal?",
             "From week five on, the pace is that of {value}.|The last weeks get you ready for {value}.",
             "From week five on, the pace goes up a little.|The last weeks get you ready for the start.",
