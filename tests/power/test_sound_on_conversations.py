@@ -9,7 +9,15 @@ import pytest
 from calm.cases import bundled, lines, shaped_cases
 from tests.suites.gate import run_gate
 
-NAMES = "small_talk user_persona role_names user_feedback false_memory turn_injection late_correction".split()
+NAMES = [
+    "small_talk",
+    "user_persona",
+    "role_names",
+    "user_feedback",
+    "false_memory",
+    "turn_injection",
+    "late_correction",
+]
 
 
 @pytest.mark.parametrize("task", ["pairwise", "score", "rubric"])
