@@ -26,7 +26,8 @@ _NAMED: Final = re.compile(r"(field|tag)\.(.+)")
 _VARIANT: Final = re.compile(r"variant\.(.+?)(?:\.([a-z]))?")
 FIELDS: Final = (
     "question, answer (one) or answer_a, answer_b, ... (several), better, score or score_a, ..., label (the class of "
-    "one answer), author or author_a, ..., reference, turns, id, field.NAME, tag.NAME, variant.NAME or variant.NAME.a, ..."
+    "one answer), author or author_a, ..., reference, turns, id, field.NAME, tag.NAME, variant.NAME or "
+    "variant.NAME.a, ..."
 )
 """What a column can be mapped to."""
 _ONLY: Final = "only"
