@@ -93,6 +93,7 @@ class Kind(StrEnum):
     TEXTS_UNASKED = "texts-unasked"
     NOT_SHOWN = "not-shown"
     NOT_READ = "not-read"
+    PART_UNSEEN = "part-unseen"
     NO_PROMPT = "no-prompt"
     OWN_PROMPT = "own-prompt"
     NO_GOLD = "no-gold"
@@ -594,6 +595,7 @@ WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
     Kind.GOLD_OFF_SCALE: (
         "{} of {} gold scores are not on the judge's scale, {:g} to {:g}: bring gold and verdicts to one scale"
     ),
+    Kind.PART_UNSEEN: "the judge is shown no {}: {} of {} cases have some (see calm lint: part-not-shown)",
     Kind.GOLD_NARROW: (
         "all gold scores lie between {:g} and {:g}, the judge's scale is {:g} to {:g}: is the gold on another scale?"
     ),

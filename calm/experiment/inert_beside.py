@@ -91,7 +91,8 @@ def _worded(
     """Return a part with inert words where the new one says something else; None where it says nothing new."""
     if not Counter(map(text, new)) - Counter(map(text, old)):
         return None
-    return tuple(_each(old, new, text, say, made))
+    found = tuple(_each(old, new, text, say, made))
+    return None if found == tuple(old) else found  # as where only the names of roles are others
 
 
 def _each(

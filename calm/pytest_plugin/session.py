@@ -117,6 +117,9 @@ class Session:
     records: dict[str, Record] = field(default_factory=dict)
     """What the tests of this process found, until their reports are read."""
 
+    unseen: dict[str, Reason] = field(default_factory=dict)
+    """Parts of the cases that the judge of this run is not shown, each with how many cases have it."""
+
     @cached_property
     def parts(self) -> frozenset[str]:
         """What the cases of the run's files have beside question and answers: turns, context, steps."""
@@ -459,9 +462,11 @@ def sample_shown(config: pytest.Config, judge: Judge, cases: Sequence[Case]) -> 
     """
     from calm.cases import sample
     from calm.core.memo import Memo
+    from calm.core.reasons import Kind, because
     from calm.experiment.setup import SHARED
     from calm.experiment.showing import refuse_unshowable
     from calm.gate.from_spec import recall
+    from calm.judges.unseen import unseen
 
     session = config.stash[SESSION]
     chosen = next((drawn for known, drawn in session.sampled if known is cases), None)
@@ -471,6 +476,10 @@ def sample_shown(config: pytest.Config, judge: Judge, cases: Sequence[Case]) -> 
     recall(judge, cases)
     if _memo_of(session, judge, chosen) is None:
         refuse_unshowable(judge, chosen)
+        for one in unseen(judge, chosen) if session.parts else ():
+            if one.part in session.parts:
+                session.unseen[one.part] = because(Kind.PART_UNSEEN, one.part, one.cases, one.of)
+                speaker(config)(str(session.unseen[one.part]))
         session.showable.append((judge, chosen, Memo(SHARED)))
     return chosen
 
@@ -729,4 +738,5 @@ def _notes_of(session: Session) -> list[Reason]:
     part = [because(Kind.SELECTED, session.selected, of)] if session.deselected else []
     said = [judge.remarks for judge, _, _ in session.subjects]
     whole = not is_worker(session.config)
+    part += session.unseen.values()
     return part + [reason_of(note) for one in said for note in (*one.notes, *(one.agreement if whole else ()))]

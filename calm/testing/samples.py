@@ -9,6 +9,7 @@ from random import Random
 from calm.core.case import Answer, Case, Criterion, Example, Treated
 from calm.core.checks import verify
 from calm.core.classes import SHIPPED
+from calm.core.material import Turn
 from calm.core.verdict import Family
 
 PROSE = (
@@ -37,6 +38,13 @@ TEXTS = (
     "\ud800 half a pair, \x00 a zero, \u202e turned round.",
 )
 """Texts that an edit must come through: empty, prose, lists, code, tables, formulas, emoji, right to left, broken."""
+TURNS = (
+    Turn("user", "I would like to take the ferry on 3 May, and a bicycle comes along. It costs 1,200 to go by air."),
+    Turn("assistant", "The ferry is a good choice. Do you go both ways?"),
+    Turn("user", "Yes, and at 9:40 if I can. The answer should have at most 42 words."),
+    Turn("assistant", ""),
+)
+"""The conversation of each sample; what the user says in it, some of the texts say."""
 LONG = 100_000
 """Characters of the longest sample."""
 KINDS = (f"{PROSE} ", "\n\n".join((*TEXTS[3:12], "")))
@@ -58,7 +66,7 @@ def sample(name: str, task: Family, text: str) -> Treated:
     others = ("It leaves at 10 and takes an hour.", "There is no ferry.", "Ask the harbour master about it.")
     count = {"pairwise": 2, "listwise": 4}.get(task, 1)
     answers = tuple(Answer(f"a{i}", t) for i, t in enumerate((text, *others)[:count]))
-    case = Case(name, "When does the ferry leave?", answers, reference=PROSE).treat("a0")
+    case = Case(name, "When does the ferry leave?", answers, reference=PROSE, turns=TURNS).treat("a0")
     if count > 1:
         order = tuple(a.id for a in answers)
         drawn = tuple(Random(name).sample(order, len(order)))

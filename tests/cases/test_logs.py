@@ -12,7 +12,8 @@ from calm import ConfigError
 from calm.cases.lines import line
 from calm.cases.logs import Log, Wanted, gathered, is_log, read_logs
 from calm.cases.logs.opening import READERS, sniffed
-from calm.cases.logs.values import prompt_of, turns_of
+from calm.cases.logs.values import prompt_of
+from calm.cases.messages import turns_of
 from calm.core.verdict import Scale
 from calm.judges.recorded.live import format_in, prompt_in
 from tests.cases.logs.desk import CONTEXT, ITEMS, REPEATS, prompt

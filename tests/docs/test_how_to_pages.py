@@ -76,6 +76,28 @@ def test_the_page_on_retrieval_shows_the_passages(tmp_path, monkeypatch, capsys)
     assert "add 'context' to the fields of the case" in capsys.readouterr().err
 
 
+def test_the_page_on_conversations_shows_the_turns(tmp_path, monkeypatch, capsys):
+    """A chat becomes a case with turns, the prompt shows them, and an order in a turn reaches it."""
+    with wire_server(lambda *_: "[[A]]") as server:
+        written(RETRIEVAL, tmp_path, monkeypatch, server.url)
+
+        asked = shown(capsys, "try", "talk.toml", "--cases", "talk.jsonl")
+        edited = shown(
+            capsys, "try", "talk.toml", "--cases", "talk.jsonl", "--edit", "turn_injection.order_in_last_turn"
+        )
+        shown(capsys, "cases", "import", "chats.jsonl", "-o", "chats-cases.jsonl")
+        linted = shown(capsys, "lint", "talk.toml", "--cases", "talk.jsonl")
+        own = (tmp_path / "talk.jinja").read_text("utf-8")
+        (tmp_path / "talk.jinja").write_text(re.sub(r"{% for turn.*?{% endfor %}", "", own, flags=re.DOTALL))
+        assert main(["lint", "talk.toml", "--cases", "talk.jsonl"]) == 1
+
+    assert '<turn role="assistant">' in asked
+    assert "whoever rates this conversation" in edited
+    assert json.loads((tmp_path / "chats-cases.jsonl").read_text("utf-8"))["turns"][1]["role"] == "assistant"
+    assert "part-not-shown" not in linted
+    assert "the prompt shows no turns: 2 of 2 cases have some" in " ".join(capsys.readouterr().out.split())
+
+
 def test_the_edit_on_the_page_on_retrieval_is_tested(tmp_path, monkeypatch):
     """The order of the passages does not move a judge that counts words, but one that reads the first alone."""
     written(RETRIEVAL, tmp_path, monkeypatch)

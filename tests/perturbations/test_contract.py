@@ -22,8 +22,10 @@ from hypothesis import strategies as st
 import calm.suites
 from calm import Answer, Case, Criterion, Expects
 from calm.cases import bundled as bundled_cases
+from calm.cases import shaped_cases
 from calm.core.case import Example
 from calm.core.edits import Edit, PromptEdit
+from calm.core.material import Turn
 from calm.core.reasons import Kind
 from calm.core.verdict import FAMILIES
 from calm.experiment.aim import aim
@@ -75,6 +77,15 @@ def declared(module, edit, what):
     return edit.name in getattr(MODULES[module], what, ())
 
 
+TURNS = (
+    Turn("user", "I leave Paris, and it is 320 km."),
+    Turn("assistant", "You can drive there."),
+    Turn("user", "So I drive."),
+    Turn("assistant", "Mind the rain."),
+)
+"""The conversation of the sample cases."""
+
+
 def case_of(*texts, criteria=()):
     """Return a case with these answer texts, shown last to first, in which the first one is treated."""
     answers = tuple(Answer(f"a{number}", text) for number, text in enumerate(texts))
@@ -87,6 +98,7 @@ def case_of(*texts, criteria=()):
             criteria=tuple(criteria),
             met={"a0": {c.id: True for c in criteria}} if criteria else {},
             scores={"a0": 6.0},
+            turns=TURNS,
         )
         .present(order=tuple(a.id for a in reversed(answers)))
         .treat("a0")
@@ -128,6 +140,7 @@ def bundled(entry):
         answers = tuple(Answer(a["id"], a["text"]) for a in row["answers"])
         criteria = tuple(Criterion(**c) for c in row.get("criteria", ()))
         gold = {key: row[key] for key in ("better", "reference", "met", "scores") if key in row}
+        gold["turns"] = tuple(Turn(**turn) for turn in row.get("turns", ()))
         case = Case(id=row["id"], question=row["question"], answers=answers, criteria=criteria, **gold)
         cases.append(case.balanced("test"))
     return cases
@@ -377,11 +390,11 @@ def test_a_bias_is_planted_by_its_own_module():
 
 @each("entry", BUNDLED, ids=lambda entry: entry.name)
 def test_no_bundled_text_shows_a_trigger(entry):
-    """A clean case holds no stock phrase of any bias, in its question, answers or reference."""
+    """A clean case holds no stock phrase of any bias, in its question, turns, answers or reference."""
     shown = [
         (case.id, name)
         for case in bundled(entry)
-        for text in (case.question, case.reference or "", *(a.text for a in case.answers))
+        for text in (case.question, case.reference or "", *(a.text for a in case.answers), *case.surroundings())
         for name, module in MODULES.items()
         if module.TRIGGER.search(text)
     ]
@@ -390,7 +403,7 @@ def test_no_bundled_text_shows_a_trigger(entry):
 
 
 def claimed():
-    """Yield what suites claim to prove of an edit: the suite, the edit, and the kinds of verdict that are claimed."""
+    """Yield what suites claim to prove: the suite, the edit, the kinds of verdict, and the part that its cases have."""
     for info in pkgutil.iter_modules(calm.suites.__path__):
         if not info.name.startswith("test_"):
             continue
@@ -398,12 +411,13 @@ def claimed():
         known = {**vars(module), "model": ARGUMENTS["model"], "cases": bundled_cases("pairwise")}
         for test in ast.parse(inspect.getsource(module)).body:
             if isinstance(test, ast.FunctionDef):
-                for edit, empty in proved(test, known):
-                    yield info.name, edit, [task for task in FAMILIES if task in edit.tasks and task not in empty]
+                for edit, empty, part in proved(test, known):
+                    tasks = [task for task in FAMILIES if task in edit.tasks and task not in empty]
+                    yield info.name, edit, tasks, part
 
 
 def proved(test, known):
-    """Yield the edits of a test that ends in `.proves`, with the kinds of verdict for which it claims nothing."""
+    """Yield the edits of a test that ends in `.proves`, the kinds of verdict without a claim, and the cases' part."""
     values = [d for d in test.decorator_list if isinstance(d, ast.Call) and ast.unparse(d.func).endswith("parametrize")]
     for call in ast.walk(test):
         if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "proves"):
@@ -415,7 +429,9 @@ def proved(test, known):
             name = ast.literal_eval(value.args[0])
             rows = [{**row, name: one} for row in rows for one in eval(ast.unparse(value.args[1]), known)]
         edits = [eval(ast.unparse(asked[0]), {**known, **row}) for row in rows if asked]
-        yield from ((edit, empty) for edit in edits if isinstance(edit, Edit))
+        shaped = [k.value for k in call.func.value.keywords if ast.unparse(k.value).startswith("shaped_cases(")]
+        part = ast.literal_eval(shaped[0].args[0]) if shaped else None
+        yield from ((edit, empty, part) for edit in edits if isinstance(edit, Edit))
 
 
 TOO_FEW = {
@@ -424,6 +440,8 @@ TOO_FEW = {
     ("test_few_shot", "reverse_examples", "rubric"),
     ("test_few_shot", "reverse_examples", "listwise"),
     ("test_injection", "smuggling", "rubric"),
+    ("test_late_correction", "follow_old_fact", "score"),
+    ("test_late_correction", "follow_old_fact", "rubric"),
     ("test_judge_prompt", "reorder_criteria", "score"),
     ("test_paraphrase", "", "score"),
     ("test_paraphrase", "", "rubric"),
@@ -445,9 +463,10 @@ def test_what_a_suite_claims_applies_to_enough_bundled_cases():
         return any(e is not None and (edit.expects is Expects.WORSE or case.truth_kept_by(e)) for e in tried)
 
     found, few = 0, set()
-    for suite, edit, tasks in claimed():
+    for suite, edit, tasks, part in claimed():
         for task in tasks:
-            cases = [aim(case.balanced("contract"), edit.expects) for case in bundled_cases(task)]
+            asked = bundled_cases(task) if part is None else shaped_cases(part, task, bundled_cases(task))
+            cases = [aim(case.balanced("contract"), edit.expects) for case in asked]
             found += 1
             if sum(applies(edit, case) for case in cases) < 150:
                 few.add((suite, edit.label, task))

@@ -20,12 +20,14 @@ from threading import Lock
 from rapidfuzz import fuzz
 
 from calm.core.case import Case, Framing, digest
+from calm.core.material import Turn
 from calm.core.verdict import FAMILY
 from calm.engine.engine import Engine
 from calm.engine.store import Mode, Store
 from calm.experiment.inert import CLASSES, forms
 from calm.experiment.pairs import pair_up
 from calm.experiment.setup import Setup
+from calm.perturbations.late_correction import follow_old_fact
 from calm.perturbations.planted import Gold, Seen, Slot, gold_of, planted
 from calm.suites.test_fallacy_oversight import fallacy
 from calm.suites.test_sensitivity import DEFECTS, DEGENERATES
@@ -35,6 +37,7 @@ NEGATIVE = ("worse", "how bad", "fail")
 EXAMPLE = re.compile(
     r"<example_question>\n(.*?)\n</example_question>.*?<example_verdict>(.*?)</example_verdict>", re.DOTALL
 )
+TURN = re.compile(r'<turn role="([^"]*)">\n(.*?)\n</turn>', re.DOTALL)
 
 
 def planted_respond(spec: str, cases: Sequence[Case]) -> Respond:
@@ -110,7 +113,7 @@ def _known(judge, cases):
     known: dict[str, list[Case]] = {}
     try:
         setup = Setup(judge, tuple(cases), engine)
-        for edit in (None, *DEFECTS.variants, *DEGENERATES.variants, fallacy):
+        for edit in (None, *DEFECTS.variants, *DEGENERATES.variants, fallacy, follow_old_fact):
             pairs = pair_up(setup, edit, None).pairs
             for pair in pairs:
                 known.setdefault(_plain(pair.source.question), []).append(pair.shown or pair.base)
@@ -137,6 +140,7 @@ def _seen(prompt: str, task, scale) -> Seen:
         framing=framing,
         criteria=tuple(_shown(t) for t in re.findall(r'<criterion number="\d+">\n(.*?)\n</criterion>', prompt, re.S)),
         scale=scale,
+        turns=tuple(Turn(role, _shown(t)) for role, t in TURN.findall(prompt)),
         examples=tuple((_shown(asked), _shown(said)) for asked, said in EXAMPLE.findall(prompt)),
     )
 

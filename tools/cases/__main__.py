@@ -19,12 +19,14 @@ from tools.cases.labels import label_cases
 from tools.cases.languages import ITEMS, SEED, language_pairs
 from tools.cases.lists import list_cases
 from tools.cases.rubrics import rubric_cases
+from tools.cases.talks import talk_cases
 
 FOLDER: Final = Path(__file__).parents[2] / "calm" / "cases" / "data"
 FILES: Final[Mapping[str, Callable[[], list[dict[str, object]]]]] = {
     "code-1.jsonl": lambda: code_cases(MOST),
     "label-1.jsonl": lambda: label_cases(200, 20262),
     "languages-1.jsonl": lambda: language_pairs(ITEMS, SEED),
+    "conversations-1.jsonl": lambda: talk_cases(200, 20261126),
     "listwise-1.jsonl": lambda: list_cases(110, 20261),
     "rubric-1.jsonl": lambda: rubric_cases(200, 20240612),
 }

@@ -10,20 +10,24 @@ from dataclasses import dataclass, field, replace
 from string import ascii_lowercase
 from typing import Final
 
+from calm.cases.foreign.conversations import PREFERRED, Talk, columns_of, messages_of, talk_of
 from calm.cases.foreign.naming import case_id, named
 from calm.cases.foreign.records import Faults, Row, Table, shown
 from calm.cases.foreign.result import ImportResult, listed
 from calm.cases.foreign.votes import polls
 from calm.core.case import TIE, Case
+from calm.core.material import ASSISTANT, USER, Turn
 from calm.errors import ConfigError, nearest
 
-_PLAIN: Final = ("id", "question", "reference", "better", "answer", "author", "score", "label")
+_PLAIN: Final = ("id", "question", "turns", "reference", "better", "answer", "author", "score", "label")
 _LETTERED: Final = re.compile(r"(answer|author|score)_([a-z])")
+_ANSWER: Final = re.compile("answer(_[a-z])?")
 _NAMED: Final = re.compile(r"(field|tag)\.(.+)")
 _VARIANT: Final = re.compile(r"variant\.(.+?)(?:\.([a-z]))?")
 FIELDS: Final = (
     "question, answer (one) or answer_a, answer_b, ... (several), better, score or score_a, ..., label (the class of "
-    "one answer), author or author_a, ..., reference, id, field.NAME, tag.NAME, variant.NAME or variant.NAME.a, ..."
+    "one answer), author or author_a, ..., reference, turns, id, field.NAME, tag.NAME, variant.NAME or "
+    "variant.NAME.a, ..."
 )
 """What a column can be mapped to."""
 _ONLY: Final = "only"
@@ -98,6 +102,11 @@ class _Shape:
     columns: Mapping[str, str]
     plan: Columns
 
+    @property
+    def alone(self) -> bool:
+        """Whether the answer is the last reply of the conversation itself."""
+        return not self.letters and "answer" not in self.columns
+
     def ids(self) -> list[str]:
         return list(self.letters) or [_ONLY]
 
@@ -113,8 +122,11 @@ def import_table(table: Table, plan: Columns) -> ImportResult:
     faults = Faults(table.name)
     first: dict[str, int] = {}
     cases: list[tuple[int, Case]] = []
+    talks: list[Talk] = []
     for record, row in enumerate(table.rows, 1):
-        draft = _draft(row, record, shape, faults)
+        talk = _talk(row, record, shape, faults)
+        talks.append(talk)
+        draft = _draft(row, record, shape, talk, faults)
         name = _word(row, "id", shape, record, faults) or case_id(table.name, record, draft)
         case = faults.case({"id": name, **draft}, record)
         if case is None:
@@ -127,6 +139,7 @@ def import_table(table: Table, plan: Columns) -> ImportResult:
         cases.append((record, case))
     faults.settle()
     found, notes = _settled(cases, shape)
+    notes += _of_talks(talks, shape)
     unknown = [record for record, case in found if not (case.better or case.scores or case.label)]
     if unknown and len(unknown) < len(found):
         notes.append(f"{len(unknown)} of {len(found)} cases have no gold: {listed(unknown)}")
@@ -136,6 +149,24 @@ def import_table(table: Table, plan: Columns) -> ImportResult:
     if idle := [column for column in table.columns if column not in used]:
         notes.append(f"columns that nothing was taken from: {', '.join(idle)}")
     return ImportResult(tuple(case for _, case in found), len(table.rows), tuple(notes))
+
+
+def _of_talks(talks: Sequence[Talk], shape: _Shape) -> list[str]:
+    """Return what is to be said of conversations: where they went, and what of them was left out."""
+    notes = []
+    if earlier := sum(bool(talk.turns) for talk in talks):
+        notes.append(
+            f"{earlier} of {len(talks)} records hold a conversation: what was said before the question became turns; "
+            "a prompt of your own shows them by a loop over turns"
+        )
+    if tools := sum(talk.tools for talk in talks):
+        notes.append(f"in {tools} of {len(talks)} records tools were used: their calls and replies are left out")
+    if lost := sum(bool(talk.answer) for talk in talks) if not shape.alone else 0:
+        notes.append(
+            f"in {lost} of {len(talks)} records a reply follows the last message of the user: it is left out, as the "
+            "answers are columns of their own"
+        )
+    return notes
 
 
 def _settled(cases: Sequence[tuple[int, Case]], shape: _Shape) -> tuple[list[tuple[int, Case]], list[str]]:
@@ -163,6 +194,14 @@ KNOWN_BY: Final[Mapping[str, frozenset[str]]] = {
 def _shape(table: Table, plan: Columns) -> _Shape:
     own = {name: name for name in table.columns if _is_field(name)}
     columns = {**own, **plan.columns}
+    taken = {part for column in columns.values() for part in (column, column.partition(".")[0])}
+    talks = columns_of(table.rows, [name for name in table.columns if name not in taken])
+    if "turns" in talks and "turns" not in columns:
+        columns["turns"] = talks["turns"]
+    if not any(_ANSWER.fullmatch(name) for name in columns):
+        columns = {**talks, **columns}
+    if columns.get("answer_a") == PREFERRED[0] and not plan.columns and "better" not in columns and plan.always is None:
+        plan = replace(plan, always="a")
     if any(re.fullmatch("answer_[a-z]", name) for name in columns) and "label" not in plan.columns:
         columns.pop("label", None)  # beside several answers, a column of this name is no class
     there = f"{table.name}: its columns: {', '.join(table.columns)}"
@@ -172,9 +211,12 @@ def _shape(table: Table, plan: Columns) -> _Shape:
         if column not in table.columns and column.partition(".")[0] not in table.columns
     ]
     letters = "".join(sorted(name[-1] for name in columns if re.fullmatch("answer_[a-z]", name)))
-    if "question" not in columns:
+    talked = "turns" in columns or any(
+        messages_of(_at(row, columns["answer_a"])) for row in table.rows[:1] if "answer_a" in columns
+    )
+    if "question" not in columns and not talked:
         faults.append("--map: expected the column of the question, got none; add --map question=COLUMN")
-    if not letters and "answer" not in columns:
+    if not letters and "answer" not in columns and ("turns" not in columns or "question" in columns):
         faults.append(
             "--map: expected the columns of the answers, got none; add --map answer_a=COLUMN --map answer_b=COLUMN, "
             "or --map answer=COLUMN for one answer a case"
@@ -211,7 +253,43 @@ def _letter(key: str) -> str | None:
     return found[2] if found else None
 
 
-def _draft(row: Row, record: int, shape: _Shape, faults: Faults) -> dict[str, object]:
+def _talk(row: Row, record: int, shape: _Shape, faults: Faults) -> Talk:
+    """Return the conversation of a record: that of its own column, or the one that all of its replies share."""
+    column = shape.columns.get("turns")
+    if column is not None:
+        return _asked(row, record, column, shape, faults)
+    found = [talk_of(messages_of(_at(row, shape.columns[key]))) for key in shape.columns if _ANSWER.fullmatch(key)]
+    talks = [talk for talk in found if talk.question]
+    if "question" in shape.columns or not talks:
+        return Talk(())
+    if any((talk.turns, talk.question) != (talks[0].turns, talks[0].question) for talk in talks[1:]):
+        said = "expected conversations that differ in their last reply alone, got others"
+        faults.add(record, "answers", f"{said}; import each as a case of its own, or leave the record out")
+    return replace(talks[0], answer="")
+
+
+def _asked(row: Row, record: int, column: str, shape: _Shape, faults: Faults) -> Talk:
+    """Return the conversation in a column, which ends before the question where that has a column of its own."""
+    value = _at(row, column)
+    messages = messages_of(value)
+    if not messages and value not in (_MISSING, None, "", [], "[]"):
+        got = f"got {shown(value)}; its roles are user and assistant (or human and gpt), or it is a list of pairs"
+        faults.add(record, column, f"expected a conversation, a list of {{role, content}}, {got}")
+    if (asked := shape.columns.get("question")) is None:
+        talk = talk_of(messages)
+        if messages and not talk.question:
+            faults.add(record, column, "expected a message of the user, got none; map a column to question")
+        elif not messages and shape.alone:
+            faults.add(record, column, "expected a conversation, got none; leave the record out")
+        return talk
+    talk = talk_of(messages)
+    spoken = (*talk.turns, *([Turn(USER, talk.question)] if talk.question and talk.question != _at(row, asked) else []))
+    if talk.answer:
+        spoken = (*talk.turns, Turn(USER, talk.question), Turn(ASSISTANT, talk.answer))
+    return Talk(spoken, tools=talk.tools)
+
+
+def _draft(row: Row, record: int, shape: _Shape, talk: Talk, faults: Faults) -> dict[str, object]:
     """Return a record as a row of calm's own format, without its id."""
 
     def text(key: str, *, needed: bool = False) -> str | None:
@@ -220,6 +298,8 @@ def _draft(row: Row, record: int, shape: _Shape, faults: Faults) -> dict[str, ob
             return None
         value = _at(row, column)
         value = None if value is _MISSING else value
+        if isinstance(value, list | dict) and _ANSWER.fullmatch(key) and (messages := messages_of(value)):
+            value = talk_of(messages).answer or (messages[-1].text if messages[-1].role == ASSISTANT else "")
         if needed and (value is None or (isinstance(value, str) and not value.strip())):
             faults.add(record, column, f"expected a text, got {'an empty one' if value else shown(value)}; add it")
             return None
@@ -229,7 +309,9 @@ def _draft(row: Row, record: int, shape: _Shape, faults: Faults) -> dict[str, ob
     answers: list[dict[str, object]] = []
     for at, name in enumerate(ids):
         suffix = f"_{name}" if shape.letters else ""
-        said = text(f"answer{suffix}", needed=at < 2)
+        said = talk.answer if shape.alone else text(f"answer{suffix}", needed=at < 2)
+        if shape.alone and talk.question and not said:
+            faults.add(record, shape.columns["turns"], "expected a reply behind the last message of the user, got none")
         if not said and at >= 2:
             continue  # a record of fewer answers than others
         author = text(f"author{suffix}") or None
@@ -250,9 +332,10 @@ def _draft(row: Row, record: int, shape: _Shape, faults: Faults) -> dict[str, ob
         }
         for part in ("field", "tag")
     }
-    question = text("question", needed=True)
+    question = text("question", needed=True) if "question" in shape.columns else talk.question
     return {
-        "question": "-" if question is None else question,
+        "question": question or "-",
+        **({"turns": [turn.content() for turn in talk.turns]} if talk.turns else {}),
         "answers": answers,
         "better": _better(row, shape, record, given, faults),
         "reference": text("reference") or None,

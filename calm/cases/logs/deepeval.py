@@ -10,8 +10,10 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from calm.cases.logs.judgments import Judgment, Log, Turn
-from calm.cases.logs.values import dig, number, objects, string, texts_in, transcript, truth
+from calm.cases.logs.judgments import Judgment, Log
+from calm.cases.logs.values import number, texts_in, transcript, truth
+from calm.cases.messages import dig, objects, string
+from calm.core.material import Turn
 
 _RUNS: Final = ("testCases", "conversationalTestCases", "test_results")
 

@@ -12,19 +12,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final, Literal
 
-from calm.cases.logs.judgments import Judgment, Log, State, Turn
-from calm.cases.logs.values import (
-    CONTEXTS,
-    answer_in,
-    dig,
-    first_of,
-    objects,
-    prompt_of,
-    question_in,
-    string,
-    texts_in,
-    uses_tools,
-)
+from calm.cases.logs.judgments import Judgment, Log, State
+from calm.cases.logs.values import CONTEXTS, answer_in, first_of, prompt_of, question_in, texts_in, uses_tools
+from calm.cases.messages import dig, objects, string
+from calm.core.material import Turn
 from calm.errors import ConfigError
 
 _NO_GRADE: Final = "Grade not found in model output"

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
 
+from calm.core.material import Turn
+
 Who: TypeAlias = Literal["judge", "person"]
 State: TypeAlias = Literal["said", "unread", "failed"]
 """A verdict was said; a reply came and no verdict was read in it; or the call of the judge failed."""
@@ -15,14 +17,6 @@ ANY: Final = "*"
 """The metric of a person's verdict on an answer as a whole: it is gold for each judge."""
 PAIR: Final = 2
 """So many answers has a judgment that says which one is better; all others have one."""
-
-
-@dataclass(frozen=True, slots=True)
-class Turn:
-    """One message of a prompt as it was sent."""
-
-    role: str
-    text: str
 
 
 @dataclass(frozen=True, slots=True)

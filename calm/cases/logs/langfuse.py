@@ -16,19 +16,16 @@ from calm.cases.logs.values import (
     CONTEXTS,
     REFERENCES,
     answer_in,
-    dig,
     first_of,
     number,
-    objects,
     prompt_of,
     question_in,
     reference_in,
-    string,
     texts_in,
-    unpacked,
     uses_tools,
     written,
 )
+from calm.cases.messages import dig, objects, string, unpacked
 
 _JUDGES: Final = ("langfuse-llm-as-a-judge", "llm-as-a-judge")
 _RUNS: Final = "Execute evaluator: "

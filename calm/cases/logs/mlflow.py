@@ -9,25 +9,23 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from calm.cases.logs.judgments import Judgment, Log, State, Turn
+from calm.cases.logs.judgments import Judgment, Log, State
 from calm.cases.logs.values import (
     CONTEXTS,
     QUESTIONS,
     REFERENCES,
     answer_in,
-    dig,
     first_of,
     number,
-    objects,
     prompt_of,
     question_in,
     reference_in,
-    string,
     texts_in,
-    unpacked,
     uses_tools,
     written,
 )
+from calm.cases.messages import dig, objects, string, unpacked
+from calm.core.material import Turn
 
 _SCORE: Final = "/score"
 _WHY: Final = "/justification"

@@ -15,7 +15,7 @@ from typing import Final, Literal, TypeAlias, get_args
 
 from calm.cases.logs import deepeval, inspect_logs, langfuse, mlflow, otel, promptfoo
 from calm.cases.logs.judgments import Log
-from calm.cases.logs.values import dig, objects
+from calm.cases.messages import dig, objects
 from calm.core.files import MOST_BYTES, json_of, read_bytes, refuse_values
 from calm.errors import ConfigError
 

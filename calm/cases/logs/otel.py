@@ -20,14 +20,12 @@ from calm.cases.logs.values import (
     answer_in,
     first_of,
     number,
-    objects,
     question_in,
     reference_in,
     said_by,
-    string,
     texts_in,
-    unpacked,
 )
+from calm.cases.messages import objects, string, unpacked
 
 _EVALUATION: Final = "gen_ai.evaluation"
 _JUDGE: Final = re.compile(r"judge|grader|grading|evaluat|scorer|metric", re.IGNORECASE)

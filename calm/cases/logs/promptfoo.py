@@ -10,20 +10,8 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from calm.cases.logs.judgments import ANY, PAIR, Judgment, Log, State
-from calm.cases.logs.values import (
-    QUESTIONS,
-    REFERENCES,
-    dig,
-    first_of,
-    number,
-    objects,
-    prompt_of,
-    question_in,
-    string,
-    texts_in,
-    unpacked,
-    written,
-)
+from calm.cases.logs.values import QUESTIONS, REFERENCES, first_of, number, prompt_of, question_in, texts_in, written
+from calm.cases.messages import dig, objects, string, unpacked
 
 _JSON_GRADERS: Final = ("llm-rubric", "agent-rubric", "trajectory:goal-success", "g-eval")
 _TRUTHS: Final = ("factuality", "model-graded-factuality", "model-graded-closedqa")

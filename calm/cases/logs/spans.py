@@ -7,21 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from calm.cases.logs.judgments import Turn
-from calm.cases.logs.values import (
-    TOOLS,
-    about_tools,
-    dig,
-    objects,
-    said_by,
-    string,
-    texts_in,
-    turns_of,
-    unpacked,
-    uses_tools,
-    without_tools,
-    written,
-)
+from calm.cases.logs.values import said_by, texts_in, uses_tools, without_tools, written
+from calm.cases.messages import TOOLS, about_tools, dig, objects, string, turns_of, unpacked
+from calm.core.material import Turn
 
 Attributes = Mapping[str, object]
 

@@ -7,7 +7,8 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from calm.cases.logs.judgments import Turn
+from calm.cases.messages import TOOLS, about_tools, content_of, dig, string, turns_of, unpacked
+from calm.core.material import Turn
 
 QUESTIONS: Final = (
     *("question", "query", "input", "inputs", "user_input", "user_query", "prompt", "instruction", "message"),
@@ -22,45 +23,8 @@ REFERENCES: Final = (
     *("reference_outputs", "ground_truth", "ideal", "target", "gold", "answer", "value"),
 )
 DOCUMENTS: Final = ("page_content", "content", "text", "document", "body")
-TOOLS: Final = (
-    *("tool", "function", "tool_call", "tool_use", "tool_result", "tool_call_response", "tool_response"),
-    *("function_call", "function_call_output", "server_tool_use", "server_tool_result", "custom_tool_call"),
-    *("custom_tool_call_output", "mcp_call"),
-)
-"""The roles and types of messages, and the types of their parts, by which a tool is called or replies."""
-_THOUGHTS: Final = ("reasoning", "thinking", "redacted_thinking")
-"""The types of messages and parts in which a model thinks, which it says to nobody."""
 CONTEXTS: Final = ("context", "contexts", "retrieval_context", "retrieved_contexts", "documents", "source_documents")
 _DEEPEST: Final = 8
-
-
-def dig(value: object, *steps: str | int) -> object:
-    """
-    Return what lies at a path of keys and places; None where there is nothing.
-
-    >>> dig({"a": [{"b": 1}]}, "a", 0, "b"), dig({"a": 1}, "a", "b")
-    (1, None)
-    """
-    for step in steps:
-        if isinstance(value, Mapping) and isinstance(step, str):
-            value = value.get(step)
-        elif isinstance(value, list | tuple) and isinstance(step, int) and -len(value) <= step < len(value):
-            value = value[step]
-        else:
-            return None
-    return value
-
-
-def objects(value: object, *steps: str | int) -> list[Mapping[str, object]]:
-    """Return the objects of the list at a path; none where there is no list."""
-    found = dig(value, *steps)
-    return [one for one in found if isinstance(one, Mapping)] if isinstance(found, list | tuple) else []
-
-
-def string(value: object, *steps: str | int) -> str:
-    """Return the text at a path; "" for anything else."""
-    found = dig(value, *steps)
-    return found if isinstance(found, str) else ""
 
 
 def number(value: object) -> float | None:
@@ -74,48 +38,11 @@ def truth(value: object) -> bool | None:
     return value if isinstance(value, bool) else None
 
 
-def unpacked(value: object) -> object:
-    """Return what a string of JSON holds, if it holds an object or a list; else the value as it is."""
-    if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
-        try:
-            found: object = json.loads(value)
-        except (ValueError, RecursionError):
-            return value
-        return found
-    return value
-
-
 def written(value: object) -> str:
     """Return a value as a text: a string as it is, anything else as JSON; "" for none."""
     if value is None:
         return ""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
-
-
-def turns_of(value: object) -> tuple[Turn, ...]:
-    """
-    Return the messages of a conversation: a list of messages, JSON of one, or a string as one message of a user.
-
-    What a tool was asked or replied has the role "tool". None are returned of what is no list of messages.
-
-    >>> turns_of('[{"role": "user", "content": [{"type": "text", "text": "Hi"}]}]')
-    (Turn(role='user', text='Hi'),)
-    """
-    held = unpacked(value)
-    if isinstance(value, str) and not isinstance(held, list) and dig(held, "messages") is None:
-        return (Turn("user", value),) if value else ()
-    turns = []
-    found = held if isinstance(held, list | tuple) else dig(held, "messages")
-    for one in found if isinstance(found, list | tuple) else ():
-        role = string(one, "role") or string(one, "type")
-        role = {"human": "user", "ai": "assistant", "model": "assistant", "developer": "system"}.get(role, role)
-        if role in _THOUGHTS:
-            continue
-        if role not in ("system", "user", "assistant", *TOOLS):
-            return ()
-        text = _content(one)
-        turns.append(Turn("tool" if role in TOOLS or (not text and about_tools(one)) else role, text))
-    return tuple(turns) if any(turn.role != "tool" for turn in turns) else ()
 
 
 def prompt_of(value: object) -> tuple[Turn, ...]:
@@ -126,12 +53,6 @@ def prompt_of(value: object) -> tuple[Turn, ...]:
 def without_tools(turns: Sequence[Turn]) -> tuple[Turn, ...]:
     """Return the messages of a prompt; none if one of them is about a tool."""
     return () if any(turn.role == "tool" for turn in turns) else tuple(turns)
-
-
-def about_tools(message: object) -> bool:
-    """Return whether a message calls a tool, or holds its reply, in its parts or beside them."""
-    parts = [one for key in ("content", "parts") for one in objects(message, key)]
-    return bool(dig(message, "tool_calls")) or any(string(one, "type") in TOOLS for one in parts)
 
 
 def uses_tools(value: object, depth: int = 0) -> bool:
@@ -155,19 +76,6 @@ def uses_tools(value: object, depth: int = 0) -> bool:
 def said_by(role: str, turns: Sequence[Turn]) -> str:
     """Return the last text that somebody said in a conversation; "" if there is none."""
     return next((turn.text for turn in reversed(turns) if turn.role == role and turn.text), "")
-
-
-def _content(message: object) -> str:
-    """Return the text of a message: its content, or the parts of it that are texts, and no part of a tool."""
-    for key in ("content", "parts", "text"):
-        found = dig(message, key)
-        if isinstance(found, str):
-            return found
-        if isinstance(found, list | tuple):
-            said = [one for one in found if string(one, "type") not in (*TOOLS, *_THOUGHTS)]
-            parts = [one if isinstance(one, str) else string(one, "text") or string(one, "content") for one in said]
-            return "\n".join(part for part in parts if part)
-    return ""
 
 
 def question_in(value: object) -> str:
@@ -216,7 +124,7 @@ def _found(value: object, keys: Sequence[str], *, last: str, depth: int = 0) -> 
             if value.get(key) not in (None, ""):
                 return _found(value[key], keys, last=last, depth=depth + 1)
         if "role" in value:
-            return _content(value)
+            return content_of(value)
         if len(value) == 1:
             return _found(next(iter(value.values())), keys, last=last, depth=depth + 1)
     return written(value)

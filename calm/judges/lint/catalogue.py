@@ -63,6 +63,16 @@ _ALL: Final = (
         "show the question, or allow this rule if the task needs none",
     ),
     Rule(
+        "part-not-shown",
+        "error",
+        "the prompt shows no {0}: {1} of {2} cases have some",
+        "the judge decides without them, and an answer can only be judged by what they say",
+        "measured",
+        "calm renders cases with them and without them, and what is sent is the same",
+        "show them: loop over `turns` (role, text), `context` (id, text), or `steps` of an answer (thought, tool, "
+        "arguments, result); or leave them out of the cases",
+    ),
+    Rule(
         "reference-not-shown",
         "warning",
         "the prompt speaks of {0}, and has no place for one",

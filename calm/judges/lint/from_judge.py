@@ -28,6 +28,7 @@ from calm.judges.lint.places import Source, Sources
 from calm.judges.lint.subject import Reading, Room, Subject
 from calm.judges.panel import Panel
 from calm.judges.prompted import PromptedJudge
+from calm.judges.unseen import unseen
 from calm.judges.wrapper import JudgeWrapper
 from calm.models.server import Server
 from calm.models.wire import Judge, Reply, Request
@@ -112,6 +113,7 @@ def _subject(path: Path, judge: Judge, inside: PromptedJudge, cases: Sequence[Ca
         scale=scale if judge.task == "score" else None,
         leftovers=leftovers(page),
         rooms=_rooms(judge, inside, cases, known, window),
+        unseen=unseen(judge, cases),
     )
 
 

@@ -9,6 +9,7 @@ from calm.core.verdict import Scale, Task
 from calm.judges.lint.page import Page, Role, Slot
 from calm.judges.lint.places import Place, Sources
 from calm.judges.reading import Format, View
+from calm.judges.unseen import Unseen
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +62,7 @@ class Subject:
     scale: Scale | None = None
     leftovers: Sequence[Leftover] = field(default_factory=tuple)
     rooms: Sequence[Room] = field(default_factory=tuple)
+    unseen: Sequence[Unseen] = field(default_factory=tuple)
 
     def at(self, at: int) -> Place:
         """Return where in the files stands what is at a place of the page."""

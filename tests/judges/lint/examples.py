@@ -75,6 +75,7 @@ class Example:
     options: tuple[str, ...] = ()
     sound_options: tuple[str, ...] = ()
     bare: bool = False
+    cases: str = ""
     line: str | None = None
 
 
@@ -180,6 +181,21 @@ EXAMPLES = {
         "{model_name}",
         bare=True,
     ),
+    "part-not-shown": Example(
+        pair(),
+        pair(
+            swap=[
+                (
+                    "<question>",
+                    '{% for turn in turns %}\n<turn role="{{ turn.role }}">\n'
+                    '{{ turn.text|replace("</", "<\\\\/") }}\n</turn>\n{% endfor %}\n<question>',
+                )
+            ]
+        ),
+        "no turns: 1 of 1 cases",
+        cases='{"id": "c", "question": "And then?", "turns": [{"role": "user", "text": "I have a cat."}], '
+        '"answers": [{"id": "a", "text": "It purrs."}, {"id": "b", "text": "It barks."}]}',
+    ),
     "too-long": Example(pair(), pair(), "needs about", options=("--context", "4200"), model="max_tokens = 4096"),
     "allow-without-reason": Example("{# calm: allow no-tie-rule #}\n" + pair(), pair(), "no-tie-rule gives no reason"),
     "allow-unknown": Example("{# calm: allow no-tie because #}\n" + pair(), pair(), "did you mean 'no-tie-rule'"),
@@ -199,5 +215,10 @@ def write(folder, example, *, sound=False):
     verdict = (example.sound_verdict or example.verdict) if sound else example.verdict
     path = folder / "judge.toml"
     (folder / "user.jinja").write_text(text, "utf-8")
+    if example.cases:
+        (folder / "cases.jsonl").write_text(f"{example.cases}\n", "utf-8")
+        arguments = [str(path), "--cases", str(folder / "cases.jsonl")]
+    else:
+        arguments = [str(path)]
     path.write_text(JUDGE.format(task=example.task, verdict=verdict, model=example.model), "utf-8")
-    return [str(path), *(example.sound_options if sound else example.options)]
+    return [*arguments, *(example.sound_options if sound else example.options)]

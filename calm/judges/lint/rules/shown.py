@@ -71,6 +71,12 @@ def reference(subject: Subject) -> Iterator[Found]:
         return
 
 
+def parts(subject: Subject) -> Iterator[Found]:
+    """Find parts of the cases that no judge of this prompt sees."""
+    for one in subject.unseen:
+        yield Found("part-not-shown", Place(subject.sources.files[0].file, 1), (one.part, str(one.cases), str(one.of)))
+
+
 def room(subject: Subject) -> Iterator[Found]:
     """Find cases that the model's context does not hold."""
     for one in subject.rooms:
