@@ -90,7 +90,9 @@ def _annotation(label: object, at: str, ids: Sequence[str], criteria: Sequence[s
 
 
 def _is_class(label: str) -> bool:
-    """Return whether a text can be the name of a class: a number in quotes is a score that was written wrongly."""
+    """Return whether a text can be the name of a class: a tie needs two answers, and a number in quotes is a score."""
+    if label == TIE:
+        return False
     try:
         float(label)
     except ValueError:

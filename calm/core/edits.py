@@ -244,7 +244,7 @@ def perturbation(
         bias: the name of its bias, in kebab case, as results show it.
         expects: what a sound judge does with the treated answer.
         source: a paper (as `arXiv:...`) or a project that the idea comes from.
-        tasks: the kinds of verdict it serves: "pairwise", "score", "rubric", "listwise".
+        tasks: the kinds of verdict it serves: "pairwise", "score", "rubric", "listwise", "label".
         dose: its strength, where it is one of several; part of its key in results.
         rules: what it may change of an answer's text, where that is not what its expectation allows.
         attack: whether it speaks to whoever judges, as an injection does: a row of `calm mitigate --grid`.

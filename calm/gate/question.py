@@ -64,8 +64,8 @@ class Question:
         """
         Ask the judge and decide all claims; true unless one is FAIL, UNDECIDED or INCOMPLETE.
 
-        A keyword named after a kind of verdict (`pairwise`, `score`, `rubric`, `listwise`) replaces the claims for
-        judges of that kind.
+        A keyword named after a kind of verdict (`pairwise`, `score`, `rubric`, `listwise`, `label`) replaces the claims
+        for judges of that kind.
 
         Raises:
             ClaimError: no claims, something that is no claim, or a claim that says nothing about this edit.
