@@ -67,6 +67,7 @@ SCOTS = {
     "child": "bairn",
     "church": "kirk",
     "small": "wee",
+    "long": "lang",
 }
 """Negation by "-nae", and the Scots form of words that everybody uses."""
 APPALACHIAN = {
