@@ -83,9 +83,9 @@ def test_texts_that_no_probe_showed_are_named():
     some = probe(3)
     shows = replace(some, trials=(*some.trials[:2], replace(some.trials[2], own="sad")))
 
-    assert notes_of([shows], {"sad": 4, "polish": 2}) == [because(Kind.TEXTS_UNASKED, "polish", 2)]
-    assert notes_of([some], {"sad": 4}) == [because(Kind.TEXTS_UNASKED, "sad", 4)]
-    assert notes_of([shows], {"sad": 4}) == notes_of([some]) == []
+    assert notes_of([shows], {"texts": {"sad": 4, "polish": 2}}) == [because(Kind.TEXTS_UNASKED, "polish", 2)]
+    assert notes_of([some], {"texts": {"sad": 4}}) == [because(Kind.TEXTS_UNASKED, "sad", 4)]
+    assert notes_of([shows], {"texts": {"sad": 4}}) == notes_of([some]) == []
 
 
 def test_a_saving_is_said_only_where_there_is_one():
@@ -124,3 +124,13 @@ def test_cases_about_few_questions_are_counted_by_question(subtests):
     assert str(because(Kind.FEW_CLUSTERS, 60, 7)) == (
         "60 cases are about 7 questions: every interval rests on 7, not on 60"
     )
+
+
+def test_the_languages_of_the_cases_are_named():
+    """The most frequent first, with the command that lists what was asked, and what has no words of its own."""
+    said = str(notes_of([], {"n": 9, "languages": {"nl": 1, "de": 5}})[0])
+
+    assert said.startswith("of 9 cases 5 are in German, 1 is in Dutch: ")
+    assert "`calm perturb --list --language de`" in said
+    assert said.endswith("inert words are English, as there are none in Dutch")
+    assert notes_of([], {"n": 9}) == []
