@@ -17,6 +17,8 @@ from typing import Final
 from tools.cases.code import MOST, code_cases
 from tools.cases.labels import label_cases
 from tools.cases.lists import list_cases
+from tools.cases.passages import MOST as MOST_PASSAGES
+from tools.cases.passages import passage_cases
 from tools.cases.rubrics import rubric_cases
 
 FOLDER: Final = Path(__file__).parents[2] / "calm" / "cases" / "data"
@@ -24,6 +26,7 @@ FILES: Final[Mapping[str, Callable[[], list[dict[str, object]]]]] = {
     "code-1.jsonl": lambda: code_cases(MOST),
     "label-1.jsonl": lambda: label_cases(200, 20262),
     "listwise-1.jsonl": lambda: list_cases(110, 20261),
+    "passages-1.jsonl": lambda: passage_cases(MOST_PASSAGES),
     "rubric-1.jsonl": lambda: rubric_cases(200, 20240612),
 }
 """The files that hold nothing else; the pairwise and the score cases stand beside cases that people wrote."""
