@@ -9,6 +9,7 @@ from random import Random
 from calm.core.case import Answer, Case, Criterion, Example, Treated
 from calm.core.checks import verify
 from calm.core.classes import SHIPPED
+from calm.core.material import Passage
 from calm.core.verdict import Family
 
 PROSE = (
@@ -37,6 +38,12 @@ TEXTS = (
     "\ud800 half a pair, \x00 a zero, \u202e turned round.",
 )
 """Texts that an edit must come through: empty, prose, lists, code, tables, formulas, emoji, right to left, broken."""
+PASSAGES = (
+    Passage("p1", PROSE),
+    Passage("p2", "The harbour was built when the old pier sank."),
+    Passage("p3", "A harbour master rings the bell before a ship leaves, and another one when it is back."),
+)
+"""Passages, of which one says what the prose says."""
 LONG = 100_000
 """Characters of the longest sample."""
 KINDS = (f"{PROSE} ", "\n\n".join((*TEXTS[3:12], "")))
@@ -58,7 +65,7 @@ def sample(name: str, task: Family, text: str) -> Treated:
     others = ("It leaves at 10 and takes an hour.", "There is no ferry.", "Ask the harbour master about it.")
     count = {"pairwise": 2, "listwise": 4}.get(task, 1)
     answers = tuple(Answer(f"a{i}", t) for i, t in enumerate((text, *others)[:count]))
-    case = Case(name, "When does the ferry leave?", answers, reference=PROSE).treat("a0")
+    case = Case(name, "When does the ferry leave?", answers, reference=PROSE, context=PASSAGES).treat("a0")
     if count > 1:
         order = tuple(a.id for a in answers)
         drawn = tuple(Random(name).sample(order, len(order)))

@@ -22,8 +22,10 @@ from hypothesis import strategies as st
 import calm.suites
 from calm import Answer, Case, Criterion, Expects
 from calm.cases import bundled as bundled_cases
+from calm.cases import shaped_cases
 from calm.core.case import Example
 from calm.core.edits import Edit
+from calm.core.material import Passage
 from calm.core.verdict import FAMILIES
 from calm.experiment.aim import aim
 from calm.gate.catalogue import entries
@@ -74,6 +76,14 @@ def declared(module, edit, what):
     return edit.name in getattr(MODULES[module], what, ())
 
 
+PASSAGES = (
+    Passage("p1", "The long trip: leave Paris before noon, drive 320 km in 4 hours, rest for 20 minutes, arrive at 5."),
+    Passage("p2", "Paris has many gates."),
+    Passage("p3", "Noon is when the bells of the town begin."),
+)
+"""Passages, of which the first says what the text below says."""
+
+
 def case_of(*texts, criteria=()):
     """Return a case with these answer texts, shown last to first, in which the first one is treated."""
     answers = tuple(Answer(f"a{number}", text) for number, text in enumerate(texts))
@@ -86,6 +96,7 @@ def case_of(*texts, criteria=()):
             criteria=tuple(criteria),
             met={"a0": {c.id: True for c in criteria}} if criteria else {},
             scores={"a0": 6.0},
+            context=PASSAGES,
         )
         .present(order=tuple(a.id for a in reversed(answers)))
         .treat("a0")
@@ -381,7 +392,7 @@ def test_no_bundled_text_shows_a_trigger(entry):
 
 
 def claimed():
-    """Yield what suites claim to prove of an edit: the suite, the edit, and the kinds of verdict that are claimed."""
+    """Yield what suites claim to prove of an edit: the suite, the edit, the kinds of verdict, and a part of cases."""
     for info in pkgutil.iter_modules(calm.suites.__path__):
         if not info.name.startswith("test_"):
             continue
@@ -389,12 +400,13 @@ def claimed():
         known = {**vars(module), "model": ARGUMENTS["model"], "cases": bundled_cases("pairwise")}
         for test in ast.parse(inspect.getsource(module)).body:
             if isinstance(test, ast.FunctionDef):
-                for edit, empty in proved(test, known):
-                    yield info.name, edit, [task for task in FAMILIES if task in edit.tasks and task not in empty]
+                for edit, empty, part in proved(test, known):
+                    tasks = [task for task in FAMILIES if task in edit.tasks and task not in empty]
+                    yield info.name, edit, tasks, part
 
 
 def proved(test, known):
-    """Yield the edits of a test that ends in `.proves`, with the kinds of verdict for which it claims nothing."""
+    """Yield the edits of a test that ends in `.proves`, the kinds for which it claims nothing, and a part of cases."""
     values = [d for d in test.decorator_list if isinstance(d, ast.Call) and ast.unparse(d.func).endswith("parametrize")]
     for call in ast.walk(test):
         if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "proves"):
@@ -406,7 +418,9 @@ def proved(test, known):
             name = ast.literal_eval(value.args[0])
             rows = [{**row, name: one} for row in rows for one in eval(ast.unparse(value.args[1]), known)]
         edits = [eval(ast.unparse(asked[0]), {**known, **row}) for row in rows if asked]
-        yield from ((edit, empty) for edit in edits if isinstance(edit, Edit))
+        shaped = [k.value for k in call.func.value.keywords if k.arg == "cases"]
+        part = ast.literal_eval(shaped[0].args[0]) if shaped and shaped[0].func.id == "shaped_cases" else None
+        yield from ((edit, empty, part) for edit in edits if isinstance(edit, Edit))
 
 
 TOO_FEW = {
@@ -436,9 +450,11 @@ def test_what_a_suite_claims_applies_to_enough_bundled_cases():
         return any(e is not None and (edit.expects is Expects.WORSE or case.truth_kept_by(e)) for e in tried)
 
     found, few = 0, set()
-    for suite, edit, tasks in claimed():
+    for suite, edit, tasks, part in claimed():
         for task in tasks:
-            cases = [aim(case.balanced("contract"), edit.expects) for case in bundled_cases(task)]
+            shipped = bundled_cases(task)
+            asked = shaped_cases(part, task, shipped) if part else shipped
+            cases = [aim(case.balanced("contract"), edit.expects) for case in asked]
             found += 1
             if sum(applies(edit, case) for case in cases) < 150:
                 few.add((suite, edit.label, task))
