@@ -20,6 +20,7 @@ from threading import Lock
 from rapidfuzz import fuzz
 
 from calm.core.case import Case, Framing, digest
+from calm.core.material import Passage
 from calm.core.verdict import FAMILY
 from calm.engine.engine import Engine
 from calm.engine.store import Mode, Store
@@ -32,6 +33,7 @@ from calm.suites.test_sensitivity import DEFECTS, DEGENERATES
 from tests.servers import Respond, Turns
 
 NEGATIVE = ("worse", "how bad", "fail")
+PASSAGE = re.compile(r'<passage id="([^"]*)">\n(.*?)\n</passage>', re.DOTALL)
 EXAMPLE = re.compile(
     r"<example_question>\n(.*?)\n</example_question>.*?<example_verdict>(.*?)</example_verdict>", re.DOTALL
 )
@@ -135,6 +137,7 @@ def _seen(prompt: str, task, scale) -> Seen:
         criteria=tuple(_shown(t) for t in re.findall(r'<criterion number="\d+">\n(.*?)\n</criterion>', prompt, re.S)),
         scale=scale,
         examples=tuple((_shown(asked), _shown(said)) for asked, said in EXAMPLE.findall(prompt)),
+        context=tuple(Passage(name, _shown(text)) for name, text in PASSAGE.findall(prompt)),
     )
 
 
