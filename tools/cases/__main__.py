@@ -18,6 +18,7 @@ from tools.cases.code import MOST, code_cases
 from tools.cases.labels import label_cases
 from tools.cases.lists import list_cases
 from tools.cases.rubrics import rubric_cases
+from tools.cases.runs import COUNT, run_cases
 
 FOLDER: Final = Path(__file__).parents[2] / "calm" / "cases" / "data"
 FILES: Final[Mapping[str, Callable[[], list[dict[str, object]]]]] = {
@@ -25,6 +26,7 @@ FILES: Final[Mapping[str, Callable[[], list[dict[str, object]]]]] = {
     "label-1.jsonl": lambda: label_cases(200, 20262),
     "listwise-1.jsonl": lambda: list_cases(110, 20261),
     "rubric-1.jsonl": lambda: rubric_cases(200, 20240612),
+    "runs-1.jsonl": lambda: run_cases(COUNT),
 }
 """The files that hold nothing else; the pairwise and the score cases stand beside cases that people wrote."""
 
