@@ -12,18 +12,18 @@ from calm import Treated
 from calm.core.material import Step
 from calm.perturbations.triggers import Trigger
 
-READS: Final = frozenset(
-    ("browse", "check", "count", "describe", "fetch", "find", "get", "inspect", "list", "look", "lookup", "query")
-    + ("read", "retrieve", "search", "show", "view")
-)
+READS: Final = frozenset((
+    "browse", "check", "count", "describe", "fetch", "find", "get", "inspect", "list", "look", "lookup", "query",
+    "read", "retrieve", "search", "show", "view",
+))  # fmt: skip
 """Verbs in the names of tools that change nothing."""
-CHANGES: Final = frozenset(
-    ("add", "apply", "append", "assign", "book", "buy", "cancel", "change", "close", "confirm", "copy")
-    + ("create", "delete", "deploy", "edit", "execute", "grant", "insert", "install", "make", "merge", "modify")
-    + ("move", "open", "order", "pay", "post", "publish", "purchase", "push", "put", "refund", "remove")
-    + ("rename", "reopen", "replace", "reserve", "reset", "restart", "reverse", "revoke", "schedule", "send")
-    + ("set", "ship", "start", "stop", "submit", "transfer", "unlock", "update", "upload", "write")
-)
+CHANGES: Final = frozenset((
+    "add", "apply", "append", "assign", "book", "buy", "cancel", "change", "close", "confirm", "copy", "create",
+    "delete", "deploy", "edit", "execute", "grant", "insert", "install", "make", "merge", "modify", "move", "open",
+    "order", "pay", "post", "publish", "purchase", "push", "put", "refund", "remove", "rename", "reopen", "replace",
+    "reserve", "reset", "restart", "reverse", "revoke", "schedule", "send", "set", "ship", "start", "stop",
+    "submit", "transfer", "unlock", "update", "upload", "write",
+))  # fmt: skip
 """Verbs in the names of tools that change something."""
 
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")

@@ -7,9 +7,11 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from random import Random
+from typing import Final
 
 from calm import Expects, Treated, perturbation
 from calm.core.material import Step
+from calm.core.verdict import Family
 from calm.perturbations.agent_runs import changes
 from calm.perturbations.prose import stock
 
@@ -19,25 +21,27 @@ TRIGGER = stock((REFUSAL,))
 
 _NUMBER = re.compile(r"(?<![\w.])[1-9][0-9]{0,8}(?![\w.])")
 
-# A step that changed something is taken to have been needed, as it mostly is in a run that reached its goal. No rule
-# says which criterion of a rubric it served, so there none of these applies.
+TASKS: Final[tuple[Family, ...]] = ("pairwise", "score", "listwise")
+"""No rule says which criterion of a rubric a call served, so none of these edits serves a judge of rubrics."""
+
+# A step that changed something is taken to have been needed, as it mostly is in a run that reached its goal.
 
 
-@perturbation(bias=BIAS, expects=Expects.WORSE, source="own")
+@perturbation(bias=BIAS, expects=Expects.WORSE, source="own", tasks=TASKS)
 def fail_call(case: Treated, rng: Random) -> Treated | None:
     """Let a call of the run that changed something fail, with all else as it was."""
     steps = case[case.target].steps
     return _at_change(case, rng, lambda place: [*steps[:place], _refused(steps[place]), *steps[place + 1 :]])
 
 
-@perturbation(bias=BIAS, expects=Expects.WORSE, source="own")
+@perturbation(bias=BIAS, expects=Expects.WORSE, source="own", tasks=TASKS)
 def drop_call(case: Treated, rng: Random) -> Treated | None:
     """Leave out a call of the run that changed something."""
     steps = case[case.target].steps
     return _at_change(case, rng, lambda place: [*steps[:place], *steps[place + 1 :]])
 
 
-@perturbation(bias=BIAS, expects=Expects.WORSE, source="own")
+@perturbation(bias=BIAS, expects=Expects.WORSE, source="own", tasks=TASKS)
 def stop_early(case: Treated, rng: Random) -> Treated | None:
     """End the run before the first call that changed something."""
     steps = case[case.target].steps
@@ -45,7 +49,7 @@ def stop_early(case: Treated, rng: Random) -> Treated | None:
     return _harmed(case, steps[:first]) if first else None
 
 
-@perturbation(bias=BIAS, expects=Expects.WORSE, source="own")
+@perturbation(bias=BIAS, expects=Expects.WORSE, source="own", tasks=TASKS)
 def change_amount(case: Treated, rng: Random) -> Treated | None:
     """Let a call of the run that changed something do so with another number, in its arguments and its result."""
     steps = case[case.target].steps
@@ -74,6 +78,4 @@ def _at_change(case: Treated, rng: Random, harm: Callable[[int], Sequence[Step]]
 
 
 def _harmed(case: Treated, steps: Sequence[Step]) -> Treated | None:
-    if case.criteria and len(case.answers) == 1:
-        return None
     return case.damage(case.target, lambda text: text, steps=steps)

@@ -22,8 +22,10 @@ from hypothesis import strategies as st
 import calm.suites
 from calm import Answer, Case, Criterion, Expects
 from calm.cases import bundled as bundled_cases
+from calm.cases import shaped_cases
 from calm.core.case import Example
 from calm.core.edits import Edit
+from calm.core.material import Step, texts_of_steps
 from calm.core.verdict import FAMILIES
 from calm.experiment.aim import aim
 from calm.gate.catalogue import entries
@@ -74,9 +76,17 @@ def declared(module, edit, what):
     return edit.name in getattr(MODULES[module], what, ())
 
 
+STEPS = (
+    Step("Which way is it?", "find_way", '{"to": "Paris"}', '{"km": 320}'),
+    Step("I ask for a room.", "book_room", '{"nights": 2}', '{"error": "none is free"}'),
+    Step("One night will do.", "book_room", '{"nights": 1}', '{"room": 7}'),
+)
+"""The run that ends in each sample answer: a call that reads, one that fails, one that changes something."""
+
+
 def case_of(*texts, criteria=()):
     """Return a case with these answer texts, shown last to first, in which the first one is treated."""
-    answers = tuple(Answer(f"a{number}", text) for number, text in enumerate(texts))
+    answers = tuple(Answer(f"a{number}", text, steps=STEPS) for number, text in enumerate(texts))
     return (
         Case(
             id="sample",
@@ -116,12 +126,25 @@ BY_TASK = {
 }
 
 
+def texts_of(answers):
+    """Return the texts of answers, and of the runs that led to them."""
+    return [text for a in answers for text in (a.text, *texts_of_steps(a.steps))]
+
+
+def _as_json(step):
+    """Return the arguments and the result of a call as a judge sees them."""
+    return {key: json.dumps(step[key], ensure_ascii=False) for key in ("arguments", "result") if key in step}
+
+
 def bundled(entry):
     """Return the cases of a bundled file with balanced slots and no target."""
     cases = []
     for line in entry.read_text(encoding="utf-8").splitlines():
         row = json.loads(line)
-        answers = tuple(Answer(a["id"], a["text"]) for a in row["answers"])
+        answers = tuple(
+            Answer(a["id"], a["text"], steps=tuple(Step(**{**step, **_as_json(step)}) for step in a.get("steps", ())))
+            for a in row["answers"]
+        )
         criteria = tuple(Criterion(**c) for c in row.get("criteria", ()))
         gold = {key: row[key] for key in ("better", "reference", "met", "scores") if key in row}
         case = Case(id=row["id"], question=row["question"], answers=answers, criteria=criteria, **gold)
@@ -219,8 +242,8 @@ def test_a_defect_changes_the_gold(module, edit):
 
     if pair is not None:
         assert (pair.better, pair.damaged) == ("a0", "a0~damaged")
-        assert pair["a0"].text == TEXT
-        assert pair["a0~damaged"].text != TEXT
+        assert (pair["a0"].text, pair["a0"].steps) == (TEXT, STEPS)
+        assert (pair["a0~damaged"].text, pair["a0~damaged"].steps) != (TEXT, STEPS)
     if score is not None:
         assert score.scores == {"a0": 3.0}
         assert score.damaged == "a0"
@@ -368,11 +391,11 @@ def test_a_bias_is_planted_by_its_own_module():
 
 @each("entry", BUNDLED, ids=lambda entry: entry.name)
 def test_no_bundled_text_shows_a_trigger(entry):
-    """A clean case holds no stock phrase of any bias, in its question, answers or reference."""
+    """A clean case holds no stock phrase of any bias, in its question, answers, their runs or reference."""
     shown = [
         (case.id, name)
         for case in bundled(entry)
-        for text in (case.question, case.reference or "", *(a.text for a in case.answers))
+        for text in (case.question, case.reference or "", *texts_of(case.answers))
         for name, module in MODULES.items()
         if module.TRIGGER.search(text)
     ]
@@ -381,7 +404,7 @@ def test_no_bundled_text_shows_a_trigger(entry):
 
 
 def claimed():
-    """Yield what suites claim to prove of an edit: the suite, the edit, and the kinds of verdict that are claimed."""
+    """Yield what suites claim to prove: the suite, the edit, the kinds of verdict, and the part that its cases have."""
     for info in pkgutil.iter_modules(calm.suites.__path__):
         if not info.name.startswith("test_"):
             continue
@@ -389,12 +412,13 @@ def claimed():
         known = {**vars(module), "model": ARGUMENTS["model"], "cases": bundled_cases("pairwise")}
         for test in ast.parse(inspect.getsource(module)).body:
             if isinstance(test, ast.FunctionDef):
-                for edit, empty in proved(test, known):
-                    yield info.name, edit, [task for task in FAMILIES if task in edit.tasks and task not in empty]
+                for edit, empty, part in proved(test, known):
+                    tasks = [task for task in FAMILIES if task in edit.tasks and task not in empty]
+                    yield info.name, edit, tasks, part
 
 
 def proved(test, known):
-    """Yield the edits of a test that ends in `.proves`, with the kinds of verdict for which it claims nothing."""
+    """Yield the edits of a test that ends in `.proves`, the kinds of verdict without a claim, and the part of a case."""
     values = [d for d in test.decorator_list if isinstance(d, ast.Call) and ast.unparse(d.func).endswith("parametrize")]
     for call in ast.walk(test):
         if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "proves"):
@@ -406,7 +430,9 @@ def proved(test, known):
             name = ast.literal_eval(value.args[0])
             rows = [{**row, name: one} for row in rows for one in eval(ast.unparse(value.args[1]), known)]
         edits = [eval(ast.unparse(asked[0]), {**known, **row}) for row in rows if asked]
-        yield from ((edit, empty) for edit in edits if isinstance(edit, Edit))
+        shaped = [k.value for k in call.func.value.keywords if ast.unparse(k.value).startswith("shaped_cases(")]
+        part = ast.literal_eval(shaped[0].args[0]) if shaped else None
+        yield from ((edit, empty, part) for edit in edits if isinstance(edit, Edit))
 
 
 TOO_FEW = {
@@ -436,9 +462,10 @@ def test_what_a_suite_claims_applies_to_enough_bundled_cases():
         return any(e is not None and (edit.expects is Expects.WORSE or case.truth_kept_by(e)) for e in tried)
 
     found, few = 0, set()
-    for suite, edit, tasks in claimed():
+    for suite, edit, tasks, part in claimed():
         for task in tasks:
-            cases = [aim(case.balanced("contract"), edit.expects) for case in bundled_cases(task)]
+            asked = bundled_cases(task) if part is None else shaped_cases(part, task, bundled_cases(task))
+            cases = [aim(case.balanced("contract"), edit.expects) for case in asked]
             found += 1
             if sum(applies(edit, case) for case in cases) < 150:
                 few.add((suite, edit.label, task))
