@@ -418,7 +418,7 @@ def claimed():
 
 
 def proved(test, known):
-    """Yield the edits of a test that ends in `.proves`, the kinds of verdict without a claim, and the part of a case."""
+    """Yield the edits of a test that ends in `.proves`, the kinds of verdict without a claim, and a part of cases."""
     values = [d for d in test.decorator_list if isinstance(d, ast.Call) and ast.unparse(d.func).endswith("parametrize")]
     for call in ast.walk(test):
         if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "proves"):

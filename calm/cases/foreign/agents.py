@@ -212,7 +212,7 @@ def _system(value: object) -> str:
 
 
 def _draft(record: object, number: int, faults: Faults, remarks: Remarks) -> dict[str, object] | None:
-    """Return a record as a case, with what it says of the worth of its runs under `gold`; None, and a fault, if none."""
+    """Return a record as a case, with what it says of the worth of its runs under `gold`; None, and a fault, if not."""
     row = record if isinstance(record, Mapping) else {}
     sides = [key for key in PAIR if key in row]
     if len(sides) == 1:
@@ -269,87 +269,111 @@ def _first(row: Mapping[str, object], keys: Iterable[str]) -> str:
 def _run(events: Sequence[Event], question: str, number: int, remarks: Remarks) -> Run:
     """Return a run of what happened: who asked last is the question, the last words of the agent are the answer."""
     acts = [place for place, event in enumerate(events) if isinstance(event, Call) or _by(event, AGENT)]
-    last = acts[-1] if acts else -1
-    asked = max((place for place, event in enumerate(events[: last + 1]) if _by(event, USER)), default=-1)
-    if last < 0:
+    if not acts:
         raise NotMessages("expected a message or a call of the assistant, got none")
+    asked = max((place for place, event in enumerate(events[: acts[-1]]) if _by(event, USER)), default=-1)
     answered = max((place for place, event in enumerate(events) if place > asked and _by(event, AGENT)), default=-1)
-    turns: list[tuple[str, str]] = []
-    steps: list[dict[str, str]] = []
-    calls: dict[str, dict[str, str]] = {}
-    waiting: list[dict[str, str]] = []
-    thoughts: list[str] = []
-
-    def think() -> str:
-        text = "\n\n".join(thoughts)
-        thoughts.clear()
-        return _clean(text)
-
+    reading = _Reading(asked, answered, acts[0], number, remarks)
     for place, event in enumerate(events):
-        match event:
-            case Said(role, text, before_call):
-                if place in (asked, answered):
-                    continue
-                if role == AGENT and (before_call or place > asked):
-                    thoughts.append(text.strip())
-                elif place < asked or (role == SYSTEM and place < max(asked, acts[0])):
-                    if thoughts:
-                        steps.append({"thought": think()})
-                    turns.append((role, _clean(text)))
-                else:
-                    remarks.add("what was said after the last answer is left out", number)
-            case Thought(text):
-                thoughts.append(text.strip())
-            case Call(key, tool, arguments):
-                step = {"thought": think(), "tool": tool, "arguments": _clean(arguments), "result": ""}
-                steps.append(step)
-                waiting.append(step)
-                if key:
-                    calls[key] = step
-                if 0 <= answered < place:
-                    remarks.add("tools were called after the last words of the agent, which are the answer", number)
-            case Returned(key, tool, text):
-                _put(_clean(text), key, tool, steps, calls, waiting)
-                if len(text) > _HUGE:
-                    remarks.add(f"a result of a tool has more than {_HUGE:,} characters, and none of it is cut", number)
-            case Missing(what):
-                remarks.add(f"a part that is no text stands as [{what}]", number)
-    if thoughts:
-        steps.append({"thought": think()})
-    if waiting:
-        remarks.add("a call has no result", number)
-    if answered < 0:
-        remarks.add("the run ends without an answer, which is empty", number)
-    users = [place for place, event in enumerate(events) if _by(event, USER)]
-    if any(isinstance(event, Call) for event in events[users[0] if users else 0 : max(asked, 0)]):
+        reading.take(place, event)
+    reading.end()
+    first = next((place for place, event in enumerate(events) if _by(event, USER)), 0)
+    if any(isinstance(event, Call) for event in events[first : max(asked, 0)]):
         remarks.add("the user spoke between calls: all calls stand together, in their order, before the answer", number)
     said = events[asked] if asked >= 0 else None
     wanted = said.text if isinstance(said, Said) else question
-    if not wanted and turns and turns[-1][0] == SYSTEM:
-        wanted = turns.pop()[1]
+    if not wanted and reading.turns and reading.turns[-1][0] == SYSTEM:
+        wanted = reading.turns.pop()[1]
     answer = events[answered] if answered >= 0 else None
-    return Run(tuple(turns), _clean(wanted), tuple(steps), _clean(answer.text) if isinstance(answer, Said) else "")
+    text = answer.text if isinstance(answer, Said) else ""
+    return Run(tuple(reading.turns), _clean(wanted), tuple(reading.steps), _clean(text))
 
 
 def _by(event: Event, role: str) -> bool:
     return isinstance(event, Said) and event.role == role
 
 
-def _put(
-    text: str,
-    key: str,
-    tool: str,
-    steps: list[dict[str, str]],
-    calls: Mapping[str, dict[str, str]],
-    waiting: list[dict[str, str]],
-) -> None:
-    """Put a result beside its call: by its id, else by the name of the tool, else in order; alone if there is none."""
-    step = calls.get(key) if key else next((one for one in waiting if tool in ("", one["tool"])), None)
-    if step is None:
-        steps.append({"thought": "", "tool": tool or "tool", "arguments": "", "result": text})
-        return
-    step["result"] = f"{step['result']}\n{text}" if step["result"] else text
-    waiting[:] = [one for one in waiting if one is not step]
+@dataclass(slots=True)
+class _Reading:
+    """What was read of a run so far; `asked` and `answered` are the places of the question and of the answer."""
+
+    asked: int
+    answered: int
+    first_act: int
+    number: int
+    remarks: Remarks
+    turns: list[tuple[str, str]] = field(default_factory=list)
+    steps: list[dict[str, str]] = field(default_factory=list)
+    thoughts: list[str] = field(default_factory=list)
+    calls: dict[str, dict[str, str]] = field(default_factory=dict)
+    waiting: list[dict[str, str]] = field(default_factory=list)
+
+    def take(self, place: int, event: Event) -> None:
+        """Take the next event."""
+        match event:
+            case Said() if place not in (self.asked, self.answered):
+                self._said(place, event)
+            case Thought(text):
+                self.thoughts.append(text.strip())
+            case Call():
+                self._called(event)
+                if 0 <= self.answered < place:
+                    self._remark("tools were called after the last words of the agent, which are the answer")
+            case Returned():
+                self._returned(event)
+            case Missing(what):
+                self._remark(f"a part that is no text stands as [{what}]")
+
+    def end(self) -> None:
+        """Close the run."""
+        self._think_alone()
+        if self.waiting:
+            self._remark("a call has no result")
+        if self.answered < 0:
+            self._remark("the run ends without an answer, which is empty")
+
+    def _said(self, place: int, said: Said) -> None:
+        if said.role == AGENT and (said.before_call or place > self.asked):
+            self.thoughts.append(said.text.strip())
+        elif place < self.asked or (said.role == SYSTEM and place < max(self.asked, self.first_act)):
+            self._think_alone()
+            self.turns.append((said.role, _clean(said.text)))
+        else:
+            self._remark("what was said after the last answer is left out")
+
+    def _called(self, call: Call) -> None:
+        step = {"thought": self._thought(), "tool": call.tool, "arguments": _clean(call.arguments), "result": ""}
+        self.steps.append(step)
+        self.waiting.append(step)
+        if call.id:
+            self.calls[call.id] = step
+
+    def _returned(self, given: Returned) -> None:
+        """Put a result beside its call: by its id, else by the name of the tool, else in order; alone if none is."""
+        text = _clean(given.text)
+        if len(text) > _HUGE:
+            self._remark(f"a result of a tool has more than {_HUGE:,} characters, and none of it is cut")
+        step = self.calls.get(given.id)
+        if step is None:
+            step = next((one for one in self.waiting if given.tool in ("", one["tool"]) and not given.id), None)
+        if step is None:
+            self._remark("a result belongs to no call: it is a step of its own")
+            self.steps.append({"thought": "", "tool": given.tool or "tool", "arguments": "", "result": text})
+            return
+        step["result"] = f"{step['result']}\n{text}" if step["result"] else text
+        self.waiting = [one for one in self.waiting if one is not step]
+
+    def _thought(self) -> str:
+        text = "\n\n".join(self.thoughts)
+        self.thoughts.clear()
+        return _clean(text)
+
+    def _think_alone(self) -> None:
+        if self.thoughts:
+            self.steps.append({"thought": self._thought()})
+
+    def _remark(self, what: str) -> None:
+        self.remarks.add(what, self.number)
 
 
 def _clean(text: str) -> str:

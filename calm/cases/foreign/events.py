@@ -168,7 +168,7 @@ def _of_content(content: object, role: str, *, called: bool) -> Iterator[Event]:
             if any(map(str.strip, said)):
                 yield Said(role, "\n".join(said), called)
             said = []
-            yield from _of_block(part, kind)
+            yield from _of_block(part if isinstance(part, Mapping) else {}, kind)
         else:
             said.append(f"[{kind}]")
             yield Missing(kind)
