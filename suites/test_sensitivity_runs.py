@@ -16,5 +16,6 @@ def test_a_harmed_run_is_noticed(probe, judge, cases):
 
 
 def test_the_better_run_is_found(probe, judge, cases):
-    found = probe(cases=shaped_cases("steps", judge.task, cases))
-    assert found.proves(accuracy >= 0.70, score=[], rubric=[], listwise=[])
+    assert probe(cases=shaped_cases("steps", judge.task, cases)).proves(
+        accuracy >= 0.70, score=[], rubric=[], listwise=[]
+    )

@@ -54,8 +54,8 @@ def _register_import(verbs: argparse._SubParsersAction[argparse.ArgumentParser])
         "Turn a table, or the log of another tool, into cases. Tables are CALM, MT-bench, LLMBar, IFEval, CSV, JSON "
         "or Parquet files. A column with a field's own name needs no --map. In JSON, a path such as chosen.1.content "
         "names a nested value. Logs are results of promptfoo, deepeval, Inspect, MLflow, Langfuse and OpenTelemetry. "
-        "Their verdicts become a recorded judge beside the cases. Of the log of an agent (messages with calls of tools, "
-        "as OpenAI and Anthropic write them) each run becomes a case.",
+        "Their verdicts become a recorded judge beside the cases. Of the log of an agent (messages with calls of "
+        "tools, as OpenAI and Anthropic write them) each run becomes a case.",
         "calm cases import reviews.csv -o cases.jsonl --map question=prompt --map answer_a=first --map answer_b=second",
     )
     brought.add_argument("file", nargs="+", metavar="FILE", help="the file to read; of a log or of runs, also several")

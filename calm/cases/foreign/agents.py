@@ -32,6 +32,8 @@ from calm.errors import ConfigError
 
 ONLY: Final = "only"
 """The id of a run that stands alone."""
+NO_ANSWER: Final = "(The run ended without an answer.)"
+"""What stands in place of an answer that an agent did not give."""
 PAIR: Final = ("chosen", "rejected")
 _MESSAGES: Final = ("messages", "trajectory", "conversation", "transcript", "history", "items", "chat", "traj")
 _QUESTIONS: Final = ("question", "task", "goal", "instruction", "prompt", "query")
@@ -285,7 +287,7 @@ def _run(events: Sequence[Event], question: str, number: int, remarks: Remarks) 
     if not wanted and reading.turns and reading.turns[-1][0] == SYSTEM:
         wanted = reading.turns.pop()[1]
     answer = events[answered] if answered >= 0 else None
-    text = answer.text if isinstance(answer, Said) else ""
+    text = answer.text if isinstance(answer, Said) else NO_ANSWER
     return Run(tuple(reading.turns), _clean(wanted), tuple(reading.steps), _clean(text))
 
 
@@ -330,7 +332,7 @@ class _Reading:
         if self.waiting:
             self._remark("a call has no result")
         if self.answered < 0:
-            self._remark("the run ends without an answer, which is empty")
+            self._remark(f"the run ends without an answer, in place of which stands {NO_ANSWER}")
 
     def _said(self, place: int, said: Said) -> None:
         if said.role == AGENT and (said.before_call or place > self.asked):
