@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from calm.cases import read_cases
-from calm.cases.foreign.agents import holds_runs, import_runs
+from calm.cases.logs.agents import holds_runs, import_runs
 from calm.commands.cli import main
 from calm.core.material import Step, Turn
 from calm.core.verdict import Scale

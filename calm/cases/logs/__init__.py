@@ -6,7 +6,7 @@ A reader turns the documents of one tool into judgments; `gathered` turns judgme
 
 from calm.cases.logs.gathering import Gathered, Wanted, gathered
 from calm.cases.logs.judgments import Judgment, Log, Turn
-from calm.cases.logs.opening import KINDS, Kind, documents_of, is_log, read_logs
+from calm.cases.logs.opening import KINDS, Kind, is_log, read_logs
 
 __all__ = [
     "KINDS",

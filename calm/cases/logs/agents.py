@@ -9,7 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, TypeGuard
 
-from calm.cases.foreign.events import (
+from calm.cases.foreign.naming import case_id
+from calm.cases.foreign.records import Faults, shown
+from calm.cases.foreign.result import ImportResult, listed
+from calm.cases.logs.events import (
     AGENT,
     SYSTEM,
     USER,
@@ -22,10 +25,7 @@ from calm.cases.foreign.events import (
     Thought,
     events_of,
 )
-from calm.cases.foreign.naming import case_id
-from calm.cases.foreign.records import Faults, shown
-from calm.cases.foreign.result import ImportResult, listed
-from calm.cases.logs import documents_of
+from calm.cases.logs.opening import documents_of
 from calm.core.case import Case, digest
 from calm.core.verdict import Scale
 from calm.errors import ConfigError
