@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from calm.core.case import Case
 
 TASKS: tuple[Task, ...] = get_args(Task)
-FORMATS = ("calm", "mtbench", "llmbar", "ifeval", "csv", "tsv", "json", "jsonl", "parquet")
+FORMATS = ("calm", "mtbench", "llmbar", "ifeval", "agent", "csv", "tsv", "json", "jsonl", "parquet")
 KINDS = ("arithmetic", "units", "dates", "ordering", "instructions")
 MOST_NAMED = 5
 """A warning names at most this many cases and counts the others."""
@@ -54,10 +54,11 @@ def _register_import(verbs: argparse._SubParsersAction[argparse.ArgumentParser])
         "Turn a table, or the log of another tool, into cases. Tables are CALM, MT-bench, LLMBar, IFEval, CSV, JSON "
         "or Parquet files. A column with a field's own name needs no --map. In JSON, a path such as chosen.1.content "
         "names a nested value. Logs are results of promptfoo, deepeval, Inspect, MLflow, Langfuse and OpenTelemetry. "
-        "Their verdicts become a recorded judge beside the cases.",
+        "Their verdicts become a recorded judge beside the cases. Of the log of an agent (messages with calls of "
+        "tools, as OpenAI and Anthropic write them) each run becomes a case.",
         "calm cases import reviews.csv -o cases.jsonl --map question=prompt --map answer_a=first --map answer_b=second",
     )
-    brought.add_argument("file", nargs="+", metavar="FILE", help="the file to read; of a log, also several")
+    brought.add_argument("file", nargs="+", metavar="FILE", help="the file to read; of a log or of runs, also several")
     brought.add_argument("-o", "--out", required=True, metavar="OUT.jsonl", help="the file of cases to write")
     brought.add_argument(
         "--format", choices=FORMATS, metavar="FORMAT", help=f"{', '.join(FORMATS)} (default: from the ending of FILE)"
@@ -123,6 +124,8 @@ def _import(options: argparse.Namespace) -> int:
     from calm.cases.single import about_single
 
     sources, out = [Path(file) for file in options.file], Path(options.out)
+    if _are_runs(options, sources):
+        return _import_runs(options, sources, out)
     if _is_log(options, sources):
         return _import_log(options, sources, out)
     source = sources[0]
@@ -165,6 +168,36 @@ def _is_log(options: argparse.Namespace, sources: Sequence[Path]) -> bool:
             "expected one kind, got both"
         )
     return logs.asked_for(options) or (not tabular and is_log(sources[0]))
+
+
+def _are_runs(options: argparse.Namespace, sources: Sequence[Path]) -> bool:
+    """Return whether runs of agents are meant: by `--format agent`, or by what the file holds where no option says."""
+    from calm.cases.logs import is_log
+    from calm.cases.logs.agents import holds_runs
+
+    about = [options.kind, options.metric, options.gold, options.better, options.verdicts, options.subset, *options.map]
+    if options.format == "agent":
+        if any(about):
+            raise ConfigError("--format agent: expected beside it --value and --scale alone, got other options")
+        return True
+    return not (any(about) or options.format) and not is_log(sources[0]) and holds_runs(sources[0])
+
+
+def _import_runs(options: argparse.Namespace, sources: Sequence[Path], out: Path) -> int:
+    from calm.cases.logs.agents import import_runs
+
+    wanted = logs.wanted_from(options)
+    if logs.taken([out], options.force, sources):
+        return REFUSED
+    found = import_runs(sources, scale=wanted.scale, words=wanted.words)
+    _write(out, found.cases, options.force)
+    gold = sum(1 for case in found.cases if case.better or case.scores)
+    steps = sum(len(answer.steps) for case in found.cases for answer in case.answers)
+    _say(f"wrote {out}: {len(found.cases)} cases of {found.records} records of agents, {steps} steps, {gold} with gold")
+    for note in found.notes:
+        _say(f"note: {note}")
+    _say(f"next: calm cases check {out}")
+    return DONE
 
 
 def _import_log(options: argparse.Namespace, sources: Sequence[Path], out: Path) -> int:

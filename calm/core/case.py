@@ -424,29 +424,38 @@ class Treated(Case):
         """Return the case as a judge may be handed it: without the treatment."""
         return Case(**{name: getattr(self, name) for name in names(Case)})
 
-    def damage(self, answer_id: str | None, change: Callable[[str], str], *, hit: str | None = None) -> Self | None:
+    def damage(
+        self,
+        answer_id: str | None,
+        change: Callable[[str], str],
+        *,
+        steps: Iterable[Step] | None = None,
+        hit: str | None = None,
+    ) -> Self | None:
         """
         Return the case with a harmed answer and with gold labels that say so; None if no criterion breaks.
 
-        With several answers the original stands against its own harmed copy (`better` is the original), with one the
-        harmed answer stands alone. On a rubric, criteria that a program can verify get the truth of the harmed text; of
-        the others the one named `hit` breaks, or without `hit` all of positive points. A given `hit` that did not break
-        is replaced by the first verified criterion that did. A gold score falls by three; its reader keeps it on the
+        What harms it is its text after `change`, or the `steps` of its run in place of those that it has. With several
+        answers the original stands against its own harmed copy (`better` is the original), with one the harmed answer
+        stands alone. On a rubric, criteria that a program can verify get the truth of the harmed text; of the others
+        the one named `hit` breaks, or without `hit` all of positive points. A given `hit` that did not break is
+        replaced by the first verified criterion that did. A gold score falls by three; its reader keeps it on the
         scale. A gold class becomes that of damaged answers, whatever the judge calls it.
         """
         old = self[answer_id]
-        text = change(old.text)
-        if text == old.text:
+        text, run = change(old.text), old.steps if steps is None else tuple(steps)
+        if (text, run) == (old.text, old.steps):
             return None
         if len(self.answers) > 1:
-            copy = replace(old, id=f"{old.id}{COPY}", text=text)
+            copy = replace(old, id=f"{old.id}{COPY}", text=text, steps=run)
             first = self.shown[0].id == old.id
             harmed = replace(self.treatment, target=copy.id, damaged=copy.id)
             order = (old.id, copy.id) if first else (copy.id, old.id)
             alike = {copy.id: self.drafts[old.id]} if old.id in self.drafts else {}
             both = replace(self, answers=(old, copy), better=old.id, treatment=harmed)
             return both.present(order=order, drafts={**self.drafts, **alike})
-        return self._harmed(self.edit(old.id, lambda _: text), old.id, hit)  # not `change` again: it may draw anew
+        after = self.edit(old.id, lambda _: text).acted(old.id, run)  # not `change` again: it may draw anew
+        return self._harmed(after, old.id, hit)
 
     def unfounded(self, context: tuple[Passage, ...], *, hit: str | None = None) -> Self | None:
         """

@@ -9,7 +9,7 @@ from random import Random
 from calm.core.case import Answer, Case, Criterion, Example, Treated
 from calm.core.checks import verify
 from calm.core.classes import SHIPPED
-from calm.core.material import Passage, Turn
+from calm.core.material import Passage, Step, Turn
 from calm.core.verdict import Family
 
 PROSE = (
@@ -51,6 +51,14 @@ PASSAGES = (
     Passage("p3", "A harbour master rings the bell before a ship leaves, and another one when it is back."),
 )
 """Passages, of which one says what the prose says."""
+STEPS = (
+    Step("I look for the timetable.", "find_table", '{"line": "ferry"}', '{"leaves": "9:40", "minutes": 35}'),
+    Step("", "book_seat", '{"line": "ferry", "seats": 2}', '{"error": "no seat is free at 9:40"}'),
+    Step("Then by phone.", "call", "9 and 40", "Traceback: \ud800"),
+    Step("One seat will do.", "book_seat", '{"line": "ferry", "seats": 1}', '{"seat": 12}'),
+    Step("That is all."),
+)
+"""The run of an agent that ends in each answer: calls that read, that change something, and that fail."""
 LONG = 100_000
 """Characters of the longest sample."""
 KINDS = (f"{PROSE} ", "\n\n".join((*TEXTS[3:12], "")))
@@ -71,7 +79,7 @@ def sample(name: str, task: Family, text: str) -> Treated:
     """Return a case of a task whose treated answer has this text."""
     others = ("It leaves at 10 and takes an hour.", "There is no ferry.", "Ask the harbour master about it.")
     count = {"pairwise": 2, "listwise": 4}.get(task, 1)
-    answers = tuple(Answer(f"a{i}", t) for i, t in enumerate((text, *others)[:count]))
+    answers = tuple(Answer(f"a{i}", t, steps=STEPS) for i, t in enumerate((text, *others)[:count]))
     case = Case(name, "When does the ferry leave?", answers, reference=PROSE, turns=TURNS, context=PASSAGES).treat("a0")
     if count > 1:
         order = tuple(a.id for a in answers)

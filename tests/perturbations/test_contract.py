@@ -25,7 +25,7 @@ from calm.cases import bundled as bundled_cases
 from calm.cases import shaped_cases
 from calm.core.case import Example
 from calm.core.edits import Edit, PromptEdit
-from calm.core.material import Passage, Turn
+from calm.core.material import Passage, Step, Turn, texts_of_steps
 from calm.core.reasons import Kind
 from calm.core.verdict import FAMILIES
 from calm.experiment.aim import aim
@@ -90,11 +90,17 @@ PASSAGES = (
     Passage("p3", "Noon is when the bells of the town begin."),
 )
 """Passages, of which the first says what the text below says."""
+STEPS = (
+    Step("Which way is it?", "find_way", '{"to": "Paris"}', '{"km": 320}'),
+    Step("I ask for a room.", "book_room", '{"nights": 2}', '{"error": "none is free"}'),
+    Step("One night will do.", "book_room", '{"nights": 1}', '{"room": 7}'),
+)
+"""The run that ends in each sample answer: a call that reads, one that fails, one that changes something."""
 
 
 def case_of(*texts, criteria=()):
     """Return a case with these answer texts, shown last to first, in which the first one is treated."""
-    answers = tuple(Answer(f"a{number}", text) for number, text in enumerate(texts))
+    answers = tuple(Answer(f"a{number}", text, steps=STEPS) for number, text in enumerate(texts))
     return (
         Case(
             id="sample",
@@ -139,12 +145,25 @@ UNMET = replace(BY_TASK["rubric"], met={"a0": {"c1": False}})
 """The same, where the label says that the answer does not meet its criterion."""
 
 
+def texts_of(answers):
+    """Return the texts of answers, and of the runs that led to them."""
+    return [text for a in answers for text in (a.text, *texts_of_steps(a.steps))]
+
+
+def _as_json(step):
+    """Return the arguments and the result of a call as a judge sees them."""
+    return {key: json.dumps(step[key], ensure_ascii=False) for key in ("arguments", "result") if key in step}
+
+
 def bundled(entry):
     """Return the cases of a bundled file with balanced slots and no target."""
     cases = []
     for line in entry.read_text(encoding="utf-8").splitlines():
         row = json.loads(line)
-        answers = tuple(Answer(a["id"], a["text"]) for a in row["answers"])
+        answers = tuple(
+            Answer(a["id"], a["text"], steps=tuple(Step(**{**step, **_as_json(step)}) for step in a.get("steps", ())))
+            for a in row["answers"]
+        )
         criteria = tuple(Criterion(**c) for c in row.get("criteria", ()))
         gold = {key: row[key] for key in ("better", "reference", "met", "scores") if key in row}
         gold["turns"] = tuple(Turn(**turn) for turn in row.get("turns", ()))
@@ -247,8 +266,8 @@ def test_a_defect_changes_the_gold(module, edit):
 
     if pair is not None:
         assert (pair.better, pair.damaged) == ("a0", "a0~damaged")
-        assert pair["a0"].text == TEXT
-        assert pair["a0~damaged"].text != TEXT
+        assert (pair["a0"].text, pair["a0"].steps) == (TEXT, STEPS)
+        assert (pair["a0~damaged"].text, pair["a0~damaged"].steps) != (TEXT, STEPS)
     if score is not None:
         assert score.scores == {"a0": 3.0}
         assert score.damaged == "a0"

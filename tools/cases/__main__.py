@@ -21,6 +21,7 @@ from tools.cases.lists import list_cases
 from tools.cases.passages import MOST as MOST_PASSAGES
 from tools.cases.passages import passage_cases
 from tools.cases.rubrics import rubric_cases
+from tools.cases.runs import COUNT, run_cases
 from tools.cases.talks import talk_cases
 
 FOLDER: Final = Path(__file__).parents[2] / "calm" / "cases" / "data"
@@ -32,6 +33,7 @@ FILES: Final[Mapping[str, Callable[[], list[dict[str, object]]]]] = {
     "listwise-1.jsonl": lambda: list_cases(110, 20261),
     "passages-1.jsonl": lambda: passage_cases(MOST_PASSAGES),
     "rubric-1.jsonl": lambda: rubric_cases(200, 20240612),
+    "runs-1.jsonl": lambda: run_cases(COUNT),
 }
 """The files that hold nothing else; the pairwise and the score cases stand beside cases that people wrote."""
 

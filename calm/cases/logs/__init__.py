@@ -9,4 +9,16 @@ from calm.cases.logs.judgments import Judgment, Log
 from calm.cases.logs.opening import KINDS, Kind, is_log, read_logs
 from calm.core.material import Turn
 
-__all__ = ["KINDS", "Gathered", "Judgment", "Kind", "Log", "Turn", "Wanted", "gathered", "is_log", "read_logs"]
+__all__ = [
+    "KINDS",
+    "Gathered",
+    "Judgment",
+    "Kind",
+    "Log",
+    "Turn",
+    "Wanted",
+    "documents_of",
+    "gathered",
+    "is_log",
+    "read_logs",
+]

@@ -94,6 +94,16 @@ def read_logs(paths: Sequence[Path], kind: Kind | None = None) -> Log:
     return log
 
 
+def documents_of(path: Path) -> list[object]:
+    """
+    Return the documents of a file: the objects of a list, or one a line, or the only one.
+
+    Raises:
+        ConfigError: a file that cannot be read.
+    """
+    return _opened(path, None, load=False)[0]
+
+
 def _opened(path: Path, kind: Kind | None, *, load: bool = True) -> tuple[list[object], Kind | None]:
     """Return the documents of a file and the tool that wrote it; without `load` no reader of another package is run."""
     if path.is_dir():
