@@ -32,7 +32,7 @@ _STRONG = re.compile(r"(\*\*\*|\*\*|__)(?=[^\s*_])([^*_\n]+)(?<=[^\s*_])\1")
 _TAG = re.compile(r"</?(?:a|b|br|div|em|h[1-6]|hr|i|li|ol|p|span|strong|table|td|th|tr|u|ul)\b[^<>\n]*>", re.IGNORECASE)
 
 
-@perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="llm-judge-audit")
+@perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="arXiv:2604.23178")
 def bullets_and_bold(case: Treated, rng: Random) -> Treated | None:
     """Make the first word of the weaker answer's sentences bold, and turn a single paragraph into a list."""
     text = case[case.target].text

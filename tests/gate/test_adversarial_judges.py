@@ -92,9 +92,12 @@ def test_a_judge_that_falls_for_a_link_fails_authority(tmp_path, name):
 
 
 @pytest.mark.parametrize("name", ["pair_table", "score_table", "rubric_table"])
-def test_a_judge_that_falls_for_a_table_fails_formatting_where_it_is_asked(tmp_path, name):
-    """No edit of the default gate makes a table: the suite of layouts does, by name or with every variant."""
-    assert_fails("formatting", name, tmp_path, "--calm-every-variant")
+def test_a_judge_that_falls_for_a_table_fails_formatting(tmp_path, name):
+    """One layout of six makes a table: the claim about the worst of them finds a judge that falls for it alone."""
+    gate = gate_of(name, tmp_path, what=("--pyargs", "calm.suites.test_formatting"))
+
+    assert gate.status == 1
+    assert gate.failed == {"formatting"}, gate.output
 
 
 def test_a_copy_of_the_gold_labels_is_called_one(tmp_path):
