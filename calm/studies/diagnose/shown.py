@@ -1,0 +1,211 @@
+"""A diagnosis as JSON, and in words for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from calm.core.case import Case
+from calm.core.claims import Estimate
+from calm.core.reasons import in_words as reasons_in_words
+from calm.core.verdict import Scale
+from calm.models.wire import Json
+from calm.results.wording import clipped
+from calm.statistics.dissent import least_asks
+from calm.studies.diagnose.asking import Asked
+from calm.studies.diagnose.naming import Found, Limits, Named, named
+from calm.studies.diagnose.split import Part, Source, split
+
+SCHEMA: Final = "calm-diagnose/1"
+SHOWN: Final = 160
+"""So many characters of a text are shown in a terminal."""
+KEPT: Final = 600
+"""So many are kept in a record."""
+WORDS: Final[Mapping[Source, str]] = {
+    "noise": "two asks in the same words differ by",
+    "prompt": "another wording of the prompt adds",
+    "criterion": "another wording of the criteria adds",
+}
+CAUSES: Final[Mapping[Source, str]] = {
+    "noise": "the same words get different verdicts",
+    "prompt": "the verdict turns on the wording of the prompt",
+    "criterion": "the verdict turns on the wording of the criterion",
+}
+UNASKED: Final[Mapping[Source, str]] = {
+    "noise": "no case was asked twice in the same words",
+    "prompt": "there is no prompt that calm can reword, or no wording of it was asked twice",
+    "criterion": "the judge is shown no criteria, or no wording of them was asked twice",
+}
+FROZEN: Final = (
+    "no repeat ever differed, so each wording counts as one ask: of a judge that repeats itself, only other wordings "
+    "show noise (--wordings)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """Whose verdicts are diagnosed: the judge, of how many cases they are a sample, and the cases by id."""
+
+    judge: str
+    task: str
+    scale: Scale
+    of: int
+    texts: Mapping[str, Case]
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """All that was found, and what it rests on."""
+
+    about: About
+    asked: Asked
+    parts: tuple[Part, ...]
+    found: Found
+    limits: Limits
+    seed: int
+
+    @property
+    def cases(self) -> int:
+        """How many cases have verdicts."""
+        return len({unit.case for unit in self.asked.units})
+
+    @property
+    def wordings(self) -> tuple[str, ...]:
+        """The names of the wordings in which they were asked."""
+        return tuple(dict.fromkeys(cell.wording for unit in self.asked.units for cell in unit.cells))
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader should know before the names."""
+        notes = [FROZEN] if self.asked.frozen else []
+        asks = max(
+            (len(unit.once.cells if self.asked.frozen else unit.verdicts) for unit in self.asked.units), default=0
+        )
+        tests = self.found.cases + self.found.criteria
+        needed = least_asks(self.limits.rate, self.limits.wrong / tests) if tests else 0
+        if not self.found.named and asks < needed:
+            notes.append(
+                f"a case was asked up to {asks} times; about {needed} are needed before one case alone can be named"
+            )
+        return tuple(notes)
+
+
+def diagnosis(about: About, asked: Asked, limits: Limits, seed: int) -> Diagnosis:
+    """Return what the verdicts of a judge show; the parts rest on the first asks, which all cases have."""
+    found = named(asked.first, asked.units, about.scale, limits, frozen=asked.frozen, seed=seed)
+    return Diagnosis(about, asked, split(asked.first, about.scale), found, limits, seed)
+
+
+def in_words(one: Diagnosis) -> str:
+    """Return a diagnosis for a terminal."""
+    asked, found = one.asked, one.found
+    taken = f"{one.cases} of {one.about.of} cases (--sample)" if one.cases < one.about.of else _count(one.cases, "case")
+    lines = [
+        f"{one.about.judge} ({one.about.task}): {taken}, {_count(len(one.wordings), 'wording')}, {asked.asked} asks"
+    ]
+    lines += [f"  {WORDS[part.source]:38} {_mean(part)}" for part in one.parts]
+    if asked.incomplete:
+        lines.append(f"  INCOMPLETE: {asked.incomplete}")
+    lines += [f"note: {note}" for note in one.notes]
+    tested = [_count(found.cases, "case")] + ([_count(found.criteria, "criterion")] if found.criteria else [])
+    lines.append(
+        f"named: {len(found.named)}; tested: {' and '.join(tested)}, for another verdict than usual in more than "
+        f"{one.limits.rate:.0%} of asks; of the names at most {one.limits.wrong:.0%} are wrong on average"
+    )
+    for name in found.named:
+        lines += ["", *_named(name, one.about.texts)]
+    return "\n".join(lines)
+
+
+def _count(number: int, what: str) -> str:
+    plural = {"criterion": "criteria"}.get(what, f"{what}s")
+    return f"{number} {what if number == 1 else plural}"
+
+
+def _mean(part: Part) -> str:
+    if part.estimate is None:
+        return f"not known: {UNASKED[part.source]}"
+    found = part.estimate
+    return f"{found.value:+.3f} [{found.low:+.3f}, {found.high:+.3f}], n={found.n}"
+
+
+def _named(one: Named, texts: Mapping[str, Case]) -> list[str]:
+    title = f"vague criterion: {clipped(one.name, SHOWN)!r}" if one.what == "criterion" else f"case {one.name}"
+    parts = ", ".join(f"{source} {value:+.2f}" for source, value in one.parts.items() if value is not None)
+    lines = [
+        f"{title}: {'; '.join(CAUSES[cause] for cause in one.causes)}",
+        f"  another verdict than usual in {one.dissents:.3g} of {one.asks} asks: {one.rate:.2f} "
+        f"[{one.low:.2f}, {one.high:.2f}], p={one.p:.2g}; {parts}",
+    ]
+    if one.what == "criterion":
+        shown = ", ".join(one.cases[:5]) + (" ..." if len(one.cases) > 5 else "")
+        lines.append(f"  in {_count(len(one.cases), 'case')}: {shown}")
+        return lines
+    for criterion, counts in one.counts.items():
+        said = ", ".join(f"{verdict} {number}" for verdict, number in counts.items())
+        lines.append(f"  {clipped(criterion, SHOWN) + ': ' if criterion else 'said: '}{said}")
+    case = texts.get(one.name)
+    if case is not None:
+        lines.append(f"  question: {_line(case.question, SHOWN)}")
+        lines += [f"  answer {answer.id}: {_line(answer.text, SHOWN)}" for answer in case.shown]
+    return lines
+
+
+def _line(text: str, most: int) -> str:
+    return clipped(" ".join(text.split()), most)
+
+
+def to_json(one: Diagnosis, *, spent: Json = None) -> dict[str, Json]:
+    """Return a diagnosis as its record; `spent` is what it cost, in words."""
+    return {
+        "schema": SCHEMA,
+        "judge": one.about.judge,
+        "task": one.about.task,
+        "seed": one.seed,
+        "cases": {"n": one.cases, "of": one.about.of},
+        "wordings": list(one.wordings),
+        "asks": one.asked.asked,
+        "lost": {**reasons_in_words(one.asked.lost)},
+        "incomplete": str(one.asked.incomplete),
+        "repeats_itself": one.asked.frozen,
+        "limits": {"rate": one.limits.rate, "wrong": one.limits.wrong, "tolerance": one.limits.tolerance},
+        "parts": _parts(one.parts),
+        "tested": {"cases": one.found.cases, "criteria": one.found.criteria},
+        "named": [_record(name, one.about.texts) for name in one.found.named],
+        "notes": list(one.notes),
+        "spent": spent,
+    }
+
+
+def _parts(parts: Sequence[Part]) -> dict[str, Json]:
+    return {part.source: _numbers(part.estimate) for part in parts}
+
+
+def _numbers(found: Estimate | None) -> Json:
+    if found is None:
+        return None
+    ends = {"value": found.value, "low": found.low, "high": found.high, "level": found.level}
+    return {**{name: round(value, 6) for name, value in ends.items()}, "n": found.n}
+
+
+def _record(one: Named, texts: Mapping[str, Case]) -> Json:
+    case = texts.get(one.name) if one.what == "case" else None
+    return {
+        "what": one.what,
+        "name": one.name,
+        "causes": list(one.causes),
+        "cases": list(one.cases),
+        "dissents": round(one.dissents, 6),
+        "asks": one.asks,
+        "rate": round(one.rate, 6),
+        "low": round(one.low, 6),
+        "high": round(one.high, 6),
+        "p": one.p,
+        "parts": {source: None if value is None else round(value, 6) for source, value in one.parts.items()},
+        "p_wording": dict(one.p_wording.items()),
+        "bounds": _parts(one.bounds),
+        "counts": {criterion: {**counts} for criterion, counts in one.counts.items()},
+        "question": None if case is None else case.question[:KEPT],
+        "answers": {} if case is None else {answer.id: answer.text[:KEPT] for answer in case.shown},
+    }
