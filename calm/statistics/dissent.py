@@ -5,6 +5,7 @@ Replies that differ from the usual one: how unlikely so many are, and whether th
 |---|---|
 | `at_least` | probability of so many dissents or more, if each ask dissents with at most a known probability |
 | `at_least_in_shares` | the same where an ask can dissent in part, whatever its parts depend on |
+| `more_than` | whether more than so many of some questions are unlikely to agree, from a p-value of each |
 | `between` | what two asks of different wordings differ by, beyond two asks of the same wording |
 | `turns_on_wording` | that excess, and how often lots make one as large |
 """
@@ -13,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import e, floor, log
+from math import e, exp, floor, fsum, lgamma, log
 from random import Random
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -29,6 +30,10 @@ if TYPE_CHECKING:
 else:
     Floats = Any
 
+LOTS, FEW_LOTS = 19_999, 499
+"""So many lots tell a p-value of 1 in 20,000; the few are enough to see one that is far from any level."""
+LIKELY = 0.05
+TINY = 5e-324
 EQUAL = 1e-12
 """Sums of the same distances in another order differ by less."""
 
@@ -68,6 +73,30 @@ def at_least_in_shares(dissent: float, asks: int, rate: float) -> float:
     return min(1.0, e * low * float((high / low) ** (dissent - below)))
 
 
+def more_than(spared: int, p_values: Sequence[float]) -> float:
+    """
+    Return the p-value of the hypothesis that at most `spared` of some independent questions are not as supposed.
+
+    The smallest p-values, as many as are spared, are left out, and Fisher's method combines the others: a partial
+    conjunction (Benjamini & Heller 2008, Biometrics 64). A p-value of 0 counts as the smallest number above 0.
+
+    Raises `EstimateError` if no p-value would be left.
+
+    >>> more_than(0, [0.03]), round(more_than(1, [1e-9, 0.2, 0.1]), 4)
+    (0.03, 0.0982)
+    """
+    kept = sorted(p_values)[spared:]
+    if not kept or spared < 0:
+        raise EstimateError(f"expected more p-values than are spared, got {len(p_values)} and spared={spared}")
+    if len(kept) == 1:
+        return kept[0]
+    half = -fsum(log(max(p, TINY)) for p in kept)
+    terms = (
+        exp(count * log(half) - half - lgamma(count + 1)) if half else float(not count) for count in range(len(kept))
+    )
+    return min(1.0, fsum(terms))
+
+
 @dataclass(frozen=True, slots=True)
 class Block:
     """
@@ -94,36 +123,44 @@ def between(block: Block) -> float | None:
     >>> between(Block(np.abs(said[:, None] - said) * 1.0, (0, 0, 1, 1)))
     1.0
     """
-    found = _excess([block], [_members(block)[None]])
-    return None if found is None else float(found[0])
+    return float(_excess(block, _members(block)[None])[0]) if _fits(block) else None
 
 
-def turns_on_wording(blocks: Sequence[Block], rng: Random, lots: int = 1999) -> tuple[float, float] | None:
+def turns_on_wording(blocks: Sequence[Block], rng: Random, lots: int = LOTS) -> tuple[float, float] | None:
     """
     Return the mean excess of `between` over some questions, and its p-value by lots within each question.
 
     The lots give the asks of each round of a question to its wordings at random. The p-value, (1 + as large) /
     (1 + lots), is exact if a wording changes nothing: then all these ways are equally likely, also where a round is
-    made because the replies of the one before differed. None: as in `between`.
+    made because the replies of the one before differed. A few lots are drawn first; if they give more than `LIKELY`,
+    that is the answer, and no smaller p-value is made more likely by it. None: as in `between`.
     """
-    import numpy as np
-
     fit = [block for block in blocks if _fits(block)]
     if not fit:
         return None
-    members = []
-    for block in fit:
-        own = _members(block)
-        rounds = np.array(block.rounds or (0,) * len(block.wordings))
-        drawn = np.argsort(uniforms(rng, (lots, len(rounds))) + rounds, axis=1)  # round by round
-        given = np.empty((lots, *own.shape))
-        given[:, np.argsort(rounds, kind="stable")] = own[drawn]
-        members.append(np.concatenate([own[None], given]))
-    found = _excess(fit, members)
-    if found is None:
-        return None
-    as_large = int((found[1:] >= found[0] - EQUAL).sum())
-    return float(found[0]), (1 + as_large) / (1 + lots)
+    few = _drawn(fit, rng, FEW_LOTS)
+    return few if few[1] > LIKELY else _drawn(fit, rng, lots)
+
+
+def _drawn(blocks: Sequence[Block], rng: Random, lots: int) -> tuple[float, float]:
+    total = _by_lots(blocks[0], rng, lots)
+    for block in blocks[1:]:
+        total += _by_lots(block, rng, lots)
+    as_large = int((total[1:] >= total[0] - EQUAL).sum())
+    return float(total[0]) / len(blocks), (1 + as_large) / (1 + lots)
+
+
+def _by_lots(block: Block, rng: Random, lots: int) -> Floats:
+    """Return the excess of a question as it was asked, and behind it that of each way to give its asks to wordings."""
+    import numpy as np
+
+    own = _members(block)
+    rounds = np.array(block.rounds or (0,) * len(block.wordings))
+    drawn = np.argsort(uniforms(rng, (lots, len(rounds))) + rounds, axis=1)  # round by round
+    given = np.empty((lots + 1, *own.shape))
+    given[0] = own
+    given[1:, np.argsort(rounds, kind="stable")] = own[drawn]
+    return _excess(block, given)
 
 
 def least_asks(rate: float, wanted: float) -> int:
@@ -149,28 +186,23 @@ def _fits(block: Block) -> bool:
 
 
 def _members(block: Block) -> Floats:
-    """Return a row for each ask with a 1 in the column of its wording."""
+    """Return a row for each ask with a 1 in the column of its wording; a wording without asks has no column."""
     import numpy as np
 
-    members: Floats = np.eye(max(block.wordings) + 1)[np.array(block.wordings)]
+    kinds = sorted(set(block.wordings))
+    members: Floats = np.eye(len(kinds))[[kinds.index(one) for one in block.wordings]]
     return members
 
 
-def _excess(blocks: Sequence[Block], members: Sequence[Floats]) -> Floats | None:
-    """Return the mean excess of some questions, for each way to give the asks to wordings."""
+def _excess(block: Block, given: Floats) -> Floats:
+    """Return the excess of a question for each way to give its asks to wordings."""
     import numpy as np
 
-    found = []
-    for block, given in zip(blocks, members, strict=True):
-        if not _fits(block):
-            return None
-        sizes = given[0].sum(axis=0)
-        kept = sizes > 0
-        sums = np.einsum("bia,ij,bjc->bac", given[:, :, kept], block.apart, given[:, :, kept], optimize=True)
-        counts = sizes[kept]
-        within = np.einsum("baa->ba", sums) / (counts * (counts - 1))
-        across = sums / np.outer(counts, counts)
-        upper = np.triu_indices(len(counts), 1)
-        found.append(across[:, upper[0], upper[1]].mean(axis=1) - within.mean(axis=1))
-    total: Floats = np.mean(found, axis=0)
-    return total
+    counts = given[0].sum(axis=0)
+    near: Floats = np.matmul(block.apart, given)
+    sums = np.matmul(given.transpose(0, 2, 1), near)
+    within = np.einsum("baa->ba", sums) / (counts * (counts - 1))
+    one, other = np.triu_indices(len(counts), 1)
+    across = sums[:, one, other] / (counts[one] * counts[other])
+    excess: Floats = across.mean(axis=1) - within.mean(axis=1)
+    return excess

@@ -2,10 +2,14 @@
 Naming: which cases a judge is unsure about and which criteria are vague, with the share of wrong names bounded.
 
 A case or a criterion is held against one hypothesis: that each ask of it gives something else than its usual verdict
-with at most the probability `Limits.rate`. A criterion is counted over its cases without the quarter that dissents
-most, so one hard case makes no criterion vague; a case is counted over its criteria without the worst quarter, so one
-vague criterion makes no case ambiguous. To leave out the worst can only raise a p-value. Benjamini and Hochberg's rule
-over all of them bounds the expected share of wrong names; if none is to be named, it is the probability of any name.
+with at most the probability `Limits.rate`, and that its wording changes nothing. The first part is tested by how many
+asks dissent. Where so many are unlikely (`SCREEN`), the second is tested, too, by lots, and the p-value is the smallest
+of these tests times their number: a wording that always turns the verdict shows in few asks.
+
+A criterion is tested over its cases without the quarter that dissents most, so one hard case makes no criterion vague;
+a case is tested over its criteria without the worst quarter, so one vague criterion makes no case ambiguous. To leave
+out the worst can only raise the p-value of the first test. Benjamini and Hochberg's rule over all of them bounds the
+expected share of wrong names; if none is to be named, it is the probability of any name.
 """
 
 from __future__ import annotations
@@ -19,7 +23,7 @@ from typing import Final, Literal, TypeAlias
 from calm.core.case import digest
 from calm.core.verdict import Scale
 from calm.experiment.stopping import LEVEL
-from calm.statistics.dissent import at_least, at_least_in_shares, turns_on_wording
+from calm.statistics.dissent import at_least, at_least_in_shares, more_than, turns_on_wording
 from calm.statistics.intervals import clopper_pearson
 from calm.statistics.multiplicity import benjamini_hochberg, holm
 from calm.studies.diagnose.split import SOURCES, WORDED, Part, Source, Worded, split, value_of
@@ -29,6 +33,8 @@ What: TypeAlias = Literal["case", "criterion"]
 
 WORST: Final = 4
 """One in so many units of a row is left out: those that dissent most."""
+SCREEN: Final = 0.05
+"""Lots are drawn for what dissents so much that it has at most this probability; the rest has the p-value 1."""
 EXPLAINED: Final = 0.05
 """The p-value, by Holm over all names and wordings, up to which a wording explains what is named."""
 
@@ -58,6 +64,10 @@ class Row:
     dissents: float
     asks: int
     p: float
+
+
+Tested: TypeAlias = tuple[Row, float, Mapping[Worded, float]]
+"""A row, its adjusted p-value, and that of each wording by lots."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,46 +117,71 @@ def named(
     """
     Return the cases and criteria that a judge is unsure about.
 
-    A criterion of several cases is counted in the `first` asks, of which each case has as many; all else in all asks
-    (`units`). Of a `frozen` judge, which repeats itself, the first ask of each wording counts: its repeats are no new
-    replies, and no lots among them explain anything.
+    `first` holds the first asks of each case, `units` all asks. Of a `frozen` judge, which repeats itself, the first
+    ask of each wording counts: its repeats are no new replies, and no lots among them explain anything.
     """
     early, every = ([unit.once for unit in side] if frozen else list(side) for side in (first, units))
-    shared = [row for row in _rows("criterion", early, scale, limits) if len(row.every) > 1]
-    single = [row for row in _rows("criterion", every, scale, limits) if len(row.every) == 1]
-    rows = [*shared, *single, *_rows("case", every, scale, limits)]
-    tested = {what: sum(row.what == what for row in rows) for what in ("case", "criterion")}
+    once = {(unit.case, unit.criterion): unit for unit in early}
+    criteria = [_criterion(name, group, once, scale, limits) for name, group in _groups(every, "criterion")]
+    rows = [*criteria, *(_case(name, group, scale, limits) for name, group in _groups(every, "case"))]
+    counts = {what: sum(row.what == what for row in rows) for what in ("case", "criterion")}
     if not rows:
         return Found((), 0, 0)
-    adjusted = benjamini_hochberg([row.p for row in rows])
-    kept = _without_echoes([(row, p) for row, p in zip(rows, adjusted, strict=True) if p <= limits.wrong])
+    lots = [_lots(row, scale, seed) if row.p <= SCREEN and not frozen else {} for row in rows]
+    tests = 1 + sum(any(_twice(unit, source) for unit in early) for source in WORDED) * (not frozen)
+    whole = [
+        min(1.0, tests * min([row.p, *told.values()])) if row.p <= SCREEN else 1.0
+        for row, told in zip(rows, lots, strict=True)
+    ]
+    adjusted = benjamini_hochberg(whole)
+    kept = _without_echoes(
+        [one for one in zip(rows, adjusted, lots, strict=True) if one[1] <= limits.wrong], once, scale, limits
+    )
     level = LEVEL * max(1, len(kept)) / len(rows)
-    causes = _causes([row for row, _ in kept], scale, seed, frozen=frozen)
-    found = [_named(row, p, cause, level, scale) for (row, p), cause in zip(kept, causes, strict=True)]
+    causes = _adjusted([told for _, _, told in kept])
+    found = [_named(row, p, cause, level, scale) for (row, p, _), cause in zip(kept, causes, strict=True)]
     found.sort(key=lambda one: (one.what != "criterion", one.p, -one.rate, one.name))
-    return Found(tuple(found), tested["case"], tested["criterion"])
+    return Found(tuple(found), counts["case"], counts["criterion"])
 
 
-def _rows(what: What, units: Sequence[Unit], scale: Scale, limits: Limits) -> list[Row]:
+def _groups(units: Sequence[Unit], what: What) -> list[tuple[str, list[Unit]]]:
     groups: dict[str, list[Unit]] = {}
     for unit in units:
         name = unit.case if what == "case" else unit.text
         if name and len(unit.verdicts) > 1:
             groups.setdefault(name, []).append(unit)
-    found: list[Row] = []
-    for name, every in groups.items():
-        marks = {id(unit): dissents(unit.verdicts, scale, limits.tolerance) for unit in every}
-        kept = _without_the_worst(every, marks)
-        if what == "case":
-            asks, much = _by_ask(kept, marks)
-            alone = len(kept) == 1
-            p = at_least(round(much), asks, limits.rate) if alone else at_least_in_shares(much, asks, limits.rate)
-        else:
-            asks = sum(len(marks[id(unit)]) for unit in kept)
-            much = float(sum(sum(marks[id(unit)]) for unit in kept))
-            p = at_least(round(much), asks, limits.rate)
-        found.append(Row(what, name, tuple(kept), tuple(every), much, asks, p))
-    return found
+    return list(groups.items())
+
+
+def _case(name: str, units: Sequence[Unit], scale: Scale, limits: Limits) -> Row:
+    marks = _marks(units, scale, limits)
+    kept = _without_the_worst(units, marks)
+    asks, much = _by_ask(kept, marks)
+    alone = len(kept) == 1
+    p = at_least(round(much), asks, limits.rate) if alone else at_least_in_shares(much, asks, limits.rate)
+    return Row("case", name, tuple(kept), tuple(units), much, asks, p)
+
+
+def _criterion(
+    name: str, units: Sequence[Unit], first: Mapping[tuple[str, str], Unit], scale: Scale, limits: Limits
+) -> Row:
+    """
+    Return the row of a criterion. Each of its cases has a p-value on all asks.
+
+    The share of dissents is that of the first asks, of which all cases have as many, if there are several cases.
+    """
+    marks = _marks(units, scale, limits)
+    kept = _without_the_worst(units, marks)
+    p_values = [at_least(sum(marks[id(unit)]), len(marks[id(unit)]), limits.rate) for unit in units]
+    p = more_than(len(units) - len(kept), p_values)
+    shown = [first[unit.case, unit.criterion] for unit in kept] if len(units) > 1 else kept
+    counted = _marks(shown, scale, limits).values()
+    return Row("criterion", name, tuple(kept), tuple(units), float(sum(map(sum, counted))), sum(map(len, counted)), p)
+
+
+def _marks(units: Sequence[Unit], scale: Scale, limits: Limits) -> dict[int, tuple[bool, ...]]:
+    """Return which verdicts of each unit are not the usual one."""
+    return {id(unit): dissents(unit.verdicts, scale, limits.tolerance) for unit in units}
 
 
 def _without_the_worst(units: Sequence[Unit], marks: Mapping[int, Sequence[bool]]) -> list[Unit]:
@@ -167,40 +202,55 @@ def _by_ask(units: Sequence[Unit], marks: Mapping[int, Sequence[bool]]) -> tuple
     return asks, fsum(sum(marks[id(unit)][:asks]) for unit in units) / len(units)
 
 
-def _without_echoes(kept: Sequence[tuple[Row, float]]) -> list[tuple[Row, float]]:
+def _without_echoes(
+    kept: Sequence[Tested], first: Mapping[tuple[str, str], Unit], scale: Scale, limits: Limits
+) -> list[Tested]:
     """
-    Leave out what another name says already, as far as both rest on the same replies.
+    Leave out what other names say already.
 
-    A criterion of a single case is part of this case. A case with a single criterion that is vague in others, too, is
-    part of the criterion.
+    A criterion is left out if nothing of it is unlikely outside the named cases, then a case if nothing of it is
+    unlikely outside the criteria that are left. Nothing is added, so the share of wrong names stays bounded.
     """
-    cases = {row.name for row, _ in kept if row.what == "case"}
-    vague = {row.name for row, _ in kept if row.what == "criterion" and len(row.every) > 1}
-    found = []
-    for row, p in kept:
-        first = row.every[0]
-        within = row.what == "criterion" and len(row.every) == 1 and first.case in cases
-        echo = row.what == "case" and len(row.every) == 1 and first.text in vague
-        if not within and not echo:
-            found.append((row, p))
+    cases = {row.name for row, _, _ in kept if row.what == "case"}
+    found: list[Tested] = []
+    for one in kept:
+        row = one[0]
+        others = [unit for unit in row.every if unit.case not in cases]
+        if row.what == "criterion" and others and _criterion(row.name, others, first, scale, limits).p <= SCREEN:
+            found.append(one)
+    vague = {row.name for row, _, _ in found}
+    for one in kept:
+        row = one[0]
+        others = [unit for unit in row.every if not unit.text or unit.text not in vague]
+        if row.what == "case" and others and _case(row.name, others, scale, limits).p <= SCREEN:
+            found.append(one)
     return found
 
 
-def _causes(rows: Sequence[Row], scale: Scale, seed: int, *, frozen: bool) -> list[dict[Worded, float]]:
-    """Return, for each row, the adjusted p-value of each wording that was asked in two ways."""
-    tests: list[tuple[int, Worded, float]] = []
-    for place, row in enumerate(rows):
-        for source in WORDED:
-            blocks = [found for unit in row.units if (found := block(unit, ("base", source), scale))]
-            lots = Random(digest("lots", seed, row.what, row.name, source))
-            told = None if frozen else turns_on_wording(blocks, lots)
-            if told is not None:
-                tests.append((place, source, told[1]))
-    adjusted = holm([p for _, _, p in tests]) if tests else []
-    by_row: list[dict[Worded, float]] = [{} for _ in rows]
-    for (place, source, _), p in zip(tests, adjusted, strict=True):
-        by_row[place][source] = p
-    return by_row
+def _twice(unit: Unit, source: Worded) -> bool:
+    """Return whether a unit was asked twice in another wording of a kind."""
+    return any(cell.kind == source and len(cell.verdicts) > 1 for cell in unit.cells)
+
+
+def _lots(row: Row, scale: Scale, seed: int) -> dict[Worded, float]:
+    """Return the p-value of each kind of wording in which the units of a row were asked."""
+    found: dict[Worded, float] = {}
+    for source in WORDED:
+        blocks = [one for unit in row.units if (one := block(unit, ("base", source), scale))]
+        told = turns_on_wording(blocks, Random(digest("lots", seed, row.what, row.name, source)))
+        if told is not None:
+            found[source] = told[1]
+    return found
+
+
+def _adjusted(lots: Sequence[Mapping[Worded, float]]) -> list[dict[Worded, float]]:
+    """Return these p-values adjusted by Holm, over all names and wordings together."""
+    places = [(place, source) for place, told in enumerate(lots) for source in told]
+    adjusted = holm([lots[place][source] for place, source in places]) if places else []
+    found: list[dict[Worded, float]] = [{} for _ in lots]
+    for (place, source), p in zip(places, adjusted, strict=True):
+        found[place][source] = p
+    return found
 
 
 def _named(row: Row, p: float, wording: Mapping[Worded, float], level: float, scale: Scale) -> Named:
