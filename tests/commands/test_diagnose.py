@@ -5,6 +5,7 @@ import json
 import pytest
 
 from calm.commands.cli import main
+from tests.suites.gate import run_gate
 
 JUDGE = '''
 from collections import Counter
@@ -70,17 +71,16 @@ def test_a_cap_leaves_the_diagnosis_incomplete(folder, capsys):
 
 def test_a_record_of_a_run_is_diagnosed_without_a_call(folder, capsys):
     """The clean asks of the controls are its repeats; with two of each case nothing can be named, and it says so."""
-    suite = ["--", "--pyargs", "calm.suites.test_consistency"]
-    main(["audit", "unsure:judge", "--sample=240", "--repeats=40+1", *suite])
-    main(["audit", "unsure:judge", "--sample=40", "--repeats=2+1", "--out=few", *suite])
-    capsys.readouterr()
-
-    assert main(["diagnose", "calm-audit/results.json"]) == 0
+    suite = ("--pyargs", "calm.suites.test_consistency")
+    run_gate("unsure:judge", folder, "--calm-sample=240", "--calm-repeats=40+1", "--calm-stopping=fixed", what=suite)
+    assert main(["diagnose", "results.json"]) == 0
     told = capsys.readouterr().out
+
     assert told.count("\ncase ") == 4
     assert "question: " in told
     assert "no call was made" in told
-    assert main(["diagnose", "few/results.json"]) == 0
+    run_gate("planted:noise=0.1", folder, "--calm-sample=40", what=suite)
+    assert main(["diagnose", "results.json"]) == 0
     assert "a case was asked up to" in capsys.readouterr().out
 
 

@@ -69,12 +69,12 @@ def test_lots_find_a_wording_and_nothing_where_there_is_none():
 
 def test_lots_are_exact_where_a_second_round_follows_a_difference_in_the_first():
     """
-    Of 2000 coins with a second round only if the first differs, 5 % have p <= .05.
+    Of 1000 coins with a second round only if the first differs, 5 % have p <= .05.
 
-    More than 140 of 2000 by chance: below one in a million (binomial, 3.9 standard errors, and p-values are discrete).
+    More than 80 of them by chance: about 1 in 100,000 for a continuous p-value; the seed is fixed.
     """
     coin, few = Random(9), 0
-    for _ in range(2000):
+    for _ in range(1000):
         first = [coin.random() < 0.5 for _ in range(4)]
         if len(set(first)) == 1:
             continue
@@ -86,7 +86,7 @@ def test_lots_are_exact_where_a_second_round_follows_a_difference_in_the_first()
             rounds += [0, 0, 1, 1, 1]
         block = Block(apart(said), tuple(wordings), tuple(rounds))
         few += turns_on_wording([block], coin, lots=99)[1] <= 0.05
-    assert few <= 140
+    assert few <= 80
 
 
 def test_a_partial_conjunction_is_fishers_method_without_the_smallest():
