@@ -64,6 +64,12 @@ def _found(body: Mapping[str, Json]) -> str:
     )
 
 
+def _named(body: Mapping[str, Json]) -> str:
+    named = body.get("named")
+    count = len(named) if isinstance(named, list) else 0
+    return f"{count} {'case or criterion' if count == 1 else 'cases and criteria'} named" if count else "Nothing is named"
+
+
 PAGES: Final[Mapping[str, Render]] = {
     "calm-self-preference/": Page("calm \N{MIDDLE DOT} whether judges prefer their own answers"),
     "calm-mitigations/": Page("calm \N{MIDDLE DOT} a judge with mitigations"),
@@ -73,6 +79,7 @@ PAGES: Final[Mapping[str, Render]] = {
     ),
     "calm-watch/": Page("calm \N{MIDDLE DOT} a judge watched over time", _alarm),
     "calm-cross-check/": Page("calm \N{MIDDLE DOT} whether a judge agrees with itself", hidden=("judges",)),
+    "calm-diagnose/": Page("calm \N{MIDDLE DOT} where a judge is unsure", _named, ("judge",)),
     "calm-uda": uda_page.render,
 }
 """By the beginning of the schema, who renders a record; results, baselines and calibrations have the report."""

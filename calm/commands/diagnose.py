@@ -232,7 +232,8 @@ def _plan(judge: Judge, cases: Sequence[Case], wordings: Sequence[Wording], desi
     from calm.gate.plan import PlanSettings, survey_clean
     from calm.gate.prices import plan_of
 
-    told = [f"{judge.name} ({judge.task}): {len(cases)} cases, {len(wordings)} wordings; no call is made"]
+    counts = f"cases: {len(cases)}, wordings: {len(wordings)}"
+    told = [f"{judge.name} ({judge.task}): {counts}; no call is made"]
     for words, repeats in (("at least", design.first), ("at most", design.repeats)):
         asks = Asks(repeats * len(wordings), 0)
         most = plan_of(survey_clean(judge, cases, PlanSettings(len(cases), 0, asks)), len(cases), asks).most

@@ -18,6 +18,7 @@ ASKING = {
     "attack --write": ["attack", "j.toml", "--method=stack", "--cases=two.jsonl", "--write", "{}"],
     "attack --write, forced": ["attack", "j.toml", "--method=stack", "--cases=two.jsonl", "--write={}", "--force"],
     "cross-check": ["cross-check", "j.toml", "--cases=three.jsonl", "-o", "{}"],
+    "diagnose": ["diagnose", "j.toml", "--cases=two.jsonl", "-o", "{}"],
     "self-preference": [
         *("self-preference", "j.toml", "k.toml", "--cases=two.jsonl", "-o", "{}"),
         *("--families", "families.csv"),

@@ -61,6 +61,7 @@ def test_one_id_for_two_answers_is_an_error_in_a_file_across_files_and_between_j
         ["audit", "planted:", "--cases=one.jsonl"],
         ["plan", "planted:", "--cases=one.jsonl"],
         ["cross-check", "planted:", "--cases=one.jsonl"],
+        ["diagnose", "planted:", "--cases=one.jsonl"],
         ["self-preference", "planted:", "lexical", "--cases=one.jsonl"],
         ["perturb", "authority.cite_book", "--cases=one.jsonl"],
     ],
