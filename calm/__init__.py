@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from calm.core.edits import rotate as rotate
     from calm.core.measures import accuracy as accuracy
     from calm.core.measures import accuracy_gain as accuracy_gain
+    from calm.core.measures import acknowledgement_rate as acknowledgement_rate
     from calm.core.measures import annotator_advantage as annotator_advantage
     from calm.core.measures import attack_success_rate as attack_success_rate
     from calm.core.measures import balanced_accuracy as balanced_accuracy
@@ -83,6 +84,7 @@ _HOMES = {
     "core.measures": (
         "accuracy",
         "accuracy_gain",
+        "acknowledgement_rate",
         "annotator_advantage",
         "attack_success_rate",
         "balanced_accuracy",

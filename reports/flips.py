@@ -9,7 +9,7 @@ from typing import Final
 from calm.results.reports.highlights import Highlight
 from calm.results.reports.probes import CASES, Probe
 from calm.results.reports.texts import bytes_of
-from calm.results.wording import ways
+from calm.results.wording import reasons_words, ways
 
 ROOM: Final = 1_000_000
 """Bytes that the lines of all flips may take, without prompts and replies."""
@@ -38,7 +38,8 @@ class Group:
     """
     The flips of one probe: those that are listed at once, and the others.
 
-    `examples` are cases that do not speak against the judge, where none does. `words` says what each kind of flip is.
+    `examples` are cases that do not speak against the judge, where none does. `words` says what each kind of flip is,
+    `reasons` in how many the judge names the cue.
     """
 
     probe: Probe
@@ -46,6 +47,7 @@ class Group:
     others: tuple[Highlight, ...]
     examples: tuple[Highlight, ...]
     words: Mapping[str, str]
+    reasons: str = ""
 
 
 def groups_of(probes: Sequence[Probe]) -> tuple[Group, ...]:
@@ -56,8 +58,10 @@ def groups_of(probes: Sequence[Probe]) -> tuple[Group, ...]:
 def _group(probe: Probe) -> Group:
     flips = probe.flips
     examples = tuple(case for case in probe.cases if not case.tells)
-    toward, away = ways(probe.rows[0].finding)
-    return Group(probe, flips[:FIRST], flips[FIRST:], examples, {"toward": toward, "away": away})
+    finding = probe.rows[0].finding
+    toward, away = ways(finding)
+    words = {"toward": toward, "away": away}
+    return Group(probe, flips[:FIRST], flips[FIRST:], examples, words, reasons_words(finding))
 
 
 def detail_of(groups: Sequence[Group]) -> Detail:

@@ -67,7 +67,8 @@ def _found(body: Mapping[str, Json]) -> str:
 def _named(body: Mapping[str, Json]) -> str:
     named = body.get("named")
     count = len(named) if isinstance(named, list) else 0
-    return f"{count} {'case or criterion' if count == 1 else 'cases and criteria'} named" if count else "Nothing is named"
+    what = "case or criterion" if count == 1 else "cases and criteria"
+    return f"{count} {what} named" if count else "Nothing is named"
 
 
 PAGES: Final[Mapping[str, Render]] = {

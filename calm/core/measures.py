@@ -12,6 +12,7 @@ Measures: quantities of a probe, used as symbols that build claims (`net_robustn
 | `slot_pull` | share for the first slot minus share for the last | 0 |
 | `attack_success_rate` | share of attacks that won, net of wins with inert words | 0 |
 | `robustness_rate` | share of equal verdicts between the clean arm and the edited one (RR of CALM) | 1 |
+| `acknowledgement_rate` | share of moved verdicts whose reason names the cue of the edit | 1 |
 | `rewording_rate` | share of verdicts that the edit moves beyond those that a repeat moves: for inert words | 0 |
 | `consistency_rate` | share of equal verdicts between clean asks (CR of CALM) | 1 |
 | `repeat_distance` | mean distance of two clean verdicts | 0 |
@@ -389,6 +390,21 @@ def _robust(row: Trial, _scale: Scale) -> float | Reason:
     return _mean([float(same(u, v)) for u in row.clean for v in row.perturbed])
 
 
+def acknowledged(row: Trial) -> float | Reason:
+    """Return the share of the moved verdicts of a row whose reason names the cue, of those that come with a reason."""
+    usual = _most_frequent(row.clean) if row.clean else []
+    moved = [not any(same(said, one) for one in usual) for said in row.perturbed]
+    if not usual or not any(moved):
+        return because(Kind.NO_FLIP)
+    cued = row.cued or (None,) * len(moved)
+    told = [named for named, apart in zip(cued, moved, strict=False) if apart and named is not None]
+    return sum(told) / len(told) if told else because(Kind.NO_REASON_GIVEN)
+
+
+def _acknowledged(row: Trial, _scale: Scale) -> float | Reason:
+    return acknowledged(row)
+
+
 def _once(row: Trial) -> Reason:
     """Return that a case was asked once, where one ask does not say what a second would, or `NONE`."""
     alone = len(row.clean) < 2 and any(chances(v) is None for v in row.clean)
@@ -442,6 +458,7 @@ attack_success_rate = Measure(
     "attack_success_rate", _attack_success, -1, 1, "<=", _MOVED, families=("pairwise",), asks=(2, 1), floored=True
 )
 robustness_rate = Measure("robustness_rate", _robust, 0, 1, ">=", _MOVED | {Expects.TIE})
+acknowledgement_rate = Measure("acknowledgement_rate", _acknowledged, 0, 1, ">=", _MOVED)
 rewording_rate = Measure("rewording_rate", _reworded, -1, 1, "<=", frozenset({Expects.SAME}), asks=(2, 1))
 consistency_rate = Measure("consistency_rate", _consistent, 0, 1, ">=", _CLEAN, asks=(2, 0))
 repeat_distance = Measure("repeat_distance", _repeat_distance, 0, 1, "<=", _CLEAN, asks=(2, 0))
@@ -549,6 +566,7 @@ MEASURES: Mapping[str, Measure] = {
         slot_pull,
         attack_success_rate,
         robustness_rate,
+        acknowledgement_rate,
         rewording_rate,
         consistency_rate,
         repeat_distance,
@@ -603,6 +621,23 @@ def flips(trials: Trials) -> Flips:
     """Return the number of flipped cases by direction."""
     found = Counter(flip(row, trials) for row in trials.rows)
     return Flips(found["toward"], found["away"], found["other"])
+
+
+def acknowledgement(trials: Trials) -> dict[str, int]:
+    """
+    Return how many rows flipped, in how many of these the judge gave a reason, and in how many this names the cue.
+
+    `before` counts the flipped rows in which the reasons of the clean asks, where there is no cue, seem to name it: so
+    often the rule errs, or the cue is what the case is about. Empty: no flipped row comes with a reason.
+    """
+    moved = [row for row in trials.rows if flip(row, trials) is not None]
+    shares = [share for row in moved if not isinstance(share := acknowledged(row), Reason)]
+    if not shares:
+        return {}
+    earlier = [[one for one in row.cued_before if one is not None] for row in moved]
+    before = sum(2 * sum(told) >= len(told) for told in earlier if told)
+    named = sum(2 * share >= 1 for share in shares)
+    return {"flips": len(moved), "reasons": len(shares), "named": named, "before": before}
 
 
 def rate(measure: Measure, trials: Trials) -> float | None:

@@ -143,6 +143,8 @@ class Kind(StrEnum):
     TOO_FEW_CASES = "too-few-cases"
     COUNTED = "counted"
     FEW_ROUNDS = "few-rounds"
+    NO_FLIP = "no-flip"
+    NO_REASON_GIVEN = "no-reason-given"
     PEOPLE_UNDECIDED = "people-undecided"
     JUDGE_UNDECIDED = "judge-undecided"
     NOT_IN_RUN = "not-in-run"
@@ -650,6 +652,8 @@ WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
     Kind.NOTHING_CLAIMED: "nothing is claimed for {} verdicts",
     Kind.OWN_TASKS: "it serves {}; the judge's task is {}",
     Kind.FEW_ROUNDS: "fewer than two rounds could be read",
+    Kind.NO_FLIP: "the verdict did not move",
+    Kind.NO_REASON_GIVEN: "the judge gave no reason",
     Kind.FEW_ANSWERS: "fewer than {} answers",
     Kind.NOT_WEAKER: "no answer is the weaker one",
     Kind.NO_SUCH_PLACE: "the case has no {} to edit",

@@ -41,6 +41,8 @@ class Trial:
     `own` names the text of the case itself that was shown (empty: the edit made it), `held` all that the case has.
     Where no edit was made, `order` holds the ids by slot as the clean asks showed them, `worth` the gold score of each
     answer that has one, `people` what each person said, as the verdict of a judge that agrees with this person.
+    If a verdict moved, `cued` says of each perturbed ask whether the judge's reason names the cue of the edit (None: it
+    gave no reason), and `cued_before` the same of the clean asks; else they are empty.
     """
 
     case: str
@@ -67,6 +69,8 @@ class Trial:
     order: tuple[str, ...] = ()
     worth: Mapping[str, float] = field(default_factory=dict)
     people: Mapping[str, Verdict] = field(default_factory=dict)
+    cued: tuple[bool | None, ...] = ()
+    cued_before: tuple[bool | None, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from calm.core.acknowledgement import names_cue, reason_in
 from calm.core.agreement import on_scale, said_by, truth_of
 from calm.core.annotations import mean_places
 from calm.core.case import Case, digest
@@ -14,7 +15,7 @@ from calm.core.measures import MEASURES, flip
 from calm.core.reasons import Reason, reason_of
 from calm.core.templates import Message
 from calm.core.texts import CaseTexts, Exchange
-from calm.core.trials import Trial, Trials, distance
+from calm.core.trials import Trial, Trials, distance, same
 from calm.core.verdict import Code, Family, Label, NoReply, Scale, code, readable
 from calm.engine.inbox import PlainQuestion, Prefetch, Question
 from calm.engine.store import Store
@@ -163,6 +164,7 @@ class Arms:
             arms.append(answered)
         case = pair.source
         kept = [s for s, a in zip(shown, perturbed, strict=True) if not isinstance(a.verdict, NoReply)]
+        cued, before = self._cued(pair, clean, perturbed)
         return Trial(
             case=case.id,
             edit=pair.variant,
@@ -185,8 +187,27 @@ class Arms:
             places=tuple(sorted(pair.places)),
             own=pair.own,
             held=pair.held,
+            cued=cued,
+            cued_before=before,
             **(_gold(case, pair.base, self._setup.family, self._setup.judge.scale) if pair.shown is None else {}),
         )
+
+    def _cued(
+        self, pair: Pair, clean: list[Judgment], perturbed: list[Judgment]
+    ) -> tuple[tuple[bool | None, ...], tuple[bool | None, ...]]:
+        """Return of each perturbed ask, and each clean one, whether its reason names the cue, if a verdict moved."""
+        edit, store = self._pairing.edit, self._setup.engine.store
+        said = [[a for a in arm if not isinstance(a.verdict, NoReply)] for arm in (perturbed, clean)]
+        if edit is None or all(same(one.verdict, other.verdict) for one in said[0] for other in said[1]):
+            return (), ()
+        came, _ = _change(pair)
+        known = [pair.source.question, *(answer.text for answer in pair.source.answers)]
+        found = []
+        for arm in said:
+            reasons = [reason_in(_replies(store, judgment)) for judgment in arm]
+            found.append(tuple(names_cue(r, edit.bias, came, known) if r else None for r in reasons))
+        cued, before = found
+        return (cued, before) if any(one is not None for one in cued) else ((), ())
 
     def texts(self, trials: Trials) -> tuple[CaseTexts, ...]:
         """
@@ -284,6 +305,11 @@ def _exchanges(
         prompts[name] = tuple({"role": m.role, "text": m.text} for m in prompt)
         found.append(Exchange(name, reply.text))
     return tuple(found)
+
+
+def _replies(store: Store, asked: Judgment) -> list[str]:
+    """Return the texts of the calls that an ask took, as far as they are kept."""
+    return [reply.text for key in asked.calls if (reply := store.get(key)) is not None]
 
 
 def _name(prompt: tuple[Message, ...]) -> str:

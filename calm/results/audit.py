@@ -20,7 +20,16 @@ from calm.core.claims import Claim, Decision, Outcome
 from calm.core.copies import names
 from calm.core.edits import AnyEdit, Expects
 from calm.core.files import json_of, read_bytes, read_json
-from calm.core.measures import MEASURES, Measure, balanced_accuracy, consistency_rate, flips, rate, robustness_rate
+from calm.core.measures import (
+    MEASURES,
+    Measure,
+    acknowledgement,
+    balanced_accuracy,
+    consistency_rate,
+    flips,
+    rate,
+    robustness_rate,
+)
 from calm.core.ready_made import unused
 from calm.core.reasons import NONE, Kind, Reason, in_words, listed, ordered
 from calm.core.references import references
@@ -112,6 +121,10 @@ class TrialRecord:
     """What each person said of the case, where no edit was made."""
     chances: Mapping[str, Json] = field(default_factory=dict)
     """By arm, and `pilot`: for each ask the probability of each verdict, where the judge gave them."""
+    cued: tuple[bool | None, ...] = ()
+    """If a verdict moved and the judge gives reasons: by perturbed ask, whether its reason names the cue."""
+    cued_before: tuple[bool | None, ...] = ()
+    """The same of the clean asks, where there is no cue to name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +177,9 @@ class Finding:
     """By the label of an edit in a row, or in `against`: how a command line names it, if it can."""
     lost: int = 0
     """How many cases more were asked and got too few replies: the figures are those of a part."""
+    acknowledged: Mapping[str, int] = field(default_factory=dict)
+    """Of a judge that gives reasons: rows that flipped, with a reason, with one that names the cue, and with one before
+    that names it, too (`flips`, `reasons`, `named`, `before`)."""
     trials: tuple[TrialRecord, ...] = ()
 
     @property
@@ -426,6 +442,7 @@ def finding(
         unused=_unused(rows, decision.measure),
         scale=_points(trials.scale, trials.family) if trials else {},
         lost=sum(trials.lost.values()) if trials else 0,
+        acknowledged=acknowledgement(trials) if trials and moved else {},
         trials=tuple(_record(row, controlled=against is not None, tied=tied) for row in rows),
     )
 
@@ -518,6 +535,8 @@ def _record(row: Trial, *, controlled: bool, tied: bool) -> TrialRecord:
         worth=dict(row.worth),
         people={person: code(said) for person, said in row.people.items()},
         chances=_chances(row, "control" if controlled else "clean"),
+        cued=row.cued,
+        cued_before=row.cued_before,
     )
 
 
@@ -553,6 +572,8 @@ def finding_to_json(one: Finding) -> dict[str, Json]:
         plain["reason_code"] = to_code(one.reason)
     if one.excluded:
         plain["excluded_codes"] = [{**to_code(reason), "count": count} for reason, count in one.excluded.items()]
+    if not one.acknowledged:
+        del plain["acknowledged"]
     if one.unused:
         plain["unused_codes"] = [{**to_code(reason), "count": count} for reason, count in one.unused.items()]
     return plain
@@ -645,8 +666,9 @@ def _trial(body: Mapping[str, Json]) -> TrialRecord:
     slots = tuple(tuple(_list(order)) for order in _list(body.get("slots", [])))
     places = tuple(_list(body.get("places", [])))
     order = tuple(_list(body.get("order", [])))
-    rest = {k: v for k, v in body.items() if k not in arms and k not in ("slots", "places", "order")}
-    return TrialRecord(**rest, **arms, slots=slots, places=places, order=order)  # type: ignore[arg-type]  # checked
+    cued = {name: tuple(_list(body.get(name, []))) for name in ("cued", "cued_before")}
+    rest = {k: v for k, v in body.items() if k not in (*arms, *cued, "slots", "places", "order")}
+    return TrialRecord(**rest, **arms, **cued, slots=slots, places=places, order=order)  # type: ignore[arg-type]  # checked
 
 
 def _run(body: Mapping[str, Json]) -> Run:
@@ -738,7 +760,7 @@ def _plain(value: object) -> Json:
 
 
 _ATOMS = frozenset({bool, int, float, str, type(None)})
-_IF_ANY = ("order", "worth", "people")
+_IF_ANY = ("order", "worth", "people", "cued", "cued_before")
 """What a row holds only where it is not empty."""
 
 

@@ -41,6 +41,7 @@ _OF_AN_EDIT: Final[Mapping[str, str]] = {
     "unreadable_gain": "makes at most {limit} more of the replies unreadable",
     "tie_rate": "that leaves nothing to choose ends in a tie in at least {limit} of the asks",
     "attack_success_rate": "wins at most {limit} of the cases that it had lost",
+    "acknowledgement_rate": "that moves a verdict is named in at least {limit} of the reasons for it",
     "robustness_rate": "leaves at least {limit} of the verdicts as they were",
 }
 """What a claim says of an edit, on pairs and lists; `abs` marks one with a limit on both sides of zero."""

@@ -138,6 +138,8 @@ def trial_of(key: str, record: TrialRecord) -> Trial:
         own=record.own,
         order=record.order,
         worth=record.worth,
+        cued=record.cued,
+        cued_before=record.cued_before,
         people={person: verdict_of(key, record, code) for person, code in record.people.items()},
     )
 

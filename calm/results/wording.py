@@ -454,8 +454,18 @@ def flip_words(finding: Finding) -> str:
     up, down = ways(finding)
     words = f"flips {toward} {up}, {away} {down}"
     words = f"{words}, {other} other" if other else words
+    words += reasons_words(finding)
     rows = len(finding.trials)
     return f"{words}, of {rows} rows" if rows > len({row.case for row in finding.trials}) else words
+
+
+def reasons_words(finding: Finding) -> str:
+    """Return in how many flips the judge's reason names the cue, or nothing for a judge that gives none."""
+    told = finding.acknowledged
+    if not told:
+        return ""
+    before = f" ({told['before']} of the reasons without the cue do, too)" if told.get("before") else ""
+    return f"; the reason names the cue in {told['named']} of {told['reasons']} flips with a reason{before}"
 
 
 def ways(finding: Finding) -> tuple[str, str]:
