@@ -18,6 +18,8 @@ from tools.cases.code import MOST, code_cases
 from tools.cases.labels import label_cases
 from tools.cases.languages import ITEMS, SEED, language_pairs
 from tools.cases.lists import list_cases
+from tools.cases.passages import MOST as MOST_PASSAGES
+from tools.cases.passages import passage_cases
 from tools.cases.rubrics import rubric_cases
 from tools.cases.talks import talk_cases
 
@@ -28,6 +30,7 @@ FILES: Final[Mapping[str, Callable[[], list[dict[str, object]]]]] = {
     "languages-1.jsonl": lambda: language_pairs(ITEMS, SEED),
     "conversations-1.jsonl": lambda: talk_cases(200, 20261126),
     "listwise-1.jsonl": lambda: list_cases(110, 20261),
+    "passages-1.jsonl": lambda: passage_cases(MOST_PASSAGES),
     "rubric-1.jsonl": lambda: rubric_cases(200, 20240612),
 }
 """The files that hold nothing else; the pairwise and the score cases stand beside cases that people wrote."""
