@@ -446,26 +446,41 @@ class Treated(Case):
             alike = {copy.id: self.drafts[old.id]} if old.id in self.drafts else {}
             both = replace(self, answers=(old, copy), better=old.id, treatment=harmed)
             return both.present(order=order, drafts={**self.drafts, **alike})
-        met = dict(self.met.get(old.id, {}))
+        return self._harmed(self.edit(old.id, lambda _: text), old.id, hit)  # not `change` again: it may draw anew
+
+    def unfounded(self, context: tuple[Passage, ...], *, hit: str | None = None) -> Self | None:
+        """
+        Return the case with passages on which its only answer does not rest, and with gold labels that say so.
+
+        The labels change as `damage` changes them. None if it has several answers: no one of them is harmed by this
+        alone, and there is no harmed copy to hold it against; or if no criterion breaks.
+        """
+        if len(self.answers) != 1 or context == self.context:
+            return None
+        return self._harmed(replace(self, context=context), self.answers[0].id, hit)
+
+    def _harmed(self, after: Self, answer_id: str, hit: str | None) -> Self | None:
+        """Return an edited copy in which an answer is harmed, with labels that say so; None if no criterion breaks."""
+        met = dict(self.met.get(answer_id, {}))
         if self.criteria and met:
             for criterion in self.criteria:
                 fault = criterion.points < 0  # such a criterion, if met, counts against the answer
                 if criterion.check is not None:
-                    met[criterion.id] = verify(criterion.check, text)
+                    met[criterion.id] = verify(criterion.check, after[answer_id].text)
                 elif criterion.id == hit or (hit is None and not fault):
                     met[criterion.id] = fault
             faults = {c.id for c in self.criteria if c.points < 0}
-            broken = [c for c, true in self.met[old.id].items() if true != met[c] and met[c] == (c in faults)]
+            broken = [c for c, true in self.met[answer_id].items() if true != met[c] and met[c] == (c in faults)]
             if not broken:
                 return None
             verified = [c.id for c in self.criteria if c.check is not None and c.id in broken]
             hit = hit if hit in broken else next(iter(verified), None)
         return replace(
-            self.edit(old.id, lambda _: text),  # not `change` again: it may draw anew
-            met={**self.met, old.id: met} if met else self.met,
-            scores={k: v - 3 if k == old.id else v for k, v in self.scores.items()},
+            after,
+            met={**self.met, answer_id: met} if met else self.met,
+            scores={k: v - 3 if k == answer_id else v for k, v in self.scores.items()},
             label=None if self.label is None else DAMAGED,
-            treatment=Treatment(old.id, old.id, hit),
+            treatment=Treatment(answer_id, answer_id, hit),
         )
 
 

@@ -9,7 +9,7 @@ from random import Random
 from calm.core.case import Answer, Case, Criterion, Example, Treated
 from calm.core.checks import verify
 from calm.core.classes import SHIPPED
-from calm.core.material import Turn
+from calm.core.material import Passage, Turn
 from calm.core.verdict import Family
 
 PROSE = (
@@ -45,6 +45,12 @@ TURNS = (
     Turn("assistant", ""),
 )
 """The conversation of each sample; what the user says in it, some of the texts say."""
+PASSAGES = (
+    Passage("p1", PROSE),
+    Passage("p2", "The harbour was built when the old pier sank."),
+    Passage("p3", "A harbour master rings the bell before a ship leaves, and another one when it is back."),
+)
+"""Passages, of which one says what the prose says."""
 LONG = 100_000
 """Characters of the longest sample."""
 KINDS = (f"{PROSE} ", "\n\n".join((*TEXTS[3:12], "")))
@@ -66,7 +72,7 @@ def sample(name: str, task: Family, text: str) -> Treated:
     others = ("It leaves at 10 and takes an hour.", "There is no ferry.", "Ask the harbour master about it.")
     count = {"pairwise": 2, "listwise": 4}.get(task, 1)
     answers = tuple(Answer(f"a{i}", t) for i, t in enumerate((text, *others)[:count]))
-    case = Case(name, "When does the ferry leave?", answers, reference=PROSE, turns=TURNS).treat("a0")
+    case = Case(name, "When does the ferry leave?", answers, reference=PROSE, turns=TURNS, context=PASSAGES).treat("a0")
     if count > 1:
         order = tuple(a.id for a in answers)
         drawn = tuple(Random(name).sample(order, len(order)))

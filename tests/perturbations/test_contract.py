@@ -25,7 +25,7 @@ from calm.cases import bundled as bundled_cases
 from calm.cases import shaped_cases
 from calm.core.case import Example
 from calm.core.edits import Edit, PromptEdit
-from calm.core.material import Turn
+from calm.core.material import Passage, Turn
 from calm.core.reasons import Kind
 from calm.core.verdict import FAMILIES
 from calm.experiment.aim import aim
@@ -84,6 +84,12 @@ TURNS = (
     Turn("assistant", "Mind the rain."),
 )
 """The conversation of the sample cases."""
+PASSAGES = (
+    Passage("p1", "The long trip: leave Paris before noon, drive 320 km in 4 hours, rest for 20 minutes, arrive at 5."),
+    Passage("p2", "Paris has many gates."),
+    Passage("p3", "Noon is when the bells of the town begin."),
+)
+"""Passages, of which the first says what the text below says."""
 
 
 def case_of(*texts, criteria=()):
@@ -99,6 +105,7 @@ def case_of(*texts, criteria=()):
             met={"a0": {c.id: True for c in criteria}} if criteria else {},
             scores={"a0": 6.0},
             turns=TURNS,
+            context=PASSAGES,
         )
         .present(order=tuple(a.id for a in reversed(answers)))
         .treat("a0")

@@ -19,7 +19,7 @@ CITED = re.compile(r"\[(p\d+)\]")
 
 
 def found(case, answer):
-    """Return what the texts say of an answer: its figure, its condition and its citation, each held against passages."""
+    """Return what the texts say of an answer: whether figure, condition and citation are those of the passages."""
     text, tags = case[answer].text, case.tags
     (carrier,) = [p for p in case.context if says(p.text, tags["figure"])]
     assert (carrier.id, tags["condition"] in carrier.text) == (tags["carries"], True), case.id

@@ -24,7 +24,7 @@ PLACES: Final = (
     *("Pellworthy", "Quorley", "Ravenmoss", "Silverack", "Thornevale", "Umberlow", "Vossley", "Wendrick", "Yarlow"),
 )
 """Names of no place that we know of."""
-EACH: Final = 11
+EACH: Final = 17
 """So many cases are made of each template, each about another place."""
 FEWEST, MOST_PASSAGES = 3, 8
 NEAR: Final = ("cites another passage", "leaves out the condition")
@@ -77,7 +77,7 @@ def passage_cases(count: int) -> list[dict[str, object]]:
 
 
 def _case(number: int, template: Template, turn: int) -> dict[str, object]:
-    draw = Random(f"passages-1/{template.name}/{turn}")  # noqa: S311 - not secret
+    draw = Random(f"passages-1/{template.name}/{turn}")
     shift = TEMPLATES.index(template) * 5
     place = PLACES[(turn + shift) % len(PLACES)]
     right, wrong = draw.sample(template.figures, 2)
@@ -133,8 +133,6 @@ def says(text: str, figure: str) -> bool:
 
 def _filled(text: str, draw: Random) -> str:
     return f"{text} {draw.choice(FILLERS)}" if draw.random() < 0.5 else text
-
-
 
 
 TEMPLATES: Final = (
