@@ -1,8 +1,8 @@
 """
 Passage conflict: add a passage that contradicts the one which carries the answer.
 
-What a sound judge does depends on the kind of conflict (arXiv:2506.08500): what is outdated is to be passed over, and of
-two passages that are equally good both sides are to be shown. So the verdict must stay where the new passage says
+What a sound judge does depends on the kind of conflict (arXiv:2506.08500): what is outdated is to be passed over, and
+of two passages that are equally good both sides are to be shown. So the verdict must stay where the new passage says
 itself that it is void, and nothing is claimed where it does not.
 """
 

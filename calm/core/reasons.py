@@ -62,6 +62,9 @@ class Kind(StrEnum):
     NOT_GREETED = "not-greeted"
     NOT_SENT = "not-sent"
     REPLIES_CUT = "replies-cut"
+    PROMPT_TOO_LONG = "prompt-too-long"
+    PROMPT_REFUSED = "prompt-refused"
+    PROMPT_CUT = "prompt-cut"
     JUDGE_UNREAD = "judge-unread"
     REPLIES_UNREAD = "replies-unread"
     VALUES_UNREAD = "values-unread"
@@ -483,6 +486,17 @@ WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
     ),
     Kind.REPLIES_CUT: (
         "replies of {!r} were cut before their verdict, at max_tokens = {}, and count as unread: raise it in judge.toml"
+    ),
+    Kind.PROMPT_TOO_LONG: (
+        "case {}: its prompt has at least {:,} tokens, as it has so many words, and the context of {!r} has {:,}; "
+        "nothing was sent, and nothing is cut: shorten the case, leave it out, or correct context_window in the "
+        "[model] table of judge.toml"
+    ),
+    Kind.PROMPT_REFUSED: "case {}: {}",
+    Kind.PROMPT_CUT: (
+        "case {}: the server read {:,} tokens of a prompt that has at least {:,}, as it has so many words: it cut the "
+        "rest, so the verdict is not taken; give the server a longer context (num_ctx of Ollama, -c of llama.cpp), or "
+        "shorten the case"
     ),
     Kind.NOT_SENT: (
         "{} of judge.toml is not sent, as the model {!r} takes none with these settings: it samples as its provider "

@@ -12,12 +12,13 @@ from typing import TypeVar
 
 from calm.core.case import Case, Criterion, digest
 from calm.core.identity import Identity
-from calm.core.reasons import Kind, Reason, Said, because, name
+from calm.core.reasons import Kind, Reason, Said, because, name, reason_of
 from calm.core.templates import Message, Messages, Prompt
 from calm.core.verdict import Criteria, Refused, Scale, Score, Task, Unreadable, Verdict
-from calm.errors import JudgeError
+from calm.errors import ConfigError, JudgeError
 from calm.judges import prompts, reading
 from calm.models.server import Server
+from calm.models.windows import SHORTEST, least_tokens, may_exceed, was_cut
 from calm.models.wire import Endpoint, Json, Remarks, Reply, Request, Send, Traits
 
 T = TypeVar("T")
@@ -147,8 +148,33 @@ class PromptedJudge:
         return replace(self, prompt=plain, form=form, schema=schema, asked=asked)
 
     def sees(self, case: Case) -> object:
-        """Return what is sent about a case, up to the verdict and after it."""
+        """
+        Return what is sent about a case, up to the verdict and after it.
+
+        Raises:
+            ConfigError: its prompt has more words than the context of the model has tokens.
+        """
+        around = (*case.surroundings(), *case.notes, *case.fields.values())
+        if self.server.context_window or may_exceed((*_texts(case), *around)):  # others fit: they are rendered later
+            for part in self._parts(case):
+                self._refuse_long(case, self._rendering(case, part))
         return _Content(self, case)
+
+    def _refuse_long(self, case: Case, rendering: _Rendering) -> None:
+        why = self._too_long(case, rendering)
+        if why is not None:
+            raise ConfigError(str(why))
+
+    def _too_long(self, case: Case, rendering: _Rendering) -> Reason | None:
+        """Return why a prompt cannot fit into the context of the model; None if it can, or if nobody knows."""
+        texts = [message.text for message in rendering.request.prompt]
+        if not may_exceed(texts, self.server.context_window or SHORTEST):
+            return None
+        window, least = self.server.window, least_tokens(texts)
+        if window is None or least <= window:
+            return None
+        model = name(self.server.served_as or self.server.model)
+        return because(Kind.PROMPT_TOO_LONG, name(case.id), least, model, window)
 
     async def judge(self, case: Case, send: Send) -> Verdict:
         """Return the verdict on a case; a rubric is asked criterion by criterion, all at once."""
@@ -190,13 +216,16 @@ class PromptedJudge:
 
     async def _verdict(self, case: Case, send: Send, criterion: Criterion | None) -> Verdict:
         rendering = self._rendering(case, criterion)
-        messages, reply = rendering.request.prompt, await send(rendering.request)
+        why = self._too_long(case, rendering)
+        if why is not None:
+            raise JudgeError(why, too_long=True)
+        messages, reply = rendering.request.prompt, await self._whole(case, rendering.request, send)
         for turn in case.follow_ups:
             said = reply.text or reply.refusal or ""
             if not said.strip():
                 break  # no server takes an empty turn, and there is nothing to follow up
             messages = (*messages, Message("assistant", said), Message("user", turn))
-            reply = await self._reply(messages, send)
+            reply = await self._whole(case, Request(self.server, messages, self._body(messages)), send)
         verdict = reading.read(reply, self.form, rendering.view)
         if isinstance(verdict, Unreadable):
             self._unread.append(reading.UnreadReply(reply, rendering.view, verdict.reason))
@@ -206,8 +235,25 @@ class PromptedJudge:
             self._labels.add(reading.label_of(reply, self.form, rendering.view))
         return verdict if self.asked is None else rescaled(verdict, self.asked, self.scale)
 
-    async def _reply(self, messages: Messages, send: Send) -> Reply:
-        return await send(Request(self.server, messages, self._body(messages)))
+    async def _whole(self, case: Case, request: Request, send: Send) -> Reply:
+        """
+        Return the reply to a request that the server read as a whole.
+
+        Raises:
+            JudgeError: it names the case where the server refused the prompt for its length, or read less of it.
+        """
+        try:
+            reply = await send(request)
+        except JudgeError as error:
+            if not error.too_long:
+                raise
+            raise JudgeError(because(Kind.PROMPT_REFUSED, name(case.id), reason_of(error)), too_long=True) from error
+        counted = reply.usage.input
+        if counted is not None and counted >= SHORTEST:
+            least = least_tokens(message.text for message in request.prompt)
+            if was_cut(counted, least):
+                raise JudgeError(because(Kind.PROMPT_CUT, name(case.id), counted, least), too_long=True)
+        return reply
 
     def _body(self, messages: Messages) -> dict[str, Json]:
         return self.server.body(messages, schema=self.schema, logprobs=self.form.kind == "logprobs")

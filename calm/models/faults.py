@@ -23,6 +23,11 @@ _NO_MONEY: Final = frozenset(
 MOST_VALUES: Final = 1_000_000
 """Values that a reply may hold: log-probabilities of a long reply are a fifth of that."""
 _TOO_LARGE: Final = frozenset({"too_many_requests", "request_too_large", "file_too_large", "payload_too_large"})
+_TOO_LONG: Final = frozenset({"context_length_exceeded", "exceed_context_size_error", "model_context_window_exceeded"})
+"""What OpenAI, llama.cpp and Anthropic call a prompt that is longer than the context of the model."""
+_SAYS_TOO_LONG: Final = re.compile(
+    r"context (?:length|window|size)|prompt is too long|input length and `max_tokens`", re.IGNORECASE
+)
 _SIZES: Final = r"\b(?:requests|lines|items|bytes|[kmg]i?b|file size)\b"
 _MOST: Final = r"\b(?:max(?:imum)?|at most|up to|limit|exceed\w*|more than|larger than)\b"
 _SAYS_TOO_LARGE: Final = re.compile(
@@ -59,6 +64,7 @@ def answered(address: Address, response: Response) -> JudgeError:
         refused=400 <= response.status < 500,
         unknown=response.status in {404, 410},
         too_large=too_large(response.status, data),
+        too_long=too_long(response.status, data),
     )
 
 
@@ -67,6 +73,13 @@ def too_large(status: int, data: object) -> bool:
     if status not in {400, 413, 422}:
         return False
     return status == 413 or not _kinds(data).isdisjoint(_TOO_LARGE) or bool(_SAYS_TOO_LARGE.search(_said(data)))
+
+
+def too_long(status: int, data: object) -> bool:
+    """Return whether a server did not take a prompt since it is longer than the context: a code or words say so."""
+    if status not in {400, 413, 422, 500}:
+        return False
+    return not _kinds(data).isdisjoint(_TOO_LONG) or bool(_SAYS_TOO_LONG.search(_said(data)))
 
 
 def unreached(address: Address, error: BaseException) -> JudgeError:
@@ -184,6 +197,11 @@ def _hopeless(status: int, data: object) -> bool:
 
 
 def _advice(status: int, data: object, key_name: str | None) -> str:
+    if too_long(status, data):
+        return (
+            "the prompt is longer than the model takes, and nothing of it was cut: shorten the case or leave it out, "
+            "lower max_tokens, give the server a longer context, or take a model that has one"
+        )
     if _broke(data) or status == 402:
         return "the account has no quota or credit left: check its billing, or use another key"
     if status == 401:

@@ -18,6 +18,7 @@ from calm.models.conformance import token_fault
 from calm.models.sampling import SAMPLING, most_logprobs, sampling, wants_newer_limit
 from calm.models.secrets import Secrets
 from calm.models.transport import NoResponse, Response, Transport, TransportName, opened
+from calm.models.windows import window_of
 from calm.models.wire import Batching, Json, Limits, Price, Reply
 
 APIS: Final[Mapping[Provider, Api]] = {
@@ -44,6 +45,7 @@ class Server:
     `greeting` says whether a run begins with a call that asks for one word.
     `retries` is how often the engine tries a call again. A `keyless` server was read without its keys, for a replay:
     it cannot be called. `transport` says what its requests are sent with; it changes no request and no reply.
+    `context_window` is how many tokens prompt and reply may have together (None: what is known of the model).
     The requests of a `whole` one come from another tool as they are: calm adds no sampling parameter to its greeting.
     """
 
@@ -62,6 +64,7 @@ class Server:
     limits: Limits = field(default_factory=Limits)
     price: Price | None = None
     served_as: str | None = None
+    context_window: int | None = None
     schema: Mapping[str, Json] | None = None
     logprobs: bool = False
     greeting: bool = True
@@ -121,6 +124,11 @@ class Server:
             return {}
         model = self.served_as or self.model
         return sampling(self.provider, model, temperature=self.temperature, own=self.own, extra_body=self.extra_body)
+
+    @property
+    def window(self) -> int | None:
+        """How many tokens its context has: as the user says, or as is known of the model; None where nobody knows."""
+        return self.context_window or window_of(self.served_as or self.model)
 
     @property
     def unsent(self) -> dict[str, Json]:
@@ -214,6 +222,7 @@ class Server:
             "temperature": self.temperature,
             "timeout_s": self.timeout_s,
             "served_as": self.served_as,
+            "context_window": self.context_window,
         }
         if self.price is not None:
             rates = {"input": self.price.input, "output": self.price.output, "batch": self.batch_share}

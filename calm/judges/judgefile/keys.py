@@ -21,6 +21,7 @@ KEYS: Final[Mapping[str, tuple[str, ...]]] = {
         "query_env",
         "extra_body",
         "max_tokens",
+        "context_window",
         "temperature",
         "timeout_s",
         "greeting",

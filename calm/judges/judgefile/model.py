@@ -57,6 +57,7 @@ def server_of(
         price=_price(model),
         batch_share=_batch_share(model),
         served_as=model.line("served_as"),
+        context_window=model.count("context_window"),
         schema=schema,
         logprobs=logprobs,
         greeting=model.truth("greeting") is not False,

@@ -217,7 +217,7 @@ def _rooms(
     """Return what the longest of the cases needs, where it is known what the model takes."""
     if server is None or not cases:
         return []
-    takes = window or window_of(server.served_as or server.model)
+    takes = window or server.window
     if takes is None:
         return []
     likely = sorted(cases, key=_written, reverse=True)[:LIKELY]
@@ -237,13 +237,3 @@ def _written(case: Case) -> int:
     around = sum(map(len, (*case.fields.values(), *case.surroundings())))
     return len(case.question) + answers + len(case.reference or "") + around
 
-
-def window_of(model: str) -> int | None:
-    """Return how many tokens the context of a model has, by the table of prices; None where it is not known."""
-    from genai_prices.data_snapshot import get_snapshot  # 150 ms that only a run with cases pays
-
-    try:
-        found = get_snapshot().find_provider_model(model, None, None, None)[1].context_window
-    except LookupError:
-        return None
-    return found if isinstance(found, int) else None

@@ -1,0 +1,55 @@
+"""
+How long a prompt may be: the context of a model in tokens, and what a program knows of a prompt's tokens for sure.
+
+No tokenizer is asked. The usual ones part a text at its blanks before anything else, so a token belongs to one word,
+and a prompt has at least as many tokens as words. At the 4.3 characters a token of English text, the shipped cases with
+passages have 1.16 tokens a word: there the bound is 14 % too low. Text without blanks between its words (Chinese,
+Japanese, Thai) is hardly counted. What passes the bound cannot fit. What does not pass it may still not fit: then the
+server says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cache
+from typing import Final
+
+SHORTEST: Final = 512
+"""No server gives a model a context of fewer tokens, so a smaller count is not that of a prompt which was cut."""
+
+
+def least_tokens(texts: Iterable[str]) -> int:
+    """
+    Return how many tokens texts have at least: their words, as blanks part them.
+
+    >>> least_tokens(["Which one is better?", "The first."])
+    6
+    """
+    return sum(len(text.split()) for text in texts)
+
+
+def may_exceed(texts: Iterable[str], window: int = SHORTEST) -> bool:
+    """Return whether texts are long enough to have so many words at all: each takes a letter and a blank."""
+    return sum(map(len, texts)) >= 2 * window - 1
+
+
+@cache
+def window_of(model: str) -> int | None:
+    """Return how many tokens the context of a model has, by the table of prices; None where it is not known."""
+    from genai_prices.data_snapshot import get_snapshot  # 150 ms that only a run with long prompts pays
+
+    try:
+        found = get_snapshot().find_provider_model(model, None, None, None)[1].context_window
+    except LookupError:
+        return None
+    return found if isinstance(found, int) else None
+
+
+def was_cut(counted: int | None, least: int) -> bool:
+    """
+    Return whether a server read less of a prompt than was sent: it counted fewer tokens than the prompt has at least.
+
+    A server that counts only what it had not kept from an earlier call says so few, too. What is cut by less than the
+    bound is too low is not found.
+    """
+    return counted is not None and SHORTEST <= counted < least
