@@ -15,18 +15,19 @@ from calm.cases.foreign.naming import case_id, named
 from calm.cases.foreign.records import Faults, Row, Table, shown
 from calm.cases.foreign.result import ImportResult, listed
 from calm.cases.foreign.votes import polls
+from calm.cases.retrieved import passages_in
 from calm.core.case import TIE, Case
 from calm.core.material import ASSISTANT, USER, Turn
 from calm.errors import ConfigError, nearest
 
-_PLAIN: Final = ("id", "question", "turns", "reference", "better", "answer", "author", "score", "label")
+_PLAIN: Final = ("id", "question", "turns", "context", "reference", "better", "answer", "author", "score", "label")
 _LETTERED: Final = re.compile(r"(answer|author|score)_([a-z])")
 _ANSWER: Final = re.compile("answer(_[a-z])?")
 _NAMED: Final = re.compile(r"(field|tag)\.(.+)")
 _VARIANT: Final = re.compile(r"variant\.(.+?)(?:\.([a-z]))?")
 FIELDS: Final = (
     "question, answer (one) or answer_a, answer_b, ... (several), better, score or score_a, ..., label (the class of "
-    "one answer), author or author_a, ..., reference, turns, id, field.NAME, tag.NAME, variant.NAME or "
+    "one answer), author or author_a, ..., reference, turns, context, id, field.NAME, tag.NAME, variant.NAME or "
     "variant.NAME.a, ..."
 )
 """What a column can be mapped to."""
@@ -333,6 +334,7 @@ def _draft(row: Row, record: int, shape: _Shape, talk: Talk, faults: Faults) -> 
         for part in ("field", "tag")
     }
     question = text("question", needed=True) if "question" in shape.columns else talk.question
+    passages = _passages(row, record, shape, named["field"], faults)
     return {
         "question": question or "-",
         **({"turns": [turn.content() for turn in talk.turns]} if talk.turns else {}),
@@ -344,7 +346,27 @@ def _draft(row: Row, record: int, shape: _Shape, talk: Talk, faults: Faults) -> 
         "fields": named["field"],
         "tags": named["tag"],
         "variants": variants,
+        **({"context": passages} if passages else {}),
     }
+
+
+def _passages(
+    row: Row, record: int, shape: _Shape, fields: dict[str, str], faults: Faults
+) -> list[dict[str, str]] | None:
+    """Return the passages in the column of the context; one text is none: it is kept as the field of that name."""
+    column = shape.columns.get("context")
+    value = _MISSING if column is None else _at(row, column)
+    if column is None or value is _MISSING or value is None or value == "":
+        return None
+    found = passages_in(value)
+    if found is not None:
+        return found
+    if isinstance(value, str):
+        fields.setdefault("context", value)
+    else:
+        wanted = "expected a text, or a list of texts or of documents with a text"
+        faults.add(record, column, f"{wanted}, got {shown(value)}; map another column, or leave it out")
+    return None
 
 
 def _at(row: Row, column: str) -> object:

@@ -15,7 +15,7 @@ _FIELDS: Final[Mapping[Role, str]] = {
     "first": "answer_a",
     "second": "answer_b",
     "reference": "reference",
-    "context": "field.context",
+    "context": "context",
 }
 _BETTER: Final = ("better", "winner", "preferred", "preference", "chosen", "label", "human_preference", "verdict")
 _CLASS: Final = ("gold_label", "human_label", "gold_class", "class", "classification", "label", "category")
@@ -38,7 +38,7 @@ def guessed(path: Path, maps: Sequence[str] = (), fields: Sequence[str] = ()) ->
     found: dict[str, list[str]] = {}
     for column in table.columns:
         own = next((name for name in fields if plain(name) == plain(column)), None)
-        field = field_of(column) if own is None else f"field.{own}"
+        field = field_of(column) if own is None or own == "context" else f"field.{own}"
         if field is not None:
             found.setdefault(field, []).append(column)
     if "answer_b" in found:

@@ -193,16 +193,25 @@ FORMS: Final[tuple[Callable[[Sequence[str]], str], ...]] = (
     lambda texts: str(list(texts)),
     lambda texts: "\n".join(f"- {text}" for text in texts),
 )
-"""How tools put several retrieved texts into one prompt; the first is the default."""
+"""How tools put several retrieved texts into one prompt."""
 
 
 def _as_shown(said: Sequence[Judgment]) -> list[Judgment]:
-    """Return judgments whose context is one text, in the form in which all prompts hold it, if there is one."""
+    """
+    Return judgments whose context is a field, in the form in which all prompts hold it, if there is one.
+
+    Without such a form the passages stay apart: they are those of the case.
+    """
     shown = [one for one in said if one.prompt and one.context]
     form = next(
-        (form for form in FORMS if all(any(form(one.context) in t.text for t in one.prompt) for one in shown)), FORMS[0]
+        (form for form in FORMS if all(any(form(one.context) in t.text for t in one.prompt) for one in shown)), None
     )
-    return [replace(one, context=(form(one.context),)) if one.context else one for one in said]
+    if form is None or not shown:
+        return list(said)
+    return [
+        replace(one, context=(), fields={"context": form(one.context), **one.fields}) if one.context else one
+        for one in said
+    ]
 
 
 def _about(one: Judgment) -> object:
@@ -246,8 +255,6 @@ def _row(
     ids = PLACES if len(one.answers) == PAIR else (ONLY,)
     authors = [*(author or None for author in one.authors), *[None] * len(ids)]
     fields = dict(one.fields)
-    if one.context:
-        fields.setdefault("context", one.context[0])
     row: dict[str, object] = {
         "id": name,
         "question": one.question,
@@ -257,6 +264,7 @@ def _row(
         ],
         "reference": one.reference or None,
         "fields": fields,
+        **({"context": list(one.context)} if one.context else {}),
         "labels": dict(gold),
         "tags": {
             key.removeprefix("tag."): written(_at(one.row, path))

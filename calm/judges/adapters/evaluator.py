@@ -57,6 +57,7 @@ class Evaluator:
     def reads(self) -> tuple[str, ...]:
         """The parts of a case that reach it, as a judge's code declares them."""
         needed = {_READS.get(part, "fields") for part in self.passes.values()}
+        needed |= {"context"} & set(self.passes.values())
         return tuple(name for name in READABLE if name in needed)
 
     def values(self, case: Case) -> dict[str, Any]:
@@ -156,8 +157,10 @@ def _value(case: Case, name: str, part: str) -> object:
         return answers[1].text if len(answers) > 1 else None
     if part == REFERENCE:
         return case.reference
-    own = case.fields.get(name)
-    return case.fields.get(part) if own is None else own
+    own = case.fields.get(name, case.fields.get(part))
+    if own is None and part == "context" and case.context:
+        return json.dumps([passage.text for passage in case.context], ensure_ascii=False)
+    return own
 
 
 def made(found: object, spec: str) -> object:

@@ -236,4 +236,3 @@ def _written(case: Case) -> int:
     answers = sum(len(text) for one in case.answers for text in (one.text, *one.history))
     around = sum(map(len, (*case.fields.values(), *case.surroundings())))
     return len(case.question) + answers + len(case.reference or "") + around
-

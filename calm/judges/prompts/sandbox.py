@@ -35,7 +35,9 @@ MAX_DIGITS: Final = 4_000
 """Binary digits that a product or a power in a template may have."""
 MOST_FIELDS: Final = 8
 """So many fields of a case are named where it lacks one."""
-_FIELD: Final = re.compile(r"'dict object' has no attribute '(.{1,100})'\Z", re.DOTALL)
+_FIELD: Final = re.compile(
+    r"'(?:dict|calm\.judges\.prompts\.variables\.Fields) object' has no attribute '(.{1,100})'\Z", re.DOTALL
+)
 """What Jinja2 says where a case lacks a field; nothing else that a template is given is a dict."""
 MAX_SOURCE: Final = 500_000
 """Characters that a template itself may have."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -100,6 +100,30 @@ class Choice:
     meaning: str
 
 
+class Passages(tuple[Passage, ...]):
+    """The passages of a case; written as a whole, they are a line for each: its id in brackets, and its text."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return "\n".join(f"[{passage.id}] {passage.text}" for passage in self)
+
+
+class Fields(dict[str, str]):
+    """The fields of a case that has passages and no field of the name: `fields.context` are these as a whole."""
+
+    __slots__ = ("_passages",)
+
+    def __init__(self, fields: Mapping[str, str], passages: Passages) -> None:
+        super().__init__(fields)
+        self._passages = passages
+
+    def __missing__(self, name: str) -> str:
+        if name == "context":
+            return str(self._passages)
+        raise KeyError(name)
+
+
 DATA = frozenset({Shown, Line, Ends, Choice, Example, Turn, Passage, Step})
 """The types of our own that a template is given."""
 
@@ -156,10 +180,12 @@ def context_of(case: Case, scale: Scale, criterion: Criterion | None, *, bundled
     if criterion is not None:
         number = next((n for n, c in enumerate(case.criteria, start=1) if c.id == criterion.id), 1)
         asked = Line(clean(criterion.id), number, clean(criterion.text), _plain(criterion.points))
+    passages = Passages(Passage(quote(passage.id), clean(passage.text)) for passage in case.context)
+    fields = {quote(name): clean(value) for name, value in case.fields.items()}
     return {
         "question": clean(case.question),
         "turns": tuple(Turn(quote(turn.role), clean(turn.text)) for turn in case.turns),
-        "context": tuple(Passage(quote(passage.id), clean(passage.text)) for passage in case.context),
+        "context": passages,
         "answers": tuple(
             _shown(case, answer, slot, clean, quote) for answer, slot in zip(case.shown, case.slot_labels, strict=False)
         ),
@@ -170,7 +196,7 @@ def context_of(case: Case, scale: Scale, criterion: Criterion | None, *, bundled
         "examples": tuple(
             Example(clean(e.question), tuple(clean(a) for a in e.answers), clean(e.verdict)) for e in case.examples
         ),
-        "fields": {quote(name): clean(value) for name, value in case.fields.items()},
+        "fields": Fields(fields, passages) if passages and "context" not in fields else fields,
         "scale": Ends(
             _plain(scale.low), _plain(scale.high), None if scale.step is None else _plain(scale.step), scale.best
         ),
