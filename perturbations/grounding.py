@@ -7,7 +7,7 @@ from random import Random
 from calm import Expects, Treated, perturbation
 from calm.core.material import Passage
 from calm.perturbations.prose import stock
-from calm.perturbations.retrieved import in_passage, rests_on
+from calm.perturbations.retrieved import in_passage, support
 from calm.perturbations.triggers import Plant
 
 BIAS = "grounding"
@@ -23,7 +23,7 @@ PLANTED = Plant(BIAS, in_passage(TRIGGER), precedence=345)
 @perturbation(bias=BIAS, expects=Expects.WORSE, source="arXiv:2503.15620", tasks=("score", "rubric"))
 def lose_passage(case: Treated, rng: Random) -> Treated | None:
     """Put a passage about something else in the place of the one that the only answer rests on."""
-    at = rests_on(case[case.target].text, case.context)
+    at = support(case, case[case.target].text)
     if at is None:
         return None
     other = Passage(case.context[at].id, rng.choice(INSTEAD))

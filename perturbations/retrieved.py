@@ -63,6 +63,20 @@ def carrier(case: Treated) -> int | None:
     return next((at for text in texts if (at := rests_on(text, case.context)) is not None), None)
 
 
+def support(case: Treated, text: str) -> int | None:
+    """
+    Return the place of the passage that a text of a case rests on; None if there is none, or no program can tell.
+
+    Of a case with the tag `carries` it is the tagged one if that has all numbers of the text, and it has some.
+    """
+    ids = [passage.id for passage in case.context]
+    if (named := case.tags.get(CARRIES)) not in ids:
+        return rests_on(text, case.context)
+    at = ids.index(named)
+    numbers = set(_NUMBER.findall(_BRACKETS.sub(" ", text[:MOST_READ])))
+    return at if numbers and numbers <= set(_NUMBER.findall(case.context[at].text)) else None
+
+
 def rests_on(text: str, context: Sequence[Passage]) -> int | None:
     """
     Return the place of the passage that a text rests on: it has all numbers and the most words of it, half at least.

@@ -11,6 +11,7 @@ from calm.cases.retrieved import passages_in
 from calm.core.material import Passage
 from calm.errors import ConfigError
 
+ROW = {"question": "May I?", "answer": "Yes."}
 TEXTS = ["Returns take 30 days.", "Bulbs are sold."]
 
 
@@ -30,18 +31,20 @@ def imported(tmp_path, row, *maps, name="rows.jsonl"):
         ({"question": "May I?", "answer": "Yes.", "contexts": TEXTS}, ("1", "2")),
         ({"input": "May I?", "actual_output": "Yes.", "retrieval_context": TEXTS}, ("1", "2")),
         (
-            {"question": "May I?", "answer": "Yes.", "documents": [{"id": 7, "content": TEXTS[0]}, {"id": 9, "content": TEXTS[1]}]},
+            {**ROW, "documents": [{"id": 7, "content": TEXTS[0]}, {"id": 9, "content": TEXTS[1]}]},
             ("7", "9"),
         ),
         (
-            {"question": "May I?", "answer": "Yes.", "context": [{"title": "Terms", "text": TEXTS[0]}, {"title": "Shop", "text": TEXTS[1]}]},
+            {**ROW, "context": [{"title": "Terms", "text": TEXTS[0]}, {"title": "Shop", "text": TEXTS[1]}]},
             ("Terms", "Shop"),
         ),
         (
             {
                 "query": "May I?",
                 "response": "Yes.",
-                "retrieved_documents": [{"page_content": t, "metadata": {"source": f"{i}.md"}} for i, t in enumerate(TEXTS)],
+                "retrieved_documents": [
+                    {"page_content": text, "metadata": {"source": f"{i}.md"}} for i, text in enumerate(TEXTS)
+                ],
             },
             ("0.md", "1.md"),
         ),

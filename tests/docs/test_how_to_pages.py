@@ -59,21 +59,16 @@ def test_the_page_on_scores_leads_to_a_score(tmp_path, monkeypatch, capsys):
 
 
 def test_the_page_on_retrieval_shows_the_passages(tmp_path, monkeypatch, capsys):
-    """The context of a case is in the prompt of a model, and a judge in Python reads it."""
+    """The passages of a case are in the prompt of a model, and a judge in Python reads them."""
     with wire_server(lambda *_: "[[A]]") as server:
         written(RETRIEVAL, tmp_path, monkeypatch, server.url)
 
         asked = shown(capsys, "try", "retrieval.toml", "--cases", "retrieval.jsonl")
         own = shown(capsys, "try", "grounded:judge", "--cases", "retrieval.jsonl")
 
-        assert "[2] Lamps are sent with a bulb." in asked
-        assert re.search(r"^-- verdict: (grounded|invented)", asked, re.MULTILINE)
-        assert "-- verdict: grounded" in own
-        bare = json.loads((tmp_path / "retrieval.jsonl").read_text("utf-8").splitlines()[0])
-        del bare["fields"]
-        (tmp_path / "bare.jsonl").write_text(json.dumps(bare))
-        assert main(["try", "retrieval.toml", "--cases", "bare.jsonl"]) == 4
-    assert "add 'context' to the fields of the case" in capsys.readouterr().err
+    assert '<passage id="p2">\nLamps are sent with a bulb.' in asked
+    assert re.search(r"^-- verdict: (grounded|invented)", asked, re.MULTILINE)
+    assert "-- verdict: grounded" in own
 
 
 def test_the_page_on_conversations_shows_the_turns(tmp_path, monkeypatch, capsys):
@@ -98,22 +93,23 @@ def test_the_page_on_conversations_shows_the_turns(tmp_path, monkeypatch, capsys
     assert "the prompt shows no turns: 2 of 2 cases have some" in " ".join(capsys.readouterr().out.split())
 
 
-def test_the_edit_on_the_page_on_retrieval_is_tested(tmp_path, monkeypatch):
+def test_the_suites_of_passages_are_asked_about_cases_that_have_some(tmp_path, monkeypatch):
     """The order of the passages does not move a judge that counts words, but one that reads the first alone."""
     written(RETRIEVAL, tmp_path, monkeypatch)
     row = json.loads((tmp_path / "retrieval.jsonl").read_text("utf-8").splitlines()[0])
     rows = [{**row, "id": f"lamp-{n}", "question": f"Can I return lamp {n} after 40 days?"} for n in range(60)]
     (tmp_path / "many.jsonl").write_text("".join(f"{json.dumps(one)}\n" for one in rows))
     (tmp_path / "first.py").write_text(
-        (tmp_path / "grounded.py").read_text("utf-8").replace(".lower()", '.partition("\\n")[0].lower()', 1)
+        (tmp_path / "grounded.py").read_text("utf-8").replace("in case.context", "in case.context[:1]", 1)
     )
-    command = ("pytest", "test_passages.py", "--calm-cases=many.jsonl", "-q", *load_generator().QUIET)
+    suites = ("--pyargs", "calm.suites.test_passage_order", "calm.suites.test_authority", "-k", "passages")
+    command = ("pytest", *suites, "--calm-cases=many.jsonl", "-q", *load_generator().QUIET)
 
     steady, swayed = (
         load_generator().run(tmp_path, *command, f"--calm-judge={name}:judge") for name in ("grounded", "first")
     )
 
-    assert "1 of 1 biases tested; the claim proven" in steady, steady
+    assert "FAIL" not in steady, steady
     assert "FAIL net_robustness >= 0.90" in swayed, swayed
 
 

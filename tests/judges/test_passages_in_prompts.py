@@ -49,7 +49,7 @@ def test_a_field_of_the_name_goes_first_and_no_field_is_added():
 
 def test_another_field_that_a_case_lacks_is_still_an_error():
     """The message names it, as for a case without passages."""
-    with pytest.raises(ConfigError, match="expected fields.tone, got none"):
+    with pytest.raises(ConfigError, match=r"expected fields\.tone, got none"):
         shown("{{ fields.tone }}")
 
 

@@ -446,6 +446,8 @@ TOO_FEW = {
     ("test_few_shot", "reverse_examples", "score"),
     ("test_few_shot", "reverse_examples", "rubric"),
     ("test_few_shot", "reverse_examples", "listwise"),
+    ("test_grounding", "lose_passage", "score"),
+    ("test_grounding", "lose_passage", "rubric"),
     ("test_injection", "smuggling", "rubric"),
     ("test_late_correction", "follow_old_fact", "score"),
     ("test_late_correction", "follow_old_fact", "rubric"),
@@ -459,7 +461,7 @@ TOO_FEW = {
     ("test_sensitivity", "degrade@3", "rubric"),
     ("test_sensitivity", "degrade@3", "listwise"),
 }
-"""What needs cases of one's own: the bundled ones have no worked examples, and no texts in other words."""
+"""What needs cases of one's own: the bundled ones have no worked examples, and few alone that rest on a passage."""
 
 
 def test_what_a_suite_claims_applies_to_enough_bundled_cases():

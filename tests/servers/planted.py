@@ -20,7 +20,7 @@ from threading import Lock
 from rapidfuzz import fuzz
 
 from calm.core.case import Case, Framing, digest
-from calm.core.material import Turn
+from calm.core.material import Passage, Turn
 from calm.core.verdict import FAMILY
 from calm.engine.engine import Engine
 from calm.engine.store import Mode, Store
@@ -34,6 +34,7 @@ from calm.suites.test_sensitivity import DEFECTS, DEGENERATES
 from tests.servers import Respond, Turns
 
 NEGATIVE = ("worse", "how bad", "fail")
+PASSAGE = re.compile(r'<passage id="([^"]*)">\n(.*?)\n</passage>', re.DOTALL)
 EXAMPLE = re.compile(
     r"<example_question>\n(.*?)\n</example_question>.*?<example_verdict>(.*?)</example_verdict>", re.DOTALL
 )
@@ -142,6 +143,7 @@ def _seen(prompt: str, task, scale) -> Seen:
         scale=scale,
         turns=tuple(Turn(role, _shown(t)) for role, t in TURN.findall(prompt)),
         examples=tuple((_shown(asked), _shown(said)) for asked, said in EXAMPLE.findall(prompt)),
+        context=tuple(Passage(name, _shown(text)) for name, text in PASSAGE.findall(prompt)),
     )
 
 
