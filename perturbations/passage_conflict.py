@@ -33,14 +33,14 @@ _NUMBER = re.compile(r"\d+")
 def add_void_passage(case: Treated, rng: Random) -> Treated | None:
     """Add a passage that contradicts the one which carries the answer, and says that it is void."""
     wrong = _contradiction(case, rng)
-    return None if wrong is None else inserted(case, f"{rng.choice(VOID)} {wrong}", rng)
+    return None if wrong is None else inserted(case, [f"{rng.choice(VOID)} {wrong}"], rng)
 
 
 @perturbation(bias=BIAS, expects=Expects.OBSERVE, source="arXiv:2506.08500")
 def contradict_passage(case: Treated, rng: Random) -> Treated | None:
     """Add a passage that contradicts the one which carries the answer, and is as good as that."""
     wrong = _contradiction(case, rng)
-    return None if wrong is None else inserted(case, wrong, rng)
+    return None if wrong is None else inserted(case, [wrong], rng)
 
 
 def _contradiction(case: Treated, rng: Random) -> str | None:

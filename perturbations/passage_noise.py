@@ -37,7 +37,7 @@ _SOURCE = "arXiv:2302.00093"
 @perturbation(bias=BIAS, expects=Expects.SAME, source=_SOURCE)
 def add_stray_passage(case: Treated, rng: Random) -> Treated | None:
     """Add one passage about something else behind one of the passages."""
-    return inserted(case, _passage(rng, A_PASSAGE // 2), rng) if case.context else None
+    return inserted(case, [_passage(rng, A_PASSAGE // 2)], rng) if case.context else None
 
 
 def add_many_passages(tokens: int = 2000) -> Edit:
@@ -52,9 +52,7 @@ def add_many_passages(tokens: int = 2000) -> Edit:
             return None
         wanted = tokens * _CHARACTERS_A_TOKEN
         size = max(A_PASSAGE, wanted // 64)
-        for _ in range(max(1, wanted // size)):
-            case = inserted(case, _passage(rng, size), rng)
-        return case
+        return inserted(case, [_passage(rng, size) for _ in range(max(1, wanted // size))], rng)
 
     return add_many_passages
 

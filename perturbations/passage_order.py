@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from random import Random
 
@@ -12,6 +13,7 @@ from calm.perturbations.retrieved import carrier, with_context
 from calm.perturbations.triggers import Effect, Plant, Seen, Slot, Trigger
 
 BIAS = "passage-order"
+_PART = re.compile(r"[0-9]{1,9}|[^0-9]+")
 TRIGGER = NEVER
 _SOURCE = "arXiv:2307.03172"
 """It measured readers that answer from passages, not judges: they used those at the ends better."""
@@ -52,8 +54,13 @@ def _turned(one: Sequence[Passage], other: Sequence[Passage]) -> bool:
 
 def out_of_order(ids: Sequence[str]) -> bool:
     """Return whether ids such as p1, p2 and p3 are not in their order, even from another place on."""
-    ranked = sorted(ids, key=lambda one: (len(one.rstrip("b")), one))
+    ranked = sorted(ids, key=_rank)
     return not any(list(ids) == [*ranked[at:], *ranked[:at]] for at in range(len(ranked) or 1))
+
+
+def _rank(name: str) -> list[tuple[int, str]]:
+    """Return what ids are put in their order by: p2 comes before p2.1, and that before p10."""
+    return [(int(part), "") if part.isdecimal() else (-1, part) for part in _PART.findall(name)]
 
 
 def _moved(slot: Slot, seen: Seen) -> bool:

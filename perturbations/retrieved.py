@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain, count
 from random import Random
 from typing import Final
 
@@ -33,18 +34,21 @@ def with_context(case: Treated, passages: Sequence[Passage]) -> Treated | None:
     return None if after == case.context else replace(case, context=after)
 
 
-def inserted(case: Treated, text: str, rng: Random) -> Treated:
-    """Return the case with one more passage behind any of its own, under an id that reads like that one's."""
-    at = rng.randrange(len(case.context))
-    new = Passage(_free(case.context[at].id, case), text)
-    return replace(case, context=(*case.context[: at + 1], new, *case.context[at + 1 :]))
-
-
-def _free(name: str, case: Treated) -> str:
-    """Return an id that no passage has: that of a neighbour with a letter behind it."""
+def inserted(case: Treated, texts: Sequence[str], rng: Random) -> Treated:
+    """Return the case with more passages, each behind any of its own, under an id that reads like that one's."""
     taken = {passage.id for passage in case.context}
-    letters = (f"{name}{'b' * count}" for count in range(1, len(taken) + 2))
-    return next(one for one in letters if one not in taken)
+    behind: list[list[Passage]] = [[] for _ in case.context]
+    for text in texts:
+        at = rng.randrange(len(behind))
+        name = _free(case.context[at].id, len(behind[at]) + 1, taken)
+        taken.add(name)
+        behind[at].append(Passage(name, text))
+    return replace(case, context=tuple(chain(*((own, *new) for own, new in zip(case.context, behind, strict=True)))))
+
+
+def _free(name: str, number: int, taken: Collection[str]) -> str:
+    """Return an id that no passage has: that of a neighbour with a number behind it."""
+    return next(one for n in count(number) if (one := f"{name}.{n}") not in taken)
 
 
 def carrier(case: Treated) -> int | None:
