@@ -8,7 +8,7 @@ from tests.servers import wire_server
 from tests.servers.planted import planted_respond
 from tests.suites.gate import run_gate
 
-ASKED = ("passage_order", "passage_ids", "passage_injection")
+ASKED = ("passage_order", "passage_injection")
 FILES = tuple(f"{SUITES}/test_{name}.py" for name in ASKED)
 WITHOUT = """
 Which answer is better?
@@ -24,7 +24,7 @@ End with [[A]] or [[B]], or [[C]] for a tie.
 """
 
 
-def over_http(folder, spec, *, prompt=None):
+def over_http(folder, spec, size, *, prompt=None):
     """Return the run of some suites on a planted judge behind a server, about cases with passages."""
     cases = shaped_cases("context", "pairwise", bundled("pairwise"))
     (folder / "cases.jsonl").write_text("".join(f"{lines.line(case)}\n" for case in cases), "utf-8")
@@ -37,23 +37,20 @@ def over_http(folder, spec, *, prompt=None):
             '[judge]\nname = "wire"\ntask = "pairwise"\n[model]\nprovider = "openai"\nmodel = "planted-1"\n'
             f'base_url = "{server.url}"\nmax_tokens = 256\n{more}'
         )
-        return run_gate("judge.toml", folder, "--calm-cases=cases.jsonl", "--calm-sample=100", what=FILES)
+        return run_gate("judge.toml", folder, "--calm-cases=cases.jsonl", f"--calm-sample={size}", what=FILES)
 
 
 @pytest.mark.parametrize("bias", ["passage-order", "passage-injection"])
 def test_a_biased_judge_fails_its_suite_and_no_other_behind_a_server(tmp_path, bias):
     """It reads the passages out of the bundled prompt, as a model would."""
-    gate = over_http(tmp_path, f"{bias}=0.8")
+    gate = over_http(tmp_path, f"{bias}=0.8", 60)
 
     assert gate.failed == {bias}, gate.output
 
 
 def test_a_prompt_that_shows_no_passages_is_not_tested_and_the_reason_is_given(tmp_path):
-    """An edit of passages cannot be seen there, nor can one of the ids alone."""
-    gate = over_http(tmp_path, "passage-order=0.8", prompt=WITHOUT)
+    """What is edited is not shown, so there is nothing to measure."""
+    gate = over_http(tmp_path, "passage-order=0.8", 20, prompt=WITHOUT)
 
-    found = {f["bias"]: (f["outcome"], f["reason"]) for f in gate.results["findings"] if f["bias"] != "run"}
-    assert {outcome for outcome, _ in found.values()} <= {"NOT_TESTED", "PASS", "UNDECIDED"}, gate.output
-    for bias in ("passage-order", "passage-injection"):
-        assert found[bias][0] == "NOT_TESTED", gate.output
-    assert "does not show" in gate.output or "shows no" in gate.output, gate.output
+    assert {f["outcome"] for f in gate.results["findings"] if f["bias"] != "run"} == {"NOT_TESTED"}, gate.output
+    assert "the judge is shown no passages" in gate.output, gate.output
