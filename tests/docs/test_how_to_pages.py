@@ -66,7 +66,7 @@ def test_the_page_on_retrieval_shows_the_passages(tmp_path, monkeypatch, capsys)
         asked = shown(capsys, "try", "retrieval.toml", "--cases", "retrieval.jsonl")
         own = shown(capsys, "try", "grounded:judge", "--cases", "retrieval.jsonl")
 
-    assert '<passage id="p2">\nLamps are sent with a bulb.' in asked
+    assert '<passage id="p2">\n   Lamps are sent with a bulb.' in asked
     assert re.search(r"^-- verdict: (grounded|invented)", asked, re.MULTILINE)
     assert "-- verdict: grounded" in own
 
