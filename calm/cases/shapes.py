@@ -9,6 +9,7 @@ from os import PathLike
 from typing import Final, Literal, TypeAlias
 
 from calm.core.case import Case, digest
+from calm.core.classes import SHIPPED
 from calm.core.verdict import FAMILY, Task
 
 Part: TypeAlias = Literal["turns", "context", "steps"]
@@ -74,6 +75,8 @@ def in_task(case: Case, task: Task) -> Case:
     """
     if FAMILY[task] == "listwise":
         return case
+    if FAMILY[task] == "label":
+        return _classed(_single(case))
     return _pair(case) if FAMILY[task] == "pairwise" else _single(case)
 
 
@@ -87,6 +90,16 @@ def _pair(case: Case) -> Case:
 def _single(case: Case) -> Case:
     chosen = ("good", "near", "far", "near", "far")[int(digest("single", case.id), 16) % 5]
     return replace(_only(case, {chosen: "only"}), better=None)
+
+
+def _classed(case: Case) -> Case:
+    """Return a case of one answer with the class that the truth of its criteria gives it, of those that ship."""
+    truth = [true for met in case.met.values() for true in met.values()]
+    if not truth:
+        return case
+    share = sum(truth) / len(truth)
+    wrong, mixed, right = SHIPPED.names
+    return replace(case, label=right if share == 1 else mixed if share >= 0.5 else wrong)
 
 
 def _only(case: Case, names: Mapping[str, str]) -> Case:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import calm
-from calm.cases import read_cases
+from calm.cases import bundled, read_cases, shaped_cases
 from calm.cases.generate.scores import gold
 from calm.perturbations import modules
 from tools.cases.passages import FEWEST, MOST, MOST_PASSAGES, NEAR, TEMPLATES, passage_cases, says
@@ -83,6 +83,14 @@ def test_passages_and_places_vary():
     assert len(ends) == 3
     assert len({case.question for case in CASES}) == len(CASES) == len({case.id for case in CASES})
     assert len({case.tags["template"] for case in CASES}) == len(TEMPLATES) >= 12
+
+
+def test_the_class_of_an_answer_follows_from_its_criteria():
+    """All met is right, half or more is mixed, fewer is wrong, as in the cases that ship for labels."""
+    for case in shaped_cases("context", "label", bundled("label")):
+        (met,) = case.met.values()
+
+        assert case.label == {3: "right", 2: "mixed", 0: "wrong"}[sum(met.values())]
 
 
 def test_length_does_not_tell_the_good_answer():
