@@ -20,7 +20,7 @@ from threading import Lock
 from rapidfuzz import fuzz
 
 from calm.core.case import Case, Framing, digest
-from calm.core.material import Passage, Turn
+from calm.core.material import Passage, Step, Turn
 from calm.core.verdict import FAMILY
 from calm.engine.engine import Engine
 from calm.engine.store import Mode, Store
@@ -132,11 +132,13 @@ def _seen(prompt: str, task, scale) -> Seen:
         _slot(attributes, text, place)
         for place, (attributes, text) in enumerate(re.findall(r"<answer\b([^>\n]*)>\n(.*?)\n</answer>", prompt, re.S))
     ]
-    drafts = _drafts(prompt)
+    drafts, runs = _drafts(prompt), _runs(prompt)
     return Seen(
         family=FAMILY[task],
         question=_one(prompt, "question"),
-        answers=tuple(replace(slot, history=drafts.get(slot.label, ())) for slot in answers),
+        answers=tuple(
+            replace(slot, history=drafts.get(slot.label, ()), steps=runs.get(slot.label, ())) for slot in answers
+        ),
         notes=tuple(_shown(t) for t in re.findall(r"<note>\n(.*?)\n</note>", prompt, re.S)),
         framing=framing,
         criteria=tuple(_shown(t) for t in re.findall(r'<criterion number="\d+">\n(.*?)\n</criterion>', prompt, re.S)),
@@ -159,6 +161,22 @@ def _drafts(prompt: str) -> dict[str, tuple[str, ...]]:
     histories = re.findall(r'<history(?: label="([^"]*)")?>\n(.*?)\n</history>', prompt, re.S)
     draft = re.compile(r'<draft number="\d+">\n(.*?)\n</draft>', re.S)
     return {label or "A": tuple(_shown(t) for t in draft.findall(shown)) for label, shown in histories}
+
+
+RUN = re.compile(r'<run(?: label="([^"]*)")?>\n(.*?)\n</run>', re.DOTALL)
+STEP = re.compile(
+    r'<step number="\d+">(?:\n<thought>\n(.*?)\n</thought>)?'
+    r'(?:\n<call tool="([^"]*)">\n(.*?)\n</call>\n<result>\n(.*?)\n</result>)?\n</step>',
+    re.DOTALL,
+)
+
+
+def _runs(prompt: str) -> dict[str, tuple[Step, ...]]:
+    """Return the runs that a prompt shows, by the label of their answer (of an only answer: A)."""
+    return {
+        label or "A": tuple(Step(*map(_shown, parts)) for parts in STEP.findall(shown))
+        for label, shown in RUN.findall(prompt)
+    }
 
 
 def _one(prompt: str, tag: str) -> str:
