@@ -9,7 +9,7 @@ import calm.strategies
 import calm.testing
 
 ROOT = Path(calm.__file__).parent
-FOR_USERS = {*calm.__all__, *calm.strategies.__all__, *vars(calm.testing), "code_cases"}
+FOR_USERS = {*calm.__all__, *calm.strategies.__all__, *vars(calm.testing), "code_cases", "shaped_cases"}
 """What users call in suites, properties and tests of their own."""
 FOR_PROOFS = {
     "provable",  # benchmarks/resolution.py writes `resolution.csv` with it, which ships

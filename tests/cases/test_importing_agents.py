@@ -270,7 +270,7 @@ def test_the_command_writes_cases_and_says_what_they_are(tmp_path, monkeypatch, 
 
 def logged(number):
     """Return a record of a log: an errand that was done, or one that failed and is called done."""
-    done = number % 2 == 0
+    done = number % 4 == 0
     said = {"status": "cancelled"} if done else {"error": "it is shipped"}
     return {
         "success": done,
@@ -289,9 +289,9 @@ def logged(number):
 
 def test_from_a_log_to_a_report_in_three_commands(tmp_path):
     """A judge that believes what an agent thinks is found on the user's own runs; the suites about runs are asked."""
-    (tmp_path / "agent.jsonl").write_text("\n".join(json.dumps(logged(number)) for number in range(60)), "utf-8")
+    (tmp_path / "agent.jsonl").write_text("\n".join(json.dumps(logged(number)) for number in range(120)), "utf-8")
     judge = "planted:agent-thoughts=0.9,task=score"
-    only_runs = ["--", "-k", "thoughts or failed_call or summary"]
+    only_runs = ["--", "-k", "thoughts or failed_call"]
 
     for command in (
         ["cases", "import", "agent.jsonl", "-o", "runs.jsonl"],
@@ -306,5 +306,5 @@ def test_from_a_log_to_a_report_in_three_commands(tmp_path):
     findings = json.loads((tmp_path / "report" / "results.json").read_text("utf-8"))["findings"]
     failed = {one["bias"] for one in findings if one["outcome"] == "FAIL"} - {"run"}
     assert failed == {"agent-thoughts"}
-    assert {one["bias"] for one in findings} >= {"agent-thoughts", "failed-calls", "run-summary"}
+    assert {one["bias"] for one in findings} >= {"agent-thoughts", "failed-calls"}
     assert "agent-thoughts" in (tmp_path / "report" / "report.html").read_text("utf-8")
