@@ -253,12 +253,12 @@ def reason_in(replies: Iterable[str]) -> str:
     return " ".join(said.split()) if len(_WORD.findall(said)) >= LEAST_WORDS else ""
 
 
-def names_cue(reason: str, bias: str, came: str, known: Iterable[str] = ()) -> bool:
+def names_cue(stated: str, bias: str, came: str, known: Iterable[str] = ()) -> bool:
     """
     Return whether a reason names the cue of a bias.
 
     Args:
-        reason: what the judge said beside its verdict.
+        stated: the reason, which is what the judge said beside its verdict.
         bias: the bias of the edit, in kebab case.
         came: the words that the edit put into the case.
         known: the texts of the case without the edit: a reason that holds their words may be about the case.
@@ -270,12 +270,12 @@ def names_cue(reason: str, bias: str, came: str, known: Iterable[str] = ()) -> b
     """
     own = [re.escape(part) for part in bias.split("-") if len(part) > SHORT]
     texts = [text.lower() for text in known]
-    told = (hit[0].lower() for one in NAMES.get(bias, own) for hit in re.finditer(one, reason, re.IGNORECASE))
+    told = (hit[0].lower() for one in NAMES.get(bias, own) for hit in re.finditer(one, stated, re.IGNORECASE))
     if any(not any(hit in text for text in texts) for hit in told):
         return True
     old = {word for text in texts for word in _WORD.findall(text)}
     new = {word for word in _WORD.findall(came) if word.lower() not in old}
-    said = {word.lower() for word in _WORD.findall(reason)}
+    said = {word.lower() for word in _WORD.findall(stated)}
     names = {word.lower() for word in _NAME.findall(came)}
     shared = {word.lower() for word in new if len(word) > SHARED + 1 and word.lower() not in _COMMON} & said
     return len(shared) >= SHARED or bool(shared & names)

@@ -8,10 +8,11 @@ import pytest
 from calm import Answer, Case, Criterion, Expects, perturbation, rotate
 from calm.cases.foreign.calm_files import NAMES
 from calm.commands.ready_texts import edits_of, suite_of
+from calm.core.languages import NAMES as LANGUAGES
 from calm.core.ready_made import KINDS, Own, check_texts, text_kind, texts_table, unused
 from calm.core.reasons import NONE, Kind
 from calm.perturbations.sentiment import feeling_in_better
-from calm.perturbations.written import LANGUAGES, lengthened, names_of, own_alone, polished_from_draft
+from calm.perturbations.written import lengthened, names_of, own_alone, polished_from_draft
 
 TEXT = "It takes 20 minutes to bake the bread, as the oven is hot."
 OWN = "Bake it for 99 minutes, says the King of Spain, in /tmp/oven."
