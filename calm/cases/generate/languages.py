@@ -129,7 +129,7 @@ def _groups(digits: str, *, lakh: bool) -> list[str]:
 
 @cache
 def _wordings() -> Mapping[str, Wording]:
-    text = files("calm").joinpath("cases", "generate", "languages.toml").read_text("utf-8")
+    text = files("calm").joinpath("cases", "generate", "data", "languages.toml").read_text("utf-8")
     found = {}
     for code, row in tomllib.loads(text).items():
         plain = {key: row.pop(key) for key in ("decimal", "group", "percent", "money")}
