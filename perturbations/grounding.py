@@ -17,7 +17,7 @@ INSTEAD = (
     "Notes on the upkeep of stone walls: a gap for water is left at each third step, wide enough for a hand.",
 )
 TRIGGER = stock(("Notes on the upkeep of stone walls",))
-PLANTED = Plant(BIAS, in_passage(TRIGGER), precedence=345)
+PLANTED = Plant(BIAS, in_passage(TRIGGER))
 
 
 @perturbation(bias=BIAS, expects=Expects.WORSE, source="arXiv:2503.15620", tasks=("score", "rubric"))

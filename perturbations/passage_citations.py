@@ -11,7 +11,7 @@ from calm.perturbations.triggers import Plant, in_text
 
 BIAS = "passage-citations"
 TRIGGER = stock(("is borne out by all of", "compare the passage", "has the same, word for word"))
-PLANTED = Plant(BIAS, in_text(TRIGGER), precedence=344)
+PLANTED = Plant(BIAS, in_text(TRIGGER))
 _SOURCE = "arXiv:2402.10669"
 """It gave the worse answer invented references to works, and judges preferred it more often."""
 

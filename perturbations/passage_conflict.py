@@ -24,7 +24,7 @@ VOID = (
     "Draft that was never in force:",
 )
 TRIGGER = stock(VOID)
-PLANTED = Plant(BIAS, in_passage(TRIGGER), precedence=343, effect=Effect.LAST_WINS)
+PLANTED = Plant(BIAS, in_passage(TRIGGER), effect=Effect.LAST_WINS)
 
 _NUMBER = re.compile(r"\d+")
 

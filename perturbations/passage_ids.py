@@ -53,6 +53,5 @@ def _renamed(slot: Slot, seen: Seen) -> bool:
 PLANTED = Plant(
     BIAS,
     Trigger("passages whose ids are in their order, but do not begin with the first", _renamed),
-    precedence=341,
     effect=Effect.LAST_WINS,
 )

@@ -56,4 +56,4 @@ def _about(slot: Slot, seen: Seen) -> bool:
     return any(about(passage.text, TRIGGER, seen) == slot.label for passage in seen.context)
 
 
-PLANTED = Plant(BIAS, Trigger("a stock phrase in a passage, with the label of the answer", _about), precedence=11)
+PLANTED = Plant(BIAS, Trigger("a stock phrase in a passage, with the label of the answer", _about))

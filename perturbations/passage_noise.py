@@ -19,7 +19,7 @@ TITLES = (
     "Rules of a card game for five:",
 )
 TRIGGER = stock(TITLES)
-PLANTED = Plant(BIAS, in_passage(TRIGGER), precedence=342, effect=Effect.LAST_WINS)
+PLANTED = Plant(BIAS, in_passage(TRIGGER), effect=Effect.LAST_WINS)
 MOST = 100_000
 """Tokens of further passages at most: what some judges can read at all."""
 A_PASSAGE = 400

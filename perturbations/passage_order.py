@@ -67,6 +67,4 @@ def _moved(slot: Slot, seen: Seen) -> bool:
     return out_of_order([passage.id for passage in seen.context])
 
 
-PLANTED = Plant(
-    BIAS, Trigger("passages whose ids are out of their order", _moved), precedence=340, effect=Effect.LAST_WINS
-)
+PLANTED = Plant(BIAS, Trigger("passages whose ids are out of their order", _moved), effect=Effect.LAST_WINS)

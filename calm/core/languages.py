@@ -18,6 +18,7 @@ from calm.core.additions import fenced
 from calm.core.case import Case
 from calm.core.checks import words
 from calm.core.items import LANGUAGE
+from calm.core.validation import NO_WIDTH
 
 ENGLISH: Final = "en"
 UNKNOWN: Final = ""
@@ -207,12 +208,12 @@ def _of_latin(prose: str) -> str:
 
 
 def _prose(text: str) -> str:
-    """Return the text without its code, tags and addresses."""
+    """Return the text without its code, tags and addresses, and without characters of no width."""
     if "`" in text or "~~~" in text:
         lines = text.split("\n")
         code, _ = fenced(lines)
         text = "\n".join(line for line, inside in zip(lines, code, strict=True) if not inside)
-    return _INLINE.sub(" ", text)
+    return _INLINE.sub(" ", NO_WIDTH.sub("", text))
 
 
 def language_of_case(case: Case, answer: str | None = None) -> str:

@@ -223,7 +223,7 @@ def _only_texts(before: Case, after: Case) -> bool:
 
 # ------------------------------------------------------------------------------------------------------------- sight
 
-_NO_WIDTH = re.compile("[\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff]+")
+NO_WIDTH = re.compile("[\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff]+")
 
 
 def _differs_visibly(before: str, after: str, *, spaces: bool) -> bool:
@@ -233,7 +233,7 @@ def _differs_visibly(before: str, after: str, *, spaces: bool) -> bool:
 
 def _seen(text: str) -> str:
     """Return a text composed and without the characters of no width."""
-    return text if text.isascii() else _NO_WIDTH.sub("", unicodedata.normalize("NFC", text))
+    return text if text.isascii() else NO_WIDTH.sub("", unicodedata.normalize("NFC", text))
 
 
 # ------------------------------------------------------------------------------------------------------------- words

@@ -51,12 +51,12 @@ def there(folder):
 
 @pytest.mark.parametrize("task", init.TASKS)
 def test_each_kind_of_judge_can_be_started_from_nothing(folder, task, capsys):
-    """Judge and cases fit, the twin is there, `calm lint` finds nothing, and no call is made without a key."""
+    """Judge, cases and twin fit, `calm lint` finds nothing, and no call is made without a key."""
     assert run("--task", task) == DONE
 
     judge = judge_from("judge.toml", {"OPENAI_API_KEY": "k"})
     assert len(read_files(["cases.jsonl"], task=judge.task)) == init_drafts.MADE
-    assert judge.prompt.negative is not None
+    assert (judge.prompt.negative is None) is (task == "label")  # a class has no twin
     assert there(folder) >= FILES - (
         {"judge.jinja", "judge.negative.jinja"} if task not in init_files.STARTERS else set()
     )

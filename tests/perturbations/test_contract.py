@@ -139,6 +139,7 @@ BY_TASK = {
     "score": case_of(TEXT),
     "rubric": case_of(TEXT, criteria=[CHECKED]),
     "listwise": case_of(TEXT, "It takes 9 hours.", "Who knows?"),
+    "label": replace(case_of(TEXT), scores={}, label="right"),
 }
 
 UNMET = replace(BY_TASK["rubric"], met={"a0": {"c1": False}})
@@ -167,6 +168,7 @@ def bundled(entry):
         criteria = tuple(Criterion(**c) for c in row.get("criteria", ()))
         gold = {key: row[key] for key in ("better", "reference", "met", "scores") if key in row}
         gold["turns"] = tuple(Turn(**turn) for turn in row.get("turns", ()))
+        gold["context"] = tuple(Passage(**passage) for passage in row.get("context", ()))
         case = Case(id=row["id"], question=row["question"], answers=answers, criteria=criteria, **gold)
         cases.append(case.balanced("test"))
     return cases
@@ -461,6 +463,14 @@ def proved(test, known):
 
 
 TOO_FEW = {
+    ("test_failed_calls", "", "score"),
+    ("test_failed_calls", "", "rubric"),
+    ("test_failed_calls", "", "label"),
+    ("test_few_shot", "reverse_examples", "label"),
+    ("test_injection", "smuggling", "label"),
+    ("test_paraphrase", "", "label"),
+    ("test_sensitivity", "degrade@3", "label"),
+    ("test_sensitivity_runs", "run", "score"),
     ("test_few_shot", "reverse_examples", "pairwise"),
     ("test_few_shot", "reverse_examples", "score"),
     ("test_few_shot", "reverse_examples", "rubric"),
@@ -480,7 +490,7 @@ TOO_FEW = {
     ("test_sensitivity", "degrade@3", "rubric"),
     ("test_sensitivity", "degrade@3", "listwise"),
 }
-"""What needs cases of one's own: the bundled ones have no worked examples, and few alone that rest on a passage."""
+"""What needs cases of one's own: the bundled ones have no worked examples, few alone that rest on a passage, few whose call fails."""
 
 
 def test_what_a_suite_claims_applies_to_enough_bundled_cases():

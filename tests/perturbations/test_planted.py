@@ -26,6 +26,7 @@ from calm import (
     Tie,
 )
 from calm.core.edits import Edit
+from calm.core.material import Passage, Step, Turn
 from calm.gate.catalogue import entries
 from calm.models.wire import Judge, Reply
 from calm.perturbations.added_answers import add_fillers
@@ -209,15 +210,31 @@ def test_doses_of_none_and_all_are_exact():
     assert not any(mind.holds("verbosity", str(i)) for i in range(500))
 
 
-FAVOUR = [plant for plant in plants() if plant.effect is Effect.FAVOUR]
-LAST_WINS = [plant for plant in plants() if plant.effect is Effect.LAST_WINS]
+OWN_CASES = ("across-languages", "grounding", "language-preference", "late-correction")
+"""Biases whose triggers need more of a case: a passage that carries the answer, a translation, a text of its own."""
+FAVOUR = [plant for plant in plants() if plant.effect is Effect.FAVOUR and plant.bias not in OWN_CASES]
+LAST_WINS = [plant for plant in plants() if plant.effect is Effect.LAST_WINS and plant.bias not in OWN_CASES]
 SHIPPED = [entry.edit for entry in entries() if isinstance(entry.edit, Edit)]
 LONG = "here for days, and there is more to come.\n\n```python\ntotal = 1\nprint(total)\n```\n\nThat is all."
-RICH = replace(PAIR, answers=tuple(replace(a, text=f"{a.text[:-1]} {LONG}") for a in PAIR.answers)).present(
-    order=("good", "bad")
+STEPS = (
+    Step("Which way is it?", "find_way", '{"to": "Paris"}', '{"km": 320}'),
+    Step("I ask for a room.", "book_room", '{"nights": 2}', '{"error": "none is free"}'),
+    Step("One night will do.", "book_room", '{"nights": 1}', '{"room": 7}'),
 )
-"""The pair with prose and code: every bias has an edit that puts its trigger on one of these answers."""
-RICH_ONE = replace(ONE, answers=(replace(RICH["bad"], id="only"),)).present(order=("only",))
+RICH = replace(
+    PAIR,
+    answers=tuple(replace(a, text=f"{a.text[:-1]} {LONG}", steps=STEPS) for a in PAIR.answers),
+    turns=(Turn("user", "I leave Paris, and it is 320 km."), Turn("assistant", "You can drive there.")) * 2,
+    context=(
+        Passage("p1", "Paris has many gates."),
+        Passage("p2", "Noon is when the bells begin."),
+        Passage("p3", "It rains here for 20 days, and there is more to come."),
+    ),
+    tags={"carries": "p3"},
+).present(order=("good", "bad"))
+"""The pair with prose and code, a conversation, passages and runs: where an edit can put its trigger on an answer."""
+RICH_ONE = replace(RICH, better=None, scores=ONE.scores, criteria=ONE.criteria, met=ONE.met)
+RICH_ONE = replace(RICH_ONE, answers=(replace(RICH["bad"], id="only"),)).present(order=("only",))
 
 
 def carriers(plant, case):
@@ -440,13 +457,13 @@ def test_a_note_about_no_answer_stirs_its_bias_alone():
     """It lets the last answer win, gives a single one all that there is, and leaves other biases cold."""
     for plant in LAST_WINS:
         bias = plant.bias
-        case, single = (next(edited(plant, c, c.answers[-1].id)) for c in (PAIR, ONE))
+        case, single = (next(edited(plant, c, c.answers[-1].id)) for c in (RICH, RICH_ONE))
         others = ",".join(f"{p.bias}=1" for p in (*FAVOUR, *LAST_WINS) if p.bias not in (bias, "position"))
 
         assert verdict(f"planted:{bias}=1", case) == Preferred("bad")
         assert verdict(f"planted:{bias}=1", case.arranged(("bad", "good"))) == Preferred("good")
         assert verdict(f"planted:{bias}=1,task=score", single) == Score(10.0)
-        assert verdict(f"planted:{bias}=1", PAIR) == Preferred("good")
+        assert verdict(f"planted:{bias}=1", RICH) == Preferred("good")
         assert verdict(f"planted:{others}", case) == Preferred("good")
 
 
