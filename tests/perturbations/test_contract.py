@@ -490,7 +490,10 @@ TOO_FEW = {
     ("test_sensitivity", "degrade@3", "rubric"),
     ("test_sensitivity", "degrade@3", "listwise"),
 }
-"""What needs cases of one's own: the bundled ones have no worked examples, few alone that rest on a passage, few whose call fails."""
+"""
+What needs cases of one's own: the bundled ones have no worked examples, few alone that rest on a passage, few whose
+call failed.
+"""
 
 
 def test_what_a_suite_claims_applies_to_enough_bundled_cases():
