@@ -61,6 +61,8 @@ def test_made_up_cases_fit_the_task_and_hold_the_truth(task):
                 assert len(case.answers) > 2
                 assert right == {case.better}
                 assert {i for i, score in case.scores.items() if score == max(case.scores.values())} == right
+            case "label":
+                assert (case.label == "right") == (right == {"only"})
             case _ if task == "score":
                 assert (case.scores["only"] == 10) == (right == {"only"})
             case _:

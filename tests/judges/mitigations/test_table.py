@@ -13,7 +13,7 @@ from calm.judges.mitigations import DEFENCES, MITIGATIONS, NotApplicable, mitiga
 from tests.judges.mitigations.judging import PAIR, RUBRIC, SINGLE, TRIPLE, judge_at
 from tests.planted import Planted, fair
 
-CASES = {"pairwise": PAIR, "score": SINGLE, "rubric": RUBRIC, "listwise": TRIPLE}
+CASES = {"pairwise": PAIR, "score": SINGLE, "rubric": RUBRIC, "listwise": TRIPLE, "label": SINGLE}
 ARGUMENTS = {
     "panel": "b+c",
     "panel-mean": "b+c",
