@@ -16,7 +16,7 @@ HOME = Path(calm.__file__).parent
 ROOMS = {f"experiment/{name}.py" for name in ("run", "setup", "pairs", "aim", "inert", "stopping", "asks", "arms")}
 ROOMS |= {"experiment/tongue.py"}
 RETURNS = 33
-"""A way without a turn would have none; it is 32: pilots and floors are made when asked for, and pairs ask in which language a case is."""
+"""A way without a turn would have none; it is 32: pilots and floors are made when asked for, and so is the language."""
 NOUNS = ("Case", "Pair", "Judgment", "Trial", "Ruling", "Finding")
 
 

@@ -1,4 +1,4 @@
-"""What the default gate costs: at most seventeen perturbed arms in each task, about 3,000 calls for 200 cases."""
+"""What the default gate costs: at most eighteen perturbed arms in each task, about 4,000 calls for 200 cases."""
 
 import re
 
@@ -6,7 +6,7 @@ import pytest
 
 from calm.commands.cli import main
 
-MOST_ARMS = 17
+MOST_ARMS = 18
 CLEAN = {"pilot", "clean arm", "inert arm", "total", "least", "expected"}
 
 
@@ -22,7 +22,7 @@ def planned(capsys, judge):
 
 
 @pytest.mark.parametrize("task", ["pairwise", "score", "rubric"])
-def test_the_default_gate_has_at_most_seventeen_perturbed_arms(capsys, task):
+def test_the_default_gate_has_at_most_eighteen_perturbed_arms(capsys, task):
     """Each bias costs one arm or two, whatever the number of its variants."""
     rows = planned(capsys, f"planted:task={task}")
 
@@ -31,8 +31,8 @@ def test_the_default_gate_has_at_most_seventeen_perturbed_arms(capsys, task):
 
 
 @pytest.mark.parametrize("judge", ["planted:task=pairwise", "planted:task=score"])
-def test_the_default_gate_takes_about_3000_calls(capsys, judge):
+def test_the_default_gate_takes_about_4000_calls(capsys, judge):
     """Of 200 cases, where a verdict is one call: of a sound judge with a little noise, and less of one without."""
     calls = planned(capsys, judge)
 
-    assert 1_500 <= calls["least"] <= calls["expected"] <= 4_000
+    assert 1_500 <= calls["least"] <= calls["expected"] <= 4_500
