@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from os import PathLike
+from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
 from calm.core.case import Case, digest
@@ -23,14 +24,17 @@ SHAPED: Final[Mapping[Part, str]] = {
 """The set that ships for each part; the number in its name is its version."""
 
 
+WITHOUT: Final[Mapping[Part, Callable[[Case], Case]]] = {
+    "turns": lambda case: replace(case, turns=()),
+    "context": lambda case: replace(case, context=()),
+    "steps": lambda case: replace(case, answers=tuple(replace(answer, steps=()) for answer in case.answers)),
+}
+"""What a case is without each part."""
+
+
 def parts_of(cases: Iterable[Case]) -> frozenset[Part]:
     """Return the parts that any of the cases has."""
-    held: dict[Part, bool] = dict.fromkeys(SHAPED, False)
-    for case in cases:
-        held["turns"] |= bool(case.turns)
-        held["context"] |= bool(case.context)
-        held["steps"] |= any(answer.steps for answer in case.answers)
-    return frozenset(part for part, there in held.items() if there)
+    return frozenset(part for case in cases for part, without in WITHOUT.items() if without(case) != case)
 
 
 def parts_in(paths: Iterable[str | PathLike[str]]) -> frozenset[Part]:
@@ -38,7 +42,7 @@ def parts_in(paths: Iterable[str | PathLike[str]]) -> frozenset[Part]:
     found: set[Part] = set()
     for path in paths:
         try:
-            with open(path, "rb") as stream:  # noqa: PTH123  a path may be a text
+            with Path(path).open("rb") as stream:
                 for line in stream:
                     found |= _in_line(line)
         except OSError:

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
+from calm.cases.shapes import WITHOUT
 from calm.core.case import Case
 from calm.errors import ConfigError
 from calm.models.wire import Judge
 
 LOOKED_AT: Final = 5
 """So many cases with a part are rendered with and without it; a prompt that shows it shows it in one of them."""
-
-_WITHOUT: Final[Mapping[str, Callable[[Case], Case]]] = {
-    "turns": lambda case: replace(case, turns=()),
-    "context": lambda case: replace(case, context=()),
-    "steps": lambda case: replace(case, answers=tuple(replace(answer, steps=()) for answer in case.answers)),
-}
-"""What a case is without each part, by the key of the part in a file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +32,7 @@ def unseen(judge: Judge, cases: Sequence[Case]) -> tuple[Unseen, ...]:
     Cases are rendered, and nobody is asked. A case that cannot be shown at all says nothing of its parts.
     """
     found = []
-    for part, without in _WITHOUT.items():
+    for part, without in WITHOUT.items():
         having = [(case, bare) for case in cases if (bare := without(case)) != case]
         if having and not any(_differ(judge, *both) for both in having[:LOOKED_AT]):
             found.append(Unseen(part, len(having), len(cases)))
