@@ -2,15 +2,17 @@
 
 import re
 from dataclasses import replace
+from importlib import import_module
 from random import Random
 from threading import Event, Thread
 
 import pytest
 
 from calm import Expects, perturbation
-from calm.cases import bundled
+from calm.cases import bundled, language_cases
 from calm.core.edits import Edit
 from calm.core.ready_made import rules_for
+from calm.core.reasons import Kind
 from calm.core.validation import ADDED, Band, Rules, problems
 from calm.core.verdict import FAMILY
 from calm.gate.catalogue import entries
@@ -246,15 +248,29 @@ def test_a_fault_that_only_shows_on_own_cases_is_found():
         check_perturbation(breaks_there, bundled("pairwise")[:1])
 
 
-SHIPPED = {entry.key: entry.edit for entry in entries() if isinstance(entry.edit, Edit)}
+TRANSLATED = language_cases("pairwise", bundled("pairwise"))
+IN_LANGUAGES = [case for case in TRANSLATED if case.tags["language"] in ("en", "de", "ja")]
+"""Cases that ask the same in three languages."""
+
+
+def edit_of(entry):
+    """Return the edit of an entry; one that translates, of cases with translations."""
+    if getattr(entry.edit, "lacking", None) is not Kind.NO_TRANSLATION:
+        return entry.edit
+    return getattr(import_module(f"calm.perturbations.{entry.module}"), entry.name)(IN_LANGUAGES)
+
+
+SHIPPED = {entry.key: edit_of(entry) for entry in entries() if isinstance(entry.edit, Edit)}
 
 
 def own_cases(tasks, count=40):
-    """Return bundled cases of the tasks that an edit serves."""
+    """Return bundled cases of the tasks that an edit serves, and four items in thirteen languages."""
     found = []
     for task in ("pairwise", "score", "rubric"):
         if FAMILY[task] in tasks:
             found += bundled(task)[:count]
+    if "pairwise" in tasks:
+        found += TRANSLATED[:52]
     return found
 
 

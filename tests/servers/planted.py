@@ -200,9 +200,11 @@ def _shown(text: str) -> str:
 def _gold(seen: Seen, known: dict[str, list[Case]], judge) -> Gold:
     candidates = known[_plain(seen.question)]
     texts = [_plain(s.text) for s in seen.answers]
+    exact = sorted(s.text.strip() for s in seen.answers)  # an edit may have changed nothing but a line's end
+    same = [c for c in candidates if sorted(a.text.strip() for a in c.answers) == exact]
     bare = sorted(map(_bare, texts))
     harmed = [c for c in candidates[1:] if sorted(_plain(a.text) for a in c.answers) in (sorted(texts), bare)]
-    case = harmed[0] if harmed else candidates[0]
+    case = next(iter([*same, *harmed]), candidates[0])
     case = case.arranged(_order(case, texts))
     criterion = (
         next((c for c in case.criteria if _plain(c.text) == _plain(seen.criteria[0])), None) if seen.criteria else None

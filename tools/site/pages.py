@@ -26,6 +26,8 @@ MOVED: Mapping[str, str] = {
     "reports": "how-to/read-results-elsewhere.md",
 }
 """Files of the repository that stand elsewhere on the site, and the page that a folder stands for."""
+CASES = ("calm/cases/data/", "reference/cases/")
+"""The folder of the pages about the bundled cases, in the repository and on the site."""
 PART = re.compile(
     r"^ *(?P<fence>`{3,}).*?^ *(?P=fence)$"
     r"|(?P<words>\[(?:[^\[\]]|\[[^\]]*\])*\]\()(?P<target>[^)\s:#]+)(?P<anchor>(?:#[^)\s]*)?\))"
@@ -52,7 +54,8 @@ def write(folder: Path) -> list[str]:
 
 def originals() -> list[Path]:
     """Return the pages of the repository that are on the site."""
-    return [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
+    about_cases = sorted((ROOT / CASES[0]).glob("*.md"))
+    return [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md")), *about_cases]
 
 
 def _name(path: Path) -> str:
@@ -66,7 +69,7 @@ def site_path(name: str) -> str:
     >>> site_path("README.md"), site_path("docs/how-to/run-in-ci.md"), site_path("LICENSE")
     ('index.md', 'how-to/run-in-ci.md', 'LICENSE')
     """
-    return MOVED.get(name) or name.removeprefix("docs/")
+    return MOVED.get(name) or name.removeprefix("docs/").replace(*CASES)
 
 
 def targets(name: str, text: str) -> Iterator[str]:
