@@ -14,11 +14,13 @@ from __future__ import annotations
 import argparse
 import json
 import platform
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from importlib import import_module
 from itertools import cycle
 from pathlib import Path
 from random import Random
@@ -29,8 +31,13 @@ from time import process_time
 import calm
 from benchmarks.pages import put
 from calm import Answer, Case, Treated
+from calm.cases import Part, bundled, language_cases, shaped_cases
 from calm.core.case import Criterion, Example
 from calm.core.edits import Edit
+from calm.core.material import Passage, Step, Turn
+from calm.core.reasons import Kind
+from calm.core.verdict import Family, Task
+from calm.experiment.aim import aim
 from calm.gate.catalogue import Entry, entries
 
 GOAL_PER_SECOND = 20_000
@@ -110,13 +117,30 @@ def at_long(text: str) -> bool:
 
 def samples(edit: Edit, size: Callable[[str], bool]) -> Iterator[Treated]:
     """Yield cases for each kind of verdict that a perturbation serves."""
-    counts = {"pairwise": 2, "listwise": 4, "score": 1, "rubric": 1}
+    counts = {"pairwise": 2, "listwise": 4}
     for task in edit.tasks:
         for number, text in enumerate(texts(size)):
-            yield sample(f"{task}-{number}", counts[task], text, rubric=task == "rubric")
+            plain = sample(f"{task}-{number}", counts.get(task, 1), text, task)
+            yield plain
+            yield with_parts(plain, text)
 
 
-def sample(name: str, count: int, text: str, *, rubric: bool) -> Treated:
+def with_parts(case: Treated, text: str) -> Treated:
+    """Return a case with a conversation, passages and runs before it, each as long as a text in all."""
+    said = [part for part in re.split(r"(?<=\.)\s", text) if part.strip()]
+    turns = tuple(Turn("assistant" if i % 2 else "user", part) for i, part in enumerate(said[: len(said) // 2 * 2]))
+    context = tuple(Passage(f"p{i}", part) for i, part in enumerate(said, 1))
+    failed = '{"error": "the strait is closed"}'
+    steps = tuple(
+        Step(part, "ask_harbour", json.dumps({"number": i}), failed if i % 3 == 1 else json.dumps({"said": part}))
+        for i, part in enumerate(said)
+    )
+    cited = f" See [{context[0].id}], and [{context[-1].id}]."
+    answers = tuple(replace(answer, text=f"{answer.text}{cited}", steps=steps) for answer in case.answers)
+    return replace(case, answers=answers, turns=turns, context=context)
+
+
+def sample(name: str, count: int, text: str, task: Family) -> Treated:
     """Return a case whose treated answer, and the one that is better than it, have a text."""
     others = (text.replace("9:40", "8:15"), "There is no ferry, as far as I know.", "Ask the harbour master about it.")
     answers = tuple(Answer(f"a{i}", t) for i, t in enumerate((text, *others)[:count]))
@@ -125,7 +149,9 @@ def sample(name: str, count: int, text: str, *, rubric: bool) -> Treated:
         order = tuple(a.id for a in answers)
         examples = tuple(Example("Is it far?", ("Yes.", "No."), label) for label in "AB")
         return replace(case, better="a1").present(order=order, examples=examples)
-    if rubric:
+    if task == "label":
+        return replace(case, label="mixed").present(order=("a0",))
+    if task == "rubric":
         criteria = (Criterion("c1", "It names a time."), Criterion("c2", "It names a price."))
         return replace(case, criteria=criteria, met={"a0": {"c1": True, "c2": True}}).present(order=("a0",))
     return replace(case, scores={"a0": 6.0}).present(order=("a0",))
@@ -136,11 +162,38 @@ def speed(entry: Entry) -> Speed | None:
     edit = entry.edit
     if not isinstance(edit, Edit):
         return None
-    short = next((case for case in samples(edit, at_words) if applies(edit, case)), None)
+    if edit.lacking is Kind.NO_TRANSLATION:
+        edit = getattr(import_module(f"calm.perturbations.{entry.module}"), entry.name)(shipped("pairwise"))
+    longs = list(samples(edit, at_long))
+    short = next((case for case in (*samples(edit, at_words), *shipped_for(edit)) if applies(edit, case)), None)
     if short is None:
         return None
-    slowest = max(seconds(edit, case, 1) for case in samples(edit, at_long))
-    return Speed(entry.key, 1 / seconds(edit, short, TIMES), 1000 * slowest)
+    longs += [grown(short)]
+    return Speed(entry.key, 1 / seconds(edit, short, TIMES), 1000 * max(seconds(edit, case, 1) for case in longs))
+
+
+@cache
+def shipped(task: Task) -> list[Case]:
+    """Return some bundled cases of a task, and of those with turns, with passages, with steps and in languages."""
+    usual = bundled(task)
+    parts: tuple[Part, ...] = ("turns", "context", "steps")
+    more = [*(shaped_cases(part, task, usual) for part in parts), language_cases(task, usual), usual]
+    return [case for cases in more for case in (cases or ())[:60]]
+
+
+def shipped_for(edit: Edit) -> Iterator[Treated]:
+    """Yield the cases that ship, as a run would hand them to a perturbation."""
+    aimed = (aim(case, edit.expects) for family in edit.tasks for case in shipped(family))
+    yield from (case for case in aimed if isinstance(case, Treated))
+
+
+def grown(case: Treated) -> Treated:
+    """Return a case with longer answers, and more turns, passages and steps: each part 10 kB in all, or none."""
+    times = [LONG // max(1, len(str(part))) + 1 for part in (case.turns, case.context, case.answers[0].steps)]
+    turns, context = case.turns * times[0], case.context * times[1]
+    answers = tuple(replace(a, text=f"{a.text}\n\n{texts(at_long)[0]}", steps=a.steps * times[2]) for a in case.answers)
+    named = tuple(replace(passage, id=f"{passage.id}-{i}" if i else passage.id) for i, passage in enumerate(context))
+    return replace(case, answers=answers, turns=turns, context=named)
 
 
 def applies(edit: Edit, case: Treated) -> bool:

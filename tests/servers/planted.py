@@ -17,7 +17,7 @@ from dataclasses import replace
 from itertools import permutations
 from threading import Lock
 
-from rapidfuzz import fuzz
+from rapidfuzz import fuzz, process
 
 from calm.core.case import Case, Framing, digest
 from calm.core.material import Passage, Step, Turn
@@ -27,12 +27,17 @@ from calm.engine.store import Mode, Store
 from calm.experiment.inert import CLASSES, forms
 from calm.experiment.pairs import pair_up
 from calm.experiment.setup import Setup
+from calm.perturbations.criterion_fidelity import put_so_that_it_holds
 from calm.perturbations.late_correction import follow_old_fact
 from calm.perturbations.planted import Gold, Seen, Slot, gold_of, planted
+from calm.suites.test_criterion_fidelity import OPPOSITES
 from calm.suites.test_fallacy_oversight import fallacy
+from calm.suites.test_rubric_drift import REFINEMENTS
 from calm.suites.test_sensitivity import DEFECTS, DEGENERATES
 from tests.servers import Respond, Turns
 
+WORDINGS = (*REFINEMENTS.variants, *OPPOSITES.variants, put_so_that_it_holds)
+"""Edits that word a criterion anew, and maybe change its truth."""
 NEGATIVE = ("worse", "how bad", "fail")
 PASSAGE = re.compile(r'<passage id="([^"]*)">\n(.*?)\n</passage>', re.DOTALL)
 EXAMPLE = re.compile(
@@ -114,7 +119,7 @@ def _known(judge, cases):
     known: dict[str, list[Case]] = {}
     try:
         setup = Setup(judge, tuple(cases), engine)
-        for edit in (None, *DEFECTS.variants, *DEGENERATES.variants, fallacy, follow_old_fact):
+        for edit in (None, *DEFECTS.variants, *DEGENERATES.variants, fallacy, follow_old_fact, *WORDINGS):
             pairs = pair_up(setup, edit, None).pairs
             for pair in pairs:
                 known.setdefault(_plain(pair.source.question), []).append(pair.shown or pair.base)
@@ -198,7 +203,9 @@ def _shown(text: str) -> str:
 
 
 def _gold(seen: Seen, known: dict[str, list[Case]], judge) -> Gold:
-    candidates = known[_plain(seen.question)]
+    asked = [_plain(text) for text in seen.criteria]
+    about = _about(_plain(seen.question), known)
+    candidates = [c for c in about if {*asked} <= {_plain(one.text) for one in c.criteria}]
     texts = [_plain(s.text) for s in seen.answers]
     exact = sorted(s.text.strip() for s in seen.answers)  # an edit may have changed nothing but a line's end
     same = [c for c in candidates if sorted(a.text.strip() for a in c.answers) == exact]
@@ -206,10 +213,14 @@ def _gold(seen: Seen, known: dict[str, list[Case]], judge) -> Gold:
     harmed = [c for c in candidates[1:] if sorted(_plain(a.text) for a in c.answers) in (sorted(texts), bare)]
     case = next(iter([*same, *harmed]), candidates[0])
     case = case.arranged(_order(case, texts))
-    criterion = (
-        next((c for c in case.criteria if _plain(c.text) == _plain(seen.criteria[0])), None) if seen.criteria else None
-    )
+    criterion = next((c for c in case.criteria if _plain(c.text) in asked), None)
     return gold_of(case, judge.task, judge.scale, criterion if judge.task == "rubric" else None)
+
+
+def _about(question: str, known: dict[str, list[Case]]) -> list[Case]:
+    """Return the cases with a question, or with the longest one that words were added behind, or with the nearest."""
+    begun = [one for one in known if question.startswith(one)]
+    return known[max(begun, key=len) if begun else process.extractOne(question, known.keys())[0]]
 
 
 def _order(case: Case, texts: list[str]) -> tuple[str, ...]:
