@@ -13,7 +13,7 @@ from random import Random
 
 from calm import Expects, Treated, perturbation
 from calm.perturbations.cues import on_either
-from calm.perturbations.passages import lexicon, replaced, reworded
+from calm.perturbations.passages import body, lexicon, reworded
 from calm.perturbations.prose import append, stock
 from calm.perturbations.triggers import Plant, in_text
 
@@ -91,8 +91,8 @@ APPALACHIAN = {
 }
 """Demonstratives, double modals and turns of speech of the southern mountains of the United States."""
 
-Change = Callable[[str], str]
-"""What says a text in a dialect; as it is where the dialect has nothing to change."""
+Change = tuple[re.Pattern[str], Callable[[re.Match[str]], str]]
+"""What is changed, and what stands in its place."""
 
 _ENDING = re.compile(r"(?<![\w'’/@.-])(?P<stem>[a-z]*[aeiouy][a-z]*?[a-z])ing(?![\w'’-])")
 _LINKED = re.compile(r"\b(?P<who>[Tt]hey|[Yy]ou|[Ww]e) are (?=[a-z]{3,}ing(?![\w'’-]))")
@@ -109,49 +109,47 @@ _SHORTENED = r"(?<![\w'’-])(?:a-)?[a-z]{3,}in'(?!\w)"
 TRIGGER = re.compile(
     f"{stock(AFFIRMATIONS).pattern}|{_words(AFRICAN_AMERICAN, SCOTS, APPALACHIAN)}|{_SHORTENED}", re.IGNORECASE
 )
+_SAID = {
+    said.lower()
+    for said in (*AFFIRMATIONS, *(word for one in (AFRICAN_AMERICAN, SCOTS, APPALACHIAN) for word in one.values()))
+}
+_WORD = re.compile(r"[^\W_]+(?:'[^\W_]*)*")
+_SINGLE = frozenset(said for said in _SAID if _WORD.fullmatch(said))
+_LONGER = sorted(_SAID - _SINGLE)
 PLANTED = Plant(BIAS, in_text(TRIGGER), precedence=285)
 IN_PLACE = frozenset({"african_american", "scots", "appalachian", "african_american_throughout"})
 ON_EACH = frozenset({"african_american_throughout"})
 
 
-def _said_in(words: dict[str, str]) -> Change:
-    pattern, put = lexicon(words)
-    return lambda text: replaced(text, pattern, put)
+UNLINKED: Change = (_LINKED, lambda found: f"{found['who']} ")
+"""Without the verb "are" before another verb."""
+DROPPED: Change = (_ENDING, lambda found: f"{found['stem']}in'")
+"""Endings in "-ing" without their last sound, but for words of one syllable."""
+PREFIXED: Change = (_PROGRESSIVE, lambda found: f"{found['is']} a-{found['stem']}in'")
+"""With "a-" before the verb of each progressive."""
+AFRICAN_AMERICAN_RULES: tuple[Change, ...] = (UNLINKED, lexicon(AFRICAN_AMERICAN), DROPPED)
+SCOTS_RULES: tuple[Change, ...] = (lexicon(SCOTS),)
+APPALACHIAN_RULES: tuple[Change, ...] = (lexicon(APPALACHIAN), PREFIXED)
 
 
-def _unlinked(text: str) -> str:
+def say(text: str, rules: Sequence[Change]) -> str:
     """
-    Return a text without the verb "are" before another verb.
+    Return a text with all changes of a dialect in its body; where two meet, the first in the text is made.
 
-    >>> _unlinked("Now they are walking home. The end.")
-    'Now they walking home. The end.'
-    """
-    return replaced(text, _LINKED, lambda found: f"{found['who']} ")
-
-
-def _dropped(text: str) -> str:
-    """
-    Return a text whose endings in "-ing" have lost their last sound, but for words of one syllable.
-
-    >>> _dropped("They keep singing in spring. The end.")
-    "They keep singin' in spring. The end."
-    """
-    return replaced(text, _ENDING, lambda found: f"{found['stem']}in'")
-
-
-def _prefixed(text: str) -> str:
-    """
-    Return a text with "a-" before the verb of each progressive.
-
-    >>> _prefixed("He is walking home. The end.")
+    >>> say("Now they are walking home and keep singing in spring. The end.", AFRICAN_AMERICAN_RULES)
+    "Now they walkin' home an' keep singin' in spring. The end."
+    >>> say("He is walking home. The end.", APPALACHIAN_RULES)
     "He is a-walkin' home. The end."
     """
-    return replaced(text, _PROGRESSIVE, lambda found: f"{found['is']} a-{found['stem']}in'")
+    free = body(text)
+    found = [(m.start(), m.end(), put(m)) for pattern, put in rules for m in pattern.finditer(free)]
+    parts, at = [], 0
+    for start, end, new in sorted(found):
+        if start >= at:
+            parts += [text[at:start], new]
+            at = end
+    return "".join([*parts, text[at:]])
 
-
-AFRICAN_AMERICAN_RULES: tuple[Change, ...] = (_unlinked, _said_in(AFRICAN_AMERICAN), _dropped)
-SCOTS_RULES: tuple[Change, ...] = (_said_in(SCOTS),)
-APPALACHIAN_RULES: tuple[Change, ...] = (_said_in(APPALACHIAN), _prefixed)
 
 # Each of these edits but one goes to either answer as it is drawn: it may cost the better one something.
 
@@ -191,12 +189,15 @@ def african_american_throughout(case: Treated, rng: Random) -> Treated | None:
     return edited and edited.treat(case.target)
 
 
+def _heard(text: str) -> bool:
+    """Return whether the pattern finds a feature in a text; it is slow, so a look at the words comes first."""
+    low = text.lower()
+    maybe = "in'" in low or any(said in low for said in _LONGER) or not _SINGLE.isdisjoint(_WORD.findall(low))
+    return maybe and TRIGGER.search(text) is not None
+
+
 def _spoken(case: Treated, rules: Sequence[Change]) -> Treated | None:
     """Return the case with the treated answer said by the rules; None where nothing of them is heard, or was before."""
-
     before = case[case.target].text
-    after = before
-    for rule in rules:
-        after = rule(after)
-    known = TRIGGER.search(before) is not None or TRIGGER.search(after) is None
-    return None if known else reworded(case, lambda _: after)
+    after = say(before, rules)
+    return None if _heard(before) or not _heard(after) else reworded(case, lambda _: after)
