@@ -91,14 +91,15 @@ def acting(events: list[Event]) -> list[Event]:
 
 
 def said_at(events: Sequence[Event], text: str) -> int | None:
-    """Return where a user says a text, or, if it has some words, says it among others; None where nobody does."""
+    """Return where a user says a text before the agent is done, alone, or among others if it is no mere word or two."""
     wanted = text.strip()
+    last = max(place for place, event in enumerate(events) if isinstance(event, Call) or _by(event, AGENT))
     said = {
         place: clean(event.text).strip()
-        for place, event in enumerate(events)
+        for place, event in enumerate(events[:last])
         if isinstance(event, Said) and event.role == USER
     }
-    same = [place for place, words in said.items() if words == wanted]
+    same = [place for place, words in said.items() if words and words == wanted]
     among = [place for place, words in said.items() if wanted in words] if len(wanted.split()) >= _WORDS else []
     return next(iter([*same, *among]), None)
 
