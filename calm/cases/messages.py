@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Final
 
+from calm.core.files import json_of
 from calm.core.material import Turn
 
 TOOLS: Final = (
@@ -16,12 +16,16 @@ TOOLS: Final = (
 """The roles and types of messages, and the types of their parts, by which a tool is called or replies."""
 THOUGHTS: Final = ("reasoning", "thinking", "redacted_thinking")
 """The types of messages and parts in which a model thinks, which it says to nobody."""
-_ROLES: Final = {
+ROLES: Final = {
     **dict.fromkeys(("human", "customer", "client"), "user"),
     **dict.fromkeys(("ai", "model", "gpt", "chatgpt", "bot", "agent"), "assistant"),
     "developer": "system",
+    **dict.fromkeys(("function", "observation", "ipython"), "tool"),
 }
 """What the roles of messages are called elsewhere, and here."""
+_TEXTS: Final = ("text", "content", "refusal")
+"""Where a part of a message holds its text; OpenAI writes a refusal under a key of its own."""
+_LONGEST: Final = 40
 
 
 def dig(value: object, *steps: str | int) -> object:
@@ -57,11 +61,42 @@ def unpacked(value: object) -> object:
     """Return what a string of JSON holds, if it holds an object or a list; else the value as it is."""
     if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
         try:
-            found: object = json.loads(value)
-        except (ValueError, RecursionError):
+            return json_of(value)
+        except ValueError:  # no JSON, or over a limit
             return value
-        return found
     return value
+
+
+def role_in(message: object) -> str:
+    """
+    Return who speaks in a message, as calm calls them, in whatever case it is written; "" where none is named.
+
+    >>> role_in({"role": "Human"}), role_in({"from": "gpt"})
+    ('user', 'assistant')
+    """
+    role = (string(message, "role") or string(message, "from") or string(message, "type")).lower()
+    return ROLES.get(role, role)
+
+
+def refusal_in(message: object) -> str:
+    """Return the words of a refusal that stands beside the content of a message, in its place; "" without one."""
+    return "" if dig(message, "content") else string(message, "refusal")
+
+
+def kind_of(part: object) -> str:
+    """
+    Return what a part of a message is, in a word; a picture is an image however its type is spelled.
+
+    >>> kind_of({"type": "image_url"}), kind_of({"type": "input_audio"}), kind_of({"text": "Hi"})
+    ('image', 'audio', 'part')
+    """
+    kind = (string(part, "modality") or string(part, "type") or "part")[:_LONGEST]
+    return kind.removeprefix("input_").removesuffix("_url").removesuffix("_file") or kind
+
+
+def in_place_of(part: object) -> str:
+    """Return what stands in the place of a part that is no text: what it is, in brackets."""
+    return f"[{kind_of(part)}]"
 
 
 def turns_of(value: object) -> tuple[Turn, ...]:
@@ -79,8 +114,7 @@ def turns_of(value: object) -> tuple[Turn, ...]:
     turns = []
     found = held if isinstance(held, list | tuple) else dig(held, "messages")
     for one in found if isinstance(found, list | tuple) else ():
-        role = string(one, "role") or string(one, "from") or string(one, "type")
-        role = _ROLES.get(role.lower(), role.lower())
+        role = role_in(one)
         if role in THOUGHTS:
             continue
         if role not in ("system", "user", "assistant", *TOOLS):
@@ -97,13 +131,35 @@ def about_tools(message: object) -> bool:
 
 
 def content_of(message: object) -> str:
-    """Return the text of a message: its content, or the parts of it that are texts, and no part of a tool."""
+    """
+    Return the text of a message: its content, or its parts but those of a tool, or its refusal.
+
+    What is no text stands as what it is, in brackets.
+
+    >>> content_of({"content": [{"type": "text", "text": "Look:"}, {"type": "image_url", "image_url": {}}]})
+    'Look:\\n[image]'
+    """
     for key in ("content", "parts", "text", "value"):
         found = dig(message, key)
-        if isinstance(found, str):
+        if isinstance(found, str) and found:
             return found
-        if isinstance(found, list | tuple):
+        if isinstance(found, list | tuple) and found:
             said = [one for one in found if string(one, "type") not in (*TOOLS, *THOUGHTS)]
-            parts = [one if isinstance(one, str) else string(one, "text") or string(one, "content") for one in said]
-            return "\n".join(part for part in parts if part)
-    return ""
+            return "\n".join(text for text in map(_text_of, said) if text)
+    return refusal_in(message)
+
+
+def lacks_parts(message: object) -> bool:
+    """Return whether a part of a message is no text, so that only what it is stands in its place."""
+    parts = next((found for key in ("content", "parts") if (found := objects(message, key))), [])
+    return any(_text_of(one) == in_place_of(one) and string(one, "type") not in (*TOOLS, *THOUGHTS) for one in parts)
+
+
+def _text_of(part: object) -> str:
+    """Return the text of a part, or what stands in its place; nothing for a part without a type."""
+    if isinstance(part, str):
+        return part
+    held = next((text for key in _TEXTS if isinstance(text := dig(part, key), str)), None)
+    if held is not None:
+        return held
+    return in_place_of(part) if string(part, "type") else ""

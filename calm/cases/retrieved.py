@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from calm.core.files import json_of
+from calm.cases.messages import unpacked
 
 NAMES: Final = ("id", "doc_id", "document_id", "passage_id", "title", "source")
 """What tools call the name of a document; LangChain keeps it in `metadata`."""
@@ -23,22 +23,13 @@ def passages_in(value: object) -> list[dict[str, str]] | None:
     >>> passages_in([{"doc_id": "d7", "page_content": "A."}]), passages_in(["A.", "B."])
     ([{'id': 'd7', 'text': 'A.'}], [{'id': '1', 'text': 'A.'}, {'id': '2', 'text': 'B.'}])
     """
-    listed = _unpacked(value)
+    listed = unpacked(value)
     if not isinstance(listed, list | tuple) or not all(isinstance(one, str | Mapping) for one in listed):
         return None
     found = [(_name(one), text) for one in listed if (text := _text(one)).strip()]
     names = [name for name, _ in found]
     own = "" not in names and len(set(names)) == len(names)
     return [{"id": name if own else str(place), "text": text} for place, (name, text) in enumerate(found, 1)]
-
-
-def _unpacked(value: object) -> object:
-    if not isinstance(value, str) or not value.lstrip().startswith("["):
-        return value
-    try:
-        return json_of(value)
-    except ValueError:  # JSONDecodeError is one, too
-        return value
 
 
 def _text(one: str | Mapping[str, object]) -> str:

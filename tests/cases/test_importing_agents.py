@@ -135,20 +135,23 @@ def test_a_request_beside_its_response(tmp_path):
     assert [len(case.answers[0].steps) for case in found] == [3, 1]
 
 
-def test_earlier_turns_stay_and_what_comes_after_the_answer_is_left_out_with_a_note(tmp_path):
+def test_earlier_turns_stay_and_what_comes_after_the_run_is_left_out_with_a_note(tmp_path):
     messages = [
         *CHAT["messages"],
         {"role": "user", "content": "And order 8?"},
+        {"role": "assistant", "content": None, "tool_calls": [{"id": "c9", "function": {"name": "read_order"}}]},
+        {"role": "tool", "tool_call_id": "c9", "content": "none"},
         {"role": "assistant", "content": "It is gone."},
-        {"role": "user", "content": "Thanks."},
+        {"role": "user", "content": "Ok, thanks."},
+        {"role": "assistant", "content": "Bye.", "reasoning_content": "They are happy."},
     ]
 
     result = imported(tmp_path, {"messages": messages})
     case, answer = only(result)
 
     assert [turn.role for turn in case.turns] == ["system", "user", "assistant"]
-    assert (case.question, answer.text, len(answer.steps)) == ("And order 8?", "It is gone.", 3)
-    assert "record 1: what was said after the last answer is left out" in result.notes
+    assert (case.question, answer.text, len(answer.steps)) == ("And order 8?", "It is gone.", 4)
+    assert "record 1: what was said after the answer is left out" in result.notes
     assert any("the user spoke between calls" in note for note in result.notes)
 
 

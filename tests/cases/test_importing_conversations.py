@@ -98,6 +98,45 @@ def test_tools_are_no_turns_and_a_note_counts_them(tmp_path):
     assert "in 1 of 1 records tools were used" in " ".join(found.notes)
 
 
+IMAGE = {"type": "image_url", "image_url": {"url": "x"}}
+
+
+@pytest.mark.parametrize("image", [IMAGE, {"type": "image", "source": {}}, {"type": "input_image"}])
+def test_an_image_is_named_in_its_place(tmp_path, image):
+    """An image alone is a question, too: what was replied to it is not the answer to another one."""
+    alone = {"messages": [*messages("Hi", "Hello"), {"role": "user", "content": [image]}, messages("", "A cat.")[1]]}
+    beside = {
+        "messages": [{"role": "user", "content": [{"type": "text", "text": "What?"}, image]}, messages("", "D")[1]]
+    }
+
+    found = imported(tmp_path, alone, beside, {"messages": messages("Q", "A")})
+
+    assert content(found.cases[0]) == ([("user", "Hi"), ("assistant", "Hello")], "[image]", ["A cat."])
+    assert content(found.cases[1]) == ([], "What?\n[image]", ["D"])
+    assert "in 2 of 3 records a part of a message is no text" in " ".join(found.notes)
+
+
+CLOSED = {
+    "alone": {"messages": messages("A", "B", "C", "D", "thanks")},
+    "pair": {"chosen": messages("A", "B", "C", "D", "thanks"), "rejected": messages("A", "B", "C", "D", "no!")},
+}
+
+
+@pytest.mark.parametrize("form", CLOSED)
+def test_a_chat_ends_with_its_last_reply(tmp_path, form):
+    found = imported(tmp_path, CLOSED[form])
+
+    assert content(found.cases[0]) == ([("user", "A"), ("assistant", "B")], "C", ["D"] * (1 + (form == "pair")))
+    assert "in 1 of 1 records the user speaks last" in " ".join(found.notes)
+
+
+def test_a_refusal_is_a_reply(tmp_path):
+    beside = {"messages": [*messages("A"), {"role": "assistant", "content": None, "refusal": "No."}]}
+    part = {"messages": [*messages("A"), {"role": "assistant", "content": [{"type": "refusal", "refusal": "No."}]}]}
+
+    assert [content(case) for case in imported(tmp_path, beside, part).cases] == [([], "A", ["No."])] * 2
+
+
 BAD = {
     "no conversation": ({"messages": messages("A", "B")}, {"messages": "hello"}, "expected a conversation"),
     "a number": ({"messages": messages("A", "B")}, {"messages": 7}, "expected a conversation"),
@@ -106,7 +145,7 @@ BAD = {
         {"messages": messages("A", "B", names=("x", "y"))},
         "its roles are user and assistant",
     ),
-    "no reply": ({"messages": messages("A", "B")}, {"messages": messages("A", "B", "C")}, "expected a reply behind"),
+    "no reply": ({"messages": messages("A", "B")}, {"messages": messages("A")}, "expected a reply behind"),
     "nobody asks": (
         {"messages": messages("A", "B")},
         {"messages": messages("", "B")[1:]},

@@ -7,7 +7,9 @@ import pytest
 from calm.cases.foreign.columns import columns_from, import_table
 from calm.cases.foreign.guessed import guessed
 from calm.cases.foreign.records import load
+from calm.cases.messages import unpacked
 from calm.cases.retrieved import passages_in
+from calm.core.files import MOST_VALUES
 from calm.core.material import Passage
 from calm.errors import ConfigError
 
@@ -104,3 +106,11 @@ def test_what_is_no_list_of_texts_is_refused(tmp_path, value):
 def test_names_that_cannot_be_told_apart_are_replaced_by_places(value, ids):
     """An id that two passages have, or that some lack, could not be cited; what is empty is left out."""
     assert [one["id"] for one in passages_in(value)] == ids
+
+
+def test_a_text_of_too_many_values_is_no_list():
+    """The bound of a file holds for a text in it, too: of passages and of messages."""
+    text = "[" + "1," * MOST_VALUES + "1]"
+
+    assert unpacked(text) is text
+    assert passages_in(text) is None

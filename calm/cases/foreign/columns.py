@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from string import ascii_lowercase
 from typing import Final
 
-from calm.cases.foreign.conversations import PREFERRED, Talk, columns_of, messages_of, talk_of
+from calm.cases.foreign.conversations import PREFERRED, Talk, columns_of, lacking, messages_of, replied, talk_of
 from calm.cases.foreign.naming import case_id, named
 from calm.cases.foreign.records import Faults, Row, Table, shown
 from calm.cases.foreign.result import ImportResult, listed
@@ -162,6 +162,15 @@ def _of_talks(talks: Sequence[Talk], shape: _Shape) -> list[str]:
         )
     if tools := sum(talk.tools for talk in talks):
         notes.append(f"in {tools} of {len(talks)} records tools were used: their calls and replies are left out")
+    if parts := sum(talk.parts for talk in talks):
+        notes.append(
+            f"in {parts} of {len(talks)} records a part of a message is no text: what it is stands in its place, such "
+            "as [image]"
+        )
+    if closing := sum(talk.closing for talk in talks):
+        notes.append(
+            f"in {closing} of {len(talks)} records the user speaks last: what stands behind the last reply is left out"
+        )
     if lost := sum(bool(talk.answer) for talk in talks) if not shape.alone else 0:
         notes.append(
             f"in {lost} of {len(talks)} records a reply follows the last message of the user: it is left out, as the "
@@ -259,14 +268,25 @@ def _talk(row: Row, record: int, shape: _Shape, faults: Faults) -> Talk:
     column = shape.columns.get("turns")
     if column is not None:
         return _asked(row, record, column, shape, faults)
-    found = [talk_of(messages_of(_at(row, shape.columns[key]))) for key in shape.columns if _ANSWER.fullmatch(key)]
-    talks = [talk for talk in found if talk.question]
+    talks = [
+        talk for key in shape.columns if _ANSWER.fullmatch(key) and (talk := _replied(row, shape.columns[key])).question
+    ]
     if "question" in shape.columns or not talks:
         return Talk(())
     if any((talk.turns, talk.question) != (talks[0].turns, talks[0].question) for talk in talks[1:]):
         said = "expected conversations that differ in their last reply alone, got others"
         faults.add(record, "answers", f"{said}; import each as a case of its own, or leave the record out")
-    return replace(talks[0], answer="")
+    parts, closing = any(talk.parts for talk in talks), any(talk.closing for talk in talks)
+    return replace(talks[0], answer="", parts=parts, closing=closing)
+
+
+def _replied(row: Row, column: str) -> Talk:
+    """Return a conversation that ends with a reply: what the user says behind the last one is left out."""
+    value = _at(row, column)
+    messages = messages_of(value)
+    kept = replied(messages)
+    closing = any(turn.role == USER and turn.text.strip() for turn in messages[len(kept) :])
+    return replace(talk_of(kept), parts=lacking(value), closing=closing)
 
 
 def _asked(row: Row, record: int, column: str, shape: _Shape, faults: Faults) -> Talk:
@@ -277,7 +297,7 @@ def _asked(row: Row, record: int, column: str, shape: _Shape, faults: Faults) ->
         got = f"got {shown(value)}; its roles are user and assistant (or human and gpt), or it is a list of pairs"
         faults.add(record, column, f"expected a conversation, a list of {{role, content}}, {got}")
     if (asked := shape.columns.get("question")) is None:
-        talk = talk_of(messages)
+        talk = _replied(row, column) if shape.alone else replace(talk_of(messages), parts=lacking(value))
         if messages and not talk.question:
             faults.add(record, column, "expected a message of the user, got none; map a column to question")
         elif not messages and shape.alone:
@@ -287,7 +307,7 @@ def _asked(row: Row, record: int, column: str, shape: _Shape, faults: Faults) ->
     spoken = (*talk.turns, *([Turn(USER, talk.question)] if talk.question and talk.question != _at(row, asked) else []))
     if talk.answer:
         spoken = (*talk.turns, Turn(USER, talk.question), Turn(ASSISTANT, talk.answer))
-    return Talk(spoken, tools=talk.tools)
+    return Talk(spoken, tools=talk.tools, parts=lacking(value))
 
 
 def _draft(row: Row, record: int, shape: _Shape, talk: Talk, faults: Faults) -> dict[str, object]:
@@ -299,7 +319,7 @@ def _draft(row: Row, record: int, shape: _Shape, talk: Talk, faults: Faults) -> 
             return None
         value = _at(row, column)
         value = None if value is _MISSING else value
-        if isinstance(value, list | dict) and _ANSWER.fullmatch(key) and (messages := messages_of(value)):
+        if isinstance(value, list | dict) and _ANSWER.fullmatch(key) and (messages := replied(messages_of(value))):
             value = talk_of(messages).answer or (messages[-1].text if messages[-1].role == ASSISTANT else "")
         if needed and (value is None or (isinstance(value, str) and not value.strip())):
             faults.add(record, column, f"expected a text, got {'an empty one' if value else shown(value)}; add it")

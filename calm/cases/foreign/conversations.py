@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from calm.cases.messages import turns_of, unpacked
+from calm.cases.messages import dig, lacks_parts, turns_of, unpacked
 from calm.core.material import ASSISTANT, USER, Turn
 
 TALKS: Final = (
@@ -29,12 +29,19 @@ _PAIR: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class Talk:
-    """A conversation with its last question and what was replied to it, as far as it holds them; `tools` were left."""
+    """
+    A conversation with its last question and what was replied to it, as far as it holds them.
+
+    `tools` were left out; `parts` are no text, so that what they are stands in their place; and `closing` is so where
+    the user spoke last, which is left out.
+    """
 
     turns: tuple[Turn, ...]
     question: str = ""
     answer: str = ""
     tools: bool = False
+    parts: bool = False
+    closing: bool = False
 
 
 def messages_of(value: object) -> tuple[Turn, ...]:
@@ -75,6 +82,21 @@ def columns_of(rows: Sequence[Mapping[str, object]], columns: Sequence[str]) -> 
         if found or messages_of(held[PREFERRED[0]]):
             found |= {"answer_a": PREFERRED[0], "answer_b": PREFERRED[1]}
     return found
+
+
+def lacking(value: object) -> bool:
+    """Return whether a message of a conversation holds an image, or another part that is no text."""
+    held = unpacked(value)
+    found = held if isinstance(held, list) else dig(held, "messages")
+    return isinstance(found, list) and any(lacks_parts(one) for one in found)
+
+
+def replied(messages: Sequence[Turn]) -> tuple[Turn, ...]:
+    """Return a conversation up to its last reply, without what the user said behind it; whole if there is no reply."""
+    last = max(
+        (place for place, turn in enumerate(messages) if turn.role == ASSISTANT and turn.text.strip()), default=None
+    )
+    return tuple(messages if last is None else messages[: last + 1])
 
 
 def talk_of(messages: Sequence[Turn]) -> Talk:

@@ -9,24 +9,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
+
+from calm.cases.messages import ROLES, in_place_of, kind_of, refusal_in, role_in
 
 USER: Final = "user"
 AGENT: Final = "assistant"
 SYSTEM: Final = "system"
 _TOOL: Final = "tool"
-_ROLES: Final = {
-    "human": USER,
-    "ai": AGENT,
-    "model": AGENT,
-    "agent": AGENT,
-    "developer": SYSTEM,
-    "function": _TOOL,
-    "observation": _TOOL,
-}
 _KNOWN: Final = (USER, AGENT, SYSTEM, _TOOL)
 _TEXTS: Final = ("text", "input_text", "output_text", "summary_text", "reasoning_text", "refusal")
+_SHOWN: Final = ("image", "document")
 _CALLS: Final = ("tool_use", "server_tool_use", "mcp_tool_use", "tool_call")
 ERROR: Final = "Error: "
 """How the result of a call begins that its log calls an error by another sign than its text."""
@@ -50,11 +44,12 @@ class Thought:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call of a tool, with its arguments as JSON."""
+    """A call of a tool, with its arguments as JSON; `message` is the place of its message, which may hold several."""
 
     id: str
     tool: str
     arguments: str
+    message: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,13 +62,20 @@ class Returned:
 
 
 @dataclass(frozen=True, slots=True)
+class Beside:
+    """Words in the message that brings a result of a tool, such as a reminder: they belong to this result."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Missing:
     """A part that is no text, such as an image; in its place stands what it is, in brackets."""
 
     what: str
 
 
-Event: TypeAlias = Said | Thought | Call | Returned | Missing
+Event: TypeAlias = Said | Thought | Call | Returned | Beside | Missing
 
 
 class NotMessages(ValueError):
@@ -91,7 +93,11 @@ def events_of(messages: object) -> list[Event]:
         return [Said(USER, messages)]
     if not isinstance(messages, list):
         raise NotMessages(f"expected a list of messages, got {type(messages).__name__}")
-    return [event for place, one in enumerate(messages) for event in _of_message(one, place)]
+    return [
+        replace(event, message=place) if isinstance(event, Call) else event
+        for place, one in enumerate(messages)
+        for event in _of_message(one, place)
+    ]
 
 
 def _of_message(one: object, place: int) -> Iterator[Event]:
@@ -106,10 +112,9 @@ def _of_message(one: object, place: int) -> Iterator[Event]:
     elif kind.endswith(("_call_output", "_call_response")):
         yield Returned(_text_at(one, "call_id"), "", _result(one.get("output"), error=_is_error(one)))
     else:
-        role = _text_at(one, "role") or kind
-        role = _ROLES.get(role, role)
+        role = role_in(one)
         if role not in _KNOWN:
-            known = ", ".join((*_KNOWN, *_ROLES))
+            known = ", ".join((*_KNOWN, *ROLES))
             raise NotMessages(f"message {place + 1}: role: expected one of {known}, got {role[:40]!r}")
         yield from _of_role(one, role)
 
@@ -136,7 +141,7 @@ def _of_role(one: Mapping[str, object], role: str) -> Iterator[Event]:
     if role == AGENT:
         yield from _thoughts(one.get("reasoning_content") or one.get("reasoning"))
     calls = list(_calls_beside(one))
-    yield from _of_content(content, role, called=bool(calls))
+    yield from _of_content(content or refusal_in(one), role, called=bool(calls))
     yield from calls
 
 
@@ -154,15 +159,17 @@ def _calls_beside(one: Mapping[str, object]) -> Iterator[Call]:
 
 
 def _of_content(content: object, role: str, *, called: bool) -> Iterator[Event]:
-    """Yield what the parts of a content are; its texts in a row are said together."""
+    """Yield what the parts of a content are; its texts in a row are said together, those beside a result last."""
     parts = content if isinstance(content, list) else [] if content is None else [content]
-    called = called or any(_kind(part) in _CALLS for part in parts)
+    kinds = [_kind(part) for part in parts]
+    called = called or any(kind in _CALLS for kind in kinds)
+    brings = role == USER and any(kind.endswith("tool_result") for kind in kinds)
+    beside: list[str] = []
     said: list[str] = []
-    for part in parts:
-        kind = _kind(part)
+    for part, kind in zip(parts, kinds, strict=True):
         text = _text_of(part)
         if text is not None:
-            said.append(text)
+            (beside if brings else said).append(text)
             continue
         if kind in ("thinking", "redacted_thinking", "reasoning", *_CALLS) or kind.endswith("tool_result"):
             if any(map(str.strip, said)):
@@ -170,10 +177,12 @@ def _of_content(content: object, role: str, *, called: bool) -> Iterator[Event]:
             said = []
             yield from _of_block(part if isinstance(part, Mapping) else {}, kind)
         else:
-            said.append(f"[{kind}]")
-            yield Missing(kind)
+            (beside if brings else said).append(in_place_of(part))
+            yield Missing(kind_of(part))
     if any(map(str.strip, said)):
         yield Said(role, "\n".join(said), called)
+    if any(map(str.strip, beside)):
+        yield Beside("\n".join(beside))
 
 
 def _of_block(block: Mapping[str, object], kind: str) -> Iterator[Event]:
@@ -204,7 +213,7 @@ def _text_of(part: object) -> str | None:
     """Return the text of a part; None for one that is none."""
     if isinstance(part, str):
         return part
-    if _kind(part) in _TEXTS and isinstance(part, Mapping):
+    if isinstance(part, Mapping) and (_kind(part) in _TEXTS or "type" not in part):
         found = part.get("text", part.get("refusal"))
         return found if isinstance(found, str) else None
     return None
@@ -217,7 +226,7 @@ def _kind(part: object) -> str:
 def _result(value: object, *, error: bool = False) -> str:
     """Return what a call gave as a text: texts as they are, parts that are none in brackets, all else as JSON."""
     if isinstance(value, list) and all(_is_part(part) for part in value):
-        texts = [text if (text := _text_of(part)) is not None else f"[{_kind(part)}]" for part in value]
+        texts = [text if (text := _text_of(part)) is not None else in_place_of(part) for part in value]
         found = "\n".join(texts)
     else:
         found = _json(value)
@@ -225,7 +234,7 @@ def _result(value: object, *, error: bool = False) -> str:
 
 
 def _is_part(part: object) -> bool:
-    return isinstance(part, str) or (isinstance(part, Mapping) and (_kind(part) in (*_TEXTS, "image", "document")))
+    return isinstance(part, str) or (isinstance(part, Mapping) and (_kind(part) in _TEXTS or kind_of(part) in _SHOWN))
 
 
 def _is_error(one: Mapping[str, object]) -> bool:
