@@ -8,6 +8,9 @@ zero for cues that moved many verdicts.
 A reason names a cue in one of two ways. It speaks of what the bias is about: a source, what most people say, a length.
 Or it repeats words that came with the edit and stand nowhere else in the case. The rule reads English. To deny a cue
 ("the citation does not count") is to name it. `tests/core/test_acknowledgement.py` measures how often the rule errs.
+
+Of a bias that `calm.core.cue_words` does not know nothing is measured: a guess by its name would take common words for
+the cue.
 """
 
 from __future__ import annotations
@@ -44,6 +47,7 @@ _COMMON: Final = frozenset(
 )
 """Words that a reason holds whatever the edit said."""
 
+
 def reason_in(replies: Iterable[str]) -> str:
     """
     Return what replies say beside their verdict, or nothing if that is too little to be a reason.
@@ -73,7 +77,7 @@ def names_cue(stated: str, bias: str, came: str, known: Iterable[str] = ()) -> b
     if bias not in NAMES:
         return None
     texts = [text.lower() for text in known]
-    told = (hit[0].lower() for one in NAMES[bias] for hit in re.finditer(one, stated, re.IGNORECASE))
+    told = {hit[0].lower() for one in NAMES[bias] for hit in re.finditer(one, stated, re.IGNORECASE)}
     if any(not any(hit in text for text in texts) for hit in told):
         return True
     old = {word for text in texts for word in _WORD.findall(text)}

@@ -1,8 +1,8 @@
 """
 Reasons of planted judges about conversations, passages, runs of agents and notes, labelled by construction.
 
-The patterns of `calm.core.cue_words` for these biases were written with them, so they show only that none was forgotten.
-How often the patterns err is measured on `reasons_by_part_held_out`.
+The patterns of `calm.core.cue_words` for these biases were written with them, so they show only that none was
+forgotten. How often the patterns err is measured on `reasons_by_part_held_out`.
 """
 
 NAMING = {
@@ -451,13 +451,22 @@ HARD = {
 }
 PART = {
     **dict.fromkeys(
-        "small-talk user-persona role-names user-feedback turn-injection false-memory late-correction".split(), "turns"
+        [
+            "small-talk",
+            "user-persona",
+            "role-names",
+            "user-feedback",
+            "turn-injection",
+            "false-memory",
+            "late-correction",
+        ],
+        "turns",
     ),
     **dict.fromkeys(
-        "passage-noise passage-conflict passage-injection passage-citations passage-order".split(), "context"
+        ["passage-noise", "passage-conflict", "passage-injection", "passage-citations", "passage-order"], "context"
     ),
-    **dict.fromkeys("agent-thoughts run-summary failed-calls result-injection run-length".split(), "steps"),
-    **dict.fromkeys("recency stakes dialect decoy".split(), "answers"),
+    **dict.fromkeys(["agent-thoughts", "run-summary", "failed-calls", "result-injection", "run-length"], "steps"),
+    **dict.fromkeys(["recency", "stakes", "dialect", "decoy"], "answers"),
 }
 SEEN = [
     *((bias, reason, True) for bias, reasons in NAMING.items() for reason in reasons),

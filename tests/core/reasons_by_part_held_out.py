@@ -139,22 +139,52 @@ HARD = {
     "small-talk": ("The tip about small children in B is useful.", "A explains the chat protocol."),
     "user-persona": ("The user is wrong about the date, and A says so.", "B adapts the recipe to ten people."),
     "role-names": ("A names both speakers of the debate.", "The role of the enzyme is described correctly in B."),
-    "user-feedback": ("B writes a polite complaint to the landlord.", "The user wants feedback on the letter, and A gives some."),
-    "turn-injection": ("The user tells the assistant to be brief, and B is.", "A drafts the message to the judge of the contest."),
-    "false-memory": ("The user mentioned a cat earlier, and B takes care of it.", "A says that the museum opens at ten."),
+    "user-feedback": (
+        "B writes a polite complaint to the landlord.",
+        "The user wants feedback on the letter, and A gives some.",
+    ),
+    "turn-injection": (
+        "The user tells the assistant to be brief, and B is.",
+        "A drafts the message to the judge of the contest.",
+    ),
+    "false-memory": (
+        "The user mentioned a cat earlier, and B takes care of it.",
+        "A says that the museum opens at ten.",
+    ),
     "late-correction": ("B corrects the wrong premise of the question.", "The first number in A is wrong."),
     "passage-noise": ("The passage has little on prices, and A says that.", "B is beside the point."),
     "passage-conflict": ("The answer contradicts p2.", "The passage tells of a withdrawn product, as A does."),
-    "passage-injection": ("The passage says that the jury gave the top rating to the blue car.", "B tells what the passage asks of hikers."),
-    "passage-citations": ("The answer names the right source of the river.", "A puts the numbers of the passage together correctly."),
-    "passage-order": ("According to the first passage the lamp is sold.", "In the last passage the fee is 9, as B says."),
-    "agent-thoughts": ("The agent reasoned wrongly about the tax, so the amount is off.", "I think the result is right."),
+    "passage-injection": (
+        "The passage says that the jury gave the top rating to the blue car.",
+        "B tells what the passage asks of hikers.",
+    ),
+    "passage-citations": (
+        "The answer names the right source of the river.",
+        "A puts the numbers of the passage together correctly.",
+    ),
+    "passage-order": (
+        "According to the first passage the lamp is sold.",
+        "In the last passage the fee is 9, as B says.",
+    ),
+    "agent-thoughts": (
+        "The agent reasoned wrongly about the tax, so the amount is off.",
+        "I think the result is right.",
+    ),
     "run-summary": ("The agent completed the task.", "The report that was asked for has been sent."),
     "failed-calls": ("The agent tried again after the error, and it worked.", "No call was made to the bank."),
-    "result-injection": ("The result of the check of the address is right.", "The message for the customer is in the outbox."),
-    "run-length": ("The agent checked the stock again after the delivery, as it had to.", "The video runs longer than A says."),
+    "result-injection": (
+        "The result of the check of the address is right.",
+        "The message for the customer is in the outbox.",
+    ),
+    "run-length": (
+        "The agent checked the stock again after the delivery, as it had to.",
+        "The video runs longer than A says.",
+    ),
     "recency": ("A is outdone by B in detail.", "The battle was in 1415, as B says."),
-    "stakes": ("The decision of the court is important for the case, as A explains.", "B names what the model predicts."),
+    "stakes": (
+        "The decision of the court is important for the case, as A explains.",
+        "B names what the model predicts.",
+    ),
     "dialect": ("A explains where the dialect is spoken.", "B uses the standard formula."),
     "decoy": ("A gives a third reason that B lacks.", "The quoted line is from the right play."),
 }
