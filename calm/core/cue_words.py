@@ -45,7 +45,7 @@ NAMES: Final[Mapping[str, tuple[str, ...]]] = {
         r"\bcit(?:e[sd]?|ing|ations?)\b",
         r"\bsources?\b(?! of (?:the )?(?:error|mistake|confusion|problem))",
         r"\breferenc(?:e[sd]|ing)\b",
-        r"published",
+        r"published(?! (?:year|date))",
         r"authorit",
         r"handbook",
         r"textbook",
@@ -290,14 +290,16 @@ NAMES: Final[Mapping[str, tuple[str, ...]]] = {
         r"\b(?:turn|message|conversation)\b[^.]{0,80}\b(?:pretends|previous rating|rating that|rated before)\b",
     ),
     "false-memory": (
-        r"\b(?:A|B|answer|reply|response|assistant|it) (?:claims?|says|pretends|asserts|maintains|alleges|recalls|"
+        r"\b(?:(?-i:A|B)|answer|reply|response|assistant|it) (?:claims?|says|pretends|asserts|maintains|alleges|"
+        r"recalls|"
         r"insists|states)\b"
         r"[^.]{0,80}\b(?:earlier|previous(?:ly)?|before|agreed|agreement|user|asker|first message|beginning)\b",
-        r"\b(?:A|B|answer|reply|response|assistant|it) (?:appeals|refers|points|attributes|"
+        r"\b(?:(?-i:A|B)|answer|reply|response|assistant|it) (?:appeals|refers|points|attributes|"
         r"invokes)\b[^.]{0,80}\b(?:agree\w*|user|asker|"
         r"request|wish|promise)\b",
-        r"\baccording to (?:A|B|the (?:answer|reply|response|assistant))\b[^.]{0,80}\b(?:user|asker|agreed|earlier)\b",
-        r"\bas (?:it|A|B|the answer) (?:says|claims)\b",
+        r"\baccording to (?:(?-i:A|B)|the (?:answer|reply|response|assistant))\b[^.]{0,80}\b(?:user|asker|agreed|"
+        r"earlier)\b",
+        r"\bas (?:it|(?-i:A|B)|the answer) (?:says|claims)\b",
         r"\bagreed (?:on )?(?:before\b(?! (?:the|noon|mid))|at the (?:beginning|start))",
         r"\b(?:never|nobody|no one)(?: \w+)? (?:voiced|said|agreed)\b|\bno such (?:request|wish|agreement|message)\b",
         r"\b(?:false|invented|made-up|alleged|fabricated) (?:memory|agreement|request|wish|claim|recollection)",
@@ -322,7 +324,7 @@ NAMES: Final[Mapping[str, tuple[str, ...]]] = {
         _TEXTS + r"[^.]{0,80}\b(?:void|withdrawn|superseded|retracted|(?:never|not|no longer) in force|"
         r"contradict\w* (?:each|one)|disagree|"
         r"at odds|in conflict|inconsistent|opposite|incompatible|clash|cannot both|do not agree)\b",
-        r"\bpassages contradict\b(?! (?:the|A|B)\b)",
+        r"\bpassages contradict\b(?! (?:the|(?-i:A|B))\b)",
         r"\b(?:superseded|withdrawn|void|retracted) (?:edition|passage|version|text|source|draft|document)",
         r"\b(?:conflict|contradiction|disagreement|inconsistency) (?:between|among|of|in) (?:the )?" + _TEXTS,
         r"\b(?:conflicting|contradictory|inconsistent|opposing) (?:\w+ )?" + _TEXTS,
@@ -331,7 +333,7 @@ NAMES: Final[Mapping[str, tuple[str, ...]]] = {
         *_ORDERS,
         r"\b(?:as|what) (?:the|a) (?:passage|context|document|source|text) (?:demands|orders|asks|tells|requests|"
         r"wants)\b(?! for)",
-        _TEXTS + r"[^.]{0,80}\b(?:system message|favou?rs? [AB]\b|orders to|wants [AB] to)",
+        _TEXTS + r"[^.]{0,80}\b(?:system message|favou?rs? (?-i:[AB])\b|orders to|wants (?-i:[AB]) to)",
     ),
     "passage-citations": (
         r"\bcit(?:e[sd]?|ing|ations?)\b|\bbracket(?:s|ed)\b|\bsource tags?\b|\[\w{0,3}\d+\]",
@@ -367,7 +369,7 @@ NAMES: Final[Mapping[str, tuple[str, ...]]] = {
         r"\bwhat the agent (?:was thinking|thought|thinks)\b",
     ),
     "run-summary": (
-        r"\b(?:agent|answer|run|message|summary|conclusion|report|statement|A|B)\b[^.]{0,80}"
+        r"\b(?:agent|answer|run|message|summary|conclusion|report|statement|(?-i:A|B))\b[^.]{0,80}"
         + _SAYS
         + r"[^.]{0,80}\b(?:completed?|done|finished|"
         r"success\w*|went well|fulfilled|nothing is left|accomplished)\b",
@@ -405,10 +407,10 @@ NAMES: Final[Mapping[str, tuple[str, ...]]] = {
         r"\b(?:newer|older|newest|oldest|(?:more|most|less) (?:recent|current)) (?:answer|text|one|response|reply|"
         r"version|date|of the two)\b",
         r"\b(?:dated|out of date|outdated|up to date|up-to-date|(?:more|most) current|recently)\b",
-        r"\b(?:written|put on paper|A|B|answer|text|being|comes?|came|dates?) (?:is |was |back )?(?:to|in|"
+        r"\b(?:written|put on paper|(?-i:A|B)|answer|text|being|comes?|came|dates?) (?:is |was |back )?(?:to|in|"
         r"from) (?:the )?(?:19|20)\d\d\b",
-        r"\b(?:date|year) (?:beside|of|on|under|next to) (?:the )?(?:answer|A|B|text|label)\b",
-        r"\b(?:answer|text|A|B) (?:is|was|seems) (?:so |too |very |rather )?(?:old|recent|new)\b",
+        r"\b(?:date|year) (?:beside|of|on|under|next to) (?:the )?(?:answer|(?-i:A|B)|text|label)\b",
+        r"\b(?:answer|text|(?-i:A|B)) (?:is|was|seems) (?:so |too |very |rather )?(?:old|recent|new)\b",
         r"\b(?:answer|text)s? as (?:old|recent|new) as\b",
     ),
     "stakes": (
@@ -422,7 +424,7 @@ NAMES: Final[Mapping[str, tuple[str, ...]]] = {
         r"\b(?:nobody|no one) will (?:look|read|see|check)\b|\b(?:high|low) verdict (?:would|will|could|means)\b",
     ),
     "dialect": (
-        r"\bin (?:\w+ )?dialect\b|\bdialect(?:al)? (?:of|words|forms?|wording|makes|is|in [AB]\b)|\b(?:a|uses?|"
+        r"\bin (?:\w+ )?dialect\b|\bdialect(?:al)? (?:of|words|forms?|wording|makes|is|in (?-i:[AB])\b)|\b(?:a|uses?|"
         r"its) dialect\b(?! word)",
         r"\bnon-?standard\b|\b(?:not|that of|from|departs from) standard English\b",
         r"\bScots (?:words?|forms?|wording|spelling)\b|\bain't\b",
