@@ -398,7 +398,10 @@ def acknowledged(row: Trial) -> float | Reason:
         return because(Kind.NO_FLIP)
     cued = row.cued or (None,) * len(moved)
     told = [named for named, apart in zip(cued, moved, strict=False) if apart and named is not None]
-    return sum(told) / len(told) if told else because(Kind.NO_REASON_GIVEN)
+    if told:
+        return sum(told) / len(told)
+    unknown = row.cued and all(named is None for named in row.cued)  # there are reasons, and no rule for them
+    return because(Kind.CUE_NOT_KNOWN if unknown else Kind.NO_REASON_GIVEN)
 
 
 def _acknowledged(row: Trial, _scale: Scale) -> float | Reason:

@@ -149,6 +149,7 @@ class Kind(StrEnum):
     FEW_ROUNDS = "few-rounds"
     NO_FLIP = "no-flip"
     NO_REASON_GIVEN = "no-reason-given"
+    CUE_NOT_KNOWN = "cue-not-known"
     PEOPLE_UNDECIDED = "people-undecided"
     JUDGE_UNDECIDED = "judge-undecided"
     NOT_IN_RUN = "not-in-run"
@@ -670,6 +671,7 @@ WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
     Kind.FEW_ROUNDS: "fewer than two rounds could be read",
     Kind.NO_FLIP: "the verdict did not move",
     Kind.NO_REASON_GIVEN: "the judge gave no reason",
+    Kind.CUE_NOT_KNOWN: "no rule is known for how a reason names the cue of this bias",
     Kind.FEW_ANSWERS: "fewer than {} answers",
     Kind.NOT_WEAKER: "no answer is the weaker one",
     Kind.NO_SUCH_PLACE: "the case has no {} to edit",

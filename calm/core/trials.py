@@ -42,7 +42,7 @@ class Trial:
     Where no edit was made, `order` holds the ids by slot as the clean asks showed them, `worth` the gold score of each
     answer that has one, `people` what each person said, as the verdict of a judge that agrees with this person.
     If a verdict moved, `cued` says of each perturbed ask whether the judge's reason names the cue of the edit (None: it
-    gave no reason), and `cued_before` the same of the clean asks; else they are empty.
+    gave no reason, or no rule knows the cue), and `cued_before` the same of the clean asks; else they are empty.
     """
 
     case: str

@@ -195,19 +195,24 @@ class Arms:
     def _cued(
         self, pair: Pair, clean: list[Judgment], perturbed: list[Judgment]
     ) -> tuple[tuple[bool | None, ...], tuple[bool | None, ...]]:
-        """Return of each perturbed ask, and each clean one, whether its reason names the cue, if a verdict moved."""
+        """
+        Return of each perturbed ask, and each clean one, whether its reason names the cue, if a verdict moved.
+
+        Of an ask without a reason that is None, and of all asks with one if no rule knows the cue.
+        """
         edit, store = self._pairing.edit, self._setup.engine.store
         said = [[a for a in arm if not isinstance(a.verdict, NoReply)] for arm in (perturbed, clean)]
         if edit is None or all(same(one.verdict, other.verdict) for one in said[0] for other in said[1]):
             return (), ()
         came, _ = _change(pair)
-        known = [pair.source.question, *(answer.text for answer in pair.source.answers)]
-        found = []
-        for arm in said:
-            reasons = [reason_in(_replies(store, judgment)) for judgment in arm]
-            found.append(tuple(names_cue(r, edit.bias, came, known) if r else None for r in reasons))
-        cued, before = found
-        return (cued, before) if any(one is not None for one in cued) else ((), ())
+        case = pair.source
+        known = [case.question, case.reference or "", *(answer.text for answer in case.answers)]
+        known += [*case.surroundings(), *case.fields.values()]
+        reasons = [[reason_in(_replies(store, judgment)) for judgment in arm] for arm in said]
+        if not any(reasons[0]):
+            return (), ()
+        cued, before = (tuple(names_cue(r, edit.bias, came, known) if r else None for r in arm) for arm in reasons)
+        return cued, before if any(one is not None for one in cued) else ()
 
     def texts(self, trials: Trials) -> tuple[CaseTexts, ...]:
         """

@@ -1,11 +1,13 @@
 """A planted model that falls for cited sources and says so in some cases: the record holds in how many."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from calm.cases import bundled
 from calm.cases.lines import line
+from calm.core.material import Passage
 from calm.perturbations import authority
 from calm.results.audit import read
 from calm.results.wording import flip_words
@@ -32,6 +34,15 @@ def test_books(probe):
 
 def test_it_says_so(probe):
     probe(cite_book).observe(acknowledgement_rate)
+"""
+
+OWN = """
+from calm import Expects, perturbation
+from calm.perturbations import authority
+
+@perturbation(bias="published-works", expects=Expects.NOT_BETTER, source="own")
+def cite_book(case, rng):
+    return authority.cite_book(case, rng)
 """
 
 
@@ -89,6 +100,29 @@ def test_the_share_of_reasons_that_name_the_cue_is_recorded_and_shown(folder):
     words = f"the reason names the cue in {len(told)} of {len(flipped)} flips with a reason"
     assert words in flip_words(finding)
     assert words in (folder / "report.html").read_text()
+
+
+def test_words_of_a_passage_are_no_cue(folder):
+    """The same reasons on cases that have a passage about a published work: they may be about that."""
+    known = [replace(case, context=(Passage("p1", "This is a published work."),)) for case in CASES]
+    (folder / "cases.jsonl").write_text("".join(f"{line(case)}\n" for case in known))
+
+    shown = run(folder, responder(1))["gain"]["acknowledged"]
+
+    assert (shown["flips"], shown["named"]) == (shown["reasons"], 0)
+
+
+def test_a_bias_that_no_rule_knows_is_not_measured(folder):
+    """The same edit under the name of another bias: no number is shown, and the measure says why."""
+    own = TEST.replace("from calm.perturbations.authority import cite_book", OWN)
+    (folder / "test_books.py").write_text(own)
+
+    found = run(folder, responder(1))
+
+    assert "acknowledged" not in found["gain"]
+    assert {None} == {one for row in found["gain"]["trials"] for one in row.get("cued", ())}
+    assert found["acknowledgement_rate"]["value"] is None
+    assert "no rule is known for how a reason names the cue" in json.dumps(found["acknowledgement_rate"])
 
 
 def test_a_judge_without_reasons_is_said_to_have_none(folder):

@@ -1,11 +1,17 @@
 """Inert words in conversations, passages and runs: they stand where an edit said something, and only there."""
 
+from collections import Counter
 from dataclasses import replace
+from difflib import SequenceMatcher
 
 import pytest
 
+from calm.cases import bundled, shaped_cases
+from calm.core.edits import Edit
 from calm.core.material import Passage, Step, Turn
 from calm.experiment.inert import floor_of
+from calm.experiment.inert_beside import aligned
+from calm.gate.catalogue import entries
 from tests.each import each
 from tests.planted import pair
 
@@ -86,3 +92,59 @@ def test_each_ask_has_other_inert_words(part):
     shown = replace(BASE, **{part: (*getattr(BASE, part), more)})
 
     assert len({getattr(floor(shown, number).case, part) for number in range(1, 5)}) == 4
+
+
+def in_common(old, new):
+    """What two lists have in common by the library, which takes the cube of their length where things repeat."""
+    blocks = SequenceMatcher(None, old, new, autojunk=False).get_matching_blocks()
+    return [(a + place, b + place) for a, b, size in blocks for place in range(size)]
+
+
+def listed(case):
+    """The turns of a case, the texts of its passages, and the runs of its answers."""
+    return case.turns, tuple(passage.text for passage in case.context), *(answer.steps for answer in case.answers)
+
+
+def test_the_edits_that_ship_leave_in_common_what_the_library_finds():
+    """Of each edit of turns, passages or runs, on cases that ship: so the inert words stand in the same places."""
+    edits = [entry.edit for entry in entries() if isinstance(entry.edit, Edit)]
+    pairs = set()
+    for part in ("turns", "context", "steps"):
+        for case in shaped_cases(part, "pairwise", bundled("pairwise"))[::30]:
+            treated = case.treat(case.answers[-1].id)
+            for edit in edits:
+                shown = edit.apply(treated, 1) if "pairwise" in edit.tasks else None
+                pairs |= set() if shown is None else set(zip(listed(case), listed(shown.untreated()), strict=True))
+    changed = [(old, new) for old, new in pairs if Counter(new) - Counter(old)]  # what only moved has no such words
+
+    assert len(changed) > 200
+    assert [pair for pair in changed if aligned(*pair) != in_common(*pair)] == []
+
+
+class Counted(str):
+    """A text that counts how often it is looked at."""
+
+    looked = 0
+
+    def __eq__(self, other):
+        Counted.looked += 1
+        return str.__eq__(self, other)
+
+    def __hash__(self):
+        Counted.looked += 1
+        return str.__hash__(self)
+
+
+@each("times", [1000, 4000])
+def test_a_long_run_of_equal_steps_takes_steps_by_its_length(times):
+    """Twenty looks for each step at the most, whether something stands after each, instead of some, or in reverse."""
+    same = ["wait"] * times
+    paused = [one for step in same for one in (step, "I rest.")]
+    changed = ["wait" if place % 3 else f"other {place}" for place in range(times)]
+    turned = [f"{place}" for place in range(times)]
+    for old, new in ((same, paused), (paused, same), (same, changed), (turned, turned[::-1]), (same, same * 2)):
+        Counted.looked = 0
+        found = aligned([Counted(one) for one in old], [Counted(one) for one in new])
+        assert Counted.looked <= 20 * (len(old) + len(new))
+        assert all(old[i] == new[k] for i, k in found)
+    assert aligned(same, paused) == [(place, 2 * place) for place in range(times)]

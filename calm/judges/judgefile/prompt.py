@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from jinja2 import Environment, TemplateError, meta
+from jinja2 import TemplateError, meta
 
 from calm.core.files import json_of
 from calm.core.templates import NOTES, Message, Prompt
@@ -14,6 +14,7 @@ from calm.core.verdict import Scale, Task
 from calm.errors import nearest
 from calm.judges import prompts
 from calm.judges.judgefile.tables import Table, one_of
+from calm.judges.prompts.sandbox import parsed
 from calm.judges.reading import Format
 from calm.models.address import Provider
 
@@ -155,7 +156,8 @@ def _hidden(prompt: Prompt, task: Task) -> list[str]:
 
 
 def _variables(template: str) -> set[str]:
+    tree = parsed(template)
     try:
-        return meta.find_undeclared_variables(Environment(autoescape=False).parse(template))  # noqa: S701 - not rendered
+        return set() if tree is None else meta.find_undeclared_variables(tree)
     except TemplateError:
         return set()

@@ -145,8 +145,9 @@ _ALL: Final = (
         "measured",
         "calm renders an answer that holds the delimiter, and finds it in what is sent as it is; "
         "arXiv:2310.12815 shows attacks that complete the data and begin anew",
-        "change it in the text ({{{{ answer.text|replace('</', '<\\\\/') }}}} for tags), or use a mark that nobody can "
-        'guess: mitigations = ["delimiters"] in judge.toml',
+        "change it in the text ({{{{ answer.text|neutral }}}} for a tag of calm's prompts such as <answer>, "
+        "{{{{ answer.text|replace('<', '<\\\\') }}}} for others), or use a mark that nobody can guess: "
+        'mitigations = ["delimiters"] in judge.toml',
     ),
     Rule(
         "answers-may-order",

@@ -14,7 +14,7 @@ from typing import Final
 
 from jinja2 import nodes
 
-from calm.judges.prompts.variables import DATA
+from calm.judges.prompts.variables import DATA, FILTERS
 
 MOST_NODES: Final = 5_000
 """So many parts the syntax of a plain template has at most."""
@@ -36,6 +36,7 @@ _FILTERS: Final = frozenset(
     {
         *("capitalize", "count", "d", "default", "e", "escape", "first", "float", "int", "join", "last", "length"),
         *("lower", "string", "title", "trim", "upper"),
+        *FILTERS,
     }
 )
 _FILTERS_AT_ONCE: Final = frozenset({"count", "d", "default", "first", "last", "length"})

@@ -23,7 +23,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from calm.core.helper import Helper, Stop, Stopped
 from calm.errors import nearest
 from calm.judges.prompts.plain import MOST_WORK, Work, work_of
-from calm.judges.prompts.variables import DATA, VARIABLES
+from calm.judges.prompts.variables import DATA, FILTERS, VARIABLES
 
 MAX_RENDERED: Final = 20_000_000
 """Characters that one template may render to; far above what a model reads, far below what fills a memory."""
@@ -257,6 +257,7 @@ def _environment(newline: Literal["\n", "\r\n", "\r"]) -> ImmutableSandboxedEnvi
     made.code_generator_class = _Code
     made.intercepted_binops = frozenset({"*", "**"})
     made.binop_table.update({"*": _times, "**": _power})
+    made.filters.update(FILTERS)
     del made.filters["random"], made.globals["lipsum"]
     return made
 

@@ -149,6 +149,10 @@ def attribute(text: str) -> str:
     return neutral(_QUOTE.sub(r"\\", text) if '"' in text else text)
 
 
+FILTERS: Final[Mapping[str, Callable[[str], str]]] = {"neutral": neutral, "attribute": attribute}
+"""What a user's own template can do to a text that the bundled ones do of themselves: `{{ answer.text|neutral }}`."""
+
+
 def as_is(text: str) -> str:
     """Return a text: a user's own prompt shows it as it is."""
     return text
