@@ -20,15 +20,37 @@ TRIGGER = NEVER
 OTHER_IDS = Rules(code=True, difference="any")
 """An id may be a number, and an answer that cites nothing stays as it is."""
 _NOUNS = (
-    *("passag", "pasaj", "document", "dokument", "doc", "source", "quelle", "fuente", "fonte", "bron", "context"),
+    *(
+        "passag",
+        "pasaj",
+        "document",
+        "dokument",
+        r"docs?(?![^\W\d_])",
+        "source",
+        "quelle",
+        "fuente",
+        "fonte",
+        "context",
+    ),
     *("kontext", "snippet", "chunk", "excerpt", "extract", "extrait", "estratto", "auszug", "fragment", "evidence"),
-    *("citation", "quote", "reference", "ref", "result", "file", "paragraph", "документ", "источник", "фрагмент"),
+    *(
+        "citation",
+        "quote",
+        "reference",
+        r"refs?(?![^\W\d_])",
+        "result",
+        "file",
+        "paragraph",
+        "документ",
+        "источник",
+        "фрагмент",
+    ),
     *("文档", "文件", "段落", "来源", "资料", "上下文", "文書", "資料", "出典", "문서", "출처"),
 )
 """How words begin that make a number behind them that of a passage."""
 _JOINT = r"(?:[\s,;&/+–—-]|\b(?:and|or|to|und|oder|bis|et|ou|y|o|e|en|of|и)\b)+"
 _POINTED = re.compile(
-    rf"(?:{'|'.join(_NOUNS)})[^\W\d_]{{0,5}}[\s:.#№*_(\[【\"'-]{{0,4}}(?:(?:no|nr|num(?:ber)?|id)\b[\s.:#]*)?"
+    rf"(?:{'|'.join(_NOUNS)})[^\W\d_]{{0,5}}(?<!ed)(?<!ing)[\s:.#№*_(\[【\"'-]{{0,4}}(?:(?:no|nr|num(?:ber)?|id)\b[\s.:#]*)?"
     rf"(\d{{1,9}}(?:{_JOINT}\d{{1,9}})*)(?!\d)"
 )
 """A number that names a passage, in a text in small letters: "passage 2", "documents 1 and 2", "source #2"."""
@@ -41,6 +63,8 @@ _RAISED = re.compile(r"[⁰¹²³⁴-⁹]{1,9}")
 _CITING = re.compile(r"[^\W\d_]{4}|[.,;:!?)\]\"”’]")
 """What ends before a raised number that cites; a unit such as km² is shorter."""
 _LOWERED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
+_WIDE = "\u2e80"
+"""From this letter on words stand without spaces."""
 _LAST = re.compile(r"\d{1,9}$")
 _WORD = re.compile(r"\w+")
 IN_PLACE = SILENT = ON_EACH = frozenset({"turn_ids"})
@@ -90,11 +114,15 @@ def _numbers(ids: Iterable[str]) -> frozenset[int]:
 
 
 def _numbered(text: str, numbers: Collection[int]) -> bool:
-    """Return whether a text, outside its code, names a passage by a number, in any form but a list in square brackets."""
+    """Return whether a text without code names a passage by a number, in any form but a list in square brackets."""
     if not numbers:
         return False
     low = text.lower()
-    pointed = (one for one in _POINTED.finditer(low) if not low[max(0, one.start() - 1) : one.start()].isalpha())
+    pointed = (
+        one
+        for one in _POINTED.finditer(low)
+        if one[0] >= _WIDE or not low[max(0, one.start() - 1) : one.start()].isalpha()
+    )
     raised = (
         int(one[0].translate(_LOWERED))
         for one in _RAISED.finditer(text)

@@ -91,9 +91,7 @@ def rests_on(text: str, context: Sequence[Passage]) -> int | None:
     """
     said = _BRACKETS.sub(" ", text[:MOST_READ])
     words, numbers = _words(said), set(_NUMBER.findall(said))
-    shares = [
-        _share(words, passage) if numbers <= set(_NUMBER.findall(passage.text)) else 0.0 for passage in context
-    ]
+    shares = [_share(words, passage) if numbers <= set(_NUMBER.findall(passage.text)) else 0.0 for passage in context]
     best = max(shares, default=0.0)
     return shares.index(best) if best >= LEAST_SHARED and shares.count(best) == 1 else None
 
