@@ -23,7 +23,7 @@ LIVES = (
 )
 TRIGGER = stock((BEGINS,))
 _PASSING = (
-    r"sorry|sure|afraid|glad|happy|grateful|curious|confused|stuck|interested|aware|ready|done|on|about|not\s+sure|"
+    r"sorry|sure|afraid|glad|happy|grateful|curious|confused|stuck|interested|aware|ready|done|on|about\s+to|not\s+sure|"
     r"(?!liv|work|study|teach|retir|be)\w+ing"
 )
 _KNOWN = re.compile(
