@@ -84,24 +84,25 @@ def _together(sets: Iterable[set[tuple[str, str]]]) -> set[tuple[str, str]]:
 
 
 def _denied(text: str, right: str, reference: str) -> bool:
+    if not (_NOT.search(text) or _NOT.search(right)):
+        return False
     said, agreed, known = map(_claims, (text, right, reference))
     return any(
-        denied != held
-        and _alike(words, others)
-        and any(held == kept and _alike(others, those) for those, kept in known)
-        for words, denied in said
-        for others, held in agreed
+        _alike(words, others) and any(_alike(others, those) for those in known[held])
+        for held in (True, False)
+        for words in said[not held]
+        for others in agreed[held]
     )
 
 
-def _claims(text: str) -> list[tuple[frozenset[str], bool]]:
-    """Return the words of each sentence without its denials, and whether these deny it."""
-    found = []
+def _claims(text: str) -> dict[bool, set[frozenset[str]]]:
+    """Return the words of each sentence without its denials, by whether these deny it."""
+    found: dict[bool, set[frozenset[str]]] = {True: set(), False: set()}
     for start, end in sentences(text):
         sentence = text[start:end]
         words = frozenset(word.casefold() for word in _CONTENT.findall(_NOT.sub(" ", sentence)))
         if len(words) >= _LEAST:
-            found.append((words, len(_NOT.findall(sentence)) % 2 == 1))
+            found[len(_NOT.findall(sentence)) % 2 == 1].add(words)
     return found
 
 

@@ -97,11 +97,13 @@ def _other(fact: str, rng: Random) -> str:
 
 
 def _holds(text: str, fact: str) -> bool:
-    return _pattern(fact).search(unmarked(text)) is not None
+    return fact in text and _pattern(fact).search(unmarked(text)) is not None
 
 
 def _replaced(text: str, old: str, new: str) -> str:
     """Return a text with another fact in the place of one; headings and the numbers of list items stay."""
+    if old not in text:
+        return text
     parts, at = [], 0
     for found in _pattern(old).finditer(unmarked(text)):
         parts += [text[at : found.start()], new]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
+from functools import cache
 from random import Random
 
 from calm import Expects, Treated, perturbation
@@ -20,40 +21,19 @@ TRIGGER = NEVER
 OTHER_IDS = Rules(code=True, difference="any")
 """An id may be a number, and an answer that cites nothing stays as it is."""
 _NOUNS = (
-    *(
-        "passag",
-        "pasaj",
-        "document",
-        "dokument",
-        r"docs?(?![^\W\d_])",
-        "source",
-        "quelle",
-        "fuente",
-        "fonte",
-        "context",
-    ),
-    *("kontext", "snippet", "chunk", "excerpt", "extract", "extrait", "estratto", "auszug", "fragment", "evidence"),
-    *(
-        "citation",
-        "quote",
-        "reference",
-        r"refs?(?![^\W\d_])",
-        "result",
-        "file",
-        "paragraph",
-        "документ",
-        "источник",
-        "фрагмент",
-    ),
-    *("文档", "文件", "段落", "来源", "资料", "上下文", "文書", "資料", "出典", "문서", "출처"),
+    *("passag", "pasaj", "document", "dokument", "source", "quelle", "fuente", "fonte", "context", "kontext"),
+    *("snippet", "chunk", "excerpt", "extract", "extrait", "estratto", "auszug", "fragment", "evidence", "citation"),
+    *("quote", "reference", "result", "file", "paragraph", "документ", "источник", "фрагмент", "文档", "文件"),
+    *("段落", "来源", "资料", "上下文", "文書", "資料", "出典", "문서", "출처", "doc", "ref"),
 )
-"""How words begin that make a number behind them that of a passage."""
+"""How words begin that make a number behind them that of a passage; a short one is whole, but for an "s"."""
+_WHOLE = 3
 _JOINT = r"(?:[\s,;&/+–—-]|\b(?:and|or|to|und|oder|bis|et|ou|y|o|e|en|of|и)\b)+"
-_POINTED = re.compile(
-    rf"(?:{'|'.join(_NOUNS)})[^\W\d_]{{0,5}}(?<!ed)(?<!ing)[\s:.#№*_(\[【\"'-]{{0,4}}(?:(?:no|nr|num(?:ber)?|id)\b[\s.:#]*)?"
+_POINTED = (
+    r"[\s:.#№*_(\[【\"'-]{0,4}(?:(?:no|nr|num(?:ber)?|id)\b[\s.:#]*)?"
     rf"(\d{{1,9}}(?:{_JOINT}\d{{1,9}})*)(?!\d)"
 )
-"""A number that names a passage, in a text in small letters: "passage 2", "documents 1 and 2", "source #2"."""
+"""The numbers behind such a word, in a text in small letters: "passage 2", "documents 1 and 2", "source #2"."""
 _BRACKET = re.compile(r"([\[(（【{<])([^\[\](){}（）【】<>\n]{1,80})[\])）】}>]")
 _ONLY = re.compile(r"(?:[\d\s,;&/#^:†–—-]|\b(?:and|or|to|see|cf|no|nr|p|n)\b\.?)+", re.IGNORECASE)
 """What holds numbers and nothing that they could count."""
@@ -118,11 +98,7 @@ def _numbered(text: str, numbers: Collection[int]) -> bool:
     if not numbers:
         return False
     low = text.lower()
-    pointed = (
-        one
-        for one in _POINTED.finditer(low)
-        if one[0] >= _WIDE or not low[max(0, one.start() - 1) : one.start()].isalpha()
-    )
+    pointed = (one[1] for noun in _NOUNS if noun in low for one in _behind(noun).finditer(low))
     raised = (
         int(one[0].translate(_LOWERED))
         for one in _RAISED.finditer(text)
@@ -130,10 +106,18 @@ def _numbered(text: str, numbers: Collection[int]) -> bool:
     )
     bracketed = (one[2] for one in _BRACKET.finditer(low) if one[1] in "[【" or _ONLY.fullmatch(one[2]))
     return (
-        any(_any_of(one[1], numbers) for one in pointed)
+        any(_any_of(one, numbers) for one in pointed)
         or any(one in numbers for one in raised)
         or any(_any_of(inside, numbers) for inside in bracketed)
     )
+
+
+@cache
+def _behind(noun: str) -> re.Pattern[str]:
+    """Return what finds the numbers behind a noun, which begins a word but where words stand without spaces."""
+    rest = "s?" if len(noun) <= _WHOLE and noun.isascii() else r"[^\W\d_]{0,5}(?<!ed)(?<!ing)"
+    begins = rf"(?<![^\W\d_]{noun})" if noun < _WIDE else ""
+    return re.compile(f"{noun}{begins}{rest}{_POINTED}")
 
 
 def _any_of(inside: str, numbers: Collection[int]) -> bool:
