@@ -20,6 +20,8 @@ _LITTLE = frozenset({"", "the", "a", "an", "and", "or", "der", "die", "das", "le
 """Words beside a name or number that say nothing of what it is."""
 _ALIKE, _LEAST = 0.75, 3
 """Sentences are the same but for a denial if they share so large a part of their words, and have so many."""
+_MOST = 4000
+"""Characters of a text that are read."""
 _OF_NOUNS = "de"
 """In this language each noun begins like a name."""
 
@@ -30,8 +32,10 @@ def contradicts(text: str, right: str, reference: str, *, asked: str = "") -> bo
 
     It does if it gives another number of the same things, another name in the same place and none of those that both
     others give, the other one of yes and no, or a sentence that one of the two denies. What the question says, too,
-    does not count. A text that only says less, or more, or the same in other words does not contradict.
+    does not count. A text that only says less, or more, or the same in other words does not contradict. Of a long text
+    the beginning is read.
     """
+    text, right, reference = (one[:_MOST] for one in (text, right, reference))
     return (
         _other_number(text, right, reference, asked)
         or _other_name(text, right, reference, asked)
