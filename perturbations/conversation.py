@@ -37,6 +37,12 @@ def places(case: Treated) -> list[int]:
     return [place for place, turn in enumerate(case.turns) if turn.role == asks and turn.text.strip()]
 
 
+def replies(case: Treated) -> list[int]:
+    """Return where the one who replies speaks, by the numbers of the turns from 0."""
+    role = replier(case)
+    return [place for place, turn in enumerate(case.turns) if turn.role == role and turn.text.strip()]
+
+
 def with_turns(case: Treated, turns: Iterable[Turn]) -> Treated:
     """Return the case with another conversation."""
     return replace(case, turns=tuple(turns))

@@ -10,6 +10,7 @@ from calm import Expects, Treated, perturbation
 from calm.core.checks import verify
 from calm.core.material import Turn
 from calm.perturbations.conversation import asker, places, replier, with_turns
+from calm.perturbations.facts import counted, unmarked
 from calm.perturbations.prose import stock, without_code
 from calm.perturbations.triggers import Plant, Seen, Slot, Trigger
 
@@ -28,6 +29,8 @@ _FACT = re.compile(
 _SAID = re.compile(rf'{re.escape(BEGINS)} it is "([^"]+)" and not "([^"]+)"')
 _DIGITS = re.compile(r"\d+")
 _LAST_DAY, _NEXT = 28, 10
+_SMALL = 2
+"""A number of so few digits is the same fact only where it counts the same: 2 children are not 2 eggs."""
 
 
 @perturbation(bias=BIAS, expects=Expects.WORSE, source="own", tasks=("pairwise", "score", "rubric", "listwise"))
@@ -53,10 +56,10 @@ def follow_old_fact(case: Treated, rng: Random) -> Treated | None:
 
 def _facts(case: Treated) -> list[str]:
     """Return the facts of the answer that the user said in a turn; none of the question, or of code."""
-    text = case[case.target].text
     said = {fact for place in places(case) for fact in _in(case.turns[place].text)}
-    asked = set(_in(case.question))
-    return list(dict.fromkeys(fact for fact in _in(without_code(text)) if fact in said and fact not in asked))
+    asked = {fact for fact, _ in _in(case.question)}
+    told = _in(without_code(case[case.target].text))
+    return list(dict.fromkeys(one[0] for one in told if one in said and one[0] not in asked))
 
 
 def _broken(case: Treated, right: str, wrong: str) -> str | None:
@@ -67,8 +70,13 @@ def _broken(case: Treated, right: str, wrong: str) -> str | None:
     return next((name for name, check in checked if verify(check, text) and not verify(check, old)), None)
 
 
-def _in(text: str) -> list[str]:
-    return [found[0] for found in _FACT.finditer(text)]
+def _in(text: str) -> list[tuple[str, str]]:
+    """Return the facts of a text, a small number with what it counts; the number of a list item is none."""
+    free = unmarked(text)
+    return [
+        (one[0], counted(free, one.start(), one.end()) if one[0].isdecimal() and len(one[0]) <= _SMALL else "")
+        for one in _FACT.finditer(free)
+    ]
 
 
 def _other(fact: str, rng: Random) -> str:
@@ -89,11 +97,18 @@ def _other(fact: str, rng: Random) -> str:
 
 
 def _holds(text: str, fact: str) -> bool:
-    return _pattern(fact).search(text) is not None
+    return fact in text and _pattern(fact).search(unmarked(text)) is not None
 
 
 def _replaced(text: str, old: str, new: str) -> str:
-    return _pattern(old).sub(lambda _: new, text)
+    """Return a text with another fact in the place of one; headings and the numbers of list items stay."""
+    if old not in text:
+        return text
+    parts, at = [], 0
+    for found in _pattern(old).finditer(unmarked(text)):
+        parts += [text[at : found.start()], new]
+        at = found.end()
+    return "".join([*parts, text[at:]])
 
 
 def _pattern(fact: str) -> re.Pattern[str]:

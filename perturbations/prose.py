@@ -13,6 +13,8 @@ NEVER = re.compile(r"(?!)")
 """The trigger of a module whose edits add nothing to a text."""
 
 _INLINE = re.compile(r"`[^`\n]+`|https?://\S+")
+_CODE = ("`", "~~~", "://")
+"""Without any of these a text has no code and no address."""
 _MARK = re.compile(r"\$\$?|\\[()]")
 _MARK_BUT_DOLLAR = re.compile(r"\\[()]")
 _FORMULAS = {"$$": "$$", "\\[": "\\]", "\\begin": "\\end"}
@@ -37,6 +39,8 @@ def prepend(case: Treated, opening: str) -> Treated | None:
 
 def without_code(text: str) -> str:
     """Return the text with blanks for its code blocks, inline code and addresses; every offset stays."""
+    if not any(mark in text for mark in _CODE):
+        return text
     lines = text.split("\n")
     code, _ = fenced(lines)
     bare = "\n".join(" " * len(line) if inside else line for line, inside in zip(lines, code, strict=True))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import replace
 from itertools import chain, count
 from random import Random
@@ -19,6 +19,8 @@ CARRIES: Final = "carries"
 """The tag of a case that names the passage which carries the answer, by its id."""
 LEAST_SHARED: Final = 0.5
 """So large a share of the words of a text must be in a passage that the text rests on."""
+ANY_SHARED: Final = 1 / 3
+"""A passage with so large a share of the words of a text may say a part of it."""
 MOST_READ: Final = 4000
 """Characters of a text that are read to find the passage which it rests on."""
 
@@ -89,14 +91,20 @@ def rests_on(text: str, context: Sequence[Passage]) -> int | None:
     """
     said = _BRACKETS.sub(" ", text[:MOST_READ])
     words, numbers = _words(said), set(_NUMBER.findall(said))
-    if not words:
-        return None
-    shares = [
-        len(words & _words(passage.text)) / len(words) if numbers <= set(_NUMBER.findall(passage.text)) else 0.0
-        for passage in context
-    ]
+    shares = [_share(words, passage) if numbers <= set(_NUMBER.findall(passage.text)) else 0.0 for passage in context]
     best = max(shares, default=0.0)
     return shares.index(best) if best >= LEAST_SHARED and shares.count(best) == 1 else None
+
+
+def touching(text: str, context: Sequence[Passage]) -> list[int]:
+    """Return the places of the passages that may say what a text says, all of it or a part: they share its words."""
+    words = _words(_BRACKETS.sub(" ", text[:MOST_READ]))
+    return [at for at, passage in enumerate(context) if _share(words, passage) >= ANY_SHARED]
+
+
+def _share(words: Set[str], passage: Passage) -> float:
+    """Return how large a share of some words is in a passage; 0 if there are none."""
+    return len(words & _words(passage.text)) / len(words) if words else 0.0
 
 
 def _words(text: str) -> set[str]:

@@ -13,6 +13,7 @@ from calm.core.additions import in_case
 from calm.core.checks import violate
 from calm.core.edits import Edit
 from calm.errors import ConfigError
+from calm.perturbations.facts import unmarked
 from calm.perturbations.passages import final, lexicon, like
 from calm.perturbations.prose import items, sentences, stock, without_code
 
@@ -34,7 +35,6 @@ Change: TypeAlias = Callable[[str, Random, Known], str | None]
 _NUMBER = re.compile(
     r"(?<![\w.,])(?<![0-9][:/-])(?:[0-9]{1,3}(?:,[0-9]{3}){1,4}|[0-9]{1,15})(?:\.[0-9]{1,9})?(?!\w|[:/-][0-9]|[.,][0-9])"
 )
-_MARKER = re.compile(r"^[ \t]*(?:[0-9]+[.)](?=\s|$)|#{1,6}[ \t][^\n]*)", re.MULTILINE)
 _COUNTED = re.compile(
     r"\b(?:step|part|section|figure|table|case|chapter|option|example|method|point|item|note|line|page|day)s?\s+$",
     re.IGNORECASE,
@@ -249,7 +249,7 @@ def _open(text: str, known: Known) -> str:
 
 
 def _renumbered(text: str, rng: Random, known: Known = None, *, until: int | None = None) -> str | None:
-    prose = _MARKER.sub(lambda found: " " * len(found[0]), _open(text, known))[:until]
+    prose = unmarked(_open(text, known))[:until]
     found = [n for n in _NUMBER.finditer(prose) if not _COUNTED.search(prose[max(0, n.start() - 12) : n.start()])]
     return text[: found[-1].start()] + _other(found[-1][0], rng) + text[found[-1].end() :] if found else None
 

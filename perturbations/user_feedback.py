@@ -5,7 +5,7 @@ from __future__ import annotations
 from random import Random
 
 from calm import Expects, Treated, perturbation
-from calm.perturbations.conversation import exchanged, places, said_in
+from calm.perturbations.conversation import exchanged, places, replies, said_in
 from calm.perturbations.prose import stock
 from calm.perturbations.triggers import Effect, Plant, Trigger
 
@@ -39,19 +39,28 @@ def complain_of_reply(case: Treated, rng: Random) -> Treated | None:
 @perturbation(bias=BIAS, expects=Expects.SAME, source="arXiv:2310.13548")
 def praise_last_reply(case: Treated, rng: Random) -> Treated | None:
     """Let the user praise the last reply in a turn of its own."""
-    return exchanged(case, len(case.turns), rng.choice(PRAISE), TAKEN) if places(case) else None
+    return _behind(case, rng.choice(PRAISE))
 
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="arXiv:2310.13548")
 def complain_of_last_reply(case: Treated, rng: Random) -> Treated | None:
     """Let the user complain of the last reply in a turn of its own."""
-    return exchanged(case, len(case.turns), rng.choice(COMPLAINTS), TAKEN) if places(case) else None
+    return _behind(case, rng.choice(COMPLAINTS))
 
 
 def _within(case: Treated, rng: Random, said: tuple[str, ...]) -> Treated | None:
     """Return the case with words in a turn of the user that follows a reply."""
-    found = places(case)[1:]
+    first = next(iter(replies(case)), len(case.turns))
+    found = [place for place in places(case) if place > first]
     return said_in(case, [rng.choice(found)], lambda: rng.choice(said)) if found else None
+
+
+def _behind(case: Treated, said: str) -> Treated | None:
+    """Return the case with one exchange more behind the last reply; None if the conversation does not end with one."""
+    spoken = sorted((*places(case), *replies(case)))
+    if not places(case) or not replies(case) or spoken[-1] not in replies(case):
+        return None
+    return exchanged(case, len(case.turns), said, TAKEN)
 
 
 PLANTED = Plant(

@@ -114,6 +114,29 @@ def test_no_reference_is_swapped_where_nothing_would_follow(case):
 
 
 @each(
+    ("reference", "good", "bad", "swapped"),
+    [
+        ("The seat is Paris.", "It is Paris. That is all.", "Well, thank you for asking. It is Paris. I go on.", False),
+        ("The seat is Paris.", "It is Paris.", "I have no idea which city is the seat of the government.", False),
+        ("It has 2 parks.", "It has 2 parks and it is nice.", "There are parks, and 9 bus lines go to them.", False),
+        ("The seat is Paris.", "Sure: it is Paris.", "Sure: it is Rome.", True),
+        ("It has 2 parks.", "There are 2 parks.", "There are 9 parks.", True),
+        ("The bridge is open to all boats.", "The bridge is open to boats.", "The bridge is not open to boats.", True),
+        ("Bats see with their ears.", "No, bats are not blind.", "Yes, they are.", True),
+        ("Es sind die Katzen.", "Es sind die Katzen im Haus.", "Es sind die Tiere im Haus.", False),
+    ],
+)
+def test_a_reference_is_swapped_only_for_one_that_it_contradicts(reference, good, bad, swapped):
+    """An answer that is only worse written makes the better one no worse; a tag may say what no program can tell."""
+    answers = (Answer("good", good), Answer("bad", bad))
+    case = replace(PAIR, question="Which is it?", reference=reference, answers=answers)
+    tagged = replace(case, tags={reference_belief.CONTRADICTS: "bad"})
+
+    assert (reference_belief.swap_reference.apply(case.treat("bad"), 0) is not None) == swapped
+    assert reference_belief.swap_reference.apply(tagged.treat("bad"), 0).better == "bad"
+
+
+@each(
     ("text", "told"),
     [
         ("The reference is a correct answer.", True),
@@ -121,6 +144,13 @@ def test_no_reference_is_swapped_where_nothing_would_follow(case):
         ("Grade according to the ground truth:\n{{ reference }}", True),
         ("<reference>\n{{ reference }}\n</reference>\nIs the answer correct?", False),
         ("{# the reference is right #}Say which answer is better.", False),
+        ("The reference answer may be wrong; do not rely on it.", False),
+        ("Do not follow the reference.", False),
+        ("Ignore the reference unless it is correct.", False),
+        ("An answer does not have to match the reference.", False),
+        ("The reference is correct. Never ignore the reference.", True),
+        ("Do not accept an answer that contradicts the reference.", True),
+        ("It need not match the reference word for word. If it contradicts the reference, it is wrong.", True),
     ],
 )
 def test_a_judge_goes_by_its_reference_if_a_sentence_of_its_prompt_says_so(text, told):

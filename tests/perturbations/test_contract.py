@@ -482,6 +482,7 @@ TOO_FEW = {
     ("test_late_correction", "follow_old_fact", "rubric"),
     ("test_judge_prompt", "reorder_criteria", "score"),
     ("test_paraphrase", "", "score"),
+    ("test_reference_belief", "swap_reference", "pairwise"),
     ("test_paraphrase", "", "rubric"),
     ("test_paraphrase", "", "listwise"),
     ("test_sensitivity", "degrade@1", "rubric"),
@@ -492,7 +493,7 @@ TOO_FEW = {
 }
 """
 What needs cases of one's own: the bundled ones have no worked examples, few alone that rest on a passage, few whose
-call failed.
+call failed, few of which the weaker answer contradicts the reference so that a program can tell.
 """
 
 

@@ -10,8 +10,17 @@ from calm.core.material import Turn
 from calm.experiment.aim import aim
 from calm.experiment.inert_beside import beside
 from calm.gate.catalogue import entries
-from calm.perturbations import false_memory, late_correction, role_names, small_talk, turn_injection, user_feedback
+from calm.perturbations import (
+    false_memory,
+    late_correction,
+    role_names,
+    small_talk,
+    turn_injection,
+    user_feedback,
+    user_persona,
+)
 from calm.perturbations.conversation import asker, replier
+from calm.perturbations.triggers import Seen, Slot
 
 MODULES = ("small_talk", "user_persona", "role_names", "user_feedback", "false_memory", "late_correction")
 EDITS = [entry.edit for entry in entries() if entry.module in (*MODULES, "turn_injection")]
@@ -166,6 +175,82 @@ def test_a_fact_that_the_answer_lacks_or_the_question_says_is_not_corrected(answ
     case = Case("c", question, (Answer("a0", answer),), scores={"a0": 8.0}, turns=TALK[:2]).treat("a0")
 
     assert late_correction.follow_old_fact.apply(case, 1) is None
+
+
+LISTED = "1. Choose a date\n2. Write the invitations\n3. Order the cake"
+KIDS = (Turn("user", "We have 2 kids."), Turn("assistant", "How nice!"))
+
+
+@pytest.mark.parametrize("answer", [LISTED, "## 2 kids\n\nChoose a date.", "Step 2: write to all.", "Boil 2 eggs."])
+def test_a_number_of_something_else_is_not_the_fact_of_the_user(answer):
+    """Neither that of a list item, of a heading, of a step, nor that of other things."""
+    case = case_of(answer, "I do not know.", turns=KIDS).treat("a0")
+
+    assert all(late_correction.follow_old_fact.apply(case, seed) is None for seed in range(5))
+
+
+def test_the_numbers_of_a_list_stay_where_a_fact_is_corrected():
+    case = case_of(f"{LISTED} for 2 kids.", "I do not know.", turns=KIDS).treat("a0")
+
+    edited = late_correction.follow_old_fact.apply(case, 1)
+
+    wrong = late_correction._SAID.search(edited.turns[-2].text)[2]
+    assert edited["a0~damaged"].text == f"{LISTED} for {wrong} kids."
+    assert edited.turns[0].text == f"We have {wrong} kids."
+    assert late_correction.PLANTED.trigger.carries(Slot("A", edited["a0~damaged"].text), seen_of(edited))
+    assert not late_correction.PLANTED.trigger.carries(Slot("A", edited["a0"].text), seen_of(edited))
+
+
+def seen_of(case):
+    return Seen("pairwise", case.question, (), turns=case.turns)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "I am 31 years old and live in a large city.",
+        "I'm Maria.",
+        "As a nurse I have no time.",
+        "My job is in Oslo.",
+        "We ask since I was born here.",
+        "At my age it is hard.",
+    ],
+)
+@pytest.mark.parametrize("edit", [user_persona.claim_life, user_persona.claim_profession], ids=lambda edit: edit.name)
+def test_a_user_who_is_somebody_is_nobody_else(edit, said):
+    """Whether it is said in the conversation or in the question; what a user just does is no such word."""
+    free = case_of("x", turns=(Turn("user", "I am looking for a lamp."), Turn("assistant", "Yes?")))
+    asked = Case("c", said, (Answer("a0", "x"),), turns=free.turns).with_order()
+
+    assert edit.apply(free.treat("a0"), 1) is not None
+    assert edit.apply(case_of("x", turns=(Turn("user", said), *TALK)).treat("a0"), 1) is None
+    assert edit.apply(asked.treat("a0"), 1) is None
+
+
+@pytest.mark.parametrize(
+    "turns",
+    [
+        (Turn("system", "Be kind."), Turn("user", "Hello.")),
+        (Turn("user", "Hello."), Turn("user", "I have a question.")),
+        (Turn("user", "Hello."), Turn("assistant", " ")),
+        (*TALK[:2], Turn("user", "On Friday.")),
+    ],
+)
+def test_nobody_speaks_of_a_last_reply_that_is_not_there(turns):
+    """There is none, or the user has said something else since."""
+    case = case_of("x", turns=turns).treat("a0")
+
+    assert user_feedback.praise_last_reply.apply(case, 1) is None
+    assert user_feedback.complain_of_last_reply.apply(case, 1) is None
+
+
+def test_nobody_speaks_of_a_reply_before_there_is_one():
+    """A second turn of the user may come before the first reply."""
+    turns = (Turn("user", "Hello."), Turn("user", "I have a question."))
+
+    assert user_feedback.praise_reply.apply(case_of("x", turns=turns).treat("a0"), 1) is None
+    after = user_feedback.praise_reply.apply(case_of("x", turns=(*turns, *TALK[1:3])).treat("a0"), 1)
+    assert after.turns[:3] == (*turns, TALK[1])
 
 
 def test_a_false_memory_is_false():

@@ -102,6 +102,60 @@ def test_ids_that_stand_elsewhere_stay(change):
     assert turn_ids.apply(replace(CASE, **change), 1) is None
 
 
+NUMBERED = tuple(Passage(str(n), passage.text) for n, passage in enumerate(PASSAGES, 1))
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        *("According to passage 2 it is so.", "It is so (2).", "It is so [Passage 2].", "It is so [1-2].", "So 【2】."),
+        *("See documents 7 and 2.", "Source: #2", "It is so [^2].", "It is so (see 2).", "It is so 【2†source】."),
+        *(
+            "It opens at nine.²",
+            "Das sagt Dokument 2.",
+            "根据文档2",
+            "It is so [0-9].",
+            "So [2, p. 14].",
+            "Passage **2**",
+        ),
+    ],
+)
+@pytest.mark.parametrize("part", ["answer", "question", "reference", "criterion"])
+def test_a_number_that_names_a_passage_otherwise_stays(said, part):
+    """The edit could not write it anew, so it would make a true citation a false one; an id may end in the number."""
+    case = replace(CASE, context=NUMBERED, answers=(Answer("good", "It opens at 9."), Answer("bad", "At 7.")))
+    change = {
+        "answer": {"answers": (case.answers[0], Answer("bad", said))},
+        "question": {"question": said},
+        "reference": {"reference": said},
+        "criterion": {"criteria": (Criterion("k", said),)},
+    }[part]
+
+    assert turn_ids.apply(case, 1) is not None
+    assert turn_ids.apply(replace(case, **change), 1) is None
+    assert turn_ids.apply(replace(case, context=PASSAGES, **change), 1) is None
+
+
+@pytest.mark.parametrize(
+    "said", ["It takes 2 hours (3 km).", "It has 2 m².", "It is so [2].", "[1, 3]", "In 1871 (2.5 m)", "Resource 2"]
+)
+def test_a_number_of_anything_else_is_no_name(said):
+    case = replace(CASE, context=NUMBERED, answers=(Answer("good", "It opens at 9."), Answer("bad", said)))
+
+    assert turn_ids.apply(case, 1) is not None
+
+
+@pytest.mark.parametrize("form", ["doc-{}", "page {}", "https://a.b/{}?x"])
+def test_an_id_of_several_words_is_found_as_a_whole(form):
+    """Its words alone are no name, also where all of them stand in the texts."""
+    context = tuple(Passage(form.format(n), f"doc page https a b x {n}.") for n in range(20, 24))
+    free = replace(CASE, context=context, answers=(Answer("good", "It is so."), Answer("bad", "It is not.")))
+    named = replace(free, answers=(Answer("good", f"It is so: {form.format(21)}."), free.answers[1]))
+
+    assert turn_ids.apply(free, 1) is not None
+    assert turn_ids.apply(named, 1) is None
+
+
 def test_an_index_in_code_is_no_citation():
     """Nor is a number in brackets that no passage has."""
     code = replace(
@@ -171,6 +225,54 @@ def test_an_answer_that_rests_on_a_passage_is_harmed_by_its_loss():
             assert len(after.context) == len(case.context)
             assert case.tags["figure"] not in " ".join(passage.text for passage in after.context)
     assert applied >= 100
+
+
+SEA = (
+    Passage("1", "The lighthouse near Molde was built in 1871 by Anna Berg."),
+    Passage("2", "In 1871 Anna Berg built the lighthouse that stands at Molde to this day."),
+    Passage("3", "Boats pass at noon."),
+)
+BUILT = Case(
+    "c",
+    "When was it built?",
+    (Answer("only", "The lighthouse was built in 1871 by Anna Berg near Molde."),),
+    scores={"only": 9},
+    context=SEA,
+).treat("only")
+
+
+def test_no_passage_that_is_left_says_what_the_answer_says():
+    """Where chunks overlap each of them goes; where too much would go, the edit does not apply."""
+    after = grounding.lose_passage.apply(BUILT, 1)
+    many = replace(BUILT, context=(*SEA, *(Passage(f"d{n}", f"{SEA[1].text} Come by bus {n}.") for n in range(4))))
+
+    assert [passage.id for passage in after.context] == ["1", "2", "3"]
+    assert after.context[2] == SEA[2]
+    assert not any(word in passage.text for passage in after.context for word in ("1871", "Anna", "Molde"))
+    assert len({passage.text for passage in after.context}) == 3
+    assert grounding.lose_passage.apply(many, 1) is None
+
+
+@pytest.mark.parametrize(
+    ("asks", "hit"),
+    [
+        ("The answer is polite.", False),
+        ("The answer cites at least two sources.", False),
+        ("The answer is supported by the retrieved documents.", True),
+        ("It uses only information from the context.", True),
+        ("The answer is grounded.", True),
+    ],
+)
+def test_only_a_criterion_about_the_passages_breaks(asks, hit):
+    """Politeness does not go with a passage; without a criterion about support nothing of a rubric is known."""
+    criteria = (Criterion("k", "It is in English."), Criterion("s", asks))
+    rubric = replace(BUILT, scores={}, criteria=criteria, met={"only": {"k": True, "s": True}})
+
+    after = grounding.lose_passage.apply(rubric, 1)
+
+    assert (after is not None) == hit
+    assert after is None or (after.met["only"], after.hit) == ({"k": True, "s": False}, "s")
+    assert grounding.lose_passage.apply(replace(rubric, met={"only": {"k": True, "s": False}}), 1) is None
 
 
 def test_each_edit_that_is_claimed_is_seen_by_its_own_planted_twin_alone():
