@@ -58,7 +58,10 @@ def test_what_the_user_asked_for_is_harmed():
         ("Book a flight.", [call("book_search", to="Rome"), call("update_plan", flight="Rome")]),
         ("Book the room Oak.", [call("book_room", room="Oak", dry_run=True)]),
         ("Book the room Oak.", [BOOK, BOOK]),
-        ("Set the room to Oak.", [call("set_room", room="hall", to="Elm"), call("set_room", room="hall", to="Oak")][:1]),
+        (
+            "Set the room to Oak.",
+            [call("set_room", room="hall", to="Elm"), call("set_room", room="hall", to="Oak")][:1],
+        ),
         ("Cancel order 7.", [call("cancel_order", order=8)]),
         ("Tell Ann.", [call("create_event", "e1", day="Monday")]),
         ("Book the room Oak.", [Step("", "book_room", '{"room": "Oak"}', '{"error": "taken"}')]),
@@ -71,7 +74,9 @@ def test_a_call_that_may_be_of_no_use_is_left_alone(question, steps):
 
 def test_what_a_later_call_does_anew_or_undoes_is_no_loss():
     """The last one of several counts."""
-    anew = run("Set the day of the talk.", call("set_day", talk="talk", day="Monday"), call("set_day", talk="talk", day=2))
+    anew = run(
+        "Set the day of the talk.", call("set_day", talk="talk", day="Monday"), call("set_day", talk="talk", day=2)
+    )
     undone = run("Book the room Oak.", call("book_room", "b7", room="Oak"), call("cancel_booking", booking="b7"))
 
     assert all(steps[1:] == anew["a"].steps[1:2] for steps in harmed(drop_call, anew))
@@ -153,7 +158,9 @@ def test_most_shipped_errands_are_served(task, least):
     assert sum(change_amount.apply(case, 1) is not None for case in cases) >= 45
 
 
-@pytest.mark.parametrize("arguments", ["", "{", "[1]", "null", "{}", "[" * 100_000, '{"a": {"b": [1]}}', "\ud800", "x" * 300_000])
+@pytest.mark.parametrize(
+    "arguments", ["", "{", "[1]", "null", "{}", "[" * 100_000, '{"a": {"b": [1]}}', "\ud800", "x" * 300_000]
+)
 def test_arguments_of_any_kind_are_read(arguments):
     """Also what is no JSON."""
     step = Step("", "book_room", arguments, '{"room": "Oak"}')
