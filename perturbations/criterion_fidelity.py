@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from random import Random
+from typing import Final
 
 from calm import Expects, Treated, perturbation
 from calm.core.case import Criterion, digest
@@ -62,9 +65,107 @@ def _turned(case: Treated, *, only: bool | None, said: Wording, after: bool) -> 
 
 
 def _is_statement(criterion: Criterion) -> bool:
-    """Return whether a criterion is known to be a statement that was not worded so already: a question has no truth."""
+    """
+    Return whether a criterion is known to be one statement, which is true or not, and was not worded so already.
+
+    What a program checks is one. Else it has to read like one: a question, an order, a rule for points, a heading and
+    several sentences have no opposite.
+    """
     text = criterion.text.strip()
-    return bool(text) and not text.endswith("?") and TRIGGER.search(text) is None
+    if not text or _ASKS.search(text) or TRIGGER.search(text):
+        return False
+    if criterion.check is not None:
+        return True
+    if _SEVERAL.search(_SHORTENED.sub("", text)) or _RULE.search(text):
+        return False
+    words = [word.lower() for word in _WORD.findall(text)]
+    while words and words[0] in _BEFORE:
+        words = words[1:]
+    if not words or words[0] in _OPENS_OTHERWISE:
+        return False
+    if words[1:] and words[1] in _SAYS:
+        return True
+    return words[0] not in _ORDERS and (words[0] in _THIRD or any(word in _SAYS for word in words[1:]) or _acts(words))
+
+
+def _acts(words: Sequence[str]) -> bool:
+    """Return whether words begin with a noun and what it does: "the reply acknowledges"."""
+    near = pairwise(words[1:6])
+    return words[0] in _NAMING and any(
+        before not in _JOINING and verb.endswith("s") and not verb.endswith(("ss", "us", "'s", "\u2019s"))
+        for before, verb in near
+    )
+
+
+_ORDERS: Final = frozenset((
+    "acknowledge", "add", "address", "allow", "answer", "apply", "ask", "assess", "assign", "assume", "avoid",
+    "award", "base", "be", "begin", "check", "choose", "cite", "compare", "confirm", "consider", "contain",
+    "count", "cover", "deduct", "define", "demonstrate", "describe", "determine", "discuss", "do", "don't",
+    "don\u2019t", "end", "ensure", "evaluate", "examine", "exclude", "explain", "express", "find", "flag", "focus",
+    "follow", "format", "get", "give", "grade", "grant", "handle", "have", "help", "highlight", "identify",
+    "ignore", "include", "indicate", "introduce", "judge", "justify", "keep", "let", "limit", "link", "list",
+    "look", "maintain", "make", "mark", "match", "measure", "mention", "name", "note", "offer", "omit", "organize",
+    "outline", "penalise", "penalize", "pick", "point", "prefer", "present", "produce", "prove", "provide",
+    "quote", "raise", "rate", "reach", "read", "recommend", "refer", "reflect", "refuse", "reject", "remain",
+    "remember", "remove", "repeat", "reply", "report", "require", "respect", "respond", "return", "reward", "say",
+    "score", "see", "select", "set", "show", "solve", "specify", "start", "state", "stay", "stick", "stop",
+    "structure", "subtract", "suggest", "summarise", "summarize", "support", "take", "talk", "tell", "test",
+    "treat", "try", "use", "verify", "warn", "watch", "write",
+))  # fmt: skip
+"""Verbs that an order begins with."""
+_SAYS: Final = frozenset((
+    "is", "are", "was", "were", "has", "does", "did", "isn't", "aren't", "wasn't", "doesn't", "hasn't", "can", "cannot",
+    "can't", "lacks", "remains",
+)) | {f"{verb}s" for verb in _ORDERS} | {f"{verb[:-1]}ies" for verb in _ORDERS if verb.endswith("y")}  # fmt: skip
+"""Verbs as they stand behind what they speak of."""
+_THIRD: Final = (
+    _SAYS
+    - {"is", "are", "was", "were", "has", "does", "did", "can", "cannot"}
+    - {
+        f"{noun}s"
+        for noun in (
+            "answer",
+            "grade",
+            "limit",
+            "link",
+            "list",
+            "mark",
+            "name",
+            "note",
+            "point",
+            "report",
+            "score",
+            "test",
+        )
+    }
+)
+"""Those that may also begin a statement: "Mentions Paris"."""
+_OPENS_OTHERWISE: Final = frozenset((
+    "is", "are", "was", "were", "has", "does", "did", "can", "could", "will", "would", "how", "what", "when", "where",
+    "whether", "which", "who", "whom", "whose", "why", "that", "to", "for", "let's", "not",
+))  # fmt: skip
+"""Words that a question, half a sentence, or an aim begins with."""
+_NAMING: Final = frozenset((
+    "a", "all", "an", "any", "both", "each", "every", "it", "its", "no", "nothing", "one", "the", "there", "this",
+))  # fmt: skip
+_JOINING: Final = frozenset((
+    "a", "an", "and", "as", "at", "by", "for", "from", "in", "into", "its", "of", "on", "or", "per", "the",
+    "their", "to", "with", "your",
+))  # fmt: skip
+"""Behind these stands a noun."""
+_BEFORE: Final = frozenset(
+    ("also", "always", "clearly", "explicitly", "first", "just", "never", "only", "please", "then")
+)
+_WORD: Final = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)?")
+_ASKS: Final = re.compile(r"[?\uff1f\u061f\u037e]")
+_SHORTENED: Final = re.compile(r"\b(?:e\.g|i\.e|vs|approx|etc|cf|dr|mr|mrs|st)\.", re.IGNORECASE)
+_SEVERAL: Final = re.compile(r"[.!;:\u3002\uff01]['\")\]\u201d\u2019]*\s+\S|\n")
+_RULE: Final = re.compile(
+    r"\b(?:if|unless|otherwise|else|must|should|shall|ought|needs? to|ha(?:s|ve) to|award\w*|deduct\w*|penali[sz]\w*)\b"
+    r"|\b(?:full|half|partial|no) (?:credit|marks)\b|\b\d+ (?:points?|marks?)\b|\byes\s*/\s*no\b|\btrue\s*/\s*false\b",
+    re.IGNORECASE,
+)
+"""What says when points are given, or what an answer ought to be: its opposite is no statement about the answer."""
 
 
 def _worded(slot: Slot, seen: Seen) -> bool:

@@ -50,8 +50,20 @@ _WORD = re.compile(r"[^\W\d]\w*")
 _BEHIND_DECLARED = frozenset({"=", ";", ":="})
 _DIRECTIVE = re.compile(r"//(?:go:|export\b|line\b|\s*\+build\b|#)")
 """Comments that tell a compiler something."""
-_REFLECTIVE = frozenset({"eval", "with", "reflect", "getDeclaredField"})
+_REFLECTIVE = frozenset({"eval", "with", "reflect", "getDeclaredField", "Function", "globalThis"})
 """Where one of these is used, a name may be looked up as text."""
+_DEFINES = re.compile(r"#\s*define\b")
+"""A macro can make a text of a name."""
+_OTHER_LANGUAGE = re.compile(r"^\s*import\s+(?:\(\s*)?\"C\"", re.MULTILINE)
+"""What imports C into Go: the comment before it is a program."""
+_OUTWARD = frozenset({"export", "public", "protected", "extern", "friend"})
+"""Words before a declaration that others may use."""
+_TYPES = frozenset({"class", "struct", "union", "interface", "enum", "record", "namespace"})
+"""Words before a body whose variables are members, or are seen from other files."""
+_WHOLE_FILE = re.compile(r"^\s*#\s*include\b|\bmain\s*\(|^\s*package\s+(?!main\b)\w", re.MULTILINE)
+"""A block that is a file, so that other files may know the names outside of its functions."""
+_ASSERTING = re.compile(r"[A-Z][A-Z0-9_]+|assert\w*")
+"""What is called like this may be a macro, which can show the words that it gets."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +181,9 @@ def stripped(case: Treated) -> Treated | None:
     return rewritten(case, lambda block, _: _without_comments(block))
 
 
-def _without_comments(block: Code) -> str:
+def _without_comments(block: Code) -> str | None:
+    if block.language == "go" and _OTHER_LANGUAGE.search(block.source):
+        return None
     parts, emptied = [], set()
     for token in block.tokens:
         gone = _is_comment(token) and not _DIRECTIVE.match(token.text)
@@ -207,11 +221,11 @@ def _variables(block: Code) -> dict[str, list[Token]]:
     """
     Return the variables that can be renamed, each with all places where it stands.
 
-    A name counts if the block declares it with a value or a type, and every word like it is a name that is no member,
-    no call, no key, no label and no shorthand for a member.
+    A name counts if the block declares it with a value or a type, nobody outside of the block can know it, and every
+    word like it is a name that is no member, no call, no key, no label, no shorthand for one and no part of a text.
     """
     words = block.words
-    if _REFLECTIVE & {token.text for token in words}:
+    if _REFLECTIVE & {token.text for token in words} or (block.language == "c++" and _DEFINES.search(block.source)):
         return {}
     places: dict[str, list[Token]] = defaultdict(list)
     declared, kept = set(), set()
@@ -225,27 +239,72 @@ def _variables(block: Code) -> dict[str, list[Token]]:
         is_new = after == ":=" or (before in DECLARING[block.language] and after in _BEHIND_DECLARED)
         declared |= {token.text} if is_new and before != "," else set()
         is_key = after == ":" and before != "?"
-        is_shorthand = around == "{" and before in ("{", ",") and after in ("}", ",")
-        if before.endswith((".", "->", "::")) or after in ("(", "::") or is_key or is_shorthand:
+        is_shorthand = around in ("{", "class") and before in ("{", ",") and after in ("}", ",")
+        is_shown = around in ("${", "macro") or (is_new and _is_known(block, words, number, around))
+        if before.endswith((".", "->", "::")) or after in ("(", "::") or is_key or is_shorthand or is_shown:
             kept.add(token.text)
     count = Counter(_WORD.findall(block.source))
     free = (n for n in places if n in declared - kept and n.isascii() and _WORD.fullmatch(n) and not n.startswith("_"))
     return {name: places[name] for name in free if count[name] == len(places[name]) and name not in KEPT}
 
 
+def _is_known(block: Code, words: Sequence[Token], number: int, around: str) -> bool:
+    """Return whether others can know a name that is declared here: a member, what is exported, or a global one."""
+    name, before = words[number].text, _statement(words, number)
+    if around == "class" or _OUTWARD & set(before) or (block.language == "go" and name[:1].isupper()):
+        return True
+    if block.language == "javascript":
+        return around != "{" and "var" in before
+    return not around and block.language != "java" and _WHOLE_FILE.search(block.source) is not None
+
+
+def _statement(words: Sequence[Token], number: int) -> list[str]:
+    """Return the words of a statement that stand before one of them."""
+    before: list[str] = []
+    for token in reversed(words[max(0, number - _LONGEST) : number]):
+        if not _is(token, String) and set(";{}") & set(token.text):
+            break
+        before.insert(0, token.text)
+    return before
+
+
+_LONGEST = 60
+"""Words of a statement that are looked at."""
+
+
 KEPT = frozenset({"main", "this", "self", "super", "arguments", "module", "exports", "window", "document"})
 
 
 def _brackets(words: Sequence[Token]) -> Iterator[str]:
-    """Yield for each word the bracket that it stands in, an empty text outside of all."""
+    """
+    Yield for each word the bracket that it stands in, an empty text outside of all.
+
+    It is "class" for the body of a type or of a namespace, "${" for a piece of a text, in whatever brackets, and
+    "macro" for what is handed to a name such as SHOW.
+    """
     stack: list[str] = []
-    for token in words:
-        for mark in "" if _is(token, String) else token.text:
-            if mark in "([{":
-                stack.append(mark)
-            elif mark in ")]}" and stack:
-                stack.pop()
-        yield stack[-1] if stack else ""
+    for number, token in enumerate(words):
+        if token.text == "${":
+            stack.append("${")
+        elif _is(token, String.Interpol) and token.text == "}" and stack:
+            stack.pop()
+        else:
+            for mark in "" if _is(token, String) else token.text:
+                if mark in "([{":
+                    stack.append(_opened(words, number, mark))
+                elif mark in ")]}" and stack:
+                    stack.pop()
+        inner = next((one for one in ("${", "macro") if one in stack), "")
+        yield inner or (stack[-1] if stack else "")
+
+
+def _opened(words: Sequence[Token], number: int, mark: str) -> str:
+    """Return what a bracket opens."""
+    if mark == "(":
+        return "macro" if number and _ASSERTING.fullmatch(words[number - 1].text) else mark
+    before = _statement(words, number) if mark == "{" else []
+    last = max((place for place, word in enumerate(before) if word in _TYPES), default=-1)
+    return "class" if last >= 0 and ("(" not in before[last:] or before[last] == "record") else mark
 
 
 @lru_cache(maxsize=64)

@@ -12,7 +12,7 @@ HARM = rotate(fail_call, drop_call, stop_early, change_amount, name="run")
 
 
 def test_a_harmed_run_is_noticed(probe, judge, cases):
-    assert probe(HARM, cases=shaped_cases("steps", judge.task, cases)).proves(*NOTICED, rubric=[])
+    assert probe(HARM, cases=shaped_cases("steps", judge.task, cases, right=True)).proves(*NOTICED, rubric=[])
 
 
 def test_the_better_run_is_found(probe, judge, cases):

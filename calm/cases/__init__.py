@@ -152,15 +152,16 @@ def code_cases(task: Task, cases: Sequence[Case]) -> list[Case] | None:
     return found or None
 
 
-def shaped_cases(part: Part, task: Task, cases: Sequence[Case]) -> list[Case] | None:
+def shaped_cases(part: Part, task: Task, cases: Sequence[Case], *, right: bool = False) -> list[Case] | None:
     """
     Return the shipped cases with turns, context or steps, to replace a run's `cases` if those are bundled ones.
 
-    None if the run's cases are a user's own: then the run asks about those, as they are.
+    None if the run's cases are a user's own: then the run asks about those, as they are. Where one answer stands alone,
+    it is the right one of each case if `right`, for an edit that harms what is right; else one case in five has it.
     """
     if not _are(cases, bundled(task)):
         return None
-    return [in_task(case, task) for case in _shipped(SHAPED[part], None)]
+    return [in_task(case, task, right=right) for case in _shipped(SHAPED[part], None)]
 
 
 def _are(cases: Sequence[Case], shipped: Sequence[Case]) -> bool:

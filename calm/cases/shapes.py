@@ -70,18 +70,19 @@ def _in_row(row: Mapping[str, object]) -> Iterator[Part]:
         yield "steps"
 
 
-def in_task(case: Case, task: Task) -> Case:
+def in_task(case: Case, task: Task, *, right: bool = False) -> Case:
     """
     Return a case with a right answer "good" and two wrong ones, "near" and "far", as a task takes it.
 
     A pair is the right answer with a wrong one, as the id of the case decides (a close pair or a clear one); a list is
-    all three. For the other tasks one answer stands alone with its gold: a right one for one case in five.
+    all three. For the other tasks one answer stands alone with its gold: a right one for one case in five, or, with
+    `right`, for each case, which has another id then.
     """
     if FAMILY[task] == "listwise":
         return case
     if FAMILY[task] == "label":
-        return _classed(_single(case))
-    return _pair(case) if FAMILY[task] == "pairwise" else _single(case)
+        return _classed(_single(case, right=right))
+    return _pair(case) if FAMILY[task] == "pairwise" else _single(case, right=right)
 
 
 def _pair(case: Case) -> Case:
@@ -91,9 +92,10 @@ def _pair(case: Case) -> Case:
     return replace(_only(case, names), criteria=(), met={}, scores={}, tags=tags)
 
 
-def _single(case: Case) -> Case:
-    chosen = ("good", "near", "far", "near", "far")[int(digest("single", case.id), 16) % 5]
-    return replace(_only(case, {chosen: "only"}), better=None)
+def _single(case: Case, *, right: bool) -> Case:
+    drawn = ("good", "near", "far", "near", "far")[int(digest("single", case.id), 16) % 5]
+    name = f"{case.id}-right" if right else case.id
+    return replace(_only(case, {"good" if right else drawn: "only"}), better=None, id=name)
 
 
 def _classed(case: Case) -> Case:

@@ -20,11 +20,14 @@ from typing import Final
 
 from calm.errors import ConfigError, nearest
 
+LONGEST_DRESSED: Final = 400
+"""Characters of a text that may be the name of a class, with all that dresses it."""
 ARROW: Final = "->"
 MOST_CLASSES: Final = 100
 """More classes than these are no list that a judge can choose from."""
 LONGEST: Final = 60
 """Characters that the name of a class may have: it must fit into a verdict and into a table."""
+_WHOLE: Final = re.compile(r"0|-?[1-9][0-9]{0,2}")
 DAMAGED: Final = "~damaged"
 """The gold class of a damaged answer, whatever a judge calls it; therefore no class begins with this sign."""
 
@@ -118,14 +121,26 @@ class Classes:
 
     def named(self, text: str) -> str | None:
         """
-        Return the class that a text is the name of, whatever its case, spaces and punctuation; None for no class.
+        Return the class that a text is the name of, whatever its case and what dresses it; None for no class.
 
         >>> Classes(("policy-violation", "ok")).named(" Policy Violation. ")
         'policy-violation'
         """
         if text in self._places:
             return text
-        return self._folded.get(folded(text)) if folded(text) else None
+        return self._folded.get(folded(text)) if len(text) <= LONGEST_DRESSED else None
+
+    @cached_property
+    def numbers(self) -> tuple[int, ...]:
+        """
+        The number of each class, by which a judge may name it: from 1, but a class that a number names keeps that.
+
+        >>> Classes(("bad", "ok")).numbers, Classes(("0", "1", "2")).numbers, Classes(("many", "1")).numbers
+        ((1, 2), (0, 1, 2), (2, 1))
+        """
+        own = {name: int(folded(name)) for name in self.names if _WHOLE.fullmatch(folded(name))}
+        free = (number for number in range(1, 2 * len(self.names) + 1) if number not in own.values())
+        return tuple(own[name] if name in own else next(free) for name in self.names)
 
     @cached_property
     def _folded(self) -> dict[str, str]:
@@ -147,12 +162,54 @@ SHIPPED: Final = Classes(
 
 def folded(name: str) -> str:
     """
-    Return a name of a class as it is compared: in lower case, words and numbers alone.
+    Return a name of a class as it is compared: in lower case, without what only dresses it.
+
+    Quotes, brackets, full stops, the signs of markdown and a hyphen between two words are dress. A sign that can be a
+    part of a name stays: `+`, `-`, `#`, `~` and what else calculates, and `!` before a word. So do vowel signs.
 
     >>> folded("Policy_violation"), folded("**Not  OK!**"), folded("-")
     ('policy violation', 'not ok', '')
+    >>> folded('"A-."'), folded("C++"), folded("-1"), folded("+1"), folded("!ok")
+    ('a-', 'c++', '-1', '1', '!ok')
     """
-    return " ".join(re.findall(r"[^\W_]+", unicodedata.normalize("NFKC", name).casefold()))
+    text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name.replace("\u00b4", " ")).casefold())
+    text = "".join(map(_plain, _ESCAPE.sub("", text.replace("i\u0307", "i")))).strip()
+    text = _OPENING.sub("", text[1:-1].strip() if _AROUND.fullmatch(text) else text)
+    text = _HYPHEN.sub(" ", _POINT.sub(" ", _CALL.sub(" ", text)))
+    parts = " ".join(text.split())
+    if not any(sign.isalnum() for sign in parts):
+        return ""
+    return parts[1:] if _PLUS.fullmatch(parts) else parts
+
+
+_KEPT: Final = frozenset("!#%&?@.")
+"""Punctuation that can be a part of a name; `_CALL` and `_POINT` say of two of them where it is none."""
+_MINUS: Final = frozenset("-\u2010\u2011\u2012\u2013\u2212")
+_ESCAPE: Final = re.compile(r"\\(?=[^\w\s])")
+_AROUND: Final = re.compile(r"<[^<>]*>|\|[^|]*\||\$[^$]*\$")
+_OPENING: Final = re.compile(r"\A(?:#{1,6}\s+|[->+]\s+(?!\d)|(?:[-=]{1,2}>|\u2192)\s*)+")
+"""What a line of markdown begins with, and an arrow: dress, unless a number may be its sign's."""
+_HYPHEN: Final = re.compile(r"(?<=\w)-+(?=\w)|(?<=\s)-+(?=\s)")
+_POINT: Final = re.compile(r"(?<=[^\W\d])\.|\.(?!\d)")
+_CALL: Final = re.compile(r"(?<=[^\s!])!+(?!\w)|!+\Z")
+_PLUS: Final = re.compile(r"\+\d+(?:\.\d+)?")
+"""A number with its plus sign is the number."""
+
+
+def _plain(sign: str) -> str:
+    """Return a sign of a name, or what stands for it: a space for dress, nothing for a mark that is not seen."""
+    if sign.isalnum() or sign in _KEPT:
+        return sign
+    if sign in _MINUS:
+        return "-"
+    if sign in "_`":
+        return " "
+    kind = unicodedata.category(sign)
+    if kind in ("Mn", "Mc"):
+        return "" if "\ufe00" <= sign <= "\ufe0f" else sign
+    if kind in ("Me", "Cf"):
+        return ""
+    return sign if kind in ("Sm", "Sc", "Sk") else " "
 
 
 def pair_of(text: str) -> tuple[str, str] | None:

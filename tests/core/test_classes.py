@@ -68,6 +68,56 @@ def test_what_is_wrong_with_classes_is_said(given, said):
     assert [problem for problem in error.value.problems if said in problem], error.value.problems
 
 
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["A+", "A", "A-"],
+        ["-1", "0", "+1"],
+        ["-0.5", "0", ".5", "5"],
+        ["C", "C++", "C#"],
+        ["ok", "ok?"],
+        ["1", "1%"],
+        ["की", "का"],
+        ["ดี", "ดู"],
+    ],
+)
+def test_a_sign_that_is_part_of_a_name_tells_classes_apart(names):
+    """Each is read as itself, also in quotes, in bold, in brackets and with a full stop."""
+    classes = checked(names)
+
+    for name in names:
+        for dressed in (name, name.lower(), f'"{name}".', f"**{name}**", f"[[{name}]]", f"`{name}`,", f"# {name}"):
+            assert classes.named(dressed) == name, dressed
+
+
+OTHERS = ["-1", "\N{MINUS SIGN}1", "- 1", "+-1", "~1", "!ok", "**!**ok", "~ok", "~~ok~~", "ok-", "ok?", "<1", "#1", ""]
+
+
+@pytest.mark.parametrize("text", OTHERS)
+def test_a_name_with_another_sign_is_no_class(text):
+    """It may say the opposite."""
+    assert checked(["1", "ok"]).named(text) is None
+
+
+def test_a_minus_and_a_plus_may_be_written_otherwise():
+    """A number with its plus sign is the number, and a minus has several signs."""
+    assert checked(["-1", "0", "1"]).named("+1") == checked(["+1", "0"]).named("1")[-1] == "1"
+    assert checked(["-1", "A-"]).named("\N{MINUS SIGN}1") == "-1"
+    assert checked(["-1", "A-"]).named("a\N{EN DASH}") == "A-"
+    with pytest.raises(ConfigError, match="differs from it by case or punctuation alone"):
+        checked(["+1", "1"])
+
+
+DRESS = st.lists(st.sampled_from(["**", "`", '"', "(", ")", "[[", "]]", ".", " ", "\n", "_", ";"]), max_size=6)
+SIGNED = ["A+", "A", "A-", "-1", "1", "C#", "not ok", "ok", "\u0915\u0940", "\u0915\u093e"]
+
+
+@given(DRESS, st.sampled_from(SIGNED), DRESS)
+def test_dress_never_makes_another_class_of_a_name(before, name, after):
+    """Whatever stands around it."""
+    assert checked(SIGNED).named(f"{''.join(before).replace('.', '')}{name}{''.join(after)}") == name
+
+
 def test_all_faults_come_at_once():
     """A user mends a file once."""
     with pytest.raises(ConfigError) as error:

@@ -75,6 +75,65 @@ def test_a_reply_that_names_none_or_two_is_no_verdict(kind, reply):
     assert isinstance(said(reply, kind), Unreadable)
 
 
+def of(names, reply, kind, *pieces):
+    """Return what a reply to a judge of these classes says, or one of these tokens."""
+    made = tuple(Token(piece, -0.1, ((piece, -0.1),)) for piece in pieces)
+    about = reading.view(CASE, "label", Scale(classes=checked(names)))
+    return reading.read(Reply("".join(pieces) or reply, tokens=made or None), reading.Format(kind), about)
+
+
+@pytest.mark.parametrize(
+    ("names", "kind", "reply", "name"),
+    [
+        (["-1", "0", "1"], "json", '{"verdict": -1}', "-1"),
+        (["-1", "0", "1"], "json", '{"verdict": -1.0}', "-1"),
+        (["-1", "0", "1"], "last-line", "Verdict: **-1**", "-1"),
+        (["-1", "0", "1"], "brackets", "[[+1]]", "1"),
+        (["0", "1"], "json", '{"verdict": -1}', None),
+        (["0", "1"], "brackets", "[[-1]]", None),
+        (["-1", "1"], "last-line", "- 1", None),
+        (["A+", "A", "A-"], "last-line", "Grade: A-.", "A-"),
+        (["A+", "A", "A-"], "tag", '<verdict>"A+"</verdict>', "A+"),
+        (["C", "C++"], "brackets", "[[`C++`]]", "C++"),
+        (["ok", "not ok"], "brackets", "[[!ok]]", None),
+        (["ok", "not ok"], "brackets", "[[~ok]]", None),
+        (["ok", "not ok"], "last-line", "Verdict: ~~ok~~", None),
+    ],
+)
+def test_a_sign_belongs_to_the_name_of_a_class(names, kind, reply, name):
+    """A reply with another sign names no class."""
+    found = of(names, reply, kind)
+
+    assert isinstance(found, Unreadable) if name is None else found == Label(name)
+
+
+@pytest.mark.parametrize(
+    ("names", "pieces", "name"),
+    [
+        (["0", "1"], ["-", "1"], None),
+        (["ok", "not ok"], ["~", "ok"], None),
+        (["ok", "not ok"], ["Verdict", ":", " ~", "ok"], None),
+        (["A+", "A", "A-"], ["A", "-"], None),
+        (["A+", "A", "A-"], ["A-", "."], "A-"),
+        (["0", "1", "2"], ["1"], "1"),
+        (["many", "1"], ["2"], "many"),
+    ],
+)
+def test_a_sign_in_a_token_of_its_own_belongs_to_the_name(names, pieces, name):
+    """And a number that names a class is the number of that class."""
+    found = of(names, "", "logprobs", *pieces)
+
+    assert isinstance(found, Unreadable) if name is None else found.value == name
+
+
+def test_the_bundled_prompt_numbers_a_class_by_the_number_that_names_it():
+    """Else a reply of 1 would be read as another class than the one that the prompt means."""
+    scale = Scale(classes=checked(["0", "1", "many"]))
+    shown = prompts.render(prompts.bundled("label", "logprobs"), CASE, "label", scale)[1].text
+
+    assert "\n0. 0\n1. 1\n2. many\n" in shown
+
+
 def test_a_refusal_is_no_class():
     """Also where there is a class of that name."""
     assert isinstance(said("I'm sorry, but I cannot judge this."), Refused)

@@ -26,7 +26,12 @@ public class Main {
 """,
     "cpp": """#include <iostream>
 #include <string>
-#define TWICE(x) (2 * (x))
+
+struct Box {
+    int width = 4;
+};
+
+int twice(int x) { return 2 * x; }
 
 // adds up what it gets
 int sum(int first, int last) {
@@ -40,10 +45,11 @@ int sum(int first, int last) {
 
 int main() {
     int count = 3;
-    int limit = TWICE(count);
+    int limit = twice(count);
+    Box box;
     std::string note = "result // no comment";
     auto size = note.size();
-    std::cout << sum(1, count) << " " << limit << " " << size << "\\n";
+    std::cout << sum(1, count) << " " << limit << " " << size + box.width << "\\n";
 }
 """,
     "javascript": """// adds up what it gets

@@ -92,6 +92,61 @@ def test_a_criterion_whose_opposite_is_not_certain_is_left_alone(case):
     assert [edit(aimed(case), Random(0)) for edit in (reverse_met, restore_unmet, put_so_that_it_holds)] == [None] * 3
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Award the point if the answer names Paris.",
+        "Be polite.",
+        "Does the answer cite a source? (yes/no)",
+        "Is the answer polite",
+        "Please use short words.",
+        "Do not swear.",
+        "1. Give the date",
+        "Answer in French.",
+        "Never lie.",
+        "It names the date. It names the place.",
+        "- Names\n- Dates",
+        "The answer names Paris if it was asked to.",
+        "The answer must cite a source.",
+        "2 points for each name",
+        "Accuracy: the answer is right",
+        "Clarity",
+        "The use of examples",
+        "Whether it is true",
+    ],
+)
+def test_a_criterion_that_is_no_single_statement_has_no_opposite(text):
+    """A question, an order, a rule for points, a heading, or several sentences: unless a program checks it."""
+    case = case_of(Criterion("k", text), k=True)
+
+    assert [edit(aimed(case), Random(0)) for edit in (reverse_met, restore_unmet, put_so_that_it_holds)] == [None] * 3
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The answer names salt.",
+        "Mentions salt, e.g. that of the sea",
+        "Answer cites a source.",
+        "Salt is named as the first of all.",
+        "The reply acknowledges the worry of the user.",
+        "The answer is correct or it says that it does not know.",
+        "No living person is named.",
+    ],
+)
+def test_a_statement_has_an_opposite(text):
+    """Whatever it is about."""
+    assert reverse_met(aimed(case_of(Criterion("k", text), k=True)), Random(0)) is not None
+
+
+def test_what_a_program_checks_is_a_statement_however_it_is_worded():
+    """But a question stays one."""
+    words = replace(LONG, text="Use three words. More are fine.")
+
+    assert reverse_met(aimed(case_of(words, long=True)), Random(0)) is not None
+    assert reverse_met(aimed(case_of(replace(words, text="Three words?"), long=True)), Random(0)) is None
+
+
 def test_edit_and_control_word_the_same_criterion_of_every_bundled_case():
     """Either of the two edits applies to each case, and differs from the control in one criterion's wording alone."""
     kinds = set()

@@ -30,7 +30,7 @@ NAMES_ALONE = rotate(*RENAMING)
 RENAMED = {
     "java": {"note", "count", "limit"},
     "cpp": {"at", "count", "limit", "note"},
-    "javascript": {"result", "limit", "pattern", "key", "shown", "box"},
+    "javascript": {"result", "pattern", "shown", "box"},
     "go": {"result", "limit", "note", "b"},
 }
 """Names that only a variable has: others are a member, a key, a word in a text, or a name elsewhere in the answer."""
@@ -138,13 +138,60 @@ def test_what_tells_a_compiler_something_stays():
         ("java", "int width = 1; this.width = width;\n"),
         ("cpp", "int width = 1;\n#define SIZE width\n"),
         ("go", "width := 1\nb := box{width: width}\nb.go(b)\n"),
+        ("js", "export const width = 5;\nconsole.log(width);\n"),
+        ("js", "export let a = 1, width = 5\n"),
+        ("js", "var width = 0;\nfunction f() { return width + 1; }\n"),
+        ("js", "for (var width = 0; width < 3; width++) {}\n"),
+        ("js", "const width = 5;\nconsole.log(`${[1].map(x => ({ x: x + width }))}`);\n"),
+        ("js", "const width = 5;\nconst f = new Function('return 1');\n"),
+        ("java", "public class P {\n    public static final int width = 7;\n    int f() { return width; }\n}\n"),
+        ("java", "class P extends Q<R> {\n    int width = 7;\n    int f() { int width = 2; return width; }\n}\n"),
+        ("java", "record P(int x) {\n    static int width = 7;\n}\n"),
+        ("java", "interface P {\n    int width = 7;\n}\n"),
+        ("java", "public class P { protected int width = 7; }\n"),
+        ("cpp", "struct P {\n  int width = 3;\n};\n"),
+        ("cpp", "template <class T> class P : Q {\n public:\n  int width = 3;\n  int f() { return width; }\n};\n"),
+        ("cpp", "#define SHOW(x) cout << #x\nint main() { int width = 5; SHOW(width); }\n"),
+        ("cpp", "#  define SHOW cout\nint main() { int width = 5; }\n"),
+        ("cpp", "int main() { int width = 5; SHOW(width + 1); }\n"),
+        ("cpp", "int main() { int width = 5; assert(f(width)); }\n"),
+        ("cpp", "#include <a>\nint width = 5;\n"),
+        ("cpp", "namespace a {\nint width = 5;\n}\n"),
+        ("cpp", "extern int width;\n"),
+        ("go", "package conf\n\nvar width = 10\n"),
     ],
 )
 def test_a_name_of_which_a_use_may_be_unseen_stays(marked, source):
-    """A member, a key, a shorthand, a text that may be looked up, a macro."""
+    """A member, a key, a shorthand, a text that may be looked up, a macro, what is exported or global, a template."""
     after = edited(code_style.lengthen_names, marked, source)
 
     assert after is None or "the_value_of_width" not in after
+
+
+@each(
+    ("marked", "source"),
+    [
+        ("go", "package main\n\nvar Width = 10\n\nfunc Get() int { width := Width; return width }\n"),
+        ("java", "public class P {\n    public int f() { int width = 2; return width; }\n}\n"),
+        ("cpp", "struct P f() {\n  int width = 3;\n  return P{width + 1};\n}\n"),
+        ("cpp", "class P {\n  int f() { int width = 3; return width; }\n};\n"),
+        ("js", "class P {\n  f() { const width = 3; return width; }\n}\n"),
+        ("js", "function f() { var width = 3; return width; }\n"),
+        ("go", "package conf\n\nfunc Get() int { width := 3; return width }\n"),
+    ],
+)
+def test_a_variable_of_a_function_is_renamed(marked, source):
+    """Also inside a type or beside names that others know."""
+    after = edited(code_style.lengthen_names, marked, source)
+
+    assert after == source.replace("width", "the_value_of_width")
+
+
+def test_a_program_in_a_comment_stays():
+    """What stands before `import "C"` is one."""
+    source = 'package main\n\n// #include <stdio.h>\nimport "C"\n\nfunc main() {}\n'
+
+    assert edited(code_style.strip_comments, "go", source) is None
 
 
 @each("edit", [*COMMENTS, *RENAMING, code_style.add_dead_code, code_style.strip_comments], ids=lambda e: e.name)

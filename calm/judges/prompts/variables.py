@@ -93,7 +93,7 @@ class Ends:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A class as a template sees it; `number` counts from 1, and `meaning` is empty where nothing is said of it."""
+    """A class as a template sees it; `number` is that of `Classes`, and `meaning` is empty where none is said."""
 
     name: str
     number: int
@@ -215,7 +215,10 @@ def _choices(scale: Scale, clean: Callable[[str], str]) -> tuple[Choice, ...]:
         return ()
     meanings = classes.meanings or ("",) * len(classes.names)
     both = zip(classes.names, meanings, strict=True)
-    return tuple(Choice(clean(name), number, clean(meaning)) for number, (name, meaning) in enumerate(both, start=1))
+    return tuple(
+        Choice(clean(name), number, clean(meaning))
+        for number, (name, meaning) in zip(classes.numbers, both, strict=True)
+    )
 
 
 def shown(case: Case) -> tuple[object, ...]:

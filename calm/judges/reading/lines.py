@@ -46,6 +46,8 @@ _NUMBERED = re.compile(
     re.IGNORECASE,
 )
 _NOTE = re.compile(rf"(?:{one_of('notes')})[ \t]{{0,4}}[:：][ \t]{{0,4}}", re.IGNORECASE)
+_SIGNED = re.compile(r"\s*[-+]\s*[0-9]")
+"""A class behind a bullet, or a number with its sign: no one can tell."""
 _BULLET = re.compile(r"(?:[-*+•#>]{1,6}[ \t]{1,8}){1,4}")
 
 
@@ -203,7 +205,7 @@ def _said(line: str, form: Format, view: View) -> Verdict | None:
     """Return the verdict that a line is; None if it is something else."""
     bare = _bare(line)
     lead = lead_of(bare, view)
-    tries = [line.strip(), bare]
+    tries = [line.strip(), line.strip() if view.task == "label" and _SIGNED.match(line) else bare]
     if lead is not None:
         tries.append(_bare(bare[lead:]))
     elif view.task == "score" and (note := _NOTE.match(bare)) and _NUMBER_LIKE.fullmatch(bare[note.end() :]):

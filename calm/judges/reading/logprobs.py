@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from calm.core.case import Framing
+from calm.core.classes import folded as name_folded
 from calm.core.reasons import Reason, Said
 from calm.core.verdict import Criteria, Preferred, Score, Tie, Unreadable, Verdict
 from calm.core.verdict import Label as ClassLabel
@@ -117,10 +118,18 @@ def _allowed(view: View, form: Format) -> Callable[[str], str | None]:
 
 
 def _numbered(text: str, view: View) -> str | None:
-    """Return the class of a number, from 1: a name may be several tokens, so the bundled prompt asks for its number."""
-    names = () if view.scale.classes is None else view.scale.classes.names
-    whole = text.isascii() and text.isdigit() and len(text) <= 3
-    return names[int(text) - 1] if whole and 1 <= int(text) <= len(names) else None
+    """Return the class of a number: a name may be several tokens, so the bundled prompt asks for its number."""
+    classes = view.scale.classes
+    if classes is None or not (text.isascii() and text.isdigit() and len(text) <= 3):
+        return None
+    return dict(zip(classes.numbers, classes.names, strict=True)).get(int(text))
+
+
+def _is_part(text: str, first: int, last: int) -> bool:
+    """Return whether a sign directly before or behind a piece of a text makes another name of it: ~ok, A-."""
+    raw, before, after = text[first:last], text[first - 1 : first], text[last : last + 1]
+    signs = [(f"{before}{raw}", before), (f"{raw}{after}", after)]
+    return any(sign and not sign.isalnum() and name_folded(whole) != name_folded(raw) for whole, sign in signs)
 
 
 def _bare(token: str) -> str:
@@ -165,6 +174,8 @@ def _label(reply: Reply, view: View, form: Format) -> Label | Reason | None:
             return label
         first = start + token.text.index(_bare(token.text))
         mark = Mark(first, first + len(_bare(token.text)), _bare(token.text))
+        if view.task == "label" and _is_part(text, mark.start, mark.end):
+            continue
         cut = reply.stop == "length"
         leads = opening is None and said <= FIRST_TOKENS
         if leads and opens(seen, spans[0], mark, view, cut=cut):
