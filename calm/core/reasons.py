@@ -63,6 +63,7 @@ class Kind(StrEnum):
     NOT_SENT = "not-sent"
     REPLIES_CUT = "replies-cut"
     PROMPT_TOO_LONG = "prompt-too-long"
+    EDIT_TOO_LONG = "edit-too-long"
     PROMPT_REFUSED = "prompt-refused"
     PROMPT_CUT = "prompt-cut"
     JUDGE_UNREAD = "judge-unread"
@@ -294,6 +295,8 @@ NONE: Final = Reason(Kind.NONE)
 """No reason: it is false, and has no words."""
 LONGEST_NAME: Final = 100
 """How many characters the name of a model, a judge or an edit may have."""
+MOST_NAMED: Final = 5
+"""How many cases a reason names before the rest is only counted."""
 MOST_REASONS: Final = 3
 """How many reasons are named before the rest is only counted."""
 
@@ -490,8 +493,13 @@ WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
     ),
     Kind.PROMPT_TOO_LONG: (
         "case {}: its prompt has at least {:,} tokens, as it has so many words, and the context of {!r} has {:,}; "
-        "nothing was sent, and nothing is cut: shorten the case, leave it out, or correct context_window in the "
+        "it is not sent, and nothing of it is cut: shorten the case, leave it out, or correct context_window in the "
         "[model] table of judge.toml"
+    ),
+    Kind.EDIT_TOO_LONG: lambda model, window, *cases: (
+        f"with the edit the prompt has more words than the context of {model!r} has tokens ({window:,}): "
+        + ", ".join(map(str, cases[:MOST_NAMED]))
+        + (f" and {len(cases) - MOST_NAMED} more" if len(cases) > MOST_NAMED else "")
     ),
     Kind.PROMPT_REFUSED: "case {}: {}",
     Kind.PROMPT_CUT: (
