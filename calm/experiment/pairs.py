@@ -316,8 +316,8 @@ def _edited(
     """
     Return the pair after the first of an edit's variants that applies, fits and can be seen, or why none does.
 
-    Unless it is `compared` with the clean arm, the first one that applies and fits will do. Variants that were `used` are passed
-    over.
+    Unless it is `compared` with the clean arm, the first one that applies and fits will do. Variants that were `used`
+    are passed over.
     """
     reasons: list[Reason] = []
     for variant in edit.choices(case, setup.seed):
