@@ -145,8 +145,8 @@ class _Faults:
         said = 0
         for (field, message), lines in self._lines.items():
             many = len(lines) > REPEATED
-            more = f" (the same in {len(lines) - 1} more lines)" if many else ""
-            found += [(at, f"{self._name}:{at}: {field}: {message}{more}") for at in (lines[:1] if many else lines)]
+            again = f" (the same in {len(lines) - 1} more lines)" if many else ""
+            found += [(at, f"{self._name}:{at}: {field}: {message}{again}") for at in (lines[:1] if many else lines)]
             said += len(lines)
         found.sort(key=lambda one: one[0])
         dropped = found[MAX_SHOWN:]
