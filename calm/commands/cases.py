@@ -197,7 +197,9 @@ def _import_runs(options: argparse.Namespace, sources: Sequence[Path], out: Path
     for note in found.notes:
         _say(f"note: {note}")
     if spoken := sum(1 for case in found.cases if case.turns):
-        _say(f"note: {spoken} cases have turns (the system message, and what was said before): show them in your prompt")
+        _say(
+            f"note: {spoken} cases have turns (the system message, and what was said before): show them in your prompt"
+        )
     _say(f"next: calm cases check {out}")
     return DONE
 
