@@ -3,7 +3,8 @@ What can go wrong, and whose turn it is to fix it.
 
     CalmError
     ├── ConfigError    the wiring is wrong: an option, judge.toml, a case file (exit status 4)
-    │   └── StorageError   a file of calm's own, the cache, cannot be read or written
+    │   ├── StorageError   a file of calm's own, the cache, cannot be read or written
+    │   └── TooLongError   a prompt cannot fit into the context of its model
     ├── ClaimError     a test claims what cannot be claimed
     ├── EditError      a perturbation is wrong: it changed nothing, or touched what it must not
     ├── JudgeError     a judge or its server failed, or answered as another model
@@ -33,6 +34,14 @@ class StorageError(ConfigError):
 
     def __init__(self, problem: str, *, busy: bool = False) -> None:
         self.busy = busy
+        super().__init__(problem)
+
+
+class TooLongError(ConfigError):
+    """A prompt that has `least` tokens or more, of which the context of a `model` takes `window`."""
+
+    def __init__(self, problem: str, *, least: int, model: str, window: int) -> None:
+        self.least, self.model, self.window = least, model, window
         super().__init__(problem)
 
 

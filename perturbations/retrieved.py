@@ -11,12 +11,10 @@ from typing import Final
 
 from calm import Treated
 from calm.core.case import TIE
-from calm.core.material import Passage
+from calm.core.material import CARRIES, Passage
 from calm.perturbations.prose import without_code
 from calm.perturbations.triggers import Trigger
 
-CARRIES: Final = "carries"
-"""The tag of a case that names the passage which carries the answer, by its id."""
 LEAST_SHARED: Final = 0.5
 """So large a share of the words of a text must be in a passage that the text rests on."""
 ANY_SHARED: Final = 1 / 3

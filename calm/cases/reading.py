@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from json import JSONDecodeError
+from shlex import quote
 from typing import IO, NoReturn
 
 from calm.cases.labels import annotations_of
@@ -33,6 +35,7 @@ from calm.core.case import LETTERS, TIE, Answer, Case, Criterion
 from calm.core.checks import problem
 from calm.core.files import MOST_BYTES, json_of, megabytes
 from calm.core.items import clashes
+from calm.core.material import CARRIES
 from calm.core.verdict import CLASS, Task
 from calm.errors import ConfigError, nearest
 
@@ -40,6 +43,8 @@ MAX_LINE_BYTES = 5_000_000
 """A longer line is refused: it is a file of another kind, or a case that no judge could be shown."""
 MAX_SHOWN = 20
 """This many faults are spelled out; the others are counted."""
+REPEATED = 3
+"""The same fault in more lines than these is spelled out once."""
 
 CASE_KEYS = (
     "id",
@@ -60,6 +65,9 @@ CASE_KEYS = (
 )
 ANSWER_KEYS = ("id", "text", "author", "history", "steps")
 CRITERION_KEYS = ("id", "text", "points", "check")
+
+_LIST = re.compile(rb"\[\s*(?:\{|$)")
+"""How a list of objects begins."""
 
 ANSWERS: Mapping[Task, tuple[int, int]] = {
     "pairwise": (2, 2),
@@ -85,20 +93,18 @@ def read(stream: IO[bytes], name: str, *, task: Task | None = None) -> list[Case
     Raises:
         ConfigError: all faults of the file, the first `MAX_SHOWN` spelled out.
     """
-    shown: list[str] = []
-    count = 0
+    faults = _Faults(name)
     cases: list[Case] = []
     first: dict[str, int] = {}
 
     for number, offset, line in _lines(stream, name):
 
         def fault(field: str, message: str, number: int = number) -> None:
-            nonlocal count
-            count += 1
-            if len(shown) < MAX_SHOWN:
-                shown.append(f"{name}:{number}: {field}: {message}")
+            faults.add(number, field, message)
 
-        before = count
+        if not first and not faults.count:
+            _refuse_whole(line, name)
+        before = faults.count
         row = _row(line, offset, fault)
         case = _case(row, task, fault) if row is not None else None
         if case is not None and case.id:
@@ -106,20 +112,47 @@ def read(stream: IO[bytes], name: str, *, task: Task | None = None) -> list[Case
                 again = f"got {described(case.id)} again (first in line {first[case.id]})"
                 fault("id", f"expected a new id, {again}; rename one")
             first.setdefault(case.id, number)
-        if case is not None and count == before:
+        if case is not None and faults.count == before:
             cases.append(case)
 
-    for clash in [] if count else clashes(cases):
-        count += 1
-        if len(shown) < MAX_SHOWN:
-            shown.append(f"{name}:{first[clash.case]}: answers: {clash}")
-    if count > len(shown):
-        shown.append(f"{name}: and {count - len(shown)} more; fix these first")
-    if not count and not cases:
-        shown.append(f"{name}: expected at least one case, got an empty file; write one JSON object a line")
-    if shown:
-        raise ConfigError(shown)
+    for clash in [] if faults.count else clashes(cases):
+        faults.add(first[clash.case], "answers", str(clash))
+    if faults.count:
+        raise ConfigError(faults.shown())
+    if not cases:
+        raise ConfigError(f"{name}: expected at least one case, got an empty file; write one JSON object a line")
     return cases
+
+
+class _Faults:
+    """The faults of a file: the same one in many lines is spelled out once, and so are at most `MAX_SHOWN` of them."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._lines: dict[tuple[str, str], list[int]] = {}
+        self.count = 0
+
+    def add(self, line: int, field: str, message: str) -> None:
+        """Note a fault; after the first ones only those that were there before are told from the others."""
+        self.count += 1
+        key = field, message
+        if key in self._lines or len(self._lines) < MAX_SHOWN:
+            self._lines.setdefault(key, []).append(line)
+
+    def shown(self) -> list[str]:
+        """Return a line for each fault, in the order of the lines, and how many more there are."""
+        found: list[tuple[int, str]] = []
+        said = 0
+        for (field, message), lines in self._lines.items():
+            many = len(lines) > REPEATED
+            again = f" (the same in {len(lines) - 1} more lines)" if many else ""
+            found += [(at, f"{self._name}:{at}: {field}: {message}{again}") for at in (lines[:1] if many else lines)]
+            said += len(lines)
+        found.sort(key=lambda one: one[0])
+        dropped = found[MAX_SHOWN:]
+        more = self.count - said + len(dropped)
+        spelled = [text for _, text in found[:MAX_SHOWN]]
+        return [*spelled, f"{self._name}: and {more} more; fix these first"] if more else spelled
 
 
 # ------------------------------------------------------------------------------------------------------------ the line
@@ -146,6 +179,27 @@ def _lines(stream: IO[bytes], name: str) -> Iterator[tuple[int, int, bytes | Non
             line, start = line[3:], 3
         if line.strip():
             yield number, start, line
+
+
+def _refuse_whole(line: bytes | None, name: str) -> None:
+    """
+    Refuse a file that is one JSON value over all its lines, by its first line.
+
+    Raises:
+        ConfigError: what it is, and what makes lines of it.
+    """
+    start = (line or b"").strip()
+    if _LIST.match(start):
+        raise ConfigError(
+            f"{name}: expected one JSON object a line, got a JSON list; make lines of it: "
+            f"jq -c '.[]' {quote(name)} > lines.jsonl, or, if its objects are no cases yet: "
+            f"calm cases import {quote(name)} -o lines.jsonl"
+        )
+    if start == b"{":
+        raise ConfigError(
+            f"{name}: expected one JSON object a line, got one that goes over several lines; write each on one line: "
+            f"jq -c . {quote(name)} > lines.jsonl"
+        )
 
 
 def _row(line: bytes | None, offset: int, fault: Fault) -> Row | None:
@@ -188,7 +242,9 @@ def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 def _case(row: Row, task: Task | None, fault: Fault) -> Case:
     """Return the case of a row; its values are meaningless where there is a fault."""
-    known_keys(row, CASE_KEYS, "", fault)
+    known_keys(row, (*CASE_KEYS, "steps"), "", fault)
+    if "steps" in row:
+        fault("steps", "expected them in an answer, as each answer has a run of its own; move them to answers[0].steps")
     identity = name_of(row, "id", "", fault)
     question = needed(row, "question", "", fault)
     if question is not None and not question.strip():
@@ -203,6 +259,11 @@ def _case(row: Row, task: Task | None, fault: Fault) -> Case:
     people = {}
     if ids is not None and criteria is not None:
         people = annotations_of(row.get("labels"), ids, [c.id for c in criteria], fault)
+    tags, context = texts_of(row.get("tags"), "tags", fault), context_of(row.get("context"), fault)
+    carries, passages = tags.get(CARRIES), [passage.id for passage in context]
+    if carries is not None and passages and carries not in passages:
+        wanted = "expected the id of the passage of this case that carries the answer"
+        fault(joined("tags", CARRIES), f"{wanted}, got {described(carries)}{nearest(carries, passages)}")
     together = gold_of(people.values())
     if ids is not None and len(ids) == 2:
         together = replace(together, better=most_frequent(b for p in people.values() if (b := p.preferred(*ids))))
@@ -217,10 +278,10 @@ def _case(row: Row, task: Task | None, fault: Fault) -> Case:
         scores=scores or together.scores,
         fields=texts_of(row.get("fields"), "fields", fault),
         variants=_variants(row, ids, fault),
-        tags=texts_of(row.get("tags"), "tags", fault),
+        tags=tags,
         annotations=people,
         turns=turns_of(row.get("turns"), fault),
-        context=context_of(row.get("context"), fault),
+        context=context,
         label=together.label if label is None else label,
     )
 

@@ -43,19 +43,29 @@ def joined(at: str, key: str) -> str:
     return f"{at}.{plain}" if at else plain
 
 
-def list_of(value: object, at: str, fault: Fault) -> list[object] | None:
-    """Return a list; None, and a fault, for anything else."""
+def own_keys(row: Row, own: Mapping[str, str], at: str, fault: Fault) -> Row:
+    """Return a row with its keys as they are called here; each that another tool calls otherwise is a fault."""
+    found = dict(row)
+    for key, name in own.items():
+        if key in row and name not in found:
+            fault(joined(at, key), f"expected the key {name!r}, got {key!r}; call it {name}")
+            found[name] = found.pop(key)
+    return found
+
+
+def list_of(value: object, at: str, fault: Fault, example: str = "[...]") -> list[object] | None:
+    """Return a list; None, and a fault that shows how one is written, for anything else."""
     if isinstance(value, list):
         return value
-    fault(at, f"expected a list, got {described(value)}; write [...]")
+    fault(at, f"expected a list, got {described(value)}; write {example}")
     return None
 
 
-def mapping_of(value: object, at: str, fault: Fault) -> dict[str, object] | None:
-    """Return an object; None, and a fault, for anything else."""
+def mapping_of(value: object, at: str, fault: Fault, example: str = "{...}") -> dict[str, object] | None:
+    """Return an object; None, and a fault that shows how one is written, for anything else."""
     if isinstance(value, dict):
         return value
-    fault(at, f"expected an object, got {described(value)}; write {{...}}")
+    fault(at, f"expected an object, got {described(value)}; write {example}")
     return None
 
 

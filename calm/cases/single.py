@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from calm.core.case import Case
 
-TASKS_OF_ONE = 'a judge with task = "score" or "label" takes one'
+TASKS_OF_ONE = 'a judge with task = "score" or "label" takes one (a planted one: task=score)'
 """Which judge takes a case with one answer."""
 
 

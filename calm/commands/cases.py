@@ -196,6 +196,10 @@ def _import_runs(options: argparse.Namespace, sources: Sequence[Path], out: Path
     _say(f"wrote {out}: {len(found.cases)} cases of {found.records} records of agents, {steps} steps, {gold} with gold")
     for note in found.notes:
         _say(f"note: {note}")
+    if spoken := sum(1 for case in found.cases if case.turns):
+        _say(
+            f"note: {spoken} cases have turns (the system message, and what was said before): show them in your prompt"
+        )
     _say(f"next: calm cases check {out}")
     return DONE
 
@@ -284,17 +288,52 @@ def _check(options: argparse.Namespace) -> int:
 
 
 def _texts(cases: Sequence[Case]) -> Iterator[str]:
-    """Warn of questions that occur twice, and of answers with equal texts."""
-    count = Counter(case.question for case in cases)
-    again = [case.id for case in cases if count[case.question] > 1]
+    """Warn of cases about one question that no tag puts together, and of answers with equal texts."""
+    from calm.core.items import ITEM
+    from calm.experiment.setup import CLUSTER, clusters_of
+
+    clusters = clusters_of(cases)
+    count = Counter(clusters.values())
+    again = [c.id for c in cases if count[clusters[c.id]] > 1 and not {ITEM, CLUSTER} & c.tags.keys()]
     if again:
         yield (
-            f"{len(again)} cases share their question with another case ({_named(again)}): they are not independent, "
-            "so the intervals are too narrow"
+            f"{len(again)} cases share their question with another case ({_named(again)}): cases about one question "
+            f"count as one, so there are {len(count)} to decide by and not {len(cases)}"
         )
     equal = [case.id for case in cases if len({answer.text for answer in case.answers}) < len(case.answers)]
     if equal:
         yield f"{len(equal)} cases have answers with equal texts ({_named(equal)}): no judge can tell them apart"
+
+
+def _roles(cases: Sequence[Case]) -> Iterator[str]:
+    """Warn of roles of turns that are not known: the edits of turns guess then who asks and who replies."""
+    from calm.perturbations.conversation import ASKERS, BESIDE, REPLIERS
+
+    known = {*ASKERS, *REPLIERS, *BESIDE}
+    unknown = {case.id: [turn.role for turn in case.turns if turn.role.lower() not in known] for case in cases}
+    having = [case for case, roles in unknown.items() if roles]
+    if having:
+        roles = dict.fromkeys(role for roles in unknown.values() for role in roles)
+        yield (
+            f"{len(having)} cases have turns with an unknown role, {_named([repr(one) for one in roles])} "
+            f"({_named(having)}): where no user or assistant speaks, whoever speaks first is taken for the user, and "
+            "the next one for the assistant; write user, assistant, system or tool"
+        )
+
+
+def _languages(cases: Sequence[Case]) -> Iterator[str]:
+    """Print which tags name no language that is known: the texts say then which language edits speak."""
+    from calm.core.items import LANGUAGE
+    from calm.core.languages import code_of
+
+    unknown = {case.id: said for case in cases if (said := case.tags.get(LANGUAGE, "")) and not code_of(said)}
+    if unknown:
+        named = _named([repr(one) for one in dict.fromkeys(unknown.values())])
+        _say(
+            f"note: tags.{LANGUAGE} of {len(unknown)} cases is no code or English name of a language that calm knows: "
+            f"{named} ({_named(list(unknown))}); edits go by the words of the texts there; write a code, such as de"
+        )
+    yield from ()
 
 
 def _single(cases: Sequence[Case]) -> Iterator[str]:
@@ -346,7 +385,7 @@ def _variants(cases: Sequence[Case]) -> Iterator[str]:
         yield f"{len(refused)} of {len(rows)} ready-made texts cannot be used: no judge is asked about them"
 
 
-PARTS = (_texts, _single, _rulers, _variants)
+PARTS = (_texts, _roles, _languages, _single, _rulers, _variants)
 """What `check` does with the cases, in this order: each part prints what it measures and gives its warnings."""
 
 

@@ -168,9 +168,10 @@ def _roles(slots: Sequence[str]) -> dict[str, Role]:
 
 def before_audit(spec: str, cases: Sequence[str]) -> int:
     """
-    Say in a line what the linter finds in a judge.toml; return 4 if an audit of it is pointless, else 0.
+    Say what the linter finds in a judge.toml, with a line for each error; return 4 if an audit of it is pointless.
 
-    It is pointless where the judge does not see what it judges, or where no reply that follows the prompt can be read.
+    It is pointless where the judge does not see what it judges or what the answers rest on, or where no reply that
+    follows the prompt can be read. Else 0 is returned.
     """
     from calm.commands.lint_shown import Checked, counted, in_text
     from calm.judges.lint import Linted, lint, subjects_of
@@ -185,12 +186,19 @@ def before_audit(spec: str, cases: Sequence[str]) -> int:
     if not found.findings:
         return DONE
     stops = tuple(one for one in found.findings if one.rule.stops)
-    shown = _quoted(spec)
+    command = " ".join(["calm lint", _quoted(spec), *(f"--cases {_quoted(file)}" for file in cases)])
     if not stops:
-        print(f"lint: {counted(found)} in the prompt; see: calm lint {shown}\n")
+        for one in found.findings:
+            if one.rule.severity == "error":
+                print(printable(f"{one.place.file}:{one.place.line}: error: {one.rule.id}: {one.words}"))
+        print(f"lint: {counted(found)} in the prompt; see: {command}\n")
         return DONE
     print("\n".join(map(printable, in_text([Checked(spec, (), Linted(stops))]))))
-    print(f"calm: nothing was asked. Fix the prompt, or allow the rule with a reason; all findings: calm lint {shown}")
+    rules = " or ".join(dict.fromkeys(one.rule.id for one in stops))
+    print(
+        f"calm: nothing was asked. Fix the prompt, or accept {rules} with a line in {printable(spec)}: "
+        f"# calm: allow {stops[0].rule.id} REASON; all findings: {command}"
+    )
     return CONFIGURATION
 
 

@@ -32,7 +32,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         commands,
         "plan",
         "Show what a run will ask and cost. With --fit, find the sample and the repeats that a budget allows. No call "
-        "is made. Options of pytest may follow after --.",
+        "is made, and no key is needed. Options of pytest may follow after --.",
         "calm plan judge.toml --fit --max-usd 5",
     )
     plan.add_argument("judge", metavar="JUDGE", help=JUDGES)
@@ -60,12 +60,12 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 
 def _plan(options: argparse.Namespace) -> int:
     from calm.gate.fit import fit
-    from calm.gate.from_spec import cases_from, judge_from
+    from calm.gate.from_spec import cases_from
     from calm.gate.plan_text import render, render_fit
     from calm.gate.rehearsal import planned, rehearsed
 
     assumptions, budget = _assumptions(options), _budget(options)
-    judge = judge_from(options.judge)
+    judge = _unasked(options.judge)
     if options.cases:
         cases_from(options.cases, judge)  # report their faults before any test is collected
     planner = traced(judge, options)
@@ -83,6 +83,19 @@ def _plan(options: argparse.Namespace) -> int:
     for node, reason in planner.troubles:
         print(f"calm: not planned: {printable(node)}: {printable(reason)}", file=sys.stderr)
     return DONE if fits and not planner.troubles else REFUSED
+
+
+def _unasked(spec: str) -> Judge:
+    """Return the judge of a plan; what it lacks to be asked, such as a key, is said, as the run will need it."""
+    from calm.gate.from_spec import judge_from
+
+    try:
+        return judge_from(spec)
+    except ConfigError as error:
+        judge = judge_from(spec, keyless=True)
+        for problem in error.problems:
+            print(f"calm: planned without it, but a run needs it: {printable(problem)}", file=sys.stderr)
+        return judge
 
 
 def _assumptions(options: argparse.Namespace) -> Assumptions:

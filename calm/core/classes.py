@@ -23,6 +23,8 @@ from calm.errors import ConfigError, nearest
 LONGEST_DRESSED: Final = 400
 """Characters of a text that may be the name of a class, with all that dresses it."""
 ARROW: Final = "->"
+_ARROWS: Final = ("=>", "→", "⇒", ">", " to ")
+"""What people write for an arrow."""
 MOST_CLASSES: Final = 100
 """More classes than these are no list that a judge can choose from."""
 LONGEST: Final = 60
@@ -313,7 +315,7 @@ def _moves(harm: object, known: Sequence[str], problems: list[str]) -> list[tupl
     for one in sorted(harm, key=str) if isinstance(harm, set | frozenset) else harm:
         pair = pair_of(one) if isinstance(one, str) else _pair(one)
         if pair is None:
-            problems.append(f'harm: expected a move such as "violation -> ok", got {one!r}')
+            problems.append(f'harm: expected a move such as "violation -> ok", got {one!r}{_with_arrow(one)}')
             continue
         unknown = [name for name in pair if name not in known]
         if unknown and known:
@@ -329,6 +331,15 @@ def _moves(harm: object, known: Sequence[str], problems: list[str]) -> list[tupl
         else:
             found.append(pair)
     return found
+
+
+def _with_arrow(one: object) -> str:
+    """Return how a move is written whose arrow is another sign; nothing for what is no move at all."""
+    for sign in _ARROWS if isinstance(one, str) else ():
+        first, found, second = str(one).partition(sign)
+        if found:
+            return f"; write an arrow: {_shown((first.strip(), second.strip()))}"
+    return ""
 
 
 def _pair(one: object) -> tuple[str, str] | None:

@@ -10,6 +10,8 @@ from calm.core.pretty import print_set_fields
 
 USER: Final = "user"
 ASSISTANT: Final = "assistant"
+CARRIES: Final = "carries"
+"""The tag of a case that names the passage which carries the answer, by its id."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,6 +63,7 @@ class Kind(StrEnum):
     NOT_SENT = "not-sent"
     REPLIES_CUT = "replies-cut"
     PROMPT_TOO_LONG = "prompt-too-long"
+    EDIT_TOO_LONG = "edit-too-long"
     PROMPT_REFUSED = "prompt-refused"
     PROMPT_CUT = "prompt-cut"
     JUDGE_UNREAD = "judge-unread"
@@ -294,6 +295,8 @@ NONE: Final = Reason(Kind.NONE)
 """No reason: it is false, and has no words."""
 LONGEST_NAME: Final = 100
 """How many characters the name of a model, a judge or an edit may have."""
+MOST_NAMED: Final = 5
+"""How many cases a reason names before the rest is only counted."""
 MOST_REASONS: Final = 3
 """How many reasons are named before the rest is only counted."""
 
@@ -430,6 +433,18 @@ _SERVER_LOST: Final = (
     "the server of {!r} stopped answering: {} attempts in a row failed, the last one so: {}; "
     "no more calls are made to it: fix it and run again"
 )
+_FOR_ROOM: Final = {
+    "pairwise": "add cases in which the judge does not prefer the weaker answer already, or look at their gold",
+    "listwise": "add cases whose weakest answer the judge does not rank near the top already, or look at their gold",
+    "score": "add harder cases, on which the judge gives less than full marks",
+    "rubric": "add harder cases, in which the judge finds criteria that are not met",
+    "label": (
+        "add cases of classes from which a move does harm: of those that `harm` names first, or, in an order, of those "
+        "a quarter of it or more below the best"
+    ),
+}
+"""What makes room, by what kind of verdict a judge gives."""
+
 WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
     Kind.NONE: "",
     Kind.SAID: "{}",
@@ -490,8 +505,13 @@ WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
     ),
     Kind.PROMPT_TOO_LONG: (
         "case {}: its prompt has at least {:,} tokens, as it has so many words, and the context of {!r} has {:,}; "
-        "nothing was sent, and nothing is cut: shorten the case, leave it out, or correct context_window in the "
+        "it is not sent, and nothing of it is cut: shorten the case, leave it out, or correct context_window in the "
         "[model] table of judge.toml"
+    ),
+    Kind.EDIT_TOO_LONG: lambda model, window, *cases: (
+        f"with the edit the prompt has more words than the context of {model!r} has tokens ({window:,}): "
+        + ", ".join(map(str, cases[:MOST_NAMED]))
+        + (f" and {len(cases) - MOST_NAMED} more" if len(cases) > MOST_NAMED else "")
     ),
     Kind.PROMPT_REFUSED: "case {}: {}",
     Kind.PROMPT_CUT: (
@@ -632,15 +652,15 @@ WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
     Kind.NO_ROOM: "no room to gain",
     Kind.NO_FLOOR: "inert words were not asked about, so nothing tells the edit from any rewording",
     Kind.AT_BOTTOM: "the answer is at the bottom already and cannot fall",
-    Kind.NEEDS_ROOM: (
-        "{} of {} cases leave room to gain, and {} are needed: add harder cases, on which the judge gives less than "
-        "full marks"
+    Kind.NEEDS_ROOM: lambda room, of, least, family="score": (
+        f"{room} of {of} cases leave room to gain, and {least} are needed: {_FOR_ROOM.get(family, _FOR_ROOM['score'])}"
     ),
     Kind.FEW_TOGETHER: (
         "all rows together weigh as much as {} questions, and {} are needed to prove it: run more probes or cases"
     ),
-    Kind.NEEDS_HEIGHT: (
-        "in {} of {} cases the answer can fall, and {} are needed: add cases with answers that the judge rates higher"
+    Kind.NEEDS_HEIGHT: lambda height, of, least, family="score": (
+        f"in {height} of {of} cases the answer can fall, and {least} are needed: add cases with answers that the judge "
+        + ("puts into another class than that of damaged answers" if family == "label" else "rates higher")
     ),
     Kind.WORST: "the worst of {} variants is {}",
     Kind.FEW_FRESH: "the variant {} moved verdicts, maybe by chance; too few cases are left to ask more (variants: {})",

@@ -13,10 +13,11 @@ from calm.core.edits import AnyEdit, Edit, Expects, PromptEdit
 from calm.core.memo import Memo, once
 from calm.core.order import place_of, start_of
 from calm.core.ready_made import NEUTRAL, Held, neutral_text, text_kind
-from calm.core.reasons import Kind, Reason, because, reason_of
+from calm.core.reasons import Detail, Kind, Reason, because, name, reason_of
 from calm.core.validation import fault_in
 from calm.core.verdict import NoReply, Verdict
 from calm.engine.inbox import PlainQuestion
+from calm.errors import TooLongError
 from calm.experiment.aim import aim, aims_by_pilot, has_room, wants_pilot
 from calm.experiment.inert import TESTS_LENGTH, Floor, floor_of, pilot_of, rewritten, worded
 from calm.experiment.setup import Setup, clusters_of
@@ -256,6 +257,20 @@ def pair_up(setup: Setup, edit: AnyEdit | None, against: AnyEdit | None, target:
                 continue
             start = replace(start, base=compared.ask(1)[0], control=compared.judge)
         found.add(aimed, start)
+    found.excluded = _together(found.excluded)
+    return found
+
+
+def _together(excluded: Counter[Reason]) -> Counter[Reason]:
+    """Return the counts with one reason for all cases whose edited prompt is too long for a model; it names them."""
+    cases: dict[tuple[Detail, ...], list[Detail]] = {}
+    for reason in excluded:
+        if reason.kind is Kind.EDIT_TOO_LONG:
+            *model, case = reason.details
+            cases.setdefault(tuple(model), []).append(case)
+    found = Counter({reason: count for reason, count in excluded.items() if reason.kind is not Kind.EDIT_TOO_LONG})
+    for about, named in cases.items():
+        found[because(Kind.EDIT_TOO_LONG, *about, *sorted(named, key=str))] += len(named)
     return found
 
 
@@ -299,10 +314,10 @@ def _edited(
     setup: Setup, edit: AnyEdit, case: Treated, start: Pair, *, compared: bool, used: frozenset[str] = frozenset()
 ) -> Pair | Reason:
     """
-    Return the pair after the first of an edit's variants that applies and can be seen, or why none does.
+    Return the pair after the first of an edit's variants that applies, fits and can be seen, or why none does.
 
-    Unless it is `compared` with the clean arm, the first one that applies will do. Variants that were `used` are passed
-    over.
+    Unless it is `compared` with the clean arm, the first one that applies and fits will do. Variants that were `used`
+    are passed over.
     """
     reasons: list[Reason] = []
     for variant in edit.choices(case, setup.seed):
@@ -316,7 +331,12 @@ def _edited(
         if record is not None and found.shown is not None and not record.held(found.shown):
             reasons.append(because(Kind.NOT_RECORDED))
             continue
-        if not compared or _visible(setup, found):
+        try:
+            visible = _visible(setup, found)
+        except TooLongError as error:
+            reasons.append(because(Kind.EDIT_TOO_LONG, name(error.model), error.window, name(case.id)))
+            continue
+        if visible or not compared:
             return changed(found, held=edit.held(case)) if isinstance(edit, Edit) else found
         reasons.append(_unseen(found.judge or setup.judge, found.changed))
     # "does not apply" is the weakest reason: another variant's says more

@@ -130,7 +130,7 @@ def _no_room(claim: Claim, measure: Measure, trials: Trials, cells: Sequence[flo
     if room == asked or room >= least - 1 or asked < least - 1:
         return NONE
     kind = next(cell.kind for cell in cells if isinstance(cell, Reason) and cell.kind in _NEEDS)
-    return because(_NEEDS[kind], room, asked, least)
+    return because(_NEEDS[kind], room, asked, least, trials.family)
 
 
 def observe(measure: Measure, trials: Trials, asks: Asks) -> Ruling:

@@ -15,7 +15,7 @@ from calm.core.identity import Identity
 from calm.core.reasons import Kind, Reason, Said, because, name, reason_of
 from calm.core.templates import Message, Messages, Prompt
 from calm.core.verdict import Criteria, Refused, Scale, Score, Task, Unreadable, Verdict
-from calm.errors import ConfigError, JudgeError
+from calm.errors import JudgeError, TooLongError
 from calm.judges import prompts, reading
 from calm.models.server import Server
 from calm.models.windows import SHORTEST, least_tokens, may_exceed, was_cut
@@ -37,6 +37,19 @@ class _Rendering:
     request: Request
     view: reading.View
     places: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class _TooLong:
+    """How many tokens a prompt has at least, and how many the context of its model has."""
+
+    least: int
+    model: str
+    window: int
+
+    def why(self, case: Case) -> Reason:
+        """Return why a case is not asked about."""
+        return because(Kind.PROMPT_TOO_LONG, name(case.id), self.least, name(self.model), self.window)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -152,7 +165,7 @@ class PromptedJudge:
         Return what is sent about a case, up to the verdict and after it.
 
         Raises:
-            ConfigError: its prompt has more words than the context of the model has tokens.
+            TooLongError: its prompt has more words than the context of the model has tokens.
         """
         around = (*case.surroundings(), *case.notes, *case.fields.values())
         if self.server.context_window or may_exceed((*_texts(case), *around)):  # others fit: they are rendered later
@@ -161,20 +174,19 @@ class PromptedJudge:
         return _Content(self, case)
 
     def _refuse_long(self, case: Case, rendering: _Rendering) -> None:
-        why = self._too_long(case, rendering)
-        if why is not None:
-            raise ConfigError(str(why))
+        size = self._too_long(rendering)
+        if size is not None:
+            raise TooLongError(str(size.why(case)), least=size.least, model=size.model, window=size.window)
 
-    def _too_long(self, case: Case, rendering: _Rendering) -> Reason | None:
-        """Return why a prompt cannot fit into the context of the model; None if it can, or if nobody knows."""
+    def _too_long(self, rendering: _Rendering) -> _TooLong | None:
+        """Return by how much a prompt cannot fit into the context of the model; None if it can, or if nobody knows."""
         texts = [message.text for message in rendering.request.prompt]
         if not may_exceed(texts, self.server.context_window or SHORTEST):
             return None
         window, least = self.server.window, least_tokens(texts)
         if window is None or least <= window:
             return None
-        model = name(self.server.served_as or self.server.model)
-        return because(Kind.PROMPT_TOO_LONG, name(case.id), least, model, window)
+        return _TooLong(least, self.server.served_as or self.server.model, window)
 
     async def judge(self, case: Case, send: Send) -> Verdict:
         """Return the verdict on a case; a rubric is asked criterion by criterion, all at once."""
@@ -216,9 +228,9 @@ class PromptedJudge:
 
     async def _verdict(self, case: Case, send: Send, criterion: Criterion | None) -> Verdict:
         rendering = self._rendering(case, criterion)
-        why = self._too_long(case, rendering)
-        if why is not None:
-            raise JudgeError(why, too_long=True)
+        size = self._too_long(rendering)
+        if size is not None:
+            raise JudgeError(size.why(case), too_long=True)
         messages, reply = rendering.request.prompt, await self._whole(case, rendering.request, send)
         for turn in case.follow_ups:
             said = reply.text or reply.refusal or ""

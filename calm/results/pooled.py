@@ -22,7 +22,7 @@ from calm.core.measures import MEASURES, Measure
 from calm.core.memo import Memo
 from calm.core.reasons import Kind, Reason, because, listed
 from calm.core.trials import Trial
-from calm.core.verdict import Scale, Verdict
+from calm.core.verdict import Family, Scale, Verdict
 from calm.experiment.stopping import LEVEL
 from calm.results.audit import RUN, Finding, finding_of_run
 from calm.results.records import family_of, rows_of
@@ -65,7 +65,7 @@ def pooled(findings: Iterable[Finding], scale: Scale, task: str, limits: Mapping
         if len(probes) >= FEWEST:
             asked = [widest(found, probe) for probe in probes]
             tables = [memo.once(partial(rows_of, one), (one,)) for one in asked]
-            decision = _decided(claim, probes, tables, scale)
+            decision = _decided(claim, probes, tables, scale, family)
             made.append(finding_of_run(decision, task=task, stated=stated, scale=scale, family=family))
     return tuple(made)
 
@@ -154,7 +154,9 @@ class _Pool:
         return len({cell for cells in self.cells.values() for cell in cells}) == 1
 
 
-def _decided(claim: Claim, probes: Sequence[Finding], tables: Sequence[Sequence[Trial]], scale: Scale) -> Decision:
+def _decided(
+    claim: Claim, probes: Sequence[Finding], tables: Sequence[Sequence[Trial]], scale: Scale, family: Family
+) -> Decision:
     """Return the decision on the mean over all rows of some probes, by question."""
     measure = MEASURES[claim.measure]
     pool = _pool(measure, _with_all_floors(tables), scale)
@@ -169,9 +171,8 @@ def _decided(claim: Claim, probes: Sequence[Finding], tables: Sequence[Sequence[
         return Decision(claim.measure, claim, outcome, reason=lost[0].reason if lost else reason)
     questions, least = len(pool.cells), measure.smallest_n(claim, LEVEL)
     if questions < least <= pool.asked:
-        return Decision(
-            claim.measure, claim, Outcome.NOT_TESTED, reason=because(Kind.NEEDS_ROOM, questions, pool.asked, least)
-        )
+        reason = because(Kind.NEEDS_ROOM, questions, pool.asked, least, family)
+        return Decision(claim.measure, claim, Outcome.NOT_TESTED, reason=reason)
     estimate = _estimate(measure, pool)
     outcome = decide(estimate, claim)
     if pool.worth < least and (outcome is Outcome.PASS or (pool.still and questions >= FIRST)):

@@ -46,8 +46,8 @@ def test_they_are_read_and_written_back(tmp_path):
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        ({"turns": "user: hello"}, "turns: expected a list, got 'user: hello'; write [...]"),
-        ({"turns": [{"role": "user", "content": "x"}]}, "turns[0].content: expected a known key"),
+        ({"turns": "user: hello"}, "turns: expected a list, got 'user: hello'; write [{"),
+        ({"turns": [{"role": "user", "content": "x"}]}, "turns[0].content: expected the key 'text'"),
         ({"turns": [{"text": "x"}]}, "turns[0].role: expected a text, got none; add it"),
         ({"turns": [{"role": "u\n", "text": "x"}]}, "turns[0].role: expected a printable role"),
         ({"context": [{"id": "p", "text": "x"}, {"id": "p", "text": "y"}]}, "context[1].id: expected ids that differ"),
@@ -56,7 +56,7 @@ def test_they_are_read_and_written_back(tmp_path):
         ({"context": ["x\0"]}, "context[0]: expected a text without NUL"),
         ({"answers": acted({})}, "answers[0].steps[0]: expected a thought or a call of a tool, got neither"),
         ({"answers": acted({"result": "x"})}, "answers[0].steps[0].tool: expected the name of the tool"),
-        ({"steps": []}, "steps: expected a known key, got 'steps'"),
+        ({"steps": []}, "steps: expected them in an answer"),
         ({"turns": [{"role": "user", "text": "x"}] * 2001}, "turns: expected at most 2000 of them, got 2001"),
     ],
 )

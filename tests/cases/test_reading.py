@@ -306,11 +306,63 @@ def test_all_faults_are_collected_and_the_rest_counted():
     bad = {"id": 1, "question": 2, "answers": PLAIN["answers"]}
 
     few = problems(lines(bad, bad))
-    many = problems(lines(*[bad] * 30))
+    many = problems(lines(*({**bad, "id": n, "question": -n} for n in range(1, 31))))
 
     assert [p.split(": ")[0:2] for p in few] == [["f:1", "id"], ["f:1", "question"], ["f:2", "id"], ["f:2", "question"]]
     assert len(many) == MAX_SHOWN + 1
     assert many[-1] == f"f: and {60 - MAX_SHOWN} more; fix these first"
+
+
+def test_the_same_fault_in_many_lines_is_spelled_out_once():
+    """Three lines are named each; of thirty the first is, with how many more there are. Other faults stay."""
+    pair = {"question": "q", "answers": [{"id": "a", "text": "x"}, {"id": "b", "text": "y"}]}
+    rows = [{**pair, "id": f"c{n}"} for n in range(30)]
+
+    few = problems(lines(*rows[:3]), task="score")
+    many = problems(lines(*rows, {**pair, "id": "c30", "beter": "a"}), task="score")
+
+    assert [one.split(": ")[0] for one in few] == ["f:1", "f:2", "f:3"]
+    assert [one.split(": ")[0] for one in many] == ["f:1", "f:31"]
+    assert many[0].endswith("(the same in 30 more lines)")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('[{"id": "1"},\n{"id": "2"}]\n', ("a JSON list", "jq -c '.[]' f > lines.jsonl")),
+        ('\n [\n {"id": "1"}\n]', ("a JSON list", "jq -c '.[]' f > lines.jsonl")),
+        ('{\n "id": "1"\n}\n', ("over several lines", "jq -c . f > lines.jsonl")),
+    ],
+)
+def test_a_file_that_is_one_json_value_is_refused_in_a_sentence(text, words):
+    """Not with a fault for each of its lines."""
+    (found,) = problems(text.encode())
+
+    assert all(part in found for part in words), found
+
+
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [
+        ({"turns": [{"role": "user", "content": "x"}]}, "turns[0].content: expected the key 'text', got 'content'"),
+        ({"turns": [{"from": "user", "value": "x"}]}, "turns[0].from: expected the key 'role', got 'from'"),
+        ({"turns": "user: hi"}, 'write [{"role": "user", "text": "..."}]'),
+        ({"context": "one text"}, 'context: expected a list, got \'one text\'; write [{"id": "p1", "text": "..."}]'),
+        ({"context": [{"text": "x"}]}, "its place in the list is its id"),
+        ({"context": [{"id": "p", "text": " "}]}, "context[0].text: expected a passage, got an empty text"),
+        ({"context": [""]}, "context[0]: expected a passage, got an empty text"),
+        ({"context": ["x"], "tags": {"carries": "p9"}}, "tags.carries: expected the id of the passage"),
+        ({"steps": [{"thought": "x"}]}, "move them to answers[0].steps"),
+        ({"answers": [{"id": "a", "text": "x", "steps": "looked"}]}, '"tool": "stock"'),
+        ({"answers": [{"id": "a", "text": "x", "steps": [{"name": "get"}]}]}, "expected the key 'tool', got 'name'"),
+    ],
+)
+def test_a_fault_in_what_stands_beside_the_answers_says_how_it_is_written(row, words):
+    """One fault, with the name or an example of what is wanted."""
+    found = problems(lines({**PLAIN, **row}))
+
+    assert words in "\n".join(found)
+    assert "got none; add it" not in " ".join(found)
 
 
 def test_a_message_shows_long_and_unprintable_values_safely():

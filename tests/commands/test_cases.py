@@ -153,6 +153,46 @@ def test_check_warns_of_rulers_and_of_texts(files, capsys):
     assert run("cases", "check", "planted.jsonl", "--strict") == REFUSED
 
 
+def test_check_asks_what_a_run_asks_of_cases_about_one_question(files, capsys):
+    """Other turns, passages or references make another question, and a tag says that cases belong together."""
+    base = {"question": "And then?", "answers": [{"id": "a", "text": "x y"}, {"id": "b", "text": "z"}]}
+    rows = [
+        {**base, "id": "t1", "turns": [{"role": "user", "text": "one"}]},
+        {**base, "id": "t2", "turns": [{"role": "user", "text": "two"}]},
+        {**base, "id": "p1", "context": ["one"]},
+        {**base, "id": "r1", "reference": "one"},
+        {**base, "id": "i1", "reference": "two", "tags": {"item": "7"}},
+        {**base, "id": "i2", "reference": "two", "tags": {"item": "7"}},
+    ]
+    Path("talks.jsonl").write_text("\n".join(map(json.dumps, rows)), "utf-8")
+
+    assert run("cases", "check", "talks.jsonl", "--strict") == DONE
+    assert "share their question" not in capsys.readouterr().out
+
+    Path("talks.jsonl").write_text("\n".join(map(json.dumps, [*rows, {**rows[0], "id": "again"}])), "utf-8")
+
+    assert run("cases", "check", "talks.jsonl", "--strict") == REFUSED
+    told = capsys.readouterr().out
+    assert "warning: 2 cases share their question with another case (t1, again): cases about one question" in told
+
+
+def test_check_names_roles_and_languages_that_it_does_not_know(files, capsys):
+    """A role is warned of; a language is noted, as the tag may be about something else."""
+    turns = {"turns": [{"role": "bot", "text": "x"}, {"role": "banana", "text": "y"}]}
+    base = {"answers": [{"id": "a", "text": "x y"}, {"id": "b", "text": "z"}]}
+    rows = [
+        {**base, "id": "c1", "question": "q1", **turns, "tags": {"language": "German"}},
+        {**base, "id": "c2", "question": "q2", "tags": {"language": "python"}},
+    ]
+    Path("talks.jsonl").write_text("\n".join(map(json.dumps, rows)), "utf-8")
+
+    assert run("cases", "check", "talks.jsonl", "--strict") == REFUSED
+    told = capsys.readouterr().out
+    assert "warning: 1 cases have turns with an unknown role, 'banana' (c1)" in told
+    assert "note: tags.language of 1 cases is no code" in told
+    assert "'python' (c2)" in told
+
+
 def test_check_says_that_there_is_nothing_to_warn_of(files, capsys):
     """Cases without gold are no fault."""
     status = run("cases", "check", "cases.jsonl", "made.jsonl", "--strict")

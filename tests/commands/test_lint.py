@@ -1,6 +1,7 @@
 """`calm lint` as a person and a program use it, its exit statuses, and what it says before an audit."""
 
 import json
+import shlex
 from pathlib import Path
 
 import jsonschema
@@ -217,6 +218,45 @@ def test_an_audit_of_a_judge_that_cannot_work_ends_before_any_call(judge, tmp_pa
     assert status == 4
     assert "nothing was asked" in out
     assert not (tmp_path / "calm-audit").exists()
+
+
+def test_an_audit_whose_prompt_shows_no_turns_ends_before_any_call_and_says_how_to_go_on(
+    judge, tmp_path, monkeypatch, capsys
+):
+    """The fault is in the cases and the prompt together: so the command that shows all findings has the cases."""
+    path = judge("part-not-shown")
+    cases = str(Path(path).with_name("my cases.jsonl"))
+    Path(cases).write_text(EXAMPLES["part-not-shown"].cases, "utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+
+    status, out, _ = ran(capsys, "audit", path, "--cases", cases)
+
+    assert status == 4
+    assert "error: part-not-shown: the prompt shows no turns: 1 of 1 cases" in out
+    assert not (tmp_path / "calm-audit").exists()
+    command = out.rpartition("all findings: calm ")[2]
+    assert ran(capsys, *shlex.split(command))[0] == 1
+
+    with Path(path).open("a", encoding="utf-8") as file:
+        file.write("\n# calm: allow part-not-shown we ask about single replies alone\n")
+
+    status, out, err = ran(capsys, "audit", path, "--cases", cases, "--", "-k", "nothing_has_this_name")
+    assert "nothing was asked" not in out
+    assert "OPENAI_API_KEY" in out + err
+
+
+def test_an_audit_that_goes_on_names_each_error(judge, tmp_path, monkeypatch, capsys):
+    """Not only how many there are."""
+    path = judge("verdict-not-asked")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+
+    _, out, _ = ran(capsys, "audit", path, "--", "-k", "nothing_has_this_name")
+
+    first, *_, last = out.partition("\n\n")[0].splitlines()
+    assert ": error: verdict-not-asked: " in first
+    assert last.startswith("lint: 1 error")
 
 
 def test_an_audit_says_in_a_line_what_the_linter_finds(judge, tmp_path, monkeypatch, capsys):

@@ -131,12 +131,18 @@ def test_the_judge_of_an_ini_file_is_not_called(tmp_path):
     assert server.seen == []
 
 
-def test_a_missing_key_is_said_as_in_a_run(tmp_path):
-    """The judge is set up, so what is wrong with it comes out before any money is spent."""
-    done = calm(tmp_path, judge_file(tmp_path, model='api_key_env = "NO_SUCH_KEY_1"'))
+def test_a_plan_needs_no_key_and_says_that_a_run_does(tmp_path):
+    """Nobody is asked. What is wrong with the judge otherwise comes out as in a run."""
+    file = judge_file(tmp_path, model='api_key_env = "NO_SUCH_KEY_1"')
+    done = calm(tmp_path, file, "--sample", "20", "--", "-k", "authority")
+    other = calm(tmp_path, judge_file(tmp_path, model='api_key_env = "NO_SUCH_KEY_1"\ncolour = 1'))
 
-    assert done.returncode == 4
+    assert done.returncode == 0, done.stderr
+    assert calls(done.stdout)
+    assert "planned without it, but a run needs it" in done.stderr
     assert "NO_SUCH_KEY_1" in done.stderr
+    assert other.returncode == 4
+    assert "colour" in other.stderr
 
 
 def test_the_price_of_judge_toml_is_what_it_costs(tmp_path):

@@ -49,6 +49,7 @@ def value(measure, one, classes):
         ({"names": ["a", "b"], "ordered": 1}, "ordered: expected true or false, got 1"),
         ({"names": ["a", "b"], "harm": "a -> b"}, "harm: expected a list of moves"),
         ({"names": ["a", "b"], "harm": ["a > b"]}, "harm: expected a move such as"),
+        ({"names": ["a", "b"], "harm": ["a => b"]}, "got 'a => b'; write an arrow: 'a -> b'"),
         ({"names": ["alpha", "b"], "harm": ["alfa -> b"]}, "got 'alfa' in 'alfa -> b'; did you mean 'alpha'"),
         ({"names": ["a", "b"], "harm": ["a -> a"]}, "harm: expected two classes that differ"),
         ({"names": ["a", "b"], "harm": ["a -> b", ("b", "a")]}, "got 'b -> a' and its reverse; take one of them out"),

@@ -218,6 +218,22 @@ def test_too_few_answers_that_can_gain_are_not_tested_and_say_so():
     )
 
 
+@pytest.mark.parametrize(
+    ("family", "words"),
+    [
+        ("pairwise", "does not prefer the weaker answer already"),
+        ("listwise", "does not rank near the top"),
+        ("rubric", "criteria that are not met"),
+        ("label", "from which a move does harm"),
+        ("another", "less than full marks"),
+    ],
+)
+def test_what_makes_room_is_said_for_the_kind_of_verdict(family, words):
+    """A judge of pairs or classes gives no marks; a record of an older run names no kind."""
+    assert words in str(because(Kind.NEEDS_ROOM, 5, 80, 60, family))
+    assert "less than full marks" in str(because(Kind.NEEDS_ROOM, 5, 80, 60))
+
+
 @pytest.mark.parametrize("task", ["pairwise", "listwise"])
 def test_a_copy_beside_its_original_can_always_fall(task):
     """The pilot, asked without the copy, ranked the original last: that says nothing of the copy."""

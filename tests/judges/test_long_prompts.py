@@ -9,14 +9,20 @@ import pytest
 from calm.core.case import Answer as Text
 from calm.core.case import Case
 from calm.core.material import Passage
-from calm.core.reasons import Kind, reason_of
+from calm.core.memo import Memo
+from calm.core.reasons import Kind, because, reason_of
 from calm.core.verdict import Preferred, Scale
+from calm.engine.engine import Engine
+from calm.engine.store import Mode, Store
 from calm.errors import ConfigError, JudgeError
+from calm.experiment.pairs import pair_up
+from calm.experiment.setup import Setup
 from calm.experiment.showing import refuse_unshowable
 from calm.judges.prompted import PromptedJudge
 from calm.judges.prompts import bundled
 from calm.judges.reading import Format
 from calm.models.server import Server
+from calm.perturbations.passage_noise import add_many_passages
 from tests.servers import Answer, wire_server
 from tests.suites.gate import run_gate
 
@@ -64,7 +70,7 @@ def test_a_case_that_cannot_fit_is_refused_before_any_call():
         refuse_unshowable(judge, [SHORT, LONG])
 
     (said,) = caught.value.problems
-    for part in ("case long-7", "at least 3,", "2,048", "context_window", "nothing is cut"):
+    for part in ("case long-7", "at least 3,", "2,048", "context_window", "nothing of it is cut"):
         assert part in said
     assert "short" not in said.replace("shorten", "")
 
@@ -76,6 +82,23 @@ def test_an_edit_that_makes_a_case_too_long_is_refused_where_the_judge_is_to_see
 
     with pytest.raises(ConfigError, match="case short: its prompt has at least"):
         judge.sees(replace(SHORT, context=(*SHORT.context, Passage("p2", "stray " * 2500))))
+
+
+def test_an_edit_that_makes_some_cases_too_long_leaves_them_out_and_names_them():
+    """The other cases are asked; one reason stands for all that are left out, whatever their lengths."""
+    fits, *longer = (
+        replace(SHORT, id=case, question=f"Which one of {case}?", context=(Passage("p1", "word " * words),), better="a")
+        for case, words in (("fits", 100), ("full-1", 900), ("full-2", 901))
+    )
+    judge = judge_at("http://127.0.0.1:9/v1", context_window=2500)
+    setup = Setup(judge, (fits, *longer), Engine(Store(None, Mode.OFF)), memo=Memo())
+    refuse_unshowable(judge, setup.cases)
+
+    found = pair_up(setup, add_many_passages(2000), None)
+
+    assert [pair.source.id for pair in found.pairs] == ["fits"]
+    assert found.excluded == {because(Kind.EDIT_TOO_LONG, "local", 2500, "full-1", "full-2"): 2}
+    assert str(next(iter(found.excluded))).endswith("than the context of 'local' has tokens (2,500): full-1, full-2")
 
 
 def test_a_model_whose_window_nobody_knows_is_asked():
@@ -153,3 +176,30 @@ def test_a_run_on_a_case_that_cannot_fit_ends_before_the_first_call(tmp_path):
     assert gate.status == 4, gate.output
     assert "case long-7: its prompt has at least 3," in gate.output
     assert wire.seen == []
+
+
+def test_a_run_leaves_out_a_case_that_an_edit_makes_too_long(tmp_path):
+    """No test crashes, what fits is asked, and the reason of the one left out names its case."""
+    words = {"fits": 100, "full-1": 900}
+    rows = [
+        {
+            "id": case,
+            "question": f"Which one of {case}?",
+            "better": "a",
+            "answers": [{"id": a.id, "text": a.text} for a in SHORT.answers],
+            "context": ["word " * count],
+        }
+        for case, count in words.items()
+    ]
+    (tmp_path / "cases.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    with wire_server(lambda *_: Answer("[[A]]")) as wire:
+        (tmp_path / "judge.toml").write_text(
+            '[judge]\nname = "local"\ntask = "pairwise"\n[model]\nprovider = "openai"\nmodel = "local"\n'
+            f'base_url = "{wire.url}"\ncontext_window = 2500\n'
+        )
+        gate = run_gate("judge.toml", tmp_path, "--calm-cases=cases.jsonl", "-k", "add_many_passages")
+        longest = max(sum(len(text.split()) for _, text in one.messages) for one in wire.seen)
+
+    assert "crashed" not in gate.output, gate.output
+    assert "full-1" in gate.output + json.dumps(gate.results), gate.output
+    assert 1500 < longest < 2600

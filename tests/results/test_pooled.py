@@ -266,4 +266,4 @@ def test_a_ceiling_leaves_too_few_cases_for_the_run_too():
     found = of_run(findings, scale=judge.scale, task="score")["run/gain"]
 
     assert found.outcome is Outcome.NOT_TESTED
-    assert found.reason == because(Kind.NEEDS_ROOM, 20, 100, 60)
+    assert found.reason == because(Kind.NEEDS_ROOM, 20, 100, 60, "score")

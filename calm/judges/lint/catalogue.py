@@ -71,6 +71,7 @@ _ALL: Final = (
         "calm renders cases with them and without them, and what is sent is the same",
         "show them: loop over `turns` (role, text), `context` (id, text), or `steps` of an answer (thought, tool, "
         "arguments, result); or leave them out of the cases",
+        stops=True,
     ),
     Rule(
         "reference-not-shown",
