@@ -39,9 +39,11 @@ class Comparison:
     by_words: bool
 
 
-def compare(old: str, new: str, *, context: int = CONTEXT) -> Comparison:
+def compare(old: str, new: str, *, context: int = CONTEXT, lines: int = 0) -> Comparison:
     """
     Return two texts in pieces, in time that is linear in their length.
+
+    `context` is how many characters stand on each side of a difference, `lines` how many lines at most (0: any number).
 
     >>> [p.kind for p in compare("the sky is blue", "the sea is blue").new]
     ['same', 'new', 'same']
@@ -52,9 +54,9 @@ def compare(old: str, new: str, *, context: int = CONTEXT) -> Comparison:
     by_words = max(len(gone), len(came)) <= LONGEST
     left, right = [], []
     for alike, a, b in _runs(gone, came) if by_words else [(False, gone, came)]:
-        left += _around(a, context) if alike else _changed("gone", a)
-        right += _around(b, context) if alike else _changed("new", b)
-    before, after = _end(old[:head], context), _beginning(old[len(old) - tail :], context)
+        left += _around(a, context, lines) if alike else _changed("gone", a)
+        right += _around(b, context, lines) if alike else _changed("new", b)
+    before, after = _end(old[:head], context, lines), _beginning(old[len(old) - tail :], context, lines)
     sides = (*before, *left, *after), (*before, *right, *after)
     whole = not any(p.kind in ("gap", "cut") for side in sides for p in side)
     one, other = (tuple(_joined(side)) for side in sides)
@@ -84,26 +86,40 @@ def _changed(kind: Kind, text: str) -> list[Piece]:
     return [*pieces, Piece("cut", size=len(text) - LONGEST)] if len(text) > LONGEST else pieces
 
 
-def _around(text: str, context: int) -> list[Piece]:
+def _around(text: str, context: int, lines: int) -> list[Piece]:
     """Return what stands between two changes: its middle left out if it is long."""
-    if len(text) <= 3 * context:
+    if len(text) <= 3 * context and (not lines or text.count("\n") <= 2 * lines):
         return [Piece("same", text)]
-    first, last = text[: _after_word(text, context)], text[_before_word(text, len(text) - context) :]
+    first, last = text[: _shown_from_start(text, context, lines)], text[_shown_to_end(text, context, lines) :]
     return [Piece("same", first), Piece("gap", size=len(text) - len(first) - len(last)), Piece("same", last)]
 
 
-def _beginning(text: str, context: int) -> list[Piece]:
-    if len(text) <= 2 * context:
-        return [Piece("same", text)]
-    shown = text[: _after_word(text, context)]
+def _beginning(text: str, context: int, lines: int) -> list[Piece]:
+    shown = text[: _shown_from_start(text, context, lines)]
     return [Piece("same", shown), Piece("gap", size=len(text) - len(shown))]
 
 
-def _end(text: str, context: int) -> list[Piece]:
-    if len(text) <= 2 * context:
-        return [Piece("same", text)]
-    shown = text[_before_word(text, len(text) - context) :]
+def _end(text: str, context: int, lines: int) -> list[Piece]:
+    shown = text[_shown_to_end(text, context, lines) :]
     return [Piece("gap", size=len(text) - len(shown)), Piece("same", shown)]
+
+
+def _shown_from_start(text: str, context: int, lines: int) -> int:
+    """Return where the beginning of a text ends that is shown: behind all of it, if it is short."""
+    end = len(text) if len(text) <= 2 * context else _after_word(text, context)
+    if lines:
+        rows = text[:end].split("\n", lines)
+        end -= len(rows[lines]) + 1 if len(rows) > lines else 0
+    return end
+
+
+def _shown_to_end(text: str, context: int, lines: int) -> int:
+    """Return where the end of a text begins that is shown: before all of it, if it is short."""
+    start = 0 if len(text) <= 2 * context else _before_word(text, len(text) - context)
+    if lines:
+        rows = text[start:].rsplit("\n", lines)
+        start += len(rows[0]) + 1 if len(rows) > lines else 0
+    return start
 
 
 def _before_word(text: str, place: int) -> int:

@@ -16,6 +16,8 @@ PAIRS = 3
 """Pairs of prompts shown for each case."""
 QUESTION, PROMPT = 300, 4_000
 """Characters shown of one such text; the rest is cut, and the report says how much."""
+LINES = 6
+"""Lines shown on each side of what differs: so a box opens at the first difference, whatever stands before it."""
 MARKUP = 420
 """About how many bytes of markup a case takes, without its texts."""
 
@@ -139,7 +141,7 @@ def _turn(old: tuple[str, str] | None, new: tuple[str, str] | None, context: int
     role = " / ".join(dict.fromkeys(turn[0] for turn in (old, new) if turn))
     if before == after:
         return Turn(role, Text(before) if len(before) <= context else None, alike=len(before))
-    return Turn(role, both=compare(before, after, context=context))
+    return Turn(role, both=compare(before, after, context=context, lines=LINES))
 
 
 def _said(arm: str, asks: Sequence[Sequence[Exchange]], codes: Sequence[str], longest: int) -> list[ReplyGroup]:
