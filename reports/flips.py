@@ -31,7 +31,12 @@ class Detail:
     command: bool
 
 
-DETAILS: Final = (Detail(160, 240, command=True), Detail(80, 120, command=True), Detail(60, 80, command=False))
+DETAILS: Final = (
+    Detail(160, 240, command=True),
+    Detail(80, 120, command=True),
+    Detail(60, 80, command=False),
+    Detail(0, 60, command=False),
+)
 BARE: Final = Detail(0, 0, command=False)
 """What is shown of each where there are too many: its case, its edit and its verdicts."""
 
