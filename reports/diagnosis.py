@@ -9,7 +9,7 @@ from calm.models.wire import Json
 from calm.results.parts import cell
 from calm.results.reports.extras import Table, as_list, as_mapping
 from calm.results.reports.record import Section
-from calm.results.unsure import CAUSES, UNASKED, WORDS, rule_in_words, tested_in_words, title_of
+from calm.results.unsure import CAUSES, UNASKED, WORDS, count_in_words, rule_in_words, title_of
 
 MOST: Final = 100
 """Names that are shown one by one; of the others the page says how many."""
@@ -48,7 +48,7 @@ def _facts(body: Mapping[str, Json]) -> Iterator[tuple[str, str]]:
     if asks:
         yield "Asks of a case", f"up to {cell(asks.get('most'))}; a name takes about {cell(asks.get('needed'))}"
     yield "Wordings", cell(body.get("wordings"))
-    yield "Tested", tested_in_words(_count(tested.get("cases")), _count(tested.get("criteria")))
+    yield "Tested", count_in_words(_count(tested.get("cases")), _count(tested.get("criteria")))
     rate, wrong = limits.get("rate"), limits.get("wrong")
     if isinstance(rate, int | float) and isinstance(wrong, int | float):
         yield "Named is", rule_in_words(rate, wrong)

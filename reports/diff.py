@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Literal
@@ -61,6 +61,25 @@ def compare(old: str, new: str, *, context: int = CONTEXT, lines: int = 0) -> Co
     whole = not any(p.kind in ("gap", "cut") for side in sides for p in side)
     one, other = (tuple(_joined(side)) for side in sides)
     return Comparison(one, other, whole=whole, by_words=by_words)
+
+
+def marked(text: str, words: Iterable[str], *, context: int = CONTEXT, lines: int = 0) -> tuple[Piece, ...]:
+    """
+    Return a text in which some passages, each where it occurs first, are new; nothing if none occurs.
+
+    >>> [p.kind for p in marked("the sea is blue", ["sea", "sky"])]
+    ['same', 'new', 'same']
+    """
+    found = sorted((place, place + len(one)) for one in words if one and (place := text.find(one)) >= 0)
+    if not found:
+        return ()
+    pieces, last = _end(text[: found[0][0]], context, lines), found[0][0]
+    for start, end in found:
+        if last < start:
+            pieces += _around(text[last:start], context, lines)
+        pieces += _changed("new", text[max(start, last) : end])
+        last = max(last, end)
+    return tuple(_joined((*pieces, *_beginning(text[last:], context, lines))))
 
 
 def _runs(a: str, b: str) -> Iterator[tuple[bool, str, str]]:
@@ -132,7 +151,7 @@ def _after_word(text: str, place: int) -> int:
     return min((end for end in ends if end >= 0), default=place)
 
 
-def _joined(pieces: tuple[Piece, ...]) -> Iterator[Piece]:
+def _joined(pieces: Iterable[Piece]) -> Iterator[Piece]:
     """Yield the pieces with neighbours of one kind as one, and without empty ones."""
     for kind, group in groupby((p for p in pieces if p.text or p.size), key=lambda p: p.kind):
         parts = list(group)

@@ -8,6 +8,8 @@ from typing import Literal, TypeAlias
 
 from calm.core.verdict import Code
 
+GAP = " \N{HORIZONTAL ELLIPSIS} "
+"""What stands between words that came, or went, at different places."""
 Deed: TypeAlias = Literal["changed", "added", "gone", "order", "ids"]
 """What became of a part of a case; `order` and `ids` are about all parts of a kind."""
 

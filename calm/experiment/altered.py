@@ -13,7 +13,7 @@ from rapidfuzz.distance import Indel
 
 from calm.core.case import COPY, Case
 from calm.core.material import Passage, Step, Turn, texts_of_steps
-from calm.core.texts import Change
+from calm.core.texts import GAP, Change
 from calm.experiment.changes import beginning, changed_words, differing
 
 MOST: Final = 6
@@ -79,7 +79,7 @@ def _passages(old: Sequence[Passage], new: Sequence[Passage]) -> Iterator[Change
     for there, group in groupby(new, key=lambda passage: passage.id in before):
         run = list(group)
         if not there:
-            text = beginning(" ".join(passage.text for passage in run))
+            text = beginning(GAP.join(passage.text for passage in run))
             yield Change("passage", "added", tuple(passage.id for passage in run), behind=behind, came=text)
         for passage in run if there else ():
             if before[passage.id] != passage.text:
@@ -143,7 +143,7 @@ def _row(
         came = pairs[0][1] >= 0
         places, run = ([now for _, now in pairs], new) if came else ([was for was, _ in pairs], old)
         names, of = tuple(str(place + 1) for place in places), known.kind(run[places[0]]) if len(places) == 1 else ""
-        text = beginning(" ".join(known.text(run[place]) for place in places))
+        text = beginning(GAP.join(known.text(run[place]) for place in places))
         if came:
             yield Change(part, "added", names, of, answer, came=text)
         else:

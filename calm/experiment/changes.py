@@ -10,6 +10,7 @@ from rapidfuzz.distance import Indel
 
 from calm.core.alike import shared
 from calm.core.case import COPY, Case
+from calm.core.texts import GAP
 
 MOST: Final = 240
 """Characters kept of each."""
@@ -17,7 +18,6 @@ LONGEST: Final = 6_000
 """Characters of texts that are compared word by word: the time grows with their square."""
 FEW: Final = 9
 """Words and blanks that two changes may have between them and still be one."""
-GAP: Final = " \N{HORIZONTAL ELLIPSIS} "
 _UNSEEN: Final = ("id", "better", "met", "scores", "variants", "tags", "order", "annotations")
 """Parts of a case that hold no words which a judge reads."""
 

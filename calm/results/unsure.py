@@ -37,11 +37,11 @@ def title_of(named: int, most: int, needed: int) -> str:
     return "Too few asks to name a case" if most < needed else "Nothing is named"
 
 
-def tested_in_words(cases: int, criteria: int) -> str:
+def count_in_words(cases: int, criteria: int) -> str:
     """
     Return how much was tested.
 
-    >>> tested_in_words(1, 0), tested_in_words(20, 3)
+    >>> count_in_words(1, 0), count_in_words(20, 3)
     ('1 case', '20 cases and 3 criteria')
     """
     shown = f"{cases} {'case' if cases == 1 else 'cases'}"

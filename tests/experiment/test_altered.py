@@ -50,7 +50,7 @@ def acted(*steps):
         (replace(CASE, context=PASSAGES[::-1]), ['passages in another order: "p3 p2 p1" for "p1 p2 p3"']),
         (
             replace(CASE, context=(PASSAGES[0], Passage("p9", "new"), Passage("p8", "too"), *PASSAGES[1:])),
-            ['passages p9 and p8 were added behind p1: "new too"'],
+            ['passages p9 and p8 were added behind p1: "new … too"'],
         ),
         (replace(CASE, context=(Passage("p0", "new"), *PASSAGES)), ['passage p0 was added at the beginning: "new"']),
         (
@@ -61,7 +61,7 @@ def acted(*steps):
             replace(CASE, context=tuple(Passage(i, p.text) for i, p in zip(("p3", "p1", "p2"), PASSAGES, strict=True))),
             ['passages with other ids: "p3 p1 p2" for "p1 p2 p3"'],
         ),
-        (acted(STEPS[0]), ['steps 2 and 3 in the run of a are gone: "then buy {"n": 1} bought x close {} z"']),
+        (acted(STEPS[0]), ['steps 2 and 3 in the run of a are gone: "then buy {"n": 1} bought … x close {} z"']),
         (
             acted(STEPS[0], STEPS[0], replace(STEPS[1], thought="", result="failed"), STEPS[2]),
             [

@@ -1,10 +1,11 @@
 """An edit of a conversation, of passages or of a run: each report says where it was, and opens there."""
 
 from calm.core.claims import Outcome
-from calm.core.texts import CaseTexts, Change
+from calm.core.texts import CaseTexts, Change, Exchange
 from calm.results.reports.comment import render as comment
 from calm.results.reports.diff import compare
 from calm.results.reports.html import render
+from calm.results.reports.texts import Room, shown_texts
 from tests.reports.planted_audit import empty, finding, trial
 
 HOSTILE = "<script>alert(1)</script>"
@@ -50,3 +51,18 @@ def test_a_long_prompt_opens_at_the_first_difference():
     assert [piece.kind for piece in found.new] == ["gap", "same", "new", "same"]
     assert found.new[1].text.count("\n") == 5
     assert found.new[0].size + len(found.new[1].text) == len(f"{turns}\nOrder ")
+
+
+def test_a_prompt_without_another_beside_it_opens_at_the_words_of_the_edit():
+    """As that of an answer against its own damaged copy, which has no clean prompt."""
+    told = "[Turn of user]\nHello\n\n" * 50 + "[Turn of user]\nThere was one thing wrong: it is 9.\n\n[Answer A]\n9"
+    change = Change("turn", "added", ("51", "52"), came="There was one thing wrong: it is 9. … Noted")
+    asked = ((Exchange("p", "[[B]]"),),)
+    prompts = {"p": ({"role": "user", "text": told},)}
+    kept = CaseTexts("case-1", "h", "How?", None, "good", prompts, {}, (), asked, changes=(change,))
+
+    (shown,) = shown_texts(kept, (("perturbed", ("bad",)),), Room(160, 100)).prompts
+
+    assert [piece.kind for piece in shown.turns[0].marked] == ["gap", "same", "new", "same"]
+    assert shown.turns[0].marked[2].text == "There was one thing wrong: it is 9."
+    assert not shown.whole

@@ -11,7 +11,7 @@ from calm.core.claims import Estimate
 from calm.core.reasons import in_words as reasons_in_words
 from calm.core.verdict import Scale
 from calm.models.wire import Json
-from calm.results.unsure import CAUSES, UNASKED, WORDS, rule_in_words, tested_in_words
+from calm.results.unsure import CAUSES, UNASKED, WORDS, count_in_words, rule_in_words
 from calm.results.wording import clipped
 from calm.statistics.dissent import least_asks
 from calm.studies.diagnose.asking import Asked
@@ -103,7 +103,7 @@ def in_words(one: Diagnosis) -> str:
         lines.append(f"  INCOMPLETE: {asked.incomplete}")
     lines += [f"note: {note}" for note in one.notes]
     lines.append(
-        f"named: {len(found.named)}; tested: {tested_in_words(found.cases, found.criteria)}, for "
+        f"named: {len(found.named)}; tested: {count_in_words(found.cases, found.criteria)}, for "
         f"{rule_in_words(one.limits.rate, one.limits.wrong)}"
     )
     for name in found.named:
