@@ -79,7 +79,8 @@ def marked(text: str, words: Iterable[str], *, context: int = CONTEXT, lines: in
             pieces += _around(text[last:start], context, lines)
         pieces += _changed("new", text[max(start, last) : end])
         last = max(last, end)
-    return tuple(_joined((*pieces, *_beginning(text[last:], context, lines))))
+    pieces += _beginning(text[last:], context, lines)
+    return tuple(Piece("cut", size=p.size) if p.kind == "gap" else p for p in _joined(pieces))
 
 
 def _runs(a: str, b: str) -> Iterator[tuple[bool, str, str]]:

@@ -63,6 +63,6 @@ def test_a_prompt_without_another_beside_it_opens_at_the_words_of_the_edit():
 
     (shown,) = shown_texts(kept, (("perturbed", ("bad",)),), Room(160, 100)).prompts
 
-    assert [piece.kind for piece in shown.turns[0].marked] == ["gap", "same", "new", "same"]
+    assert [piece.kind for piece in shown.turns[0].marked] == ["cut", "same", "new", "same"]
     assert shown.turns[0].marked[2].text == "There was one thing wrong: it is 9."
     assert not shown.whole
