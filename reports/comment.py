@@ -13,9 +13,11 @@ from pathlib import Path
 from typing import Final
 
 from calm.core.claims import Outcome
+from calm.core.texts import CaseTexts
 from calm.errors import ConfigError
 from calm.results import outputs
 from calm.results.audit import RUN, Audit, Finding
+from calm.results.changes import line_of, places_of
 from calm.results.gatefile import WORSENING
 from calm.results.reports.highlights import Highlight, highlight, shown_scale
 from calm.results.reports.markdown import COMMENT, code, plain
@@ -32,6 +34,8 @@ RESERVE: Final = 100
 """Bytes kept free in each part for the line that says how many are left out."""
 QUESTION: Final = 120
 """Characters shown of a question."""
+PLACES: Final = 3
+"""Places of an edit that are shown: turns, passages and steps."""
 
 
 _ARMS: Final = {
@@ -171,7 +175,14 @@ def _flip(one: Finding, said: Highlight) -> str:
     )
     kept = said.texts
     question = f"; asked: {plain(kept.question, QUESTION)}" if kept is not None else ""
-    edit = f"; the edit: {plain(kept.came, QUESTION)}" if kept is not None and kept.came else ""
-    if kept is not None and kept.went and not kept.came:
-        edit = f"; the edit took out: {plain(kept.went, QUESTION)}"
+    edit = f"; {_edit(kept)}" if kept is not None and (kept.changes or kept.came or kept.went) else ""
     return f"{plain(one.bias, LINE)} ({code(said.edit)}), case {code(said.case)}: {verdicts}{question}{edit}"
+
+
+def _edit(kept: CaseTexts) -> str:
+    """Return what an edit did, by its places where they do not go without saying."""
+    if places := places_of(kept):
+        return f"the edit: {'; '.join(plain(line_of(place), QUESTION) for place in places[:PLACES])}"
+    if kept.came:
+        return f"the edit: {plain(kept.came, QUESTION)}"
+    return f"the edit took out: {plain(kept.went, QUESTION)}"

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from calm.results.changes import Place
 from calm.results.reports.highlights import Highlight
 from calm.results.reports.probes import CASES, Probe
 from calm.results.reports.texts import bytes_of
@@ -17,6 +18,8 @@ FIRST: Final = CASES
 """Flips of a probe that are listed at once; the others are one fold away."""
 MARKUP: Final = 330
 """About how many bytes of markup a line takes that can be opened."""
+PLACE: Final = 60
+"""About how many bytes of markup a place takes that an edit touched."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +31,12 @@ class Detail:
     command: bool
 
 
-DETAILS: Final = (Detail(160, 240, command=True), Detail(80, 120, command=True), Detail(60, 80, command=False))
+DETAILS: Final = (
+    Detail(160, 240, command=True),
+    Detail(80, 120, command=True),
+    Detail(60, 80, command=False),
+    Detail(0, 60, command=False),
+)
 BARE: Final = Detail(0, 0, command=False)
 """What is shown of each where there are too many: its case, its edit and its verdicts."""
 
@@ -74,7 +82,16 @@ def detail_of(groups: Sequence[Group]) -> Detail:
 
 
 def _size(case: Highlight, detail: Detail) -> int:
-    texts = case.question[: detail.question], case.came[: detail.edit], case.went[: detail.edit]
+    changed = case.places or (Place("", case.came, case.went),)
+    said_of = [text for one in changed for text in (one.where, one.came[: detail.edit], one.went[: detail.edit])]
+    texts = case.question[: detail.question], *said_of
     said = sum(len(code) for _, codes in case.arms for code in codes)
     command = case.again if detail.command else ""
-    return MARKUP + sum(map(bytes_of, (*texts, command))) + 2 * len(case.anchor) + len(case.case) + said
+    return (
+        MARKUP
+        + PLACE * len(case.places)
+        + sum(map(bytes_of, (*texts, command)))
+        + 2 * len(case.anchor)
+        + len(case.case)
+        + said
+    )

@@ -14,6 +14,7 @@ from calm.core.trials import Trials
 from calm.core.verdict import CLASS, Code, Label, Scale, decode
 from calm.errors import ConfigError
 from calm.results.audit import Finding, JudgeRecord, TrialRecord
+from calm.results.changes import Place
 from calm.results.records import family_of, scale_of, trial_of
 from calm.results.reports.texts import CaseView
 
@@ -28,7 +29,8 @@ class Highlight:
 
     `tells` says whether it speaks against the judge, `weight` how loudly, in [0, 1]. `gold` is the label that its
     verdicts are held against, if they are. `anchor` is its place in the page, `again` the command that asks about it
-    again. `question`, `came` and `went` begin what was asked, and the words that the edit put in and took out.
+    again. `question`, `came` and `went` begin what was asked, and the words that the edit put in and took out; `places`
+    say in which turns, passages and steps, if it touched some.
     """
 
     case: str
@@ -45,6 +47,7 @@ class Highlight:
     question: str = ""
     came: str = ""
     went: str = ""
+    places: tuple[Place, ...] = ()
 
     @property
     def before(self) -> tuple[str, ...]:

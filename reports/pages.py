@@ -11,10 +11,10 @@ from calm import __version__
 from calm.errors import ConfigError
 from calm.models.wire import Json
 from calm.results import outputs
-from calm.results.reports import hunt_page, uda_page
+from calm.results.reports import diagnosis, hunt_page, uda_page
 from calm.results.reports.extras import as_list, as_mapping, mitigations_of, self_preference_of
 from calm.results.reports.html import environment, safety
-from calm.results.reports.record import sections_of
+from calm.results.reports.record import Section, sections_of
 
 NAMED: Final = 3
 """More judges than these are counted, not named."""
@@ -26,13 +26,16 @@ class Page:
     """
     A page of a kind of record: what stands above its title, its headline, and how `sections_of` reads the record.
 
-    `headline` gets the record; without it there is none.
+    `headline`, `notes` and `sections` get the record; without them there are no headline and no notes, and the sections
+    are those of `sections_of`.
     """
 
     kicker: str
     headline: Callable[[Mapping[str, Json]], str] | None = None
     hidden: tuple[str, ...] = ()
     lists: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    notes: Callable[[Mapping[str, Json]], tuple[str, ...]] | None = None
+    sections: Callable[[Mapping[str, Json]], tuple[Section, ...]] | None = None
 
     def __call__(self, body: Mapping[str, Json]) -> str:
         """Return the page; everything that a model or a user wrote is escaped."""
@@ -44,13 +47,19 @@ class Page:
             kicker=self.kicker,
             title=_title(body),
             headline=self.headline(body) if self.headline else "",
-            sections=() if known else sections_of(body, ("schema", *self.hidden), self.lists),
+            notes=self.notes(body) if self.notes else (),
+            sections=() if known else self._sections(body),
             preference=preference,
             mitigations=mitigations,
             calm=__version__,
             schema=body.get("schema"),
             **safety(pages),
         )
+
+    def _sections(self, body: Mapping[str, Json]) -> tuple[Section, ...]:
+        if self.sections is not None:
+            return self.sections(body)
+        return sections_of(body, ("schema", *self.hidden), self.lists)
 
 
 def _alarm(body: Mapping[str, Json]) -> str:
@@ -64,13 +73,6 @@ def _found(body: Mapping[str, Json]) -> str:
     )
 
 
-def _named(body: Mapping[str, Json]) -> str:
-    named = body.get("named")
-    count = len(named) if isinstance(named, list) else 0
-    what = "case or criterion" if count == 1 else "cases and criteria"
-    return f"{count} {what} named" if count else "Nothing is named"
-
-
 PAGES: Final[Mapping[str, Render]] = {
     "calm-self-preference/": Page("calm \N{MIDDLE DOT} whether judges prefer their own answers"),
     "calm-mitigations/": Page("calm \N{MIDDLE DOT} a judge with mitigations"),
@@ -80,7 +82,12 @@ PAGES: Final[Mapping[str, Render]] = {
     ),
     "calm-watch/": Page("calm \N{MIDDLE DOT} a judge watched over time", _alarm),
     "calm-cross-check/": Page("calm \N{MIDDLE DOT} whether a judge agrees with itself", hidden=("judges",)),
-    "calm-diagnose/": Page("calm \N{MIDDLE DOT} where a judge is unsure", _named, ("judge",)),
+    "calm-diagnose/": Page(
+        "calm \N{MIDDLE DOT} where a judge is unsure",
+        diagnosis.headline,
+        notes=diagnosis.notes,
+        sections=diagnosis.sections,
+    ),
     "calm-uda": uda_page.render,
 }
 """By the beginning of the schema, who renders a record; results, baselines and calibrations have the report."""

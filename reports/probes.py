@@ -13,6 +13,7 @@ from calm.core.claims import Outcome
 from calm.core.measures import MEASURES
 from calm.core.texts import CaseTexts
 from calm.results.audit import AGREEMENT, BASELINE, RUN, Audit, Finding
+from calm.results.changes import places_of
 from calm.results.command_lines import again
 from calm.results.reports.charts import Curve, Histogram, Ways, curves_of, histogram_of, ways_of, without_dose
 from calm.results.reports.heading import asks_in_words
@@ -33,7 +34,7 @@ LEVEL = 0.05
 """At which variants are said to differ: this opens a table and decides nothing."""
 WHOLE_BUDGET = 250_000
 """Bytes of prompts shown whole."""
-ROOMS = (Room(1_500, 1_200), Room(400, 1_200), Room(120, 600), Room(60, 160), Room(40, 90))
+ROOMS = (Room(160, 1_200), Room(120, 600), Room(60, 160), Room(40, 90))
 """How much is shown of each case: the first that fits the budget."""
 WHOLE = 20_000
 """Characters shown of one such prompt; the rest is cut, and the report says how much."""
@@ -191,6 +192,7 @@ def _probe(
                 question=(case.texts.question if case.texts else questions.get(case.case, ""))[:BEGINNING],
                 came=case.texts.came if case.texts else "",
                 went=case.texts.went if case.texts else "",
+                places=places_of(case.texts),
             )
             for (case, trial), i in zip(listed, ids, strict=True)
         ),

@@ -8,14 +8,18 @@ from html import escape
 from itertools import zip_longest
 from typing import TypeAlias
 
-from calm.core.texts import CaseTexts, Exchange
+from calm.core.texts import GAP, CaseTexts, Exchange
 from calm.core.verdict import Code
-from calm.results.reports.diff import Comparison, compare
+from calm.results.reports.diff import Comparison, Piece, compare, marked
 
 PAIRS = 3
 """Pairs of prompts shown for each case."""
 QUESTION, PROMPT = 300, 4_000
 """Characters shown of one such text; the rest is cut, and the report says how much."""
+LINES = 6
+"""Lines shown on each side of what differs: so a box opens at the first difference, whatever stands before it."""
+FOUND, CUT = 12, "\N{HORIZONTAL ELLIPSIS}"
+"""Characters of a passage that is found again in a prompt, and the sign at the end of one that was cut."""
 MARKUP = 420
 """About how many bytes of markup a case takes, without its texts."""
 
@@ -42,12 +46,18 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One message of a prompt, or of two prompts side by side. `alike`: the characters of a message that both share."""
+    """
+    One message of a prompt, or of two prompts side by side.
+
+    `alike` are the characters of a message that both share. `marked` is a message without another one beside it, in
+    which the words of the edit were found.
+    """
 
     role: str
     text: Text | None = None
     both: Comparison | None = None
     alike: int = 0
+    marked: tuple[Piece, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,9 +135,28 @@ def _prompts(texts: CaseTexts, old: str | None, new: str | None, first: str, con
     if paired and not alike:
         turns = tuple(_turn(a, b, context) for a, b in zip_longest(full[0][1], full[1][1]))
     else:
-        turns = tuple(Turn(role, cut(text, PROMPT)) for role, text in full[0][1])
-    whole = all(t.both.whole if t.both else t.text is not None and not t.text.cut for t in turns)
+        edited = full[0][0] == "perturbed"
+        turns = tuple(_alone(role, text, _words(texts) if edited else [], context) for role, text in full[0][1])
+    whole = all(map(_is_whole, turns))
     return Prompts(turns, paired and not alike, alike, whole, full[:1] if alike else full)
+
+
+def _is_whole(turn: Turn) -> bool:
+    if turn.marked:
+        return all(piece.kind not in ("gap", "cut") for piece in turn.marked)
+    return turn.both.whole if turn.both else turn.text is not None and not turn.text.cut
+
+
+def _alone(role: str, text: str, words: Sequence[str], context: int) -> Turn:
+    """Return a message that stands alone: what the edit put in is marked, if it is found."""
+    pieces = marked(text, words, context=context, lines=LINES)
+    return Turn(role, marked=pieces) if pieces else Turn(role, cut(text, PROMPT))
+
+
+def _words(texts: CaseTexts) -> list[str]:
+    """Return the passages that an edit put in at its places, without those that are too short to be found."""
+    came = (part.removesuffix(CUT) for one in texts.changes for part in one.came.split(GAP))
+    return [part for part in came if len(part) >= FOUND]
 
 
 def _messages(texts: CaseTexts, key: str) -> Messages:
@@ -139,7 +168,7 @@ def _turn(old: tuple[str, str] | None, new: tuple[str, str] | None, context: int
     role = " / ".join(dict.fromkeys(turn[0] for turn in (old, new) if turn))
     if before == after:
         return Turn(role, Text(before) if len(before) <= context else None, alike=len(before))
-    return Turn(role, both=compare(before, after, context=context))
+    return Turn(role, both=compare(before, after, context=context, lines=LINES))
 
 
 def _said(arm: str, asks: Sequence[Sequence[Exchange]], codes: Sequence[str], longest: int) -> list[ReplyGroup]:
@@ -159,6 +188,7 @@ def _said(arm: str, asks: Sequence[Sequence[Exchange]], codes: Sequence[str], lo
 def size_bytes(shown: CaseView) -> int:
     """Return about how many bytes a case takes in the report."""
     sides = [side for p in shown.prompts for t in p.turns if t.both for side in (t.both.old, t.both.new)]
+    sides += [t.marked for p in shown.prompts for t in p.turns]
     pieces = [piece.text for side in sides for piece in side]
     texts = [t.text for p in shown.prompts for t in p.turns if t.text]
     texts += [reply for said in shown.said for reply in said.replies]

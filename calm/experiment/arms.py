@@ -14,12 +14,13 @@ from calm.core.case import Case, digest
 from calm.core.measures import MEASURES, flip
 from calm.core.reasons import Reason, reason_of
 from calm.core.templates import Message
-from calm.core.texts import CaseTexts, Exchange
+from calm.core.texts import CaseTexts, Change, Exchange
 from calm.core.trials import Trial, Trials, distance, same
 from calm.core.verdict import Code, Family, Label, NoReply, Scale, code, readable
 from calm.engine.inbox import PlainQuestion, Prefetch, Question
 from calm.engine.store import Store
 from calm.engine.verdicts import Judgment
+from calm.experiment.altered import changes_of
 from calm.experiment.asks import Asks
 from calm.experiment.changes import came_and_went
 from calm.experiment.inert import REPEATS, Floor
@@ -231,6 +232,7 @@ class Arms:
         clean, _, perturbed = self._asked[pair.source.id, pair.variant]
         shown = {"clean": pair.base, "perturbed": pair.shown or pair.base}
         came, went = _change(pair)
+        changes, unlisted = _places(pair)
         return CaseTexts(
             case=pair.source.id,
             hash=pair.hash,
@@ -244,17 +246,38 @@ class Arms:
             gold=_gold_code(pair.source, self._setup.family, self._setup.judge.scale),
             came=came,
             went=went,
+            changes=changes,
+            unlisted=unlisted,
         )
 
     def _brief(self, pair: Pair) -> CaseTexts:
         case, (came, went) = pair.source, _change(pair)
-        about = case.id, pair.hash, case.question[:QUESTION], None, case.better
-        return CaseTexts(*about, prompts={}, answers={}, clean=(), perturbed=(), came=came, went=went)
+        changes, unlisted = _places(pair)
+        return CaseTexts(
+            case=case.id,
+            hash=pair.hash,
+            question=case.question[:QUESTION],
+            reference=None,
+            better=case.better,
+            prompts={},
+            answers={},
+            clean=(),
+            perturbed=(),
+            came=came,
+            went=went,
+            changes=changes,
+            unlisted=unlisted,
+        )
 
 
 def _change(pair: Pair) -> tuple[str, str]:
     """Return what the edit put into a case, and what it took out; nothing where there is none."""
     return ("", "") if pair.shown is None else came_and_went(pair.base, pair.shown)
+
+
+def _places(pair: Pair) -> tuple[tuple[Change, ...], int]:
+    """Return where the edit changed a case with turns, passages or steps; nothing where there is no edit."""
+    return ((), 0) if pair.shown is None else changes_of(pair.base, pair.shown)
 
 
 def _gold(case: Case, base: Case, family: Family, scale: Scale) -> dict[str, Any]:

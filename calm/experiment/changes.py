@@ -10,6 +10,7 @@ from rapidfuzz.distance import Indel
 
 from calm.core.alike import shared
 from calm.core.case import COPY, Case
+from calm.core.texts import GAP
 
 MOST: Final = 240
 """Characters kept of each."""
@@ -17,7 +18,6 @@ LONGEST: Final = 6_000
 """Characters of texts that are compared word by word: the time grows with their square."""
 FEW: Final = 9
 """Words and blanks that two changes may have between them and still be one."""
-GAP: Final = " \N{HORIZONTAL ELLIPSIS} "
 _UNSEEN: Final = ("id", "better", "met", "scores", "variants", "tags", "order", "annotations")
 """Parts of a case that hold no words which a judge reads."""
 
@@ -34,7 +34,30 @@ def came_and_went(base: Case, shown: Case) -> tuple[str, str]:
     else:
         found = list(_changed(_seen(base), _seen(shown)))
     came, went = (GAP.join(filter(None, (pair[side].strip() for pair in found))) for side in (0, 1))
-    return _cut(came), _cut(went)
+    return beginning(came), beginning(went)
+
+
+def differing(base: Case, shown: Case) -> Iterator[tuple[str, str, str]]:
+    """Yield what came and went in each part of a case beside its turns, its passages, and the answers themselves."""
+    before, after = _seen(base), _seen(shown)
+    for part in dict.fromkeys([*before, *after]):
+        if part in ("answers", "turns", "context"):
+            continue
+        pairs = list(_changed(before.get(part), after.get(part)))
+        came, went = (_joined([pair[side] for pair in pairs]) for side in (0, 1))
+        if came or went:
+            yield part, came, went
+
+
+def changed_words(before: str, after: str) -> tuple[str, str]:
+    """Return the words that came into a text, and those that went."""
+    came, went = _middle(before, after)
+    return came.strip(), went.strip()
+
+
+def beginning(text: str) -> str:
+    """Return the beginning of a text that is kept."""
+    return text if len(text) <= MOST else f"{text[: MOST - 1]}\N{HORIZONTAL ELLIPSIS}"
 
 
 def _copies(base: Case, shown: Case) -> list[tuple[str, str]]:
@@ -107,7 +130,3 @@ def _words(value: object) -> Iterator[str]:
     elif isinstance(value, list):
         for one in value:
             yield from _words(one)
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= MOST else f"{text[: MOST - 1]}\N{HORIZONTAL ELLIPSIS}"

@@ -33,7 +33,7 @@ from calm.core.measures import (
 from calm.core.ready_made import unused
 from calm.core.reasons import NONE, Kind, Reason, in_words, listed, ordered
 from calm.core.references import references
-from calm.core.texts import CaseTexts, Exchange
+from calm.core.texts import CaseTexts, Change, Exchange
 from calm.core.trials import Trial, Trials
 from calm.core.verdict import Code, Family, Scale, chances, code
 from calm.errors import ConfigError
@@ -644,6 +644,8 @@ def texts_to_json(texts: CaseTexts) -> dict[str, Json]:
     """Return the texts of a case as JSON-able data."""
     plain = _plain(texts)
     assert isinstance(plain, dict)
+    if not texts.changes:
+        del plain["changes"], plain["unlisted"]
     return plain
 
 
@@ -655,8 +657,15 @@ def texts_from_json(body: Mapping[str, Json]) -> CaseTexts:
 
     data = _fitting(CaseTexts, dict(body))
     clean, perturbed = arm(data.pop("clean")), arm(data.pop("perturbed"))
+    changes = tuple(_change(_mapping(one)) for one in _list(data.pop("changes", [])))
     prompts = {name: tuple(_list(turns)) for name, turns in _mapping(data.pop("prompts")).items()}
-    return CaseTexts(**data, prompts=prompts, clean=clean, perturbed=perturbed)  # type: ignore[arg-type]  # named fields
+    arms = {"clean": clean, "perturbed": perturbed}
+    return CaseTexts(**data, **arms, prompts=prompts, changes=changes)  # type: ignore[arg-type]  # named fields
+
+
+def _change(body: Mapping[str, Json]) -> Change:
+    data = _fitting(Change, dict(body))
+    return Change(**{**data, "names": tuple(map(str, _list(data.get("names", []))))})  # type: ignore[arg-type]  # checked
 
 
 def _trial(body: Mapping[str, Json]) -> TrialRecord:

@@ -11,6 +11,7 @@ import pytest
 from calm.core.verdict import Criteria, Preferred, Ranking, Scale, Score, Unreadable
 from calm.errors import ConfigError
 from calm.gate.from_spec import judge_from
+from calm.results.reports.pages import render
 from calm.studies.diagnose import Design, Limits, Paraphrases, in_words, read_paraphrases, to_json, wordings_of
 from calm.studies.diagnose.units import dissents
 from tests.servers import wire_server
@@ -191,3 +192,52 @@ def test_the_record_holds_what_is_shown():
         assert sum(one["counts"][""].values()) == one["asks"] == 32
         assert one["question"]
         assert len(one["answers"]) == 2
+
+
+def test_a_page_of_too_few_asks_says_so_first():
+    """Not that nothing is named: no case could be; the advice stands whole, and what hostile names say is text."""
+    note = "a case was asked up to 4 times; about 12 are needed before one case alone can be named " * 3
+    body = {
+        "schema": "calm-diagnose/1",
+        "judge": "<b>judge",
+        "cases": {"n": 4, "of": 9},
+        "asks_a_case": {"most": 4, "needed": 12},
+        "parts": {"noise": None, "<i>new": None},
+        "named": [],
+        "notes": [note],
+    }
+
+    page = render(body, "the record")
+    enough = render({**body, "asks_a_case": {"most": 12, "needed": 12}}, "the record")
+
+    assert "Too few asks to name a case" in page
+    assert "Nothing is named" not in page
+    assert note in page
+    assert "Two asks in the same words differ by" in page
+    assert "<b>judge" not in page
+    assert "<i>new" not in page
+    assert "Nothing is named" in enough
+
+
+def test_a_page_shows_each_name_with_its_texts():
+    """Whole, and with the reason in words."""
+    one = {
+        "what": "case",
+        "name": "c1",
+        "causes": ["prompt"],
+        "dissents": 5,
+        "asks": 12,
+        "rate": 0.42,
+        "low": 0.2,
+        "high": 0.7,
+        "counts": {"": {"good": 7, "bad": 5}},
+        "question": "How " * 100,
+        "answers": {"good": "<u>So."},
+    }
+
+    page = render({"schema": "calm-diagnose/1", "judge": "j", "named": [one]}, "the record")
+
+    assert "the verdict turns on the wording of the prompt" in page
+    assert "good 7, bad 5" in page
+    assert "How " * 100 in page
+    assert "&lt;u&gt;So." in page

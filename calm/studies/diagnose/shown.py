@@ -11,32 +11,18 @@ from calm.core.claims import Estimate
 from calm.core.reasons import in_words as reasons_in_words
 from calm.core.verdict import Scale
 from calm.models.wire import Json
+from calm.results.unsure import CAUSES, UNASKED, WORDS, count_in_words, rule_in_words
 from calm.results.wording import clipped
 from calm.statistics.dissent import least_asks
 from calm.studies.diagnose.asking import Asked
 from calm.studies.diagnose.naming import Found, Limits, Named, named
-from calm.studies.diagnose.split import Part, Source, split
+from calm.studies.diagnose.split import Part, split
 
 SCHEMA: Final = "calm-diagnose/1"
 SHOWN: Final = 160
 """So many characters of a text are shown in a terminal."""
 KEPT: Final = 600
 """So many are kept in a record."""
-WORDS: Final[Mapping[Source, str]] = {
-    "noise": "two asks in the same words differ by",
-    "prompt": "another wording of the prompt adds",
-    "criterion": "another wording of the criteria adds",
-}
-CAUSES: Final[Mapping[Source, str]] = {
-    "noise": "the same words get different verdicts",
-    "prompt": "the verdict turns on the wording of the prompt",
-    "criterion": "the verdict turns on the wording of the criterion",
-}
-UNASKED: Final[Mapping[Source, str]] = {
-    "noise": "no case was asked twice in the same words",
-    "prompt": "there is no prompt that calm can reword, or no wording of it was asked twice",
-    "criterion": "the judge is shown no criteria, or no wording of them was asked twice",
-}
 FROZEN: Final = (
     "no repeat ever differed, so each wording counts as one ask: of a judge that repeats itself, only other wordings "
     "show noise (--wordings)"
@@ -76,17 +62,25 @@ class Diagnosis:
         return tuple(dict.fromkeys(cell.wording for unit in self.asked.units for cell in unit.cells))
 
     @property
+    def most_asks(self) -> int:
+        """How often the case that was asked most was asked; of a judge that repeats itself, in how many wordings."""
+        units = self.asked.units
+        return max((len(unit.once.cells if self.asked.frozen else unit.verdicts) for unit in units), default=0)
+
+    @property
+    def needed(self) -> int:
+        """How many asks it takes before one case alone can be named."""
+        tests = self.found.cases + self.found.criteria
+        return least_asks(self.limits.rate, self.limits.wrong / tests) if tests else 0
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """What a reader should know before the names."""
         notes = [FROZEN] if self.asked.frozen else []
-        asks = max(
-            (len(unit.once.cells if self.asked.frozen else unit.verdicts) for unit in self.asked.units), default=0
-        )
-        tests = self.found.cases + self.found.criteria
-        needed = least_asks(self.limits.rate, self.limits.wrong / tests) if tests else 0
-        if not self.found.named and asks < needed:
+        if not self.found.named and self.most_asks < self.needed:
             notes.append(
-                f"a case was asked up to {asks} times; about {needed} are needed before one case alone can be named"
+                f"a case was asked up to {self.most_asks} times; about {self.needed} are needed before one case alone "
+                "can be named"
             )
         return tuple(notes)
 
@@ -108,10 +102,9 @@ def in_words(one: Diagnosis) -> str:
     if asked.incomplete:
         lines.append(f"  INCOMPLETE: {asked.incomplete}")
     lines += [f"note: {note}" for note in one.notes]
-    tested = [_count(found.cases, "case")] + ([_count(found.criteria, "criterion")] if found.criteria else [])
     lines.append(
-        f"named: {len(found.named)}; tested: {' and '.join(tested)}, for another verdict than usual in more than "
-        f"{one.limits.rate:.0%} of asks; of the names at most {one.limits.wrong:.0%} are wrong on average"
+        f"named: {len(found.named)}; tested: {count_in_words(found.cases, found.criteria)}, for "
+        f"{rule_in_words(one.limits.rate, one.limits.wrong)}"
     )
     for name in found.named:
         lines += ["", *_named(name, one.about.texts)]
@@ -166,6 +159,7 @@ def to_json(one: Diagnosis, *, spent: Json = None) -> dict[str, Json]:
         "cases": {"n": one.cases, "of": one.about.of},
         "wordings": list(one.wordings),
         "asks": one.asked.asked,
+        "asks_a_case": {"most": one.most_asks, "needed": one.needed},
         "lost": {**reasons_in_words(one.asked.lost)},
         "incomplete": str(one.asked.incomplete),
         "repeats_itself": one.asked.frozen,
