@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from functools import partial
 from random import Random
 from typing import TypeAlias
 
 from calm import Expects, Treated, perturbation
 from calm.core.additions import in_case
-from calm.core.checks import verify, violate
+from calm.core.checks import violate
 from calm.core.edits import Edit
 from calm.errors import ConfigError
 from calm.perturbations.facts import unmarked
+from calm.perturbations.known import NOTHING, Known, known_of, on_line, unharmed, weights
 from calm.perturbations.passages import final, lexicon, like
 from calm.perturbations.prose import items, sentences, stock, without_code
 
@@ -30,22 +30,6 @@ CERTAIN = ("I am absolutely certain of every word of this:", "This has been sett
 TRIGGER = stock(FALSEHOODS)
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
-    """
-    What is known of the answer that is harmed.
-
-    `right` holds the sentences that are known to be right, on one line each; None where no more is known of some.
-    `topic` holds the words and numbers that the case speaks of beside the answer. `checks` are those of the criteria
-    that the answer meets.
-    """
-
-    right: frozenset[str] | None = None
-    topic: frozenset[str] = frozenset()
-    checks: tuple[Mapping[str, object], ...] = ()
-
-
-NOTHING = Known()
 Change: TypeAlias = Callable[[str, Random, Known], str | None]
 """What harms a text, where it is known to be right; None where it does not apply."""
 
@@ -94,15 +78,6 @@ _FACT = re.compile(rf"(?<![\w'’-])(?:{'|'.join(sorted(_KIND, key=len, reverse=
 _NAME = re.compile(r"(?<=[a-z,;] )[A-Z][a-z]{2,}(?![\w'’-])")
 STRANGERS = ("Belmora", "Kestrin", "Ondrava")
 """Names of nobody and no place, for an answer that holds a single name."""
-_TOKEN = re.compile(r"[^\W_]{4,}|(?<!\w)[^\W_]*\d[^\W_]*(?:[-:.,/][^\W_]+)*")
-_COMMON = frozenset(
-    "about also been could does each every from have here into just like many more most much must need only other over "
-    "please same should some such than that their them then there these they this those very want were what when where "
-    "which while will with would your".split()
-)
-"""Words that any sentence may share with any case."""
-_NUMBER_WORTH = 3
-_MOST_TRIED = 20
 _LINKED = re.compile(
     r"(?:It|Its|This|That|These|Those|They|Their|He|His|She|Her|Then|So|Therefore|Thus|However|But|Also|Next|Finally|"
     r"Afterwards?|Later|Both|Such|Otherwise|Instead)\b"
@@ -187,7 +162,7 @@ def err_boldly(case: Treated, rng: Random) -> Treated | None:
 @perturbation(bias=BIAS, expects=Expects.WORSE, source="faizan10152")
 def fault_in_step(case: Treated, rng: Random) -> Treated | None:
     """Change a number in the working of an answer, and keep the sentence that gives its result."""
-    text, known = _given(case)
+    text, known = known_of(case)
     return None if _in_part(case, text, known) else _certain(case, _renumbered(text, rng, known, until=final(text)))
 
 
@@ -239,24 +214,6 @@ def _certain(case: Treated, text: str | None) -> Treated | None:
     return None if unknown else damaged
 
 
-def _given(case: Treated) -> tuple[str, Known]:
-    """Return the treated answer, and what is known of it."""
-    answer = case[case.target]
-    said = [case.question, case.reference or "", *(t.text for t in case.turns), *(p.text for p in case.context)]
-    met = case.met.get(answer.id, {})
-    checks = tuple(c.check for c in case.criteria if c.check is not None and met.get(c.id) and c.points > 0)
-    return answer.text, Known(_right(case, answer.text), frozenset(_TOKEN.findall("\n".join(said).casefold())), checks)
-
-
-def _right(case: Treated, text: str) -> frozenset[str] | None:
-    """Return what a graded answer beside a reference says as that does, if it says any of it; None of another one."""
-    if len(case.answers) > 1 or case.criteria or not case.reference:  # criteria are verified themselves
-        return None
-    reference = _on_line(case.reference)
-    said = (_on_line(text[start:end]) for start, end in sentences(text))
-    return frozenset(sentence for sentence in said if sentence in reference) or None
-
-
 def _harmed(case: Treated, rng: Random, change: Change) -> str | None:
     """
     Return the treated answer's text, harmed so that it cannot keep its gold class; None where that cannot be known.
@@ -265,7 +222,7 @@ def _harmed(case: Treated, rng: Random, change: Change) -> str | None:
     and one error more may leave it there: so all is harmed of it that is known to be right. That can be told where its
     reference says something of each of its sentences.
     """
-    text, known = _given(case)
+    text, known = known_of(case)
     if not _in_part(case, text, known):
         return change(text, rng, known)
     if len(sentences(text)) != len(sentences(case.reference or "")):
@@ -277,7 +234,7 @@ def _in_part(case: Treated, text: str, known: Known) -> bool:
     """Return whether an answer has a gold class and is known to be right in part, and not in all."""
     if case.label is None or known.right is None:
         return False
-    return any(_on_line(text[start:end]) not in known.right for start, end in sentences(text))
+    return any(on_line(text[start:end]) not in known.right for start, end in sentences(text))
 
 
 def _throughout(text: str, rng: Random, known: Known, change: Change) -> str | None:
@@ -285,7 +242,7 @@ def _throughout(text: str, rng: Random, known: Known, change: Change) -> str | N
     if change is _shortened:
         return _cut_down(text, rng, known)
     for start, end in reversed(sentences(text)):
-        if _on_line(text[start:end]) in (known.right or ()):
+        if on_line(text[start:end]) in (known.right or ()):
             wrong = change(text[start:end], rng, NOTHING)
             if wrong is None:
                 return None
@@ -298,55 +255,17 @@ def _cut_down(text: str, rng: Random, known: Known) -> str | None:
     shorter = _shortened(text, rng, known)
     while shorter is not None:
         text, shorter = shorter, _shortened(shorter, rng, known)
-    return None if any(_on_line(text[s:e]) in (known.right or ()) for s, e in sentences(text)) else text
-
-
-def _on_line(text: str) -> str:
-    return " ".join(text.split())
-
-
-def _open(text: str, known: Known) -> str:
-    """Return the text with blanks for its code and for what may be wrong already; every offset stays."""
-    free = without_code(text)
-    if known.right is None:
-        return free
-    parts, at = [], 0
-    for start, end in sentences(text):
-        kept = free[start:end] if _on_line(text[start:end]) in known.right else " " * (end - start)
-        parts += [" " * (start - at), kept]
-        at = end
-    return "".join([*parts, " " * (len(text) - at)])
-
-
-def _weights(text: str, spans: Sequence[tuple[int, int]], known: Known) -> list[tuple[bool, int]]:
-    """
-    Return for each span of a text whether a check fails without it, and how much it says of what the case is about.
-
-    A number, or a sign with a digit, counts as much as three words. Checks are tried on the spans that say most.
-    """
-    shares = [_shared(text[start:end], known.topic) for start, end in spans]
-    tried = sorted(range(len(spans)), key=lambda i: -shares[i])[:_MOST_TRIED] if known.checks else []
-    needed = {i for i in tried if _fails(text[: spans[i][0]] + text[spans[i][1] :], known)}
-    return [(i in needed, share) for i, share in enumerate(shares)]
-
-
-def _shared(said: str, topic: frozenset[str]) -> int:
-    found = set(_TOKEN.findall(said.casefold())) & topic
-    return sum(_NUMBER_WORTH if any(map(str.isdigit, token)) else token not in _COMMON for token in found)
-
-
-def _fails(text: str, known: Known) -> bool:
-    return not all(verify(check, text) for check in known.checks)
+    return None if any(on_line(text[s:e]) in (known.right or ()) for s, e in sentences(text)) else text
 
 
 def _renumbered(text: str, rng: Random, known: Known = NOTHING, *, until: int | None = None) -> str | None:
-    prose = unmarked(_open(text, known))[:until]
+    prose = unmarked(unharmed(text, known))[:until]
     found = [n for n in _NUMBER.finditer(prose) if not _COUNTED.search(prose[max(0, n.start() - 12) : n.start()])]
     return text[: found[-1].start()] + _other(found[-1][0], rng) + text[found[-1].end() :] if found else None
 
 
 def _denied(text: str, rng: Random, known: Known = NOTHING) -> str | None:
-    found = list(_VERB.finditer(_open(text, known)))
+    found = list(_VERB.finditer(unharmed(text, known)))
     if not found:
         return None
     verb = rng.choice(_heaviest(text, found, known))
@@ -359,22 +278,22 @@ def _heaviest(text: str, found: Sequence[re.Match[str]], known: Known) -> list[r
     spans = sentences(text)
     places = [bisect_right(spans, one.start(), key=lambda span: span[0]) - 1 for one in found]
     held = [at if at >= 0 and one.end() <= spans[at][1] else -1 for one, at in zip(found, places, strict=True)]
-    weights = _weights(text, spans, known)
-    weighed = [(weights[at] if at >= 0 else (False, 0), one) for at, one in zip(held, found, strict=True)]
+    shares = weights(text, spans, known)
+    weighed = [(shares[at] if at >= 0 else (False, 0), one) for at, one in zip(held, found, strict=True)]
     most = max(weight for weight, _ in weighed)
     return [one for weight, one in weighed if weight == most]
 
 
 def _shortened(text: str, rng: Random, known: Known = NOTHING) -> str | None:
-    free = text if known.right is None else _open(text, known)
+    free = text if known.right is None else unharmed(text, known)
     lines = [(start, end) for start, _, end in items(text)]
     prose = [(s, e) for s, e in sentences(text) if not _listed(lines, s)]
     points = [(s, e) for s, e in lines + prose if sum(map(str.isalnum, text[s:e])) >= _LEAST_CONTENT]
     right = [(s, e) for s, e in points if sum(map(str.isalnum, free[s:e])) >= _LEAST_CONTENT]
     if len(points) < 2 or not right:
         return None
-    weights = dict(zip(right, _weights(text, right, known), strict=True))
-    start, end = max(right, key=lambda point: (weights[point], point[1] - point[0], point))
+    share = dict(zip(right, weights(text, right, known), strict=True))
+    start, end = max(right, key=lambda point: (share[point], point[1] - point[0], point))
     before, after = text[:start], text[end:]
     if before and not before.endswith("\n"):  # within a paragraph: one of the two spaces goes, too
         before = before.rstrip(" ")
@@ -390,7 +309,7 @@ def _listed(lines: Sequence[tuple[int, int]], at: int) -> bool:
 
 
 def _reversed(text: str, rng: Random, known: Known) -> str | None:
-    free = _MORE_OR_LESS.sub(lambda phrase: " " * len(phrase[0]), _open(text, known))
+    free = _MORE_OR_LESS.sub(lambda phrase: " " * len(phrase[0]), unharmed(text, known))
     return _one_changed(text, list(_RELATION.finditer(free)), _opposite, rng)
 
 
@@ -399,11 +318,11 @@ def _substituted(text: str, rng: Random, known: Known = NOTHING) -> str | None:
         own = found[0].lower()
         return like(found[0], rng.choice([word for word in _KIND[own] if word.lower() != own]))
 
-    return _one_changed(text, list(_FACT.finditer(_open(text, known))), other, rng)
+    return _one_changed(text, list(_FACT.finditer(unharmed(text, known))), other, rng)
 
 
 def _renamed(text: str, rng: Random, known: Known) -> str | None:
-    found = list(_NAME.finditer(_open(text, known)))
+    found = list(_NAME.finditer(unharmed(text, known)))
     names = sorted(set(_NAME.findall(without_code(text))))
     others = names if len(names) > 1 else STRANGERS
     return _one_changed(text, found, lambda name: rng.choice([n for n in others if n != name[0]]), rng)
