@@ -111,7 +111,7 @@ def stock_of(language: str) -> Stock:
 
 
 TESTS_LENGTH = frozenset({"verbosity", "neutral", "rewording", "run-length", "passage-noise"})
-"""Biases whose edits are themselves words or steps that say nothing: they are measured against the briefest words."""
+"""Biases of words, steps or passages that say nothing: their edits are measured against the briefest words."""
 CLASSES: tuple[int, ...] = (5, 15)
 """The lengths, in words, of the inert texts that go into an answer: about so many, as whole sentences come."""
 
