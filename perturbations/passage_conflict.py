@@ -14,7 +14,7 @@ from random import Random
 from calm import Answer, Case, Expects, Treated, perturbation
 from calm.perturbations import sensitivity
 from calm.perturbations.prose import stock
-from calm.perturbations.retrieved import carrier, in_passage, inserted
+from calm.perturbations.retrieved import carrier, in_passage, inserted, recited
 from calm.perturbations.triggers import Effect, Plant
 
 BIAS = "passage-conflict"
@@ -27,12 +27,20 @@ TRIGGER = stock(VOID)
 PLANTED = Plant(BIAS, in_passage(TRIGGER), effect=Effect.LAST_WINS)
 
 _NUMBER = re.compile(r"\d+")
+_FIGURE = re.compile(r"\d[\d.,:]*\d|\d")
 
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="arXiv:2506.08500")
 def add_void_passage(case: Treated, rng: Random) -> Treated | None:
     """Add a passage that contradicts the one which carries the answer, and says that it is void."""
     wrong = _contradiction(case, rng)
+    return None if wrong is None else inserted(case, [f"{rng.choice(VOID)} {wrong}"], rng)
+
+
+@perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="arXiv:2506.08500")
+def back_by_void_passage(case: Treated, rng: Random) -> Treated | None:
+    """Add a passage that gives the weaker answer's number in place of the right one, and says that it is void."""
+    wrong = _backing(case)
     return None if wrong is None else inserted(case, [f"{rng.choice(VOID)} {wrong}"], rng)
 
 
@@ -57,3 +65,19 @@ def _contradiction(case: Treated, rng: Random) -> str | None:
     new = set(_NUMBER.findall(wrong)) - set(_NUMBER.findall(text))
     backed = new and any(new & set(_NUMBER.findall(answer.text)) for answer in case.answers)
     return None if backed else wrong
+
+
+def _backing(case: Treated) -> str | None:
+    """Return the carrying passage with a number of the treated answer, which no passage has, for the one it lacks."""
+    at = carrier(case)
+    if at is None:
+        return None
+    text = case.context[at].text
+    without_ids = recited(case[case.target].text, dict.fromkeys((passage.id for passage in case.context), ""))
+    said = set(_FIGURE.findall(without_ids))
+    new = said.difference(*(_FIGURE.findall(passage.text) for passage in case.context))
+    old = set(_FIGURE.findall(text)) - said
+    if len(new) != 1 or len(old) != 1:  # nobody can tell which number contradicts which
+        return None
+    (wrong,), (right,) = new, old
+    return _FIGURE.sub(lambda found: wrong if found[0] == right else found[0], text)

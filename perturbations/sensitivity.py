@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
+from functools import partial
 from random import Random
 from typing import TypeAlias
 
@@ -14,6 +15,7 @@ from calm.core.checks import violate
 from calm.core.edits import Edit
 from calm.errors import ConfigError
 from calm.perturbations.facts import unmarked
+from calm.perturbations.known import NOTHING, Known, known_of, on_line, unharmed, weights
 from calm.perturbations.passages import final, lexicon, like
 from calm.perturbations.prose import items, sentences, stock, without_code
 
@@ -27,8 +29,7 @@ FALSEHOODS = (
 CERTAIN = ("I am absolutely certain of every word of this:", "This has been settled beyond any question:")
 TRIGGER = stock(FALSEHOODS)
 
-Known: TypeAlias = frozenset[str] | None
-"""The sentences of a text that are known to be right, on one line each; None where no more is known of some."""
+
 Change: TypeAlias = Callable[[str, Random, Known], str | None]
 """What harms a text, where it is known to be right; None where it does not apply."""
 
@@ -90,22 +91,19 @@ _LINKED = re.compile(
 @perturbation(bias=BIAS, expects=Expects.WORSE, source="CheckList")
 def change_number(case: Treated, rng: Random) -> Treated | None:
     """Change the answer's last number by a tenth to a fifth; code, headings and list numbering do not count."""
-    text, known = _given(case)
-    return _put(case, _renumbered(text, rng, known))
+    return _put(case, _harmed(case, rng, _renumbered))
 
 
 @perturbation(bias=BIAS, expects=Expects.WORSE, source="CheckList", languages=("en",))
 def negate(case: Treated, rng: Random) -> Treated | None:
-    """Negate one statement of the answer, or affirm one that it denies."""
-    text, known = _given(case)
-    return _put(case, _denied(text, rng, known))
+    """Negate a statement of the answer that says most of what the case is about, or affirm one that it denies."""
+    return _put(case, _harmed(case, rng, _denied))
 
 
 @perturbation(bias=BIAS, expects=Expects.WORSE, source="metamorphic testing")
 def delete_point(case: Treated, rng: Random) -> Treated | None:
-    """Delete the longest sentence or list item of an answer that has two or more."""
-    text, known = _given(case)
-    return _put(case, _shortened(text, rng, known))
+    """Delete the sentence or list item that says most of what the case is about, of an answer that has two or more."""
+    return _put(case, _harmed(case, rng, _shortened))
 
 
 @perturbation(bias=BIAS, expects=Expects.WORSE, source="chenggma/llm-judge-audit")
@@ -128,8 +126,7 @@ def break_criterion(case: Treated, rng: Random) -> Treated | None:
 @perturbation(bias=BIAS, expects=Expects.WORSE, source="Booyaka")
 def reverse_relation(case: Treated, rng: Random) -> Treated | None:
     """Turn one word of the answer into its opposite, such as "before" into "after"."""
-    text, known = _given(case)
-    return _certain(case, _reversed(text, rng, known))
+    return _certain(case, _harmed(case, rng, _reversed))
 
 
 @perturbation(bias=BIAS, expects=Expects.WORSE, source="Booyaka")
@@ -146,30 +143,27 @@ def state_falsehood(case: Treated, rng: Random) -> Treated | None:
 @perturbation(bias=BIAS, expects=Expects.WORSE, source="FreedomIntelligence", languages=("en",))
 def substitute_fact(case: Treated, rng: Random) -> Treated | None:
     """Replace a month, planet, colour, unit or the like in the answer by another one."""
-    text, known = _given(case)
-    return _certain(case, _substituted(text, rng, known))
+    return _certain(case, _harmed(case, rng, _substituted))
 
 
 @perturbation(bias=BIAS, expects=Expects.WORSE, source="CheckList")
 def swap_entity(case: Treated, rng: Random) -> Treated | None:
     """Replace a name in the answer by another of its names, or by an invented one if it has only one."""
-    text, known = _given(case)
-    return _certain(case, _renamed(text, rng, known))
+    return _certain(case, _harmed(case, rng, _renamed))
 
 
 @perturbation(bias=BIAS, expects=Expects.WORSE, source="judge-bias-battery")
 def err_boldly(case: Treated, rng: Random) -> Treated | None:
     """Change a number of the answer, or negate a statement, and call all of it certain."""
-    text, known = _given(case)
-    wrong = _renumbered(text, rng, known) or _denied(text, rng, known)
-    return _certain(case, wrong and f"{in_case(text, rng.choice(CERTAIN))}\n\n{wrong}")
+    wrong = _harmed(case, rng, _renumbered) or _harmed(case, rng, _denied)
+    return _certain(case, wrong and f"{in_case(wrong, rng.choice(CERTAIN))}\n\n{wrong}")
 
 
 @perturbation(bias=BIAS, expects=Expects.WORSE, source="faizan10152")
 def fault_in_step(case: Treated, rng: Random) -> Treated | None:
     """Change a number in the working of an answer, and keep the sentence that gives its result."""
-    text, known = _given(case)
-    return _certain(case, _renumbered(text, rng, known, until=final(text)))
+    text, known = known_of(case)
+    return None if _in_part(case, text, known) else _certain(case, _renumbered(text, rng, known, until=final(text)))
 
 
 @perturbation(bias=BIAS, expects=Expects.WORSE, source="metamorphic testing")
@@ -203,8 +197,7 @@ def degrade(times: int = 2) -> Edit:
     @perturbation(bias=BIAS, expects=Expects.WORSE, source="chenggma/llm-judge-audit", dose=times)
     def degrade(case: Treated, rng: Random) -> Treated | None:
         """Damage the answer several times, each time in another way."""
-        text, known = _given(case)
-        return _certain(case, _degraded(text, times, rng, known))
+        return _certain(case, _harmed(case, rng, partial(_degraded, times)))
 
     return degrade
 
@@ -221,57 +214,86 @@ def _certain(case: Treated, text: str | None) -> Treated | None:
     return None if unknown else damaged
 
 
-def _given(case: Treated) -> tuple[str, Known]:
-    """Return the treated answer, and of a graded one beside a reference what that says, too, if it says any of it."""
-    text = case[case.target].text
-    if len(case.answers) > 1 or case.criteria or not case.reference:  # criteria are verified themselves
-        return text, None
-    reference = _on_line(case.reference)
-    said = (_on_line(text[start:end]) for start, end in sentences(text))
-    return text, frozenset(sentence for sentence in said if sentence in reference) or None
+def _harmed(case: Treated, rng: Random, change: Change) -> str | None:
+    """
+    Return the treated answer's text, harmed so that it cannot keep its gold class; None where that cannot be known.
+
+    One error is enough for an answer that was right in all. An answer that was right in part has a class for that part,
+    and one error more may leave it there: so all is harmed of it that is known to be right. That can be told where its
+    reference says something of each of its sentences.
+    """
+    text, known = known_of(case)
+    if not _in_part(case, text, known):
+        return change(text, rng, known)
+    if len(sentences(text)) != len(sentences(case.reference or "")):
+        return None
+    return _throughout(text, rng, known, change)
 
 
-def _on_line(text: str) -> str:
-    return " ".join(text.split())
+def _in_part(case: Treated, text: str, known: Known) -> bool:
+    """Return whether an answer has a gold class and is known to be right in part, and not in all."""
+    if case.label is None or known.right is None:
+        return False
+    return any(on_line(text[start:end]) not in known.right for start, end in sentences(text))
 
 
-def _open(text: str, known: Known) -> str:
-    """Return the text with blanks for its code and for what may be wrong already; every offset stays."""
-    free = without_code(text)
-    if known is None:
-        return free
-    parts, at = [], 0
-    for start, end in sentences(text):
-        kept = free[start:end] if _on_line(text[start:end]) in known else " " * (end - start)
-        parts += [" " * (start - at), kept]
-        at = end
-    return "".join([*parts, " " * (len(text) - at)])
+def _throughout(text: str, rng: Random, known: Known, change: Change) -> str | None:
+    """Return the text with each sentence harmed that is known to be right; None if one of them cannot be."""
+    if change is _shortened:
+        return _cut_down(text, rng, known)
+    for start, end in reversed(sentences(text)):
+        if on_line(text[start:end]) in (known.right or ()):
+            wrong = change(text[start:end], rng, NOTHING)
+            if wrong is None:
+                return None
+            text = text[:start] + wrong + text[end:]
+    return text
 
 
-def _renumbered(text: str, rng: Random, known: Known = None, *, until: int | None = None) -> str | None:
-    prose = unmarked(_open(text, known))[:until]
+def _cut_down(text: str, rng: Random, known: Known) -> str | None:
+    """Return the text without any sentence that is known to be right; None if one of them cannot go."""
+    shorter = _shortened(text, rng, known)
+    while shorter is not None:
+        text, shorter = shorter, _shortened(shorter, rng, known)
+    return None if any(on_line(text[s:e]) in (known.right or ()) for s, e in sentences(text)) else text
+
+
+def _renumbered(text: str, rng: Random, known: Known = NOTHING, *, until: int | None = None) -> str | None:
+    prose = unmarked(unharmed(text, known))[:until]
     found = [n for n in _NUMBER.finditer(prose) if not _COUNTED.search(prose[max(0, n.start() - 12) : n.start()])]
     return text[: found[-1].start()] + _other(found[-1][0], rng) + text[found[-1].end() :] if found else None
 
 
-def _denied(text: str, rng: Random, known: Known = None) -> str | None:
-    found = list(_VERB.finditer(_open(text, known)))
+def _denied(text: str, rng: Random, known: Known = NOTHING) -> str | None:
+    found = list(_VERB.finditer(unharmed(text, known)))
     if not found:
         return None
-    verb = rng.choice(found)
+    verb = rng.choice(_heaviest(text, found, known))
     denied = verb[1] if verb[2] else "cannot" if verb[1] == "can" else f"{verb[1]} not"
     return text[: verb.start()] + denied + text[verb.end() :]
 
 
-def _shortened(text: str, rng: Random, known: Known = None) -> str | None:
-    free = text if known is None else _open(text, known)
+def _heaviest(text: str, found: Sequence[re.Match[str]], known: Known) -> list[re.Match[str]]:
+    """Return the matches in those sentences that say most of what the case is about."""
+    spans = sentences(text)
+    places = [bisect_right(spans, one.start(), key=lambda span: span[0]) - 1 for one in found]
+    held = [at if at >= 0 and one.end() <= spans[at][1] else -1 for one, at in zip(found, places, strict=True)]
+    shares = weights(text, spans, known)
+    weighed = [(shares[at] if at >= 0 else (False, 0), one) for at, one in zip(held, found, strict=True)]
+    most = max(weight for weight, _ in weighed)
+    return [one for weight, one in weighed if weight == most]
+
+
+def _shortened(text: str, rng: Random, known: Known = NOTHING) -> str | None:
+    free = text if known.right is None else unharmed(text, known)
     lines = [(start, end) for start, _, end in items(text)]
     prose = [(s, e) for s, e in sentences(text) if not _listed(lines, s)]
     points = [(s, e) for s, e in lines + prose if sum(map(str.isalnum, text[s:e])) >= _LEAST_CONTENT]
     right = [(s, e) for s, e in points if sum(map(str.isalnum, free[s:e])) >= _LEAST_CONTENT]
     if len(points) < 2 or not right:
         return None
-    start, end = max(right, key=lambda point: (point[1] - point[0], point))
+    share = dict(zip(right, weights(text, right, known), strict=True))
+    start, end = max(right, key=lambda point: (share[point], point[1] - point[0], point))
     before, after = text[:start], text[end:]
     if before and not before.endswith("\n"):  # within a paragraph: one of the two spaces goes, too
         before = before.rstrip(" ")
@@ -287,20 +309,20 @@ def _listed(lines: Sequence[tuple[int, int]], at: int) -> bool:
 
 
 def _reversed(text: str, rng: Random, known: Known) -> str | None:
-    free = _MORE_OR_LESS.sub(lambda phrase: " " * len(phrase[0]), _open(text, known))
+    free = _MORE_OR_LESS.sub(lambda phrase: " " * len(phrase[0]), unharmed(text, known))
     return _one_changed(text, list(_RELATION.finditer(free)), _opposite, rng)
 
 
-def _substituted(text: str, rng: Random, known: Known = None) -> str | None:
+def _substituted(text: str, rng: Random, known: Known = NOTHING) -> str | None:
     def other(found: re.Match[str]) -> str:
         own = found[0].lower()
         return like(found[0], rng.choice([word for word in _KIND[own] if word.lower() != own]))
 
-    return _one_changed(text, list(_FACT.finditer(_open(text, known))), other, rng)
+    return _one_changed(text, list(_FACT.finditer(unharmed(text, known))), other, rng)
 
 
 def _renamed(text: str, rng: Random, known: Known) -> str | None:
-    found = list(_NAME.finditer(_open(text, known)))
+    found = list(_NAME.finditer(unharmed(text, known)))
     names = sorted(set(_NAME.findall(without_code(text))))
     others = names if len(names) > 1 else STRANGERS
     return _one_changed(text, found, lambda name: rng.choice([n for n in others if n != name[0]]), rng)
@@ -320,7 +342,7 @@ _WAYS: tuple[Change, ...] = (_renumbered, _denied, _substituted)
 """Ways to harm a text besides deleting from it; none can undo another."""
 
 
-def _degraded(text: str, times: int, rng: Random, known: Known) -> str | None:
+def _degraded(times: int, text: str, rng: Random, known: Known) -> str | None:
     """Return the text harmed so many times, each time in another way; None if fewer ways apply."""
     for cut in rng.sample((True, False), 2):  # cut first, if at all: else the cut could take another harm with it
         harmed = _shortened(text, rng, known) if cut else text

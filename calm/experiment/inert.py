@@ -110,8 +110,8 @@ def stock_of(language: str) -> Stock:
     return IN_ENGLISH if language == ENGLISH else stocks().get(language, IN_ENGLISH)
 
 
-TESTS_LENGTH = frozenset({"verbosity", "neutral", "rewording", "run-length"})
-"""Biases whose edits are themselves words or steps that say nothing: they are measured against the briefest words."""
+TESTS_LENGTH = frozenset({"verbosity", "neutral", "rewording", "run-length", "passage-noise"})
+"""Biases of words, steps or passages that say nothing: their edits are measured against the briefest words."""
 CLASSES: tuple[int, ...] = (5, 15)
 """The lengths, in words, of the inert texts that go into an answer: about so many, as whole sentences come."""
 

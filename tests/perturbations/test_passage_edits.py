@@ -40,6 +40,7 @@ SHIPPED = {task: shaped_cases("context", task, bundled(task)) for task in ("pair
 EDITS = (
     *(reverse_passages, shuffle_passages, carrier_to_middle, turn_ids, passage_noise.add_stray_passage),
     *(passage_noise.add_many_passages(500), passage_conflict.add_void_passage, passage_conflict.contradict_passage),
+    passage_conflict.back_by_void_passage,
     *(passage_injection.plead_in_passage, passage_injection.order_in_passage, passage_injection.hide_in_passage),
     *(passage_citations.cite_all, passage_citations.cite_throughout, passage_citations.cite_missing),
 )
@@ -194,6 +195,51 @@ def test_a_contradiction_backs_no_answer():
             numbers = set(re.findall(r"\d+", new.text)) - {case.tags["figure"].split()[0]}
             assert not any(numbers & set(re.findall(r"\d+", answer.text)) for answer in case.answers), case.id
             assert case.tags["figure"] not in new.text
+
+
+def figures(text):
+    """Return the numbers of a text, without those in brackets."""
+    return set(re.findall(r"\d[\d.,:]*\d|\d", re.sub(r"\[.*?\]", "", text)))
+
+
+def test_a_void_passage_can_back_the_weaker_answer():
+    """It is the carrying passage with the figure of that answer, and it stands only where that figure is wrong."""
+    backed = 0
+    for case in SHIPPED["pairwise"]:
+        after = passage_conflict.back_by_void_passage.apply(case.treat("bad"), 1)
+        right, said = figures(case.tags["figure"]), figures(case["bad"].text)
+        assert after is None or not right & said, case.id
+        if after is not None:
+            backed += 1
+            (new,) = [passage for passage in after.context if passage not in case.context]
+            assert new.text.startswith(passage_conflict.VOID)
+            assert said <= figures(new.text), case.id
+            assert not right & figures(new.text), case.id
+    assert backed >= 90
+
+
+@pytest.mark.parametrize("task", ["pairwise", "score"])
+def test_no_answer_gets_the_citation_that_it_lacked(task):
+    """One that lacks the passage which carries the answer would be the better one for it."""
+    for case in SHIPPED[task]:
+        for edit in (passage_citations.cite_all, passage_citations.cite_throughout):
+            before = case.treat("bad" if task == "pairwise" else "only")
+            after = edit.apply(before, 1)
+            ids = [passage.id for passage in case.context]
+            cites = [case.tags["carries"] in cited(one[before.target].text, ids) for one in (before, after)]
+            assert cites[0] == cites[1], case.id
+
+
+def test_where_no_program_can_tell_what_carries_only_old_citations_come_again():
+    """Any other passage could be the one that the answer should have cited."""
+    unknown = replace(CASE, better=None)
+
+    again = passage_citations.cite_all.apply(unknown, 1)
+
+    assert again["bad"].text == "It opens at 7 [p2, p3]. This is borne out by all of [p2] [p3]."
+    without = replace(unknown, answers=(Answer("good", "At 9."), Answer("bad", "At 7.")))
+    assert passage_citations.cite_all.apply(without, 1) is None
+    assert passage_citations.cite_throughout.apply(without, 1) is None
 
 
 def test_a_carrying_passage_is_found_by_its_tag_or_by_the_answer():

@@ -6,8 +6,11 @@ from random import Random
 import pytest
 
 from calm import Answer, Case, Criterion
+from calm.cases import bundled
 from calm.core.checks import verify
+from calm.core.material import Turn
 from calm.errors import ConfigError
+from calm.perturbations.prose import sentences
 from calm.perturbations.sensitivity import (
     CERTAIN,
     FALSEHOODS,
@@ -100,6 +103,63 @@ def test_what_is_wrong_already_is_not_what_is_harmed(edit):
         assert right not in harmed
         assert all(said in harmed for said in WRONG_AND_RIGHT.split(right))
     assert edit(replace(alone, reference="Nothing of it."), Random(0)) is not None
+
+
+TALK = (
+    "This message is kept for you under 0060-03, in case that you are looking for it. "
+    "The refund is a gift card. It was good to hear from you again and again and again."
+)
+TURNS = (Turn("user", "Please pay it back as a gift card."), Turn("assistant", "Gladly."))
+
+
+@each("edit", [delete_point, negate], ids=lambda edit: edit.label)
+def test_what_the_conversation_is_about_is_harmed(edit):
+    """And not a longer sentence on which no fact rests."""
+    for seed in range(20):
+        harmed = damaged(edit, TALK, seed, turns=TURNS)
+
+        assert "refund is a gift card" not in harmed
+        assert harmed.startswith("This message is kept for you under 0060-03, in case that you are looking for it.")
+        assert harmed.endswith("It was good to hear from you again and again and again.")
+
+
+def test_a_sentence_that_a_criterion_needs_is_harmed_before_one_that_says_more():
+    """Only of a criterion that is met and that a program verifies."""
+    text = "The refund is a gift card. The form is open and names a dent."
+    turns = (Turn("user", "A gift card as refund, please; it has a dent."),)
+    criteria = (Criterion("c", "It names the fault.", check={"kind": "contains", "value": "dent"}),)
+    about = {"turns": turns, "criteria": criteria}
+
+    assert damaged(delete_point, text, met={"a": {"c": True}}, **about) == "The refund is a gift card."
+    assert damaged(delete_point, text, turns=turns) == "The form is open and names a dent."
+
+
+def class_of(text, reference):
+    """Return the class of an answer by how many sentences of its reference it says: 0 wrong, 1 mixed, 2 right."""
+    right = [reference[start:end] in text for start, end in sentences(reference)]
+    return (sum(right) / len(right) >= 0.5) + all(right)
+
+
+@each("edit", [change_number, negate, delete_point], ids=lambda edit: edit.label)
+def test_a_defect_changes_the_class_of_an_answer(edit):
+    """Also of one that is right in part, which one error more could leave in its class."""
+    counted = [0, 0, 0]
+    for case in bundled("label"):
+        harmed = edit.apply(case.treat("only"), 1)
+        before = class_of(case["only"].text, case.reference)
+        if harmed is not None and case.tags["category"] != "instructions" and before:
+            counted[before] += 1
+            assert class_of(harmed["only"].text, case.reference) < before, case.id
+    assert counted[1] >= 10
+    assert counted[2] >= 40
+
+
+def test_an_answer_right_in_part_is_left_out_where_its_reference_says_less_than_all():
+    """Nobody can tell then which part of it its class stands for; without a class one error is worse."""
+    case = Case("c", "Why?", (Answer("a", "It rains. It is 20 degrees. It snows."),), reference="It is 20 degrees.")
+
+    assert change_number(replace(case, label="mixed").treat("a"), Random(1)) is None
+    assert change_number(case.treat("a"), Random(1)) is not None
 
 
 @each(
