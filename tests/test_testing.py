@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from functools import cache
 from importlib import import_module
 from random import Random
 from threading import Event, Thread
@@ -9,7 +10,7 @@ from threading import Event, Thread
 import pytest
 
 from calm import Expects, perturbation
-from calm.cases import bundled, language_cases
+from calm.cases import bundled, language_cases, shaped_cases
 from calm.core.edits import Edit
 from calm.core.ready_made import rules_for
 from calm.core.reasons import Kind
@@ -263,15 +264,17 @@ def edit_of(entry):
 SHIPPED = {entry.key: edit_of(entry) for entry in entries() if isinstance(entry.edit, Edit)}
 
 
+@cache
 def own_cases(tasks, count=40):
-    """Return bundled cases of the tasks that an edit serves, and four items in thirteen languages."""
+    """Return bundled cases of the tasks that an edit serves, some in thirteen languages, and some of each shape."""
     found = []
     for task in ("pairwise", "score", "rubric"):
         if FAMILY[task] in tasks:
             found += bundled(task)[:count]
     if "pairwise" in tasks:
         found += TRANSLATED[:52]
-    return found
+    parts = [shaped_cases(part, tasks[0], bundled(tasks[0])) or () for part in ("turns", "context", "steps")]
+    return [*found, *(case for cases in parts for case in cases[:8])]
 
 
 @pytest.mark.parametrize("expects", Expects)

@@ -11,8 +11,10 @@ import json
 import pkgutil
 import re
 from dataclasses import replace
+from functools import cache
 from importlib import import_module
 from importlib.resources import files
+from itertools import chain
 from random import Random
 
 import pytest
@@ -196,6 +198,18 @@ def test_an_edit_is_a_pure_function(module, edit):
         assert json.dumps(case.content(), sort_keys=True) == before
 
 
+@cache
+def shipped_cases(task):
+    """Return some of the bundled cases, and of those that ship with turns, with passages and with steps."""
+    parts = [(shaped_cases(part, task, bundled_cases(task)) or ())[:30] for part in ("turns", "context", "steps")]
+    return [*bundled_cases(task)[:30], *chain(*parts)]
+
+
+def shipped_ones(edit):
+    """Return cases that ship as a run hands them to an edit."""
+    return [aim(case, edit.expects) for case in shipped_cases(edit.tasks[0])]
+
+
 @each("module, name", [(module, name) for module, named in SHIPPED.items() for name, _ in named])
 def test_an_edit_serves_a_task_that_it_names(module, name):
     """An edit applies to a sample case of at least one of its tasks, and to none without a change."""
@@ -213,7 +227,9 @@ def test_an_edit_serves_a_task_that_it_names(module, name):
         replace(c, answers=a, reference="It takes 9 hours. It takes the value 4.")
         for c, a in zip(plain, answers, strict=True)
     ]
-    results = [edit.apply(case, seed=1) for case in (*plain, *rich, *coded, UNMET) for edit in made]
+    results = [
+        edit.apply(case, seed=1) for case in (*plain, *rich, *coded, UNMET, *shipped_ones(made[0])) for edit in made
+    ]
 
     spoken = {language for edit in made for language in edit.languages or ("en",)}
     assert "en" not in spoken or made[0].lacking is not Kind.APPLIES_NOT or any(results)
@@ -276,7 +292,10 @@ def test_a_defect_changes_the_gold(module, edit):
     if rubric is not None:
         assert rubric.met == {"a0": {"c1": False}}
         assert rubric.hit == "c1"
-    assert any((pair, score, rubric))
+    if not any((pair, score, rubric)):
+        harmed = [one for case in shipped_ones(edit) if (one := edit.apply(case, seed=1)) is not None]
+        assert harmed
+        assert all(one.damaged is not None for one in harmed)
 
 
 FINALS = ("The answer is 42.", "So x = 3.5", "Total: $1,200.75.", "الجواب هو 7.", "It takes 90 minutes!", "Done 🎉.")
@@ -467,6 +486,10 @@ TOO_FEW = {
     ("test_failed_calls", "", "rubric"),
     ("test_failed_calls", "", "label"),
     ("test_few_shot", "reverse_examples", "label"),
+    ("test_passage_conflict", "back_by_void_passage", "pairwise"),
+    ("test_passage_conflict", "back_by_void_passage", "score"),
+    ("test_passage_conflict", "back_by_void_passage", "rubric"),
+    ("test_passage_conflict", "back_by_void_passage", "label"),
     ("test_injection", "smuggling", "label"),
     ("test_paraphrase", "", "label"),
     ("test_sensitivity", "degrade@3", "label"),
