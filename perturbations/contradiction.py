@@ -6,10 +6,9 @@ import re
 from collections.abc import Iterable
 
 from calm.core.languages import language_of
-from calm.perturbations.facts import counted, unmarked
+from calm.perturbations.facts import NUMBER, counted, unmarked
 from calm.perturbations.prose import sentences
 
-_NUMBER = re.compile(r"\d[\d.,:]*\d|\d")
 _NAME = re.compile(r"(?<=[^\W_,;:] )[A-Z][\w'’-]{2,}")
 _WORD = re.compile(r"[^\W\d_][\w'’-]*")
 _YES = re.compile(r"\W*(?:yes|ja|oui|sí|sim|да)(?=\W|$)", re.IGNORECASE)
@@ -56,7 +55,7 @@ def _other_number(text: str, right: str, reference: str, asked: str) -> bool:
 def _numbers(text: str) -> set[tuple[str, str]]:
     """Return the numbers of a text, each with what it counts."""
     free = unmarked(text)
-    return {(one[0], counted(free, one.start(), one.end())) for one in _NUMBER.finditer(free)}
+    return {(one[0], counted(free, one.start(), one.end())) for one in NUMBER.finditer(free)}
 
 
 def _other_name(text: str, right: str, reference: str, asked: str) -> bool:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import re
 
+NUMBER = re.compile(r"\d[\d.,:]*\d|\d")
+"""A number as it stands in a text, with its points, commas and colons."""
+
 _MARKER = re.compile(r"^[ \t]*(?:[0-9]+[.)](?=\s|$)|#{1,6}[ \t][^\n]*)", re.MULTILINE)
 _NEXT = re.compile(r"[ \t]*%|[ \t\u00a0-]?([^\W\d_]+)")
 _BEFORE = re.compile(r"([^\W_]+|[^\w\s])[\s*_\"'(]*$")

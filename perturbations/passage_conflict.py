@@ -13,6 +13,7 @@ from random import Random
 
 from calm import Answer, Case, Expects, Treated, perturbation
 from calm.perturbations import sensitivity
+from calm.perturbations.facts import NUMBER
 from calm.perturbations.prose import stock
 from calm.perturbations.retrieved import carrier, in_passage, inserted, recited
 from calm.perturbations.triggers import Effect, Plant
@@ -27,7 +28,6 @@ TRIGGER = stock(VOID)
 PLANTED = Plant(BIAS, in_passage(TRIGGER), effect=Effect.LAST_WINS)
 
 _NUMBER = re.compile(r"\d+")
-_FIGURE = re.compile(r"\d[\d.,:]*\d|\d")
 
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="arXiv:2506.08500")
@@ -74,10 +74,10 @@ def _backing(case: Treated) -> str | None:
         return None
     text = case.context[at].text
     without_ids = recited(case[case.target].text, dict.fromkeys((passage.id for passage in case.context), ""))
-    said = set(_FIGURE.findall(without_ids))
-    new = said.difference(*(_FIGURE.findall(passage.text) for passage in case.context))
-    old = set(_FIGURE.findall(text)) - said
+    said = set(NUMBER.findall(without_ids))
+    new = said.difference(*(NUMBER.findall(passage.text) for passage in case.context))
+    old = set(NUMBER.findall(text)) - said
     if len(new) != 1 or len(old) != 1:  # nobody can tell which number contradicts which
         return None
     (wrong,), (right,) = new, old
-    return _FIGURE.sub(lambda found: wrong if found[0] == right else found[0], text)
+    return NUMBER.sub(lambda found: wrong if found[0] == right else found[0], text)

@@ -12,6 +12,7 @@ from typing import Final
 from calm import Treated
 from calm.core.case import TIE
 from calm.core.material import CARRIES, Passage
+from calm.perturbations.facts import NUMBER
 from calm.perturbations.prose import without_code
 from calm.perturbations.triggers import Trigger
 
@@ -25,7 +26,6 @@ MOST_READ: Final = 4000
 _BRACKETS = re.compile(r"\[[^\[\]\n]{1,200}\]")
 _BETWEEN = re.compile(r"\s*[,;]\s*")
 _WORD = re.compile(r"[^\W\d_]{4,}")
-_NUMBER = re.compile(r"\d[\d.,:]*\d|\d")
 
 
 def with_context(case: Treated, passages: Sequence[Passage]) -> Treated | None:
@@ -77,8 +77,8 @@ def support(case: Treated, text: str) -> int | None:
     if (named := case.tags.get(CARRIES)) not in ids:
         return rests_on(text, case.context)
     at = ids.index(named)
-    numbers = set(_NUMBER.findall(_BRACKETS.sub(" ", text[:MOST_READ])))
-    return at if numbers and numbers <= set(_NUMBER.findall(case.context[at].text)) else None
+    numbers = set(NUMBER.findall(_BRACKETS.sub(" ", text[:MOST_READ])))
+    return at if numbers and numbers <= set(NUMBER.findall(case.context[at].text)) else None
 
 
 def rests_on(text: str, context: Sequence[Passage]) -> int | None:
@@ -88,8 +88,8 @@ def rests_on(text: str, context: Sequence[Passage]) -> int | None:
     What a text cites in brackets does not count. None if there is no such passage, or more than one.
     """
     said = _BRACKETS.sub(" ", text[:MOST_READ])
-    words, numbers = _words(said), set(_NUMBER.findall(said))
-    shares = [_share(words, passage) if numbers <= set(_NUMBER.findall(passage.text)) else 0.0 for passage in context]
+    words, numbers = _words(said), set(NUMBER.findall(said))
+    shares = [_share(words, passage) if numbers <= set(NUMBER.findall(passage.text)) else 0.0 for passage in context]
     best = max(shares, default=0.0)
     return shares.index(best) if best >= LEAST_SHARED and shares.count(best) == 1 else None
 
