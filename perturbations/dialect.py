@@ -94,9 +94,9 @@ APPALACHIAN = {
 Change = tuple[re.Pattern[str], Callable[[re.Match[str]], str]]
 """What is changed, and what stands in its place."""
 
-_ENDING = re.compile(r"(?<![\w'’/@.-])(?P<stem>[a-z]*[aeiouy][a-z]*?[a-z])ing(?![\w'’-])")
+_ENDING = re.compile(r"(?<![\w'’/@.-])(?P<stem>[a-z]*[aeiouy][a-z]+)ing(?![\w'’-])")
 _LINKED = re.compile(r"\b(?P<who>[Tt]hey|[Yy]ou|[Ww]e) are (?=[a-z]{3,}ing(?![\w'’-]))")
-_PROGRESSIVE = re.compile(r"\b(?P<is>is|are|was|were) (?P<stem>[a-z]*[aeiouy][a-z]*?[a-z])ing(?![\w'’-])")
+_PROGRESSIVE = re.compile(r"\b(?P<is>is|are|was|were) (?P<stem>[a-z]*[aeiouy][a-z]+)ing(?![\w'’-])")
 _SPELT = r"(?<![^\s(\"*_\[>])(?:{})(?=[\s.,;:!?)\"*_\]<]|$)"
 
 

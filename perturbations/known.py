@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from calm import Treated
@@ -31,12 +32,11 @@ class Known:
     What is known of the answer that is harmed.
 
     `right` holds the sentences that are known to be right, on one line each; None where no more is known of some.
-    `topic` holds the words and numbers that the case speaks of beside the answer. `checks` are those of the criteria
-    that the answer meets.
+    `beside` is what the case says beside the answer. `checks` are those of the criteria that the answer meets.
     """
 
     right: frozenset[str] | None = None
-    topic: frozenset[str] = frozenset()
+    beside: str = ""
     checks: tuple[Mapping[str, object], ...] = ()
 
 
@@ -49,7 +49,7 @@ def known_of(case: Treated) -> tuple[str, Known]:
     said = [case.question, case.reference or "", *(t.text for t in case.turns), *(p.text for p in case.context)]
     met = case.met.get(answer.id, {})
     checks = tuple(c.check for c in case.criteria if c.check is not None and met.get(c.id) and c.points > 0)
-    return answer.text, Known(_right(case, answer.text), frozenset(_TOKEN.findall("\n".join(said).casefold())), checks)
+    return answer.text, Known(_right(case, answer.text), "\n".join(said), checks)
 
 
 def _right(case: Treated, text: str) -> frozenset[str] | None:
@@ -85,14 +85,21 @@ def weights(text: str, spans: Sequence[tuple[int, int]], known: Known) -> list[t
 
     A number, or a sign with a digit, counts as much as three words. Checks are tried on the spans that say most.
     """
-    shares = [_shared(text[start:end], known.topic) for start, end in spans]
+    topic = _tokens(known.beside)
+    shares = [_shared(text[start:end], topic) for start, end in spans]
     tried = sorted(range(len(spans)), key=lambda i: -shares[i])[:_MOST_TRIED] if known.checks else []
     needed = {i for i in tried if _fails(text[: spans[i][0]] + text[spans[i][1] :], known)}
     return [(i in needed, share) for i, share in enumerate(shares)]
 
 
+@lru_cache(maxsize=1)
+def _tokens(said: str) -> frozenset[str]:
+    """Return the words and numbers of a text; of one case they are asked for again and again."""
+    return frozenset(_TOKEN.findall(said.casefold()))
+
+
 def _shared(said: str, topic: frozenset[str]) -> int:
-    found = set(_TOKEN.findall(said.casefold())) & topic
+    found = topic.intersection(_TOKEN.findall(said.casefold()))
     return sum(_NUMBER_WORTH if any(map(str.isdigit, token)) else token not in _COMMON for token in found)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from itertools import pairwise
 
 from calm import Treated
@@ -85,16 +85,27 @@ def like(old: str, new: str) -> str:
     return (new[0].upper() if old[0].isupper() else new[0].lower()) + new[1:]
 
 
-def lexicon(pairs: dict[str, str], *, before: str = "") -> tuple[re.Pattern[str], Callable[[re.Match[str]], str]]:
-    """Return a pattern of some words (`before` what else), and what puts another in the place of each, in its case."""
+def any_word(words: Iterable[str], *, flags: str = "") -> str:
+    """
+    Return a pattern of some words in lower case or with a capital; `flags` hold for what is behind the first letter.
+
+    >>> re.findall(any_word(["do", "don't"]), "Don't undo it: do!")
+    ["Don't", 'do']
+    """
     # words by first letter, in both cases, and what stands before a word is looked at last: a search then skips to the
     # letters that any word begins with, where a flag or a look behind would stop it at each place
     groups: dict[str, list[str]] = {}
-    for word in sorted(pairs, key=len, reverse=True):
+    for word in sorted(words, key=len, reverse=True):
         for first in (word[0], word[0].upper()):
             groups.setdefault(first, []).append(re.escape(word[1:]))
-    words = "|".join(f"{first}(?<![\\w'’-]{first})(?:{'|'.join(rests)})" for first, rests in groups.items())
-    return re.compile(f"(?:{words})(?![\\w'’-]){before}"), lambda found: like(found[0], pairs[found[0].lower()])
+    rest = f"(?{flags}:" if flags else "(?:"
+    any_of = "|".join(f"{first}(?<![\\w'’-]{first}){rest}{'|'.join(rests)})" for first, rests in groups.items())
+    return f"(?:{any_of})(?![\\w'’-])"
+
+
+def lexicon(pairs: dict[str, str], *, before: str = "") -> tuple[re.Pattern[str], Callable[[re.Match[str]], str]]:
+    """Return a pattern of some words (`before` what else), and what puts another in the place of each, in its case."""
+    return re.compile(f"{any_word(pairs)}{before}"), lambda found: like(found[0], pairs[found[0].lower()])
 
 
 def asides(case: Treated, said: str) -> Treated | None:

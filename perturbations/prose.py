@@ -63,10 +63,13 @@ def sentences(text: str) -> list[tuple[int, int]]:
     for first, last in _blocks(text):
         start = end = first
         open_marks = 0
-        marks = _MARK if text.count("$", first, last) % 2 == 0 else _MARK_BUT_DOLLAR
-        for piece in _pieces(text[first:last].replace("\n", " "), language):
+        block = text[first:last].replace("\n", " ")
+        marked = any(mark in block for mark in "`$\\")
+        marks = _MARK if block.count("$") % 2 == 0 else _MARK_BUT_DOLLAR
+        for piece in _pieces(block, language):
             end += len(piece)
-            open_marks ^= piece.count("`") % 2 | len(marks.findall(piece)) % 2 << 1
+            if marked:
+                open_marks ^= piece.count("`") % 2 | len(marks.findall(piece)) % 2 << 1
             if open_marks:  # no sentence ends inside inline code or a formula; a dollar alone is a price
                 continue
             sentence = text[start:end]

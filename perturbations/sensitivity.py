@@ -16,7 +16,7 @@ from calm.core.edits import Edit
 from calm.errors import ConfigError
 from calm.perturbations.facts import unmarked
 from calm.perturbations.known import NOTHING, Known, known_of, on_line, unharmed, weights
-from calm.perturbations.passages import final, lexicon, like
+from calm.perturbations.passages import any_word, final, lexicon, like
 from calm.perturbations.prose import items, sentences, stock, without_code
 
 BIAS = "sensitivity"
@@ -74,7 +74,7 @@ _FACTS = tuple(
 )
 """Words that a fact may hang on, by kind: any of a kind in another one's place makes a statement false."""
 _KIND = {word.lower(): kind for kind in _FACTS for word in kind}
-_FACT = re.compile(rf"(?<![\w'’-])(?:{'|'.join(sorted(_KIND, key=len, reverse=True))})(?![\w'’-])", re.IGNORECASE)
+_FACT = re.compile(any_word(_KIND, flags="i"))
 _NAME = re.compile(r"(?<=[a-z,;] )[A-Z][a-z]{2,}(?![\w'’-])")
 STRANGERS = ("Belmora", "Kestrin", "Ondrava")
 """Names of nobody and no place, for an answer that holds a single name."""

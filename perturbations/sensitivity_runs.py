@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from random import Random
 from typing import Final
 
@@ -127,13 +128,14 @@ def _deeds(case: Treated) -> list[int]:
     if _is_wrong(case):
         return []
     steps, asked = case[case.target].steps, _asked(case)
-    found = []
-    for place, step in enumerate(steps):
-        known = f"{asked}\n" + "\n".join(one.result.casefold() for one in steps[:place])
-        wanted = _is_deed(step, asked) and any(_stands(value, known) for value in _values(step))
-        if wanted and not _made_up_for(steps, place):
-            found.append(place)
-    return found
+    said = [asked, *(step.result.casefold() for step in steps)]
+    return [
+        place
+        for place, step in enumerate(steps)
+        if _is_deed(step, asked)
+        and any(_stands(value, known) for value in _values(step) for known in said[: place + 1])
+        and not _made_up_for(steps, place)
+    ]
 
 
 def _is_wrong(case: Treated) -> bool:
@@ -171,8 +173,14 @@ def _says(what: str, asked: str) -> bool:
 
 def _held(step: Step) -> Mapping[str, object]:
     """Return the arguments of a call by their names; nothing where they are no object of JSON."""
+    return _read(step.arguments) if len(step.arguments) <= _LONGEST else {}
+
+
+@lru_cache(maxsize=256)
+def _read(arguments: str) -> Mapping[str, object]:
+    """Return what arguments hold; those of one run are compared with each other, and so read again and again."""
     try:
-        found = json.loads(step.arguments) if len(step.arguments) <= _LONGEST else None
+        found = json.loads(arguments)
     except (ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
@@ -192,8 +200,10 @@ def _values(step: Step) -> list[str]:
 def _stands(value: str, text: str) -> bool:
     """Return whether a value stands in a text as a whole."""
     value = value.strip()
-    whole = len(value) > 1 or value.isdigit()
-    return whole and re.search(rf"(?<![\w.]){re.escape(value[:200])}(?!\w|\.\w)", text) is not None
+    start = value[:200]
+    if start not in text or (len(value) < 2 and not value.isdigit()):
+        return False
+    return re.search(rf"(?<![\w.]){re.escape(start)}(?!\w|\.\w)", text) is not None
 
 
 def _made_up_for(steps: Sequence[Step], place: int) -> bool:
