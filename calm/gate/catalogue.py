@@ -6,9 +6,10 @@ import importlib
 import inspect
 import sys
 import sysconfig
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from importlib.machinery import PathFinder
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -79,7 +80,17 @@ def importable(folder: Path) -> Iterator[None]:
 
 def entries() -> Iterator[Entry]:
     """Yield all perturbations that calm ships, by module, and then those of installed packages."""
-    for module, place in _modules():
+    yield from _entries(tuple(sys.path))
+
+
+@lru_cache(maxsize=1)
+def _entries(path: tuple[str, ...]) -> tuple[Entry, ...]:
+    """Return the entries of all modules, made once on each `sys.path`."""
+    return tuple(_read(_modules_on(path)))
+
+
+def _read(modules: Iterable[tuple[str, ModuleType]]) -> Iterator[Entry]:
+    for module, place in modules:
         for name, value in vars(place).items():
             if isinstance(value, Edit | PromptEdit):
                 yield Entry(module, name, value)
@@ -99,13 +110,18 @@ def factory_of(entry: Entry) -> Callable[..., AnyEdit]:
     return found
 
 
-def _modules() -> Iterator[tuple[str, ModuleType]]:
-    for module in perturbations.modules():
-        yield module.__name__.rpartition(".")[2], module
-    for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
-        found = point.load()
-        if isinstance(found, ModuleType):
-            yield point.name, found
+def _modules() -> tuple[tuple[str, ModuleType], ...]:
+    """Return the modules of perturbations with their names: those that ship, and those of installed packages."""
+    return _modules_on(tuple(sys.path))
+
+
+@lru_cache(maxsize=1)
+def _modules_on(path: tuple[str, ...]) -> tuple[tuple[str, ModuleType], ...]:
+    """Return the modules, looked for once on each `sys.path`: a run asks for them a hundred times."""
+    own = [(module.__name__.rpartition(".")[2], module) for module in perturbations.modules()]
+    points = sorted(entry_points(group=GROUP), key=lambda point: point.name)
+    loaded = [(point.name, point.load()) for point in points]
+    return (*own, *((name, found) for name, found in loaded if isinstance(found, ModuleType)))
 
 
 def _is_factory(value: object, place: ModuleType) -> bool:
