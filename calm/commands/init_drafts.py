@@ -5,11 +5,13 @@ from __future__ import annotations
 import argparse
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Final, cast
 
 from calm.commands import logs
 from calm.commands.init_prompts import Draft, Prompt, start
 from calm.core.classes import SHIPPED
+from calm.core.verdict import Scale
 from calm.errors import ConfigError
 from calm.models.address import Provider
 
@@ -42,6 +44,7 @@ def of_log(options: argparse.Namespace, draft: Draft) -> Gathered | None:
     from calm.judges.recorded.kept import recorded_toml, verdict_lines
 
     wanted = logs.wanted_from(options)
+    _refuse_runs(options)
     log = read_logs([Path(name) for name in options.log], options.kind)
     found = gathered(log, wanted)
     draft.files["cases.jsonl"] = "".join(line(case) for case in found.cases)
@@ -55,6 +58,18 @@ def of_log(options: argparse.Namespace, draft: Draft) -> Gathered | None:
     return found
 
 
+def _refuse_runs(options: argparse.Namespace) -> None:
+    from calm.cases.logs import is_log
+    from calm.cases.logs.agents import holds_runs
+
+    for name in options.log if options.kind is None else ():
+        if not is_log(Path(name)) and holds_runs(Path(name)):
+            raise ConfigError(
+                f"--log: expected a log of verdicts, got {name}, which holds runs of an agent: these are what is to be "
+                f"judged, so say --cases {quote(name)}"
+            )
+
+
 def draft_cases(options: argparse.Namespace, prompt: Prompt, found: Gathered | None, draft: Draft) -> None:
     """Draft the cases: those of the log, of a file, or made ones."""
     from calm.cases.lines import line
@@ -63,7 +78,7 @@ def draft_cases(options: argparse.Namespace, prompt: Prompt, found: Gathered | N
     if found is not None:
         return
     if options.cases:
-        cases, notes = _read_cases(options, prompt.fields)
+        cases, notes = _read_cases(options, prompt)
         draft.notes += notes
         if prompt.begun and (parts := parts_of(cases)):
             start(prompt.task, draft, parts)
@@ -79,25 +94,44 @@ def draft_cases(options: argparse.Namespace, prompt: Prompt, found: Gathered | N
     draft.classes = tuple(dict.fromkeys(case.label for case in cases if case.label is not None))
 
 
-def _read_cases(options: argparse.Namespace, fields: Sequence[str]) -> tuple[Sequence[Case], list[str]]:
+def _read_cases(options: argparse.Namespace, prompt: Prompt) -> tuple[Sequence[Case], list[str]]:
     from calm.cases import read_files
     from calm.cases.foreign import columns_from, import_cases
     from calm.cases.foreign.guessed import guessed
+    from calm.cases.logs.agents import holds_runs
 
     path = Path(options.cases)
+    if not options.map and holds_runs(path):
+        return _read_runs(path, prompt)
     if path.suffix.lower() in _ENDINGS and not options.map:
         try:
             return read_files([str(path)]), []
         except ConfigError:
-            columns = guessed(path, options.map, fields)
+            columns = guessed(path, options.map, prompt.fields)
             if not columns:
                 raise
     else:
-        columns = guessed(path, options.map, fields)
+        columns = guessed(path, options.map, prompt.fields)
     maps = [*options.map, *(f"{field}={column}" for field, column in columns.items())]
     found = import_cases(path, columns=columns_from(maps, options.value))
     notes = [f"taken for granted: {', '.join(f'{column} is the {field}' for field, column in columns.items())}"]
     return found.cases, [*(notes if columns else []), *found.notes]
+
+
+def _read_runs(path: Path, prompt: Prompt) -> tuple[Sequence[Case], list[str]]:
+    from calm.cases.logs.agents import import_runs
+
+    found = import_runs([path], scale=prompt.scale)
+    scale = prompt.scale or Scale()
+    scores = [score for case in found.cases for score in case.scores.values()]
+    if beyond := [score for score in scores if not scale.low <= score <= scale.high]:
+        span = f"{scale.low:g} to {scale.high:g}"
+        raise ConfigError(
+            f"{path}: expected scores from {span}, the scale of the prompt, got {beyond[0]:g} ({len(beyond)} of "
+            f"{len(scores)} scores); give a prompt with the scale of the log (--prompt FILE), or follow "
+            "docs/how-to/audit-a-judge-of-agents.md, where a judge rates from 1 to 10"
+        )
+    return found.cases, list(found.notes)
 
 
 def draft_judge(options: argparse.Namespace, prompt: Prompt, found: Gathered | None, draft: Draft) -> None:

@@ -378,6 +378,42 @@ def test_a_log_gives_a_judge_that_is_asked_and_one_that_replays(folder, capsys):
     assert json.loads((folder / "verdicts.jsonl").read_text("utf-8").splitlines()[0])["prompt"][0]["role"] == "user"
 
 
+CALL = {"id": "c", "type": "function", "function": {"name": "cancel_order", "arguments": '{"order": 7}'}}
+RUN = [
+    {"role": "system", "content": "You help customers."},
+    {"role": "user", "content": "Cancel order 7."},
+    {"role": "assistant", "content": "At once.", "tool_calls": [CALL]},
+    {"role": "tool", "tool_call_id": "c", "content": '{"status": "cancelled"}'},
+    {"role": "assistant", "content": "It is cancelled."},
+]
+
+
+def test_runs_of_an_agent_are_cases_and_the_prompt_shows_them(folder, capsys):
+    """They need no import before; their truth values are ends of the prompt's scale, and the prompt shows all parts."""
+    (folder / "agent.jsonl").write_text(json.dumps({"messages": RUN, "success": True}) + "\n", "utf-8")
+
+    assert run("--cases", "agent.jsonl", "--task", "score") == DONE
+
+    [case] = read_files(["cases.jsonl"])
+    assert [step.tool for step in case.answers[0].steps] == ["cancel_order"]
+    assert list(case.scores.values()) == [5]
+    template = (folder / "judge.jinja").read_text("utf-8")
+    assert "answer.steps" in template
+    assert "in turns" in template
+
+
+def test_runs_of_an_agent_are_no_log_of_verdicts(folder, capsys):
+    """They are what is to be judged, so the option for cases is named; a score beyond the prompt's scale is refused."""
+    (folder / "agent.jsonl").write_text(json.dumps({"messages": RUN, "score": 8}) + "\n", "utf-8")
+
+    with pytest.raises(ConfigError, match=r"holds runs of an agent.*--cases agent.jsonl"):
+        run("--log", "agent.jsonl")
+    with pytest.raises(ConfigError, match="expected scores from 1 to 5, the scale of the prompt, got 8"):
+        run("--cases", "agent.jsonl", "--task", "score")
+
+    assert there(folder) == {"agent.jsonl"}
+
+
 @pytest.mark.parametrize(("name", "why"), [("deepeval.json", "holds no prompt"), ("otel.jsonl", "shows 4 of 16")])
 def test_a_log_whose_prompt_is_not_found_gives_no_judge_that_is_asked(folder, name, why, capsys):
     """It says why, and what to do; the recorded one is there and answers."""
