@@ -651,7 +651,7 @@ WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
     Kind.NOT_ANYTIME: "{} is no mean over cases and has no anytime test: run it with --calm-stopping sequential",
     Kind.NO_ROOM: "no room to gain",
     Kind.NO_FLOOR: "inert words were not asked about, so nothing tells the edit from any rewording",
-    Kind.AT_BOTTOM: "the answer is at the bottom already and cannot fall",
+    Kind.AT_BOTTOM: "the answer is near the bottom already and cannot fall",
     Kind.NEEDS_ROOM: lambda room, of, least, family="score": (
         f"{room} of {of} cases leave room to gain, and {least} are needed: {_FOR_ROOM.get(family, _FOR_ROOM['score'])}"
     ),

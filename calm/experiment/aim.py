@@ -9,7 +9,7 @@ from calm.core.trials import Trial, favour
 from calm.core.verdict import Criteria, Family, Label, Preferred, Ranking, Scale, Verdict, readable
 
 NO_ROOM = 0.75
-"""Favour above which an answer has no room to gain: less than a quarter of the scale."""
+"""Favour above which an answer has no room to gain: less than a quarter of the scale. A score has as much to fall."""
 
 
 def wants_pilot(case: Case, expects: Expects) -> bool:
@@ -70,8 +70,10 @@ def has_room(case: Treated, expects: Expects, pilot: Verdict | None, family: Fam
     """
     Return whether the treated answer can still move as the edit would move it, by what the pilot said of it.
 
-    It can gain if it has not won, or lacks a quarter of the scale at least. It can fall if it is not at the bottom, and
-    on a rubric if the criterion that was hit was met; a copy that was harmed and stands beside its original always can.
+    It can gain if it has not won, or lacks a quarter of the scale at least. A score can fall if it is that far above
+    the bottom: an answer that is called wrong already may well stay there with one error more, and what denies it may
+    be true. On a rubric an answer can fall if the criterion that was hit was met; a copy that was harmed and stands
+    beside its original always can.
     Of classes, it can gain if a bad move begins at its class (in an order one of a quarter of it at least), and fall if
     its class is not that of damaged answers. True without a pilot.
     """
@@ -86,7 +88,9 @@ def has_room(case: Treated, expects: Expects, pilot: Verdict | None, family: Fam
     x = favour(pilot, case.target, Trial(case.id, points=case.points), scale)
     if x is None:
         return True
-    return x > 0 if expects is Expects.WORSE else x <= (0.5 if family == "pairwise" else NO_ROOM)
+    if expects is Expects.WORSE:
+        return x >= 1 - NO_ROOM if family == "score" else x > 0
+    return x <= (0.5 if family == "pairwise" else NO_ROOM)
 
 
 def _class_has_room(name: str, expects: Expects, scale: Scale) -> bool:

@@ -310,7 +310,7 @@ def test_what_is_at_the_bottom_cannot_fall():
 
     found = net_detection.estimate(trials([*rows, replace(bottom, case="low")], "score"), 0.05)
 
-    assert value(net_detection, bottom) == "the answer is at the bottom already and cannot fall"
+    assert value(net_detection, bottom) == "the answer is near the bottom already and cannot fall"
     assert (found.value, found.n, in_words(found.excluded)) == (1.0, 3, {str(because(Kind.AT_BOTTOM)): 1})
 
 

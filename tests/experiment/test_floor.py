@@ -177,6 +177,21 @@ def test_what_is_at_the_bottom_leaves_detection_with_a_count():
     assert (found.value, found.n, found.excluded) == (1.0, 90, {because(Kind.AT_BOTTOM): 30})
 
 
+def test_what_is_called_wrong_need_not_fall():
+    """Of 120 answers 40 are false and rated 3 of 10; an edit that denies what they say makes them true, rightly."""
+    fair_judge = Planted(
+        lambda case, ask: Score(9.0 if (case.id < "c040") == ("not short" in case.answers[0].text) else 3.0),
+        task="score",
+    )
+
+    with setup(fair_judge, singles(120), stopping=Stopping.FIXED) as given:
+        result = run(given, harm, [net_detection >= 0.6])
+
+    found = estimate(result, "net_detection")
+    assert outcomes(result) == {"net_detection": "PASS"}
+    assert (found.value, found.n, found.excluded) == (1.0, 80, {because(Kind.AT_BOTTOM): 40})
+
+
 def test_a_criterion_that_was_unmet_already_cannot_be_broken():
     """On a rubric the criterion that is hit counts, not the points of the answer."""
 
