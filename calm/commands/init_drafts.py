@@ -9,7 +9,7 @@ from shlex import quote
 from typing import TYPE_CHECKING, Final, cast
 
 from calm.commands import logs
-from calm.commands.init_prompts import Draft, Prompt, start
+from calm.commands.init_prompts import STARTER, STARTER_TWIN, Draft, Prompt, start
 from calm.core.classes import SHIPPED
 from calm.core.verdict import Scale
 from calm.errors import ConfigError
@@ -80,6 +80,7 @@ def draft_cases(options: argparse.Namespace, prompt: Prompt, found: Gathered | N
     if options.cases:
         cases, notes = _read_cases(options, prompt)
         draft.notes += notes
+        _fit_scale(options, cases, prompt, draft)
         if prompt.begun and (parts := parts_of(cases)):
             start(prompt.task, draft, parts)
     else:
@@ -122,16 +123,37 @@ def _read_runs(path: Path, prompt: Prompt) -> tuple[Sequence[Case], list[str]]:
     from calm.cases.logs.agents import import_runs
 
     found = import_runs([path], scale=prompt.scale)
-    scale = prompt.scale or Scale()
-    scores = [score for case in found.cases for score in case.scores.values()]
-    if beyond := [score for score in scores if not scale.low <= score <= scale.high]:
-        span = f"{scale.low:g} to {scale.high:g}"
-        raise ConfigError(
-            f"{path}: expected scores from {span}, the scale of the prompt, got {beyond[0]:g} ({len(beyond)} of "
-            f"{len(scores)} scores); give a prompt with the scale of the log (--prompt FILE), or follow "
-            "docs/how-to/audit-a-judge-of-agents.md, where a judge rates from 1 to 10"
-        )
+    if prompt.begun and prompt.scale is not None and _beyond(found.cases, prompt.scale):
+        found = import_runs([path])
     return found.cases, list(found.notes)
+
+
+def _fit_scale(options: argparse.Namespace, cases: Sequence[Case], prompt: Prompt, draft: Draft) -> None:
+    """
+    Take calm's own prompt, which rates from 1 to 10, in place of the one to start from where the gold needs it.
+
+    Raises:
+        ConfigError: the gold lies beyond any scale that a prompt here has.
+    """
+    if prompt.task != "score" or not _beyond(cases, prompt.scale or Scale()):
+        return
+    widest = Scale() if prompt.begun else prompt.scale or Scale()
+    if beyond := _beyond(cases, widest):
+        raise ConfigError(
+            f"{options.cases}: expected scores from {widest.low:g} to {widest.high:g}, the scale of the prompt, got "
+            f"{beyond[0]:g} ({len(beyond)} of {len(cases)} cases); rescale them, or give a prompt with their scale "
+            "(--prompt FILE)"
+        )
+    for name in (STARTER, STARTER_TWIN):
+        draft.files.pop(name)
+    prompt.table, prompt.verdict, prompt.scale, prompt.begun = {}, {}, None, False
+    draft.notes.append("the judge uses calm's own prompt, which rates from 1 to 10, as the scores of the cases do")
+
+
+def _beyond(cases: Sequence[Case], scale: Scale) -> list[float]:
+    """Return the gold scores that are not on a scale."""
+    scores = [score for case in cases for score in case.scores.values()]
+    return [score for score in scores if not scale.low <= score <= scale.high]
 
 
 def draft_judge(options: argparse.Namespace, prompt: Prompt, found: Gathered | None, draft: Draft) -> None:
@@ -174,8 +196,8 @@ def _label_tables(draft: Draft) -> dict[str, Mapping[str, Value]]:
             "another class, so that it is known what the judge chooses from"
         )
     draft.notes.append(
-        "[labels] in judge.toml has the classes of the cases: say there which moves do harm, as in "
-        f'harm = ["{draft.classes[0]} -> {draft.classes[1]}"], or set ordered = true if they stand from worst to best'
+        f"[labels] in judge.toml has the classes of the cases ({', '.join(draft.classes)}) in no order: put them from "
+        'worst to best and set ordered = true, or say which moves do harm, as in harm = ["WORSE -> BETTER"]'
     )
     return {"labels": {"classes": list(draft.classes)}}
 

@@ -144,7 +144,7 @@ def _tasks(tasks: Sequence[Family]) -> str:
 def _show_case(edit: Edit, task: Task, options: argparse.Namespace) -> int:
     from calm.cases import bundled, read_files
 
-    cases = read_files(options.cases, task=task) if options.cases else bundled(task)
+    cases = bundled(task) if not options.cases else _served(edit, read_files(options.cases, task=options.task and task))
     if options.case is not None:
         by_id = {c.id: c for c in cases}
         if options.case not in by_id:
@@ -163,6 +163,33 @@ def _show_case(edit: Edit, task: Task, options: argparse.Namespace) -> int:
     where = f"case {cases[0].id!r}" if len(cases) == 1 else f"any of {len(cases[:SHOWN_CASES])} cases"
     print(printable(f"it does not apply to {where}"))
     return REFUSED
+
+
+def _served(edit: Edit, cases: Sequence[Case]) -> Sequence[Case]:
+    """
+    Return those of some cases that a judge of a task that the edit serves can be asked about.
+
+    Raises:
+        ConfigError: there are none.
+    """
+    found = [case for case in cases if not _families(case).isdisjoint(edit.tasks)]
+    if not found:
+        count = len(cases[0].answers)
+        fit = ", ".join(task for task in FAMILIES if task in _families(cases[0]))
+        raise ConfigError(
+            f"--cases: {edit.label} serves {', '.join(edit.tasks)}, and a case with {count} answer{'s' * (count != 1)} "
+            f"is for {fit}; take other cases, or another perturbation"
+        )
+    return found
+
+
+def _families(case: Case) -> frozenset[Family]:
+    """Return the tasks of which a judge can be asked about a case, by the number of its answers."""
+    known: dict[int, frozenset[Family]] = {
+        1: frozenset(("score", "rubric", "label")),
+        2: frozenset(("pairwise", "listwise")),
+    }
+    return known.get(len(case.answers), frozenset(("listwise",)))
 
 
 def _aimed(case: Case, edit: Edit) -> Treated:

@@ -249,6 +249,11 @@ def checked(
     if damaged is not None and (not isinstance(damaged, str) or (known and damaged not in known)):
         near = nearest(damaged, known) if isinstance(damaged, str) else ""
         problems.append(f"damaged: expected one of the classes, or to be left out, got {damaged!r}{near}")
+    elif ordered is True and known and damaged == known[-1]:
+        problems.append(
+            f"ordered: expected the classes from worst to best, got {damaged!r} as the best, which is the class of "
+            "damaged answers; turn the list of classes round"
+        )
     said = _meanings(meanings, known, problems)
     if problems:
         raise ConfigError(problems)

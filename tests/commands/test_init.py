@@ -402,14 +402,27 @@ def test_runs_of_an_agent_are_cases_and_the_prompt_shows_them(folder, capsys):
     assert "in turns" in template
 
 
+def test_scores_beyond_the_prompt_to_start_from_get_the_prompt_that_has_their_scale(folder, capsys):
+    """It rates from 1 to 5, calm's own one from 1 to 10; beyond that nothing is written."""
+    (folder / "agent.jsonl").write_text(json.dumps({"messages": RUN, "score": 8}) + "\n", "utf-8")
+
+    assert run("--cases", "agent.jsonl", "--task", "score", "--dir", "made") == DONE
+
+    assert "rates from 1 to 10, as the scores of the cases do" in capsys.readouterr().out
+    assert "judge.jinja" not in there(folder / "made")
+    scale = judge_from("made/judge.toml", {"OPENAI_API_KEY": "k"}).scale
+    assert (scale.low, scale.high) == (1, 10)
+    (folder / "agent.jsonl").write_text(json.dumps({"messages": RUN, "score": 80}) + "\n", "utf-8")
+    with pytest.raises(ConfigError, match="expected scores from 1 to 10, the scale of the prompt, got 80"):
+        run("--cases", "agent.jsonl", "--task", "score", "--dir", "other")
+
+
 def test_runs_of_an_agent_are_no_log_of_verdicts(folder, capsys):
-    """They are what is to be judged, so the option for cases is named; a score beyond the prompt's scale is refused."""
+    """They are what is to be judged, so the option for cases is named."""
     (folder / "agent.jsonl").write_text(json.dumps({"messages": RUN, "score": 8}) + "\n", "utf-8")
 
     with pytest.raises(ConfigError, match=r"holds runs of an agent.*--cases agent.jsonl"):
         run("--log", "agent.jsonl")
-    with pytest.raises(ConfigError, match="expected scores from 1 to 5, the scale of the prompt, got 8"):
-        run("--cases", "agent.jsonl", "--task", "score")
 
     assert there(folder) == {"agent.jsonl"}
 

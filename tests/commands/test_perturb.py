@@ -216,3 +216,17 @@ def test_edits_of_an_installed_package_are_listed_and_shown(capsys):
     assert rows.startswith("shouting.shout  shouting  NOT_BETTER  all  Append a shout")
     assert "HEAR, HEAR!" in diff
     assert "\x1b" not in rows + diff
+
+
+def test_cases_of_any_task_are_shown_without_naming_it(tmp_path, capsys):
+    """The number of answers says which tasks a case is for; an edit that serves none of them is refused with both."""
+    case = {"id": "one", "question": "Why?", "answers": [{"id": "a", "text": "It rains, and so the road is wet."}]}
+    (tmp_path / "own.jsonl").write_text(json.dumps(case) + "\n", "utf-8")
+
+    status, shown = told(capsys, "authority.cite_book", "--cases", str(tmp_path / "own.jsonl"))
+
+    assert status == 0
+    assert "case one, cite_book" in shown
+    status, said = told(capsys, "position.swap", "--cases", str(tmp_path / "own.jsonl"))
+    assert status != 0
+    assert "swap serves pairwise, listwise, and a case with 1 answer is for score, rubric, label" in said

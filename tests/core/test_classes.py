@@ -47,6 +47,7 @@ def value(measure, one, classes):
         ({"names": ["a", "~b"]}, "and without '~' or '!' at its beginning, got '~b'"),
         ({"names": ["a", 3]}, "classes: expected names in quotes, got 3"),
         ({"names": ["a", "b"], "ordered": 1}, "ordered: expected true or false, got 1"),
+        ({"names": ["a", "b"], "ordered": True, "damaged": "b"}, "expected the classes from worst to best, got 'b' as"),
         ({"names": ["a", "b"], "harm": "a -> b"}, "harm: expected a list of moves"),
         ({"names": ["a", "b"], "harm": ["a > b"]}, "harm: expected a move such as"),
         ({"names": ["a", "b"], "harm": ["a => b"]}, "got 'a => b'; write an arrow: 'a -> b'"),
