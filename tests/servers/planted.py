@@ -21,7 +21,7 @@ from rapidfuzz import fuzz, process
 
 from calm.core.case import Case, Framing, digest
 from calm.core.material import Passage, Step, Turn
-from calm.core.verdict import FAMILY
+from calm.core.verdict import FAMILY, Scale
 from calm.engine.engine import Engine
 from calm.engine.store import Mode, Store
 from calm.experiment.inert import CLASSES, forms
@@ -30,6 +30,7 @@ from calm.experiment.setup import Setup
 from calm.perturbations.criterion_fidelity import put_so_that_it_holds
 from calm.perturbations.late_correction import follow_old_fact
 from calm.perturbations.planted import Gold, Seen, Slot, gold_of, planted
+from calm.perturbations.planted.gold import moved
 from calm.suites.test_criterion_fidelity import OPPOSITES
 from calm.suites.test_fallacy_oversight import fallacy
 from calm.suites.test_rubric_drift import REFINEMENTS
@@ -56,12 +57,15 @@ def planted_respond(spec: str, cases: Sequence[Case]) -> Respond:
     def respond(messages: Turns, body: dict[str, object]) -> str:
         said = [text for role, text in messages if role == "user"]
         prompt, whole = _usual(said[0]), repr(messages)
-        seen = replace(_seen(prompt, judge.task, judge.scale), follow_ups=tuple(said[1:]))
+        scale = _scale(prompt, judge)
+        seen = replace(_seen(prompt, judge.task, scale), follow_ups=tuple(said[1:]))
         gold = _gold(seen, known, judge)
+        if isinstance(gold, float):
+            gold = moved(gold, judge.scale, scale)
         with lock:
             ask = int(digest(whole)[:12], 16) + asked[whole]  # a prompt in other words is another draw
             asked[whole] += 1
-        return _as_asked(judge.mind.reply(seen, gold, ask), prompt, judge)
+        return _as_asked(judge.mind.reply(seen, gold, ask), prompt, judge, scale)
 
     return respond
 
@@ -72,29 +76,43 @@ def _usual(prompt: str) -> str:
     return re.sub(r"</?[A-Z_]+\b", lambda found: found[0].lower(), single)
 
 
-def _as_asked(reply: str, prompt: str, judge) -> str:
-    """Return a reply in brackets as one of the form, and on the scale, that the prompt asks for."""
-    return re.sub(r"\[\[([^\[\]]*)\]\]", lambda found: _formed(_scaled(found[1], prompt, judge), prompt), reply)
+def _ends(prompt: str) -> tuple[int, int]:
+    """Return the lower and the upper end of the scale that a prompt shows."""
+    ends = re.search(r"(?:from|von) (\d+) (?:down to|to|bis) (\d+)", prompt)
+    assert ends, "the prompt shows no scale"
+    low, high = sorted((int(ends[1]), int(ends[2])))
+    return low, high
 
 
-def _scaled(said: str, prompt: str, judge) -> str:
+def _scale(prompt: str, judge) -> Scale:
+    """Return the scale that the judge is asked on: its own but where the prompt has one that begins at 0."""
+    if judge.task != "score" or re.search(r"where N is a (?:letter|Roman numeral)|\(one of ", prompt):
+        return judge.scale
+    low, high = (0, 4) if "where N is a school grade" in prompt else _ends(prompt)
+    return judge.scale if low or judge.scale.low == 0 else Scale(0.0, float(high), 1.0, judge.scale.best)
+
+
+def _as_asked(reply: str, prompt: str, judge, scale: Scale) -> str:
+    """Return a reply in brackets, on a scale, as one of the form and the signs that the prompt asks for."""
+    return re.sub(r"\[\[([^\[\]]*)\]\]", lambda found: _formed(_scaled(found[1], prompt, judge, scale), prompt), reply)
+
+
+def _scaled(said: str, prompt: str, judge, scale: Scale) -> str:
     if judge.task == "label" and "N is the number of the class" in prompt:
         return str(judge.scale.classes.names.index(said) + 1)
     if judge.task != "score":
         return said
-    place = float(said) - judge.scale.low
+    place = float(said) - scale.low
     if "where N is a school grade" in prompt:
-        return "FDCBA"[round(place * 4 / (judge.scale.high - judge.scale.low))]
+        return "FDCBA"[round(place * 4 / (scale.high - scale.low))]
     if "where N is a letter" in prompt:
         return "ABCDEFGHIJ"[round(place)]
     if "where N is a Roman numeral" in prompt:
         return ["I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X"][round(place)]
     if "(one of " in prompt:
         return said
-    ends = re.search(r"(?:from|von) (\d+) (?:down to|to|bis) (\d+)", prompt)
-    assert ends, "the prompt shows no scale"
-    low, high = sorted((int(ends[1]), int(ends[2])))
-    value = low + place * (high - low) / (judge.scale.high - judge.scale.low)
+    low, high = _ends(prompt)
+    value = low + place * (high - low) / (scale.high - scale.low)
     return f"{round(value) if 'where N is a whole number' in prompt else value:g}"
 
 
