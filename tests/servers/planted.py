@@ -169,6 +169,7 @@ def _seen(prompt: str, task, scale) -> Seen:
         turns=tuple(Turn(role, _shown(t)) for role, t in TURN.findall(prompt)),
         examples=tuple((_shown(asked), _shown(said)) for asked, said in EXAMPLE.findall(prompt)),
         context=tuple(Passage(name, _shown(text)) for name, text in PASSAGE.findall(prompt)),
+        reference=_one(prompt, "reference") if "<reference>\n" in prompt else "",
     )
 
 
