@@ -227,7 +227,7 @@ class Attainable:
     def measure(self, seed: int) -> Mapping[str, float]:
         """Run the probe once."""
         order = gate_of("pairwise", n=self.cases, limits="attainable").orders[PROBE]
-        claim = next(c for c in order.claims if c.measure == self.measure_name)
+        claim = next(c for c in foreseen(order, self.cases) if c.measure == self.measure_name)
         return AtLimit(claim, PROBE, cases=self.cases).measure(seed)
 
 
