@@ -13,6 +13,7 @@ from benchmarks.calibration.harness import TASKS, Task
 from benchmarks.calibration.laws import FROZEN, SOUND, Bias, Course
 from calm.core.claims import Claim
 from calm.core.verdict import Scale
+from calm.gate.outlook import foreseen
 
 NET: Final = Claim("net_robustness", ">=", 0.90)
 GAIN: Final = Claim("gain", "<=", 0.15)

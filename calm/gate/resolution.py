@@ -118,7 +118,9 @@ class Attainable:
         """Return the claim with its attainable limit; None if so few cases prove it at no limit."""
         if claim.measure in self.kept:
             return claim
-        return attainable(claim, self.family, Claimed((claim,), self.expects, self.rotation, questions, room))
+        probe = Claimed((claim,), self.expects, self.rotation, questions, room)
+        found = attainable(claim, self.family, probe)
+        return _provable_at_all(found, probe) if found is not None and probe.of_run else found
 
 
 def missed(claim: Claim, family: Family, probe: Claimed) -> float:
@@ -177,6 +179,23 @@ def attainable(claim: Claim, family: Family, probe: Claimed) -> Claim | None:
         limit = max(claim.limit, round(ceil(steps - 1e-9) * STEP, 10))
         possible = limit < _worst_end(claim)
     return replace(claim, limit=limit) if possible else None
+
+
+def _provable_at_all(claim: Claim, probe: Claimed) -> Claim | None:
+    """
+    Return a claim about a whole run with a limit that so few questions can prove, however still the judge is.
+
+    Rows of one question can move together, so that many of them are worth no more than one.
+    """
+    measure, n = MEASURES[claim.measure], probe.clusters
+    if probe.room is not None and claim.measure in ROOMY:
+        n = probe.room
+    step = -STEP if claim.op == ">=" else STEP
+    for number in range(round(1 / STEP)):
+        looser = replace(claim, limit=round(claim.limit + number * step, 10))
+        if measure.smallest_n(looser, LEVEL) <= n:
+            return looser
+    return None
 
 
 def knows(design: Design, stopping: Stopping) -> bool:
