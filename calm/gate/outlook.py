@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal, TypeAlias
 
-from calm.core.case import Case
+from calm.core.case import Case, digest
 from calm.core.claims import Claim
 from calm.core.edits import AnyEdit, Expects
 from calm.core.measures import MEASURES
@@ -143,18 +143,22 @@ class _Sample:
     cases: tuple[Case, ...]
     questions: int = field(init=False)
     _clusters: dict[str, str] = field(init=False)
+    _drawn: tuple[Case, ...] = field(init=False)
     _known: dict[tuple[Expects, int], tuple[Case, ...]] = field(default_factory=dict)
     """The cases on which an edit is tried, by what it expects and by how many they are."""
 
     def __post_init__(self) -> None:
         self._clusters = clusters_of(self.cases)
+        self._drawn = self.cases
+        if len(self.cases) > TRIED:  # a file may hold all cases of a kind together
+            self._drawn = tuple(sorted(self.cases, key=lambda case: digest("tried", case.id))[:TRIED])
         self.questions = len(set(self._clusters.values()))
 
     def probe(self, order: Order) -> Claimed | None:
         """Return the claims of an order with the questions that its edit applies to; None if there are none."""
         if order.edit is None:
             return Claimed(foreseen(order, self.questions), None, rotation=False, clusters=self.questions)
-        tried = self.cases[:TRIED]
+        tried = self._drawn
         try:
             pairs = self._pairs(order, order.edit, tried)
             if not pairs and len(self.cases) > len(tried):
