@@ -16,6 +16,7 @@ from calm.experiment.lookahead import Order
 from calm.experiment.pairs import Pair, pair_up
 from calm.experiment.setup import Setup, clusters_of
 from calm.gate.resolution import NOISE, Attainable, Claimed, green, knows, missed
+from calm.results.audit import CONTROLS
 from calm.results.pooled import LIMITS as OF_RUN
 
 Limits: TypeAlias = Literal["suites", "attainable"]
@@ -55,18 +56,24 @@ def outlook(orders: Iterable[Order], limits: Limits = "suites") -> str:
         limited = (Attainable(family).limited(claim, *_widest(claim, probes)) for claim in OF_RUN)
         of_run = [claim for claim in limited if claim is not None]
     chance = green([probe for _, probe in probes], family, of_run)
-    about = f"{cases} cases" + (f" about {clusters} questions" if clusters < cases else "")
+    about = ("1 case" if cases == 1 else f"{cases} cases") + (
+        f" about {clusters} questions" if clusters < cases else ""
+    )
     at = "these limits" if limits == "suites" else "the attainable limits"
     judge = f"a judge without bias that errs in {100 * NOISE:g} % of asks"
+    lost = list(dict.fromkeys(_named(order) for order, probe in probes if len(probe.claims) < len(order.claims)))
+    none = f"; too few for any limit of {_few_of(lost)}" if lost else ""
+    are = "is" if cases == 1 else "are"
+    if none and not _controlled(probes):
+        return f"{about} {are} few{none}; take more cases"
     if chance >= ENOUGH:
-        return f"{about} are enough to prove {at} of {judge}"
-    text = f"{about} are few: {judge} is green in {_percent(chance)} of runs at {at}"
+        return f"{about} are enough to prove {at} of {judge}{none}"
+    text = f"{about} {are} few: {judge} is green in {_percent(chance)} of runs at {at}"
     misses = {f"{_named(o)}: {c}": missed(c, family, probe) for o, probe in probes for c in probe.claims}
     least = sorted((name for name, miss in misses.items() if miss > 0.01), key=lambda name: -misses[name])
-    weak = [f"{name} (proven in {_percent(1 - misses[name])})" for name in least[:SHOWN]]
-    more = f" and {len(least) - SHOWN} more" if len(least) > SHOWN else ""
+    weak = _few_of([f"{name} (proven in {_percent(1 - misses[name])})" for name in least])
     fix = "take more cases" if limits == "attainable" else "take more cases, or --calm-limits attainable"
-    return f"{text}; decided too seldom: {', '.join(weak)}{more}; {fix}" if weak else f"{text}; {fix}"
+    return f"{text}; decided too seldom: {weak}{none}; {fix}" if weak else f"{text}{none}; {fix}"
 
 
 def shortfall(order: Order, limits: Limits) -> str:
@@ -124,6 +131,26 @@ def _widest(claim: Claim, probes: Iterable[tuple[Order, Claimed]]) -> tuple[int,
     rooms = [probe.room for probe in mine if probe.room is not None]
     room = max(rooms) if mine and len(rooms) == len(mine) else None
     return max((probe.clusters for probe in mine), default=0), room
+
+
+def _controlled(probes: Iterable[tuple[Order, Claimed]]) -> bool:
+    """Return whether the controls keep all claims that decide them: a run that leaves one of these out is not green."""
+
+    def deciding(order: Order, claims: Iterable[Claim]) -> set[str]:
+        return {claim.measure for claim in claims if claim.measure in CONTROLS.get(order.bias, ())}
+
+    return all(deciding(order, order.claims) == deciding(order, probe.claims) for order, probe in probes)
+
+
+def _few_of(names: Sequence[str]) -> str:
+    """
+    Return the first names, and how many more there are.
+
+    >>> _few_of(["a", "b", "c", "d"])
+    'a, b, c and 1 more'
+    """
+    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    return ", ".join(names[:SHOWN]) + more
 
 
 def _percent(share: float) -> str:

@@ -150,6 +150,12 @@ def test_attainable_limits_are_those_of_the_cases_that_an_edit_applies_to():
     assert str(net_robustness >= 0.90) == str(NET)
 
 
+@perturbation(bias="rewording", expects=Expects.SAME)
+def rephrase(case, rng):
+    """End the answers otherwise."""
+    return case.edit(case.answers[0].id, lambda t: f"{t} So it is.")
+
+
 SCORED = Claim("gain", "<=", 0.08)
 
 
@@ -279,6 +285,18 @@ def test_the_line_counts_the_answers_with_room_by_their_gold():
     assert "are enough to prove the attainable limits" in outlook([half], "attainable")
     assert "90 cases are few" in outlook([replace(half, limiter=None)])
     assert "200 cases are enough to prove these limits" in outlook([replace(low, limiter=None)])
+
+
+def test_the_line_names_what_so_few_cases_prove_at_no_limit():
+    """An edit of 13 of 39 cases beside others; where it is a control that is not decided, the cases are few."""
+    wide, third = scored(rates(39), 39), scored(rates(39), 39, cite_third)
+    few = order(5, edit=rephrase, claims=(Claim("rewording_rate", "<=", 0.1),))
+
+    said = outlook([wide, third], "attainable")
+    assert said.startswith("39 cases are enough to prove the attainable limits ")
+    assert said.endswith("; too few for any limit of authority/cite_third")
+    said = outlook([attained(few)], "attainable")
+    assert said == "5 cases are few; too few for any limit of rewording/rephrase; take more cases"
 
 
 def test_the_line_says_nothing_of_an_edit_that_breaks():
