@@ -151,7 +151,9 @@ def run(
     has_floor = has_clean and fits and edit is not None and any(m.floored for m in measures)
     arms = Arms(setup, pairing, has_clean=has_clean, has_floor=has_floor)
     rulings, trials, planned = _looked(setup, pairing, arms, claims, observed, top_up=top_up)
-    return Result(tuple(map(chosen.ruled, rulings)), arms.texts(trials), arms.asked, planned)
+    if top_up:  # else a claim may stay open
+        rulings = tuple(map(chosen.ruled, rulings))
+    return Result(rulings, arms.texts(trials), arms.asked, planned)
 
 
 @dataclass(frozen=True, slots=True)
