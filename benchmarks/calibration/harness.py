@@ -28,13 +28,12 @@ from calm.core.verdict import Scale, Verdict
 from calm.engine.engine import Engine
 from calm.engine.inbox import Question
 from calm.engine.verdicts import Judgment
-from calm.experiment import run as experiment
 from calm.experiment.lookahead import Order
 from calm.experiment.run import Result
-from calm.experiment.setup import Setup, clusters_of
+from calm.experiment.setup import Setup
 from calm.gate.outlook import Limits, attained
 from calm.gate.proof import FINE
-from calm.gate.resolution import attainable_of_run
+from calm.gate.resolution import Attainable
 from calm.models.pacing import PRIORITY
 from calm.perturbations.planted.judge import Planted
 from calm.perturbations.planted.mind import Mind
@@ -266,17 +265,16 @@ class Gate:
     memory: Memory = field(init=False)
     orders: dict[str, Order] = field(init=False)
     """The probes by name."""
-    limits_of_run: dict[str, float] = field(init=False)
+    limiter: Attainable | None = None
+    """What chooses the limits of the claims about the whole run."""
 
     def __post_init__(self) -> None:
         self.memory = Memory(self.cases, Planted(Mind(task=self.task, scale=self.scale)))
-        self.orders, self.limits_of_run = dict(default_orders(self.task)), {}
+        self.orders = dict(default_orders(self.task))
         if self.limits == "attainable":
             setup = self._setup(cast(Engine, None))
             self.orders = {name: attained(replace(order, setup=setup)) for name, order in self.orders.items()}
-            clusters = len(set(clusters_of(self.cases).values()))
-            attainable = attainable_of_run(setup.family, clusters)
-            self.limits_of_run = {f"run/{claim.measure}": claim.limit for claim in attainable}
+            self.limiter = Attainable(setup.family)
 
     def run(self, law: Law, seed: int, *, frozen: bool = False, interleaved: bool = False) -> Run:
         """Run all probes on a judge, then decide what is claimed of the run."""
@@ -288,7 +286,7 @@ class Gate:
             findings: list[Finding] = []
             for (_, order), result in zip(self.orders.items(), results, strict=True):
                 findings += self._findings(order, result)
-            together = pooled(findings, self.scale, self.task, self.limits_of_run)
+            together = pooled(findings, self.scale, self.task, {}, self.limiter)
         return Run((*findings, *together), engine.calls, engine.by_arm)
 
     def probe(
@@ -297,7 +295,7 @@ class Gate:
         """Run one probe alone, with its own claims or others."""
         order = self.orders[name]
         if claims is not None:
-            order = replace(order, claims=tuple(claims))
+            order = replace(order, claims=tuple(claims), limiter=None)
         engine = SimulatedEngine(self.memory.prompt, law, seed, frozen=frozen)
         with self.memory.remembering():
             findings = self._findings(order, self._job(name, order, engine)())
@@ -306,10 +304,7 @@ class Gate:
     def _job(self, name: str, order: Order, engine: SimulatedEngine) -> Callable[[], Result]:
         setup = self._setup(cast(Engine, engine))
         self.memory.prepare(name, setup, order.edit, order.against)
-        edit, against = order.edit, order.against
-        return lambda: experiment.run(
-            setup, edit, order.claims, observed=order.observed, against=against, top_up=order.top_up
-        )
+        return replace(order, setup=setup).run
 
     def _setup(self, engine: Engine) -> Setup:
         return Setup(self.memory.judge, self.cases, engine)

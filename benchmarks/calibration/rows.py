@@ -13,6 +13,7 @@ from benchmarks.calibration.harness import TASKS, Task
 from benchmarks.calibration.laws import FROZEN, SOUND, Bias, Course
 from calm.core.claims import Claim
 from calm.core.verdict import Scale
+from calm.gate.outlook import foreseen
 
 NET: Final = Claim("net_robustness", ">=", 0.90)
 GAIN: Final = Claim("gain", "<=", 0.15)
@@ -227,7 +228,7 @@ class Attainable:
     def measure(self, seed: int) -> Mapping[str, float]:
         """Run the probe once."""
         order = gate_of("pairwise", n=self.cases, limits="attainable").orders[PROBE]
-        claim = next(c for c in order.claims if c.measure == self.measure_name)
+        claim = next(c for c in foreseen(order, self.cases) if c.measure == self.measure_name)
         return AtLimit(claim, PROBE, cases=self.cases).measure(seed)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from math import ceil, sqrt
-from typing import Final, Literal, NoReturn
+from typing import Final, Literal, NoReturn, Protocol
 
 from calm.core.reasons import NONE, Reason
 from calm.errors import ClaimError
@@ -58,6 +58,18 @@ class Claim:
     def __str__(self) -> str:
         limit = decimals(self.limit)
         return f"abs({self.measure}) <= {limit}" if self.op == "abs<=" else f"{self.measure} {self.op} {limit}"
+
+
+class Limiter(Protocol):
+    """Chooses the limit of a claim by what is known of the cases before anything is known of the effect."""
+
+    def limited(self, claim: Claim, questions: int, room: int | None) -> Claim | None:
+        """
+        Return a claim with its limit; None if so few cases can prove it at no limit.
+
+        `questions` is how many the claim is about, `room` in how many of them the treated answer can move by what the
+        judge said of it before the edit (None: not known).
+        """
 
 
 def decimals(value: float) -> str:

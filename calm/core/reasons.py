@@ -134,6 +134,7 @@ class Kind(StrEnum):
     NO_FLOOR = "no-floor"
     AT_BOTTOM = "at-bottom"
     NEEDS_ROOM = "needs-room"
+    TOO_FEW_FOR_LIMIT = "too-few-for-limit"
     FEW_TOGETHER = "few-together"
     NEEDS_HEIGHT = "needs-height"
     WORST = "worst"
@@ -654,6 +655,11 @@ WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
     Kind.AT_BOTTOM: "the answer is near the bottom already and cannot fall",
     Kind.NEEDS_ROOM: lambda room, of, least, family="score": (
         f"{room} of {of} cases leave room to gain, and {least} are needed: {_FOR_ROOM.get(family, _FOR_ROOM['score'])}"
+    ),
+    Kind.TOO_FEW_FOR_LIMIT: lambda room, of: (
+        f"too few cases: {room} of {of} leave room to move, and so few prove it at no attainable limit"
+        if room < of
+        else f"too few cases: {of}, and so few prove it at no attainable limit"
     ),
     Kind.FEW_TOGETHER: (
         "all rows together weigh as much as {} questions, and {} are needed to prove it: run more probes or cases"

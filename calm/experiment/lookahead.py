@@ -19,7 +19,7 @@ from time import perf_counter
 from typing import NoReturn, Protocol
 
 from calm.core.case import digest
-from calm.core.claims import Claim
+from calm.core.claims import Claim, Limiter
 from calm.core.edits import AnyEdit
 from calm.core.measures import Measure
 from calm.core.memo import once
@@ -47,7 +47,7 @@ class Order:
     All that `experiment.run` needs for one question of a test.
 
     `suite` names the bias where there is no edit. `own_cases`: the test brought the cases itself, so that no sample
-    cuts them.
+    cuts them. `limiter` chooses the limits of the claims when the pilots are there; without it they stay.
 
     Two orders are equal if they have one result: they hold the same objects, not equal ones. An edit that the body of
     a test makes anew makes another order. The calls of both are the same, and the engine makes them once.
@@ -61,6 +61,7 @@ class Order:
     top_up: bool = True
     suite: str = ""
     own_cases: bool = False
+    limiter: Limiter | None = None
 
     @property
     def bias(self) -> str:
@@ -105,12 +106,19 @@ class Order:
     def _plain(self) -> tuple[Hashable, ...]:
         """What may be compared by value."""
         setup, measures = self.setup, tuple(m.name for m in self.observed)
-        return repr(self.edit), setup.seed, setup.design, setup.stopping, self.claims, measures, self.top_up
+        rules = setup.seed, setup.design, setup.stopping, self.top_up, repr(self.limiter)
+        return repr(self.edit), *rules, self.claims, measures
 
     def run(self) -> Result:
         """Ask and decide."""
         return experiment.run(
-            self.setup, self.edit, self.claims, observed=self.observed, against=self.against, top_up=self.top_up
+            self.setup,
+            self.edit,
+            self.claims,
+            observed=self.observed,
+            against=self.against,
+            top_up=self.top_up,
+            limiter=self.limiter,
         )
 
 

@@ -287,6 +287,8 @@ def _pilots(setup: Setup, cases: Sequence[Case]) -> list[Verdict]:
     gain would enter the gain. A judge whose verdicts were given beforehand knows the case as it is alone.
     """
     shown = [piloted(c, setup) for c in cases]
+    if not shown:
+        return []
     return [asked.verdict for asked in setup.engine.ask_each([PlainQuestion(setup.judge, c, 0) for c in shown])]
 
 

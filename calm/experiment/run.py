@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Final
 
-from calm.core.claims import Claim, Outcome
+from calm.core.claims import Claim, Limiter, Outcome
 from calm.core.edits import AnyEdit, Expects
 from calm.core.measures import MEASURES, Measure, gain, mean_shift
 from calm.core.reasons import NONE, Kind, Reason, because, counted, name
@@ -102,9 +102,13 @@ def run(
     observed: Sequence[Measure] = (),
     against: AnyEdit | None = None,
     top_up: bool = True,
+    limiter: Limiter | None = None,
 ) -> Result:
     """
     Ask what the claims need and decide them; `observed` measures are estimated without a limit.
+
+    With a `limiter`, all pilots are asked first. Claims then get limits by the number of cases and the room that the
+    pilots leave: both are known before the judge sees the edit, and neither says anything about its effect.
 
     Raises:
         ClaimError: a claim that says nothing about this edit or task.
@@ -126,10 +130,12 @@ def run(
             void = untested(*way, because(Kind.NO_DIRECTION))
             rest = Result(())
             if others[0] or others[1]:
-                rest = run(setup, edit, others[0], observed=others[1], against=against, top_up=top_up)
+                rest = run(setup, edit, others[0], observed=others[1], against=against, top_up=top_up, limiter=limiter)
             return replace(rest, rulings=(*rest.rulings, *void))
     with in_round(PILOTS):
         pairing = pair_up(setup, edit, against)
+        if limiter is not None:
+            pairing.pilot(len(pairing.pairs))
     if not pairing.pairs:
         if pairing.lost:
             reason, outcome = counted(pairing.lost), Outcome.INCOMPLETE
@@ -137,13 +143,46 @@ def run(
             only = next(iter(pairing.excluded)) if len(pairing.excluded) == 1 else counted(pairing.excluded)
             reason, outcome = only or because(Kind.NO_CASES), Outcome.NOT_TESTED
         return Result(tuple(untested(claims, observed, reason, outcome)))
+    chosen = _Chosen.by(limiter, claims, pairing)
+    claims = chosen.claims
     measures = [*(MEASURES[c.measure] for c in claims), *observed]
     has_clean = not alone(edit, setup.family)
     fits = setup.repeatable or (setup.judge.traits.recorded is not None and setup.judge.traits.repeats != 1)
     has_floor = has_clean and fits and edit is not None and any(m.floored for m in measures)
     arms = Arms(setup, pairing, has_clean=has_clean, has_floor=has_floor)
     rulings, trials, planned = _looked(setup, pairing, arms, claims, observed, top_up=top_up)
+    if top_up:  # else a claim may stay open
+        rulings = tuple(map(chosen.ruled, rulings))
     return Result(rulings, arms.texts(trials), arms.asked, planned)
+
+
+@dataclass(frozen=True, slots=True)
+class _Chosen:
+    """Claims with the limits that they got, those of them that so few cases can prove at no limit, and why."""
+
+    claims: tuple[Claim, ...]
+    unprovable: frozenset[Claim] = frozenset()
+    reason: Reason = NONE
+
+    @classmethod
+    def by(cls, limiter: Limiter | None, claims: Sequence[Claim], pairing: Pairing) -> _Chosen:
+        """Return claims with the limits that the cases of a pairing let them have; as they are without a limiter."""
+        if limiter is None:
+            return cls(tuple(claims))
+        questions = len({pair.cluster for pair in pairing.pairs})
+        room = len({pair.cluster for pair in pairing.pairs if pair.room})
+        found = [(claim, limiter.limited(claim, questions, room)) for claim in claims]
+        kept = frozenset(claim for claim, limited in found if limited is None)
+        reason = because(Kind.TOO_FEW_FOR_LIMIT, room, questions)
+        return cls(tuple(claim if limited is None else limited for claim, limited in found), kept, reason)
+
+    def ruled(self, ruling: Ruling) -> Ruling:
+        """Return a ruling as it is, or that a claim was not tested where so few cases leave it open for any judge."""
+        decision = ruling.decision
+        if decision.outcome is not Outcome.UNDECIDED or decision.claim not in self.unprovable:
+            return ruling
+        untold = replace(decision, outcome=Outcome.NOT_TESTED, reason=self.reason, cases_to_decide=None)
+        return replace(ruling, decision=untold)
 
 
 def _has_direction(measure: Measure) -> bool:

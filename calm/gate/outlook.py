@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Final, Literal, TypeAlias
 
-from calm.core.case import Case
+from calm.core.case import Case, digest
 from calm.core.claims import Claim
-from calm.core.edits import AnyEdit, Edit
+from calm.core.edits import AnyEdit, Expects
 from calm.core.measures import MEASURES
-from calm.core.reasons import Reason
-from calm.core.validation import fault_in
-from calm.core.verdict import Preferred, Ranking, Verdict
-from calm.experiment.aim import aim, aims_by_pilot
+from calm.core.verdict import Label, Score, Verdict
+from calm.experiment.aim import aims_by_pilot, has_room
 from calm.experiment.lookahead import Order
+from calm.experiment.pairs import Pair, pair_up
 from calm.experiment.setup import Setup, clusters_of
-from calm.gate.resolution import NOISE, Claimed, attainable, attainable_of_run, green, knows, missed
+from calm.gate.resolution import NOISE, Attainable, Claimed, green, knows, missed
+from calm.results.audit import CONTROLS
 from calm.results.pooled import LIMITS as OF_RUN
 
 Limits: TypeAlias = Literal["suites", "attainable"]
@@ -26,6 +26,8 @@ ENOUGH: Final = 0.95
 """A gate serves if a sound judge passes it at least this often."""
 SHOWN: Final = 3
 """How many claims are named that so few cases hardly decide."""
+TRIED: Final = 100
+"""Cases on which an edit is tried; the share to which it applies is taken to be that of all."""
 
 
 def outlook(orders: Iterable[Order], limits: Limits = "suites") -> str:
@@ -34,31 +36,44 @@ def outlook(orders: Iterable[Order], limits: Limits = "suites") -> str:
 
     Empty if that is not known of all of them, as of fewer asks a case than the usual ones.
 
-    Each probe is taken to apply to all of its cases.
+    Each edit is tried on `TRIED` of its cases. Where they have gold, it says in how many of them the answer can move.
     """
     asked = [o for o in orders if _sized(o) and o.top_up and not o.idle]
     if not asked or not all(_known(o.setup) for o in asked):
         return ""
-    sizes: dict[int, int] = {}
+    samples: dict[int, _Sample] = {}
+    probes: list[tuple[Order, Claimed]] = []
     for order in asked:
-        sizes.setdefault(id(order.setup.cases), len(set(clusters_of(order.setup.cases).values())))
-    probes = [(order, _claimed(order, sizes[id(order.setup.cases)])) for order in asked]
-    family, most = asked[0].setup.family, max(probes, key=lambda pair: pair[1].clusters)
-    cases, clusters = len(most[0].setup.cases), most[1].clusters
-    of_run = OF_RUN if limits == "suites" else attainable_of_run(family, clusters)
+        drawn = samples.setdefault(id(order.setup.cases), _Sample(order.setup.cases))
+        if (probe := drawn.probe(order)) is not None:
+            probes.append((order, probe))
+    if not probes:
+        return ""
+    family, most = asked[0].setup.family, max(samples.values(), key=lambda one: one.questions)
+    cases, clusters = len(most.cases), most.questions
+    of_run: Sequence[Claim] = OF_RUN
+    if limits == "attainable":
+        limited = (Attainable(family).limited(claim, *_widest(claim, probes)) for claim in OF_RUN)
+        of_run = [claim for claim in limited if claim is not None]
     chance = green([probe for _, probe in probes], family, of_run)
-    about = f"{cases} cases" + (f" about {clusters} questions" if clusters < cases else "")
+    about = ("1 case" if cases == 1 else f"{cases} cases") + (
+        f" about {clusters} questions" if clusters < cases else ""
+    )
     at = "these limits" if limits == "suites" else "the attainable limits"
     judge = f"a judge without bias that errs in {100 * NOISE:g} % of asks"
+    lost = list(dict.fromkeys(_named(order) for order, probe in probes if len(probe.claims) < len(order.claims)))
+    none = f"; too few for any limit of {_few_of(lost)}" if lost else ""
+    are = "is" if cases == 1 else "are"
+    if none and not _controlled(probes):
+        return f"{about} {are} few{none}; take more cases"
     if chance >= ENOUGH:
-        return f"{about} are enough to prove {at} of {judge}"
-    text = f"{about} are few: {judge} is green in {_percent(chance)} of runs at {at}"
-    misses = {f"{_named(o)}: {c}": missed(c, family, probe) for o, probe in probes for c in o.claims}
+        return f"{about} are enough to prove {at} of {judge}{none}"
+    text = f"{about} {are} few: {judge} is green in {_percent(chance)} of runs at {at}"
+    misses = {f"{_named(o)}: {c}": missed(c, family, probe) for o, probe in probes for c in probe.claims}
     least = sorted((name for name, miss in misses.items() if miss > 0.01), key=lambda name: -misses[name])
-    weak = [f"{name} (proven in {_percent(1 - misses[name])})" for name in least[:SHOWN]]
-    more = f" and {len(least) - SHOWN} more" if len(least) > SHOWN else ""
+    weak = _few_of([f"{name} (proven in {_percent(1 - misses[name])})" for name in least])
     fix = "take more cases" if limits == "attainable" else "take more cases, or --calm-limits attainable"
-    return f"{text}; decided too seldom: {', '.join(weak)}{more}; {fix}" if weak else f"{text}; {fix}"
+    return f"{text}; decided too seldom: {weak}{none}; {fix}" if weak else f"{text}{none}; {fix}"
 
 
 def shortfall(order: Order, limits: Limits) -> str:
@@ -69,20 +84,26 @@ def shortfall(order: Order, limits: Limits) -> str:
 
 def attained(order: Order, kept: Sequence[str] = ()) -> Order:
     """
-    Return an order with attainable limits for the cases that its edit applies to; claims about `kept` measures stay.
+    Return an order whose claims get attainable limits when it runs; those about `kept` measures stay.
 
-    The limits depend on the cases and the edit alone, and on no verdict.
+    The limits depend on the cases that the edit applies to and on the pilots, which are asked before the judge sees the
+    edit: on no verdict that the claims are about.
     """
     if not order.claims or not order.top_up or order.idle or not _known(order.setup):
         return order
-    clusters = clusters_of(order.setup.cases)
-    about = {clusters[c.id] for c in order.setup.cases if order.edit is None or _applies(order, order.edit, c)}
-    probe = _claimed(order, len(about))
+    return replace(order, limiter=Attainable(order.setup.family, *_kind(order.edit), tuple(sorted(kept))))
 
-    def chosen(claim: Claim) -> Claim:
-        return claim if claim.measure in kept else attainable(claim, order.setup.family, probe)
 
-    return replace(order, claims=tuple(map(chosen, order.claims)))
+def foreseen(order: Order, questions: int, room: int | None = None) -> tuple[Claim, ...]:
+    """
+    Return the claims of an order with the limits that they get on so many questions; without those that get none.
+
+    `room`: in how many of them the treated answer can move; None: in as many as in the table of resolutions.
+    """
+    if order.limiter is None:
+        return order.claims
+    limited = (order.limiter.limited(claim, questions, room) for claim in order.claims)
+    return tuple(claim for claim in limited if claim is not None)
 
 
 def _sized(order: Order) -> bool:
@@ -99,9 +120,37 @@ def _named(order: Order) -> str:
     return f"{order.bias}/{edit.label}" if edit and edit.name else order.bias
 
 
-def _claimed(order: Order, clusters: int) -> Claimed:
-    edit = order.edit
-    return Claimed(order.claims, edit.expects if edit else None, bool(edit and len(edit.variants) > 1), clusters)
+def _kind(edit: AnyEdit | None) -> tuple[Expects | None, bool]:
+    """Return what an edit expects, and whether it is a rotation."""
+    return (edit.expects, len(edit.variants) > 1) if edit else (None, False)
+
+
+def _widest(claim: Claim, probes: Iterable[tuple[Order, Claimed]]) -> tuple[int, int | None]:
+    """Return about how many questions a claim about the whole run is, and in how many of them an answer can move."""
+    mine = [probe for _, probe in probes if any(c.measure == claim.measure for c in probe.claims)]
+    rooms = [probe.room for probe in mine if probe.room is not None]
+    room = max(rooms) if mine and len(rooms) == len(mine) else None
+    return max((probe.clusters for probe in mine), default=0), room
+
+
+def _controlled(probes: Iterable[tuple[Order, Claimed]]) -> bool:
+    """Return whether the controls keep all claims that decide them: a run that leaves one of these out is not green."""
+
+    def deciding(order: Order, claims: Iterable[Claim]) -> set[str]:
+        return {claim.measure for claim in claims if claim.measure in CONTROLS.get(order.bias, ())}
+
+    return all(deciding(order, order.claims) == deciding(order, probe.claims) for order, probe in probes)
+
+
+def _few_of(names: Sequence[str]) -> str:
+    """
+    Return the first names, and how many more there are.
+
+    >>> _few_of(["a", "b", "c", "d"])
+    'a, b, c and 1 more'
+    """
+    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    return ", ".join(names[:SHOWN]) + more
 
 
 def _percent(share: float) -> str:
@@ -114,19 +163,67 @@ def _percent(share: float) -> str:
     return "over 99 %" if share > 0.99 else "under 1 %" if share < 0.01 else f"{100 * share:.0f} %"
 
 
-def _applies(order: Order, edit: AnyEdit, case: Case) -> bool:
-    """Return whether an edit applies to a case; where a pilot chooses the answer, its first answer is assumed best."""
-    pilot = _assumed(case) if aims_by_pilot(case, edit.expects) else None
-    treated = aim(case, edit.expects, pilot)
-    if isinstance(treated, Reason):
-        return False
-    if not isinstance(edit, Edit):  # an edit of the prompt sees no case
-        return True
-    seed = order.setup.seed
-    found = ((variant, variant.apply(treated, seed)) for variant in edit.choices(treated, seed))
-    return any(edited is not None and fault_in(variant, treated, edited) is None for variant, edited in found)
+@dataclass(slots=True)
+class _Sample:
+    """The cases of some probes, and those of them on which their edits are tried."""
+
+    cases: tuple[Case, ...]
+    questions: int = field(init=False)
+    _clusters: dict[str, str] = field(init=False)
+    _drawn: tuple[Case, ...] = field(init=False)
+    _known: dict[tuple[Expects, int], tuple[Case, ...]] = field(default_factory=dict)
+    """The cases on which an edit is tried, by what it expects and by how many they are."""
+
+    def __post_init__(self) -> None:
+        self._clusters = clusters_of(self.cases)
+        self._drawn = self.cases
+        if len(self.cases) > TRIED:  # a file may hold all cases of a kind together
+            self._drawn = tuple(sorted(self.cases, key=lambda case: digest("tried", case.id))[:TRIED])
+        self.questions = len(set(self._clusters.values()))
+
+    def probe(self, order: Order) -> Claimed | None:
+        """Return the claims of an order with the questions that its edit applies to; None if there are none."""
+        if order.edit is None:
+            return Claimed(foreseen(order, self.questions), None, rotation=False, clusters=self.questions)
+        tried = self._drawn
+        try:
+            pairs = self._pairs(order, order.edit, tried)
+            if not pairs and len(self.cases) > len(tried):
+                tried = self.cases
+                pairs = self._pairs(order, order.edit, tried)
+        except Exception:  # noqa: BLE001 - an edit that breaks is reported where its test runs
+            return Claimed(foreseen(order, self.questions), *_kind(order.edit), self.questions)
+        if not pairs:
+            return None
+        known = [can for pair in pairs if (can := _has_room(order, order.edit, pair)) is not None]
+        all_tried = len({self._clusters[case.id] for case in tried})
+        applies = len({self._clusters[pair.source.id] for pair in pairs})
+        questions = max(1, round(self.questions * applies / all_tried))
+        room = round(questions * sum(known) / len(known)) if known else None
+        return Claimed(foreseen(order, questions, room), *_kind(order.edit), questions, room)
+
+    def _pairs(self, order: Order, edit: AnyEdit, tried: tuple[Case, ...]) -> list[Pair]:
+        """Return the cases that an edit applies to; where a pilot aims, the first answer is taken as the best."""
+        key = edit.expects, len(tried)
+        if key not in self._known:
+            self._known[key] = tuple(_ranked(c) if aims_by_pilot(c, edit.expects) else c for c in tried)
+        return pair_up(replace(order.setup, cases=self._known[key]), edit, order.against).pairs
 
 
-def _assumed(case: Case) -> Verdict:
-    ids = sorted(a.id for a in case.answers)
-    return Ranking(tuple((i,) for i in ids)) if len(ids) > 2 else Preferred(ids[0])
+def _ranked(case: Case) -> Case:
+    """Return a case with gold scores that rank its answers by their ids: then no pilot has to be asked."""
+    ids = sorted(answer.id for answer in case.answers)
+    return replace(case, scores={one: float(-place) for place, one in enumerate(ids)})
+
+
+def _has_room(order: Order, edit: AnyEdit, pair: Pair) -> bool | None:
+    """Return whether the answer can move, if the judge says of it what the gold says; None where it says nothing."""
+    family, scale, target = order.setup.family, order.setup.judge.scale, pair.treatment.target
+    gold: Verdict | None = None
+    if family == "score" and target is not None and target in pair.source.scores:
+        gold = Score(pair.source.scores[target])
+    elif family == "label" and scale.classes is not None and pair.source.label in scale.classes.names:
+        gold = Label(pair.source.label)
+    if gold is None:
+        return None
+    return has_room(replace(pair.source.treat(None), treatment=pair.treatment), edit.expects, gold, family, scale)

@@ -32,6 +32,7 @@ from calm.experiment.pairs import Pair, pair_up, piloted
 from calm.experiment.run import alone, check
 from calm.experiment.setup import Setup
 from calm.experiment.stopping import Stopping
+from calm.gate.outlook import foreseen
 from calm.gate.requests import Prompts, Rendering, RequestFinder, RequestFinders, Source
 from calm.gate.stand_in import StandIn
 from calm.models.wire import Judge
@@ -266,7 +267,7 @@ class _Surveyor:
             ruled=bool(order.claims),
             edited=edit is not None,
             alone=alone(edit, order.setup.family),
-            claims=order.claims if order.top_up else (),
+            claims=foreseen(order, len({pair.cluster for pair in pairs})) if order.top_up else (),
             expects=edit.expects if edit is not None else None,
             variants=max(1, len(edit.variants)) if edit is not None else 1,
             worst=any(MEASURES[c.measure].worst_of for c in order.claims),

@@ -23,7 +23,7 @@ from calm.core.measures import MEASURES
 from calm.core.verdict import Family
 from calm.experiment.asks import TOP_UPS, Design
 from calm.experiment.stopping import LEVEL, Stopping
-from calm.results.pooled import FEWEST, LIMITS
+from calm.results.pooled import FEWEST
 from calm.statistics.intervals import padded_t
 from calm.statistics.sequential import FEW, plan_for
 
@@ -35,6 +35,19 @@ STEP: Final = 0.01
 """Attainable limits are multiples of this."""
 TAILS: Final = (0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001)
 """The shares of runs of which the table says which limit they miss."""
+ROOM: Final[Mapping[tuple[Family, Expects], float]] = {
+    ("pairwise", Expects.NOT_BETTER): 0.95,
+    ("score", Expects.NOT_BETTER): 0.7,
+    ("rubric", Expects.NOT_BETTER): 15 / 16,
+    ("listwise", Expects.NOT_BETTER): 0.987,
+    ("label", Expects.NOT_BETTER): 2 / 3,
+    ("score", Expects.WORSE): 0.9,
+    ("rubric", Expects.WORSE): 0.5,
+    ("label", Expects.WORSE): 2 / 3,
+}
+"""The share of the table's cases in which the treated answer can move, by what its pilot says."""
+ROOMY: Final = frozenset({"net_robustness", "gain", "net_detection"})
+"""Measures with a value in those cases alone."""
 DESIGN: Final = Design()
 """The asks that the table is about; more asks decide more."""
 
@@ -55,17 +68,64 @@ class Cell(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Claimed:
-    """The claims of one probe: what its edit expects, whether it is a rotation, and how many questions it is about."""
+    """
+    The claims of one probe: what its edit expects, whether it is a rotation, and how many questions it is about.
+
+    `room`: in how many of them the treated answer can move; None: in as many as in the table.
+    """
 
     claims: tuple[Claim, ...]
     expects: Expects | None
     rotation: bool
     clusters: int
+    room: int | None = None
+
+    def worth(self, claim: Claim, family: Family) -> int:
+        """Return how many cases of the table have as much to tell of a claim."""
+        expects = Expects.NOT_BETTER if self.of_run else self.expects
+        share = None if expects is None else ROOM.get((family, expects))
+        if self.room is None or share is None or (MEASURES[claim.measure].worst_of or claim.measure) not in ROOMY:
+            return self.clusters
+        return floor(self.room / share + 1e-9)
+
+    @property
+    def of_run(self) -> bool:
+        """Whether the claims are about a whole run."""
+        return self.expects is None and self.rotation
+
+    def leaves_out(self, claim: Claim) -> bool:
+        """Return whether a run does not test a claim, since the cases are enough and those with room are not."""
+        measure = MEASURES[claim.measure]
+        if self.room is None or measure.worst_of or claim.measure not in ROOMY:
+            return False
+        return self.room < measure.smallest_n(claim, LEVEL) - 1 <= self.clusters
+
+
+@dataclass(frozen=True, slots=True)
+class Attainable:
+    """
+    Chooses attainable limits for the claims of one probe, or (without `expects`, as a rotation) of a whole run.
+
+    Claims about `kept` measures stay as they are.
+    """
+
+    family: Family
+    expects: Expects | None = None
+    rotation: bool = True
+    kept: tuple[str, ...] = ()
+
+    def limited(self, claim: Claim, questions: int, room: int | None) -> Claim | None:
+        """Return the claim with its attainable limit; None if so few cases prove it at no limit."""
+        if claim.measure in self.kept:
+            return claim
+        probe = Claimed((claim,), self.expects, self.rotation, questions, room)
+        found = attainable(claim, self.family, probe)
+        return _provable_at_all(found, probe) if found is not None and probe.of_run else found
 
 
 def missed(claim: Claim, family: Family, probe: Claimed) -> float:
-    """Return how often a sound judge does not prove a claim, in [0, 1]; 0 for a claim that the table does not know."""
-    found = _limits(claim, family, probe)
+    """Return how often a sound judge leaves a claim open, in [0, 1]; 0 for a claim that the table does not know."""
+    found = None if probe.leaves_out(claim) else _limits(claim, family, probe)
     return 0.0 if found is None else _share(claim, found)
 
 
@@ -93,16 +153,20 @@ def green(probes: Iterable[Claimed], family: Family, of_run: Iterable[Claim]) ->
 
 def _pool(claim: Claim, probes: Iterable[Claimed]) -> Claimed | None:
     """Return a claim about the whole run as one of a probe of its own; None if too few probes claim the measure."""
-    sizes = [p.clusters for p in probes if any(c.measure == claim.measure for c in p.claims)]
-    return Claimed((claim,), None, rotation=True, clusters=max(sizes)) if len(sizes) >= FEWEST else None
+    mine = [p for p in probes if any(c.measure == claim.measure for c in p.claims)]
+    if len(mine) < FEWEST:
+        return None
+    rooms = [p.room for p in mine if p.room is not None]
+    room = max(rooms) if len(rooms) == len(mine) else None
+    return Claimed((claim,), None, rotation=True, clusters=max(p.clusters for p in mine), room=room)
 
 
-def attainable(claim: Claim, family: Family, probe: Claimed) -> Claim:
+def attainable(claim: Claim, family: Family, probe: Claimed) -> Claim | None:
     """
     Return a claim with the strictest limit that a sound judge proves but for `MISSES` of its runs, in whole steps.
 
-    Never one that is stricter than the claim's own. A claim that the table does not know stays, and so does one that
-    so few cases can prove at no limit.
+    Never one that is stricter than the claim's own. A claim that the table does not know stays. None if so few cases
+    prove it at no limit that the table knows.
     """
     found = _limits(claim, family, probe)
     if found is None:
@@ -114,13 +178,24 @@ def attainable(claim: Claim, family: Family, probe: Claimed) -> Claim:
     else:
         limit = max(claim.limit, round(ceil(steps - 1e-9) * STEP, 10))
         possible = limit < _worst_end(claim)
-    return replace(claim, limit=limit) if possible else claim
+    return replace(claim, limit=limit) if possible else None
 
 
-def attainable_of_run(family: Family, clusters: int) -> tuple[Claim, ...]:
-    """Return the claims about a whole run with attainable limits."""
-    whole = Claimed((), None, rotation=True, clusters=clusters)
-    return tuple(attainable(claim, family, whole) for claim in LIMITS)
+def _provable_at_all(claim: Claim, probe: Claimed) -> Claim | None:
+    """
+    Return a claim about a whole run with a limit that so few questions can prove, however still the judge is.
+
+    Rows of one question can move together, so that many of them are worth no more than one.
+    """
+    measure, n = MEASURES[claim.measure], probe.clusters
+    if probe.room is not None and claim.measure in ROOMY:
+        n = probe.room
+    step = -STEP if claim.op == ">=" else STEP
+    for number in range(round(1 / STEP)):
+        looser = replace(claim, limit=round(claim.limit + number * step, 10))
+        if measure.smallest_n(looser, LEVEL) <= n:
+            return looser
+    return None
 
 
 def knows(design: Design, stopping: Stopping) -> bool:
@@ -159,7 +234,7 @@ def _between(x: float, points: Iterable[float], tails: Iterable[float]) -> float
 
 def _limits(claim: Claim, family: Family, probe: Claimed) -> tuple[float, ...] | None:
     """Return the limits at each of `TAILS`, between the numbers of cases in the table; None if it does not know."""
-    n, of_run = probe.clusters, probe.expects is None and probe.rotation
+    n, of_run = probe.worth(claim, family), probe.of_run
     if claim.measure in ("readable_rate", "unreadable_gain"):
         return (_constant(claim, n, sqrt(FEWEST) if of_run else 1.0),) * len(TAILS)
     expects = "run" if of_run else "" if probe.expects is None else probe.expects.value

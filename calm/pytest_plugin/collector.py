@@ -37,6 +37,7 @@ from calm.pytest_plugin.session import (
 )
 
 if TYPE_CHECKING:
+    from calm.core.claims import Limiter
     from calm.core.reasons import Reason
     from calm.core.texts import CaseTexts
     from calm.results.audit import Audit, Finding, Run
@@ -395,8 +396,8 @@ class Collector:
         from calm.results.pooled import pooled
         from calm.results.records import scale_of
 
-        limits = self._attainable(audit) | dict(gate_of(self.config).limits)
-        found = pooled(audit.findings, scale_of(audit.judge), audit.judge.task, limits)
+        limiter, limits = self._limiter(audit), gate_of(self.config).limits
+        found = pooled(audit.findings, scale_of(audit.judge), audit.judge.task, limits, limiter)
         return self._with(audit, found)
 
     def _with(self, audit: Audit, found: Sequence[Finding]) -> Audit:
@@ -407,15 +408,13 @@ class Collector:
         found = [allowed(gate_of(self.config), f) for f in found]
         return replace(audit, findings=tuple(sorted((*audit.findings, *found), key=lambda f: f.key)))
 
-    def _attainable(self, audit: Audit) -> dict[str, float]:
-        """Return the attainable limits of the claims about the whole run by their keys; none unless they are taken."""
-        from calm.gate.resolution import attainable_of_run
+    def _limiter(self, audit: Audit) -> Limiter | None:
+        """Return what chooses the limits of the claims about the whole run, if attainable ones are taken."""
+        from calm.gate.resolution import Attainable
         from calm.results.records import family_of
 
-        family, questions = family_of(audit.judge.task), audit.cases.get("questions")
-        if audit.limits == "suites" or family is None or not isinstance(questions, int):
-            return {}
-        return {f"run/{claim.measure}": claim.limit for claim in attainable_of_run(family, questions)}
+        family = family_of(audit.judge.task)
+        return None if audit.limits == "suites" or family is None else Attainable(family)
 
     def _saved(self) -> list[Reason]:
         """Say what stopping early saved."""

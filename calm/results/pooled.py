@@ -17,7 +17,7 @@ from functools import partial
 from math import floor, fsum, sqrt
 from typing import Final
 
-from calm.core.claims import Claim, Decision, Estimate, Outcome, cases_to_decide, decide
+from calm.core.claims import Claim, Decision, Estimate, Limiter, Outcome, cases_to_decide, decide
 from calm.core.measures import MEASURES, Measure
 from calm.core.memo import Memo
 from calm.core.reasons import Kind, Reason, because, listed
@@ -45,9 +45,11 @@ ROWS_OF: Final[Mapping[str, tuple[str, ...]]] = {
 """For each claim the measures of the findings whose rows it takes."""
 
 
-def pooled(findings: Iterable[Finding], scale: Scale, task: str, limits: Mapping[str, float]) -> tuple[Finding, ...]:
+def pooled(
+    findings: Iterable[Finding], scale: Scale, task: str, limits: Mapping[str, float], limiter: Limiter | None = None
+) -> tuple[Finding, ...]:
     """
-    Return the findings about all probes of a run; `limits` replaces limits by their keys.
+    Return the findings about all probes of a run; `limits` replaces limits by their keys, `limiter` chooses the others.
 
     Rows are taken from probes that claim the measure, unless the claim was accepted as it is. With fewer than `FEWEST`
     such probes there is no finding.
@@ -65,7 +67,8 @@ def pooled(findings: Iterable[Finding], scale: Scale, task: str, limits: Mapping
         if len(probes) >= FEWEST:
             asked = [widest(found, probe) for probe in probes]
             tables = [memo.once(partial(rows_of, one), (one,)) for one in asked]
-            decision = _decided(claim, probes, tables, scale, family)
+            chosen = None if key in limits else limiter
+            decision = _decided(claim, probes, tables, scale, family, limiter=chosen)
             made.append(finding_of_run(decision, task=task, stated=stated, scale=scale, family=family))
     return tuple(made)
 
@@ -155,7 +158,13 @@ class _Pool:
 
 
 def _decided(
-    claim: Claim, probes: Sequence[Finding], tables: Sequence[Sequence[Trial]], scale: Scale, family: Family
+    claim: Claim,
+    probes: Sequence[Finding],
+    tables: Sequence[Sequence[Trial]],
+    scale: Scale,
+    family: Family,
+    *,
+    limiter: Limiter | None,
 ) -> Decision:
     """Return the decision on the mean over all rows of some probes, by question."""
     measure = MEASURES[claim.measure]
@@ -169,7 +178,10 @@ def _decided(
     if lost or len(pool.cells) < 2:
         outcome = Outcome.INCOMPLETE if lost else Outcome.NOT_TESTED
         return Decision(claim.measure, claim, outcome, reason=lost[0].reason if lost else reason)
-    questions, least = len(pool.cells), measure.smallest_n(claim, LEVEL)
+    questions = len(pool.cells)
+    limited = claim if limiter is None else limiter.limited(claim, pool.asked, questions)
+    claim = claim if limited is None else limited
+    least = measure.smallest_n(claim, LEVEL)
     if questions < least <= pool.asked:
         reason = because(Kind.NEEDS_ROOM, questions, pool.asked, least, family)
         return Decision(claim.measure, claim, Outcome.NOT_TESTED, reason=reason)
@@ -178,6 +190,9 @@ def _decided(
     if pool.worth < least and (outcome is Outcome.PASS or (pool.still and questions >= FIRST)):
         # what the same questions sway in every probe could be none of these, whatever else varies
         reason = because(Kind.FEW_TOGETHER, floor(pool.worth), least)
+        return Decision(claim.measure, claim, Outcome.NOT_TESTED, estimate, reason)
+    if limited is None and outcome is Outcome.UNDECIDED:
+        reason = because(Kind.TOO_FEW_FOR_LIMIT, questions, pool.asked)
         return Decision(claim.measure, claim, Outcome.NOT_TESTED, estimate, reason)
     needed = cases_to_decide(estimate, claim, 2) if outcome is Outcome.UNDECIDED else None
     return Decision(claim.measure, claim, outcome, estimate, reason, needed)

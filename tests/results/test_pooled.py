@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from calm.core.claims import Outcome
+from calm.core.claims import Claim, Outcome
 from calm.core.edits import Expects, perturbation, rotate
 from calm.core.measures import gain, net_robustness, worst_gain
 from calm.core.order import start_of
@@ -13,6 +13,7 @@ from calm.core.verdict import Preferred, Score, Unreadable
 from calm.engine.budget import Caps
 from calm.experiment.run import run
 from calm.experiment.stopping import Stopping
+from calm.gate.resolution import Attainable
 from calm.results.audit import finding
 from calm.results.pooled import FEWEST, LIMITS, pooled
 from tests.planted import Asking, Local, Planted, chance, fair, pair, pairs, setup, singles
@@ -54,8 +55,8 @@ def probed(judge, count, *, cases=None, claims=CLAIMS, **options):
         return [f for edit in edits for f in recorded(edit, run(given, edit, claims))]
 
 
-def of_run(findings, scale=Planted(fair).scale, task="pairwise", limits=None):
-    return {f.key: f for f in pooled(findings, scale, task, limits or {})}
+def of_run(findings, scale=Planted(fair).scale, task="pairwise", limits=None, limiter=None):
+    return {f.key: f for f in pooled(findings, scale, task, limits or {}, limiter)}
 
 
 def lifted(share):
@@ -267,3 +268,28 @@ def test_a_ceiling_leaves_too_few_cases_for_the_run_too():
 
     assert found.outcome is Outcome.NOT_TESTED
     assert found.reason == because(Kind.NEEDS_ROOM, 20, 100, 60, "score")
+
+
+def test_attainable_limits_are_those_of_the_questions_with_room():
+    """Of 100 answers 20 can gain: so many prove a looser limit, which the finding states beside the run's own."""
+    judge = Planted(lambda case, ask: Score(5.0 if int(case.id[1:]) % 5 == 0 else 10.0), task="score")
+    findings = probed(judge, 9, cases=singles(100), claims=(gain <= 0.08,))
+    limiter = Attainable("score")
+
+    found = of_run(findings, scale=judge.scale, task="score", limiter=limiter)["run/gain"]
+    kept = of_run(findings, judge.scale, "score", {"run/gain": 0.06}, limiter)["run/gain"]
+
+    wanted = limiter.limited(Claim("gain", "<=", 0.05), 100, 20)
+    assert (found.outcome, found.claim.limit, found.stated.limit) == (Outcome.PASS, wanted.limit, 0.05)
+    assert kept.claim.limit == 0.06
+
+
+def test_a_run_on_too_few_questions_for_any_attainable_limit_is_not_tested():
+    """Ten answers: nothing of a gain of the whole run."""
+    judge = Planted(lambda case, ask: Score(5.0), task="score")
+    findings = probed(judge, 9, cases=singles(10), claims=(gain <= 0.08,))
+
+    found = of_run(findings, scale=judge.scale, task="score", limiter=Attainable("score"))["run/gain"]
+
+    assert found.outcome is Outcome.NOT_TESTED
+    assert found.reason == because(Kind.TOO_FEW_FOR_LIMIT, 10, 10)
