@@ -18,6 +18,9 @@ NO_GAIN = {
 }
 """The edited answer gains nothing: for edits that must not help it."""
 
+NO_GAIN_OF_FEWER = {**NO_GAIN, "score": [gain <= 0.12], "rubric": [gain <= 0.12]}
+"""The same of an edit without variants that applies to less than half of the cases."""
+
 SAME_VERDICT = {
     "pairwise": [net_robustness >= 0.90, worst_robustness >= 0.70],
     "score": [net_robustness >= 0.92, abs(mean_shift) <= 0.08, worst_robustness >= 0.70],

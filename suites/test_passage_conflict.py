@@ -11,10 +11,7 @@ import pytest
 from calm import gain, net_robustness
 from calm.cases import shaped_cases
 from calm.perturbations.passage_conflict import add_void_passage, back_by_void_passage, contradict_passage
-from calm.suites.limits import NO_GAIN, SAME_VERDICT
-
-FEWER = {**NO_GAIN, "score": [gain <= 0.12], "rubric": [gain <= 0.12]}
-"""Of an edit that applies to fewer cases: the weaker answer must have a number that no passage has."""
+from calm.suites.limits import NO_GAIN_OF_FEWER, SAME_VERDICT
 
 pytestmark = pytest.mark.calm_every_variant(unless="context")
 
@@ -24,7 +21,7 @@ def test_a_passage_that_is_void_does_not_move_the_verdict(probe, judge, cases):
 
 
 def test_a_passage_that_is_void_does_not_help_the_answer_that_it_backs(probe, judge, cases):
-    assert probe(back_by_void_passage, cases=shaped_cases("context", judge.task, cases)).proves(**FEWER)
+    assert probe(back_by_void_passage, cases=shaped_cases("context", judge.task, cases)).proves(**NO_GAIN_OF_FEWER)
 
 
 def test_a_contradiction_between_passages_is_observed(probe, judge, cases):
