@@ -117,7 +117,7 @@ def test_each_question_is_worked_on_by_one_worker(projects, alone, subtests):
             by, often = edited(project)
 
             assert done.returncode == 0, done.stdout
-            assert often == edited(alone)[1]
+            assert often == dict.fromkeys(edited(alone)[1], 1)  # alone, the first line of the run tries them, too
             assert {len(processes) for processes in by.values()} == {1}
             assert len(set.union(*by.values())) == int(options[0][2:])
 
@@ -208,7 +208,7 @@ def test_what_cannot_be_sent_is_found_anew(projects):
     assert billed(runs[0])[0] == billed(runs[1])[0]
     once, again = (edited(project)[1] for project in runs)
     assert set(once) == set(again)
-    assert sum(again.values()) > sum(once.values())  # nothing else shows that they were not sent
+    assert sum(again.values()) > len(again)  # nothing else shows that they were not sent
 
 
 def test_workers_that_cannot_meet_foresee_all_tests(projects, alone):

@@ -31,6 +31,7 @@ from calm.perturbations.criterion_fidelity import put_so_that_it_holds
 from calm.perturbations.late_correction import follow_old_fact
 from calm.perturbations.planted import Gold, Seen, Slot, gold_of, planted
 from calm.perturbations.planted.gold import moved
+from calm.perturbations.reference_belief import swap_reference
 from calm.suites.test_criterion_fidelity import OPPOSITES
 from calm.suites.test_fallacy_oversight import fallacy
 from calm.suites.test_rubric_drift import REFINEMENTS
@@ -137,7 +138,8 @@ def _known(judge, cases):
     known: dict[str, list[Case]] = {}
     try:
         setup = Setup(judge, tuple(cases), engine)
-        for edit in (None, *DEFECTS.variants, *DEGENERATES.variants, fallacy, follow_old_fact, *WORDINGS):
+        harms = (*DEFECTS.variants, *DEGENERATES.variants, fallacy, follow_old_fact, swap_reference)
+        for edit in (None, *harms, *WORDINGS):
             pairs = pair_up(setup, edit, None).pairs
             for pair in pairs:
                 known.setdefault(_plain(pair.source.question), []).append(pair.shown or pair.base)
@@ -225,6 +227,9 @@ def _gold(seen: Seen, known: dict[str, list[Case]], judge) -> Gold:
     asked = [_plain(text) for text in seen.criteria]
     about = _about(_plain(seen.question), known)
     candidates = [c for c in about if {*asked} <= {_plain(one.text) for one in c.criteria}]
+    if seen.reference:
+        same = [c for c in candidates if _plain(c.reference or "") == _plain(seen.reference)]
+        candidates = same or candidates
     texts = [_plain(s.text) for s in seen.answers]
     exact = sorted(s.text.strip() for s in seen.answers)  # an edit may have changed nothing but a line's end
     same = [c for c in candidates if sorted(a.text.strip() for a in c.answers) == exact]
