@@ -172,7 +172,6 @@ def _is_log(options: argparse.Namespace, sources: Sequence[Path]) -> bool:
 
 def _are_runs(options: argparse.Namespace, sources: Sequence[Path]) -> bool:
     """Return whether runs of agents are meant: by `--format agent`, or by what the file holds where no option says."""
-    from calm.cases.logs import is_log
     from calm.cases.logs.agents import holds_runs
 
     about = [options.kind, options.metric, options.gold, options.better, options.verdicts, options.subset, *options.map]
@@ -180,7 +179,7 @@ def _are_runs(options: argparse.Namespace, sources: Sequence[Path]) -> bool:
         if any(about):
             raise ConfigError("--format agent: expected beside it --value and --scale alone, got other options")
         return True
-    return not (any(about) or options.format) and not is_log(sources[0]) and holds_runs(sources[0])
+    return not (any(about) or options.format) and holds_runs(sources[0])
 
 
 def _import_runs(options: argparse.Namespace, sources: Sequence[Path], out: Path) -> int:

@@ -59,11 +59,10 @@ def of_log(options: argparse.Namespace, draft: Draft) -> Gathered | None:
 
 
 def _refuse_runs(options: argparse.Namespace) -> None:
-    from calm.cases.logs import is_log
     from calm.cases.logs.agents import holds_runs
 
     for name in options.log if options.kind is None else ():
-        if not is_log(Path(name)) and holds_runs(Path(name)):
+        if holds_runs(Path(name)):
             raise ConfigError(
                 f"--log: expected a log of verdicts, got {name}, which holds runs of an agent: these are what is to be "
                 f"judged, so say --cases {quote(name)}"

@@ -110,7 +110,7 @@ def reply_in(text: str) -> Reply:
         stop=data["stop"],  # type: ignore[arg-type]  # written by `reply_text` from a Reply
         refusal=None if data["refusal"] is None else str(data["refusal"]),
         tokens=None if not isinstance(tokens, list) else tuple(_token(t) for t in tokens),
-        usage=Usage(**usage),  # type: ignore[arg-type]  # the same
+        usage=Usage(**usage),  # type: ignore[arg-type]  # the fields that `reply_text` wrote
         retries=int(str(data["retries"])),
         calls=tuple((str(one[0]), str(one[1])) for one in _list(data.get("calls")) if isinstance(one, list)),
     )

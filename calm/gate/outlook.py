@@ -15,7 +15,7 @@ from calm.experiment.aim import aims_by_pilot, has_room
 from calm.experiment.lookahead import Order
 from calm.experiment.pairs import Pair, pair_up
 from calm.experiment.setup import Setup, clusters_of
-from calm.gate.resolution import NOISE, Attainable, Claimed, green, knows, missed
+from calm.gate.resolution import NOISE, Attainable, Claimed, green, knows, missed, pool
 from calm.results.audit import CONTROLS
 from calm.results.pooled import LIMITS as OF_RUN
 
@@ -53,7 +53,8 @@ def outlook(orders: Iterable[Order], limits: Limits = "suites") -> str:
     cases, clusters = len(most.cases), most.questions
     of_run: Sequence[Claim] = OF_RUN
     if limits == "attainable":
-        limited = (Attainable(family).limited(claim, *_widest(claim, probes)) for claim in OF_RUN)
+        whole = [pool(claim, [probe for _, probe in probes]) for claim in OF_RUN]
+        limited = (Attainable(family).limited(one.claims[0], one.clusters, one.room) for one in whole if one)
         of_run = [claim for claim in limited if claim is not None]
     chance = green([probe for _, probe in probes], family, of_run)
     about = ("1 case" if cases == 1 else f"{cases} cases") + (
@@ -123,14 +124,6 @@ def _named(order: Order) -> str:
 def _kind(edit: AnyEdit | None) -> tuple[Expects | None, bool]:
     """Return what an edit expects, and whether it is a rotation."""
     return (edit.expects, len(edit.variants) > 1) if edit else (None, False)
-
-
-def _widest(claim: Claim, probes: Iterable[tuple[Order, Claimed]]) -> tuple[int, int | None]:
-    """Return about how many questions a claim about the whole run is, and in how many of them an answer can move."""
-    mine = [probe for _, probe in probes if any(c.measure == claim.measure for c in probe.claims)]
-    rooms = [probe.room for probe in mine if probe.room is not None]
-    room = max(rooms) if mine and len(rooms) == len(mine) else None
-    return max((probe.clusters for probe in mine), default=0), room
 
 
 def _controlled(probes: Iterable[tuple[Order, Claimed]]) -> bool:

@@ -146,12 +146,12 @@ def green(probes: Iterable[Claimed], family: Family, of_run: Iterable[Claim]) ->
         for share in by_kind.values():
             chance *= 1 - share
     for claim in of_run:
-        if pool := _pool(claim, asked):
-            chance *= 1 - missed(claim, family, pool)
+        if whole := pool(claim, asked):
+            chance *= 1 - missed(claim, family, whole)
     return chance
 
 
-def _pool(claim: Claim, probes: Iterable[Claimed]) -> Claimed | None:
+def pool(claim: Claim, probes: Iterable[Claimed]) -> Claimed | None:
     """Return a claim about the whole run as one of a probe of its own; None if too few probes claim the measure."""
     mine = [p for p in probes if any(c.measure == claim.measure for c in p.claims)]
     if len(mine) < FEWEST:

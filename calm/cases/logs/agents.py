@@ -11,7 +11,7 @@ from calm.cases.foreign.naming import case_id
 from calm.cases.foreign.records import Faults
 from calm.cases.foreign.result import ImportResult
 from calm.cases.logs.events import AGENT, SYSTEM, USER, Call, Event, NotMessages, Returned, Said, events_of
-from calm.cases.logs.opening import documents_of
+from calm.cases.logs.opening import documents_of, is_log
 from calm.cases.logs.run_gold import LABELS, NUMBERS, TRUTHS, Worth, gold_of, worth_of
 from calm.cases.logs.runs import Remarks, Run, acting, clean, run_of, said_at, shared_question
 from calm.cases.material import MOST
@@ -35,7 +35,9 @@ _LOOKED_AT: Final = 20
 
 
 def holds_runs(path: Path) -> bool:
-    """Return whether a file holds runs of agents: messages, with calls of tools; False if it cannot be read."""
+    """Return whether a file holds runs of agents: messages, with calls of tools, and no log of verdicts; else False."""
+    if is_log(path):
+        return False
     try:
         records = _records(documents_of(path))
     except ConfigError:
