@@ -6,7 +6,6 @@ import asyncio
 import threading
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor, wait
-from concurrent.futures import TimeoutError as NotYet
 from contextlib import contextmanager
 from contextvars import copy_context
 from typing import Final, TypeVar
@@ -20,6 +19,17 @@ SLICE_S: Final = 0.2
 """A thread waits in slices of so many seconds, because a wait without an end cannot be interrupted everywhere."""
 CLOSING_S: Final = 10.0
 """How many seconds the loop may take to end what it is doing."""
+
+
+def settled(future: Future[T]) -> bool:
+    """
+    Wait a slice of time for some work at most, and return whether it has ended.
+
+    What the work raised is left to its result: a timeout of the work is never taken for the end of this wait.
+    """
+    if not future.done():
+        wait([future], SLICE_S)
+    return future.done()
 
 
 class LoopThread:
@@ -62,14 +72,10 @@ class LoopThread:
         future: Future[T] | None = None
         try:
             future = asyncio.run_coroutine_threadsafe(work, self.loop)
-            while True:
-                try:
-                    return future.result(timeout=SLICE_S)
-                except NotYet:
-                    if future.done():  # the work itself timed out, not the wait
-                        raise
-                    if self.closed:  # it came just too late to be cancelled
-                        future.cancel()
+            while not settled(future):
+                if self.closed:  # it came just too late to be cancelled
+                    future.cancel()
+            return future.result()
         except BaseException:
             if future is None or not future.done():
                 interrupted()
@@ -114,8 +120,8 @@ class LoopThread:
                 futures = [pool.submit(copy_context().run, one, item) for item in items]
                 try:
                     for future in futures:
-                        while not future.done():  # in slices, as an untimed wait cannot be interrupted everywhere
-                            wait([future], SLICE_S)
+                        while not settled(future):
+                            pass
                 except BaseException:
                     interrupted()
                     raise

@@ -11,7 +11,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
-from concurrent.futures import TimeoutError as NotYet
 from dataclasses import dataclass
 from functools import partial
 from operator import is_
@@ -25,12 +24,10 @@ from calm.core.measures import Measure
 from calm.core.memo import once
 from calm.core.reasons import Reason
 from calm.engine.gathering import GUEST, Guest
+from calm.engine.thread import settled
 from calm.experiment import run as experiment
 from calm.experiment.run import Result
 from calm.experiment.setup import Setup
-
-SLICE_S = 0.2
-"""Waits are cut into slices of so many seconds, since an untimed one cannot be interrupted everywhere."""
 
 
 class NeedsData(BaseException):
@@ -248,13 +245,13 @@ class Lookahead:
         future = self._taken(place)
         while future is not None:
             try:
-                return future.result(timeout=SLICE_S)
-            except NotYet:
-                if future.done() or gone():
-                    return None
+                if settled(future):
+                    return future.result()
             except CancelledError:
                 return None
             except Exception:  # noqa: BLE001 - whoever wants it meets the same error, and tells where it arose
+                return None
+            if gone():
                 return None
         return None
 
@@ -278,13 +275,9 @@ class Lookahead:
             return self._futures.pop(place, None)
 
     def _waited(self, future: Future[Timing]) -> Timing:
-        while True:
-            try:
-                return future.result(timeout=SLICE_S)
-            except NotYet:
-                if future.done():  # the work itself timed out, not the wait
-                    raise
-                self._wait(self)
+        while not settled(future):
+            self._wait(self)
+        return future.result()
 
     def _note(self, guest: Guest | None, _future: Future[Timing]) -> None:
         self._done += 1

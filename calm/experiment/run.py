@@ -143,16 +143,13 @@ def run(
             only = next(iter(pairing.excluded)) if len(pairing.excluded) == 1 else counted(pairing.excluded)
             reason, outcome = only or because(Kind.NO_CASES), Outcome.NOT_TESTED
         return Result(tuple(untested(claims, observed, reason, outcome)))
-    chosen = _Chosen.by(limiter, claims, pairing)
-    claims = chosen.claims
     measures = [*(MEASURES[c.measure] for c in claims), *observed]
     has_clean = not alone(edit, setup.family)
     fits = setup.repeatable or (setup.judge.traits.recorded is not None and setup.judge.traits.repeats != 1)
     has_floor = has_clean and fits and edit is not None and any(m.floored for m in measures)
     arms = Arms(setup, pairing, has_clean=has_clean, has_floor=has_floor)
-    rulings, trials, planned = _looked(setup, pairing, arms, claims, observed, top_up=top_up)
-    if top_up:  # else a claim may stay open
-        rulings = tuple(map(chosen.ruled, rulings))
+    chosen = _Chosen.by(limiter, claims, pairing)
+    rulings, trials, planned = _looked(setup, pairing, arms, chosen, observed, top_up=top_up)
     return Result(rulings, arms.texts(trials), arms.asked, planned)
 
 
@@ -194,12 +191,13 @@ def _looked(
     setup: Setup,
     pairing: Pairing,
     arms: Arms,
-    claims: Sequence[Claim],
+    chosen: _Chosen,
     observed: Sequence[Measure],
     *,
     top_up: bool,
 ) -> tuple[tuple[Ruling, ...], Trials, int]:
     """Return the rulings of the looks, then of the worst variants; the last trials; and the asks that were planned."""
+    claims = chosen.claims
     means = [c for c in claims if not MEASURES[c.measure].worst_of]
     topped = any(MEASURES[c.measure].topped for c in means)
     several = pairing.edit is not None and bool(means)  # what is only observed is asked as often as the user says
@@ -235,8 +233,11 @@ def _looked(
         variant = Variants(pairing, arms, first, trials)
         with in_round(len(plan.looks) + 1):
             rulings |= {claim: ruling for claim in worst if (ruling := variant.rule(claim)) is not None}
-    seen = [observe(m, trials, first) for m in observed]
-    return (*(rulings[c] for c in claims if c in rulings), *seen), trials, arms.asks_for(len(pairing.pairs), first)
+    found = [rulings[c] for c in claims if c in rulings]
+    if top_up:  # else a claim may stay open
+        found = [chosen.ruled(one) for one in found]
+    found += [observe(m, trials, first) for m in observed]
+    return tuple(found), trials, arms.asks_for(len(pairing.pairs), first)
 
 
 def _settled(ruling: Ruling, *, whole: bool) -> bool:

@@ -16,7 +16,8 @@ from tempfile import TemporaryDirectory
 from time import sleep
 from typing import TYPE_CHECKING, Any
 
-from calm.experiment.lookahead import SLICE_S, stretches
+from calm.engine.thread import SLICE_S
+from calm.experiment.lookahead import stretches
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
