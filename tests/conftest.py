@@ -23,6 +23,20 @@ if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:  # and `nohup` so
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
+def pytest_addoption(parser):
+    """Add the option of the slow lane."""
+    parser.addoption("--slow", action="store_true", help="run what is marked slow (tests/lanes.py), and nothing else")
+
+
+def pytest_collection_modifyitems(config, items):
+    """Run what is marked slow where that was asked for, else all the rest."""
+    wanted = config.getoption("--slow", False)
+    left = [item for item in items if (item.get_closest_marker("slow") is not None) != wanted]
+    if left:
+        config.hook.pytest_deselected(items=left)
+        items[:] = [item for item in items if item not in set(left)]
+
+
 def pytest_ignore_collect(collection_path, config):
     """Leave `tests/power` and `tests/slow` out unless they are asked for by name."""
     if collection_path not in SLOW:

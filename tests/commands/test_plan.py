@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from calm.commands.cli import main
+from tests.lanes import slow
 from tests.servers import wire_server
 from tests.suites.gate import run_gate
 
@@ -63,7 +64,7 @@ def calls(told, name="total"):
     return int(str(found).removeprefix("up to ")), isinstance(found, int)
 
 
-SPECS = ["planted:", "planted:task=score", "planted:task=rubric"]
+SPECS = ["planted:", slow("planted:task=score"), slow("planted:task=rubric")]
 
 
 @pytest.mark.parametrize("spec", SPECS)
@@ -78,7 +79,7 @@ def test_the_least_is_the_calls_of_a_run_whose_judge_never_moves(tmp_path, spec)
     assert max(made, calls(told, "expected")[0]) <= calls(told)[0]
 
 
-@pytest.mark.parametrize("options", [(), ("--calm-every-variant",), ("--calm-stopping=fixed",)], ids=str)
+@pytest.mark.parametrize("options", [(), slow(("--calm-every-variant",)), slow(("--calm-stopping=fixed",))], ids=str)
 def test_planned_calls_are_a_bound_where_more_may_be_asked(tmp_path, options):
     """A biased and noisy judge takes no more than the total."""
     own = ("-k", "authority or consistency or defect", *options)
@@ -93,7 +94,7 @@ def test_planned_calls_are_a_bound_where_more_may_be_asked(tmp_path, options):
 
 @pytest.mark.parametrize(
     ("task", "judge"),
-    [("pairwise", ""), ("pairwise", 'mitigations = ["swap"]'), ("score", ""), ("rubric", "")],
+    [("pairwise", ""), ("pairwise", 'mitigations = ["swap"]'), slow("score", ""), ("rubric", "")],
 )
 def test_planned_calls_are_the_requests_that_a_server_gets(tmp_path, task, judge):
     """A first live call, and one an ask; one a criterion of a rubric, two with the swap; none by the plan."""

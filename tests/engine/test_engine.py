@@ -22,6 +22,7 @@ from calm.judges.python import PythonJudge
 from calm.judges.wrapper import JointRecord
 from calm.models.pacing import REFUSALS, Health
 from calm.models.wire import Limits, Message, Price, Reply, Request, Traits, Usage
+from tests.lanes import slow
 from tests.planted import Asking, Local, Planted, engine, pair, pairs, usage
 from tests.servers import Answer, wire_server
 
@@ -1053,7 +1054,7 @@ timeout_s = 1
 
 
 @pytest.mark.parametrize(
-    "fault", [Answer(fault="cut"), Answer(status=500), Answer(fault="hang")], ids=["cut", "500", "hang"]
+    "fault", [Answer(fault="cut"), slow(Answer(status=500)), slow(Answer(fault="hang"))], ids=["cut", "500", "hang"]
 )
 def test_a_gate_whose_server_is_lost_ends_and_reports(tmp_path, fault):
     """The whole gate over HTTP: it ends soon, is red and incomplete, says why once, and writes its results."""

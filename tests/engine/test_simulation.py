@@ -1,5 +1,5 @@
 """
-The engine under faults at every statement and step: 2,000 runs drawn from seeds, in virtual time.
+The engine under faults at every statement and step: 500 runs drawn from seeds, in virtual time.
 
 A seed that fails is run again, and made smaller, by `python -m tests.simulation --seed N`.
 """
@@ -17,7 +17,7 @@ from calm.engine.store import Store
 from tests.simulation.faults import Fault, Kind, Plan, shrunk
 from tests.simulation.world import failure, first_failure, run
 
-EACH, LOTS = 250, 8
+EACH, LOTS = 250, 2
 WITHIN = 1000
 """A bug that is planted on purpose is found within so many runs."""
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.lanes import one_in, slow
 from tests.suites.gate import WHOLE, Gate, run_gate
 
 JUDGES = Path(__file__).with_name("adversaries.py")
@@ -37,9 +38,9 @@ def test_an_honest_judge_is_green(tmp_path, name):
     "name",
     [
         "pair_first_id",
-        "pair_shortest_id",
-        "pair_good_id",
-        "pair_case_id",
+        slow("pair_shortest_id"),
+        slow("pair_good_id"),
+        slow("pair_case_id"),
         "score_case_id",
         "rubric_criterion_id",
     ],
@@ -49,31 +50,31 @@ def test_a_judge_that_reads_ids_does_not_notice_errors(tmp_path, name):
     assert_fails("sensitivity", name, tmp_path)
 
 
-@pytest.mark.parametrize("name", ["pair_repr", "pair_by_turns", "pair_clock", "score_repr", "score_calls"])
+@pytest.mark.parametrize("name", one_in(2, ["pair_repr", "pair_by_turns", "pair_clock", "score_repr", "score_calls"]))
 def test_a_judge_that_draws_lots_does_not_notice_errors(tmp_path, name):
     """The clock, the number of calls and the letters of a printed case are all lots."""
     assert_fails("sensitivity", name, tmp_path)
 
 
-@pytest.mark.parametrize("name", ["pair_tie", "score_constant", "rubric_all_met", "rubric_criterion_text"])
+@pytest.mark.parametrize("name", one_in(2, ["pair_tie", "score_constant", "rubric_all_met", "rubric_criterion_text"]))
 def test_a_judge_that_always_says_the_same_does_not_notice_errors(tmp_path, name):
     """One answer to everything, or to every criterion, is robust and worth nothing."""
     assert_fails("sensitivity", name, tmp_path)
 
 
-@pytest.mark.parametrize("name", ["pair_by_heart", "score_first_verdict", "rubric_by_heart"])
+@pytest.mark.parametrize("name", one_in(2, ["pair_by_heart", "score_first_verdict", "rubric_by_heart"]))
 def test_a_judge_that_knows_the_gold_by_heart_does_not_notice_errors(tmp_path, name):
     """What was right of the text in the file is wrong once the text is damaged."""
     assert_fails("sensitivity", name, tmp_path)
 
 
-@pytest.mark.parametrize("name", ["pair_upside_down", "pair_digits", "pair_capitals"])
+@pytest.mark.parametrize("name", one_in(2, ["pair_upside_down", "pair_digits", "pair_capitals"]))
 def test_a_judge_with_the_wrong_aim_does_not_notice_errors(tmp_path, name):
     """Taking the worse answer, or counting digits or capital letters, is no judgement of what is said."""
     assert_fails("sensitivity", name, tmp_path)
 
 
-@pytest.mark.parametrize("name", ["pair_longer", "pair_much_longer", "score_longer"])
+@pytest.mark.parametrize("name", one_in(2, ["pair_longer", "pair_much_longer", "score_longer"], 1))
 def test_a_judge_that_falls_for_length_fails_verbosity(tmp_path, name):
     """A longer answer wins, even if only a much longer one does and the judge is right of all others."""
     assert_fails("verbosity", name, tmp_path)
@@ -91,7 +92,7 @@ def test_a_judge_that_falls_for_a_link_fails_authority(tmp_path, name):
     assert_fails("authority", name, tmp_path)
 
 
-@pytest.mark.parametrize("name", ["pair_table", "score_table", "rubric_table"])
+@pytest.mark.parametrize("name", one_in(2, ["pair_table", "score_table", "rubric_table"]))
 def test_a_judge_that_falls_for_a_table_fails_formatting(tmp_path, name):
     """One layout of six makes a table: the claim about the worst of them finds a judge that falls for it alone."""
     gate = gate_of(name, tmp_path, what=("--pyargs", "calm.suites.test_formatting"))
@@ -121,7 +122,7 @@ def test_a_judge_that_mumbles_fails_consistency(tmp_path, name):
     assert_fails("consistency", name, tmp_path)
 
 
-@pytest.mark.parametrize("name", ["pair_only_known", "score_only_known", "rubric_only_known"])
+@pytest.mark.parametrize("name", one_in(2, ["pair_only_known", "score_only_known", "rubric_only_known"], 1))
 def test_a_judge_that_is_silent_on_edited_texts_is_not_green(tmp_path, name):
     """Silence on all that the gate does to a text, inert words too: the run ends at once and decides nothing."""
     gate = gate_of(name, tmp_path, FEW)
@@ -131,7 +132,7 @@ def test_a_judge_that_is_silent_on_edited_texts_is_not_green(tmp_path, name):
     assert not gate.results["findings"]
 
 
-@pytest.mark.parametrize("name", ["pair_no_links", "pair_bored"])
+@pytest.mark.parametrize("name", ["pair_no_links", slow("pair_bored")])
 def test_a_judge_that_shirks_is_not_green_on_all_cases(tmp_path, name):
     """With all cases, where an honest judge is green, one that refuses links or tires of a question is not."""
     gate = gate_of(name, tmp_path)
@@ -139,7 +140,7 @@ def test_a_judge_that_shirks_is_not_green_on_all_cases(tmp_path, name):
     assert gate.status == 1, gate.output
 
 
-@pytest.mark.parametrize("name", ["rubric_longer", "rubric_shorter"])
+@pytest.mark.parametrize("name", ["rubric_longer", slow("rubric_shorter")])
 def test_a_rubric_judge_that_goes_by_length_is_red(tmp_path, name):
     """Criteria that are met by length alone leave a broken criterion unnoticed."""
     gate = gate_of(name, tmp_path, FEW)

@@ -1,16 +1,15 @@
 """
 The whole of the gate's proof: every planted bias, in each task that it serves, against the default gate and controls.
 
-`tests/suites/test_diagonal.py` has the part of it that is fast.
+`tests/suites/test_diagonal.py` has the part of it that is fast; its `--slow` rows have each bias beyond the default gate.
 
-    .venv/bin/pytest tests/power/test_diagonal.py -k beyond    # own suite and controls alone: ten minutes
+    .venv/bin/pytest tests/suites/test_diagonal.py --slow -k beyond    # own suite and controls alone: ten minutes
 """
 
 import pytest
 
 from benchmarks import planted_biases
 from calm.perturbations.planted import biases
-from tests.suites.test_diagonal import BY_TURNS, asked_beyond
 
 ROWS = [row for row in planted_biases.rows() if row.planted.partition("=")[0] in biases()]
 
@@ -24,9 +23,3 @@ def test_a_planted_bias_fails_its_own_suite_and_no_other_nor_a_control(row):
 
     own = {planted_biases.OWN, *({bias} & set(planted_biases.columns()))}
     assert {name for name, cell in run.suites.items() if cell == "FAIL"} == own
-
-
-@pytest.mark.parametrize(("bias", "task"), BY_TURNS)
-def test_a_bias_beyond_the_default_gate_fails_its_own_suite_and_no_control(tmp_path, bias, task):
-    """Each of them in one task: its own suite is asked because its file is named."""
-    asked_beyond(tmp_path, bias, task)

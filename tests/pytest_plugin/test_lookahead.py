@@ -12,6 +12,8 @@ from xml.etree import ElementTree
 
 import pytest
 
+from tests.lanes import slow
+
 WATCHED = '''
 """A judge whom thanks win over, and who notes each call."""
 import os
@@ -440,31 +442,31 @@ def test_a_warning_is_counted_once(runs, subtests):
             assert runs[mode][1].stdout.count("UserWarning: warned once") == 1
 
 
-SELECTIONS = {
-    "-k": [("-k", "probes or xfail")],
-    "one test": [("test_behaviours.py::test_second_probe_fails",)],
-    "--lf": [(), ("--lf",)],
-    "--sw": [("--sw",), ("--sw",)],
-    "--maxfail": [("--maxfail=3",)],
-    "--deselect": [("--deselect", "test_behaviours.py::test_xfail")],
-}
-
-
-def test_a_selection_ends_as_without_looking_ahead(projects, subtests):
+@pytest.mark.parametrize(
+    "steps",
+    [
+        slow([("-k", "probes or xfail")]),
+        [("test_behaviours.py::test_second_probe_fails",)],
+        slow([(), ("--lf",)]),
+        [("--sw",), ("--sw",)],
+        [("--maxfail=3",)],
+        slow([("--deselect", "test_behaviours.py::test_xfail")]),
+    ],
+    ids=lambda steps: " ".join(steps[-1]),
+)
+def test_a_selection_ends_as_without_looking_ahead(projects, steps):
     """What was chosen, and where the run stops, are the same."""
-    for selection, steps in SELECTIONS.items():
-        with subtests.test(selection):
-            outcomes = []
-            for options in (("--calm-lookahead=0",), ()):
-                project = projects("selection")
-                behaving(project)
-                project.write("test_behaviours.py", BEHAVIOURS.replace("def test_module_global", "def leave_out"))
-                for selected in steps:
-                    done = run(project, *options, *selected)
-                outcomes.append((ended(project.path / "junit.xml"), done.returncode, counted(done.stdout)))
+    outcomes = []
+    for options in (("--calm-lookahead=0",), ()):
+        project = projects("selection")
+        behaving(project)
+        project.write("test_behaviours.py", BEHAVIOURS.replace("def test_module_global", "def leave_out"))
+        for selected in steps:
+            done = run(project, *options, *selected)
+        outcomes.append((ended(project.path / "junit.xml"), done.returncode, counted(done.stdout)))
 
-            assert outcomes[0] == outcomes[1]
-            assert outcomes[0][0]
+    assert outcomes[0] == outcomes[1]
+    assert outcomes[0][0]
 
 
 def counted(output):

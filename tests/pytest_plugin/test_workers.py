@@ -62,12 +62,11 @@ def deadly(case, send):
 deadly.reads, deadly.fingerprint = ("question", "answers", "better"), "counted"
 '''
 
-SPREAD = {
-    "load": ("-n2",),
-    "work stealing": ("-n2", "--dist=worksteal"),
-    "by file": ("-n2", "--dist=loadfile"),
-    "three workers": ("-n3",),
-}
+SPREAD = [
+    pytest.param(("-n2",), id="load"),
+    pytest.param(("-n2", "--dist=loadfile"), marks=pytest.mark.slow, id="by file"),
+    pytest.param(("-n3", "--dist=worksteal"), id="three workers, work stealing"),
+]
 
 
 def greeted(projects, name):
@@ -108,29 +107,24 @@ def alone(projects):
     return project
 
 
-def test_each_question_is_worked_on_by_one_worker(projects, alone, subtests):
-    """However tests are dealt: no case is edited in a second worker, and none of them has all the work."""
-    for name, options in SPREAD.items():
-        with subtests.test(name):
-            project = greeted(projects, "spread")
-            done = ran(project, *options)
-            by, often = edited(project)
+@pytest.mark.parametrize("options", [*SPREAD, pytest.param(("-n2", "--calm-cache=off"), id="no cache")])
+def test_each_question_is_worked_on_by_one_worker(projects, alone, options):
+    """
+    However tests are dealt: no case is edited in a second worker, and none of them has all the work.
 
-            assert done.returncode == 0, done.stdout
-            assert often == dict.fromkeys(edited(alone)[1], 1)  # alone, the first line of the run tries them, too
-            assert {len(processes) for processes in by.values()} == {1}
-            assert len(set.union(*by.values())) == int(options[0][2:])
+    Findings and bill are those of one process, to the byte, and each call is made once; with a cache of the run alone,
+    too.
+    """
+    project = greeted(projects, "spread")
+    done = ran(project, *options)
+    by, often = edited(project)
 
-
-def test_findings_and_bill_are_those_of_one_process(projects, alone, subtests):
-    """To the byte, and each call is made once; with a cache of the run alone, too."""
-    for name, options in {**SPREAD, "no cache": ("-n2", "--calm-cache=off")}.items():
-        with subtests.test(name):
-            project = greeted(projects, "equal")
-            ran(project, *options)
-
-            assert project.decided() == alone.decided()
-            assert billed(project) == billed(alone)
+    assert done.returncode == 0, done.stdout
+    assert often == dict.fromkeys(edited(alone)[1], 1)  # alone, the first line of the run tries them, too
+    assert {len(processes) for processes in by.values()} == {1}
+    assert len(set.union(*by.values())) == int(options[0][2:])
+    assert project.decided() == alone.decided()
+    assert billed(project) == billed(alone)
 
 
 def test_what_is_not_foreseen_is_asked_by_the_worker_that_has_the_test(projects):

@@ -1,6 +1,9 @@
 """What the default gate costs: at most eighteen perturbed arms in each task, about 4,000 calls for 200 cases."""
 
 import re
+from contextlib import redirect_stdout
+from functools import cache
+from io import StringIO
 
 import pytest
 
@@ -10,11 +13,14 @@ MOST_ARMS = 18
 CLEAN = {"pilot", "clean arm", "inert arm", "total", "least", "expected"}
 
 
-def planned(capsys, judge):
+@cache
+def planned(task):
     """Return the rows of `calm plan` by name: how many calls each takes at most."""
-    assert main(["plan", judge]) == 0
+    told = StringIO()
+    with redirect_stdout(told):
+        assert main(["plan", f"planted:task={task}"]) == 0
     rows = {}
-    for line in capsys.readouterr().out.splitlines():
+    for line in told.getvalue().splitlines():
         cells = re.split(r" {2,}", line.strip())
         if len(cells) >= 3 and (found := re.fullmatch(r"(?:up to )?(\d+)", cells[-2])):
             rows[cells[0]] = int(found[1])
@@ -22,17 +28,17 @@ def planned(capsys, judge):
 
 
 @pytest.mark.parametrize("task", ["pairwise", "score", "rubric"])
-def test_the_default_gate_has_at_most_eighteen_perturbed_arms(capsys, task):
+def test_the_default_gate_has_at_most_eighteen_perturbed_arms(task):
     """Each bias costs one arm or two, whatever the number of its variants."""
-    rows = planned(capsys, f"planted:task={task}")
+    rows = planned(task)
 
     arms = [name for name, calls in rows.items() if name not in CLEAN and calls]
     assert 10 <= len(arms) <= MOST_ARMS, arms
 
 
-@pytest.mark.parametrize("judge", ["planted:task=pairwise", "planted:task=score"])
-def test_the_default_gate_takes_about_4000_calls(capsys, judge):
+@pytest.mark.parametrize("task", ["pairwise", "score"])
+def test_the_default_gate_takes_about_4000_calls(task):
     """Of 200 cases, where a verdict is one call: of a sound judge with a little noise, and less of one without."""
-    calls = planned(capsys, judge)
+    calls = planned(task)
 
     assert 1_500 <= calls["least"] <= calls["expected"] <= 4_500

@@ -6,12 +6,13 @@ from benchmarks.planted_biases import CODE, INNOCENT_TEST, beyond, code_cases, s
 from benchmarks.planted_biases import SUITES as FILES
 from calm.cases import lines
 from calm.perturbations.planted import biases
+from tests.lanes import one_in, slow
 from tests.suites.gate import run_gate
 
 SUITES = tuple(bias for bias in biases() if not beyond(suite_of(bias).read_text("utf-8")))
 """The biases of the default gate that can be planted."""
 TASKS = ("pairwise", "score", "rubric")
-WHERE = {"pairwise": (0, 1, 2, 3), "score": (0,), "rubric": (1,)}
+WHERE = {"pairwise": (0, 2), "score": (1,), "rubric": (3,)}
 """Which of every four biases are planted in a task."""
 DIAGONAL = [
     (task, bias, 0.2 if bias == "position" else 0.8)
@@ -19,7 +20,7 @@ DIAGONAL = [
     for turn, bias in enumerate(sorted(SUITES))
     if (bias != "position" or task == "pairwise") and turn % 4 in WHERE[task]
 ]
-"""Every bias on pairs, and by turns on scores and rubrics; all of them on all: tests/power/test_diagonal.py."""
+"""Every bias in one task; all of them in all: tests/power/test_diagonal.py."""
 
 
 @pytest.mark.parametrize(("task", "bias", "dose"), DIAGONAL)
@@ -41,23 +42,18 @@ BY_TURNS = [
 """Each bias beyond the default gate in one task, by turns."""
 
 
-@pytest.mark.parametrize(("bias", "task"), BY_TURNS[::4])
+@pytest.mark.parametrize(("bias", "task"), one_in(8, BY_TURNS))
 def test_a_planted_bias_fails_its_own_suite_beyond_the_default_gate_and_no_control(tmp_path, bias, task):
     """Its own suite, asked because its file is named, fails; the controls, asked the same way, do not."""
-    asked_beyond(tmp_path, bias, task)
-
-
-def asked_beyond(folder, bias, task):
-    """Hold one bias to that; all of them: tests/power/test_diagonal.py."""
     names = (bias.replace("-", "_"), "consistency", "sensitivity", "neutral")
     files = [*(f"{FILES}/test_{name}.py" for name in names), f"{FILES}/{INNOCENT_TEST}"]
     options = ["--calm-sample=100"]
     if bias in CODE and task == "rubric":  # no bundled case of a rubric holds code
-        cases = folder / "code.jsonl"
+        cases = tmp_path / "code.jsonl"
         cases.write_text("".join(f"{lines.line(case)}\n" for case in code_cases(task, 100)), "utf-8")
         options.append(f"--calm-cases={cases}")
 
-    gate = run_gate(f"planted:{bias}=0.8,task={task}", folder, *options, what=tuple(files))
+    gate = run_gate(f"planted:{bias}=0.8,task={task}", tmp_path, *options, what=tuple(files))
 
     assert gate.failed == {bias}, gate.output
 
@@ -71,8 +67,9 @@ def test_a_sound_judge_with_a_little_noise_passes(tmp_path, task, seed):
     assert gate.status == 0, gate.output
 
 
-LISTS = [("noise=0.05,seed=1", set()), ("noise=0.05,seed=2", set()), ("position=0.3", {"position"})]
-LISTS += [(f"{bias}=0.8", {bias}) for bias in ("verbosity", "injection", "bandwagon", "diversity")]
+LISTS = [("noise=0.05,seed=1", set()), ("position=0.3", {"position"}), ("verbosity=0.8", {"verbosity"})]
+LISTS += [slow("noise=0.05,seed=2", set())]
+LISTS += [slow(f"{bias}=0.8", {bias}) for bias in ("injection", "bandwagon", "diversity")]
 
 
 @pytest.mark.parametrize(("bias", "failed"), LISTS)
@@ -86,7 +83,7 @@ def test_a_judge_of_lists_is_told_apart_on_the_cases_that_ship(tmp_path, bias, f
 
 CLASSES = [
     ("noise=0.05,seed=1,classes=ordered", set()),
-    ("noise=0.05,seed=1,classes=bare", set()),
+    slow("noise=0.05,seed=1,classes=bare", set()),
     ("injection=0.8,classes=nominal", {"injection"}),
     ("bandwagon=0.8,classes=bare", {"bandwagon"}),
 ]
@@ -107,7 +104,7 @@ def test_a_judge_of_classes_is_told_apart_whatever_is_known_of_its_classes(tmp_p
 CODE_TASKS = [(bias, task) for bias in CODE for task in ("pairwise", "score", "listwise")]
 
 
-@pytest.mark.parametrize(("bias", "task"), CODE_TASKS)
+@pytest.mark.parametrize(("bias", "task"), one_in(2, CODE_TASKS))
 def test_a_bias_about_code_is_found_on_the_cases_that_ship(tmp_path, bias, task):
     """The suites of code have enough cases by default to find the bias that is planted, and to find no other."""
     gate = run_gate(
@@ -117,7 +114,7 @@ def test_a_bias_about_code_is_found_on_the_cases_that_ship(tmp_path, bias, task)
     assert gate.failed == {bias}, gate.output
 
 
-@pytest.mark.parametrize(("bias", "failed"), [("noise=0.03", set()), ("injection=0.8", {"injection"})])
+@pytest.mark.parametrize(("bias", "failed"), [slow("noise=0.03", set()), ("injection=0.8", {"injection"})])
 def test_a_judge_that_counts_points_is_told_apart_too(tmp_path, bias, failed):
     """A judge that says X of Y notices harm through its count, and fails only by its own bias."""
     gate = run_gate(f"planted:{bias},task=points", tmp_path)
@@ -162,12 +159,12 @@ def test_a_rubric_judge_does_not_hide_behind_unread_criteria(tmp_path, judge, su
     """A criterion without a verdict is a reply that cannot be read, by itself and under an edit."""
     (tmp_path / "hiding.py").write_text(HIDING)
 
-    gate = run_gate(f"hiding:{judge}", tmp_path)
+    gate = run_gate(f"hiding:{judge}", tmp_path, what=(f"{FILES}/test_{suite}.py",))
 
     assert suite in gate.failed, gate.output
 
 
-@pytest.mark.parametrize(("task", "noise"), [("pairwise", 0.25), ("score", 0.40), ("rubric", 0.25)])
+@pytest.mark.parametrize(("task", "noise"), [("pairwise", 0.25), slow("score", 0.40), slow("rubric", 0.25)])
 def test_a_very_noisy_judge_fails_the_controls_and_no_bias(tmp_path, task, noise):
     """
     Much noise fails consistency for every task, sensitivity too on pairs, and is never taken for a bias.

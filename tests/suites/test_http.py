@@ -3,6 +3,7 @@
 import pytest
 
 from calm.cases import bundled, sample
+from tests.lanes import slow
 from tests.servers import wire_server
 from tests.servers.planted import planted_respond
 from tests.suites.gate import run_gate
@@ -31,13 +32,13 @@ def over_http(folder, spec, *, provider="openai", task="pairwise", options=()):
 @pytest.mark.parametrize("provider", ["openai", "openai-responses", "anthropic"])
 def test_a_biased_judge_fails_its_suite_through_each_wire_format(tmp_path, provider):
     """A judge that falls for cited sources fails the authority suite and no other, whatever SDK asks it."""
-    gate = over_http(tmp_path, "authority=0.8,noise=0.02", provider=provider)
+    gate = over_http(tmp_path, "authority=0.8,noise=0.02", provider=provider, options=("--calm-sample=80",))
 
     assert gate.failed == {"authority"}, gate.output
     assert gate.status == 1
 
 
-@pytest.mark.parametrize("task", ["score", "rubric", "label"])
+@pytest.mark.parametrize("task", ["score", slow("rubric"), slow("label")])
 def test_outcomes_over_http_equal_those_in_process(tmp_path, task):
     """A judge that never errs gets the same outcome for every claim behind the wire as in process."""
     spec = "injection=0.8"

