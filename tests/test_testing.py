@@ -265,21 +265,21 @@ SHIPPED = {entry.key: edit_of(entry) for entry in entries() if isinstance(entry.
 
 
 @cache
-def own_cases(tasks, count=16):
+def own_cases(tasks, count=40):
     """Return bundled cases of the tasks that an edit serves, some in thirteen languages, and some of each shape."""
     found = []
     for task in ("pairwise", "score", "rubric"):
         if FAMILY[task] in tasks:
             found += bundled(task)[:count]
     if "pairwise" in tasks:
-        found += TRANSLATED[:26]
+        found += TRANSLATED[:52]
     parts = [shaped_cases(part, tasks[0], bundled(tasks[0])) or () for part in ("turns", "context", "steps")]
     return [*found, *(case for cases in parts for case in cases[:8])]
 
 
 @pytest.mark.parametrize("expects", Expects)
 def test_every_shipped_edit_passes(expects):
-    """On the samples and on sixteen bundled cases of each task that it serves; its operations grow as the text does."""
+    """On the samples and on forty bundled cases of each task that it serves; its operations grow as the text does."""
     shipped = [edit for edit in SHIPPED.values() if edit.expects is expects]
 
     assert shipped
