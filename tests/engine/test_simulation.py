@@ -1,6 +1,8 @@
 """
 The engine under faults at every statement and step: 500 runs drawn from seeds, in virtual time.
 
+`tests/slow/test_simulation.py` draws 100,000.
+
 A seed that fails is run again, and made smaller, by `python -m tests.simulation --seed N`.
 """
 

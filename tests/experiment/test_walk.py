@@ -15,8 +15,8 @@ from tests.planted import Planted, engine, fair, pairs
 HOME = Path(calm.__file__).parent
 ROOMS = {f"experiment/{name}.py" for name in ("run", "setup", "pairs", "aim", "inert", "stopping", "asks", "arms")}
 ROOMS |= {"experiment/tongue.py"}
-RETURNS = 29
-"""A way without a turn would have none; it is 28: pilots and floors are made when asked for, and so is the language."""
+RETURNS = 30
+"""A way without a turn would have none; it is 29: pilots and floors are made when asked for, and so is the language."""
 NOUNS = ("Case", "Pair", "Judgment", "Trial", "Ruling", "Finding")
 
 
@@ -25,15 +25,15 @@ def visits() -> Iterator[list[str]]:
     """
     Note each file of calm whose function this thread enters, one after the other, each function once.
 
-    Comprehensions and lambdas count for nothing: some versions of Python make functions of them, others do not.
+    Comprehensions count for nothing: some versions of Python make functions of them, others do not.
     """
     found: list[str] = []
     seen = set()
 
     def note(frame, event, _):
         path = Path(frame.f_code.co_filename)
-        named = not frame.f_code.co_name.startswith("<")
-        if event != "call" or not named or not path.is_relative_to(HOME) or frame.f_code in seen:
+        inlined = frame.f_code.co_name in ("<listcomp>", "<dictcomp>", "<setcomp>")
+        if event != "call" or inlined or not path.is_relative_to(HOME) or frame.f_code in seen:
             return
         seen.add(frame.f_code)
         room = str(path.relative_to(HOME))

@@ -349,7 +349,7 @@ def within(part, whole):
 
 
 @pytest.mark.parametrize("module", dict(KEEPERS))
-@settings(max_examples=30, deadline=None, derandomize=True, database=None)
+@settings(max_examples=60, deadline=None, derandomize=True, database=None)
 @given(text_and_final=TEXTS, seed=st.integers(0, 9))
 def test_code_numbers_and_the_final_answer_stay(module, text_and_final, seed):
     """

@@ -1,9 +1,8 @@
 """
 The whole of the gate's proof: every planted bias, in each task that it serves, against the default gate and controls.
 
-`tests/suites/test_diagonal.py` has the part of it that is fast; its `--slow` rows have all beyond the default gate.
-
-    .venv/bin/pytest tests/suites/test_diagonal.py --slow -k beyond    # own suite and controls alone: ten minutes
+`tests/suites/test_diagonal.py` has the part of it that is fast. There, too, each bias beyond the default gate is held
+against its own suite and the controls alone: one in eight at every change, the others with `--slow`.
 """
 
 import pytest

@@ -65,6 +65,8 @@ deadly.reads, deadly.fingerprint = ("question", "answers", "better"), "counted"
 SPREAD = [
     pytest.param(("-n2",), id="load"),
     pytest.param(("-n2", "--dist=loadfile"), marks=pytest.mark.slow, id="by file"),
+    pytest.param(("-n2", "--dist=worksteal"), marks=pytest.mark.slow, id="work stealing"),
+    pytest.param(("-n3",), marks=pytest.mark.slow, id="three workers"),
     pytest.param(("-n3", "--dist=worksteal"), id="three workers, work stealing"),
 ]
 

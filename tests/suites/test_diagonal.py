@@ -1,5 +1,7 @@
 """The gate's own proof: which suites fail for which planted bias."""
 
+from itertools import cycle
+
 import pytest
 
 from benchmarks.planted_biases import CODE, INNOCENT_TEST, beyond, code_cases, served, suite_of
@@ -12,14 +14,10 @@ from tests.suites.gate import run_gate
 SUITES = tuple(bias for bias in biases() if not beyond(suite_of(bias).read_text("utf-8")))
 """The biases of the default gate that can be planted."""
 TASKS = ("pairwise", "score", "rubric")
-WHERE = {"pairwise": (0, 2), "score": (1,), "rubric": (3,)}
-"""Which of every four biases are planted in a task."""
-DIAGONAL = [
-    (task, bias, 0.2 if bias == "position" else 0.8)
-    for task in TASKS
-    for turn, bias in enumerate(sorted(SUITES))
-    if (bias != "position" or task == "pairwise") and turn % 4 in WHERE[task]
-]
+WHERE = cycle(("pairwise", "score", "pairwise", "rubric"))
+"""In which task the next bias is planted."""
+DIAGONAL = [("pairwise", "position", 0.2)]
+DIAGONAL += [(task, bias, 0.8) for bias, task in zip(sorted({*SUITES} - {"position"}), WHERE, strict=False)]
 """Every bias in one task; all of them in all: tests/power/test_diagonal.py."""
 
 
@@ -159,7 +157,7 @@ def test_a_rubric_judge_does_not_hide_behind_unread_criteria(tmp_path, judge, su
     """A criterion without a verdict is a reply that cannot be read, by itself and under an edit."""
     (tmp_path / "hiding.py").write_text(HIDING)
 
-    gate = run_gate(f"hiding:{judge}", tmp_path, what=(f"{FILES}/test_{suite}.py",))
+    gate = run_gate(f"hiding:{judge}", tmp_path, "-k", f"test_{suite}")
 
     assert suite in gate.failed, gate.output
 

@@ -29,10 +29,11 @@ def over_http(folder, spec, *, provider="openai", task="pairwise", options=()):
         return run_gate(judge_file(folder, server, provider=provider, task=task), folder, *options)
 
 
+@pytest.mark.parametrize("size", [80, slow(200)])
 @pytest.mark.parametrize("provider", ["openai", "openai-responses", "anthropic"])
-def test_a_biased_judge_fails_its_suite_through_each_wire_format(tmp_path, provider):
+def test_a_biased_judge_fails_its_suite_through_each_wire_format(tmp_path, provider, size):
     """A judge that falls for cited sources fails the authority suite and no other, whatever SDK asks it."""
-    gate = over_http(tmp_path, "authority=0.8,noise=0.02", provider=provider, options=("--calm-sample=80",))
+    gate = over_http(tmp_path, "authority=0.8,noise=0.02", provider=provider, options=(f"--calm-sample={size}",))
 
     assert gate.failed == {"authority"}, gate.output
     assert gate.status == 1

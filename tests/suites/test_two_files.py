@@ -87,6 +87,14 @@ def test_the_contract_holds_for_it(tree):
     assert len(re.findall(r"rhyme.*SUBPASS|SUBPASS.*rhyme", output)) >= 3, output
 
 
+@pytest.mark.slow
+def test_it_applies_to_enough_bundled_cases(tree):
+    """The law of all suites, which goes over all cases of all suites, holds with one more."""
+    status, output = pytest_in(tree, "tests/perturbations/test_contract.py", "-k", "enough_bundled")
+
+    assert status == 0, output
+
+
 def test_the_planted_diagonal_holds_for_it(tree):
     """Its suite alone fails for a judge with the bias, and a sound judge is green with it."""
     which = "(fails_its_own_suite_and_no_other and rhyme) or (sound_judge and pairwise)"
