@@ -49,6 +49,8 @@ DECISIONS: Final = (20, 40, 80, 150)
 PASS_SPENT: Final = (0.001, 0.002, 0.0035, 0.005)
 FAIL_SPENT: Final = (0.1, 0.3, 0.6, 1.0)
 """The error spent up to each: of a pass, and of a fail as a share of what the variant has."""
+LEFT: Final = 40
+"""Cases that a screening beyond its second look leaves to a decision: fewer decide little about a judge with noise."""
 AGAIN: Final = 4
 """How often each row of a suspicious variant is asked where no other case is left."""
 CHANCE: Final = 0.05
@@ -140,7 +142,7 @@ class Variants:
             if len(mine) + spare.ready(FEWEST - len(mine)) < FEWEST:
                 return None
         used = trials
-        for count, level in zip(SCREENS, SCREEN_LEVELS, strict=True):
+        for count, level in self._screens(variant, set(mine)):
             trials = self._more(trials, spare, count - len(trials.rows), replace(self._few, inert=0))
             used = replace(trials, rows=trials.rows[:count])
             if len(used.rows) < count:
@@ -155,6 +157,19 @@ class Variants:
                 break
         return _Verdict(variant, Outcome.UNDECIDED, None, used)
 
+    def _screens(self, variant: AnyEdit, shown: set[str]) -> Iterator[tuple[int, float]]:
+        """
+        Yield the rows at which a variant may be acquitted, with the level of each.
+
+        The later ones are left out where few cases would be left for a decision. Rows of the probe show the variant
+        already on the clusters that are `shown`.
+        """
+        each = tuple(zip(SCREENS, SCREEN_LEVELS, strict=True))
+        yield from each[:2]
+        enough = SCREENS[-1] + LEFT
+        cases = len(shown) + self._spare(variant, shown, asked=False, apart=True).ready(enough - len(shown))
+        yield from (one for one in each[2:] if one[0] <= cases - LEFT)
+
     def _decided(self, suspect: _Verdict, claim: Claim, measure: Measure, suspects: int) -> _Verdict | None:
         """
         Return the decision on a suspicious variant, on questions that the screening did not look at.
@@ -168,7 +183,9 @@ class Variants:
         spare = self._spare(suspect.variant, looked_at | {row.cluster for row in fresh}, asked=False)
         trials = replace(suspect.trials, rows=fresh, lost={})
         outcome, estimate = Outcome.UNDECIDED, None
+        looked = 0
         for count, prove, disprove in zip(DECISIONS, proofs, counters, strict=True):
+            looked += 1
             asks = self._few_of(measure)
             trials = self._more(trials, spare, count - len(trials.rows), asks)
             if lacking := missing(measure, trials):
@@ -184,14 +201,16 @@ class Variants:
             outcome, estimate = decide_between(proof, counter, claim, LEVEL)
             if outcome is not Outcome.UNDECIDED or not spare.ready(1):
                 break
-        few = outcome is Outcome.UNDECIDED and len(trials.rows) < DECISIONS[0]
-        if few and estimate is not None and _beyond(estimate, claim):  # a few bad draws of a noisy judge look so, too
+        few = len(trials.rows) < DECISIONS[0]
+        within = estimate is None or not _beyond(estimate, claim)
+        # where no case is left, a few bad draws of a noisy judge look like an effect, and a small one like a large one
+        if outcome is Outcome.UNDECIDED and looked < len(DECISIONS) and not (few and within):
             trials = self._again(suspect.variant, trials, asks)
             with suppress(EstimateError):
-                proof, counter = measure.estimate(trials, proofs[1]), measure.estimate(trials, counters[1])
+                proof, counter = measure.estimate(trials, proofs[looked]), measure.estimate(trials, counters[looked])
                 outcome, estimate = decide_between(proof, counter, claim, LEVEL)
-            few = outcome is Outcome.UNDECIDED
-        if few and (estimate is None or not _beyond(estimate, claim)):
+                within = not _beyond(estimate, claim)
+        if outcome is Outcome.UNDECIDED and few and within:
             return None
         return _Verdict(suspect.variant, outcome, estimate, trials)
 
