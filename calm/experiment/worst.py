@@ -52,7 +52,7 @@ FAIL_SPENT: Final = (0.1, 0.3, 0.6, 1.0)
 LEFT: Final = 40
 """Cases that a screening beyond its second look leaves to a decision: fewer decide little about a judge with noise."""
 AGAIN: Final = 4
-"""How often each row of a suspicious variant is asked where no other case is left."""
+"""How often each row of a suspicious variant is asked at most where no other case is left."""
 CHANCE: Final = 0.05
 """What inert words can cost the treated answer by chance, as far as the screening minds."""
 FEWEST: Final = 10
@@ -161,12 +161,15 @@ class Variants:
         """
         Yield the rows at which a variant may be acquitted, with the level of each.
 
-        The later ones are left out where few cases would be left for a decision. Rows of the probe show the variant
-        already on the clusters that are `shown`.
+        The later ones are left out of a variant that few cases of the probe can show: a decision needs some, too.
+        Rows of the probe show the variant already on the clusters that are `shown`.
         """
         each = tuple(zip(SCREENS, SCREEN_LEVELS, strict=True))
         yield from each[:2]
         enough = SCREENS[-1] + LEFT
+        if len(self._pairing.pairs) < enough:
+            yield from each[2:]
+            return
         cases = len(shown) + self._spare(variant, shown, asked=False, apart=True).ready(enough - len(shown))
         yield from (one for one in each[2:] if one[0] <= cases - LEFT)
 
@@ -260,11 +263,18 @@ class Variants:
         return replace(trials, lost=Counter(trials.lost) + lost)
 
     def _again(self, variant: AnyEdit, trials: Trials, asks: Asks) -> Trials:
-        """Return the trials with `AGAIN` times the asks of each row, where there are no more cases to ask."""
+        """
+        Return the trials with several times the asks of each row, where there are no more cases to ask.
+
+        A variant takes no more asks so than one with more cases, and as they are where that leaves none to ask again.
+        """
         cases = {row.case for row in trials.rows}
+        times = min(AGAIN, most_decided(len(self._pairing.pairs)) // max(1, len(trials.rows)))
+        if times < 2:
+            return trials
         pairs = (self._pairing.as_variant(p, variant) for p in self._pairing.pairs if p.source.id in cases)
-        more = replace(asks, inert=AGAIN * asks.inert)
-        found = self._arms.ask_rows([Row(pair, AGAIN) for pair in pairs if pair is not None], more)
+        more = replace(asks, inert=times * asks.inert)
+        found = self._arms.ask_rows([Row(pair, times) for pair in pairs if pair is not None], more)
         return trials if found.lost != self._pairing.lost else found
 
     def _with(self, trials: Trials, pairs: Sequence[Pair], asks: Asks) -> Trials:
@@ -274,6 +284,11 @@ class Variants:
         found = self._arms.ask_rows([Row(pair, 1) for pair in pairs], asks)
         gone = Counter(found.lost) - self._pairing.lost
         return replace(found, rows=(*trials.rows, *found.rows), lost=Counter(trials.lost) + gone)
+
+
+def most_decided(cases: int) -> int:
+    """Return how many asks of a suspicious variant a decision takes at most, in a probe of so many cases."""
+    return max(DECISIONS[2], min(cases, DECISIONS[-1]))
 
 
 @cache

@@ -12,7 +12,7 @@ from calm.core.measures import MEASURES
 from calm.experiment.asks import TOP_UPS, Asks, Design
 from calm.experiment.setup import rows_at_once
 from calm.experiment.stopping import Stopping, could_prove, looks
-from calm.experiment.worst import DECISIONS, SCREENS
+from calm.experiment.worst import AGAIN, DECISIONS, SCREENS, most_decided
 from calm.gate.plan import CLEAN, CROSS, INERT, PERTURBED, PILOT, CaseArm, ProbeRow, Survey
 from calm.gate.requests import OUTPUT_TOKENS, CallSize, Rendering, Source
 from calm.models.pricing import Cost, tokens_in
@@ -165,7 +165,9 @@ def _of_variants(row: ProbeRow, cases: int, asks: Asks) -> int:
     if not row.worst:
         return 0
     screened = max(0, SCREENS[-1] - cases * asks.perturbed // row.variants)
-    return row.variants * (min(cases, screened) + min(cases, DECISIONS[-1]))
+    # where no case is left, rows are asked again, beside inert words that all variants share
+    inert = (AGAIN - 1) * min(cases, DECISIONS[2]) * row.lengths
+    return row.variants * (min(cases, screened) + most_decided(cases)) + inert
 
 
 def _taken(unit: CaseArm, within: set[str]) -> bool:
