@@ -92,7 +92,7 @@ decisions and the claims about the whole run are the product's own code: `calm.e
 `calm.results.pooled`, on the bundled cases (200 of each kind). Only the judge and the engine are simulated;
 `tests/power/test_calibration_harness.py` shows that the real engine finds the same.
 
-```
+```sh
 python -m benchmarks.calibration --rows numbers.jsonl  # measure; a later run goes on from there
 python -m benchmarks.calibration --rows numbers.jsonl --write docs/reference/calibration.md
 pytest tests/power -k calibration  # hold the gate to what this page promises

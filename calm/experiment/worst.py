@@ -288,7 +288,7 @@ class Variants:
 
 def most_decided(cases: int) -> int:
     """Return how many asks of a suspicious variant a decision takes at most, in a probe of so many cases."""
-    return max(DECISIONS[2], min(cases, DECISIONS[-1]))
+    return min(cases, DECISIONS[-1])
 
 
 @cache

@@ -186,7 +186,7 @@ def test_what_fits_fits_and_a_run_of_it_is_offered(tmp_path):
     """The sample found costs no more than the budget, one case more would; the command line names both."""
     path = judge_file(tmp_path)
     own = ("--", "-k", "authority or verbosity")
-    done = calm(tmp_path, path, "--fit", "--max-usd=1", "--max-minutes=30", "--noise=0.02", *own)
+    done = calm(tmp_path, path, "--fit", "--max-usd=1.2", "--max-minutes=30", "--noise=0.02", *own)
     command = done.stdout.splitlines()[-1]
     n, repeats = re.search(r"--calm-sample=(\d+) --calm-repeats=(\S+)", command).groups()
 
@@ -195,8 +195,8 @@ def test_what_fits_fits_and_a_run_of_it_is_offered(tmp_path):
 
     assert done.returncode == 0, done.stdout
     assert command.startswith("pytest --pyargs calm.suites -k 'authority or verbosity' --calm-judge=judge.toml")
-    assert command.endswith("--calm-max-usd=1")
-    assert most_usd(fits) <= 1 < most_usd(larger)
+    assert command.endswith("--calm-max-usd=1.2")
+    assert most_usd(fits) <= 1.2 < most_usd(larger)
 
 
 def most_usd(told):
