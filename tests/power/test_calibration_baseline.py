@@ -19,7 +19,7 @@ from scipy.special import ndtri
 from calm.core.claims import Claim, Decision, Outcome
 from calm.core.edits import Expects, perturbation
 from calm.core.measures import MEASURES
-from calm.core.order import place_of
+from calm.core.order import place_of, start_of
 from calm.core.trials import Trial, Trials
 from calm.core.verdict import Preferred, Scale
 from calm.experiment.asks import Design
@@ -195,13 +195,15 @@ def only(dose):
 
 ORDER = sorted((f"c{number}" for number in range(QUESTIONS)), key=partial(place_of, 0))
 """The cases in the order in which a run asks them."""
+BIASES = [f"bias-{number}" for number in range(99) if start_of(f"bias-{number}", QUESTIONS) == 0][:PROBES]
+"""Names of biases whose probes begin with the first of these cases, as those that are drawn do."""
 
 
 def recorded(task, probes, kept):
     """Return one run of pairs as its record."""
     found = []
     for number, (claims, (room, arms)) in enumerate(zip(probes, kept, strict=True)):
-        edit = perturbation(bias=f"bias-{number}", expects=Expects.NOT_BETTER)(_edit)
+        edit = perturbation(bias=BIASES[number], expects=Expects.NOT_BETTER)(_edit)
         for name, claim in claims.items():
             asks = STAGES[claim.topped]
             rows = []
@@ -248,7 +250,7 @@ def test_the_drawn_comparison_is_that_of_the_records():
             if one.outcome is Outcome.PASS:
                 assert (one.low, one.high) == pytest.approx(grown.bounds(LEVEL), abs=1e-6)
         assert {f.bias for f in found.values() if f.outcome is Outcome.FAIL} - {"baseline"} == {
-            f"bias-{number}" for number in worse
+            BIASES[number] for number in worse
         }
 
 
