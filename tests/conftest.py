@@ -31,10 +31,12 @@ def pytest_addoption(parser):
 def pytest_collection_modifyitems(config, items):
     """Run what is marked slow where that was asked for, else all the rest."""
     wanted = config.getoption("--slow", False)
-    left = [item for item in items if (item.get_closest_marker("slow") is not None) != wanted]
+    kept, left = [], []
+    for item in items:
+        (kept if (item.get_closest_marker("slow") is not None) == wanted else left).append(item)
     if left:
         config.hook.pytest_deselected(items=left)
-        items[:] = [item for item in items if item not in set(left)]
+        items[:] = kept
 
 
 def pytest_ignore_collect(collection_path, config):

@@ -7,9 +7,9 @@ The slow lane: rows that prove more of what other rows of the same test prove at
 import pytest
 
 
-def slow(*values):
-    """Return a row of parameters for the slow lane alone."""
-    return pytest.param(*values, marks=pytest.mark.slow)
+def slow(*values, **about):
+    """Return a row of parameters for the slow lane alone; it may be given an `id`."""
+    return pytest.param(*values, marks=pytest.mark.slow, **about)
 
 
 def one_in(share, rows, start=0):

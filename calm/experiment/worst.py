@@ -185,8 +185,7 @@ class Variants:
         fresh = tuple(row for row in self._rows_of(suspect.variant) if row.cluster not in looked_at)
         spare = self._spare(suspect.variant, looked_at | {row.cluster for row in fresh}, asked=False)
         trials = replace(suspect.trials, rows=fresh, lost={})
-        outcome, estimate = Outcome.UNDECIDED, None
-        looked = 0
+        outcome, estimate, looked = Outcome.UNDECIDED, None, 0
         for count, prove, disprove in zip(DECISIONS, proofs, counters, strict=True):
             looked += 1
             asks = self._few_of(measure)

@@ -165,7 +165,7 @@ def _of_variants(row: ProbeRow, cases: int, asks: Asks) -> int:
     if not row.worst:
         return 0
     screened = max(0, SCREENS[-1] - cases * asks.perturbed // row.variants)
-    # where no case is left, rows are asked again, beside inert words that all variants share
+    # where no case is left, rows are asked again; variants that are asked about the same cases share the inert words
     inert = (AGAIN - 1) * min(cases, DECISIONS[2]) * row.lengths
     return row.variants * (min(cases, screened) + most_decided(cases)) + inert
 

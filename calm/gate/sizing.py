@@ -548,9 +548,9 @@ def worst_outcomes(
     """
     Return for each run what becomes of a claim about the worst of a rotation's variants: 1 pass, -1 fail, 0 neither.
 
-    Screening, then the decision on fresh cases, as in `calm.experiment.worst`, which screens less of a variant that few
-    cases can show, and asks rows again where no case is left. A rotation that has too few cases for any variant is not
-    tested, which counts as a pass.
+    Screening, then the decision on fresh cases, as in `calm.experiment.worst`. Not as there, every case can show every
+    variant, and no case is asked again. A rotation that has too few cases for any variant is not tested, which counts
+    as a pass.
     """
     return worst_at(claim, [claim.limit], probe, judge, rules, n=n, rng=rng, runs=runs)[0]
 

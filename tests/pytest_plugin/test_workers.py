@@ -5,6 +5,7 @@ from collections import defaultdict
 
 import pytest
 
+from tests.lanes import slow
 from tests.servers.batching.apart import apart
 
 EDITS = '''
@@ -64,9 +65,9 @@ deadly.reads, deadly.fingerprint = ("question", "answers", "better"), "counted"
 
 SPREAD = [
     pytest.param(("-n2",), id="load"),
-    pytest.param(("-n2", "--dist=loadfile"), marks=pytest.mark.slow, id="by file"),
-    pytest.param(("-n2", "--dist=worksteal"), marks=pytest.mark.slow, id="work stealing"),
-    pytest.param(("-n3",), marks=pytest.mark.slow, id="three workers"),
+    slow(("-n2", "--dist=loadfile"), id="by file"),
+    slow(("-n2", "--dist=worksteal"), id="work stealing"),
+    slow(("-n3",), id="three workers"),
     pytest.param(("-n3", "--dist=worksteal"), id="three workers, work stealing"),
 ]
 
