@@ -7,8 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 
-from scipy.stats import chi2_contingency
-
 from calm.core.claims import Outcome
 from calm.core.measures import MEASURES
 from calm.core.texts import CaseTexts
@@ -20,6 +18,7 @@ from calm.results.reports.heading import asks_in_words
 from calm.results.reports.highlights import Highlight, highlight, shown_scale
 from calm.results.reports.rows import FindingRow, anchors, biases_of, outcomes_of
 from calm.results.reports.texts import CaseView, Messages, Room, bytes_of, shown_texts, size_bytes
+from calm.statistics.contingency import chi_squared_p
 
 CASES, FEW = 20, 3
 """
@@ -234,7 +233,7 @@ def _differ(variants: Sequence[Variant]) -> bool:
     table = [[v.telling, v.cases - v.telling] for v in variants]
     if len(table) < 2 or not all(map(sum, zip(*table, strict=True))):
         return False
-    return bool(chi2_contingency(table).pvalue < LEVEL)
+    return chi_squared_p(table) < LEVEL
 
 
 # Texts
