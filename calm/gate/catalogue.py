@@ -119,9 +119,18 @@ def _modules() -> tuple[tuple[str, ModuleType], ...]:
 def _modules_on(path: tuple[str, ...]) -> tuple[tuple[str, ModuleType], ...]:
     """Return the modules, looked for once on each `sys.path`: a run asks for them a hundred times."""
     own = [(module.__name__.rpartition(".")[2], module) for module in perturbations.modules()]
+    return (*own, *_installed_on(path))
+
+
+def _installed() -> tuple[tuple[str, ModuleType], ...]:
+    return _installed_on(tuple(sys.path))
+
+
+@lru_cache(maxsize=1)
+def _installed_on(_path: tuple[str, ...]) -> tuple[tuple[str, ModuleType], ...]:
     points = sorted(entry_points(group=GROUP), key=lambda point: point.name)
     loaded = [(point.name, point.load()) for point in points]
-    return (*own, *((name, found) for name, found in loaded if isinstance(found, ModuleType)))
+    return tuple((name, found) for name, found in loaded if isinstance(found, ModuleType))
 
 
 def _is_factory(value: object, place: ModuleType) -> bool:
@@ -183,7 +192,12 @@ def find_edit(name: str, model: str = "", cases: Sequence[Case] = ()) -> AnyEdit
 
 def name_of(edit: AnyEdit, model: str = "") -> str:
     """Return the name by which `find_edit` finds an edit again, from this folder; nothing where none does."""
-    for module, place in _modules():
+    home = edit.rewrite.__module__
+    ours = home.partition(".")[0] == perturbations.__name__.partition(".")[0]
+    at_home = getattr(sys.modules.get(home), edit.name, None) is edit
+    if at_home and home.startswith(f"{perturbations.__name__}."):
+        return f"{home.rpartition('.')[2]}.{edit.name}"
+    for module, place in _modules() if ours else _installed():  # what is not written here stands in no module of ours
         value = vars(place).get(edit.name)
         if value is edit:
             return f"{module}.{edit.name}"
@@ -195,8 +209,7 @@ def name_of(edit: AnyEdit, model: str = "") -> str:
         with suppress(ConfigError):
             if (found := find_edit(name, model)).label == edit.label and found.bias == edit.bias:
                 return name
-    home = edit.rewrite.__module__
-    if getattr(sys.modules.get(home), edit.name, None) is not edit:
+    if not at_home:
         return ""
     spec = PathFinder.find_spec(home.partition(".")[0], [str(Path.cwd()), *_INSTALLED])
     return f"{home}:{edit.name}" if spec is not None else ""
