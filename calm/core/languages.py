@@ -11,7 +11,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Mapping
-from functools import lru_cache
+from hashlib import blake2b
 from typing import Final
 
 from calm.core.additions import fenced
@@ -110,6 +110,15 @@ _LETTERS: Final = {
     }.items()
 }
 """Letters, and ends of words, that a language has and most others lack: a word with one counts as a common one."""
+_IN_ASCII: Final = {code: _LETTERS[code] for code in ("it", "fi")}
+"""Those that a word of ASCII alone can have."""
+_COMMON_IN: Final = {
+    word: tuple(code for code, common in _COMMON.items() if word in common)
+    for word in frozenset().union(*_COMMON.values())
+}
+"""The languages in which a word is common."""
+_SHARED: Final = {code: common & _ENGLISH for code, common in _COMMON.items()}
+"""The common words of a language that are common ones of English, too."""
 _SCRIPTS: Final = {
     "han": re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]"),
     "kana": re.compile(r"[\u3040-\u30ff\uff66-\uff9f]"),
@@ -147,6 +156,10 @@ SHARE: Final = 0.08
 """... and the share of all its words that they must be."""
 _WORD: Final = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 _INLINE: Final = re.compile(r"`[^`\n]+`|https?://\S+|<[^<>\n]*>")
+_LETTER: Final = re.compile("[A-Za-z]")
+_MOST_KEPT: Final = 1 << 17
+"""Of so many texts the language is remembered: each takes 150 bytes."""
+_known: dict[bytes, str] = {}
 _UNSPACED: Final = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\u0e01-\u0e4e]+")
 
 
@@ -163,7 +176,6 @@ def spoken_words(text: str) -> int:
     return words(_UNSPACED.sub(" ", text)) + math.ceil(signs / 2)
 
 
-@lru_cache(maxsize=4096)
 def language_of(text: str) -> str:
     """
     Return the code of the language that a text is in, and "" if there is too little to tell.
@@ -175,7 +187,19 @@ def language_of(text: str) -> str:
     >>> language_of("答案是三十六。"), language_of("36")
     ('zh', '')
     """
-    prose = _prose(text[:_MOST])
+    seen = text[:_MOST]
+    key = blake2b(seen.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+    found = _known.get(key)
+    if found is None:
+        if len(_known) >= _MOST_KEPT:
+            _known.clear()
+        found = _known[key] = _told(_prose(seen))
+    return found
+
+
+def _told(prose: str) -> str:
+    if prose.isascii():
+        return _of_latin(prose) if _LETTER.search(prose) else UNKNOWN
     count = {name: len(signs.findall(prose)) * _HEAVIER.get(name, 1) for name, signs in _SCRIPTS.items()}
     total = sum(count.values())
     if not total:
@@ -194,13 +218,18 @@ def language_of(text: str) -> str:
 def _of_latin(prose: str) -> str:
     every = [word.casefold().replace("’", "'") for word in _WORD.findall(prose)]
     said = Counter(every)
-    hits = {code: sum(said[word] for word in common) for code, common in _COMMON.items()}
-    for code, letters in _LETTERS.items():
-        common = _COMMON[code]
-        hits[code] += sum(n for word, n in said.items() if word not in common and letters.search(word))
+    hits = dict.fromkeys(_COMMON, 0)
+    for word, n in said.items():
+        for code in _COMMON_IN.get(word, ()):
+            hits[code] += n
+    together = " ".join(said)
+    for code, letters in (_IN_ASCII if together.isascii() else _LETTERS).items():
+        if letters.search(together):
+            common = _COMMON[code]
+            hits[code] += sum(n for word, n in said.items() if word not in common and letters.search(word))
     code = max(hits, key=lambda one: (hits[one], one in SERVED))
-    shared = _COMMON[code] & _ENGLISH
-    english = sum(said[word] for word in _ENGLISH - shared)
+    shared = _SHARED[code]
+    english = sum(n for word, n in said.items() if word in _ENGLISH and word not in shared)
     own = hits[code] - sum(said[word] for word in shared)
     if own > english and hits[code] >= LEAST and hits[code] >= SHARE * len(every):
         return code
@@ -244,6 +273,8 @@ def code_of(said: str) -> str:
     >>> code_of("de-CH"), code_of("German"), code_of("python")
     ('de', 'de', '')
     """
+    if not said:
+        return UNKNOWN
     word = re.split(r"[-_]", said.strip().lower())[0]
     return word if word in NAMES else next((code for code, name in NAMES.items() if name.lower() == word), "")
 
