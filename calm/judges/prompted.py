@@ -25,6 +25,8 @@ T = TypeVar("T")
 
 REMEMBERED = 1024
 """How many rendered prompts a judge keeps."""
+SHOWN_AGAIN = 4
+"""No usual template shows a text of a case more often; one that does finds out that a prompt is too long as it asks."""
 EXAMPLES = 2
 """How many of the replies that hold no verdict a judge keeps."""
 _NO_PARAMETERS = frozenset({"model", "messages", "input", "system"})
@@ -168,7 +170,8 @@ class PromptedJudge:
             TooLongError: its prompt has more words than the context of the model has tokens.
         """
         around = (*case.surroundings(), *case.notes, *case.fields.values())
-        if self.server.context_window or may_exceed((*_texts(case), *around)):  # others fit: they are rendered later
+        shown = sum(map(len, (*_texts(case), *around)))
+        if self._may_exceed(SHOWN_AGAIN * shown + self._template):  # others fit: they are rendered later
             for part in self._parts(case):
                 self._refuse_long(case, self._rendering(case, part))
         return _Content(self, case)
@@ -181,12 +184,21 @@ class PromptedJudge:
     def _too_long(self, rendering: _Rendering) -> _TooLong | None:
         """Return by how much a prompt cannot fit into the context of the model; None if it can, or if nobody knows."""
         texts = [message.text for message in rendering.request.prompt]
-        if not may_exceed(texts, self.server.context_window or SHORTEST):
+        if not self._may_exceed(sum(map(len, texts))):
             return None
         window, least = self.server.window, least_tokens(texts)
         if window is None or least <= window:
             return None
         return _TooLong(least, self.server.served_as or self.server.model, window)
+
+    def _may_exceed(self, characters: int) -> bool:
+        """Return whether a prompt of so many characters may be too long for its model; the window is looked up once."""
+        window = self.server.window if may_exceed(characters, self.server.context_window or SHORTEST) else None
+        return window is not None and may_exceed(characters, window)
+
+    @property
+    def _template(self) -> int:
+        return sum(len(message.text) for message in self.prompt.messages)
 
     async def judge(self, case: Case, send: Send) -> Verdict:
         """Return the verdict on a case; a rubric is asked criterion by criterion, all at once."""

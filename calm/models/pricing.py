@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
+from math import inf
+from typing import cast
 
 from calm.core.releases import refuse_other_releases
-from calm.models.wire import Endpoint, Price, Tier, Usage
+from calm.models.kept import KEPT
+from calm.models.wire import Endpoint, Json, Price, Tier, Usage
 
 SET_PRICE = "give price_usd_per_mtok = { input = ..., output = ... } in the [model] table of judge.toml"
 """How a user states the price of a model."""
@@ -64,29 +67,47 @@ def price_of(endpoint: Endpoint) -> Price | None:
 def look_up(model: str) -> Price | None:
     """Return today's price of a model in the table, or None."""
     refuse_other_releases("genai-prices")
-    from genai_prices import Usage as Tokens  # 150 ms that only a run with a model pays
+    found = KEPT.once(f"price {model}", _is_price, lambda: _looked_up(model))
+    if not isinstance(found, list):
+        return None
+    put, got, *tiers = (tuple(map(float, cast("list[float]", rates))) for rates in found)
+    source = f"genai-prices {version('genai-prices')}"
+    return Price(put[0], got[0], source, tuple(Tier(int(above), *rates) for above, *rates in tiers))
+
+
+def _looked_up(model: str) -> tuple[Json, bool]:
+    """Return the rates of input and output, and of each tier with its beginning; and whether they hold all day."""
+    from genai_prices import Usage as Tokens  # 150 ms that only the first run of a day with a model pays
     from genai_prices import calc_price
+    from genai_prices.types import TimeOfDateConstraint
 
     def at(prompt: int) -> tuple[float, float]:
         """Return what a million tokens cost in a call with a prompt of so many tokens."""
         tokens = Tokens(input_tokens=prompt, output_tokens=1)
         found = calc_price(tokens, model_ref=model, genai_request_timestamp=datetime.now(UTC))
-        return float(found.input_price) * 1e6 / prompt, float(found.output_price) * 1e6
+        return round(float(found.input_price) * 1e6 / prompt, 9), round(float(found.output_price) * 1e6, 9)
 
     try:
-        model_price = calc_price(Tokens(), model_ref=model, genai_request_timestamp=datetime.now(UTC)).model_price
-        rates = model_price.input_mtok, model_price.output_mtok
+        found = calc_price(Tokens(), model_ref=model, genai_request_timestamp=datetime.now(UTC))
+        rates = found.model_price.input_mtok, found.model_price.output_mtok
         starts = sorted({tier.start for rate in rates for tier in getattr(rate, "tiers", ())})
-        tiers = tuple(Tier(start, *_rounded(at(start + 1))) for start in starts)
-        return Price(*_rounded(at(1)), f"genai-prices {version('genai-prices')}", tiers)
+        put, got = at(1)
+        prices = found.model.prices
+        by_hour = isinstance(prices, list) and any(isinstance(p.constraint, TimeOfDateConstraint) for p in prices)
+        return [[put], [got], *([start, *at(start + 1)] for start in starts)], not by_hour
     except LookupError:
-        return None
+        return None, True
 
 
-def _rounded(rates: tuple[float, float]) -> tuple[float, float]:
-    """Return rates without the crumbs of a division."""
-    put, got = rates
-    return round(put, 9), round(got, 9)
+def _is_price(found: Json) -> bool:
+    """Return whether this is what `_looked_up` returns of a model: rates of 0 or more, or None."""
+    if found is None:
+        return True
+    rows = found if isinstance(found, list) else []
+    sizes = [len(row) if isinstance(row, list) else 0 for row in rows]
+    numbers = [one for row in rows if isinstance(row, list) for one in row]
+    sound = all(type(one) in (int, float) and 0 <= cast("float", one) < inf for one in numbers)
+    return sizes[:2] == [1, 1] and set(sizes[2:]) <= {3} and sound
 
 
 def cost(price: Price, usage: Usage, worst: Usage | None = None) -> float:

@@ -12,7 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cache
-from typing import Final
+from typing import Final, cast
+
+from calm.models.kept import KEPT
+from calm.models.wire import Json
 
 SHORTEST: Final = 512
 """No server gives a model a context of fewer tokens, so a smaller count is not that of a prompt which was cut."""
@@ -28,21 +31,29 @@ def least_tokens(texts: Iterable[str]) -> int:
     return sum(len(text.split()) for text in texts)
 
 
-def may_exceed(texts: Iterable[str], window: int = SHORTEST) -> bool:
-    """Return whether texts are long enough to have so many words at all: each takes a letter and a blank."""
-    return sum(map(len, texts)) >= 2 * window - 1
+def may_exceed(characters: int, window: int = SHORTEST) -> bool:
+    """Return whether texts of so many characters may have more words than a window: each takes a letter and a blank."""
+    return characters >= 2 * window - 1
 
 
 @cache
 def window_of(model: str) -> int | None:
     """Return how many tokens the context of a model has, by the table of prices; None where it is not known."""
-    from genai_prices.data_snapshot import get_snapshot  # 150 ms that only a run with long prompts pays
+    return cast("int | None", KEPT.once(f"window {model}", _is_window, lambda: (_looked_up(model), True)))
+
+
+def _looked_up(model: str) -> int | None:
+    from genai_prices.data_snapshot import get_snapshot  # 150 ms that only the first run of a day with a model pays
 
     try:
         found = get_snapshot().find_provider_model(model, None, None, None)[1].context_window
     except LookupError:
         return None
     return found if isinstance(found, int) else None
+
+
+def _is_window(found: Json) -> bool:
+    return found is None or (type(found) is int and found > 0)
 
 
 def was_cut(counted: int | None, least: int) -> bool:
