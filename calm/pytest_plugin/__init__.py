@@ -1,94 +1,87 @@
 """
 The pytest plugin: it gives each test its `judge`, `cases` and `probe`, and reports the run.
 
-It is loaded in every pytest run of its environment, so it imports nothing but pytest until a probe is used.
+It is loaded in every pytest run of its environment, so this module declares the options and the fixtures and imports
+nothing else of calm. The hooks of a run stand in `hooks`: they are registered when an option of calm is given on the
+command line, or when a test that takes one of the fixtures is collected.
 """
 
 from __future__ import annotations
 
-import atexit
-import gc
-import json
 import sys
 from collections.abc import Generator, Iterator, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from calm.pytest_plugin import options
-from calm.pytest_plugin.asking import (
-    asking_for,
-    asks_alone,
-    drawing,
-    ended_without_verdict,
-    own,
-    searches,
-    verdict_of_run,
-)
-from calm.pytest_plugin.brevity import shorten
-from calm.pytest_plugin.collector import Collector
-from calm.pytest_plugin.contexts import context_of, planned_context
-from calm.pytest_plugin.options import (
-    asked,
-    case_files,
-    commanded,
-    distributed,
-    flag,
-    given,
-    indented,
-    is_named,
-    is_worker,
-    limits_of,
-    lookahead_of,
-)
-from calm.pytest_plugin.privacy import (
-    private,
-    shown_safely,
-    veil_assertion,
-    veil_findings,
-    veil_report,
-    without_credentials,
-)
-from calm.pytest_plugin.record import Record
-from calm.pytest_plugin.roll import end_in, on_roll
-from calm.pytest_plugin.session import (
-    CALLED,
-    PROBE,
-    SESSION,
-    SUBJECT,
-    Session,
-    cases_of,
-    catch_signals,
-    check_options,
-    engine_of,
-    figures_of,
-    handed_on,
-    judge_in,
-    judge_of,
-    meet,
-    peers_of,
-    refuse_outputs,
-    release_signals,
-    sample_shown,
-    speaker,
-    subject_of,
-)
-from calm.pytest_plugin.trace import MARKER, Tracer, probed, takes_probe, trace
-from calm.pytest_plugin.watch import Watch
 
 if TYPE_CHECKING:
     from calm.core.case import Case
     from calm.gate.probe import Probe
     from calm.gate.verdict_of import VerdictOf
     from calm.models.wire import Judge
-    from calm.results.audit import Finding
+
+FIXTURES = frozenset({"judge", "cases", "probe", "verdict_of"})
 
 
-KNOWN = pytest.StashKey[int]()
-COLLECTOR = pytest.StashKey[Collector]()
-EXTRA = "calm_every_variant"
-"""The marker of probes beyond the default gate."""
+class Waiting:
+    """
+    A run of pytest of which nobody knows yet whether it has a probe.
+
+    It registers the hooks of a run when the first test needs them, and keeps for them what happened until then. `known`
+    is how many inputs this process knew before any conftest.py was read: those are none of this run.
+    """
+
+    def __init__(self, known: int = 0) -> None:
+        self.known = known
+        self.uncollected: list[str] = []
+        self.nodes: list[Any] = []
+        """The workers of xdist."""
+        self.ids: list[Sequence[str]] = []
+        """The tests that each of them collected."""
+        self.reports: list[pytest.TestReport] = []
+        """Those of tests that failed, such as one whose worker died, and the first one that tells of a probe."""
+        self.config: pytest.Config | None = None
+
+    def end(self) -> None:
+        """Register the hooks, in the place of this."""
+        assert self.config is not None
+        from calm.pytest_plugin import hooks
+
+        self.config.pluginmanager.unregister(self)
+        del self.config.stash[WAITING]
+        hooks.begin(self.config, self)
+
+    def pytest_itemcollected(self, item: pytest.Item) -> None:
+        """Look whether a test takes one of the fixtures, or is marked as one of the gate."""
+        if not FIXTURES.isdisjoint(getattr(item, "fixturenames", ())) or item.get_closest_marker(options.EXTRA):
+            self.end()
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """Note what could not be collected."""
+        if report.failed:
+            self.uncollected.append(report.nodeid)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: Any) -> None:
+        """Note a worker of xdist."""
+        self.nodes.append(node)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_node_collection_finished(self, node: Any, ids: Sequence[str]) -> None:
+        """Note the tests of a worker of xdist."""
+        self.ids.append(ids)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Look whether a worker of xdist tells of a probe."""
+        if report.failed or hasattr(report, "calm"):
+            self.reports.append(report)
+        if hasattr(report, "calm"):
+            self.end()
+
+
+WAITING = pytest.StashKey[Waiting]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -98,458 +91,105 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
-    """Note which inputs this process knew before any conftest.py was read: those are none of this run."""
+    """Note which inputs this process knew before any conftest.py was read."""
     inputs = sys.modules.get("calm.core.inputs")
-    early_config.stash[KNOWN] = inputs.count() if inputs is not None else 0
+    early_config.stash[WAITING] = Waiting(inputs.count() if inputs is not None else 0)
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_cmdline_main(config: pytest.Config) -> None:
     """Make a plan in this process and not in workers of xdist, since it asks nothing."""
-    if flag(config, "plan") and hasattr(config.option, "numprocesses"):
+    if options.flag(config, "plan") and hasattr(config.option, "numprocesses"):
         config.option.numprocesses, config.option.dist, config.option.tx = None, "no", []
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """
-    Check what can be checked before any test is collected, once, in the process that the user sees.
-
-    Settings in an ini file are checked only after a probe was collected, so that a wrong one does not disturb other
-    runs of the project. With xdist they are checked here: no process sees both the tests and the user.
-    """
-    config.stash[SESSION] = Session(config, known=config.stash.get(KNOWN, 0))
+    """Declare the markers, and wait for a test with a probe where no option asks for one."""
     config.addinivalue_line("markers", "calm(lookahead=False): ask this test when it runs, not ahead of it")
     config.addinivalue_line("markers", 'calm(repeats="2+1"): asks a case of this test, whatever --calm-repeats says')
-    config.addinivalue_line("markers", f"{EXTRA}: asked with --calm-every-variant, or if its file is named")
-    config.addinivalue_line("markers", f"{EXTRA}(folder=True): asked only if its folder or file is named")
-    config.addinivalue_line("markers", f'{EXTRA}(unless="turns"): asked also where a case of the run has turns')
-    if is_worker(config):
-        return
-    config.stash[COLLECTOR] = Collector(config)
-    config.pluginmanager.register(config.stash[COLLECTOR], "calm-collector")
-    if flag(config, "plan"):
-        from calm.pytest_plugin.planner import PlanPrinter
-
-        config.pluginmanager.register(PlanPrinter(), "calm-planner")
-    if not (config.option.help or config.option.version) and (commanded(config) or distributed(config)):
-        _preflight(config)
+    extra = options.EXTRA
+    config.addinivalue_line("markers", f"{extra}: asked with --calm-every-variant, or if its file is named")
+    config.addinivalue_line("markers", f"{extra}(folder=True): asked only if its folder or file is named")
+    config.addinivalue_line("markers", f'{extra}(unless="turns"): asked also where a case of the run has turns')
+    waiting = config.stash.setdefault(WAITING, Waiting())
+    waiting.config = config
+    config.pluginmanager.register(waiting, "calm-waiting")
+    if options.commanded(config) or options.flag(config, "plan"):
+        waiting.end()
+    elif options.distributed(config) and not options.is_worker(config) and options.asked(config):
+        waiting.end()  # no process sees both the tests and the user
 
 
-@pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out tests that were not asked for, and let a worker of xdist be heard before any of them gets a test."""
-    _deselect_beyond(config, items)
-    if is_worker(config) and probed(session):
-        meet(config)
-
-
-def pytest_collection_finish(session: pytest.Session) -> None:
-    """Check the settings in an ini file, if there is a probe that needs them."""
-    config = session.config
-    config.stash[SESSION].selected = len(probed(session))
-    conftests = (getattr(plugin, "__file__", None) or "" for plugin in config.pluginmanager.get_plugins())
-    sources = [*(item.path for item in session.items), *(Path(p) for p in conftests if p.endswith("conftest.py"))]
-    config.stash[SESSION].sources = list(dict.fromkeys(sources))
-    if any(map(on_roll, session.items)):
-        catch_signals(config)
-    if any(map(on_roll, session.items)) and not is_worker(config) and not distributed(config):
-        _preflight(config)
-        config.stash[COLLECTOR].set_aside()
-
-
-def _preflight(config: pytest.Config) -> None:
-    session = config.stash[SESSION]
-    if session.checked or not asked(config):
-        return
-    session.checked = True
-    catch_signals(config)
-    from calm.core.releases import refuse_other_releases
-    from calm.errors import CalmError
-
-    collector = config.stash[COLLECTOR]
-    try:
-        refuse_other_releases("pytest")
-        check_options(config)
-        live = None
-        if given(config, "judge") or case_files(config):
-            judge = judge_of(config)
-            if given(config, "peers"):
-                peers_of(config, judge)
-            calls = judge.endpoints and not config.option.collectonly and not flag(config, "plan")
-            showable = (case_files(config) or calls) and _showable(config, judge)
-            live = judge if showable and calls else None
-            refuse_outputs(config)
-        if commanded(config):
-            collector.set_aside()
-        if live is not None:
-            engine_of(config).admit(live)
-    except CalmError as error:
-        collector.aside.put_back()
-        raise pytest.UsageError(indented(str(error))) from error
-
-
-def _showable(config: pytest.Config, judge: Judge) -> bool:
-    """Return whether the cases can be shown; bundled ones need not be: a conftest.py may have others."""
-    from calm.errors import ConfigError
-
-    try:
-        sample_shown(config, judge, cases_of(config, judge))
-    except ConfigError:
-        if case_files(config):
-            raise
-        return False
-    return True
-
-
-def _beyond(item: pytest.Item) -> str:
-    """Return why a test is none of the default gate: neither all variants nor its file were asked for; else nothing."""
-    marker = item.get_closest_marker(EXTRA)
-    if marker is None:
-        return ""
-    folder = bool(marker.kwargs.get("folder", False))
-    if (not folder and flag(item.config, "every-variant")) or is_named(item, folder=folder):
-        return ""
-    if (part := marker.kwargs.get("unless")) is not None:
-        if part in item.config.stash[SESSION].parts:
-            return ""
-        how = f"where a case has {part}, with --calm-every-variant, or if its file is named"
-        return f"beyond the default gate: asked {how}"
-    how = "if its folder or file is named" if folder else "with --calm-every-variant, or if its file is named"
-    return f"beyond the default gate: asked {how}"
-
-
-def _deselect_beyond(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out the tests beyond the default gate that were not asked for."""
-    beyond = {item.nodeid: why for item in items if (why := _beyond(item))}
-    if beyond:
-        config.stash[SESSION].beyond = beyond
-        config.hook.pytest_deselected(items=[item for item in items if item.nodeid in beyond])
-        items[:] = [item for item in items if item.nodeid not in beyond]
-
-
-def pytest_deselected(items: Sequence[pytest.Item]) -> None:
-    """Count the tests of the gate that options of pytest leave out."""
-    for item in items:
-        item.config.stash[SESSION].deselected += takes_probe(item) and not _beyond(item)
-
-
-def pytest_report_collectionfinish(config: pytest.Config) -> list[str]:
-    """Say how many tests beyond the default gate were left out."""
-    count = len(config.stash[SESSION].beyond)
-    left = "1 test beyond the default gate is" if count == 1 else f"{count} tests beyond the default gate are"
-    return [f"calm: {left} left out (--calm-every-variant)"] if count else []
-
-
-@pytest.hookimpl(wrapper=True, tryfirst=True)
-def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, object]:
-    """Ask the questions of all tests together."""
-    config, option = session.config, session.config.option
-    # --setup-show: a trace would make the session fixtures where nobody sees it
-    idle = option.collectonly or option.setupshow or option.setupplan or getattr(option, "trace", False)
-    items = [] if idle or session.testsfailed or not lookahead_of(config) else probed(session)
-    ours = config.stash[SESSION]
-    watch = Watch(ours) if is_worker(config) and any(map(on_roll, session.items)) else None
-    if items := [item for item in items if _looks_ahead(item)]:
-        ours.tracing = True
-        try:
-            for _ in trace(session, items, Tracer()):
-                pass
-        finally:
-            ours.tracing = False
-        _announce(config)
-    try:
-        if ours.lookahead is not None:
-            ours.lookahead.begin()
-        if ours.fellows is not None:
-            ours.fellows.serve(ours.lookahead)
-        done = yield
-        if ours.fellows is not None and not (session.shouldfail or session.shouldstop):
-            ours.fellows.wait()
-        return done
-    finally:
-        if ours.fellows is not None:
-            ours.fellows.end()
-        if ours.lookahead is not None:
-            ours.lookahead.stop()
-            if ours.engine is not None:
-                ours.engine.stop()  # another worker may wait for what this one has in flight
-        if watch is not None:
-            watch.end()
-
-
-def _announce(config: pytest.Config) -> None:
-    """Say what the cases of the run can decide, and begin to ask what was traced."""
-    from calm.gate.outlook import outlook
-
-    ours = config.stash[SESSION]
-    if is_worker(config):
-        ours.announced = True  # a worker shows nothing, so there is nothing to work out
-    elif text := outlook([order for _, order in ours.traced], limits_of(config)):
-        ours.announced = True
-        speaker(config)(text)
-    for lookahead, order in ours.traced:
-        lookahead.submit(order)
-    ours.traced.clear()
-
-
-def _looks_ahead(item: pytest.Item) -> bool:
-    return not searches(item) and all(m.kwargs.get("lookahead", True) for m in item.iter_markers(MARKER))
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_configure_node(node: Any) -> None:
-    """Give the workers of xdist what the first live call found, and make the cache file before they open it."""
-    if not asked(node.config):
-        return
-    from calm.errors import CalmError
-
-    try:
-        engine = engine_of(node.config)
-    except CalmError as error:
-        raise pytest.UsageError(indented(str(error))) from error
-    node.workerinput |= handed_on(engine, node.config, node.nodemanager.specs)
-
-
-@pytest.fixture(scope="session")
-def judge(pytestconfig: pytest.Config) -> Judge:
-    """The judge under audit: `--calm-judge`, unless a conftest.py overrides this fixture."""
-    return judge_of(pytestconfig)
-
-
-@pytest.fixture(scope="session")
-def cases(pytestconfig: pytest.Config, judge: Judge) -> Sequence[Case]:
-    """The cases it is asked about: `--calm-cases`, or the bundled ones, unless a conftest.py overrides this fixture."""
-    return cases_of(pytestconfig, judge_in(pytestconfig, judge))
-
-
-@pytest.fixture
-def probe(request: pytest.FixtureRequest, judge: Judge, cases: Sequence[Case]) -> Iterator[Probe]:
-    """Ask the judge about edited cases: `assert probe(edit).proves(net_robustness >= 0.95)`."""
-    from calm.gate.probe import Probe
-
-    config, item = request.config, request.node
-    ours = config.stash[SESSION]
-    judge = judge_in(config, judge)
-    cases = own(config, judge, cases)
-    if ours.plan is not None:
-        yield Probe(planned_context(item, judge, cases, ours.plan))
-        return
-    context = context_of(item, judge, cases)
-    item.stash[SUBJECT] = subject_of(config, judge, context.setup.cases, context.setup.design, len(cases))
-    made = Probe(context)
-    if ours.tracing:
-        yield made
-        return
-    item.stash[PROBE] = made
-    if CALLED in item.stash:  # a test may run again
-        del item.stash[CALLED]
-    yield made
-    if item.stash.get(CALLED, False) and (complaint := made.complaint()):
-        pytest.fail(complaint, pytrace=False)
-
-
-@pytest.fixture(scope="session")
-def verdict_of(pytestconfig: pytest.Config, judge: Judge, cases: Sequence[Case]) -> Iterator[VerdictOf]:
-    """Ask the judge about one case, in a test of any kind: `verdict_of(case)`, `verdict_of.flips(case, edited)`."""
-    judge = judge_in(pytestconfig, judge)
-    cases = own(pytestconfig, judge, cases)
-    made = verdict_of_run(pytestconfig, judge, cases)
-    with drawing(made.setup, cases):
-        yield made
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, object]:
-    """Let `verdict_of` ask the judge of the test that runs."""
-    with asking_for(pyfuncitem):
-        return (yield)
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
-    """Send the findings of a test with its report, and say what kind of failure it is and how the test ended."""
+@pytest.hookimpl(wrapper=True, trylast=True)
+def pytest_runtest_makereport() -> Generator[None, Any, Any]:
+    """Take known credentials out of the report of a test."""
     report = yield
-    without_credentials(report)
-    if _probing(item):
-        shown_safely(report)
-    ours = item.config.stash[SESSION]
-    if ours.tracing:
-        return report
-    made = item.stash.get(PROBE, None)
-    said: dict[str, Any] = {}
-    if is_worker(item.config):
-        said = _introduction(item)
-    late = made is not None and not on_roll(item)
-    if late:  # it got its probe by `request.getfixturevalue`
-        said["late"] = True
-    if late or on_roll(item):
-        _tell(item, call, report, made)
-        if end := end_in(item, call, report, made):
-            said["end"] = end
-        if asks_alone(item):
-            said["alone"] = True
-    if said:
-        report.calm = {**getattr(report, "calm", {}), **said}
+    _without_credentials(report)
     return report
-
-
-def _probing(item: pytest.Item) -> bool:
-    """Return whether a test asks a judge: by a probe, also one that it asked for while it ran, or without one."""
-    return takes_probe(item) or PROBE in item.stash or asks_alone(item)
-
-
-def _introduction(item: pytest.Item) -> dict[str, Any]:
-    """Return what a worker of xdist tells its controller once: which tests take a probe, and whom they ask."""
-    ours, said = item.config.stash[SESSION], {}
-    if not ours.rolled:
-        ours.rolled = True
-        said["roll"] = json.dumps([one.nodeid for one in item.session.items if on_roll(one)])
-    if not ours.introduced and SUBJECT in item.stash:
-        ours.introduced = True
-        said["subject"] = json.dumps(item.stash[SUBJECT])
-    return said
-
-
-def _tell(item: pytest.Item, call: pytest.CallInfo[None], report: Any, made: Probe | None) -> None:
-    """Put the findings of a test into its report, and make a test of which nothing could be tested a skipped one."""
-    from calm.core.claims import Outcome
-    from calm.results.wording import printable
-
-    veiled = private(item.config) and _probing(item)
-    if veiled:
-        veil_report(item, call.excinfo, report, made)
-    if call.excinfo is not None and _probing(item) and _ends(item, call, report):
-        return
-    if (ended := ended_without_verdict(call)) is not None:
-        report.longrepr = indented(printable(str(ended), "\n"))
-        report.sections = [part for part in report.sections if part[0] != "Hypothesis"]  # how to fail again
-        report.calm = {**getattr(report, "calm", {}), "kind": Outcome.INCOMPLETE.value, "unanswered": str(ended)}
-        return
-    if made is None or report.when != "call":
-        return
-    item.stash[CALLED] = report.passed and item.stash.get(CALLED, True)  # its subtests were reported before it
-    if veiled:
-        veil_findings(made)
-    from dataclasses import replace
-
-    from calm.results.wording import value
-
-    reason = getattr(report, "wasxfail", None)
-    findings: list[Finding] = made.context.findings
-    if reason is not None:
-        why = f"xfail: {reason}" if reason else "xfail"
-        findings = [replace(f, accepted=why) if f.red and f.outcome is not Outcome.INCOMPLETE else f for f in findings]
-    properties = [(f.key, f"{f.outcome.value} {value(f)}") for f in findings]
-    item.user_properties += [p for p in properties if p not in item.user_properties]  # read at teardown, for JUnit
-    red = {f.outcome for f in findings if f.red}
-    kind = ""
-    if report.failed and call.excinfo is not None and call.excinfo.errisinstance(AssertionError):
-        bad = next((p for p in made.context.proofs if not p.holds), None)
-        if bad is not None:
-            _say_claims(item, report, repr(bad), veiled=veiled)
-            first = [o for o in (Outcome.FAIL, Outcome.INCOMPLETE, Outcome.UNDECIDED) if o in red]
-            kind = first[0].value if first and first[0] is not Outcome.FAIL else ""
-    untested = bool(made.context.proofs) and all(f.outcome is Outcome.NOT_TESTED for f in findings)
-    if report.passed and untested and made.complaint() is None:
-        why = str(findings[0].reason) if findings else made.context.proofs[0].nothing
-        report.outcome = "skipped"
-        report.longrepr = (str(item.path), item.location[1], f"NOT_TESTED: {printable(why)}")
-        kind = Outcome.NOT_TESTED.value
-    record = Record(
-        node=item.nodeid,
-        subject=item.stash[SUBJECT] if made.context.proofs or findings else None,
-        findings=findings,
-        texts=[] if veiled else list(made.context.texts.values()),
-        seconds=made.context.seconds,
-        asks=[made.context.asks_made, made.context.asks_planned],
-        extras=made.context.extras,
-    )
-    said = getattr(report, "calm", {})
-    if is_worker(item.config):
-        report.calm = {**said, "kind": kind, "record": record.to_json()}
-    else:  # in one process nothing need be written down and read again
-        item.config.stash[SESSION].records[item.nodeid] = record
-        report.calm = {**said, "kind": kind}
-
-
-def _say_claims(item: pytest.Item, report: Any, said: str, *, veiled: bool) -> None:
-    """Let pytest show of a failed assertion what its claims found, in few lines unless all of them are asked for."""
-    crash = getattr(report.longrepr, "reprcrash", None)
-    if crash is not None:
-        crash.message = said
-    if veiled:
-        veil_assertion(report, said)
-    elif item.config.option.verbose <= 0:
-        shorten(report)
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_internalerror(excrepr: Any) -> None:
     """Take known credentials out of an error of pytest or a plugin."""
-    without_credentials(excrepr)
+    _without_credentials(excrepr)
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_warning_recorded(warning_message: Any) -> None:
     """Take known credentials out of a warning."""
-    without_credentials(warning_message)
+    _without_credentials(warning_message)
 
 
-def _ends(item: pytest.Item, call: pytest.CallInfo[None], report: Any) -> bool:
-    """Return whether a test met what all others would meet: it is said without a traceback, and no other test runs."""
-    from calm.core.reasons import Kind, because, reason_of
-    from calm.errors import ConfigError, JudgeError
-    from calm.judges.blind import Undeclared
-    from calm.results.wording import printable
+def _without_credentials(shown: Any) -> None:
+    if "calm.models.vault" in sys.modules:  # else calm knows of none
+        from calm.pytest_plugin.privacy import without_credentials
 
-    assert call.excinfo is not None
-    error = call.excinfo.value
-    if isinstance(error, Undeclared) or (isinstance(error, ConfigError) and call.when == "setup"):
-        words = str(error)
-    elif isinstance(error, JudgeError) and (why := reason_of(error)).kind in (Kind.JUDGE_UNREAD, Kind.JUDGE_FAILS):
-        from calm.results.redaction import bare
-
-        words = str(bare(why, because(Kind.HIDDEN_WHY)) if private(item.config) else why)
-    else:
-        if isinstance(error, ConfigError) and call.when == "call":  # the others may do: it is said, and they run
-            report.calm = {"kind": "", "fault": indented(printable(str(error), "\n"))}
-        return False
-    report.longrepr = indented(printable(words, "\n"))
-    report.calm = {"kind": "", "misconfigured": report.longrepr}
-    item.session.shouldstop = "calm is set up wrongly"
-    return True
+        without_credentials(shown)
 
 
-_LETTERS = {"UNDECIDED": ("?", "yellow"), "INCOMPLETE": ("!", "red"), "NOT_TESTED": ("-", "yellow")}
+def _begun(request: pytest.FixtureRequest) -> pytest.Config:
+    """Return the run's configuration, with its hooks registered: a test may ask for a fixture while it runs."""
+    waiting = request.config.stash.get(WAITING, None)
+    if waiting is not None:
+        waiting.end()
+        from calm.pytest_plugin.hooks import pytest_collection_finish
+
+        pytest_collection_finish(request.session)
+    return request.config
 
 
-def pytest_report_teststatus(report: pytest.TestReport) -> tuple[str, str, tuple[str, dict[str, bool]]] | None:
-    """Show an undecided, incomplete or untested probe in a category of its own; it stays a failure, or a skip."""
-    kind = getattr(report, "calm", {}).get("kind", "")
-    if report.when != "call" or not kind:
-        return None
-    letter, colour = _LETTERS[kind]
-    return kind.lower().replace("_", " "), letter, (kind, {colour: True})
+@pytest.fixture(scope="session")
+def judge(request: pytest.FixtureRequest) -> Judge:
+    """The judge under audit: `--calm-judge`, unless a conftest.py overrides this fixture."""
+    config = _begun(request)
+    from calm.pytest_plugin.session import judge_of
+
+    return judge_of(config)
 
 
-def pytest_sessionfinish(session: pytest.Session) -> None:
-    """In a worker: hand the figures of its engine to the controller."""
-    if is_worker(session.config):
-        session.config.workeroutput["calm"] = figures_of(session.config)  # type: ignore[attr-defined]  # set by xdist
+@pytest.fixture(scope="session")
+def cases(request: pytest.FixtureRequest, judge: Judge) -> Sequence[Case]:
+    """The cases it is asked about: `--calm-cases`, or the bundled ones, unless a conftest.py overrides this fixture."""
+    config = _begun(request)
+    from calm.pytest_plugin.session import cases_of, judge_in
+
+    return cases_of(config, judge_in(config, judge))
 
 
-def pytest_unconfigure(config: pytest.Config) -> None:
-    """Stop the engine."""
-    session = config.stash.get(SESSION, None)
-    if session is None:
-        return
-    release_signals(config)
-    if session.engine is None:
-        return
-    session.engine.close()
-    session.engine = None
-    atexit.register(gc.freeze)  # not before: only the interpreter, while it ends, need not walk over what is left
-    if session.scratch is not None:
-        session.scratch.cleanup()
-    if session.meeting is not None:
-        session.meeting.end()
+@pytest.fixture
+def probe(request: pytest.FixtureRequest, judge: Judge, cases: Sequence[Case]) -> Iterator[Probe]:
+    """Ask the judge about edited cases: `assert probe(edit).proves(net_robustness >= 0.95)`."""
+    _begun(request)
+    from calm.pytest_plugin.contexts import probe_of
+
+    yield from probe_of(request.node, judge, cases)
+
+
+@pytest.fixture(scope="session")
+def verdict_of(request: pytest.FixtureRequest, judge: Judge, cases: Sequence[Case]) -> Iterator[VerdictOf]:
+    """Ask the judge about one case, in a test of any kind: `verdict_of(case)`, `verdict_of.flips(case, edited)`."""
+    config = _begun(request)
+    from calm.pytest_plugin.asking import verdict_of_run
+
+    with verdict_of_run(config, judge, cases) as made:
+        yield made

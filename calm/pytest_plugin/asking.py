@@ -39,13 +39,17 @@ def ended_without_verdict(call: pytest.CallInfo[None]) -> NoVerdict | None:
     return error if known is not None and isinstance(error, known.NoVerdict) else None
 
 
-def verdict_of_run(config: pytest.Config, judge: Judge, cases: Sequence[Case]) -> VerdictOf:
-    """Return what asks the judge of a run, made once; Hypothesis takes no fixture of a single test."""
+@contextmanager
+def verdict_of_run(config: pytest.Config, judge: Judge, cases: Sequence[Case]) -> Iterator[VerdictOf]:
+    """Give what asks the judge of a run, made once; Hypothesis takes no fixture of a single test."""
     from calm.gate.verdict_of import VerdictOf
 
     session = config.stash[SESSION]
+    judge = judge_in(config, judge)
+    cases = own(config, judge, cases)
     made = session.asking = VerdictOf(setup_of(config, judge, cases), lambda: session.tracing)
-    return made
+    with drawing(made.setup, cases):
+        yield made
 
 
 @contextmanager

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from calm.core.claims import Limiter
     from calm.core.reasons import Reason
     from calm.core.texts import CaseTexts
+    from calm.pytest_plugin import Waiting
     from calm.results.audit import Audit, Finding, Run
 
 EXIT_CONFIG = pytest.ExitCode.USAGE_ERROR
@@ -82,12 +83,25 @@ class Collector:
         self.together: set[str] = set()
         """The keys of claims about all probes of the run, or about a baseline, that this run made."""
 
+    def catch_up(self, before: Waiting) -> None:
+        """Take what happened before it was known that the run has a probe."""
+        for node in before.uncollected:
+            self._uncollected(node)
+        self.nodes += before.nodes
+        for ids in before.ids:
+            self.roll.collect(ids)
+        for report in before.reports:
+            self.pytest_runtest_logreport(report)
+
     def pytest_collectreport(self, report: Any) -> None:
         """Note what could not be collected: nobody knows whether a probe was in it."""
         if report.failed:
-            from calm.core.reasons import Kind, because
+            self._uncollected(report.nodeid)
 
-            self.ended.append(because(Kind.NOT_COLLECTED, report.nodeid or "the tests"))
+    def _uncollected(self, node: str) -> None:
+        from calm.core.reasons import Kind, because
+
+        self.ended.append(because(Kind.NOT_COLLECTED, node or "the tests"))
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Note which tests with a probe are to run."""

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from calm.pytest_plugin.asking import own
 from calm.pytest_plugin.options import flag, limits_of, option
 from calm.pytest_plugin.session import (
+    CALLED,
+    PROBE,
     SESSION,
+    SUBJECT,
     asks_of,
     gate_of,
+    judge_in,
     lookahead_for,
     setup_of,
     speaker,
+    subject_of,
     wanted_of,
 )
 
@@ -23,10 +29,36 @@ if TYPE_CHECKING:
     from calm.core.case import Case
     from calm.gate.context import Context
     from calm.gate.plan import PlanRecord
+    from calm.gate.probe import Probe
     from calm.models.wire import Judge
 
 
-def context_of(item: pytest.Item, judge: Judge, cases: Sequence[Case]) -> Context:
+def probe_of(item: pytest.Item, judge: Judge, cases: Sequence[Case]) -> Iterator[Probe]:
+    """Yield the probe of a test, and fail the test afterwards if it left something to complain of."""
+    from calm.gate.probe import Probe
+
+    config = item.config
+    ours = config.stash[SESSION]
+    judge = judge_in(config, judge)
+    cases = own(config, judge, cases)
+    if ours.plan is not None:
+        yield Probe(_planned_context(item, judge, cases, ours.plan))
+        return
+    context = _context_of(item, judge, cases)
+    item.stash[SUBJECT] = subject_of(config, judge, context.setup.cases, context.setup.design, len(cases))
+    made = Probe(context)
+    if ours.tracing:
+        yield made
+        return
+    item.stash[PROBE] = made
+    if CALLED in item.stash:  # a test may run again
+        del item.stash[CALLED]
+    yield made
+    if item.stash.get(CALLED, False) and (complaint := made.complaint()):
+        pytest.fail(complaint, pytrace=False)
+
+
+def _context_of(item: pytest.Item, judge: Judge, cases: Sequence[Case]) -> Context:
     """Return what the probe of a test works with; while tests are traced, its orders go to the look-ahead."""
     from calm.gate.context import LookaheadSink
 
@@ -40,7 +72,7 @@ def context_of(item: pytest.Item, judge: Judge, cases: Sequence[Case]) -> Contex
     return context
 
 
-def planned_context(item: pytest.Item, judge: Judge, cases: Sequence[Case], record: PlanRecord) -> Context:
+def _planned_context(item: pytest.Item, judge: Judge, cases: Sequence[Case], record: PlanRecord) -> Context:
     """Return what the probe of a test works with in a plan: its orders are collected and not sent."""
     from calm.gate.plan import PlanSink
     from calm.gate.stand_in import StandIn

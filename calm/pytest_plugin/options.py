@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from calm.experiment.stopping import Stopping
     from calm.gate.outlook import Limits
 
+EXTRA = "calm_every_variant"
+"""The marker of probes beyond the default gate."""
 LONGEST_NAME = 200
 """How many characters the name of a run may have."""
 MOST_ASKS = 100

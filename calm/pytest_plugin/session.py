@@ -147,9 +147,9 @@ def catch_signals(config: pytest.Config) -> None:
 
 
 def release_signals(config: pytest.Config) -> None:
-    """Give the signals back."""
-    session = config.stash[SESSION]
-    if session.caught:
+    """Give the signals back, if this run has taken them."""
+    session = config.stash.get(SESSION, None)
+    if session is not None and session.caught:
         from calm.engine.signals import SIGNALS
 
         session.caught = False
