@@ -23,7 +23,7 @@ from calm.engine.servers import Servers
 from calm.engine.verdicts import Judgment, Response, Verdicts
 from calm.errors import JudgeError
 from calm.models.pacing import FIRST, PRIORITY
-from calm.models.wire import Endpoint, Judge, Request
+from calm.models.wire import Endpoint, Foreseen, Judge, Request
 
 AT_ONCE: Final = 256
 """How many questions are put into queues before the loop turns to something else."""
@@ -107,10 +107,11 @@ class Prefetch:
 
 @dataclass(eq=False, slots=True)
 class _Handle:
-    """What a judge is known by in this run: a name for the keys of its asks, and its queue."""
+    """What a judge is known by in this run: a name for the keys of its asks, its queue, and itself if `Foreseen`."""
 
     name: str
     queue: Queue
+    foreseen: Foreseen | None = None
 
 
 def _content_key(handle: _Handle, case: Case) -> bytes:
@@ -189,37 +190,71 @@ class Inbox:
     async def _enqueue(self, questions: Sequence[Question], to: _Group[Judgment] | Prefetch) -> None:
         """Put questions that were not asked yet into their queues, and note who wants them."""
         shown: dict[tuple[_Handle, Identity], bytes] = {}
-        for place, question in enumerate(questions):
-            judge, case, ask = question
-            if place % AT_ONCE == AT_ONCE - 1:
+        recalls = isinstance(to, _Group)
+        for begin in range(0, len(questions), AT_ONCE):
+            if begin:
                 await asyncio.sleep(0)
-            handle = self._handle(judge)
-            about = handle, Identity(case)
-            content = shown.get(about)
-            if content is None:
-                if type(case) is not Case:
-                    raise TypeError(f"case {case.id}: expected a plain Case, which holds no secret of the experiment")
-                content = shown[about] = _content_key(handle, case)
-            key = content + ask.to_bytes(4)
-            found = self._judgments.get(key)
-            if found is None:
-                found = self._judgments[key] = _Job(key, judge, case, ask, whose=handle.name)
-                lot = self._lot(case, key)
-                found.place = self._scheduler.put(handle.queue, partial(self._ask, found), _round(ask), lot)
-            elif isinstance(found, _Job) and found.place is not None:
-                found.place = self._scheduler.hasten(found.place, _round(ask))
-            if isinstance(found, _Job):
-                found.plain |= isinstance(question, PlainQuestion)
-            if isinstance(to, _Group):
-                if isinstance(found, Judgment):
-                    to.take(place, found)
-                else:
-                    found.waiting.append((to, place))
-            elif to.over:
-                return
-            elif isinstance(found, _Job):
-                found.prefetches += 1
-                to.jobs.append(found)
+            some = [(self._key(question, shown), question) for question in questions[begin : begin + AT_ONCE]]
+            if recalls:
+                recalls = await self._recall(some)
+            for place, (key, question) in enumerate(some, begin):
+                found = self._judgments.get(key)
+                if found is None:
+                    found = self._put(key, question)
+                elif isinstance(found, _Job) and found.place is not None:
+                    found.place = self._scheduler.hasten(found.place, _round(question[2]))
+                if isinstance(found, _Job):
+                    found.plain |= isinstance(question, PlainQuestion)
+                if isinstance(to, _Group):
+                    if isinstance(found, Judgment):
+                        to.take(place, found)
+                    else:
+                        found.waiting.append((to, place))
+                elif to.over:
+                    return
+                elif isinstance(found, _Job):
+                    found.prefetches += 1
+                    to.jobs.append(found)
+
+    def _key(self, question: Question, shown: dict[tuple[_Handle, Identity], bytes]) -> bytes:
+        judge, case, ask = question
+        about = self._handle(judge), Identity(case)
+        content = shown.get(about)
+        if content is None:
+            if type(case) is not Case:
+                raise TypeError(f"case {case.id}: expected a plain Case, which holds no secret of the experiment")
+            content = shown[about] = _content_key(about[0], case)
+        return content + ask.to_bytes(4)
+
+    def _put(self, key: bytes, question: Question) -> _Job:
+        judge, case, ask = question
+        handle = self._handle(judge)
+        job = self._judgments[key] = _Job(key, judge, case, ask, whose=handle.name)
+        job.place = self._scheduler.put(handle.queue, partial(self._ask, job), _round(ask), self._lot(case, key))
+        return job
+
+    async def _recall(self, questions: Sequence[tuple[bytes, Question]]) -> bool:
+        """
+        Note the verdicts on questions whose replies are kept, read in bulk: a task for each would take far longer.
+
+        Return whether it is worth while to go on: a run that finds none of so many has most likely none.
+        """
+        wanted: dict[bytes, tuple[bytes, ...]] = {}
+        for key, (judge, case, ask) in questions:
+            foreseen = self._handle(judge).foreseen
+            if foreseen is not None and key not in self._judgments and key not in wanted:
+                wanted[key] = self._verdicts.keys(foreseen, case, ask)
+        kept = await self._verdicts.kept({one for keys in wanted.values() for one in keys})
+        for key, question in questions:
+            handle, case = self._handle(question[0]), question[1]
+            if handle.foreseen is None or key in self._judgments or self._legibility.fault(handle.name):
+                continue
+            judgment = self._verdicts.recalled(handle.foreseen, case, wanted.get(key, ()), kept)
+            if judgment is not None:
+                if isinstance(question, PlainQuestion):
+                    self._legibility.note(handle.name, question[0], case, judgment.verdict)
+                self._judgments[key] = judgment
+        return bool(kept) or not wanted
 
     async def _ask(self, job: _Job) -> None:
         """Do a job, unless nobody wants it any more; one that was set aside is done to its end."""
@@ -279,7 +314,8 @@ class Inbox:
                 queue = self._queue(judge.endpoints, holds=self._servers.batches and not judge.traits.patient)
             else:
                 queue = self._scheduler.queue(Identity(judge), lambda: judge.traits.concurrency)
-            handle = self._handles[Identity(judge)] = _Handle(name, queue)
+            foreseen = judge if isinstance(judge, Foreseen) else None
+            handle = self._handles[Identity(judge)] = _Handle(name, queue, foreseen)
         return handle
 
     def _queue(self, endpoints: Sequence[Endpoint], *, holds: bool = False) -> Queue:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Final, TypeAlias, TypeVar
 
@@ -72,6 +72,13 @@ class Journal:
             loop.call_soon(self._find_all)
         self._sought.append((key, future))
         return await future
+
+    async def find_all(self, keys: Collection[bytes]) -> Mapping[bytes, Reply]:
+        """Return the replies that the store holds; none where it fails: who looks for one alone meets that again."""
+        try:
+            return await self._clerk.wait(partial(self._store.find, keys))
+        except StorageError:
+            return {}
 
     def _find_all(self) -> None:
         if "sought" in self._busy or not self._sought:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from calm.core.case import Case, digest
@@ -16,7 +17,7 @@ from calm.engine.rows import request_text
 from calm.engine.scheduler import PLACE
 from calm.errors import JudgeError
 from calm.models.pacing import Pace
-from calm.models.wire import Judge, Limits, Reply, Request
+from calm.models.wire import Foreseen, Judge, Limits, Reply, Request
 
 ONCE = 1
 """The repeat index of a request that belongs to no single ask."""
@@ -68,6 +69,28 @@ class Verdicts:
         except JudgeError as error:
             self._lost(error)
             return Judgment(NoReply(reason_of(error)), tuple(send.keys), tuple(send.once))
+
+    def keys(self, judge: Foreseen, case: Case, ask: int) -> tuple[bytes, ...]:
+        """Return the keys of all calls of an ask; none where they cannot be told before it."""
+        return tuple(self._cache.key(request, ask) for request in judge.requests(case) or ())
+
+    async def kept(self, keys: Collection[bytes]) -> Mapping[bytes, Reply]:
+        """Return the replies that are kept under some keys."""
+        return await self._cache.find(keys)
+
+    def recalled(
+        self, judge: Foreseen, case: Case, keys: tuple[bytes, ...], kept: Mapping[bytes, Reply]
+    ) -> Judgment | None:
+        """Return the verdict in the kept replies to an ask, and count them; None where it has to be asked."""
+        if not keys or not all(key in kept for key in keys):
+            return None
+        verdict = judge.read(case, [kept[key] for key in keys])
+        if verdict is None:
+            return None
+        for key in keys:
+            self._calls.ledger.found(key)
+        self._calls.ledger.answers += 1
+        return Judgment(verdict, keys)
 
     async def generate(self, request: Request, ask: int) -> Response:
         """Return the response to a request; where the call fails, it holds a `NoReply`."""

@@ -23,7 +23,7 @@ from calm.gate.outlook import attained, shortfall
 from calm.gate.overrides import accepted, gated
 from calm.gate.proof import FINE, Estimates, Proof
 from calm.gate.smallest import hunted
-from calm.results.audit import Finding, finding
+from calm.results.audit import Finding, TrialRecord, finding
 from calm.statistics.multiplicity import bh_rejects
 
 TOLERATED = "claimed with .allows: only evidence against it counts"
@@ -152,7 +152,8 @@ class Question:
         context.asks_made += result.asked
         context.asks_planned += result.planned
         context.texts |= {(t.case, t.hash): t for t in result.texts if (t.case, t.hash) not in context.texts}
-        findings = [accepted(context.gate, self._finding(order, d), stated) for d in result.rulings]
+        made: dict[tuple[int, bool, bool], TrialRecord] = {}
+        findings = [accepted(context.gate, self._finding(order, d, made), stated) for d in result.rulings]
         context.seconds |= {f.key: timing.seconds for f in findings}
         return findings + self._variants(batch.variants)
 
@@ -174,7 +175,9 @@ class Question:
             self._context.seconds[findings[-1].key] = seconds
         return findings
 
-    def _finding(self, order: Order, decided: Ruling) -> Finding:
+    def _finding(
+        self, order: Order, decided: Ruling, records: dict[tuple[int, bool, bool], TrialRecord] | None = None
+    ) -> Finding:
         found = finding(
             bias=order.bias,
             node=self._context.node.id,
@@ -183,6 +186,7 @@ class Question:
             against=order.against,
             decision=decided.decision,
             trials=decided.trials,
+            records=records,
         )
         found = replace(found, commands=named(order, decided.trials))
         return replace(found, hunt=hunted(order, decided.trials)) if found.outcome is Outcome.FAIL else found

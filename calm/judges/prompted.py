@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Coroutine, Iterator, Mapping
+from collections.abc import Coroutine, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from itertools import islice
@@ -210,6 +210,22 @@ class PromptedJudge:
         verdicts = await together(*(self._verdict(case, send, part) for part in parts))
         return joined({c.id: v for c, v in zip(case.criteria, verdicts, strict=True)})
 
+    def requests(self, case: Case) -> Sequence[Request] | None:
+        """Return the requests about a case; None where a turn follows the verdict, or a prompt is too long."""
+        found = [] if case.follow_ups else [self._rendering(case, part) for part in self._parts(case)]
+        if not found or any(self._too_long(one) is not None for one in found):
+            return None
+        return [one.request for one in found]
+
+    def read(self, case: Case, replies: Sequence[Reply]) -> Verdict | None:
+        """Return the verdict in the replies to these requests; None where a server read less of a prompt."""
+        parts = self._parts(case)
+        renderings = [self._rendering(case, part) for part in parts]
+        if any(_cut(one.request, reply) is not None for one, reply in zip(renderings, replies, strict=True)):
+            return None
+        verdicts = list(map(self._read, replies, renderings))
+        return joined({c.id: v for c, v in zip(case.criteria, verdicts, strict=True)}) if parts[0] else verdicts[0]
+
     def sent(self, case: Case) -> tuple[tuple[Messages, ...], tuple[str, ...]]:
         """Return the messages about a case (about each criterion of a rubric, sorted), and the turns after them."""
         messages = [self._rendering(case, c).request.prompt for c in self._parts(case)]
@@ -250,6 +266,9 @@ class PromptedJudge:
                 break  # no server takes an empty turn, and there is nothing to follow up
             messages = (*messages, Message("assistant", said), Message("user", turn))
             reply = await self._whole(case, Request(self.server, messages, self._body(messages)), send)
+        return self._read(reply, rendering)
+
+    def _read(self, reply: Reply, rendering: _Rendering) -> Verdict:
         verdict = reading.read(reply, self.form, rendering.view)
         if isinstance(verdict, Unreadable):
             self._unread.append(reading.UnreadReply(reply, rendering.view, verdict.reason))
@@ -272,15 +291,21 @@ class PromptedJudge:
             if not error.too_long:
                 raise
             raise JudgeError(because(Kind.PROMPT_REFUSED, name(case.id), reason_of(error)), too_long=True) from error
-        counted = reply.usage.input
-        if counted is not None and counted >= SHORTEST:
-            least = least_tokens(message.text for message in request.prompt)
-            if was_cut(counted, least):
-                raise JudgeError(because(Kind.PROMPT_CUT, name(case.id), counted, least), too_long=True)
+        if (least := _cut(request, reply)) is not None:
+            raise JudgeError(because(Kind.PROMPT_CUT, name(case.id), reply.usage.input, least), too_long=True)
         return reply
 
     def _body(self, messages: Messages) -> dict[str, Json]:
         return self.server.body(messages, schema=self.schema, logprobs=self.form.kind == "logprobs")
+
+
+def _cut(request: Request, reply: Reply) -> int | None:
+    """Return how many tokens a prompt has at least, where a server read fewer; None where it may have read all."""
+    counted = reply.usage.input
+    if counted is None or counted < SHORTEST:
+        return None
+    least = least_tokens(message.text for message in request.prompt)
+    return least if was_cut(counted, least) else None
 
 
 @cache

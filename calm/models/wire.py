@@ -339,6 +339,19 @@ class Judge(Protocol):
 
 
 @runtime_checkable
+class Foreseen(Protocol):
+    """
+    A judge whose requests about a case can be told before it is asked, so that kept replies are read in bulk.
+
+    `requests` returns them, all of the ask itself, or None where they follow from replies or one cannot be made. `read`
+    returns what `judge` would of their replies, and None where `judge` has to say what is wrong.
+    """
+
+    def requests(self, case: Case) -> Sequence[Request] | None: ...
+    def read(self, case: Case, replies: Sequence[Reply]) -> Verdict | None: ...
+
+
+@runtime_checkable
 class Placing(Protocol):
     """
     What a judge is besides, if its own prompt may have no place for what an edit presents.

@@ -145,6 +145,7 @@ def _preflight(config: pytest.Config) -> None:
             showable = (case_files(config) or calls) and _showable(config, judge)
             live = judge if showable and calls else None
             refuse_outputs(config)
+        session.look_rarely()
         if commanded(config):
             collector.set_aside()
         if live is not None:
@@ -449,11 +450,13 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     if session is None:
         return
     release_signals(config)
+    session.rare.close()
     if session.engine is None:
         return
     session.engine.close()
     session.engine = None
-    atexit.register(gc.freeze)  # not before: only the interpreter, while it ends, need not walk over what is left
+    gc.freeze()  # pytest, and the interpreter as it ends, need not walk over what is left
+    atexit.register(gc.freeze)
     if session.scratch is not None:
         session.scratch.cleanup()
     if session.meeting is not None:

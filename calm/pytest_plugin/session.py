@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import ExitStack, nullcontext, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
@@ -119,6 +120,15 @@ class Session:
 
     unseen: dict[str, Reason] = field(default_factory=dict)
     """Parts of the cases that the judge of this run is not shown, each with how many cases have it."""
+    rare: ExitStack = field(default_factory=ExitStack)
+    """What sets the collector of cycles back at the end."""
+
+    def look_rarely(self) -> None:
+        """Have the collector of cycles look seldom until the run ends, and never at what was there before it began."""
+        from calm.engine.collector import RareCollections
+
+        gc.freeze()
+        self.rare.enter_context(RareCollections())
 
     @cached_property
     def parts(self) -> frozenset[str]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, is_dataclass, replace
 from functools import cache
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Literal, Self, Union, cast, get_args, get_origin, get_type_hints
+from typing import Final, Literal, Self, Union, cast, get_args, get_origin, get_type_hints
 
 from calm.core.claims import Claim, Decision, Outcome
 from calm.core.copies import names
@@ -43,7 +43,7 @@ from calm.results.codes import from_code, to_code
 from calm.results.control import Control, control_of
 from calm.results.endings import Ending, ending_from_json, ending_to_json, gaps, reason_from_json, reason_to_json
 from calm.results.outputs import RESULTS, TEXTS, remove, write_whole
-from calm.results.seal import digest_of, refuse_changed
+from calm.results.seal import canonical, digest_of, refuse_changed
 
 SCHEMA = "calm-results/2"
 OLDER = ("calm-results/1",)
@@ -400,8 +400,13 @@ def finding(
     decision: Decision,
     trials: Trials | None,
     accepted: str | None = None,
+    records: dict[tuple[int, bool, bool], TrialRecord] | None = None,
 ) -> Finding:
-    """Return the record of one decision, with its trials in codes."""
+    """
+    Return the record of one decision, with its trials in codes.
+
+    `records` are those that were made for other decisions on the same trials, by the identities of these.
+    """
     estimate, claim = decision.estimate, decision.claim
     shown = edit.label if edit and edit.name else None
     moved = flips(trials) if trials and edit and any(row.clean for row in trials.rows) else None
@@ -443,7 +448,7 @@ def finding(
         scale=_points(trials.scale, trials.family) if trials else {},
         lost=sum(trials.lost.values()) if trials else 0,
         acknowledged=acknowledgement(trials) if trials and moved else {},
-        trials=tuple(_record(row, controlled=against is not None, tied=tied) for row in rows),
+        trials=tuple(_recorded(rows, against is not None, tied, {} if records is None else records)),
     )
 
 
@@ -506,6 +511,17 @@ def _unused(rows: Sequence[Trial], measure: str) -> dict[Reason, int]:
     for case, held in {row.case: row.held for row in rows if row.held}.items():
         found.update(unused(held, shown[case]))
     return ordered(found)
+
+
+def _recorded(
+    rows: Sequence[Trial], controlled: bool, tied: bool, known: dict[tuple[int, bool, bool], TrialRecord]
+) -> Iterator[TrialRecord]:
+    for row in rows:
+        about = id(row), controlled, tied
+        found = known.get(about)
+        if found is None:
+            found = known[about] = _record(row, controlled=controlled, tied=tied)
+        yield found
 
 
 def _record(row: Trial, *, controlled: bool, tied: bool) -> TrialRecord:
@@ -783,7 +799,7 @@ def write(audit: Audit, path: Path, *, texts: bool = True) -> None:
     if not texts:
         remove(texts_path(path), TEXTS)
         return
-    lines = (json.dumps(texts_to_json(t), ensure_ascii=False, allow_nan=False) + "\n" for t in audit.texts)
+    lines = (f"{_text(texts_to_json(one))}\n" for one in audit.texts)
     write_whole(texts_path(path), lines, TEXTS)
 
 
@@ -791,17 +807,19 @@ def _laid_out(audit: Audit) -> Iterator[str]:
     """
     Yield results as text: a line for each entry and each trial.
 
-    A finer layout of many trials takes seconds, and plain data of all of them at once fills the memory.
+    A finer layout of many trials takes seconds. A trial is written as its digest takes it, once for all findings of its
+    probe; plain data of all trials at once would fill the memory.
     """
     body = replace(audit, findings=()).to_json() | {"outcome": audit.outcome.value}
     head = {name: value for name, value in body.items() if name != "findings"}
-    digest = digest_of(head, map(finding_to_json, audit.findings))
+    rows: dict[int, str] = {}
+    digest = digest_of(head, (_sealed(finding, rows) for finding in audit.findings))
     body["run"] = {**_mapping(body["run"]), "digest": digest}
     yield "{"
     for number, (name, value) in enumerate(body.items()):
         yield f"{',' if number else ''}\n {_text(name)}: "
         if name == "findings" and audit.findings:
-            yield from _lines(map(_finding_text, audit.findings), " ")
+            yield from _lines((_finding_text(finding, rows) for finding in audit.findings), " ")
         elif name == "tests" and audit.tests:
             yield from _lines((_text(ending_to_json(one)) for one in audit.tests), " ")
         else:
@@ -809,12 +827,29 @@ def _laid_out(audit: Audit) -> Iterator[str]:
     yield "\n}\n"
 
 
-def _finding_text(finding: Finding) -> str:
+def _sealed(finding: Finding, rows: dict[int, str]) -> Iterator[str]:
+    """Yield the canonical text of a finding in parts; note those of its trials, by their identities."""
+    data = finding_to_json(replace(finding, trials=()))
+    for number, name in enumerate(sorted(data)):
+        yield f"{',' if number else '{'}{canonical(name)}:"
+        if name != "trials":
+            yield canonical(data[name])
+            continue
+        for place, trial in enumerate(finding.trials):
+            text = rows.get(id(trial))
+            if text is None:
+                text = rows[id(trial)] = canonical(_plain(trial))
+            yield f"{',' if place else '['}{text}"
+        yield "]" if finding.trials else "[]"
+    yield "}"
+
+
+def _finding_text(finding: Finding, rows: Mapping[int, str]) -> str:
     data = finding_to_json(replace(finding, trials=()))
     if not finding.trials:
         return _text(data)
     entries = [f"{_text(name)}: {_text(value)}" for name, value in data.items() if name != "trials"]
-    lines = _lines((_text(_plain(trial)) for trial in finding.trials), "  ")
+    lines = _lines((rows[id(trial)] for trial in finding.trials), "  ")
     return "".join(["{", ", ".join(entries), ', "trials": ', *lines, "}"])
 
 
@@ -824,8 +859,7 @@ def _lines(texts: Iterable[str], indent: str) -> Iterator[str]:
     yield f"\n{indent}]"
 
 
-def _text(value: Json) -> str:
-    return json.dumps(value, ensure_ascii=False, allow_nan=False)
+_text: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 
 
 def texts_path(results: Path) -> Path:

@@ -6,33 +6,37 @@ It is made without a key, so it proves damage, not honesty: whoever edits the fi
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from hashlib import sha256
+from json import JSONEncoder
 from pathlib import Path
+from typing import Final
 
 from calm.errors import ConfigError
 from calm.models.wire import Json
 
 
-def digest_of(head: Mapping[str, Json], findings: Iterable[Json]) -> str:
+def digest_of(head: Mapping[str, Json], findings: Iterable[Iterable[str]]) -> str:
     """
     Return the SHA-256 of the canonical JSON of a record: keys in order, no spaces, ASCII.
 
-    `head` is all of it but its findings, which are taken one by one: all at once would fill the memory.
+    `head` is all of it but its findings. Each of these comes as the parts of its canonical text: all of them at once
+    would fill the memory.
 
-    >>> digest_of({"seed": 0}, [{"n": 1, "key": "a"}])[:12]
+    >>> digest_of({"seed": 0}, [[canonical({"n": 1, "key": "a"})]])[:12]
     'e9c9b6e4af59'
     """
     hashed = sha256()
     for number, name in enumerate(sorted({*head, "findings"})):
-        hashed.update(f"{',' if number else '{'}{_canonical(name)}:".encode())
+        hashed.update(f"{',' if number else '{'}{canonical(name)}:".encode())
         if name != "findings":
-            hashed.update(_canonical(head[name]).encode())
+            hashed.update(canonical(head[name]).encode())
             continue
         hashed.update(b"[")
-        for place, one in enumerate(findings):
-            hashed.update(f"{',' * (place > 0)}{_canonical(one)}".encode())
+        for place, parts in enumerate(findings):
+            hashed.update(b"," * (place > 0))
+            for part in parts:
+                hashed.update(part.encode())
         hashed.update(b"]")
     hashed.update(b"}")
     return hashed.hexdigest()
@@ -52,7 +56,7 @@ def refuse_changed(path: Path, body: Mapping[str, Json]) -> None:
     head = {name: value for name, value in body.items() if name != "findings"}
     head["run"] = {name: value for name, value in run.items() if name != "digest"}
     findings = body.get("findings")
-    found = digest_of(head, findings if isinstance(findings, list) else [])
+    found = digest_of(head, ([canonical(one)] for one in findings) if isinstance(findings, list) else [])
     if said != found:
         raise ConfigError(
             f"{path}: expected contents with the digest {str(said)[:12]}, got {found[:12]}: the file was damaged or "
@@ -66,5 +70,5 @@ _FIX = (
 )
 
 
-def _canonical(value: Json) -> str:
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+canonical: Final = JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False).encode
+"""Returns the canonical JSON of plain data."""
