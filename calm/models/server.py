@@ -77,6 +77,8 @@ class Server:
     _clients: WeakKeyDictionary[asyncio.AbstractEventLoop, _Session] = field(
         default_factory=WeakKeyDictionary, init=False, repr=False
     )
+    _fixed: list[tuple[bool, dict[str, Json]]] = field(default_factory=list, init=False, repr=False)
+    """What is the same in all of its bodies, once it was worked out."""
 
     @property
     def live(self) -> bool:
@@ -141,8 +143,10 @@ class Server:
     ) -> dict[str, Json]:
         """Return the body of a request in the provider's shape; the user's `extra_body` wins over all of it."""
         api, model = APIS[self.provider], self.served_as or self.model
-        newer = self.own or wants_newer_limit(model)
-        body = {"model": self.model, **api.body(messages, self.max_tokens, newer), **self.sampling}
+        if not self._fixed:
+            self._fixed.append((self.own or wants_newer_limit(model), self.sampling))
+        newer, chosen = self._fixed[0]
+        body = {"model": self.model, **api.body(messages, self.max_tokens, newer), **chosen}
         if schema is not None:
             body |= api.schema(schema)
         if logprobs:
