@@ -4,8 +4,8 @@ The figures of a landing, as one row of the table in docs/reference/performance.
     python -m benchmarks.landing "what landed" [--ci MINUTES] [--write docs/reference/performance.md]
 
 It takes two minutes of an idle machine of two processors: 10,000 judgments behind a server of this machine, beside
-those of `bare`; a run of pytest without a probe, with the plugin and without it; the default gate of 60 bundled cases; and a
-plan of these. Speeds are ratios within this run, as the speed of a machine drifts. CI is measured by who runs it.
+those of `bare`; a run of pytest without a probe, with the plugin and without it; the default gate of 60 bundled cases;
+and a plan of these. Speeds are ratios within this run, as the speed of a machine drifts. CI is measured by who runs it.
 """
 
 import argparse
@@ -25,8 +25,8 @@ OPEN, CLOSE = "<!-- measured: landings -->\n", "<!-- end: landings -->"
 PAIRS = 5
 CASES = 60
 HEAD = (
-    "| landing | asked: speed / bare | CPU / bare | cached: speed / bare cached | memory, MB | plugin without a probe, ms "
-    "| gate of 60: CPU s | calls | plan of 60: CPU s | CI, min |\n|---|---|---|---|---|---|---|---|---|---|\n"
+    "| landing | asked: speed / bare | CPU / bare | cached: speed / bare cached | memory, MB "
+    "| plugin without a probe, ms | gate of 60: CPU s | calls | plan of 60: CPU s | CI, min |\n|---|---|---|---|---|---|---|---|---|---|\n"
 )
 
 
