@@ -24,10 +24,19 @@ from benchmarks import plugin_overhead, throughput
 OPEN, CLOSE = "<!-- measured: landings -->\n", "<!-- end: landings -->"
 PAIRS = 5
 CASES = 60
-HEAD = (
-    "| landing | asked: speed / bare | CPU / bare | cached: speed / bare cached | memory, MB "
-    "| plugin without a probe, ms | gate of 60: CPU s | calls | plan of 60: CPU s | CI, min |\n|---|---|---|---|---|---|---|---|---|---|\n"
+COLUMNS = (
+    "landing",
+    "asked: speed / bare",
+    "CPU / bare",
+    "cached: speed / bare cached",
+    "memory, MB",
+    "plugin without a probe, ms",
+    f"gate of {CASES}: CPU s",
+    "calls",
+    f"plan of {CASES}: CPU s",
+    "CI, min",
 )
+HEAD = f"| {' | '.join(COLUMNS)} |\n|{'---|' * len(COLUMNS)}\n"
 
 
 def speeds(folder: Path, port: int) -> list[str]:
