@@ -1,13 +1,11 @@
 """`calm plan JUDGE`: what a run will ask and cost, before any call is made."""
 
-import os
 import re
-import subprocess
-import sys
 
 import pytest
 
 from calm.commands.cli import main
+from tests.inside import calm_inside
 from tests.lanes import slow
 from tests.servers import wire_server
 from tests.suites.gate import run_gate
@@ -32,16 +30,8 @@ VERDICTS = {"pairwise": "[[A]]", "score": "[[7]]", "rubric": "[[yes]]"}
 
 
 def calm(folder, *arguments):
-    """Return the run of `calm plan` in a folder, in a process of its own."""
-    return subprocess.run(
-        [sys.executable, "-m", "calm", "plan", *arguments],
-        cwd=folder,
-        env={**os.environ, "COLUMNS": "200"},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    """Return the run of `calm plan` in a folder."""
+    return calm_inside(folder, "plan", *arguments, env={"COLUMNS": "200"})
 
 
 def judge_file(folder, url=DEAD, *, task="pairwise", judge="", model="", verdict=""):
