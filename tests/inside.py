@@ -13,37 +13,36 @@ from subprocess import CompletedProcess
 from types import ModuleType
 
 import pytest
-from _pytest.pytester import SysPathsSnapshot
+from _pytest.pytester import SysModulesSnapshot, SysPathsSnapshot
 
-import calm
-import calm.pytest_plugin.hooks
-from calm.commands.cli import main
-
-LASTING = (*map(sysconfig.get_path, ("stdlib", "purelib", "platlib")), *calm.__path__)
-"""Folders whose modules a run may leave: those with C extensions cannot be imported twice, and all take long."""
+ROOT = Path(__file__).parents[1]
+LASTING = (sysconfig.get_path("stdlib"), str(ROOT / "calm"), str(ROOT / "tests"))
+"""Folders whose modules a run may leave, as packages may: C extensions cannot be imported twice, and all take long."""
 
 
 def lasts(module: ModuleType | None) -> bool:
     """Whether a module is of the libraries, or of calm, and not of a project."""
     file = getattr(module, "__file__", None)
-    return file is None or file.startswith(LASTING)
+    return file is None or file.startswith(LASTING) or "site-packages" in Path(file).parts
 
 
-class Keeper:
-    """A plugin for a run of pytester, which unloads whatever was imported: it loads again what lasts."""
+def forget_projects(before: dict[str, ModuleType]) -> None:
+    """Unload what was loaded since then, but what lasts; load again what was there."""
+    for name in [name for name, module in sys.modules.items() if name not in before and not lasts(module)]:
+        del sys.modules[name]
+    sys.modules.update(before)
 
-    def __init__(self) -> None:
-        self._seen: dict[str, ModuleType] = {}
 
-    @pytest.hookimpl(trylast=True)
-    def pytest_unconfigure(self) -> None:
-        """Note what is loaded at the end of the run."""
-        self._seen = {name: module for name, module in sys.modules.items() if lasts(module)}
+@contextmanager
+def libraries_stay() -> Iterator[None]:
+    """Let runs of pytester, too, unload the modules of a project alone."""
 
-    def load(self) -> None:
-        """Put it back."""
-        for name, module in self._seen.items():
-            sys.modules.setdefault(name, module)
+    def restore(snapshot: SysModulesSnapshot) -> None:
+        forget_projects(vars(snapshot)["_SysModulesSnapshot__saved"])
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(SysModulesSnapshot, "restore", restore)
+        yield
 
 
 @contextmanager
@@ -59,13 +58,13 @@ def inside(folder: Path, env: dict[str, str] | None = None) -> Iterator[tuple[io
         os.environ.clear()
         os.environ.update(variables)
         paths.restore()
-        for name in [name for name in sys.modules if name not in modules and not lasts(sys.modules[name])]:
-            del sys.modules[name]
-        sys.modules.update(modules)
+        forget_projects(modules)
 
 
 def calm_inside(folder: Path, *words: str, env: dict[str, str] | None = None) -> CompletedProcess[str]:
     """Return the end of a command of calm."""
+    from calm.commands.cli import main
+
     with inside(folder, env) as (out, error):
         try:
             status = main(words)

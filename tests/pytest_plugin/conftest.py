@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.inside import Keeper, run_inside
+from tests.inside import run_inside
 from tests.lanes import slow
 
 JUDGES = '''
@@ -191,11 +191,7 @@ class Project:
 
     def run(self, *options, judge="judges:gold", cases="cases.jsonl"):
         """Run pytest in this process."""
-        keeper = Keeper()
-        try:
-            return self.pytester.runpytest_inprocess(*self._wired(judge, cases), *options, plugins=[keeper])
-        finally:
-            keeper.load()
+        return self.pytester.runpytest_inprocess(*self._wired(judge, cases), *options)
 
     def run_here(self, *options, judge="judges:gold", cases="cases.jsonl", env=None):
         """Run pytest in this process, whoever made this project."""

@@ -1,7 +1,5 @@
 """A process that runs the plugin is somebody else's: its collector of cycles is left as it was found."""
 
-import sys
-
 WATCH = """
 import gc
 
@@ -28,13 +26,20 @@ def test_a_gate_leaves_the_collector_as_it_was(project):
     assert "as it was: True 0" in done.stdout
 
 
-def test_a_run_whose_modules_were_unloaded_is_followed_by_another(project, monkeypatch):
+TWICE = """
+pytest_plugins = ["pytester"]
+
+
+def test_twice(pytester):
+    for _ in range(2):
+        done = pytester.runpytest_inprocess("--calm-judge=lexical", "--calm-sample=x")
+        assert done.ret == 4
+        done.stderr.fnmatch_lines(["*--calm-sample: expected*"])
+"""
+
+
+def test_a_run_whose_modules_are_unloaded_is_followed_by_another(pytester):
     """The tests of somebody's plugin run pytest in their own process, and pytester unloads what a run imported."""
-    monkeypatch.delitem(sys.modules, "calm.pytest_plugin.hooks")
+    pytester.makepyfile(test_twice=TWICE)
 
-    first = project.run("--calm-sample=20", "--calm-repeats=1+1")
-    monkeypatch.delitem(sys.modules, "calm.pytest_plugin.hooks")
-    second = project.run("--calm-sample=20", "--calm-repeats=1+1")
-
-    assert first.ret == second.ret == 1
-    assert first.parseoutcomes() == second.parseoutcomes() == {"undecided": 1}
+    assert pytester.runpytest_subprocess().ret == 0
