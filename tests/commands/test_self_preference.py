@@ -16,6 +16,7 @@ from calm.judges.mitigations.likelihoods import read_likelihoods
 from calm.selfpreference import crossing
 from calm.selfpreference.crossing import FAMILIES_TAG
 from tests.inside import run_inside
+from tests.lanes import slow
 from tests.selfpreference.conftest import rows
 from tests.servers import Answer
 from tests.servers.authors import FAMILIES, MARKS, authors_respond, written
@@ -393,7 +394,7 @@ def test_wrong_peers_are_told_before_a_call(crossed):
     assert "expected verdicts of the judge's kind (rubric), got task='score'; leave it out" in output
 
 
-@pytest.mark.parametrize("task", ["score", "pairwise"])
+@pytest.mark.parametrize("task", ["score", slow("pairwise")])
 def test_scores_and_pairs_have_an_excess(studio, task):
     """Two points more on a scale of ten for its own, or half of its pairs: found; fair ones are not accused."""
     one = studio(task=task, count=MANY, alpha_1=0.5)
