@@ -121,13 +121,14 @@ def test_every_command_stops_at_a_judge_that_cannot_be_read(unread, monkeypatch,
     unread.write("answers.jsonl", "".join(f"{json.dumps(row)}\n" for row in rows))
     three = [{**row, "answers": [*row["answers"], {"id": "third", "text": "It is 0."}]} for row in rows]
     unread.write("three.jsonl", "".join(f"{json.dumps(row)}\n" for row in three))
+    suite = ["--", "--pyargs", "calm.suites.test_authority"]
     cases, cache, few = ["--cases", "answers.jsonl"], "--cache-file", ["--", "--calm-cache=off", "-k", "authority"]
     commands = {
         "audit": ["audit", "judge.toml", *cases, *few],
         "audit, mitigated": ["audit", "swapped.toml", *cases, *few],
         "audit, panel": ["audit", "panel:judge.toml+other.toml", *cases, *few],
         "attack": ["attack", "judge.toml", "--method", "stack", *cases, cache, "1.sqlite"],
-        "mitigate": ["mitigate", "judge.toml", "--try", "swap", *cases, cache, "2.sqlite"],
+        "mitigate": ["mitigate", "judge.toml", "--try", "swap", *cases, cache, "2.sqlite", *suite],
         "cross-check": ["cross-check", "judge.toml", "--cases", "three.jsonl", cache, "3.sqlite"],
         "self-preference": ["self-preference", "judge.toml", "other.toml", *cases, cache, "4.sqlite"],
     }
