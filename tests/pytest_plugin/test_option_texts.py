@@ -119,7 +119,7 @@ def test_no_text_of_a_case_is_in_any_output(project, workers, every):
     """Whatever a judge, a test or a fixture shows of a case reaches no file, and no terminal."""
     confidential(project, every)
 
-    result = project.run("--calm-texts=none", *OUTPUTS, *LOUD, *workers, judge="quoting:quoting")
+    result = project.run_apart("--calm-texts=none", *OUTPUTS, *LOUD, *workers, judge="quoting:quoting")
 
     assert result.ret == 1
     told = outputs(project)
