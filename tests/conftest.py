@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.inside import libraries_stay
+
 SLOW = [Path(__file__).parent / name for name in ("power", "slow")]
 
 pytest_plugins = ["pytester"]
@@ -57,6 +59,13 @@ def collector_sees_what_is_new():
     """
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture(autouse=True, scope="session")
+def libraries():
+    """Keep libraries and calm loaded over the inner runs of this process."""
+    with libraries_stay():
+        yield
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -47,11 +47,11 @@ class Waiting:
     def end(self) -> None:
         """Register the hooks, in the place of this."""
         assert self.config is not None
-        from calm.pytest_plugin import hooks
+        from calm.pytest_plugin.hooks import begin  # not `import hooks`: a run of pytester unloads what it imported
 
         self.config.pluginmanager.unregister(self)
         del self.config.stash[WAITING]
-        hooks.begin(self.config, self)
+        begin(self.config, self)
 
     def pytest_itemcollected(self, item: pytest.Item) -> None:
         """Look whether a test takes one of the fixtures, or is marked as one of the gate."""

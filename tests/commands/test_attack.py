@@ -17,6 +17,7 @@ from calm.experiment.setup import Setup
 from calm.perturbations.planted import planted
 from calm.studies.attack import ATTACK, CONFIRM, groups_for, stack
 from calm.studies.attack import attack as attacked
+from tests.lanes import slow
 from tests.servers import Answer, wire_server
 
 BIASED = "planted:authority=0.5,verbosity=0.2,noise=0.05"
@@ -274,7 +275,7 @@ def test_a_plan_counts_what_shrinking_may_take(tmp_path, capsys):
     assert "at most: 165.0 asks a case, 8250 calls of the judge" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("seed", [1, slow(2), slow(3)])
 def test_a_stack_is_shrunk_to_the_words_that_win(tmp_path, monkeypatch, seed):
     """Of a whole sentence one word stays, within the asks that the plan allows; without it the sentence stays."""
     judge = judge_file(tmp_path, monkeypatch, "study")

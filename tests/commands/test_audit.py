@@ -1,7 +1,6 @@
 """`calm audit` and `calm demo` on a terminal: one screen, the exit statuses, and what an interrupted run leaves."""
 
 import json
-import os
 import re
 import signal
 import subprocess
@@ -10,18 +9,18 @@ import time
 
 import pytest
 
+from tests.inside import calm_inside
+from tests.lanes import slow
+
 COLUMNS, LINES = 100, 24
 SOME = "authority or verbosity or bandwagon or consistency or position"
 QUICK = ["--calm-sample=40", "-k", "authority"]
 
 
-def calm(folder, *words, timeout=240):
+def calm(folder, *words):
     """Run the command as in a terminal of a known size, and return its status and its lines."""
-    environment = {**os.environ, "COLUMNS": str(COLUMNS), "LINES": str(LINES)}
-    command = [sys.executable, "-m", "calm", *words]
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "stdin": subprocess.DEVNULL, "text": True}
-    done = subprocess.run(command, cwd=folder, env=environment, timeout=timeout, check=False, **pipes)
-    return done.returncode, done.stdout.splitlines()
+    done = calm_inside(folder, *words, env={"COLUMNS": str(COLUMNS), "LINES": str(LINES)})
+    return done.returncode, (done.stdout + done.stderr).splitlines()
 
 
 def rows(lines):
@@ -31,8 +30,13 @@ def rows(lines):
 
 @pytest.mark.parametrize(
     "words",
-    [("demo",), ("audit", "planted:authority=0.9,verbosity=0.9,bandwagon=0.9", "--", "--calm-sample=30", "-k", SOME)],
-    ids=["demo", "audit"],
+    [
+        slow(("demo",), id="demo"),
+        pytest.param(
+            ("audit", "planted:authority=0.9,verbosity=0.9,bandwagon=0.9", "--", "--calm-sample=30", "-k", SOME),
+            id="audit",
+        ),
+    ],
 )
 def test_a_red_gate_fits_one_screen(tmp_path, words):
     """24 lines at 100 columns, one of them for the prompt; no path of an installation, no wall of s."""

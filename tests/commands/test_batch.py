@@ -2,17 +2,14 @@
 
 import json
 import os
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
 from calm.cases import bundled
+from tests.inside import calm_inside, run_inside
 from tests.servers.batching import batch_server
 from tests.servers.planted import planted_respond
 
-ROOT = Path(__file__).parents[2]
 SUITE = "calm.suites.test_authority"
 JUDGE = """
 [judge]
@@ -42,15 +39,10 @@ def server():
 def calm(server, tmp_path):
     """Run a command in a folder of its own; return its status and what it printed."""
 
-    def run(*arguments, key=KEY, text=True):
-        done = subprocess.run(
-            [sys.executable, "-m", *arguments],
-            cwd=tmp_path,
-            env={**os.environ, "PYTHONPATH": str(ROOT), "BATCH_KEY": key, "COLUMNS": "200"},
-            capture_output=True,
-            text=text,
-            check=False,
-        )
+    def run(*arguments):
+        program, *words = arguments
+        env = {"BATCH_KEY": KEY, "COLUMNS": "200"}
+        done = calm_inside(tmp_path, *words, env=env) if program == "calm" else run_inside(tmp_path, words, env)
         return done.returncode, done.stdout + done.stderr
 
     judge(tmp_path, server.url)

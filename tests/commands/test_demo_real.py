@@ -14,6 +14,7 @@ import pytest
 from calm.commands.cli import main
 from calm.gate.from_spec import judge_from
 from calm.models import llama
+from tests.lanes import slow
 
 STAND_IN = Path(__file__).parents[1] / "servers" / "llama"
 """A package that serves as llama.cpp's server does, without a model."""
@@ -214,7 +215,7 @@ def test_a_server_that_ends_in_the_middle_ends_the_run(demo):
     assert "Traceback" not in said
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("number", [signal.SIGINT, slow(signal.SIGTERM), signal.SIGKILL])
 def test_the_server_ends_with_the_run(demo, tmp_path, number):
     """Ctrl-C, a polite end and a sudden death: nothing is left that holds the port and the memory."""
     run = demo()

@@ -14,6 +14,7 @@ from calm.commands import hunt
 from calm.commands.cli import main
 from calm.commands.hunt_shown import progress
 from calm.studies.hunt import LEAST, PLACES, SEARCHES, Progress
+from tests.inside import calm_inside
 
 ROOT = Path(__file__).parents[2]
 KNOWN = '("question", "answers", "better")'
@@ -56,10 +57,9 @@ def started(folder, *arguments):
 
 
 def ran(folder, *arguments):
-    """Run `calm` in a process of its own; return its status and what it printed."""
-    process = started(folder, *arguments)
-    told, _ = process.communicate(timeout=200)
-    return process.returncode, told
+    """Run `calm`; return its status and what it printed."""
+    done = calm_inside(folder, *arguments)
+    return done.returncode, done.stdout
 
 
 def calls(folder):
@@ -138,7 +138,7 @@ def test_a_capped_hunt_is_incomplete_and_goes_on(here):
     assert calls(here) == needed
 
 
-DIES = """if len(open("calls.txt").read()) == 45:
+DIES = """if os.path.getsize("calls.txt") == 45:
         os.kill(os.getpid(), signal.SIGKILL)"""
 
 
@@ -150,10 +150,11 @@ def test_a_killed_hunt_pays_nothing_twice(here):
     with (mortal / "fond.py").open("a") as file:
         file.write("rule.concurrency = 1\n")
 
-    killed, _ = ran(mortal, *HUNT, "--fresh")
+    killed = started(mortal, *HUNT, "--fresh")
+    killed.communicate(timeout=200)
     again, _ = ran(mortal, *HUNT, "--fresh")
 
-    assert (killed, again) == (-signal.SIGKILL, 0)
+    assert (killed.returncode, again) == (-signal.SIGKILL, 0)
     assert calls(mortal) == calls(whole) + 1
     assert record(mortal)["findings"] == record(whole)["findings"]
 

@@ -2,7 +2,6 @@
 
 import csv
 import json
-import subprocess
 import sys
 from collections import Counter
 from itertools import combinations
@@ -14,6 +13,7 @@ import pytest
 
 from calm.cases import read_cases
 from calm.commands import cli
+from tests.inside import run_inside
 
 MODELS = ("gpt-9", "claude-9", "qwen-9", "llama-9")
 QUESTIONS = 60
@@ -213,21 +213,12 @@ def test_the_suite_fails_a_judge_of_imported_votes_that_prefers_its_own(arena):
     given = votes()
     cli.main(["cases", "import", *as_mtbench(folder, given), "-o", "cases.jsonl"])
     peers = f"--calm-peers={','.join(SPECS[1:])}"
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-q",
-        "-p",
-        "no:cacheprovider",
-        "--pyargs",
-        "calm.suites.test_self_preference",
-    ]
+    command = ["-q", "-p", "no:cacheprovider", "--pyargs", "calm.suites.test_self_preference"]
     options = [f"--calm-judge={SPECS[0]}", "--calm-cases=cases.jsonl", peers, "--calm-results=results.json"]
 
-    done = subprocess.run([*command, *options], capture_output=True, text=True, timeout=300, check=False)
+    done = run_inside(folder, [*command, *options])
 
-    assert done.returncode == 1, done.stdout + done.stderr
+    assert done.returncode == 1, done.stdout
     finding = json.loads(Path("results.json").read_text("utf-8"))["findings"][0]
     assert finding["outcome"] == "FAIL"
     assert finding["value"] == pytest.approx(counted(given, winner)["gpt-9"]["excess"], abs=1e-6)

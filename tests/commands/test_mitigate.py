@@ -1,9 +1,6 @@
 """`calm mitigate JUDGE`: which mitigations make a judge pass, what they cost, and the judge.toml that has them."""
 
 import json
-import os
-import subprocess
-import sys
 import tomllib
 from pathlib import Path
 
@@ -15,6 +12,7 @@ from calm.errors import ConfigError
 from calm.judges.judgefile import read_judge
 from calm.studies.mitigate.differences import chance
 from calm.studies.mitigate.judge_toml import with_mitigations
+from tests.inside import calm_inside
 from tests.servers import wire_server
 from tests.servers.planted import planted_respond
 
@@ -39,16 +37,8 @@ POSITION = ("--", "--pyargs", "calm.suites.test_position", "-k", "the_order_does
 
 
 def calm(folder, *arguments):
-    """Return the run of `calm mitigate` in a folder, in a process of its own."""
-    return subprocess.run(
-        [sys.executable, "-m", "calm", "mitigate", *arguments],
-        cwd=folder,
-        env={**os.environ, "COLUMNS": "200"},
-        capture_output=True,
-        text=True,
-        timeout=200,
-        check=False,
-    )
+    """Return the run of `calm mitigate` in a folder."""
+    return calm_inside(folder, "mitigate", *arguments, env={"COLUMNS": "200"})
 
 
 def judge_file(folder, url=DEAD, *, judge="", prompt="", name="judge.toml"):

@@ -51,7 +51,10 @@ COMMANDS = {
     "cross-check": (["cross-check", "j.toml", "--cases", "three.jsonl", "-o", OUT], [OUT]),
     "self-preference": (["self-preference", "j.toml", "k.toml", "--cases", "two.jsonl", "-o", OUT], [OUT]),
     "mitigate": (
-        ["mitigate", "j.toml", "--try", "swap", "--cases", "two.jsonl", "--out", "m", "--cache", "off"],
+        [
+            *("mitigate", "j.toml", "--try", "swap", "--cases", "two.jsonl", "--out", "m", "--cache", "off"),
+            *("--", "--pyargs", "calm.suites.test_authority"),
+        ],
         ["m/mitigations.json", "m/report.html"],
     ),
     "answer": (["answer", "two.jsonl", "--with", "j.toml,k.toml", "-o", OUT], [OUT]),

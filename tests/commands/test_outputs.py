@@ -8,6 +8,7 @@ import pytest
 
 from calm.commands.cli import main
 from tests.commands.test_nothing_answered import model, row
+from tests.lanes import slow
 from tests.servers import wire_server
 
 JUDGE = "planted:verbosity=0.9,noise=0.03"
@@ -32,6 +33,8 @@ ASKING = {
     "audit summary": ["audit", "j.toml", "--cases=two.jsonl", "--", "--calm-summary={}"],
     "audit sarif": ["audit", "j.toml", "--cases=two.jsonl", "--", "--calm-sarif={}"],
 }
+FURTHER = ("audit report", "audit summary", "audit sarif", "answer, forced", "attack --write, forced")
+"""Rows of commands of which another one runs at every change."""
 READING = {
     "accept": ["accept", "results.json", "-o", "{}"],
     "compare": ["compare", "results.json", "baseline.json", "-o", "{}"],
@@ -79,7 +82,7 @@ def kept(folder):
     return {str(f): f.read_bytes() for f in sorted(folder.rglob("*")) if f.is_file() and ".calm-audit" not in str(f)}
 
 
-@pytest.mark.parametrize("name", ASKING)
+@pytest.mark.parametrize("name", [slow(one) if one in FURTHER else one for one in ASKING])
 def test_no_command_that_asks_writes_over_what_it_reads(name, folder, capsys, subtests):
     """Cases, judge, prompt, families, cache, a pipe and somebody's diary: refused before the first call."""
     (folder / "diary.txt").write_text("Dear diary")

@@ -1,13 +1,11 @@
 """`calm plan JUDGE`: what a run will ask and cost, before any call is made."""
 
-import os
 import re
-import subprocess
-import sys
 
 import pytest
 
 from calm.commands.cli import main
+from tests.inside import calm_inside
 from tests.lanes import slow
 from tests.servers import wire_server
 from tests.suites.gate import run_gate
@@ -32,16 +30,8 @@ VERDICTS = {"pairwise": "[[A]]", "score": "[[7]]", "rubric": "[[yes]]"}
 
 
 def calm(folder, *arguments):
-    """Return the run of `calm plan` in a folder, in a process of its own."""
-    return subprocess.run(
-        [sys.executable, "-m", "calm", "plan", *arguments],
-        cwd=folder,
-        env={**os.environ, "COLUMNS": "200"},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    """Return the run of `calm plan` in a folder."""
+    return calm_inside(folder, "plan", *arguments, env={"COLUMNS": "200"})
 
 
 def judge_file(folder, url=DEAD, *, task="pairwise", judge="", model="", verdict=""):
@@ -64,15 +54,16 @@ def calls(told, name="total"):
     return int(str(found).removeprefix("up to ")), isinstance(found, int)
 
 
-SPECS = ["planted:", slow("planted:task=score"), slow("planted:task=rubric")]
+PART = ("-k", "authority or position or consistency")
+SPECS = [("planted:", PART), *(slow(spec, ()) for spec in ("planted:", "planted:task=score", "planted:task=rubric"))]
 
 
-@pytest.mark.parametrize("spec", SPECS)
-def test_the_least_is_the_calls_of_a_run_whose_judge_never_moves(tmp_path, spec):
-    """The whole gate on a judge without noise or bias, for each kind of verdict."""
-    told = calm(tmp_path, spec, "--sample=48").stdout
+@pytest.mark.parametrize(("spec", "own"), SPECS)
+def test_the_least_is_the_calls_of_a_run_whose_judge_never_moves(tmp_path, spec, own):
+    """On a judge without noise or bias: of a part of the gate, and of all of it for each kind of verdict."""
+    told = calm(tmp_path, spec, "--sample=48", "--", *own).stdout
 
-    run = run_gate(spec, tmp_path, "--calm-sample=48")
+    run = run_gate(spec, tmp_path, "--calm-sample=48", *own)
 
     made = run.results["run"]["calls"]["made"]
     assert calls(told, "least") == (made, True)
@@ -93,16 +84,21 @@ def test_planned_calls_are_a_bound_where_more_may_be_asked(tmp_path, options):
 
 
 @pytest.mark.parametrize(
-    ("task", "judge"),
-    [("pairwise", ""), ("pairwise", 'mitigations = ["swap"]'), slow("score", ""), ("rubric", "")],
+    ("task", "judge", "own"),
+    [
+        ("pairwise", "", PART),
+        ("pairwise", 'mitigations = ["swap"]', PART),
+        ("rubric", "", PART),
+        *(slow(task, "", ()) for task in ("pairwise", "score", "rubric")),
+    ],
 )
-def test_planned_calls_are_the_requests_that_a_server_gets(tmp_path, task, judge):
+def test_planned_calls_are_the_requests_that_a_server_gets(tmp_path, task, judge, own):
     """A first live call, and one an ask; one a criterion of a rubric, two with the swap; none by the plan."""
     with wire_server(lambda messages, body: VERDICTS[task]) as server:
         path = judge_file(tmp_path, server.url, task=task, judge=judge)
-        told = calm(tmp_path, path, "--sample=6", "--repeats=2+2").stdout
+        told = calm(tmp_path, path, "--sample=6", "--repeats=2+2", "--", *own).stdout
         before = len(server.seen)
-        run = run_gate(path, tmp_path, "--calm-sample=6", "--calm-repeats=2+2")
+        run = run_gate(path, tmp_path, "--calm-sample=6", "--calm-repeats=2+2", *own)
         after = len(server.seen)
 
     assert before == 0
@@ -208,7 +204,7 @@ def most_usd(told):
     ("budget", "sample", "limit"),
     [
         ("--max-usd=0.01", "240", "money"),
-        ("--max-minutes=0.1", "240", "time"),
+        slow("--max-minutes=0.1", "240", "time"),
         ("--max-usd=50", "40", "number of cases"),
     ],
 )

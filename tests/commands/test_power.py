@@ -8,6 +8,7 @@ import pytest
 
 from calm.commands.cli import main
 from calm.commands.power import SIZED
+from tests.lanes import slow
 
 
 def test_the_default_question_is_answered(capsys):
@@ -30,9 +31,10 @@ def test_one_number_of_cases_is_enough(capsys):
     assert [row.split("|")[0].strip() for row in rows] == ["90"]
 
 
-def test_each_measure_has_a_default_question(capsys, subtests):
+@pytest.mark.parametrize("measures", [SIZED[-1:], slow(SIZED[:-1])], ids=["one", "the others"])
+def test_each_measure_has_a_default_question(capsys, subtests, measures):
     """With nothing but its name a measure is sized."""
-    for measure in SIZED:
+    for measure in measures:
         with subtests.test(repr(measure)):
             status = main(["power", f"--measure={measure}", "--cases=100", "--probes=2"])
 
@@ -68,6 +70,7 @@ def test_what_is_no_number_is_a_usage_error(capsys):
     assert "--limit" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_it_runs_as_a_command():
     """`python -m calm power` does the same in a process of its own."""
     done = subprocess.run(

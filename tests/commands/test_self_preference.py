@@ -1,10 +1,7 @@
 """From questions to a verdict on each judge: `calm answer`, `calm self-preference` and the suite, over real HTTP."""
 
 import json
-import os
 import re
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,6 +15,8 @@ from calm.judges.judgefile import read_judge
 from calm.judges.mitigations.likelihoods import read_likelihoods
 from calm.selfpreference import crossing
 from calm.selfpreference.crossing import FAMILIES_TAG
+from tests.inside import run_inside
+from tests.lanes import slow
 from tests.selfpreference.conftest import rows
 from tests.servers import Answer
 from tests.servers.authors import FAMILIES, MARKS, authors_respond, written
@@ -31,15 +30,13 @@ def suite(studio, judge, *options, cases="answers.jsonl", peers=None):
     others = [path for path in studio.judges if path != judge] if peers is None else peers
     results = studio.folder / "results.json"
     results.unlink(missing_ok=True)
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--pyargs", "calm.suites.test_self_preference"]
+    command = ["-p", "no:cacheprovider", "--pyargs", "calm.suites.test_self_preference"]
     given = [f"--calm-judge={judge}", f"--calm-cases={studio.folder / cases}", f"--calm-results={results}", "-q"]
     given += [f"--calm-peers={','.join(map(str, others))}"] if others else []
     given += [f"--calm-cache-file={studio.folder / 'cache.sqlite'}", *options]
-    done = subprocess.run(
-        [*command, *given], cwd=studio.folder, env=os.environ, capture_output=True, text=True, timeout=200, check=False
-    )
+    done = run_inside(studio.folder, [*command, *given])
     body = json.loads(results.read_text("utf-8")) if results.exists() else {"findings": []}
-    return done.stdout + done.stderr, {f["measure"]: f for f in body["findings"]}, body
+    return done.stdout, {f["measure"]: f for f in body["findings"]}, body
 
 
 # ------------------------------------------------------------------------------------------------------- calm answer
@@ -397,7 +394,7 @@ def test_wrong_peers_are_told_before_a_call(crossed):
     assert "expected verdicts of the judge's kind (rubric), got task='score'; leave it out" in output
 
 
-@pytest.mark.parametrize("task", ["score", "pairwise"])
+@pytest.mark.parametrize("task", ["score", slow("pairwise")])
 def test_scores_and_pairs_have_an_excess(studio, task):
     """Two points more on a scale of ten for its own, or half of its pairs: found; fair ones are not accused."""
     one = studio(task=task, count=MANY, alpha_1=0.5)

@@ -8,12 +8,8 @@ from pathlib import Path
 
 import pytest
 
-# a module with C extensions cannot be imported twice in one process, and pytester unloads what an inner run imported
-import scipy.special  # noqa: F401
-
-import calm.gate.probe
-import calm.judges.python
-import calm.results.reports.html  # noqa: F401
+from tests.inside import run_inside
+from tests.lanes import slow
 
 JUDGES = '''
 """Judges that know the gold label, each with a weakness of its own."""
@@ -197,6 +193,10 @@ class Project:
         """Run pytest in this process."""
         return self.pytester.runpytest_inprocess(*self._wired(judge, cases), *options)
 
+    def run_here(self, *options, judge="judges:gold", cases="cases.jsonl", env=None):
+        """Run pytest in this process, whoever made this project."""
+        return run_inside(self.path, [*self._wired(judge, cases), *options], env)
+
     def run_apart(self, *options, judge="judges:gold", cases="cases.jsonl"):
         """Run pytest in a process of its own."""
         return self.pytester.runpytest_subprocess(*self._wired(judge, cases), *options)
@@ -238,11 +238,17 @@ def project(pytester, inner_options, monkeypatch):
 
 @pytest.fixture(scope="module")
 def projects(tmp_path_factory):
-    """Make a project that several tests of a module share; it can only be run apart, with `run_alone`."""
+    """Make a project that several tests of a module share; it can only be run with `run_here` and `run_alone`."""
     return lambda name: Project(tmp_path_factory.mktemp(name))
 
 
-@pytest.fixture(params=[(), ("-n2",)], ids=["one-process", "two-workers"])
+@pytest.fixture(params=[(), slow(("-n2",))], ids=["one-process", "two-workers"])
 def workers(request):
-    """Options: in one process, and with two workers of xdist."""
+    """Options: in one process, and in the slow lane with two workers of xdist."""
+    return request.param
+
+
+@pytest.fixture(params=[(), ("-n2",)], ids=["one-process", "two-workers"])
+def always_workers(request):
+    """Options: in one process, and with two workers of xdist, at every change."""
     return request.param

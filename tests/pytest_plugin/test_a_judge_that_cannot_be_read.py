@@ -59,7 +59,7 @@ def said(result):
 @pytest.mark.parametrize("options", [(), ("--calm-lookahead=0",), ("--tb=no", "-q"), ("--calm-cache=off",)])
 def test_an_unreadable_judge_ends_the_run_after_its_first_replies(unread, options):
     """Two replies, escaped; their keys; the line that reads them; and the earlier audit is set aside."""
-    result = unread.run_apart("--calm-results=results.json", *options, judge="judge.toml")
+    result = unread.run("--calm-results=results.json", *options, judge="judge.toml")
 
     text = said(result)
     assert result.ret == 4
@@ -76,7 +76,7 @@ def test_an_unreadable_judge_ends_the_run_after_its_first_replies(unread, option
 
 def test_two_workers_stop_as_one_process_does(unread):
     """Each worker reads its own first replies, which they share."""
-    result = unread.run_apart("-n2", judge="judge.toml")
+    result = unread.run("-n2", judge="judge.toml")
 
     assert result.ret == 4
     assert "replies hold no verdict" in said(result)
@@ -85,11 +85,11 @@ def test_two_workers_stop_as_one_process_does(unread):
 
 def test_the_line_that_is_named_reads_the_replies_that_are_kept(unread):
     """After the change nothing is paid twice: the replies of the first run are those of the second."""
-    unread.run_apart(judge="judge.toml")
+    unread.run(judge="judge.toml")
     first = {json.dumps(one.messages) for one in unread.server.judged}
     unread.write("judge.toml", judge_toml(unread.server.url, field="field = 'winner'\n"))
 
-    result = unread.run_apart("--calm-results=results.json", judge="judge.toml")
+    result = unread.run("--calm-results=results.json", judge="judge.toml")
 
     assert result.ret == 0
     assert "hold no verdict" not in said(result)
@@ -99,7 +99,7 @@ def test_the_line_that_is_named_reads_the_replies_that_are_kept(unread):
 
 def test_without_texts_no_reply_is_shown(unread):
     """`--calm-texts=none`: the count, and no word of a reply."""
-    result = unread.run_apart("--calm-texts=none", judge="judge.toml")
+    result = unread.run("--calm-texts=none", judge="judge.toml")
 
     text = said(result)
     assert result.ret == 4
@@ -121,13 +121,14 @@ def test_every_command_stops_at_a_judge_that_cannot_be_read(unread, monkeypatch,
     unread.write("answers.jsonl", "".join(f"{json.dumps(row)}\n" for row in rows))
     three = [{**row, "answers": [*row["answers"], {"id": "third", "text": "It is 0."}]} for row in rows]
     unread.write("three.jsonl", "".join(f"{json.dumps(row)}\n" for row in three))
-    cases, cache = ["--cases", "answers.jsonl"], "--cache-file"
+    suite = ["--", "--pyargs", "calm.suites.test_authority"]
+    cases, cache, few = ["--cases", "answers.jsonl"], "--cache-file", ["--", "--calm-cache=off", "-k", "authority"]
     commands = {
-        "audit": ["audit", "judge.toml", *cases, "--", "--calm-cache=off"],
-        "audit, mitigated": ["audit", "swapped.toml", *cases, "--", "--calm-cache=off"],
-        "audit, panel": ["audit", "panel:judge.toml+other.toml", *cases, "--", "--calm-cache=off"],
+        "audit": ["audit", "judge.toml", *cases, *few],
+        "audit, mitigated": ["audit", "swapped.toml", *cases, *few],
+        "audit, panel": ["audit", "panel:judge.toml+other.toml", *cases, *few],
         "attack": ["attack", "judge.toml", "--method", "stack", *cases, cache, "1.sqlite"],
-        "mitigate": ["mitigate", "judge.toml", "--try", "swap", *cases, cache, "2.sqlite"],
+        "mitigate": ["mitigate", "judge.toml", "--try", "swap", *cases, cache, "2.sqlite", *suite],
         "cross-check": ["cross-check", "judge.toml", "--cases", "three.jsonl", cache, "3.sqlite"],
         "self-preference": ["self-preference", "judge.toml", "other.toml", *cases, cache, "4.sqlite"],
     }
@@ -156,7 +157,7 @@ def test_a_judge_that_is_unread_after_an_edit_is_audited(unread):
         )
 
     unread.server.respond = respond
-    result = unread.run_apart("--calm-results=results.json", judge="judge.toml")
+    result = unread.run("--calm-results=results.json", judge="judge.toml")
 
     assert result.ret == 1
     assert "hold no verdict, so no more" not in said(result)

@@ -75,7 +75,7 @@ def test_one_case_that_cannot_be_shown_is_named_and_nothing_is_paid(shown, worke
     for name, text in earlier.items():
         shown.write(name, text)
 
-    result = shown.run_apart(*workers, *WRITES, judge="judge.toml")
+    result = shown.run(*workers, *WRITES, judge="judge.toml")
 
     text = said(result)
     assert result.ret == 4
@@ -87,7 +87,7 @@ def test_one_case_that_cannot_be_shown_is_named_and_nothing_is_paid(shown, worke
 
 def test_forgotten_cases_are_said_even_where_no_traceback_is_shown(shown):
     """Without `--calm-cases` the bundled cases are the wrong ones: no call, five are named, and the option is."""
-    result = shown.run_apart("--tb=no", "-q", *WRITES, judge="judge.toml", cases=None)
+    result = shown.run("--tb=no", "-q", *WRITES, judge="judge.toml", cases=None)
 
     text = said(result)
     assert result.ret == 4
@@ -107,7 +107,7 @@ def test_a_judge_inside_a_mitigation_or_a_panel_is_checked_too(shown, subtests):
     shown.write("beside.toml", judge_toml(url, prompt=plain, mitigations=["panel:judge.toml"], name="beside"))
     for spec in ("swapped.toml", "beside.toml", "panel:plain.toml+judge.toml"):
         with subtests.test(judge=spec):
-            result = shown.run_apart(judge=spec)
+            result = shown.run(judge=spec)
 
             assert result.ret == 4
             assert LACKS in said(result)
@@ -147,7 +147,7 @@ def test_every_command_that_asks_a_judge_checks_its_cases(shown, monkeypatch, ca
 
 def test_a_plan_of_pytest_refuses_cases_that_cannot_be_shown(shown):
     """`--calm-plan` would promise a run that cannot be made."""
-    result = shown.run_apart("--calm-plan", judge="judge.toml")
+    result = shown.run("--calm-plan", judge="judge.toml")
 
     assert result.ret == 4
     assert f"case c007: {LACKS}" in said(result)
@@ -157,12 +157,12 @@ def test_a_plan_of_pytest_refuses_cases_that_cannot_be_shown(shown):
 def test_a_run_without_a_verdict_leaves_an_earlier_audit_as_it_is(shown):
     """After the greeting the key is refused: all is INCOMPLETE, and the files of the earlier run lie beside."""
     shown.write("cases.jsonl", with_context(Project.cases(100)))
-    before = shown.run_apart(*WRITES, judge="judge.toml")
+    before = shown.run(*WRITES, judge="judge.toml")
     kept = [(shown.path / name).read_bytes() for name in OUTPUTS]
     shown.server.next(Answer("ready"))
     shown.server.respond = lambda *_: Answer(status=401)
 
-    result = shown.run_apart(*WRITES, "--calm-cache=off", judge="judge.toml")
+    result = shown.run(*WRITES, "--calm-cache=off", judge="judge.toml")
 
     assert before.ret in (0, 1)
     assert result.ret == 1
@@ -174,12 +174,12 @@ def test_a_run_without_a_verdict_leaves_an_earlier_audit_as_it_is(shown):
 def test_a_run_on_kept_replies_writes_its_audit(shown):
     """A replay asks nothing anew, but it has verdicts."""
     shown.write("cases.jsonl", with_context(Project.cases(100)))
-    shown.run_apart(*WRITES, judge="judge.toml")
+    shown.run(*WRITES, judge="judge.toml")
     for name in OUTPUTS:
         (shown.path / name).unlink()
     calls = len(shown.server.seen)
 
-    shown.run_apart(*WRITES, "--calm-cache=replay", judge="judge.toml")
+    shown.run(*WRITES, "--calm-cache=replay", judge="judge.toml")
 
     assert len(shown.server.seen) == calls
     assert all((shown.path / name).exists() for name in OUTPUTS)
@@ -193,7 +193,7 @@ def test_an_edited_case_that_cannot_be_shown_is_said_without_a_traceback_too(sho
     shown.write("judge.toml", judge_toml(shown.server.url, prompt=prompt))
     shown.write("test_greeting.py", SECOND.replace("greet)", "remind)").replace("import greet", "import remind"))
 
-    result = shown.run_apart("--tb=no", "-q", *WRITES, judge="judge.toml")
+    result = shown.run("--tb=no", "-q", *WRITES, judge="judge.toml")
 
     assert "expected fields.other, got none (it has context)" in said(result)
     assert result.ret == 1
@@ -205,7 +205,7 @@ def test_a_field_that_only_a_note_makes_the_template_show_is_missed_before_the_f
     under_notes = PROMPT.replace("Context: {{ fields.context }}", "{% if notes %}{{ fields.context }}{% endif %}")
     shown.write("judge.toml", judge_toml(shown.server.url, prompt=under_notes))
 
-    result = shown.run_apart(judge="judge.toml")
+    result = shown.run(judge="judge.toml")
 
     assert result.ret == 4
     assert "case c007: template 1 (user, standard framing), line 3: expected fields.context, got none" in said(result)

@@ -134,7 +134,7 @@ def test_a_model_that_does_not_answer_is_said_before_the_tests(project, workers)
         'base_url = "http://127.0.0.1:9/v1"\ntimeout_s = 2\n',
     )
 
-    result = project.run_apart(*workers, judge="judge.toml")
+    result = project.run(*workers, judge="judge.toml")
 
     text = f"{result.stdout}{result.stderr}"
     assert result.ret == 4
@@ -151,7 +151,7 @@ def test_a_key_that_is_not_set_is_named(project, monkeypatch):
         'base_url = "http://127.0.0.1:9/v1"\napi_key_env = "NO_SUCH_KEY"\n',
     )
 
-    result = project.run_apart(judge="judge.toml")
+    result = project.run(judge="judge.toml")
 
     assert result.ret == 4
     assert "NO_SUCH_KEY" in f"{result.stdout}{result.stderr}"

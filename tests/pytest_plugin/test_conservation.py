@@ -9,6 +9,7 @@ import pytest
 from calm.commands.cli import main
 from calm.core.reasons import Kind
 from calm.results.audit import read
+from tests.lanes import one_in, slow
 from tests.pytest_plugin.breaking import LAST, OUTPUTS, PLACES, WRITES, green_before, greens, plant
 
 UNRECORDED = ("the test file", "pytest_collection_modifyitems", "the record", "a judge")
@@ -21,7 +22,7 @@ def green(projects, tmp_path_factory):
     """The outputs of a run that is green, which lie where the next one writes."""
     project = projects("green")
     project.write("test_zzz.py", LAST)
-    assert project.run_alone(*WRITES).returncode == 0
+    assert project.run_here(*WRITES).returncode == 0
     assert sorted(greens(project.path)) == ["accept", "junit", "report", "results", "sarif", "summary"]
     kept = tmp_path_factory.mktemp("kept")
     for name in (*OUTPUTS, "results.texts.jsonl"):
@@ -34,7 +35,7 @@ def endings(project, name="results.json"):
     return {one["node"].rpartition("::")[2]: one["state"] for one in project.results(name)["tests"]}
 
 
-@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("place", one_in(3, PLACES))
 def test_whatever_breaks_no_record_is_green(project, green, place):
     """An error at any place, over green files of an earlier run: exit status not 0, and no form says PASS."""
     plant(project, place, "raises")
@@ -52,15 +53,15 @@ def test_whatever_breaks_no_record_is_green(project, green, place):
 @pytest.mark.parametrize(
     ("place", "act", "options"),
     [
-        ("the body", "leaves", ()),
+        slow("the body", "leaves", ()),
         ("the page", "is killed", ()),
-        ("the fixture cases", "is killed", ()),
-        ("a judge", "exits", ()),
+        slow("the fixture cases", "is killed", ()),
+        slow("a judge", "exits", ()),
         ("a judge", "is interrupted", ()),
         ("the body", "is killed", ("-n2",)),
-        ("the body", "raises", ("-n2",)),
-        ("pytest_runtest_teardown", "leaves", ("-n2",)),
-        ("pytest_collection_modifyitems", "is killed", ("-n2", "--max-worker-restart=0")),
+        slow("the body", "raises", ("-n2",)),
+        slow("pytest_runtest_teardown", "leaves", ("-n2",)),
+        slow("pytest_collection_modifyitems", "is killed", ("-n2", "--max-worker-restart=0")),
     ],
 )
 def test_whoever_dies_no_record_is_green(project, green, place, act, options):
@@ -172,11 +173,11 @@ ENDS = {
 }
 
 
-def test_each_test_with_a_probe_is_in_the_record_with_its_end_and_why(project, workers):
-    """Decided, not tested or crashed; in every form that people read, and the same with workers."""
+def test_each_test_with_a_probe_is_in_the_record_with_its_end_and_why(project, always_workers):
+    """Decided, not tested or crashed; in every form that people read, and the same with always_workers."""
     project.write("test_flattery.py", SEVERAL)
 
-    result = project.run("-v", *WRITES, *workers)
+    result = project.run("-v", *WRITES, *always_workers)
 
     found = {one["node"].rpartition("::")[2]: one for one in project.results()["tests"]}
     assert result.ret == 1
@@ -238,11 +239,11 @@ def test_plain():
     [
         ("raise ValueError", (), "crashed", "decided"),
         ("raise ValueError", ("-x",), "crashed", "not-run"),
-        ("raise ValueError", ("--maxfail=1",), "crashed", "not-run"),
+        slow("raise ValueError", ("--maxfail=1",), "crashed", "not-run"),
         ("raise KeyboardInterrupt", (), "not-run", "not-run"),
         ("pytest.exit('enough', returncode=0)", (), "not-run", "not-run"),
-        ("raise SystemExit(0)", (), "crashed", "decided"),
-        ("os._exit(0)", ("-n1", "--max-worker-restart=1"), "crashed", "decided"),
+        slow("raise SystemExit(0)", (), "crashed", "decided"),
+        slow("os._exit(0)", ("-n1", "--max-worker-restart=1"), "crashed", "decided"),
         ("os._exit(0)", ("-n1", "--max-worker-restart=0"), "crashed", "not-run"),
     ],
 )
@@ -403,7 +404,7 @@ def test_in_a_thread(probe):
 """
 
 
-@pytest.mark.parametrize("options", [(), ("--calm-lookahead=0",)])
+@pytest.mark.parametrize("options", [(), slow(("--calm-lookahead=0",))])
 def test_an_error_of_a_probe_that_a_test_swallows_is_a_crash(project, options):
     """Whether it is caught, suppressed, or raised in a thread: the claim was never decided."""
     project.write("test_swallowed.py", SWALLOWED)
@@ -456,15 +457,15 @@ def test_without():
     ("act", "options", "crashed"),
     [
         ("raise ValueError('of a test')", (), {"test_late", "test_by_a_fixture"}),
-        ("raise ValueError('of a test')", ("-n2",), {"test_late", "test_by_a_fixture"}),
-        ("os._exit(3)", ("-n2",), {"test_late", "test_by_a_fixture", "test_without"}),
+        slow("raise ValueError('of a test')", ("-n2",), {"test_late", "test_by_a_fixture"}),
+        slow("os._exit(3)", ("-n2",), {"test_late", "test_by_a_fixture", "test_without"}),
     ],
 )
 def test_a_probe_that_is_asked_for_while_a_test_runs_is_on_the_roll(project, act, options, crashed):
     """By `request.getfixturevalue`; and of a test that died nobody knows whether it had asked."""
     project.write("test_late.py", LATE.replace("{act}", act))
 
-    done = project.run_alone(*WRITES, *options)
+    done = project.run_here(*WRITES, *options)
 
     found = endings(project)
     assert done.returncode == 1

@@ -10,6 +10,7 @@ from urllib.parse import quote
 
 import pytest
 
+from tests.lanes import slow
 from tests.servers import Answer, wire_server
 
 CANARIES = {
@@ -111,7 +112,7 @@ SERVERS = {
 }
 
 
-@pytest.mark.parametrize("kind", [*SERVERS, "proxy", "odd proxy", "code"])
+@pytest.mark.parametrize("kind", ["replies", slow("refusals"), "errors", slow("proxy"), "odd proxy", "code"])
 def test_no_credential_is_in_any_output(projects, kind):
     """The server repeats all that it was sent; the proxy is not there; the judge's own code quotes its key."""
     project = projects(kind.replace(" ", "-"))
@@ -120,7 +121,6 @@ def test_no_credential_is_in_any_output(projects, kind):
     env = CANARIES
     if kind == "odd proxy":  # a slash that is not escaped ends the address: a client quotes what it takes for the port
         env = {**CANARIES, "HTTPS_PROXY": "http://joe:canary-proxy-f7/a8b9@127.0.0.1:9"}
-    printed = []
     with wire_server(lambda *_: "") as server:
         server.respond = lambda *_: SERVERS[kind](server)
         url = "https://judge.example/v1" if "proxy" in kind else server.url
@@ -128,15 +128,16 @@ def test_no_credential_is_in_any_output(projects, kind):
         project.write("judge.toml", JUDGE.format(url=url, transport=transport))
         judge = "judges:leaking" if kind == "code" else "judge.toml"
         run = project.run_alone(*LOUD, *FILES, "--calm-sample=10", judge=judge, env=env)
-        printed.append(run.stdout)
+        commands = []
         if kind in SERVERS or kind == "odd proxy":
-            printed += [calm(project, env, "try", "judge.toml", *more) for more in ((), ("--server",))]
-        asked = len(server.seen)
-    for form in ("junit.xml", "trials.csv", "summary.md", "published.json", "report.html"):
+            commands += [["try", "judge.toml", *more] for more in ((), ("--server",))]
         if (project.path / "out" / "results").exists():
-            printed.append(calm(project, env, "report", "out/results", "-o", f"again/{form}"))
-    if (project.path / ".calm" / "cache.sqlite").exists():
-        printed.append(calm(project, env, "cache", "export", "again/replies.jsonl"))
+            forms = ("junit.xml", "trials.csv", "summary.md", "published.json", "report.html")
+            commands += [["report", "out/results", "-o", f"again/{form}"] for form in forms]
+        if (project.path / ".calm" / "cache.sqlite").exists():
+            commands.append(["cache", "export", "again/replies.jsonl"])
+        printed = [run.stdout, calm(project, env, commands)]
+        asked = len(server.seen)
 
     assert "proxy" in kind or kind == "code" or asked > 0
     assert run.returncode in (1, 4), run.stdout
@@ -145,10 +146,11 @@ def test_no_credential_is_in_any_output(projects, kind):
     assert searched(project.path) == {}
 
 
-def calm(project, env, *arguments):
-    """Return what a command prints, on both streams."""
+def calm(project, env, commands):
+    """Return what commands print on both streams, one after the other in a process that knows no credential yet."""
+    each = f"from calm.commands.cli import main\nfor words in {commands!r}:\n    main(words)\n"
     done = subprocess.run(
-        [sys.executable, "-m", "calm", *arguments],
+        [sys.executable, "-c", each],
         cwd=project.path,
         env={**os.environ, **env},
         stdout=subprocess.PIPE,

@@ -22,15 +22,16 @@ def test_replies_can_be_read(probe):
 """
 
 
-@pytest.fixture
-def two_suites(project):
+@pytest.fixture(scope="module")
+def two_suites(projects):
+    project = projects("two_suites")
     project.write("test_second.py", SECOND)
-    project.run("--calm-results=first.json", "--calm-cache=off", judge="judges:noisy")
+    project.run_here("--calm-results=first.json", "--calm-cache=off", judge="judges:noisy")
     return project
 
 
 def again(project, *options, **wiring):
-    project.run("--calm-results=again.json", *options, **({"judge": "judges:noisy"} | wiring))
+    project.run_here("--calm-results=again.json", *options, **({"judge": "judges:noisy"} | wiring))
     return project.decided("again.json")
 
 

@@ -49,11 +49,11 @@ def cases():
 """
 
 
-def test_a_conftest_overrides_the_judge(project, workers):
+def test_a_conftest_overrides_the_judge(project, always_workers):
     """The fixture of the user's conftest.py is the judge under audit."""
     project.write("conftest.py", JUDGE.format(name="fond"))
 
-    result = project.run("--calm-results=results.json", *workers, judge=None)
+    result = project.run("--calm-results=results.json", *always_workers, judge=None)
 
     assert result.ret == 1
     assert project.results()["judge"]["name"] == "judges:fond"

@@ -24,3 +24,22 @@ def test_a_gate_leaves_the_collector_as_it_was(project):
     done = project.run_alone("-s")
 
     assert "as it was: True 0" in done.stdout
+
+
+TWICE = """
+pytest_plugins = ["pytester"]
+
+
+def test_twice(pytester):
+    for _ in range(2):
+        done = pytester.runpytest_inprocess("--calm-judge=lexical", "--calm-sample=x")
+        assert done.ret == 4
+        done.stderr.fnmatch_lines(["*--calm-sample: expected*"])
+"""
+
+
+def test_a_run_whose_modules_are_unloaded_is_followed_by_another(pytester):
+    """The tests of somebody's plugin run pytest in their own process, and pytester unloads what a run imported."""
+    pytester.makepyfile(test_twice=TWICE)
+
+    assert pytester.runpytest_subprocess().ret == 0

@@ -373,7 +373,7 @@ def run(project, *options):
     settings = ("-o", "junit_logging=all", "-o", "junit_family=xunit1")
     outputs = ("--junitxml=junit.xml", *settings, "--calm-results=results.json", "-rA")
     env = {"CALLS": str(project.path / "calls.txt"), "PYTHONBREAKPOINT": "conftest.note", "COLUMNS": "200"}
-    return project.run_alone(*outputs, *options, judge="watching:watched", env=env)
+    return project.run_here(*outputs, *options, judge="watching:watched", env=env)
 
 
 @pytest.fixture(scope="module")
@@ -448,7 +448,7 @@ def test_a_warning_is_counted_once(runs, subtests):
         slow([("-k", "probes or xfail")]),
         [("test_behaviours.py::test_second_probe_fails",)],
         slow([(), ("--lf",)]),
-        [("--sw",), ("--sw",)],
+        slow([("--sw",), ("--sw",)]),
         [("--maxfail=3",)],
         slow([("--deselect", "test_behaviours.py::test_xfail")]),
     ],
@@ -546,7 +546,7 @@ def test_output_is_shown_once_where_nothing_is_captured(projects):
         "    assert probe(greet).proves(gain <= 0.10)\n    print('body ends')\n",
     )
 
-    done = project.run_alone("-s", "-o", "log_cli=true")
+    done = project.run_here("-s", "-o", "log_cli=true")
 
     words = ("fixture begins", "body begins", "body logs", "body ends", "fixture ends")
     assert {word: done.stdout.count(word) for word in words} == dict.fromkeys(words, 1)
@@ -564,7 +564,7 @@ def test_random_numbers_are_not_drawn_twice(projects):
     )
     project.write("test_flattery.py", body)
 
-    done = project.run_alone()
+    done = project.run_here()
 
     assert done.returncode == 0, done.stdout
 
@@ -580,7 +580,7 @@ def test_fixtures_are_made_as_often_as_the_documents_say(projects):
     body = project.path.joinpath("test_flattery.py").read_text()
     project.write("test_flattery.py", body.replace("(probe)", "(probe, of_session, of_module, of_function)"))
 
-    project.run_alone()
+    project.run_here()
 
     made = (project.path / "made.txt").read_text().splitlines()
     assert [made.count(scope) for scope in scopes] == [1, 2, 2]
@@ -596,7 +596,7 @@ def test_a_fixture_can_see_that_a_test_is_only_foreseen(projects):
         "    with open('seen.txt', 'a') as file:\n        file.write(f'{probe.tracing}\\n')\n",
     )
 
-    project.run_alone()
+    project.run_here()
 
     assert (project.path / "seen.txt").read_text().splitlines() == ["True", "False"]
 

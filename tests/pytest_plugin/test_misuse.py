@@ -32,11 +32,11 @@ def write(project, bodies):
     project.write("test_flattery.py", HEAD + "\n\n".join(f"def test_{n}(probe):\n{b}" for n, b in bodies.items()))
 
 
-def test_a_failed_claim_in_a_test_that_passes_is_an_error(project, workers):
+def test_a_failed_claim_in_a_test_that_passes_is_an_error(project, always_workers):
     """Whatever turns the truth of a failed claim round is an error at teardown, and says what is allowed."""
     write(project, HIDDEN)
 
-    result = project.run("-rE", *workers, judge="judges:fond")
+    result = project.run("-rE", *always_workers, judge="judges:fond")
 
     said = "the test passed although a claim of it did not: FAIL gain <= 0.10"
     assert result.ret == 1
@@ -76,11 +76,11 @@ def test_a_failing_test_gets_no_second_error(project):
     result.assert_outcomes(failed=1)
 
 
-def test_two_tests_with_one_key_are_red(project, workers):
+def test_two_tests_with_one_key_are_red(project, always_workers):
     """A key stands for one finding: a second test with the same edit and measure is an error that names both."""
     project.write("test_second.py", f"{HEAD}def test_again(probe):\n    assert probe(flatter).proves(gain <= 0.30)\n")
 
-    result = project.run(*workers, judge="judges:gold")
+    result = project.run(*always_workers, judge="judges:gold")
 
     assert result.ret == 1
     result.stdout.fnmatch_lines(

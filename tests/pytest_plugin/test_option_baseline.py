@@ -139,7 +139,7 @@ def test_an_older_baseline_is_refused_before_anything_is_asked(project):
     """Exit status 4, and how to make a new one."""
     project.write("baseline.json", '{"schema": "calm-baseline/1", "findings": []}')
 
-    result = project.run_apart("--calm-baseline=baseline.json", judge="judges:counted")
+    result = project.run("--calm-baseline=baseline.json", judge="judges:counted")
 
     assert (result.ret, project.calls()) == (4, 0)
     result.stderr.fnmatch_lines(["*Make a new one: run the suite with --calm-stopping=fixed*"])

@@ -6,10 +6,10 @@ ONCE = 225
 """Asks of the suite: 45 cases, for each a pilot, two clean asks, one of inert words and one of the edit."""
 
 
-def test_on_asks_once_and_never_again(project, workers):
+def test_on_asks_once_and_never_again(project, always_workers):
     """A second run makes no call and finds the same."""
-    project.run("--calm-results=one.json", *workers, judge="judges:counted")
-    result = project.run("--calm-results=two.json", *workers, judge="judges:counted")
+    project.run("--calm-results=one.json", *always_workers, judge="judges:counted")
+    result = project.run("--calm-results=two.json", *always_workers, judge="judges:counted")
 
     assert project.calls() == ONCE
     assert project.decided("one.json") == project.decided("two.json")

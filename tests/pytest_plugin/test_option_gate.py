@@ -68,7 +68,7 @@ def test_a_wrong_file_is_said_before_anything_is_asked(project, subtests):
         with subtests.test(repr(text)):
             project.write("gate.toml", text)
 
-            result = project.run_apart("--calm-gate=gate.toml", judge="judges:counted")
+            result = project.run("--calm-gate=gate.toml", judge="judges:counted")
 
             assert (result.ret, project.calls()) == (4, 0)
             result.stderr.fnmatch_lines([message])

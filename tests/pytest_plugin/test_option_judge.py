@@ -37,7 +37,7 @@ def test_the_option_wins_over_the_ini_setting(project):
 
 def test_the_default_is_the_embedded_judge(project):
     """Without the option the lexical judge is asked about the bundled cases."""
-    result = project.run_apart("--calm-sample=90", judge=None, cases=None)
+    result = project.run("--calm-sample=90", judge=None, cases=None)
 
     result.stdout.fnmatch_lines(["judge lexical (pairwise), 90 of 240 cases (--calm-sample), 2+1 asks; *"])
 
@@ -50,7 +50,7 @@ def test_a_judge_of_another_task_gets_cases_for_it(project):
         "def test_thanks(probe):\n    assert probe(flatter).proves(gain <= 0.10, score=[gain <= 0.05])\n",
     )
 
-    result = project.run_apart("--calm-results=results.json", judge="judges:marked", cases=None)
+    result = project.run("--calm-results=results.json", judge="judges:marked", cases=None)
 
     assert result.ret == 0
     assert project.results()["judge"]["task"] == "score"

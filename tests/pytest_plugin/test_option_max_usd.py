@@ -39,7 +39,7 @@ def test_no_more_is_spent_than_allowed(project, server):
     """The cap holds before a call is made, by the most that it can cost."""
     judge = wired(project, server)
 
-    result = project.run_apart("--calm-max-usd=0.5", "--calm-results=results.json", judge=judge)
+    result = project.run("--calm-max-usd=0.5", "--calm-results=results.json", judge=judge)
 
     assert result.ret == 1
     assert 0 < project.results()["run"]["usd"] <= 0.5
@@ -52,7 +52,7 @@ def test_a_cap_for_a_model_without_a_price_is_an_error_before_any_call(project, 
     """What has no price cannot be capped: exit status 4, and nothing was asked."""
     judge = wired(project, server, price="")
 
-    result = project.run_apart("--calm-max-usd=5", *workers, judge=judge)
+    result = project.run("--calm-max-usd=5", *workers, judge=judge)
 
     assert result.ret == 4
     assert "no price is known for the model 'tiny'" in f"{result.stdout}{result.stderr}"
@@ -63,7 +63,7 @@ def test_the_ini_setting_does_the_same(project, server):
     """`calm_max_usd` in the ini file is the cap."""
     project.ini(max_usd="0.5")
 
-    project.run_apart("--calm-results=results.json", judge=wired(project, server))
+    project.run("--calm-results=results.json", judge=wired(project, server))
 
     assert json.dumps(project.outcomes()).count("INCOMPLETE") == 2
 

@@ -61,7 +61,7 @@ def test_the_ini_setting_does_the_same(project):
 
 def test_too_few_cases_are_said_before_they_are_asked(project):
     """How often a sound judge is green is said above the tests' outcomes, and what it lacks; they are asked anyway."""
-    result = project.run_apart("--calm-sample=20", judge="judges:counted")
+    result = project.run("--calm-sample=20", judge="judges:counted")
 
     result.stdout.fnmatch_lines(
         [

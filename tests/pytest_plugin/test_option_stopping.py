@@ -93,7 +93,7 @@ def test_the_default_is_sequential_and_the_record_names_the_rule(two_suites):
 
 def test_another_rule_is_refused(project):
     """With the names that there are."""
-    result = project.run_apart("--calm-stopping=early")
+    result = project.run("--calm-stopping=early")
 
     assert result.ret == 4
     result.stderr.fnmatch_lines(["*--calm-stopping: expected fixed or sequential or anytime, got 'early'*"])

@@ -134,7 +134,7 @@ def test_the_canary_is_there_to_be_found(project):
     """The same run with texts shows it in the page, on the terminal, in JUnit and beside the results."""
     confidential(project)
 
-    result = project.run_apart(*OUTPUTS, *LOUD, judge="quoting:quoting")
+    result = project.run(*OUTPUTS, *LOUD, judge="quoting:quoting")
 
     told = outputs(project)
     assert CANARY in f"{result.stdout}"
@@ -154,7 +154,7 @@ def test_no_word_of_a_prompt_or_reply_is_in_any_output(project, monkeypatch):
     project.write("prompts/judge.jinja", PROMPT)
     with wire_server(respond, model="tiny") as server:
         project.write("judge.toml", JUDGE.replace("URL", server.url))
-        result = project.run_apart("--calm-texts=none", "--calm-sample=30", *OUTPUTS, *LOUD, judge="judge.toml")
+        result = project.run("--calm-texts=none", "--calm-sample=30", *OUTPUTS, *LOUD, judge="judge.toml")
 
     told = outputs(project)
     assert result.ret == 1

@@ -37,7 +37,7 @@ def test_warn_lets_the_test_pass_and_says_so(project, workers):
     """In warn mode the test passes with a warning, and the section still names what is undecided."""
     project.write("test_second.py", PROVEN)
 
-    result = project.run_apart("--calm-undecided=warn", *workers, judge="judges:torn")
+    result = project.run("--calm-undecided=warn", *workers, judge="judges:torn")
 
     assert result.ret == 0
     result.assert_outcomes(passed=2)
@@ -68,4 +68,4 @@ def test_the_ini_setting_does_the_same(project):
     project.ini(undecided="warn")
     project.write("test_second.py", PROVEN)
 
-    assert project.run_apart(judge="judges:torn").ret == 0
+    assert project.run(judge="judges:torn").ret == 0

@@ -39,11 +39,11 @@ def test_not_tested_is_skipped_with_the_reason(project, workers):
     result.stdout.fnmatch_lines(["*1 passed*1 not tested*"])
 
 
-def test_a_run_that_proved_nothing_is_not_green(project, workers):
+def test_a_run_that_proved_nothing_is_not_green(project, always_workers):
     """If all is NOT_TESTED the exit status is 1."""
     project.write("test_flattery.py", NOTE)
 
-    result = project.run("--calm-results=results.json", *workers)
+    result = project.run("--calm-results=results.json", *always_workers)
 
     assert result.ret == 1
     assert project.results()["outcome"] == "INCOMPLETE"

@@ -215,7 +215,7 @@ def test_a_worker_that_dies_does_not_take_the_record_with_it(project, subtests):
         with subtests.test(ended):
             project.write("test_later.py", f"import os\n\n\ndef test_crash():\n    {ended}\n")
 
-            result = project.run_apart("--calm-results=results.json", "-n1")
+            result = project.run("--calm-results=results.json", "-n1")
 
             assert result.ret == 1
             assert project.outcomes()["flattery/gain/flatter"] == "PASS"

@@ -8,6 +8,8 @@ import sys
 
 import pytest
 
+from tests.lanes import slow
+
 SLEEPY = """
 import asyncio
 
@@ -79,7 +81,7 @@ def test_a_waiting_test_shows_a_line_that_is_gone_in_the_end(project):
     assert any(re.match(r"test_flattery\.py [.?F!]\s+\[100%\]", line) for line in shown), shown
 
 
-@pytest.mark.parametrize("options", [("-q", "-q"), ("-n2",)], ids=" ".join)
+@pytest.mark.parametrize("options", [("-q", "-q"), slow(("-n2",))], ids=" ".join)
 def test_nothing_is_shown_where_nobody_waits_for_it(project, options):
     """Not with -q -q, and not in a run of several workers."""
     assert not LINE.search(on_a_terminal(project, *options))

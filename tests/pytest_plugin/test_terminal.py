@@ -58,7 +58,7 @@ def test_nothing_that_pytest_prints_of_a_run_acts(projects, spec, tmp_path):
     with wire_server(lambda *_: Answer(status=400, message=HOSTILE)) as server:
         project.write("judge.toml", judge(server.url))
 
-        run = project.run_alone("-rA", "-vv", "--calm-sample=10", f"--calm-report=x{TITLE}.html", judge=spec)
+        run = project.run_here("-rA", "-vv", "--calm-sample=10", f"--calm-report=x{TITLE}.html", judge=spec)
 
     assert not ACTS.search(run.stdout), (ACTS.search(run.stdout), run.stdout)
     assert "owned" in run.stdout
@@ -69,7 +69,7 @@ def test_a_hostile_setting_is_shown_and_not_obeyed(projects, option):
     """A usage error quotes what it got."""
     project = projects("settings")
 
-    run = project.run_alone(f"--calm-{option}={HOSTILE}")
+    run = project.run_here(f"--calm-{option}={HOSTILE}")
 
     assert "calm" in run.stdout
     assert not ACTS.search(run.stdout), (ACTS.search(run.stdout), run.stdout)

@@ -23,11 +23,11 @@ def files(pytester):
     return sorted(name for name in names if name not in of_pytest and not name.startswith("runpytest-"))
 
 
-def test_nothing_is_said_and_nothing_is_made(pytester, workers):
+def test_nothing_is_said_and_nothing_is_made(pytester, always_workers):
     """An ordinary run shows no section of calm and leaves no file."""
     pytester.makepyfile(test_plain=PLAIN)
 
-    result = pytester.runpytest_subprocess(*workers)
+    result = pytester.runpytest_subprocess(*always_workers)
 
     assert result.ret == 0
     assert "= calm =" not in str(result.stdout)
@@ -50,7 +50,7 @@ def test_settings_of_the_gate_do_not_disturb_other_tests(pytester, subtests):
             pytester.makepyfile(test_plain=PLAIN)
             pytester.makeini(f"[pytest]\ncalm_judge = {judge}\n")
 
-            result = pytester.runpytest_subprocess()
+            result = pytester.runpytest_inprocess()
 
             assert result.ret == 0
             assert files(pytester) == ["test_plain.py", "tox.ini"]
@@ -66,7 +66,7 @@ def test_options_of_the_same_names_without_the_prefix_are_free(pytester):
     )
     pytester.makepyfile(test_plain="def test_mine(request):\n    assert request.config.getoption('judge') == 'me'\n")
 
-    assert pytester.runpytest_subprocess("--judge=me", "--cases=2").ret == 0
+    assert pytester.runpytest_inprocess("--judge=me", "--cases=2").ret == 0
 
 
 def test_fixtures_of_the_same_names_are_free(pytester):
@@ -77,12 +77,12 @@ def test_fixtures_of_the_same_names_are_free(pytester):
         "def test_mine(judge, cases):\n    assert (judge, cases) == ('Dredd', 3)\n"
     )
 
-    assert pytester.runpytest_subprocess().ret == 0
+    assert pytester.runpytest_inprocess().ret == 0
 
 
 def test_help_names_every_option(pytester):
     """`pytest --help` lists the options of calm in a group of their own."""
-    result = pytester.runpytest_subprocess("--help")
+    result = pytester.runpytest_inprocess("--help")
 
     assert result.ret == 0
     result.stdout.fnmatch_lines(["calm: audit of LLM judges:", "*--calm-judge=SPEC*", "*--calm-every-variant*"])
@@ -92,7 +92,7 @@ def test_help_works_with_a_wrong_ini_file(pytester):
     """Who set something up wrongly can still read the help."""
     pytester.makeini("[pytest]\ncalm_repeats = many\n")
 
-    assert pytester.runpytest_subprocess("--help").ret == 0
+    assert pytester.runpytest_inprocess("--help").ret == 0
 
 
 def test_the_plugin_can_be_left_out(pytester):

@@ -55,9 +55,9 @@ def said(result):
     return str(result.stdout)
 
 
-def test_a_sound_judge_passes_and_the_calls_are_counted(properties, workers):
+def test_a_sound_judge_passes_and_the_calls_are_counted(properties, always_workers):
     """Noise of 5 % flips nothing; the line at the end says what was asked, and no gate is decided."""
-    result = properties.run(*workers, judge="judges:noisy")
+    result = properties.run(*always_workers, judge="judges:noisy")
 
     assert result.ret == 0
     found = re.search(r"judge judges:noisy \(pairwise\), 100 cases; (\d+) calls made, 0 cached", said(result))

@@ -132,8 +132,19 @@ def _plain(text: str) -> str:
     return " ".join(text.split())
 
 
+KNOWN: dict[tuple[object, ...], dict[str, list[Case]]] = {}
+"""What was found for a kind of judge and for cases: it takes seconds."""
+
+
 def _known(judge, cases):
     """Return the cases by question: the clean one first, then those whose answers a WORSE edit harmed."""
+    key = (judge.task, repr(judge.scale), digest(*map(repr, cases)))
+    if key not in KNOWN:
+        KNOWN[key] = _found(judge, cases)
+    return KNOWN[key]
+
+
+def _found(judge, cases):
     engine = Engine(Store(None, Mode.OFF))
     known: dict[str, list[Case]] = {}
     try:

@@ -20,6 +20,8 @@ from calm.studies.hunt import files_in, kept_rows, write_found
 from calm.studies.hunt.written import SCHEMA, module_for
 from calm.testing import found
 from tests.commands.test_hunt import calls, judge_in, ran
+from tests.inside import run_inside
+from tests.lanes import slow
 from tests.planted import pair
 
 HOSTILE = '"""; import os\\\n\0\x1b[31m\u202e \ud800 \'\'\' \\" ::error::x \\N{DIGIT ONE} {0} %s \r\n # \t'
@@ -38,9 +40,8 @@ def row(number=1, text="It is five, surely.", **changes):
 
 
 def outcome(folder, judge, *options):
-    """Run what was written in a pytest of its own; return its status and what it printed."""
-    command = [sys.executable, "-m", "pytest", "tests/found", f"--calm-judge={judge}", *options]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=120)
+    """Run what was written; return the status and what it printed."""
+    done = run_inside(folder, ["tests/found", f"--calm-judge={judge}", *options])
     return done.returncode, done.stdout
 
 
@@ -79,7 +80,7 @@ def test_the_written_test_fails_today_and_asks_nothing_that_the_hunt_asked(writt
     assert tidy(written / TESTS) == ""
 
 
-@pytest.mark.parametrize("workers", [(), ("-n2",)])
+@pytest.mark.parametrize("workers", [(), slow(("-n2",))])
 def test_it_passes_on_the_mended_judge(written, workers):
     """In one process, and with workers."""
     judge_in(written, name="mended", word="never seen")

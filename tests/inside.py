@@ -1,0 +1,80 @@
+"""Run pytest, or a command of calm, in this process as one of its own would: what it changes ends with it."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+import sysconfig
+from collections.abc import Iterator, Sequence
+from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
+from pathlib import Path
+from subprocess import CompletedProcess
+from types import ModuleType
+
+import pytest
+from _pytest.pytester import SysModulesSnapshot, SysPathsSnapshot
+
+ROOT = Path(__file__).parents[1]
+LASTING = (sysconfig.get_path("stdlib"), str(ROOT / "calm"), str(ROOT / "tests"))
+"""Folders whose modules a run may leave, as packages may: C extensions cannot be imported twice, and all take long."""
+
+
+def lasts(module: ModuleType | None) -> bool:
+    """Whether a module is of the libraries, or of calm, and not of a project."""
+    file = getattr(module, "__file__", None)
+    return file is None or file.startswith(LASTING) or "site-packages" in Path(file).parts
+
+
+def forget_projects(before: dict[str, ModuleType]) -> None:
+    """Unload what was loaded since then, but what lasts; load again what was there."""
+    for name in [name for name, module in sys.modules.items() if name not in before and not lasts(module)]:
+        del sys.modules[name]
+    sys.modules.update(before)
+
+
+@contextmanager
+def libraries_stay() -> Iterator[None]:
+    """Let runs of pytester, too, unload the modules of a project alone."""
+
+    def restore(snapshot: SysModulesSnapshot) -> None:
+        forget_projects(vars(snapshot)["_SysModulesSnapshot__saved"])
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(SysModulesSnapshot, "restore", restore)
+        yield
+
+
+@contextmanager
+def inside(folder: Path, env: dict[str, str] | None = None) -> Iterator[tuple[io.StringIO, io.StringIO]]:
+    """Stand in a folder, with more variables; forget its modules, the paths and the variables that come meanwhile."""
+    modules, paths, variables = dict(sys.modules), SysPathsSnapshot(), dict(os.environ)
+    out, error = io.StringIO(), io.StringIO()
+    os.environ.update(env or {})
+    try:
+        with chdir(folder), redirect_stdout(out), redirect_stderr(error):
+            yield out, error
+    finally:
+        os.environ.clear()
+        os.environ.update(variables)
+        paths.restore()
+        forget_projects(modules)
+
+
+def calm_inside(folder: Path, *words: str, env: dict[str, str] | None = None) -> CompletedProcess[str]:
+    """Return the end of a command of calm."""
+    from calm.commands.cli import main
+
+    with inside(folder, env) as (out, error):
+        try:
+            status = main(words)
+        except SystemExit as left:
+            status = left.code if isinstance(left.code, int) else 1
+    return CompletedProcess(words, status, out.getvalue(), error.getvalue())
+
+
+def run_inside(folder: Path, words: Sequence[str], env: dict[str, str] | None = None) -> CompletedProcess[str]:
+    """Return the end of a run of pytest, with both streams in its `stdout`."""
+    with inside(folder, env) as (out, _), redirect_stderr(out):
+        status = int(pytest.main([*words]))
+    return CompletedProcess(words, status, out.getvalue(), "")
