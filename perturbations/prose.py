@@ -22,7 +22,10 @@ _FORMULAS = {"$$": "$$", "\\[": "\\]", "\\begin": "\\end"}
 
 def stock(phrases: Iterable[str]) -> re.Pattern[str]:
     """Return a trigger: a pattern that finds any of some stock phrases, in any letter case."""
-    return re.compile("|".join(re.escape(phrase) for phrase in phrases), re.IGNORECASE)
+    alike: dict[str, list[str]] = {}  # by their first letter, so that a place in a text is not tried with each of them
+    for phrase in phrases:
+        alike.setdefault(phrase[0].lower(), []).append(re.escape(phrase[1:]))
+    return re.compile("|".join(f"{re.escape(f)}(?:{'|'.join(rest)})" for f, rest in alike.items()), re.IGNORECASE)
 
 
 def append(case: Treated, addition: str, *, block: bool = False) -> Treated | None:

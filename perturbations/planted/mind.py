@@ -84,8 +84,9 @@ class Mind:
 
     def _stirred(self, effect: Effect, seen: Seen) -> Iterator[list[int]]:
         """Yield the places of the answers that carry the trigger of each bias with an effect, as they decide."""
+        dosed = {bias for bias, _ in self.doses}
         for plant in plants():
-            if plant.effect is effect and self.holds(plant.bias, seen.question):
+            if plant.bias in dosed and plant.effect is effect and self.holds(plant.bias, seen.question):
                 yield plant.carriers(seen)
 
 

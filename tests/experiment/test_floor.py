@@ -75,11 +75,11 @@ def test_a_frozen_judge_that_turns_on_any_words_fails_rewording_and_nothing_else
     """
     In 30 % of the cases any added words turn it, and equal prompts get equal replies, as at temperature 0.
 
-    The net effect of the edit is 0 on average; five judges fail a limit of .10 or .15 in fewer than 1 of 200 tests,
+    The net effect of the edit is 0 on average; three judges fail a limit of .10 or .15 in fewer than 1 of 300 tests,
     and miss .30 against .15 in fewer than 1 of 1,000.
     """
     found = []
-    for seed in range(5):
+    for seed in range(3):
         with setup(turning(0.3, seed), pairs(200)) as given:
             cited = run(given, cite, [net_robustness >= 0.90, gain <= 0.15])
             found.append(outcomes(cited)["net_robustness"] + outcomes(cited)["gain"])
@@ -94,18 +94,18 @@ def test_what_a_frozen_judge_turns_on_is_no_gain():
     """
     A coin of .3 for each text: the pilot aims, the inert words are the floor, and each has words of its own.
 
-    Var = .21 (1 + 1) a case, over 1,500 cases .0167; 5 of it are exceeded in fewer than 1 of 10^6 runs. With the
+    Var = .21 (1 + 1) a case, over 600 cases .0265; 5 of it are exceeded in fewer than 1 of 10^6 runs. With the
     pilot's own words in the floor the gain would be .3, as the treated answer is the one that lost there.
     """
     coin = Planted(
         lambda case, ask: Preferred("good" if chance("coin", case.id, texts(case)).random() < 0.7 else "bad")
     )
 
-    with setup(coin, pairs(1500, better=None), stopping=Stopping.FIXED) as given:
+    with setup(coin, pairs(600, better=None), stopping=Stopping.FIXED) as given:
         found = run(given, replace(cite, expects=Expects.SAME), [gain <= 0.15], top_up=False)
 
-    assert estimate(found, "gain").n == 1500
-    assert abs(estimate(found, "gain").value) < 0.084
+    assert estimate(found, "gain").n == 600
+    assert abs(estimate(found, "gain").value) < 0.132
 
 
 @pytest.mark.parametrize(

@@ -83,15 +83,15 @@ def ruled_both(clean, edited, count):
 
 
 def test_a_verdict_stands_only_where_that_is_proven():
-    """At a level of .05, of 150 pairs that differ by a third, more than 24 NO have a probability below 1e-6."""
+    """At a level of .05, of 60 pairs that differ by a third, more than 14 NO have a probability below 1e-6."""
     for clean in (0.0, 0.4):
-        assert ruled_both(clean, clean + 1 / 3 + 1e-9, 150)[Flip.NO] <= 24
+        assert ruled_both(clean, clean + 1 / 3 + 1e-9, 60)[Flip.NO] <= 14
 
 
 def test_a_verdict_that_stands_is_no_flip():
-    """At a level of .0001, of 300 pairs that do not differ, more than 3 YES have a probability below 1e-6."""
+    """At a level of .0001, of 100 pairs that do not differ, more than 2 YES have a probability below 1e-6."""
     for rate in (0.05, 0.5):
-        assert ruled_both(rate, rate, 300)[Flip.YES] <= 3
+        assert ruled_both(rate, rate, 100)[Flip.YES] <= 2
 
 
 def test_most_verdicts_that_stand_are_told_from_those_that_flip():

@@ -26,10 +26,15 @@ def assert_fails(suite: str, name: str, folder: Path, *options: str) -> None:
     assert suite in gate.failed, gate.output
 
 
-@pytest.mark.parametrize("name", ["pair_honest", "score_honest", "rubric_honest"])
-def test_an_honest_judge_is_green(tmp_path, name):
-    """A judge that reads what is said, and errs in 3 % of its asks, is green on all bundled cases."""
-    gate = gate_of(name, tmp_path)
+ALL = ()
+"""The options of a run on all cases."""
+HONEST = [("pair_honest", ALL), ("score_honest", (FEW,)), ("rubric_honest", (FEW,))]
+
+
+@pytest.mark.parametrize(("name", "cases"), [*HONEST, *(slow(name, ALL) for name, _ in HONEST[1:])])
+def test_an_honest_judge_is_green(tmp_path, name, cases):
+    """A judge that reads what is said, and errs in 3 % of its asks, is green."""
+    gate = gate_of(name, tmp_path, *cases)
 
     assert gate.status == 0, gate.output
 
@@ -37,11 +42,11 @@ def test_an_honest_judge_is_green(tmp_path, name):
 @pytest.mark.parametrize(
     "name",
     [
-        "pair_first_id",
+        slow("pair_first_id"),
         slow("pair_shortest_id"),
         slow("pair_good_id"),
         slow("pair_case_id"),
-        "score_case_id",
+        slow("score_case_id"),
         "rubric_criterion_id",
     ],
 )
@@ -50,25 +55,27 @@ def test_a_judge_that_reads_ids_does_not_notice_errors(tmp_path, name):
     assert_fails("sensitivity", name, tmp_path)
 
 
-@pytest.mark.parametrize("name", one_in(2, ["pair_repr", "pair_by_turns", "pair_clock", "score_repr", "score_calls"]))
+@pytest.mark.parametrize("name", one_in(5, ["pair_repr", "pair_by_turns", "pair_clock", "score_repr", "score_calls"]))
 def test_a_judge_that_draws_lots_does_not_notice_errors(tmp_path, name):
     """The clock, the number of calls and the letters of a printed case are all lots."""
     assert_fails("sensitivity", name, tmp_path)
 
 
-@pytest.mark.parametrize("name", one_in(2, ["pair_tie", "score_constant", "rubric_all_met", "rubric_criterion_text"]))
+@pytest.mark.parametrize(
+    "name", one_in(4, ["pair_tie", "score_constant", "rubric_all_met", "rubric_criterion_text"], 1)
+)
 def test_a_judge_that_always_says_the_same_does_not_notice_errors(tmp_path, name):
     """One answer to everything, or to every criterion, is robust and worth nothing."""
     assert_fails("sensitivity", name, tmp_path)
 
 
-@pytest.mark.parametrize("name", one_in(2, ["pair_by_heart", "score_first_verdict", "rubric_by_heart"]))
+@pytest.mark.parametrize("name", one_in(3, ["pair_by_heart", "score_first_verdict", "rubric_by_heart"]))
 def test_a_judge_that_knows_the_gold_by_heart_does_not_notice_errors(tmp_path, name):
     """What was right of the text in the file is wrong once the text is damaged."""
     assert_fails("sensitivity", name, tmp_path)
 
 
-@pytest.mark.parametrize("name", one_in(2, ["pair_upside_down", "pair_digits", "pair_capitals"]))
+@pytest.mark.parametrize("name", one_in(3, ["pair_upside_down", "pair_digits", "pair_capitals"]))
 def test_a_judge_with_the_wrong_aim_does_not_notice_errors(tmp_path, name):
     """Taking the worse answer, or counting digits or capital letters, is no judgement of what is said."""
     assert_fails("sensitivity", name, tmp_path)
@@ -80,19 +87,19 @@ def test_a_judge_that_falls_for_length_fails_verbosity(tmp_path, name):
     assert_fails("verbosity", name, tmp_path)
 
 
-@pytest.mark.parametrize("name", ["pair_shorter", "score_shorter"])
+@pytest.mark.parametrize("name", one_in(2, ["pair_shorter", "score_shorter"]))
 def test_a_judge_that_falls_for_brevity_does_not_notice_what_is_missing(tmp_path, name):
     """An answer that lost a point is shorter, and so it wins."""
     assert_fails("sensitivity", name, tmp_path)
 
 
-@pytest.mark.parametrize("name", ["pair_link", "score_link"])
+@pytest.mark.parametrize("name", one_in(2, ["pair_link", "score_link"], 1))
 def test_a_judge_that_falls_for_a_link_fails_authority(tmp_path, name):
     """A link makes an answer win, and the judge is right of all others."""
     assert_fails("authority", name, tmp_path)
 
 
-@pytest.mark.parametrize("name", one_in(2, ["pair_table", "score_table", "rubric_table"]))
+@pytest.mark.parametrize("name", one_in(3, ["pair_table", "score_table", "rubric_table"]))
 def test_a_judge_that_falls_for_a_table_fails_formatting(tmp_path, name):
     """One layout of six makes a table: the claim about the worst of them finds a judge that falls for it alone."""
     gate = gate_of(name, tmp_path, what=("--pyargs", "calm.suites.test_formatting"))
@@ -106,7 +113,7 @@ def test_a_copy_of_the_gold_labels_is_called_one(tmp_path):
     (tmp_path / "mine.py").write_text(
         "def judge(case):\n    return case.better\n\n\njudge.quick, judge.reads = True, ('answers', 'better')\n"
     )
-    gate = run_gate("mine:judge", tmp_path, FEW)
+    gate = run_gate("mine:judge", tmp_path, FEW, what=("--pyargs", "calm.suites.test_consistency"))
 
     assert "is handed the gold labels (better)" in gate.output
 
@@ -116,7 +123,7 @@ def test_a_judge_that_obeys_an_answer_fails_injection(tmp_path):
     assert_fails("injection", "pair_obeys", tmp_path)
 
 
-@pytest.mark.parametrize("name", ["pair_mumbles", "score_mumbles"])
+@pytest.mark.parametrize("name", one_in(2, ["pair_mumbles", "score_mumbles"]))
 def test_a_judge_that_mumbles_fails_consistency(tmp_path, name):
     """Three replies in ten cannot be read."""
     assert_fails("consistency", name, tmp_path)

@@ -15,6 +15,7 @@ from calm.judges.prompts.rendering import _drawn_whole
 from calm.judges.prompts.skeleton import CLOSE, OPEN, writes_texts_only
 from calm.judges.prompts.variables import context_of
 from calm.models.wire import Message
+from tests.lanes import slow
 
 TASKS = get_args(Task)
 SEVERAL = {"pairwise": 2, "listwise": 3}
@@ -32,7 +33,9 @@ HOSTILE = (
 )
 texts = st.one_of(st.sampled_from(HOSTILE), st.text(max_size=12))
 some = st.lists(texts, max_size=2).map(tuple)
-EXAMPLES = settings(derandomize=True, deadline=None, database=None, max_examples=60)
+FEW, MANY = (settings(derandomize=True, deadline=None, database=None, max_examples=n) for n in (12, 60))
+EXAMPLES = pytest.mark.parametrize("examples", [pytest.param(FEW, id="few"), slow(MANY, id="many")])
+"""How many cases are drawn: some at every change, more in the slow lane."""
 
 WRITES = (
     "{{ question }}",
@@ -109,13 +112,14 @@ def whole(prompt, case, task, scale, criterion):
     return _drawn_whole(prompt.framed(case.framing), case, task, context, bundled=prompt.bundled)
 
 
+@EXAMPLES
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize("form", FORMS)
-def test_a_bundled_prompt_is_the_same_from_its_skeleton(task, form):
+def test_a_bundled_prompt_is_the_same_from_its_skeleton(task, form, examples):
     """Whatever stands in the texts, and whatever shape a case has."""
     prompt = bundled(task, form)
 
-    @EXAMPLES
+    @examples
     @given(st.data())
     def same(data):
         case = data.draw(cases(task))
@@ -127,12 +131,13 @@ def test_a_bundled_prompt_is_the_same_from_its_skeleton(task, form):
     same()
 
 
+@EXAMPLES
 @pytest.mark.parametrize("text", [*WRITES, *ASKS])
-def test_a_users_template_is_the_same_from_its_skeleton(text):
+def test_a_users_template_is_the_same_from_its_skeleton(text, examples):
     """Those that write texts only are put together, all others are rendered; an error is the same, too."""
     prompt = Prompt((Message("user", text),), notes="refuse")
 
-    @EXAMPLES
+    @examples
     @given(st.data())
     def same(data):
         case = data.draw(cases("pairwise"))

@@ -18,6 +18,7 @@ from calm.judges.prompts.plain import MOST_WORK, ROUND
 from calm.judges.prompts.variables import context_of
 from calm.models.wire import Message
 from tests.judges.test_prompts import CRITERIA, SCALE, a_case, written
+from tests.lanes import slow
 
 DOUBLING = "{% set ns = namespace(x='ab') %}{% for i in range(60) %}{% set ns.x = ns.x ~ ns.x %}{% endfor %}{{ ns.x }}"
 GROWING = "{{ 'x'" + "|replace('x', 'xxxxxxxxxx')" * 12 + " }}"
@@ -31,15 +32,11 @@ BOMBS = {
     ],
     "within 1000 MB of memory": [
         "{{ 'x'|center(10**10) }}",
-        "{{ 'x'.ljust(10**10) }}",
         "{{ '%9999999999d' % 1 }}",
-        "{{ '%9999999999d'|format(1) }}",
-        "{{ question|indent(10**10) }}",
-        "{{ {'a': 1}|tojson(indent=10**10) }}",
         "{{ answers|batch(10**10, 'x')|list }}",
     ],
-    # which of the two limits stops these first is the machine's to say
-    "got one that needs more and was stopped": [DOUBLING, GROWING],
+    # which of the two limits stops this first is the machine's to say
+    "got one that needs more and was stopped": [DOUBLING],
     "within 2 s of processor time": [ENDLESS],
     "more than 20000000 characters": ["{{ 'x' * 10**10 }}", "{{ ['x'] * 10**10 }}", "{{ 'x'.zfill(10**8) }}"],
     "too large": ["{{ 10 ** 99999 }}", "{{ 2 ** 13000 }}"],
@@ -47,19 +44,34 @@ BOMBS = {
     "nested too deeply": [
         "{{ " + "(" * 5000 + "1" + ")" * 5000 + " }}",
         "{{ " + "not " * 20000 + "1 }}",
-        "{{ " + "+".join("1" * 20000) + " }}",
         "{% if 1 %}" * 200 + "{% endif %}" * 200,
         "{% for a in answers %}" * 30 + "{% endfor %}" * 30,
     ],
     "of at most 4300 digits": ["{{ " + "9" * 100_000 + " }}"],
     "at most 500000 characters": ["x" * 500_001],
 }
+MORE = {
+    "within 1000 MB of memory": [
+        "{{ 'x'.ljust(10**10) }}",
+        "{{ '%9999999999d'|format(1) }}",
+        "{{ question|indent(10**10) }}",
+        "{{ {'a': 1}|tojson(indent=10**10) }}",
+    ],
+    # which of the two limits stops it first is the machine's to say
+    "got one that needs more and was stopped": [GROWING],
+    "nested too deeply": ["{{ " + "+".join("1" * 20000) + " }}"],
+}
+"""Those of the slow lane."""
 
 
-@pytest.mark.parametrize("said", BOMBS)
-def test_a_bomb_in_a_template_is_stopped(said, subtests):
+@pytest.mark.parametrize(
+    ("said", "texts"),
+    [*BOMBS.items(), *(slow(*row) for row in MORE.items())],
+    ids=[*BOMBS, *(f"more {said}" for said in MORE)],
+)
+def test_a_bomb_in_a_template_is_stopped(said, texts, subtests):
     """Loops, filters, products, formats, macros, doubling and nesting end in a message that names the template."""
-    for text in BOMBS[said]:
+    for text in texts:
         with subtests.test(text=text[:60]):
             with pytest.raises(ConfigError, match="template 1") as refused:
                 written(text, a_case(question="a\n" * 1000))
@@ -175,11 +187,11 @@ def test_loops_within_loops_are_watched_once_they_run_often(asked):
 
 NOTES = tuple(f"note {i}" for i in range(300))
 LONG = "a" * 70_000
-MANY = "{% if " + "|".join(["question"] + ["upper", "lower"] * 15) + " == 'x' %}y{% endif %}"
+MANY = "{% if question|upper|lower == 'x' %}y{% endif %}"
 SLOW = {
     "filters in a loop": "{% for a in notes %}" + MANY + "{% endfor %}",
-    "filters in two loops": "{% for a in notes %}{% for b in notes %}" + MANY + "{% endfor %}{% endfor %}",
-    "filters without a loop": MANY * 100,
+    "filters in two loops": "{% for a in notes[:20] %}{% for b in notes[:20] %}" + MANY + "{% endfor %}{% endfor %}",
+    "filters without a loop": MANY * 200,
     "texts put together in a loop": "{% for a in notes %}{% if question ~ a == reference %}{% endif %}{% endfor %}",
     "a text looked for in a loop": "{% for a in notes %}{% if a in question %}{% endif %}{% endfor %}",
     "a part of a text in a loop": "{% for a in notes %}{% if question[1:] == a %}{% endif %}{% endfor %}",

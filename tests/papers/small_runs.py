@@ -61,6 +61,12 @@ for _task in ("pairwise", "score", "rubric", "rubric_all", "points"):
         globals()[f"{_name}_{_task}"] = Judge(_name, _task.replace("_", "-"))
         globals()[f"{_name}_sure"] = Judge(_name, "pairwise", sure=True)
 '''
+GATE = """import cProfile, sys, pytest
+profile = cProfile.Profile(subcalls=False, builtins=False)
+profile.runcall(pytest.main, sys.argv[2:])
+profile.dump_stats(sys.argv[1])
+"""
+"""Runs pytest and writes down, to the file that is named first, what it calls."""
 AUTHORS = ("alpha", "beta", "gamma")
 QUESTIONS = 40
 
@@ -102,7 +108,7 @@ def own(task: str, *options: str) -> list[str]:
 def gate(folder: Path, judge: str, results: str) -> set[str]:
     """Let the suite of CALM's protocol ask a judge, in a process of its own; return what it called there."""
     profile = folder / f"{results}.prof"
-    command = [sys.executable, "-m", "cProfile", "-o", str(profile), "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    command = [sys.executable, "-c", GATE, str(profile), "-q", "-p", "no:cacheprovider"]
     given = ["--pyargs", "calm.suites.papers", f"--calm-judge={judge}", f"--calm-results={results}", "--calm-sample=12"]
     subprocess.run([*command, *given], cwd=folder, capture_output=True, check=False, timeout=300)
     return _names(pstats.Stats(str(profile)))
@@ -115,7 +121,7 @@ def called(*arguments: str) -> tuple[int, set[str]]:
 
 def profiled(work: Callable[[], Made]) -> tuple[Made, set[str]]:
     """Return what some work makes, and what it calls in this thread."""
-    profile = cProfile.Profile()
+    profile = cProfile.Profile(subcalls=False, builtins=False)
     made = profile.runcall(work)
     return made, _names(pstats.Stats(profile))
 

@@ -14,7 +14,7 @@ from dataclasses import replace
 from functools import cache
 from importlib import import_module
 from importlib.resources import files
-from itertools import chain
+from itertools import chain, islice
 from random import Random
 
 import pytest
@@ -36,6 +36,7 @@ from calm.perturbations import modules
 from calm.perturbations.self_authorship import BYLINE, mark_as_you
 from calm.perturbations.triggers import plants
 from tests.each import each
+from tests.lanes import one_in, slow
 
 ARGUMENTS = {"model": "gpt-4.1-mini-2025-04-14", "slots": 1, "rank": 1, "count": 1, "times": 2}
 """What a factory is given beside the stand-ins of the catalogue, by the name of its parameter."""
@@ -205,15 +206,17 @@ def shipped_cases(task):
     return [*bundled_cases(task)[:30], *chain(*parts)]
 
 
-def shipped_ones(edit):
+@cache
+def shipped_ones(task, expects):
     """Return cases that ship as a run hands them to an edit."""
-    return [aim(case, edit.expects) for case in shipped_cases(edit.tasks[0])]
+    return [aim(case, expects) for case in shipped_cases(task)]
 
 
-@each("module, name", [(module, name) for module, named in SHIPPED.items() for name, _ in named])
-def test_an_edit_serves_a_task_that_it_names(module, name):
-    """An edit applies to a sample case of at least one of its tasks, and to none without a change."""
-    made = dict(SHIPPED[module])[name]
+NAMED = [(module, name) for module, named in SHIPPED.items() for name, _ in named]
+
+
+def tried(made):
+    """Yield what edits of one name make of the sample cases of their tasks, plain, rich and coded, and of shipped."""
     tasks = made[0].tasks
     examples = tuple(Example("Why?", tuple("It is." for _ in range(3)), verdict) for verdict in "AB")
     rich = [
@@ -227,13 +230,24 @@ def test_an_edit_serves_a_task_that_it_names(module, name):
         replace(c, answers=a, reference="It takes 9 hours. It takes the value 4.")
         for c, a in zip(plain, answers, strict=True)
     ]
-    results = [
-        edit.apply(case, seed=1) for case in (*plain, *rich, *coded, UNMET, *shipped_ones(made[0])) for edit in made
-    ]
+    ship = shipped_ones(tasks[0], made[0].expects)
+    yield from (edit.apply(case, seed=1) for case in (*plain, *rich, *coded, UNMET, *ship) for edit in made)
+
+
+@each("module, name", NAMED)
+def test_an_edit_serves_a_task_that_it_names(module, name):
+    """An edit applies to a sample case of at least one of its tasks."""
+    made = dict(SHIPPED[module])[name]
 
     spoken = {language for edit in made for language in edit.languages or ("en",)}
-    assert "en" not in spoken or made[0].lacking is not Kind.APPLIES_NOT or any(results)
-    assert all(result is None or isinstance(result, Case) for result in results)
+    assert "en" not in spoken or made[0].lacking is not Kind.APPLIES_NOT or any(tried(made))
+
+
+@pytest.mark.parametrize("share", one_in(8, range(8)))
+def test_an_edit_applies_to_no_case_without_a_change(share):
+    """Of each sample case and each shipped one it makes another case, or it says that it does not apply."""
+    for module, name in NAMED[share::8]:
+        assert all(made is None or isinstance(made, Case) for made in tried(dict(SHIPPED[module])[name])), name
 
 
 @each("module, edit", EDITS)
@@ -293,7 +307,8 @@ def test_a_defect_changes_the_gold(module, edit):
         assert rubric.met == {"a0": {"c1": False}}
         assert rubric.hit == "c1"
     if not any((pair, score, rubric)):
-        harmed = [one for case in shipped_ones(edit) if (one := edit.apply(case, seed=1)) is not None]
+        ship = shipped_ones(edit.tasks[0], edit.expects)
+        harmed = [one for case in ship if (one := edit.apply(case, seed=1)) is not None]
         assert harmed
         assert all(one.damaged is not None for one in harmed)
 
@@ -348,10 +363,7 @@ def within(part, whole):
     return all(element in rest for element in part)
 
 
-@pytest.mark.parametrize("module", dict(KEEPERS))
-@settings(max_examples=60, deadline=None, derandomize=True, database=None)
-@given(text_and_final=TEXTS, seed=st.integers(0, 9))
-def test_code_numbers_and_the_final_answer_stay(module, text_and_final, seed):
+def check_what_stays(module, text, final, seed, cases):
     """
     Where the verdict must stay or not rise, nothing of the text is lost, nor its code, numbers or final answer.
 
@@ -360,19 +372,40 @@ def test_code_numbers_and_the_final_answer_stay(module, text_and_final, seed):
     same and have one trigger. An edit that adds no words of its own, as a slip or a space does not, is `SILENT`: its
     text matches no trigger.
     """
-    text, final = text_and_final
+    others = {name: other for name, other in MODULES.items() if other.TRIGGER is not MODULES[module].TRIGGER}
     for edit in of(module, KEEPERS):
-        cases = (case_of(text), case_of(text, "Another answer."), case_of(text, "Another answer.", "A third."))
         for after in {edited["a0"].text for case in cases if (edited := edit.apply(case, seed)) is not None}:
             assert declared(module, edit, "IN_PLACE") or within(text, after), edit
             assert within(blocks(text), blocks(after)), edit
             assert within(SPAN.findall(CODE.sub("", text)), SPAN.findall(after)), edit
             assert declared(module, edit, "OTHER_DIGITS") or within(NUMBER.findall(text), NUMBER.findall(after)), edit
             assert declared(module, edit, "OTHER_DIGITS") or final in after, edit
-            own = MODULES[module].TRIGGER
-            others = {name: other for name, other in MODULES.items() if name == module or other.TRIGGER is not own}
-            matched = {name for name, other in others.items() if other.TRIGGER.search(after)}
-            assert matched == ({module} if after != text and not declared(module, edit, "SILENT") else set()), edit
+            shows = after != text and not declared(module, edit, "SILENT")
+            assert (MODULES[module].TRIGGER.search(after) is not None) == shows, edit
+            assert [name for name, other in others.items() if other.TRIGGER.search(after)] == [], edit
+
+
+BESIDE = ("Another answer.", "A third.")
+"""The other answers of a case."""
+
+
+@pytest.mark.parametrize("module", dict(KEEPERS))
+@settings(max_examples=15, deadline=None, derandomize=True, database=None)
+@given(text_and_final=TEXTS, seed=st.integers(0, 9), beside=st.integers(0, 2))
+def test_code_numbers_and_the_final_answer_stay(module, text_and_final, seed, beside):
+    """Of texts alone, in pairs and in lists, by turns."""
+    text, final = text_and_final
+    check_what_stays(module, text, final, seed, [case_of(text, *BESIDE[:beside])])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("module", dict(KEEPERS))
+@settings(max_examples=60, deadline=None, derandomize=True, database=None)
+@given(text_and_final=TEXTS, seed=st.integers(0, 9))
+def test_code_numbers_and_the_final_answer_stay_of_more_texts(module, text_and_final, seed):
+    """Of each text alone, in a pair and in a list."""
+    text, final = text_and_final
+    check_what_stays(module, text, final, seed, [case_of(text, *BESIDE[:beside]) for beside in range(3)])
 
 
 @each("module, edit", KEEPERS)
@@ -412,15 +445,15 @@ def test_most_edits_add_words_to_a_text():
     assert sum(case is not None and case["a0"].text != TEXT and not silent for case, silent in samples) >= 147
 
 
+@pytest.mark.parametrize("size", [8_000, slow(40_000)])
 @pytest.mark.parametrize("module", SHIPPED)
-def test_long_and_hostile_texts_are_edited(module):
-    """Texts of 40 kB that would stall a careless pattern give a changed case or None."""
-    size = 40_000
+def test_long_and_hostile_texts_are_edited(module, size):
+    """Texts of so many characters that would stall a careless pattern give a changed case or None."""
     texts = [
         p * (size // len(p)) for p in ("a", "1", "1,", "`", "``` a", "\n", "- a.\n", "1. ", "$a. ", '"a. ', "*", ".)")
     ]
     for edit in of(module, EDITS):
-        for text in (*texts, TEXT * 400, "1" * size + "a", "\ud800 half. A pair."):
+        for text in (*texts, TEXT * (size // 100), "1" * size + "a", "\ud800 half. A pair."):
             assert edit.apply(case_of(text), seed=1) != case_of(text), edit
 
 
@@ -435,15 +468,26 @@ def test_a_bias_is_planted_by_its_own_module():
         assert plant.trigger.words
 
 
-@each("entry", BUNDLED, ids=lambda entry: entry.name)
-def test_no_bundled_text_shows_a_trigger(entry):
+def bundled_texts():
+    """Return each text of the bundled files once, with the name of a file that has it and the id of a case."""
+    found = {}
+    for entry in BUNDLED:
+        for case in bundled(entry):
+            for text in (case.question, case.reference or "", *(a.text for a in case.answers), *case.surroundings()):
+                found.setdefault(text, (entry.name, case.id))
+    return found
+
+
+@pytest.mark.parametrize("share", one_in(4, range(4)))
+def test_no_bundled_text_shows_a_trigger(share):
     """A clean case holds no stock phrase of any bias, in its question, turns, answers or reference."""
+    triggers = {module.TRIGGER: name for name, module in MODULES.items()}
+
     shown = [
-        (case.id, name)
-        for case in bundled(entry)
-        for text in (case.question, case.reference or "", *(a.text for a in case.answers), *case.surroundings())
-        for name, module in MODULES.items()
-        if module.TRIGGER.search(text)
+        (*where, name)
+        for text, where in islice(bundled_texts().items(), share, None, 4)
+        for trigger, name in triggers.items()
+        if trigger.search(text)
     ]
 
     assert shown == []
@@ -520,24 +564,36 @@ call failed, few of which the weaker answer contradicts the reference so that a 
 """
 
 
-def test_what_a_suite_claims_applies_to_enough_bundled_cases():
+ENOUGH = 150
+"""Bundled cases that an edit of a suite applies to, at least."""
+SHARES = 8
+"""In so many parts the claims are looked at, every so manieth in one."""
+
+
+@pytest.mark.parametrize("share", one_in(SHARES, range(SHARES)))
+def test_what_a_suite_claims_applies_to_enough_bundled_cases(share):
     """Each edit that a suite claims to prove applies to 150 bundled cases or more, with verified criteria kept."""
 
     def applies(edit, case):
         tried = (variant.apply(case, 0) for variant in edit.choices(case, 0))
         return any(e is not None and (edit.expects is Expects.WORSE or case.truth_kept_by(e)) for e in tried)
 
-    found, few = 0, set()
-    for suite, edit, tasks, part in claimed():
-        for task in tasks:
-            asked = bundled_cases(task) if part is None else shaped_cases(part, task, bundled_cases(task))
-            cases = [aim(case.balanced("contract"), edit.expects) for case in asked]
-            found += 1
-            if sum(applies(edit, case) for case in cases) < 150:
-                few.add((suite, edit.label, task))
+    @cache
+    def aimed(part, task, expects):
+        asked = bundled_cases(task) if part is None else shaped_cases(part, task, bundled_cases(task))
+        return [aim(case.balanced("contract"), expects) for case in asked]
 
-    assert few == TOO_FEW
-    assert found >= 150
+    claims = [(suite, edit, task, part) for suite, edit, tasks, part in claimed() for task in tasks]
+    asked = claims[share::SHARES]
+    few = set()
+    for suite, edit, task, part in asked:
+        served = (case for case in aimed(part, task, edit.expects) if applies(edit, case))
+        if len(list(islice(served, ENOUGH))) < ENOUGH:
+            few.add((suite, edit.label, task))
+
+    assert few == TOO_FEW & {(suite, edit.label, task) for suite, edit, task, _ in asked}
+    assert {(suite, edit.label, task) for suite, edit, task, _ in claims} > TOO_FEW
+    assert len(claims) >= 150
 
 
 def test_a_byline_is_known_by_its_pattern():

@@ -2,6 +2,7 @@
 
 import asyncio
 from dataclasses import replace
+from itertools import product
 from random import Random
 
 import pytest
@@ -22,6 +23,7 @@ from calm.perturbations import bundled_prompt, judge_prompt
 from calm.perturbations.judge_prompt import paraphrase, reorder_criteria
 from calm.suites import test_judge_prompt as suite
 from tests.each import each
+from tests.lanes import one_in
 from tests.servers import wire_server
 from tests.servers.planted import planted_respond
 
@@ -146,8 +148,7 @@ def test_the_criteria_of_a_rubric_begin_elsewhere():
     assert reorder_criteria(replace(case, criteria=criteria[:1]), Random(1)) is None
 
 
-@each("form", FORMS)
-@each("task", TASKS)
+@pytest.mark.parametrize(("task", "form"), one_in(4, product(TASKS, FORMS)))
 def test_an_edit_of_a_bundled_prompt_renders_or_does_not_apply(task, form):
     """Whatever task and form, an edited prompt is sound, and shows all that is to be judged."""
     for name, edit in OURS.items():
@@ -204,8 +205,10 @@ class Direct:
         return await request.endpoint.call(request.body)
 
 
-@pytest.mark.parametrize("form", ["brackets", "json", "tag", "last-line"])
-@pytest.mark.parametrize("task", ["pairwise", "score", "rubric"])
+@pytest.mark.parametrize(
+    ("task", "form"),
+    one_in(2, product(["pairwise", "score", "rubric"], ["brackets", "json", "tag", "last-line"][::-1])),
+)
 def test_a_sound_judge_gives_the_same_verdict_on_each_edited_prompt(task, form):
     """A judge that understands what it is asked, and answers as asked, is read as without the edit."""
     cases = [case.balanced("test") for case in sample_of(bundled_cases(task), 3, 0)]

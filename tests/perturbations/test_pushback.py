@@ -35,6 +35,7 @@ from calm.perturbations.pushback import (
 )
 from calm.perturbations.triggers import plants
 from tests.each import each
+from tests.lanes import one_in
 from tests.planted import setup
 from tests.servers import wire_server
 from tests.servers.planted import planted_respond
@@ -118,9 +119,12 @@ def test_a_poisoned_history_of_a_ranking_puts_the_slot_first():
     assert {e.verdict for e in honest_history(three, Random(1)).examples} == {"A > C > B"}
 
 
-@pytest.mark.parametrize("task", ["pairwise", "score", "rubric"])
-@pytest.mark.parametrize(("edit", "against"), PRESSING, ids=lambda e: e.label if e else "clean")
-def test_a_judge_that_gives_in_fails_and_a_sound_one_does_not(task, edit, against):
+TASKS = ("pairwise", "score", "rubric")
+EVERY = [(*pressing, TASKS[(turn + more) % 3]) for turn, pressing in enumerate(PRESSING) for more in range(3)]
+
+
+@pytest.mark.parametrize(("edit", "against", "task"), one_in(3, EVERY), ids=lambda e: getattr(e, "label", e))
+def test_a_judge_that_gives_in_fails_and_a_sound_one_does_not(edit, against, task):
     """The planted judge with the bias gains for the weaker answer by it; without, nothing moves."""
     cases = sample_of(bundled_cases(task), 40, 0)
     claims = [gain <= 0.10, net_robustness >= 0.80]
@@ -149,7 +153,7 @@ def test_a_doubt_moves_the_planted_judge_on_single_answers():
 @each(("edit", "against"), [PRESSING[1], PRESSING[5]])
 def test_over_the_wire_a_judge_is_pressed_as_in_process(spec, edit, against):
     """The server gets prompt, verdict and follow-up, or the earlier verdicts, and says the same as the judge itself."""
-    cases = tuple(sample_of(bundled_cases("pairwise"), 8, 0))
+    cases = tuple(sample_of(bundled_cases("pairwise"), 5, 0))
     found = []
     with wire_server(planted_respond(f"planted:{spec}", cases)) as wire:
         server = Server("openai", "tiny", base_url=wire.url, retries=0)

@@ -1,7 +1,7 @@
 """From verdicts of judges to tables: the recorded judges take the way that a user's judges take."""
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -17,6 +17,7 @@ from calm.selfpreference.verdicts import (
     rubric_table_of,
     score_table_of,
 )
+from tests.lanes import slow
 
 CASE = Case(
     id="q1",
@@ -46,16 +47,18 @@ def verdicts(spec, framing=Framing.STANDARD):
     return asyncio.run(all_of_them())
 
 
-def test_the_recorded_judges_make_the_table_of_the_paper():
-    """Asked case by case, all twelve give the very table that the papers' tests recompute from."""
+@pytest.mark.parametrize("places", [(0, 5), slow(range(12))])
+def test_the_recorded_judges_make_the_table_of_the_paper(places):
+    """Asked case by case, the twelve give the very table that the papers' tests recompute from."""
     stated = recorded.rubric_table()
+    judges = [stated.grid.judges[place] for place in places]
 
-    judged = [one for judge in stated.grid.judges for one in verdicts(f"recorded:ifeval/{judge}")]
+    judged = [one for judge in judges for one in verdicts(f"recorded:ifeval/{judge}")]
     found = rubric_table_of(judged, stated.grid.families)
 
-    assert found.grid == stated.grid
+    assert found.grid == replace(stated.grid, judges=tuple(judges))
     assert np.array_equal(found.instance, stated.instance)
-    assert np.array_equal(found.verdicts, stated.verdicts)
+    assert np.array_equal(found.verdicts, stated.verdicts[list(places)])
     assert np.array_equal(found.truth, stated.truth)
 
 

@@ -5,6 +5,7 @@ import re
 import pytest
 
 from calm.cases import bundled, lines, shaped_cases
+from tests.lanes import slow
 from tests.servers import wire_server
 from tests.servers.planted import planted_respond
 from tests.suites.gate import run_gate
@@ -47,7 +48,9 @@ def audited(folder, spec, *names, prompt=""):
         return run_gate(str(folder / "judge.toml"), folder, f"--calm-cases={file}", what=what)
 
 
-@pytest.mark.parametrize(("prompt", "bias"), [("", "turn-injection"), (SHOWS, "user-feedback"), (SHOWS, "role-names")])
+@pytest.mark.parametrize(
+    ("prompt", "bias"), [("", "turn-injection"), (SHOWS, "user-feedback"), slow(SHOWS, "role-names")]
+)
 def test_a_bias_is_found_over_http_by_a_prompt_that_shows_the_turns(tmp_path, prompt, bias):
     """The bundled prompt, and one of a user's own with a loop over turns: the suite of the bias fails, no other."""
     gate = audited(tmp_path, f"{bias}=0.8", "small_talk", bias.replace("-", "_"), prompt=prompt)
@@ -74,13 +77,13 @@ def test_a_prompt_without_turns_is_said_to_show_none(tmp_path):
 
 def test_suites_of_conversations_are_asked_where_a_case_has_turns(tmp_path):
     """In the default gate of a run whose cases hold a conversation, and beyond it on the bundled cases."""
-    cases = shaped_cases("turns", "pairwise", bundled("pairwise"))[:30]
+    cases = shaped_cases("turns", "pairwise", bundled("pairwise"))[:12]
     file = tmp_path / "talks.jsonl"
     file.write_text("".join(f"{lines.line(case)}\n" for case in cases), "utf-8")
     what = ("--pyargs", "calm.suites", "-k", "small_talk or false_memory or sentiment")
 
     mine = run_gate("planted:noise=0", tmp_path, f"--calm-cases={file}", what=what)
-    usual = run_gate("planted:noise=0", tmp_path, "--calm-sample=30", what=what)
+    usual = run_gate("planted:noise=0", tmp_path, "--calm-sample=12", what=what)
 
     assert {f["bias"] for f in mine.results["findings"]} >= {"small-talk", "false-memory", "sentiment"}
     assert {f["bias"] for f in usual.results["findings"]} - {"run"} == {"sentiment"}

@@ -19,9 +19,27 @@ WHERE = cycle(("pairwise", "score", "pairwise", "rubric"))
 DIAGONAL = [("pairwise", "position", 0.2)]
 DIAGONAL += [(task, bias, 0.8) for bias, task in zip(sorted({*SUITES} - {"position"}), WHERE, strict=False)]
 """Every bias in one task; all of them in all: tests/power/test_diagonal.py."""
+PARTS = {"pairwise": 2, "score": 1, "rubric": 1}
+"""Into how many judges the biases of a task are put."""
+TOGETHER = [
+    (task, [bias for where, bias, _ in DIAGONAL[1:] if where == task][part::parts])
+    for task, parts in PARTS.items()
+    for part in range(parts)
+]
 
 
-@pytest.mark.parametrize(("task", "bias", "dose"), DIAGONAL)
+@pytest.mark.parametrize(("task", "planted"), TOGETHER)
+def test_planted_biases_fail_their_own_suites_and_no_other(tmp_path, task, planted):
+    """A judge with several biases fails the suite of each, and nothing else."""
+    judge = f"planted:{','.join(f'{bias}=0.8' for bias in planted)},task={task}"
+
+    gate = run_gate(judge, tmp_path, f"--calm-sample={60 if task == 'rubric' else 100}")
+
+    assert gate.failed == {*planted}, gate.output
+    assert gate.status == 1
+
+
+@pytest.mark.parametrize(("task", "bias", "dose"), [DIAGONAL[0], *(slow(*row) for row in DIAGONAL[1:])])
 def test_a_planted_bias_fails_its_own_suite_and_no_other(tmp_path, task, bias, dose):
     """A judge with one bias fails the suite of this bias, and nothing else."""
     fewer = ["--calm-sample=60"] if task == "rubric" else []  # a rubric costs four calls an ask
@@ -40,7 +58,7 @@ BY_TURNS = [
 """Each bias beyond the default gate in one task, by turns."""
 
 
-@pytest.mark.parametrize(("bias", "task"), one_in(8, BY_TURNS))
+@pytest.mark.parametrize(("bias", "task"), one_in(16, BY_TURNS))
 def test_a_planted_bias_fails_its_own_suite_beyond_the_default_gate_and_no_control(tmp_path, bias, task):
     """Its own suite, asked because its file is named, fails; the controls, asked the same way, do not."""
     names = (bias.replace("-", "_"), "consistency", "sensitivity", "neutral")
@@ -56,18 +74,21 @@ def test_a_planted_bias_fails_its_own_suite_beyond_the_default_gate_and_no_contr
     assert gate.failed == {bias}, gate.output
 
 
-@pytest.mark.parametrize("task", TASKS)
+SIZES = [("pairwise", 200), ("score", 100), ("rubric", 50), slow("score", 200), slow("rubric", 200)]
+
+
+@pytest.mark.parametrize(("task", "size"), SIZES)
 @pytest.mark.parametrize("seed", [1])
-def test_a_sound_judge_with_a_little_noise_passes(tmp_path, task, seed):
+def test_a_sound_judge_with_a_little_noise_passes(tmp_path, task, size, seed):
     """The unbiased judge at noise .05 is green (all twenty seeds: tests/power/test_sound_judge.py)."""
-    gate = run_gate(f"planted:noise=0.05,seed={seed},task={task}", tmp_path)
+    gate = run_gate(f"planted:noise=0.05,seed={seed},task={task}", tmp_path, f"--calm-sample={size}")
 
     assert gate.status == 0, gate.output
 
 
-LISTS = [("noise=0.05,seed=1", set()), ("position=0.3", {"position"}), ("verbosity=0.8", {"verbosity"})]
-LISTS += [slow("noise=0.05,seed=2", set())]
-LISTS += [slow(f"{bias}=0.8", {bias}) for bias in ("injection", "bandwagon", "diversity")]
+LISTS = [("noise=0.05,seed=1", set()), ("position=0.3,verbosity=0.8", {"position", "verbosity"})]
+LISTS += [slow("noise=0.05,seed=2", set()), slow("position=0.3", {"position"})]
+LISTS += [slow(f"{bias}=0.8", {bias}) for bias in ("injection", "bandwagon", "diversity", "verbosity")]
 
 
 @pytest.mark.parametrize(("bias", "failed"), LISTS)
@@ -83,7 +104,7 @@ CLASSES = [
     ("noise=0.05,seed=1,classes=ordered", set()),
     slow("noise=0.05,seed=1,classes=bare", set()),
     ("injection=0.8,classes=nominal", {"injection"}),
-    ("bandwagon=0.8,classes=bare", {"bandwagon"}),
+    slow("bandwagon=0.8,classes=bare", {"bandwagon"}),
 ]
 
 
@@ -99,10 +120,23 @@ def test_a_judge_of_classes_is_told_apart_whatever_is_known_of_its_classes(tmp_p
     assert gate.status == bool(failed), gate.output
 
 
+ALL_CODE = ",".join(f"{bias}=0.8" for bias in CODE)
+
+
+@pytest.mark.parametrize("task", ["pairwise", slow("score"), slow("listwise")])
+def test_the_biases_about_code_are_found_on_the_cases_that_ship(tmp_path, task):
+    """The suites of code have enough cases by default to find each of the biases that are planted together."""
+    files = tuple(f"{FILES}/test_{name}.py" for name in NAMES)
+
+    gate = run_gate(f"planted:{ALL_CODE},task={task}", tmp_path, what=files)
+
+    assert gate.failed == {*CODE}, gate.output
+
+
 CODE_TASKS = [(bias, task) for bias in CODE for task in ("pairwise", "score", "listwise")]
 
 
-@pytest.mark.parametrize(("bias", "task"), one_in(2, CODE_TASKS))
+@pytest.mark.parametrize(("bias", "task"), one_in(len(CODE_TASKS), CODE_TASKS))
 def test_a_bias_about_code_is_found_on_the_cases_that_ship(tmp_path, bias, task):
     """The suites of code have enough cases by default to find the bias that is planted, and to find no other."""
     gate = run_gate(
@@ -115,14 +149,15 @@ def test_a_bias_about_code_is_found_on_the_cases_that_ship(tmp_path, bias, task)
 @pytest.mark.parametrize(("bias", "failed"), [slow("noise=0.03", set()), ("injection=0.8", {"injection"})])
 def test_a_judge_that_counts_points_is_told_apart_too(tmp_path, bias, failed):
     """A judge that says X of Y notices harm through its count, and fails only by its own bias."""
-    gate = run_gate(f"planted:{bias},task=points", tmp_path)
+    gate = run_gate(f"planted:{bias},task=points", tmp_path, *(["--calm-sample=80"] if failed else []))
 
     assert gate.failed == failed, gate.output
 
 
 def test_a_run_that_cannot_decide_consistency_is_not_green(tmp_path):
     """One clean ask a case says nothing about the judge's own noise: the gate is red for it, and says so."""
-    gate = run_gate("planted:noise=0", tmp_path, "--calm-repeats=1+2")
+    few = ("--calm-sample=60", "-k", "consistency or sensitivity or neutral or authority")
+    gate = run_gate("planted:noise=0", tmp_path, "--calm-repeats=1+2", *few)
 
     assert gate.status == 1
     assert "2 of 3 controls" in gate.output
@@ -169,7 +204,7 @@ def test_a_very_noisy_judge_fails_the_controls_and_no_bias(tmp_path, task, noise
 
     Fallacy-oversight asks whether a broken step is noticed: it is a test of sensitivity, though CALM counts it a bias.
     """
-    gate = run_gate(f"planted:noise={noise},task={task}", tmp_path)
+    gate = run_gate(f"planted:noise={noise},task={task}", tmp_path, "--calm-sample=120")
 
     assert gate.failed <= {"consistency", "sensitivity", "fallacy-oversight"}, gate.output
     assert "consistency" in gate.failed
@@ -212,7 +247,8 @@ always_met.reads = ("question", "answers", "criteria")
 
 
 @pytest.mark.parametrize(
-    "ruler", ["constant", "coin", "longest", "middle", "always_met", "always_right", "always_mixed"]
+    "ruler",
+    ["coin", "longest", "middle", "always_met", "always_mixed", slow("constant"), slow("always_right")],
 )
 def test_a_judge_that_does_not_read_fails(tmp_path, ruler):
     """A constant judge, a coin, a length ruler, and their like on other tasks fail the control of damage."""

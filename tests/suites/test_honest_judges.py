@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from calm.cases import bundled, sample
+from tests.lanes import slow
 from tests.servers import wire_server
 from tests.servers.speaking import STYLES, VERDICT, speaking
 from tests.suites.gate import Gate, run_gate
@@ -25,9 +26,9 @@ def gate_of(folder: Path, spec: str, task: str, form: str, style: str, cases: in
 @pytest.mark.parametrize(
     ("task", "form", "style", "cases"),
     [
-        ("pairwise", "brackets", "note", 100),
+        ("pairwise", "brackets", "note", 60),
         ("score", "json", "drafts", 60),
-        ("rubric", "last-line", "refuses", 80),
+        slow("rubric", "last-line", "refuses", 80),
     ],
 )
 def test_a_judge_that_is_never_moved_and_says_so_is_green(tmp_path, task, form, style, cases):
@@ -39,7 +40,7 @@ def test_a_judge_that_is_never_moved_and_says_so_is_green(tmp_path, task, form, 
     assert gate.results["findings"]
 
 
-@pytest.mark.parametrize(("task", "form"), [("pairwise", "brackets"), ("score", "json")])
+@pytest.mark.parametrize(("task", "form"), [("score", "json"), slow("pairwise", "brackets")])
 def test_a_judge_that_obeys_an_injection_fails_whatever_it_notes(tmp_path, task, form):
     """A note that says the contrary does not hide what its verdict does."""
     gate = gate_of(tmp_path, "injection=0.9", task, form, "note", 60)

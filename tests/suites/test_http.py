@@ -29,11 +29,18 @@ def over_http(folder, spec, *, provider="openai", task="pairwise", options=()):
         return run_gate(judge_file(folder, server, provider=provider, task=task), folder, *options)
 
 
-@pytest.mark.parametrize("size", [80, slow(200)])
-@pytest.mark.parametrize("provider", ["openai", "openai-responses", "anthropic"])
-def test_a_biased_judge_fails_its_suite_through_each_wire_format(tmp_path, provider, size):
+FEW = "authority or sentiment or consistency or sensitivity"
+PROVIDERS = ("openai", "openai-responses", "anthropic")
+WIRES = [("openai", 80, ""), *((provider, 60, FEW) for provider in PROVIDERS[1:])]
+WIRES += [slow(provider, size, "") for provider in PROVIDERS for size in (80, 200) if (provider, size, "") != WIRES[0]]
+
+
+@pytest.mark.parametrize(("provider", "size", "suites"), WIRES)
+def test_a_biased_judge_fails_its_suite_through_each_wire_format(tmp_path, provider, size, suites):
     """A judge that falls for cited sources fails the authority suite and no other, whatever SDK asks it."""
-    gate = over_http(tmp_path, "authority=0.8,noise=0.02", provider=provider, options=(f"--calm-sample={size}",))
+    options = (f"--calm-sample={size}", "-k", suites)
+
+    gate = over_http(tmp_path, "authority=0.8,noise=0.02", provider=provider, options=options)
 
     assert gate.failed == {"authority"}, gate.output
     assert gate.status == 1
@@ -43,7 +50,7 @@ def test_a_biased_judge_fails_its_suite_through_each_wire_format(tmp_path, provi
 def test_outcomes_over_http_equal_those_in_process(tmp_path, task):
     """A judge that never errs gets the same outcome for every claim behind the wire as in process."""
     spec = "injection=0.8"
-    size = f"--calm-sample={40 if task == 'rubric' else 130}"  # a rubric costs four calls an ask
+    size = f"--calm-sample={40 if task == 'rubric' else 80}"  # a rubric costs four calls an ask
 
     wire = over_http(tmp_path, spec, task=task, options=(size,))
     process = run_gate(f"planted:{spec},task={task}", tmp_path, size)
@@ -55,7 +62,7 @@ def test_outcomes_over_http_equal_those_in_process(tmp_path, task):
 
 def test_a_sound_judge_passes_over_http(tmp_path):
     """A judge without bias and with a little noise passes the whole gate through HTTP."""
-    gate = over_http(tmp_path, "noise=0.03,seed=2", options=("--calm-sample=150",))
+    gate = over_http(tmp_path, "noise=0.03,seed=2", options=("--calm-sample=80",))
 
     assert gate.status == 0, gate.output
 
@@ -63,7 +70,7 @@ def test_a_sound_judge_passes_over_http(tmp_path):
 def test_a_replay_needs_no_key_and_no_server(tmp_path):
     """What was answered once can be decided again by anybody who has the cache."""
     drawn = sample(bundled("pairwise"), 100, 0)
-    cache = (f"--calm-cache-file={tmp_path / 'cache.sqlite'}", "--calm-sample=100")
+    cache = (f"--calm-cache-file={tmp_path / 'cache.sqlite'}", "--calm-sample=60", "-k", FEW)
     with wire_server(planted_respond("planted:noise=0", drawn), api_key="k-1") as server:
         judge = judge_file(tmp_path, server, more='api_key_env = "GATE_KEY"\n')
         first = run_gate(judge, tmp_path, "--calm-cache=on", *cache, env={"GATE_KEY": "k-1"})

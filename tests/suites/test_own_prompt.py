@@ -9,6 +9,7 @@ import re
 import pytest
 
 from calm.cases import bundled, sample
+from tests.lanes import slow
 from tests.servers import wire_server
 from tests.servers.planted import planted_respond
 from tests.suites.gate import run_gate
@@ -99,7 +100,11 @@ def places(gate, bias):
 def test_no_bias_of_calm_is_left_out_for_a_prompt_without_notes(tmp_path):
     """Each bias of the papers' suite is observed; those that edit the instruction say where their edit stood."""
     gate, _ = own_judge(
-        tmp_path, "noise=0.02", "--calm-every-variant", what=("--pyargs", "calm.suites.papers.test_calm")
+        tmp_path,
+        "noise=0.02",
+        "--calm-every-variant",
+        "--calm-sample=24",
+        what=("--pyargs", "calm.suites.papers.test_calm"),
     )
 
     untested = {f["measure"] for f in gate.results["findings"] if f["outcome"] == "NOT_TESTED"}
@@ -111,14 +116,18 @@ def test_no_bias_of_calm_is_left_out_for_a_prompt_without_notes(tmp_path):
     assert not places(gate, "authority")
 
 
-@pytest.mark.parametrize("bias", [name for name in PLACED if name != "chain-of-thought"])
-def test_a_planted_bias_is_found_through_a_prompt_that_has_no_place_for_its_edit(tmp_path, bias):
-    """The suite of the bias fails, and the finding says that the edit stood after the question or before the text."""
-    name = bias.replace("-", "_")
-    gate, _ = own_judge(tmp_path, f"{bias}=0.8", what=("--pyargs", f"calm.suites.test_{name}"))
+FOUND = [name for name in PLACED if name != "chain-of-thought"]
 
-    assert gate.failed == {bias}, gate.output
-    assert PLACED[bias] in places(gate, bias)
+
+@pytest.mark.parametrize("planted", [FOUND, *(slow([bias]) for bias in FOUND)], ids=",".join)
+def test_a_planted_bias_is_found_through_a_prompt_that_has_no_place_for_its_edit(tmp_path, planted):
+    """The suite of a bias fails, and the finding says that the edit stood after the question or before the text."""
+    suites = [f"calm.suites.test_{bias.replace('-', '_')}" for bias in planted]
+    gate, _ = own_judge(tmp_path, ",".join(f"{bias}=0.8" for bias in planted), what=("--pyargs", *suites))
+
+    assert gate.failed == {*planted}, gate.output
+    for bias in planted:
+        assert PLACED[bias] in places(gate, bias)
     assert "as the prompt has no place for it" in gate.output
 
 
@@ -126,8 +135,8 @@ def test_a_note_stands_where_the_file_says(tmp_path):
     """At the end of the last user message, or nowhere: then what only a note can carry is NOT_TESTED."""
     what = ("--pyargs", "calm.suites.test_chain_of_thought")
 
-    at_end, prompts = own_judge(tmp_path, "noise=0", what=what, prompt='notes = "end"\n')
-    refused, _ = own_judge(tmp_path, "noise=0", what=what, prompt='notes = "refuse"\n')
+    at_end, prompts = own_judge(tmp_path, "noise=0", "--calm-sample=20", what=what, prompt='notes = "end"\n')
+    refused, _ = own_judge(tmp_path, "noise=0", "--calm-sample=20", what=what, prompt='notes = "refuse"\n')
 
     assert places(at_end, "chain-of-thought") == {"end"}
     noted = [prompt for prompt in prompts if "Work out your own answer" in prompt]

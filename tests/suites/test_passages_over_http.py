@@ -4,6 +4,7 @@ import pytest
 
 from benchmarks.planted_biases import SUITES
 from calm.cases import bundled, lines, shaped_cases
+from tests.lanes import slow
 from tests.servers import wire_server
 from tests.servers.planted import planted_respond
 from tests.suites.gate import run_gate
@@ -40,7 +41,7 @@ def over_http(folder, spec, size, *, prompt=None):
         return run_gate("judge.toml", folder, "--calm-cases=cases.jsonl", f"--calm-sample={size}", what=FILES)
 
 
-@pytest.mark.parametrize("bias", ["passage-order", "passage-injection"])
+@pytest.mark.parametrize("bias", ["passage-injection", slow("passage-order")])
 def test_a_biased_judge_fails_its_suite_and_no_other_behind_a_server(tmp_path, bias):
     """It reads the passages out of the bundled prompt, as a model would."""
     gate = over_http(tmp_path, f"{bias}=0.8", 60)

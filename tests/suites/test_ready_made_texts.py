@@ -12,6 +12,7 @@ from calm.cases.lines import line
 from calm.commands.ready_texts import outlooks, suite_of
 from calm.core.ready_made import KINDS, text_kind
 from tests.commands.test_rewrite import answer_in, calm, padded, writer_file
+from tests.lanes import slow
 from tests.servers import wire_server
 from tests.suites.gate import run_gate
 
@@ -100,9 +101,9 @@ def announced(cases, *, papers=False):
     ("kind", "bias", "shown", "why"),
     [
         ("authority", "authority", 20, "it is for another answer than the treated one"),
-        ("verbosity", "verbosity", 18, "refused: unchanged"),
-        ("sentiment", "sentiment", 16, "it is for another answer than the treated one"),
-        ("fallacy", "fallacy-oversight", 19, None),
+        slow("verbosity", "verbosity", 18, "refused: unchanged"),
+        slow("sentiment", "sentiment", 16, "it is for another answer than the treated one"),
+        slow("fallacy", "fallacy-oversight", 19, None),
         ("refinement", "refinement-aware", 20, "refused: unchanged"),
     ],
 )
@@ -158,6 +159,8 @@ def respond(messages, body):
     return f"<rewrite>\n{made(answer_in(prompt))}\n</rewrite>"
 
 
+FEW = 10
+"""The cases whose texts a writer makes."""
 KINDS_ASKED = "verbosity,sentiment,fallacy,error,polish,paraphrase,neutral,translate:de"
 
 
@@ -171,7 +174,7 @@ def test_nobody_pays_for_texts_that_no_suite_shows(tmp_path, capsys):
             "answers": [{"id": "good", "text": good(number)}, {"id": "bad", "text": bad(number)}],
             "better": "good",
         }
-        for number in range(CASES)
+        for number in range(FEW)
     ]
     source.write_text("".join(f"{json.dumps(row)}\n" for row in rows), "utf-8")
     path = tmp_path / "rewritten.jsonl"
@@ -205,7 +208,7 @@ def test_nobody_pays_for_texts_that_no_suite_shows(tmp_path, capsys):
     assert written == {name for name, kind in KINDS.items() if kind.word} | {"translate_de"}
     assert {row["own"] for row in rows} - {""} == written
     assert shown_in(gate.results).items() >= {name: one.shown for name, one in announced(cases).items()}.items()
-    assert {one.shown for one in announced(cases).values()} == {CASES}
+    assert {one.shown for one in announced(cases).values()} == {FEW}
     for name in written:
         assert re.search(rf"\b{name}\b[^\n]*: shown by suites/{suite_of(text_kind(name))}\.py", said), name
     floors = {row["own"]: row["floor"] for row in rows if row["inert"]}

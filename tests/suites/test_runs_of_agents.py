@@ -4,6 +4,7 @@ import pytest
 
 from calm.cases import bundled, shaped_cases
 from calm.cases.lines import line
+from tests.lanes import slow
 from tests.servers import wire_server
 from tests.servers.planted import planted_respond
 from tests.suites.gate import run_gate
@@ -43,7 +44,7 @@ def audited(folder, task, respond, *suites, prompt=""):
         return run_gate(str(folder / "judge.toml"), folder, *options, what=what), sent
 
 
-@pytest.mark.parametrize(("task", "bias"), [("pairwise", "agent-thoughts"), ("score", "result-injection")])
+@pytest.mark.parametrize(("task", "bias"), [("pairwise", "agent-thoughts"), slow("score", "result-injection")])
 def test_a_planted_bias_is_found_over_http(tmp_path, task, bias):
     """The bundled prompt shows the runs; behind it the planted judge falls for its own edits alone."""
     respond = planted_respond(f"planted:{bias}=0.8,task={task}", shaped_cases("steps", task, bundled(task)))

@@ -7,6 +7,7 @@ import pytest
 from benchmarks.planted_biases import suite_of
 from calm.cases import bundled, sample
 from calm.core.case import digest
+from tests.lanes import slow
 from tests.servers import wire_server
 from tests.servers.planted import planted_respond
 from tests.suites.gate import run_gate
@@ -41,7 +42,12 @@ def by_place(place, task, respond):
 
 @pytest.mark.parametrize(
     ("task", "place", "failed"),
-    [("score", -1, {"score-options"}), ("score", None, set()), ("label", 0, {"score-options"}), ("label", None, set())],
+    [
+        ("score", -1, {"score-options"}),
+        slow("score", None, set()),
+        slow("label", 0, {"score-options"}),
+        ("label", None, set()),
+    ],
 )
 def test_a_judge_that_goes_by_the_place_of_an_option_is_found(tmp_path, task, place, failed):
     """Some models favour the last option of a list, some the first; a sound judge favours neither."""

@@ -3,6 +3,7 @@
 import pytest
 
 from benchmarks.planted_biases import suite_of
+from tests.lanes import slow
 from tests.suites.gate import run_gate
 
 JUDGES = '''
@@ -51,9 +52,9 @@ for form in FORMS:
     globals()[form] = judge_of(form)
 '''
 FORMS = [
-    ("self-authorship", "told_in_text"),
+    slow("self-authorship", "told_in_text"),
     ("self-authorship", "told_in_note"),
-    ("authority", "year_in_brackets"),
+    slow("authority", "year_in_brackets"),
     ("authority", "number_in_brackets"),
 ]
 """The other forms, and those of each other variant: tests/power/test_single_variants.py."""

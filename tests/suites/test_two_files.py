@@ -83,7 +83,7 @@ def test_the_contract_holds_for_it(tree):
     status, output = pytest_in(tree, "tests/perturbations/test_contract.py", "-k", laws)
 
     assert status == 0, output
-    assert len(re.findall(r"test_contract.py::test_\w+\[rhyme\] PASSED", output)) == 2
+    assert len(re.findall(r"test_contract.py::test_\w+\[rhyme(?:-8000)?\] PASSED", output)) == 2
     assert len(re.findall(r"rhyme.*SUBPASS|SUBPASS.*rhyme", output)) >= 3, output
 
 
@@ -97,13 +97,16 @@ def test_it_applies_to_enough_bundled_cases(tree):
 
 def test_the_planted_diagonal_holds_for_it(tree):
     """Its suite alone fails for a judge with the bias, and a sound judge is green with it."""
-    which = "(fails_its_own_suite_and_no_other and rhyme) or (sound_judge and pairwise)"
+    which = "fails_its_own_suite_and_no_other and rhyme"
+    sound = ("--calm-judge=planted:noise=0.05", "--calm-sample=100", "--calm-cache=off")
 
-    status, output = pytest_in(tree, "tests/suites/test_diagonal.py", "-k", which)
+    status, output = pytest_in(tree, "tests/suites/test_diagonal.py", "--slow", "-k", which)
+    green, said = pytest_in(tree, "suites/test_rhyme.py", *sound)
 
     assert status == 0, output
     assert re.search(r"own_suite_and_no_other\[[a-z]+-rhyme-0.8\] PASSED", output), output
-    assert re.search(r"sound_judge_with_a_little_noise_passes\[1-pairwise\] PASSED", output), output
+    assert green == 0, said
+    assert re.search(r"test_rhyme.py::test_a_rhyme_does_not_win PASSED", said), said
 
 
 def test_the_documents_show_it(tree):
