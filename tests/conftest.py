@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 SLOW = [Path(__file__).parent / name for name in ("power", "slow")]
+OF_LANES = {"postgres", "chromium", "built", "site"}
+"""Fixtures that start a program of the machine, or build all of something: tests that use them are slow ones."""
 
 pytest_plugins = ["pytester"]
 
@@ -29,10 +31,12 @@ def pytest_addoption(parser):
 
 
 def pytest_collection_modifyitems(config, items):
-    """Run what is marked slow where that was asked for, else all the rest."""
+    """Run what is slow, by its mark or by what it needs, where that was asked for, else all the rest."""
     wanted = config.getoption("--slow", False)
     kept, left = [], []
     for item in items:
+        if not OF_LANES.isdisjoint(getattr(item, "fixturenames", ())):
+            item.add_marker("slow")
         (kept if (item.get_closest_marker("slow") is not None) == wanted else left).append(item)
     if left:
         config.hook.pytest_deselected(items=left)

@@ -23,6 +23,7 @@ import textwrap
 import tomllib
 from contextlib import redirect_stdout
 from datetime import date
+from functools import cache
 from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
@@ -35,11 +36,6 @@ from calm.judges.judgefile import read_judge
 from calm.results import gatefile
 from tests.docs.pages import DOCS, PAGES, ROOT, load_generator, name
 from tests.docs.stand_ins import AT_BLOCK, MADE, OF_PAGE, answered, foreign, models
-
-# pytester unloads what an inner run imported, and a class must not be there twice
-for _found in pkgutil.walk_packages(calm.__path__, "calm."):
-    if not _found.name.startswith(("calm.suites", "calm.__main__", "calm.studies.uda")):
-        importlib.import_module(_found.name)
 
 BLOCK = re.compile(r"^( *)(`{3,})(\w*)\n(.*?)^\1\2$", re.DOTALL | re.MULTILINE)
 LANGUAGES = ("sh", "console", "python", "toml")
@@ -119,10 +115,31 @@ RUN = [page for page in TALES if to_run(page)]
 """The pages of which a block is run."""
 
 
+EXTENSIONS = ("aiohttp", "numpy", "scipy.cluster.hierarchy", "scipy.optimize", "scipy.special")
+"""Modules with parts in C, which cannot be imported twice in one process."""
+
+
+@cache
+def import_all():
+    """Import all of calm: pytester unloads what an inner run imported, and a class must not be there twice."""
+    for extension in EXTENSIONS:
+        importlib.import_module(extension)
+    for found in pkgutil.walk_packages(calm.__path__, "calm."):
+        if not found.name.startswith(("calm.suites", "calm.__main__", "calm.studies.uda")):
+            importlib.import_module(found.name)
+
+
+def inner(pytester, *words):
+    """Return what an inner run of pytest prints, in this process."""
+    import_all()
+    return pytester.runpytest_inprocess(*words).stdout.str()
+
+
 class Reader:
     """Who reads a page, and does what it says: `page` in `folder`, with pytest's own `pytester` and `capfd`."""
 
     def __init__(self, page, pytester, monkeypatch, capfd):
+        import_all()
         self.page, self.pytester, self.monkeypatch, self.capfd = page, pytester, monkeypatch, capfd
         self.folder = pytester.path
         self.files = {**dict(NAMED.findall(page.read_text("utf-8"))), **load_generator().files_in(page)}

@@ -4,13 +4,7 @@ import re
 import shlex
 import textwrap
 
-# pytester unloads what an inner run imported, and modules with C extensions cannot be imported twice in one process
-import aiohttp  # noqa: F401
-import numpy as np  # noqa: F401
 import pytest
-import scipy.cluster.hierarchy
-import scipy.optimize
-import scipy.special  # noqa: F401
 
 from calm import perturbations
 from calm.commands import cli
