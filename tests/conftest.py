@@ -11,7 +11,9 @@ from pathlib import Path
 import pytest
 
 SLOW = [Path(__file__).parent / name for name in ("power", "slow")]
-OF_LANES = {"postgres", "chromium", "built", "site"}
+BROWSER = Path(__file__).parent / "browser"
+"""All of it needs Chromium; its imports take a second of each process."""
+OF_LANES = {"postgres", "chromium", "built", "installed", "site"}
 """Fixtures that start a program of the machine, or build all of something: tests that use them are slow ones."""
 
 pytest_plugins = ["pytester"]
@@ -44,8 +46,8 @@ def pytest_collection_modifyitems(config, items):
 
 
 def pytest_ignore_collect(collection_path, config):
-    """Leave `tests/power` and `tests/slow` out unless they are asked for by name."""
-    if collection_path not in SLOW:
+    """Leave `tests/power` and `tests/slow` out unless they are named, and `tests/browser` but for the slow lane."""
+    if collection_path not in SLOW and (collection_path != BROWSER or config.getoption("--slow", False)):
         return None
     named = any(collection_path.name in Path(str(arg).partition("::")[0]).parts for arg in config.args)
     return None if named else True

@@ -23,7 +23,6 @@ import textwrap
 import tomllib
 from contextlib import redirect_stdout
 from datetime import date
-from functools import cache
 from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
@@ -58,21 +57,18 @@ DECIDE = ("audit", "watch", "lint", "cases check", "hunt", "compare", "self-pref
 SHELL = {"calm", "pytest", "shuf", "head", "tail", "for", "while", "do", "done", "true"}
 """What a shell may be given: nothing here installs, compiles or reaches another machine."""
 QUICK = {
-    "README.md",
     "docs/explanation/inert-words.md",
     *(
         f"docs/how-to/{stem}.md"
         for stem in (
-            *("accept-and-except", "audit-a-judge-prompt", "audit-a-label-judge", "audit-a-python-judge"),
-            "audit-a-score-judge",
-            *("audit-retrieval-and-conversations", "import-a-log", "lint-a-prompt", "read-results-elsewhere"),
-            *("read-results-in-a-notebook", "run-in-ci", "write-a-perturbation"),
+            *("audit-a-python-judge", "import-a-log", "lint-a-prompt", "read-results-in-a-notebook", "run-in-ci"),
+            "write-a-perturbation",
         )
     ),
     "docs/reference/lint.md",
     "docs/reference/results.md",
 }
-"""The pages whose commands take some seconds of processor; `tests/slow/test_doc_blocks.py` runs all."""
+"""Pages that run at every change, in a second of processor each; `tests/slow/test_doc_blocks.py` runs all."""
 PROGRAMS = {"benchmarks.lint"}
 """The programs of this repository that a page may run."""
 MOST_S = 600
@@ -119,7 +115,6 @@ EXTENSIONS = ("aiohttp", "numpy", "scipy.cluster.hierarchy", "scipy.optimize", "
 """Modules with parts in C, which cannot be imported twice in one process."""
 
 
-@cache
 def import_all():
     """Import all of calm: pytester unloads what an inner run imported, and a class must not be there twice."""
     for extension in EXTENSIONS:
@@ -131,7 +126,6 @@ def import_all():
 
 def inner(pytester, *words):
     """Return what an inner run of pytest prints, in this process."""
-    import_all()
     return pytester.runpytest_inprocess(*words).stdout.str()
 
 
@@ -139,7 +133,6 @@ class Reader:
     """Who reads a page, and does what it says: `page` in `folder`, with pytest's own `pytester` and `capfd`."""
 
     def __init__(self, page, pytester, monkeypatch, capfd):
-        import_all()
         self.page, self.pytester, self.monkeypatch, self.capfd = page, pytester, monkeypatch, capfd
         self.folder = pytester.path
         self.files = {**dict(NAMED.findall(page.read_text("utf-8"))), **load_generator().files_in(page)}
