@@ -58,13 +58,7 @@ SHELL = {"calm", "pytest", "shuf", "head", "tail", "for", "while", "do", "done",
 """What a shell may be given: nothing here installs, compiles or reaches another machine."""
 QUICK = {
     "docs/explanation/inert-words.md",
-    *(
-        f"docs/how-to/{stem}.md"
-        for stem in (
-            *("audit-a-python-judge", "import-a-log", "lint-a-prompt", "read-results-in-a-notebook", "run-in-ci"),
-            "write-a-perturbation",
-        )
-    ),
+    *(f"docs/how-to/{stem}.md" for stem in ("audit-a-python-judge", "import-a-log", "lint-a-prompt", "run-in-ci")),
     "docs/reference/lint.md",
     "docs/reference/results.md",
 }
