@@ -13,6 +13,10 @@ import pytest
 from tests.inside import libraries_stay
 
 SLOW = [Path(__file__).parent / name for name in ("power", "slow")]
+BROWSER = Path(__file__).parent / "browser"
+"""All of it needs Chromium; its imports take a second of each process."""
+OF_LANES = {"postgres", "chromium", "built", "installed", "site"}
+"""Fixtures that start a program of the machine, or build all of something: tests that use them are slow ones."""
 
 pytest_plugins = ["pytester"]
 
@@ -31,10 +35,12 @@ def pytest_addoption(parser):
 
 
 def pytest_collection_modifyitems(config, items):
-    """Run what is marked slow where that was asked for, else all the rest."""
+    """Run what is slow, by its mark or by what it needs, where that was asked for, else all the rest."""
     wanted = config.getoption("--slow", False)
     kept, left = [], []
     for item in items:
+        if not OF_LANES.isdisjoint(getattr(item, "fixturenames", ())):
+            item.add_marker("slow")
         (kept if (item.get_closest_marker("slow") is not None) == wanted else left).append(item)
     if left:
         config.hook.pytest_deselected(items=left)
@@ -42,8 +48,8 @@ def pytest_collection_modifyitems(config, items):
 
 
 def pytest_ignore_collect(collection_path, config):
-    """Leave `tests/power` and `tests/slow` out unless they are asked for by name."""
-    if collection_path not in SLOW:
+    """Leave `tests/power` and `tests/slow` out unless they are named, and `tests/browser` but for the slow lane."""
+    if collection_path not in SLOW and (collection_path != BROWSER or config.getoption("--slow", False)):
         return None
     named = any(collection_path.name in Path(str(arg).partition("::")[0]).parts for arg in config.args)
     return None if named else True

@@ -2,6 +2,9 @@
 The slow lane: rows that prove more of what other rows of the same test prove at every change.
 
     .venv/bin/pytest tests/ --slow -n logical    # what is marked `slow`, and nothing else
+
+Tests that need PostgreSQL, Chromium, a built release or the built site are in it without a mark: `OF_LANES` in
+`conftest.py` names their fixtures.
 """
 
 import pytest

@@ -4,7 +4,6 @@ import shutil
 from contextlib import contextmanager
 
 import pytest
-from playwright.sync_api import sync_playwright
 
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking", "--no-first-run"]
 
@@ -15,6 +14,8 @@ def chromium():
     path = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if path is None:
         pytest.fail("these tests need Chromium: apt-get install --no-install-recommends chromium", pytrace=False)
+    from playwright.sync_api import sync_playwright  # here, as an ordinary run starts no browser
+
     with sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=path, args=FLAGS)
         yield browser

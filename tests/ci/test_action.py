@@ -15,6 +15,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from calm.commands.cli import main
+from tests.lanes import slow
 
 ROOT = Path(__file__).parents[2]
 BIN = Path(sys.executable).parent
@@ -23,7 +24,7 @@ GITLAB = YAML(typ="safe").load(ROOT / "ci" / "gitlab.yml")
 HOOKS = YAML(typ="safe").load(ROOT / ".pre-commit-hooks.yaml")
 STEPS = {step["name"]: step for step in ACTION["runs"]["steps"] if "run" in step}
 JUDGE = "planted:authority=0.9"
-QUICK = "--calm-sample=30\n-kauthority"
+QUICK = "--calm-sample=12\n-ktest_a_source_does_not_win"
 MARK = "<!-- calm-comment: gate -->"
 GITHUB = ["/bin/bash", "--noprofile", "--norc", "-eo", "pipefail"]
 """How a runner calls a step whose shell is bash."""
@@ -136,7 +137,8 @@ class Runner:
         return (self.folder / "summary").read_text()
 
 
-def test_a_red_gate_fails_the_job_and_comments_once(tmp_path, github):
+@pytest.mark.parametrize("again", [("comment",), slow(("gate", "comment"))])
+def test_a_red_gate_fails_the_job_and_comments_once(tmp_path, github, again):
     """Summary and comment say why; a second run replaces its comment, and the cache spares its calls."""
     runner = Runner(tmp_path, github, judge=JUDGE, options=QUICK)
 
@@ -150,14 +152,15 @@ def test_a_red_gate_fails_the_job_and_comments_once(tmp_path, github):
     assert "FAILED" not in runner.printed
 
     github.comments[0]["body"] = f"{MARK}\nof an earlier run"
-    assert [runner.run(name) for name in ("gate", "comment")] == [0, 0]
+    assert {runner.run(name) for name in again} == {0}
     assert runner.outputs["comment"] == "updated"
     assert len(github.comments) == 1
-    assert "; 0 calls made" in github.comments[0]["body"]
+    assert ("; 0 calls made" in github.comments[0]["body"]) == ("gate" in again)
     assert {call[2] for call in github.calls} == {"Bearer t0ken"}
     assert "t0ken" not in runner.printed
 
 
+@pytest.mark.slow
 def test_a_green_gate_lets_the_job_pass(tmp_path, github):
     """Status 0, and a comment that says so."""
     options = "--calm-sample=30\n-ktest_a_source_does_not_win\n--calm-limits=attainable"
@@ -184,6 +187,7 @@ def test_a_run_that_cannot_begin_says_so(tmp_path, github):
     assert github.calls == []
 
 
+@pytest.mark.slow
 def test_a_fork_asks_nothing_and_is_not_red_for_its_token(tmp_path, github):
     """What the cache lacks is not asked; GitHub's refusal is a note."""
     runner = Runner(tmp_path, github, judge=JUDGE, options=QUICK)
@@ -246,16 +250,18 @@ def test_a_comment_that_cannot_be_written_costs_nothing(tmp_path, github, subtes
     assert comment(tmp_path, github) == (0, "comment=none: URLError")
 
 
-def test_gitlab_runs_the_gate_and_keeps_its_status(tmp_path, subtests):
+@pytest.mark.parametrize("runs", [1, slow(3)])
+def test_gitlab_runs_the_gate_and_keeps_its_status(tmp_path, subtests, runs):
     """The script by sh: a red gate ends with 1 and leaves a JUnit file; without the key it replays the cache."""
     job = GITLAB[".calm"]
     script = tmp_path / "job.sh"
     script.write_text("\n".join(job["script"]))
-    variables = {**job["variables"], "CALM_JUDGE": JUDGE, "CALM_OPTIONS": "--calm-sample=30 -kauthority"}
+    variables = {**job["variables"], "CALM_JUDGE": JUDGE, "CALM_OPTIONS": QUICK.replace("\n", " ")}
     path = f"{BIN}{os.pathsep}{os.environ['PATH']}"
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
     some, none = r"; [1-9]\d* calls made", "; 0 calls made"
-    for key, name, calls in [("k", "OPENAI_API_KEY", some), (None, "OPENAI_API_KEY", none), (None, "", some)]:
+    rows = [("k", "OPENAI_API_KEY", some), (None, "OPENAI_API_KEY", none), (None, "", some)]
+    for key, name, calls in rows[:runs]:
         with subtests.test(f"{key} {name}"):
             if not name:
                 shutil.rmtree(tmp_path / ".calm")
@@ -285,14 +291,28 @@ def test_no_step_holds_what_somebody_else_may_write():
         assert step["shell"] == "bash"
 
 
-@pytest.mark.parametrize(("schema", "file"), [("github-actions", "action.yml"), ("gitlab-ci", "ci/gitlab.yml")])
-def test_the_files_have_the_shape_that_the_services_state(schema, file):
+@pytest.mark.parametrize(
+    ("schema", "file"),
+    [("github-actions", "action.yml"), ("gitlab-ci", "ci/gitlab.yml"), ("github-workflows", "ci/nightly.yml")],
+)
+def test_the_files_have_the_shape_that_the_services_state(schema, file, capsys):
     """By the schemas that check-jsonschema ships."""
-    command = [BIN / "check-jsonschema", "--builtin-schema", f"vendor.{schema}", ROOT / file]
+    import check_jsonschema  # here, as it takes seconds
 
-    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    status = check_jsonschema.main(["--builtin-schema", f"vendor.{schema}", str(ROOT / file)], standalone_mode=False)
 
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert status == 0, capsys.readouterr()
+
+
+def test_each_night_runs_each_lane_that_the_readme_names():
+    """By the command that stands there, beside others; a lane that nobody runs proves nothing."""
+    page = (ROOT / "tests" / "README.md").read_text("utf-8").partition("## What runs when")[2]
+    rows = dict(re.findall(r"^\| [\w ]+ \| `([^`]+)` \| .* \| ([^|]*) \|$", page, re.MULTILINE))
+
+    nightly = YAML(typ="safe").load(ROOT / "ci" / "nightly.yml")["jobs"]["lane"]["strategy"]["matrix"]["lane"]
+
+    named = {command for command, when in rows.items() if when.startswith("each night")}
+    assert {command.removeprefix(".venv/bin/") for command in nightly} == named
 
 
 def test_the_hook_finds_files_of_judges():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import re
 import sys
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -21,6 +22,25 @@ def load_generator():
         sys.modules["docs_generate"] = module
         spec.loader.exec_module(module)
     return sys.modules["docs_generate"]
+
+
+@cache
+def commands():
+    """Return the names of the commands of `calm`, of one or two words."""
+    return set(load_generator().subcommands())
+
+
+@cache
+def parser_for(command):
+    """Return the parser that `calm` makes for a command of one or two words."""
+    return load_generator().cli._parser_for(command.split())
+
+
+def parse(words):
+    """Parse the words of a `calm` command, without what it hands on to pytest; SystemExit says that some are wrong."""
+    own = words[: words.index("--")] if "--" in words else words
+    two = " ".join(own[:2])
+    parser_for(two if two in commands() else own[0]).parse_args(own)
 
 
 def name(page):

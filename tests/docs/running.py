@@ -36,11 +36,6 @@ from calm.results import gatefile
 from tests.docs.pages import DOCS, PAGES, ROOT, load_generator, name
 from tests.docs.stand_ins import AT_BLOCK, MADE, OF_PAGE, answered, foreign, models
 
-# pytester unloads what an inner run imported, and a class must not be there twice
-for _found in pkgutil.walk_packages(calm.__path__, "calm."):
-    if not _found.name.startswith(("calm.suites", "calm.__main__", "calm.studies.uda")):
-        importlib.import_module(_found.name)
-
 BLOCK = re.compile(r"^( *)(`{3,})(\w*)\n(.*?)^\1\2$", re.DOTALL | re.MULTILINE)
 LANGUAGES = ("sh", "console", "python", "toml")
 PROGRAM = re.compile(r"^(?:\$ )?(?:calm|pytest|python3?|pip|docker|npx|bash|createuser) ", re.MULTILINE)
@@ -62,21 +57,12 @@ DECIDE = ("audit", "watch", "lint", "cases check", "hunt", "compare", "self-pref
 SHELL = {"calm", "pytest", "shuf", "head", "tail", "for", "while", "do", "done", "true"}
 """What a shell may be given: nothing here installs, compiles or reaches another machine."""
 QUICK = {
-    "README.md",
     "docs/explanation/inert-words.md",
-    *(
-        f"docs/how-to/{stem}.md"
-        for stem in (
-            *("accept-and-except", "audit-a-judge-prompt", "audit-a-label-judge", "audit-a-python-judge"),
-            "audit-a-score-judge",
-            *("audit-retrieval-and-conversations", "import-a-log", "lint-a-prompt", "read-results-elsewhere"),
-            *("read-results-in-a-notebook", "run-in-ci", "write-a-perturbation"),
-        )
-    ),
+    *(f"docs/how-to/{stem}.md" for stem in ("audit-a-python-judge", "import-a-log", "lint-a-prompt", "run-in-ci")),
     "docs/reference/lint.md",
     "docs/reference/results.md",
 }
-"""The pages whose commands take some seconds of processor; `tests/slow/test_doc_blocks.py` runs all."""
+"""Pages that run at every change, in a second of processor each; `tests/slow/test_doc_blocks.py` runs all."""
 PROGRAMS = {"benchmarks.lint"}
 """The programs of this repository that a page may run."""
 MOST_S = 600
@@ -117,6 +103,24 @@ def to_run(page):
 
 RUN = [page for page in TALES if to_run(page)]
 """The pages of which a block is run."""
+
+
+EXTENSIONS = ("aiohttp", "numpy", "scipy.cluster.hierarchy", "scipy.optimize", "scipy.special")
+"""Modules with parts in C, which cannot be imported twice in one process."""
+
+
+def import_all():
+    """Import all of calm: pytester unloads what an inner run imported, and a class must not be there twice."""
+    for extension in EXTENSIONS:
+        importlib.import_module(extension)
+    for found in pkgutil.walk_packages(calm.__path__, "calm."):
+        if not found.name.startswith(("calm.suites", "calm.__main__", "calm.studies.uda")):
+            importlib.import_module(found.name)
+
+
+def inner(pytester, *words):
+    """Return what an inner run of pytest prints, in this process."""
+    return pytester.runpytest_inprocess(*words).stdout.str()
 
 
 class Reader:

@@ -4,17 +4,10 @@ import re
 import shlex
 import textwrap
 
-# pytester unloads what an inner run imported, and modules with C extensions cannot be imported twice in one process
-import aiohttp  # noqa: F401
-import numpy as np  # noqa: F401
 import pytest
-import scipy.cluster.hierarchy
-import scipy.optimize
-import scipy.special  # noqa: F401
 
 from calm import perturbations
-from calm.commands import cli
-from tests.docs.pages import ROOT, name
+from tests.docs.pages import ROOT, name, parse
 from tests.docs.running import BLOCK, LANGUAGES, NOT_RUN, PROGRAM, QUICK, RUN, TALES, Reader, blocks_of, lines_of
 
 
@@ -55,10 +48,8 @@ def test_a_command_in_a_sentence_has_only_words_that_exist(capsys):
     wrong = []
     for page in TALES:
         for span in SPAN.findall(without_code_blocks(page)):
-            words = shlex.split(span)[1:]
-            own = words[: words.index("--")] if "--" in words else words
             try:
-                cli._parser_for(own).parse_args(own)
+                parse(shlex.split(span)[1:])
             except SystemExit:
                 said = capsys.readouterr()
                 if said.err and not any(known in said.err for known in UNFINISHED):

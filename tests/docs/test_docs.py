@@ -3,6 +3,7 @@
 import io
 import json
 import re
+import runpy
 import shlex
 import tomllib
 from contextlib import redirect_stdout
@@ -29,15 +30,17 @@ from tests.docs.pages import (
     first_cells,
     load_generator,
     name,
+    parse,
     section,
     without_code,
 )
+from tests.docs.running import inner
+from tests.lanes import slow
 
 HOW_TO, REFERENCE, EXPLANATION = DOCS / "how-to", DOCS / "reference", DOCS / "explanation"
 LINK = re.compile(r"\[[^\]]+\]\(([^)\s]+)\)")
 QUIET = load_generator().QUIET
 KEY = {"OPENAI_API_KEY": "not-a-key"}
-COMMANDS = [(page, line) for page in PAGES for block in blocks(page, "sh") for line in block.splitlines()]
 
 
 def test_every_relative_link_leads_somewhere(subtests):
@@ -68,11 +71,19 @@ def test_generated_tables_are_up_to_date(capsys):
     assert status == 0, f"run `python docs/generate.py`:\n{capsys.readouterr().out}"
 
 
-def test_generated_output_is_what_the_commands_print(capsys):
-    """`python docs/generate.py --only runs` would change nothing: each output in the docs comes from a run."""
-    status = load_generator().main(["--check", "--only", "runs"])
+FAST_RUNS = {"readme-probe", "lint-run"}
+"""The runs that are made at every change: a probe that fails, with its report, and a command."""
 
-    assert status == 0, f"run `python docs/generate.py`:\n{capsys.readouterr().out}"
+
+@pytest.mark.parametrize("run", [run if run in FAST_RUNS else slow(run) for run in load_generator().RUNS])
+def test_generated_output_is_what_the_commands_print(run):
+    """`python docs/generate.py --only runs` would change nothing: each output in the docs comes from a run."""
+    generator, stale = load_generator(), []
+
+    for page in generator.pages():
+        generator.renewed(page.read_text("utf-8"), {run: generator.RUNS[run]}, stale)
+
+    assert stale == [], "run `python docs/generate.py`"
 
 
 def test_every_generated_block_is_known():
@@ -254,24 +265,26 @@ def test_the_page_on_cases_has_the_least_numbers_of_cases():
 # -------------------------------------------------------------------------------------------- commands, files and code
 
 
+def typed(page):
+    """Return the lines of a page that a reader types."""
+    return [line for block in blocks(page, "sh") for line in block.splitlines()]
+
+
 def test_a_command_in_the_docs_has_only_options_that_exist(subtests):
     """Every `calm` command parses, every `--calm-` option is one of the plugin's, every edit can be found."""
-    for page, line in COMMANDS:
-        with subtests.test(page=page, line=line):
-            options = {option for option, _ in load_generator().plugin_options().options}
-            words = shlex.split(line, comments=True)
+    options = {option for option, _ in load_generator().plugin_options().options}
+    known = {e.key for e in entries()} | {e.name for e in entries()}
+    for page in PAGES:
+        with subtests.test(page=page):
+            for line in typed(page):
+                words = shlex.split(line, comments=True)
 
-            if words and words[0] == "calm":
-                own = words[1 : words.index("--")] if "--" in words else words[1:]
-                load_generator().cli._parser_for(own).parse_args(own)
+                if words and words[0] == "calm":
+                    parse(words[1:])
 
-            assert {w.partition("=")[0] for w in words if w.startswith("--calm-")} <= options
-            assert [w for before, w in pairwise(words) if before == "--edit" and not known_edit(w)] == []
-
-
-def known_edit(wanted):
-    """Return whether a shipped edit has this name, or it is one of a file of the page's own."""
-    return ":" in wanted or wanted.partition("@")[0] in {e.key for e in entries()} | {e.name for e in entries()}
+                edits = [w for before, w in pairwise(words) if before == "--edit"]
+                assert {w.partition("=")[0] for w in words if w.startswith("--calm-")} <= options, line
+                assert [w for w in edits if ":" not in w and w.partition("@")[0] not in known] == [], line
 
 
 def test_the_table_of_perturbations_is_what_can_be_tried():
@@ -354,19 +367,17 @@ def test_a_file_of_cases_in_the_docs_can_be_read(page, file, body):
     assert len(cases) == len(body.splitlines())
 
 
-@pytest.mark.parametrize(("page", "file"), SUITES)
-def test_a_probe_in_the_docs_passes_for_a_sound_judge(page, file, tmp_path):
+@pytest.mark.parametrize(("page", "file"), [slow(*row) for row in SUITES])
+def test_a_probe_in_the_docs_passes_for_a_sound_judge(page, file, pytester):
     """Each probe runs as it stands, on a planted judge without a bias."""
-    write_files(page, tmp_path)
+    write_files(page, pytester.path)
 
-    told = load_generator().run(
-        tmp_path, "pytest", file, "--calm-judge=planted:noise=0.02", "-q", *load_generator().QUIET
-    )
+    told = inner(pytester, file, "--calm-judge=planted:noise=0.02", "-q")
 
     assert "1 of 1 biases tested; all 2 claims proven" in told, told
 
 
-@pytest.mark.parametrize(("file", "biased", "found"), PROPERTIES)
+@pytest.mark.parametrize(("file", "biased", "found"), [slow(*row) for row in PROPERTIES])
 def test_a_property_in_the_docs_tells_a_sound_judge_from_a_biased_one(file, biased, found, tmp_path, monkeypatch):
     """Each runs as it stands, and shrinks to one edit."""
     monkeypatch.delenv("PYTEST_ADDOPTS")  # it has an option of Hypothesis
@@ -382,6 +393,17 @@ def test_a_property_in_the_docs_tells_a_sound_judge_from_a_biased_one(file, bias
     assert failed.count(found) == 1
 
 
+def test_a_file_of_python_in_the_docs_can_be_loaded(tmp_path, monkeypatch, subtests):
+    """All names that it takes from calm are there, and its decorators take what they are given."""
+    monkeypatch.syspath_prepend(tmp_path)
+    for page, file, body in FILES:
+        if file.endswith(".py") and "from calm" in body:
+            with subtests.test(page=page, file=file):
+                write_files(page, tmp_path)
+
+                runpy.run_path(str(tmp_path / file))
+
+
 def test_the_first_property_in_the_docs_has_ten_lines():
     """Who knows Hypothesis needs no more than that."""
     body = load_generator().files_in(HOW_TO / "write-a-property.md")["test_no_flip.py"]
@@ -389,36 +411,38 @@ def test_the_first_property_in_the_docs_has_ten_lines():
     assert len([line for line in body.splitlines() if line.strip()]) <= 10
 
 
-def test_the_suite_of_own_answers_says_what_it_lacks(tmp_path):
+def test_the_suite_of_own_answers_says_what_it_lacks(pytester):
     """On cases without authors the stricter limit is not tested, and the reason is given."""
-    write_files(HOW_TO / "test-self-preference.md", tmp_path)
-    command = ("pytest", "suites/test_own_answers.py", "--calm-judge=planted:noise=0.02,task=rubric", "-q")
+    write_files(HOW_TO / "test-self-preference.md", pytester.path)
 
-    told = load_generator().run(tmp_path, *command, *load_generator().QUIET)
+    told = inner(pytester, "suites/test_own_answers.py", "--calm-judge=planted:noise=0.02,task=rubric", "-q")
 
     assert "author" in told, told
     assert "1 not tested" in told
 
 
 @pytest.mark.parametrize(("page", "judge"), JUDGES)
-def test_a_python_judge_in_the_docs_can_be_asked(page, judge, tmp_path):
+def test_a_python_judge_in_the_docs_can_be_asked(page, judge, tmp_path, monkeypatch, capsys):
     """Each judge of a page gives a readable verdict on a bundled case."""
     write_files(page, tmp_path)
+    monkeypatch.chdir(tmp_path)
 
-    told = load_generator().run(tmp_path, "calm", "try", judge)
+    status = load_generator().cli.main(["try", judge])
 
+    told = capsys.readouterr().out
+    assert status == 0
     assert re.search(r"^-- verdict: [^!\s]", told, re.MULTILINE), told
 
 
-def test_the_conftest_in_the_docs_puts_its_judge_in_place(tmp_path):
+def test_the_conftest_in_the_docs_puts_its_judge_in_place(pytester):
     """A `judge` fixture in conftest.py is the judge under audit."""
-    write_files(HOW_TO / "audit-a-python-judge.md", tmp_path)
-    (tmp_path / "test_any.py").write_text(
+    write_files(HOW_TO / "audit-a-python-judge.md", pytester.path)
+    (pytester.path / "test_any.py").write_text(
         "from calm import readable_rate\n\n\ndef test_it_is_read(probe):\n"
         "    assert probe().proves(readable_rate >= 0.95)\n"
     )
 
-    told = load_generator().run(tmp_path, "pytest", "test_any.py", "-q", *load_generator().QUIET)
+    told = inner(pytester, "test_any.py", "-q")
 
     assert "judge conftest:longest (pairwise)" in told
     assert "the claim proven" in told
@@ -456,15 +480,14 @@ def test_rubrics_are_claimed_as_the_readme_says():
     assert rubrics == scores
 
 
-def test_the_case_that_the_tutorial_tries_flips_as_it_says(tmp_path):
+def test_the_case_that_the_tutorial_tries_flips_as_it_says(tmp_path, monkeypatch, capsys):
     """The one case of the tutorial goes from `good` to `bad` when a book is cited."""
-    command = next(
-        line for page, line in COMMANDS if page.name == "tutorial.md" and line.startswith("calm try planted")
-    )
+    monkeypatch.chdir(tmp_path)
+    command = next(line for line in typed(DOCS / "tutorial.md") if line.startswith("calm try planted"))
 
-    told = load_generator().run(tmp_path, *command.split())
+    load_generator().cli.main(command.split()[1:])
 
-    assert re.findall(r"^-- verdict: (\w+)", told, re.MULTILINE) == ["good", "bad"]
+    assert re.findall(r"^-- verdict: (\w+)", capsys.readouterr().out, re.MULTILINE) == ["good", "bad"]
 
 
 def test_the_architecture_page_says_what_everything_in_calm_is():

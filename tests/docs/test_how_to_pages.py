@@ -7,6 +7,7 @@ import pytest
 
 from calm.commands.cli import main
 from tests.docs.pages import DOCS, load_generator
+from tests.docs.running import inner
 from tests.servers import wire_server
 
 SCORES = DOCS / "how-to" / "audit-a-score-judge.md"
@@ -93,21 +94,20 @@ def test_the_page_on_conversations_shows_the_turns(tmp_path, monkeypatch, capsys
     assert "the prompt shows no turns: 2 of 2 cases have some" in " ".join(capsys.readouterr().out.split())
 
 
-def test_the_suites_of_passages_are_asked_about_cases_that_have_some(tmp_path, monkeypatch):
+def test_the_suites_of_passages_are_asked_about_cases_that_have_some(pytester, monkeypatch):
     """The order of the passages does not move a judge that counts words, but one that reads the first alone."""
-    written(RETRIEVAL, tmp_path, monkeypatch)
-    row = json.loads((tmp_path / "retrieval.jsonl").read_text("utf-8").splitlines()[0])
+    folder = pytester.path
+    written(RETRIEVAL, folder, monkeypatch)
+    row = json.loads((folder / "retrieval.jsonl").read_text("utf-8").splitlines()[0])
     rows = [{**row, "id": f"lamp-{n}", "question": f"Can I return lamp {n} after 40 days?"} for n in range(60)]
-    (tmp_path / "many.jsonl").write_text("".join(f"{json.dumps(one)}\n" for one in rows))
-    (tmp_path / "first.py").write_text(
-        (tmp_path / "grounded.py").read_text("utf-8").replace("in case.context", "in case.context[:1]", 1)
+    (folder / "many.jsonl").write_text("".join(f"{json.dumps(one)}\n" for one in rows))
+    (folder / "first.py").write_text(
+        (folder / "grounded.py").read_text("utf-8").replace("in case.context", "in case.context[:1]", 1)
     )
     suites = ("--pyargs", "calm.suites.test_passage_order", "calm.suites.test_authority", "-k", "passages")
-    command = ("pytest", *suites, "--calm-cases=many.jsonl", "-q", *load_generator().QUIET)
+    command = (*suites, "--calm-cases=many.jsonl", "-q")
 
-    steady, swayed = (
-        load_generator().run(tmp_path, *command, f"--calm-judge={name}:judge") for name in ("grounded", "first")
-    )
+    steady, swayed = (inner(pytester, *command, f"--calm-judge={name}:judge") for name in ("grounded", "first"))
 
     assert "FAIL" not in steady, steady
     assert "FAIL net_robustness >= 0.90" in swayed, swayed

@@ -15,6 +15,7 @@ from markdown_it import MarkdownIt
 
 import calm
 from tests.browser.conftest import chromium  # noqa: F401 - a fixture
+from tests.lanes import slow
 from tools.site import __main__ as build
 from tools.site import pages, reference
 
@@ -121,7 +122,7 @@ def test_every_public_name_is_in_the_reference_with_its_docstring(site):
     assert edits - anchors == set()
 
 
-@pytest.mark.parametrize("link", ["nowhere.md", "index.md#no-such-heading"])
+@pytest.mark.parametrize("link", ["index.md#no-such-heading", slow("nowhere.md")])
 def test_a_link_that_leads_nowhere_stops_the_build(link, tmp_path):
     """So the build holds what it promises."""
     (tmp_path / "docs").mkdir()

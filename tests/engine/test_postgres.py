@@ -223,6 +223,7 @@ def test_a_connection_that_is_lost_again_and_again_loses_nothing(shared, postgre
     assert len(local.begun) == count == 100
 
 
+@pytest.mark.slow  # as all tests that ask for a server, which this one has for itself
 def test_a_server_that_crashes_is_waited_for(monkeypatch):
     """It crashes and comes back in the middle of a run: nothing is asked twice, and every reply is there."""
     monkeypatch.setenv("PGPASSWORD", PASSWORD)

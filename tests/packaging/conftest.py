@@ -1,4 +1,4 @@
-"""One build of wheel and sdist, shared by all tests of packaging, and environments with an installed copy of either."""
+"""Builds that all tests of packaging share, and environments with an installed copy of wheel and source release."""
 
 import os
 import shutil
@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from venv import EnvBuilder
 
+import hatchling.build
 import pytest
 
 ROOT = Path(__file__).parents[2]
@@ -19,10 +20,10 @@ OURS = ("calm", "calm_judge", "_editable_impl_calm_judge", "__editable__.calm")
 
 @dataclass(frozen=True)
 class Built:
-    """The two files of a release, and the names in each."""
+    """The files of a release, and the names in each."""
 
     wheel: Path
-    sdist: Path
+    sdist: Path | None
 
     def in_wheel(self):
         with zipfile.ZipFile(self.wheel) as archive:
@@ -63,10 +64,9 @@ def checked(command):
 
 
 @pytest.fixture(scope="session")
-def built(tmp_path_factory):
-    """Wheel and sdist, both built from a clean copy of what git holds; links stay links."""
-    folder = tmp_path_factory.mktemp("build")
-    source, out = folder / "source", folder / "dist"
+def source(tmp_path_factory):
+    """A clean copy of what git holds; links stay links."""
+    source = tmp_path_factory.mktemp("source") / "calm"
     listed = subprocess.run(TRACKED, cwd=ROOT, capture_output=True, check=False)
     if listed.returncode:
         pytest.skip("this is no git checkout: what belongs to a release cannot be told")
@@ -75,6 +75,23 @@ def built(tmp_path_factory):
         if original.is_symlink() or original.exists():
             copy.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(original, copy, follow_symlinks=False)
+    return source
+
+
+@pytest.fixture(scope="session")
+def wheel(source):
+    """The wheel alone, made by the backend itself."""
+    out = source.parent / "wheel"
+    out.mkdir()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(source)
+        return Built(out / hatchling.build.build_wheel(str(out)), None)
+
+
+@pytest.fixture(scope="session")
+def built(source):
+    """Wheel and sdist, both built as a release is."""
+    out = source.parent / "dist"
     checked([sys.executable, "-m", "build", "--no-isolation", "--wheel", "--sdist", f"--outdir={out}", str(source)])
     return Built(next(out.glob("*.whl")), next(out.glob("*.tar.gz")))
 

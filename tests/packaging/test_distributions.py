@@ -19,26 +19,26 @@ def modules(folder):
     return {f"calm/{LINKED[folder]}/{p.relative_to(ROOT / folder).as_posix()}" for p in (ROOT / folder).rglob("*.py")}
 
 
-def test_the_wheel_holds_one_top_level_package(built):
+def test_the_wheel_holds_one_top_level_package(wheel):
     """Nothing but calm is installed: top-level folders of common names would break other projects."""
-    top = {PurePosixPath(name).parts[0] for name in built.in_wheel()}
+    top = {PurePosixPath(name).parts[0] for name in wheel.in_wheel()}
 
     assert {name for name in top if not name.endswith(".dist-info")} == {"calm"}
     assert len(top) == 2
 
 
-def test_the_linked_folders_are_real_in_the_wheel(built):
+def test_the_linked_folders_are_real_in_the_wheel(wheel):
     """Perturbations, suites and reports are packages inside calm, module by module."""
-    names = set(built.in_wheel())
+    names = set(wheel.in_wheel())
 
     for folder in LINKED:
         assert modules(folder) <= names, folder
     assert {n for n in names if n.startswith("calm/suites/test_")}
 
 
-def test_the_wheel_holds_data_templates_and_types(built):
+def test_the_wheel_holds_data_templates_and_types(wheel):
     """What is read at run time travels with the code."""
-    names = set(built.in_wheel())
+    names = set(wheel.in_wheel())
     data = {p.relative_to(ROOT).as_posix() for p in (ROOT / "calm").glob("*/data/*") if p.is_file()}
 
     assert "calm/py.typed" in names
@@ -51,17 +51,17 @@ def test_the_wheel_holds_data_templates_and_types(built):
     assert any(n.startswith("calm/judges/data/") for n in names)
 
 
-def test_the_wheel_holds_no_tests_and_no_litter(built):
+def test_the_wheel_holds_no_tests_and_no_litter(wheel):
     """Neither the tests of the project nor anybody's cache is released."""
     litter = ("__pycache__", ".pyc", ".sqlite", ".calm", "/tests/", "conftest.py", ".env")
 
-    assert [name for name in built.in_wheel() if any(word in name for word in litter)] == []
-    assert not [name for name in built.in_wheel() if name.startswith(("tests/", "benchmarks/", "docs/"))]
+    assert [name for name in wheel.in_wheel() if any(word in name for word in litter)] == []
+    assert not [name for name in wheel.in_wheel() if name.startswith(("tests/", "benchmarks/", "docs/"))]
 
 
-def test_the_wheel_holds_no_page_and_no_tool_of_our_own(built):
+def test_the_wheel_holds_no_page_and_no_tool_of_our_own(wheel):
     """Beside modules there is data, each set with a note that says whose it is, templates, and nothing else."""
-    inside = {PurePosixPath(name) for name in built.in_wheel() if name.startswith("calm/")}
+    inside = {PurePosixPath(name) for name in wheel.in_wheel() if name.startswith("calm/")}
     others = {path for path in inside if path.suffix != ".py"} - {PurePosixPath("calm/py.typed")}
     notes = {path for path in others if path.suffix == ".md"}
 
@@ -88,9 +88,9 @@ def test_the_sdist_can_be_built_and_tested_from(built):
     assert not [name for name in names if "__pycache__" in name or name.endswith((".pyc", ".sqlite"))]
 
 
-def test_the_metadata_is_sane(built):
+def test_the_metadata_is_sane(wheel):
     """Name, licence, Python and the two entry points are what users and tools look for."""
-    metadata = message_from_string(built.metadata())
+    metadata = message_from_string(wheel.metadata())
 
     assert metadata["Name"] == "calm-judge"
     assert metadata["License-Expression"] == "Apache-2.0"

@@ -12,6 +12,7 @@ from packaging.requirements import Requirement
 
 from calm.core.releases import RELIED_ON, refuse_other_releases
 from calm.errors import ConfigError
+from tests.lanes import slow
 
 ROOT = Path(__file__).parents[2]
 JUDGE = """[judge]
@@ -43,7 +44,7 @@ def installed_as(folder, **releases):
     return {**os.environ, "PYTHONPATH": os.pathsep.join([str(folder), *sys.path])}
 
 
-@pytest.mark.parametrize(("provider", "package"), [("openai", "openai"), ("anthropic", "anthropic")])
+@pytest.mark.parametrize(("provider", "package"), [("openai", "openai"), slow("anthropic", "anthropic")])
 def test_a_new_major_of_an_sdk_is_refused_before_a_call(provider, package, tmp_path):
     """The message has the release, the range and the command, not an error from inside the SDK."""
     (tmp_path / "judge.toml").write_text(JUDGE.format(provider))

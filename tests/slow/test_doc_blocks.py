@@ -13,7 +13,9 @@ import pytest
 
 import calm.studies.uda.training  # noqa: F401
 from tests.docs.pages import name
-from tests.docs.running import RUN, Reader
+from tests.docs.running import RUN, Reader, import_all
+
+import_all()
 
 
 @pytest.mark.parametrize("page", RUN, ids=name)
