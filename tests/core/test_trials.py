@@ -48,6 +48,7 @@ def test_pairwise_favour_is_one_for_the_treated_answer_and_a_half_for_a_tie(subt
     for verdict, x in [
         (Preferred("t"), 1.0),
         (Preferred("o"), 0.0),
+        (Preferred("z"), 0.0),
         (Tie(), 0.5),
         (SILENT[0], None),
         (SILENT[1], None),
@@ -161,7 +162,7 @@ def test_the_favour_of_probabilities_is_the_mean_favour_of_a_draw(subtests):
         (Tie({"t": 0.25, "o": 0.0, "tie": 0.75}), 0.625),
         (Preferred("o", {"o": 1.0}), 0.0),
         # weights 1, 3 and -2: the last are earned where the criterion is not met
-        (Criteria({"a": True, "b": False, "c": True}, {"a": 0.5, "b": 0.25, "c": 0.75}), (0.5 + 0.75 + 0.5) / 6),
+        (Criteria({"a": True, "b": False, "c": True}, {"a": 0.75, "b": 0.25, "c": 0.75}), (0.75 + 0.75 + 0.5) / 6),
         (Criteria({"b": True, "c": False, "z": True}, {"b": 0.75, "c": 0.25, "z": 0.5}), (2.25 + 1.5) / 5),
         (Criteria({"z": True}, {"z": 0.5}), None),
     ]:
@@ -198,6 +199,14 @@ def test_criteria_without_points_differ_or_not():
     assert apart(Criteria({"a": True}), Criteria({"a": False}), blank) == 1.0
     assert apart(Criteria({"a": True}), Criteria({"a": True}), blank) == 0.0
     assert favour(Criteria({"a": True}), "t", blank, TEN) is None
+
+
+def test_points_below_one_are_points():
+    """Their sign says whether a criterion is to be met, however little it weighs."""
+    row = Trial("c1", points={"a": 0.5, "b": -0.25})
+
+    assert favour(Criteria({"a": True, "b": False}), "t", row, TEN) == 1.0
+    assert favour(Criteria({"a": True, "b": False}, {"a": 0.75, "b": 0.25}), "t", row, TEN) == 0.75
 
 
 def test_rankings_that_differ_in_how_a_tie_is_listed_are_the_same():
@@ -273,6 +282,14 @@ def test_a_missing_reply_is_no_silence():
     """A transport failure is not data: it equals no verdict and no unreadable reply."""
     assert not same(NoReply("down"), SILENT[0])
     assert code(NoReply("down")) == "!no-reply"
+
+
+def test_trials_are_weighed_where_every_clean_verdict_that_was_read_has_probabilities(subtests):
+    """What says nothing has none to give; where nothing was read, nothing is known."""
+    law = Preferred("x", {"x": 1.0})
+    for clean, weighed in [((law, SILENT[0]), True), ((law, Preferred("x")), False), (SILENT, False), ((), False)]:
+        with subtests.test(clean=clean):
+            assert Trials((Trial("c1", clean=clean),), "pairwise", TEN).weighed is weighed
 
 
 def test_the_lost_share_counts_the_asked_cases_only():
