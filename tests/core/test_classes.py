@@ -10,7 +10,7 @@ from calm.core.classes import SHIPPED, Classes, checked
 from calm.core.measures import MEASURES, flip
 from calm.core.reasons import Kind, Reason
 from calm.core.references import references
-from calm.core.trials import Trial, Trials, distance
+from calm.core.trials import Trial, Trials, distance, favour, move
 from calm.core.verdict import Label, Preferred, Scale, Unreadable, code, decode
 from calm.errors import ConfigError, EstimateError
 
@@ -173,9 +173,22 @@ def test_classes_are_apart_by_their_places_where_they_have_an_order(classes, one
 def test_a_distance_of_laws_is_that_of_two_draws():
     """Probabilities count as so many asks would."""
     scale = Scale(classes=ORDERED)
-    one, other = Label("low", {"low": 0.5, "high": 0.5}), Label("high", {"high": 1.0})
+    one, other = Label("low", {"low": 0.5, "middle": 0.5}), Label("high", {"high": 1.0})
 
-    assert distance(one, other, Trial("c"), scale) == pytest.approx(0.5)
+    assert distance(one, other, Trial("c"), scale) == pytest.approx(0.75)
+
+
+def test_a_class_is_favoured_and_moved_to_as_a_draw_would_be():
+    """Probabilities count as so many asks would; a class without a worse one has no favour."""
+    ordered, nominal = Scale(classes=ORDERED), Scale(classes=NOMINAL)
+    one, other = Label("middle", {"low": 0.25, "middle": 0.75}), Label("high", {"low": 0.25, "high": 0.75})
+
+    assert favour(Label("middle"), None, Trial("c"), ordered) == 0.5
+    assert favour(one, None, Trial("c"), ordered) == 0.375
+    assert favour(Label("ok", {"violation": 0.25, "ok": 0.75}), None, Trial("c"), nominal) == 0.75
+    assert favour(Label("red"), None, Trial("c"), Scale(classes=BARE)) is None
+    assert move(one, other, ordered) == -move(other, one, ordered) == pytest.approx(0.375)  # from .375 to .75
+    assert move(Label("violation"), Label("ok", {"violation": 0.25, "ok": 0.75}), nominal) == 0.75
 
 
 def test_gain_counts_moves_in_a_bad_direction_less_those_in_its_reverse():

@@ -48,6 +48,7 @@ def test_pairwise_favour_is_one_for_the_treated_answer_and_a_half_for_a_tie(subt
     for verdict, x in [
         (Preferred("t"), 1.0),
         (Preferred("o"), 0.0),
+        (Preferred("z"), 0.0),
         (Tie(), 0.5),
         (SILENT[0], None),
         (SILENT[1], None),
@@ -153,6 +154,61 @@ def test_the_favour_of_a_ranking_is_its_midrank(subtests):
             assert favour(ranking(order), "t", ROW, TEN) == x
 
 
+def test_the_favour_of_probabilities_is_the_mean_favour_of_a_draw(subtests):
+    """Whatever was said, a tie counts a half for each answer; a criterion counts where it has points."""
+    for verdict, x in [
+        (Preferred("t", {"t": 0.5, "o": 0.25, "tie": 0.25}), 0.625),
+        (Preferred("o", {"t": 0.125, "o": 0.5, "tie": 0.375}), 0.3125),
+        (Tie({"t": 0.25, "o": 0.0, "tie": 0.75}), 0.625),
+        (Preferred("o", {"o": 1.0}), 0.0),
+        # weights 1, 3 and -2: the last are earned where the criterion is not met
+        (Criteria({"a": True, "b": False, "c": True}, {"a": 0.75, "b": 0.25, "c": 0.75}), (0.75 + 0.75 + 0.5) / 6),
+        (Criteria({"b": True, "c": False, "z": True}, {"b": 0.75, "c": 0.25, "z": 0.5}), (2.25 + 1.5) / 5),
+        (Criteria({"z": True}, {"z": 0.5}), None),
+    ]:
+        with subtests.test(verdict=verdict, x=x):
+            assert favour(verdict, "t", ROW, TEN) == (None if x is None else pytest.approx(x))
+
+
+def test_the_distance_of_probabilities_is_the_mean_distance_of_two_draws(subtests):
+    """Of criteria, those that both give one for; where one verdict has none, the verdicts themselves are compared."""
+    tick, cross = Criteria({"a": True}, {"a": 1.0}), Criteria({"b": True}, {"b": 1.0})
+    for u, v, expected in [
+        (Preferred("x", {"x": 0.75, "tie": 0.25}), Tie({"x": 0.5, "tie": 0.5}), 1 - (0.375 + 0.125)),
+        (Preferred("x", {"x": 1.0}), Tie({"tie": 1.0}), 1.0),
+        (Preferred("x", {"x": 0.75, "y": 0.25}), Preferred("x"), 0.0),
+        (Score(7.5, {"3": 0.25, "7.5": 0.75}), Score(3, {"3": 1.0}), 0.375),  # 4.5 of 9 in three of four draws
+        (Score(3, {"3": 0.5, "7.5": 0.5}), Score(3, {"3": 0.5, "7.5": 0.5}), 0.25),
+        (Score(3, {"3": 1.0}), Preferred("x", {"x": 1.0}), 1.0),
+        (
+            Criteria({"a": True, "b": True, "c": False}, {"a": 0.5, "b": 1.0, "c": 0.25}),
+            Criteria({"a": True, "b": False, "c": False}, {"a": 0.5, "b": 0.25, "c": 0.0}),
+            (0.5 + 3 * 0.75 + 2 * 0.25) / 6,
+        ),
+        (tick, Criteria({"a": True, "b": True}, {"a": 0.75, "b": 0.5}), 0.25),
+        (tick, cross, 4 / 6),
+    ]:
+        with subtests.test(u=u, v=v, expected=expected):
+            assert (apart(u, v), apart(v, u)) == pytest.approx((expected, expected))
+
+
+def test_criteria_without_points_differ_or_not():
+    """There is nothing to weigh them by."""
+    blank = Trial("c1")
+
+    assert apart(Criteria({"a": True}), Criteria({"a": False}), blank) == 1.0
+    assert apart(Criteria({"a": True}), Criteria({"a": True}), blank) == 0.0
+    assert favour(Criteria({"a": True}), "t", blank, TEN) is None
+
+
+def test_points_below_one_are_points():
+    """Their sign says whether a criterion is to be met, however little it weighs."""
+    row = Trial("c1", points={"a": 0.5, "b": -0.25})
+
+    assert favour(Criteria({"a": True, "b": False}), "t", row, TEN) == 1.0
+    assert favour(Criteria({"a": True, "b": False}, {"a": 0.75, "b": 0.25}), "t", row, TEN) == 0.75
+
+
 def test_rankings_that_differ_in_how_a_tie_is_listed_are_the_same():
     """Within a tie there is no order."""
     assert same(ranking("a=b>c"), ranking("b=a>c"))
@@ -226,6 +282,14 @@ def test_a_missing_reply_is_no_silence():
     """A transport failure is not data: it equals no verdict and no unreadable reply."""
     assert not same(NoReply("down"), SILENT[0])
     assert code(NoReply("down")) == "!no-reply"
+
+
+def test_trials_are_weighed_where_every_clean_verdict_that_was_read_has_probabilities(subtests):
+    """What says nothing has none to give; where nothing was read, nothing is known."""
+    law = Preferred("x", {"x": 1.0})
+    for clean, weighed in [((law, SILENT[0]), True), ((law, Preferred("x")), False), (SILENT, False), ((), False)]:
+        with subtests.test(clean=clean):
+            assert Trials((Trial("c1", clean=clean),), "pairwise", TEN).weighed is weighed
 
 
 def test_the_lost_share_counts_the_asked_cases_only():

@@ -435,6 +435,20 @@ def test_unchanged_inputs_are_never_red(subtests):
             }
 
 
+def test_the_same_verdicts_of_another_judge_are_data_of_their_own(subtests):
+    """Where the judge or the model behind it is another or not known, equal verdicts leave an interval around zero."""
+    for before, after in [
+        (JUDGE, replace(JUDGE, served="m-2")),
+        (JUDGE, replace(JUDGE, fingerprint="e" * 64)),
+        (replace(JUDGE, fingerprint=None), replace(JUDGE, fingerprint=None)),
+    ]:
+        with subtests.test(fingerprint=after.fingerprint, served=after.served):
+            found = against(replace(SOUND, judge=before), replace(SOUND, judge=after))[0]
+
+            assert found.low < found.value == 0.0 < found.high
+            assert not found.reason.has(Kind.SAME_VERDICTS)
+
+
 def test_another_draw_of_the_same_judge_is_not_worse():
     """The claim about all probes is proven, and no probe gives evidence."""
     found = by_key(against(accept(SOUND), REDRAWN))
@@ -501,6 +515,25 @@ def test_what_changed_is_named_beside_the_claim():
         assert words in str(pooled.reason)
 
 
+def test_a_calibration_of_another_judge_is_named(subtests):
+    """Another fingerprint, or another model behind the same one; the name tells only where there is no fingerprint."""
+    unknown = replace(JUDGE, fingerprint=None)
+    for before, after, other in [
+        (JUDGE, JUDGE, False),
+        (JUDGE, replace(JUDGE, name="renamed"), False),
+        (JUDGE, replace(JUDGE, fingerprint="e" * 64), True),
+        (JUDGE, replace(JUDGE, served="m-2"), True),
+        (unknown, unknown, False),
+        (unknown, replace(unknown, name="renamed"), True),
+    ]:
+        with subtests.test(name=after.name, fingerprint=after.fingerprint, served=after.served):
+            calibrated = replace(SOUND, judge=before, extras={"calibration": {}})
+
+            found = against(calibrated, replace(SOUND, judge=after))[0]
+
+            assert found.reason.has(Kind.OTHER_CALIBRATION) is other
+
+
 def test_a_probe_that_vanished_fails():
     """With the keys that are gone; the others compare as before."""
     found = by_key(against(SOUND, without(SOUND, PLEA)))
@@ -525,6 +558,26 @@ def test_what_was_decided_and_is_not_tested_now_fails():
     assert found.outcome is Outcome.FAIL
     assert str(found.reason) == f"{PLEA} was PASS in the baseline and is not tested now: the judge is shown no note"
     assert (waived.outcome, waived.red, waived.accepted) == (Outcome.FAIL, False, "soon")
+
+
+def test_what_was_accepted_covers_nothing_else_of_its_probe(subtests):
+    """Another claim that is gone, incomplete or worse, or a case that vanished: the comparison is red all the same."""
+    untested = {"outcome": Outcome.NOT_TESTED, "reason": reason_of("no note"), "value": None, "trials": ()}
+    robust = "authority/net_robustness/cite"
+    waived = change(SOUND, BOOK, accepted="soon", **untested)
+    cut = {"outcome": Outcome.INCOMPLETE, "reason": reason_of("the cap"), "value": None, "trials": ()}
+    for what, other, accepted in [
+        ("nothing else", waived, "soon"),
+        ("incomplete", change(waived, robust, **cut), None),
+        ("not tested", change(waived, robust, **untested), None),
+        ("gone", without(waived, robust), None),
+        ("cases gone", fewer(waived, robust, 5), None),
+        ("worse", change(BIASED, BOOK, accepted="soon", **untested), None),
+    ]:
+        with subtests.test(what=what):
+            found = by_key(against(SOUND, other))["authority/worsening/cite"]
+
+            assert (found.outcome, found.accepted, found.red) == (Outcome.FAIL, accepted, accepted is None)
 
 
 def test_what_was_not_tested_in_the_baseline_is_not_missed():
@@ -558,6 +611,21 @@ def fewer(audit, key, count):
     rows = one.trials[count:]
     estimate = net_robustness.estimate(trials_of(replace(one, trials=rows), Scale()), one.level)
     return change(audit, key, trials=rows, n=len(rows), value=estimate.value)
+
+
+def test_the_worst_variant_is_not_compared():
+    """It is another one in each run, and its cases were chosen by what it did: the mean over all variants tells."""
+    key = "authority/worst_gain/books"
+    worst = by_key(TURNED.findings)[key]
+    rows = tuple(replace(r, perturbed=(r.target,) * len(r.perturbed)) for r in worst.trials)
+    swayed = worst_gain.estimate(trials_of(replace(worst, trials=rows), Scale()), LEVEL).value
+    alone = replace(TURNED, findings=(worst,))
+
+    found = by_key(against(TURNED, change(TURNED, key, trials=rows, value=swayed)))
+
+    assert swayed > worst.value + 0.5
+    assert found["authority/worsening/books"].outcome is Outcome.OBSERVED
+    assert [f.key for f in against(alone, alone)] == [POOLED]
 
 
 def test_a_case_that_vanished_fails():
@@ -663,6 +731,14 @@ def test_a_baseline_of_other_edits_is_incomplete():
     assert all_of_it[TOGETHER].outcome is Outcome.INCOMPLETE
     assert "90 of 800 cases have another edit or content than in the baseline" in str(all_of_it[TOGETHER].reason)
     assert "accept a new one" in str(all_of_it[TOGETHER].reason)
+
+
+def test_a_tenth_of_other_edits_is_no_other_baseline():
+    """20 of 200 cases of one probe, 80 of 800 of all together: these are left out, and the others compare."""
+    one, all_of_it = (by_key(against(SOUND, rehashed(SOUND, PLEA, count))) for count in (20, 80))
+
+    assert (one["sentiment/worsening/plead"].outcome, one["sentiment/worsening/plead"].n) == (Outcome.OBSERVED, 180)
+    assert all_of_it[TOGETHER].outcome is Outcome.PASS
 
 
 def rehashed(audit, key, count):
