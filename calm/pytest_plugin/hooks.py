@@ -455,8 +455,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         return
     session.engine.close()
     session.engine = None
-    gc.freeze()  # pytest, and the interpreter as it ends, need not walk over what is left
-    atexit.register(gc.freeze)
+    atexit.register(gc.freeze)  # not before: only the interpreter, while it ends, need not walk over what is left
     if session.scratch is not None:
         session.scratch.cleanup()
     if session.meeting is not None:

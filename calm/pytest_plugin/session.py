@@ -124,11 +124,13 @@ class Session:
     """What sets the collector of cycles back at the end."""
 
     def look_rarely(self) -> None:
-        """Have the collector of cycles look seldom until the run ends, and never at what was there before it began."""
+        """Have the collector of cycles look seldom until the run ends, and not at what was there before it began."""
         from calm.engine.collector import RareCollections
 
-        gc.freeze()
         self.rare.enter_context(RareCollections())
+        if not gc.get_freeze_count():  # else this process is another program's, which freezes by itself
+            gc.freeze()
+            self.rare.callback(gc.unfreeze)
 
     @cached_property
     def parts(self) -> frozenset[str]:
