@@ -23,7 +23,10 @@ LASTING = (sysconfig.get_path("stdlib"), str(ROOT / "calm"), str(ROOT / "tests")
 def lasts(module: ModuleType | None) -> bool:
     """Whether a module is of the libraries, or of calm, and not of a project."""
     file = getattr(module, "__file__", None)
-    return file is None or file.startswith(LASTING) or "site-packages" in Path(file).parts
+    places = [file] if file else [*getattr(module, "__path__", ())]  # a folder without __init__.py has no file
+    if not places:
+        return getattr(module, "__spec__", None) is not None
+    return all(str(place).startswith(LASTING) or "site-packages" in Path(place).parts for place in places)
 
 
 def forget_projects(before: dict[str, ModuleType]) -> None:

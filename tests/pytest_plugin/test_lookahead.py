@@ -322,7 +322,13 @@ MODES = {
     "ahead, two workers": ("-n2",),
     "ahead, work stealing": ("-n2", "--dist=worksteal"),
 }
-AHEAD = [name for name in MODES if name != "test by test"]
+FEW = ["test by test", "ahead", "ahead, two workers"]
+
+
+@pytest.fixture(params=[FEW, slow([*MODES])], ids=["few modes", "all modes"])
+def modes(request):
+    """Return the names of modes: the first one is that with which the others are compared."""
+    return request.param
 
 
 def ended(junit):
@@ -373,7 +379,7 @@ def run(project, *options):
     settings = ("-o", "junit_logging=all", "-o", "junit_family=xunit1")
     outputs = ("--junitxml=junit.xml", *settings, "--calm-results=results.json", "-rA")
     env = {"CALLS": str(project.path / "calls.txt"), "PYTHONBREAKPOINT": "conftest.note", "COLUMNS": "200"}
-    return project.run_here(*outputs, *options, judge="watching:watched", env=env)
+    return project.run_alone(*outputs, *options, judge="watching:watched", env=env)
 
 
 @pytest.fixture(scope="module")
@@ -381,12 +387,12 @@ def runs(projects):
     return Runs(projects)
 
 
-def test_outcomes_are_those_of_asking_test_by_test(runs, subtests):
+def test_outcomes_are_those_of_asking_test_by_test(runs, modes, subtests):
     """All kinds of test end alike but for the documented one, whose body changes what it then looks at."""
-    for mode, options in MODES.items():
+    for mode in modes:
         with subtests.test(mode):
             project, done = runs[mode]
-            twice = {TWICE: "passed" if "--calm-lookahead=0" in options else "failed"}
+            twice = {TWICE: "passed" if "--calm-lookahead=0" in MODES[mode] else "failed"}
 
             assert ended(project.path / "junit.xml") == EXPECTED | twice, done.stdout
             assert done.returncode == 1
@@ -400,16 +406,16 @@ def decided(project):
     return body
 
 
-def test_findings_are_those_of_asking_test_by_test(runs, subtests):
+def test_findings_are_those_of_asking_test_by_test(runs, modes, subtests):
     """To the byte, but for the figures of the run."""
-    for mode in AHEAD:
+    for mode in modes[1:]:
         with subtests.test(repr(mode)):
             assert decided(runs[mode][0]) == decided(runs["test by test"][0])
 
 
-def test_nothing_is_told_twice(runs, subtests):
+def test_nothing_is_told_twice(runs, modes, subtests):
     """Properties, output, reports of subtests and their number are those of one run of each test."""
-    for mode in AHEAD:
+    for mode in modes[1:]:
         with subtests.test(repr(mode)):
             plain, now = (told(runs[name][0].path / "junit.xml") for name in ("test by test", mode))
             for found in (plain, now):
@@ -418,9 +424,9 @@ def test_nothing_is_told_twice(runs, subtests):
             assert now == plain
 
 
-def test_every_call_is_made_once(runs, subtests):
+def test_every_call_is_made_once(runs, modes, subtests):
     """However many processes foresee it, and however many tests want it."""
-    for mode in MODES:
+    for mode in modes:
         with subtests.test(repr(mode)):
             calls = (runs[mode][0].path / "calls.txt").read_text().splitlines()
 
@@ -428,16 +434,16 @@ def test_every_call_is_made_once(runs, subtests):
             assert set(calls) == set((runs["test by test"][0].path / "calls.txt").read_text().splitlines())
 
 
-def test_a_debugger_opens_once(runs, subtests):
+def test_a_debugger_opens_once(runs, modes, subtests):
     """`breakpoint()` does nothing while a test is only foreseen."""
-    for mode in MODES:
+    for mode in modes:
         with subtests.test(repr(mode)):
             assert (runs[mode][0].path / "calls.txt.stops").read_text().splitlines() == ["stop"]
 
 
-def test_a_warning_is_counted_once(runs, subtests):
+def test_a_warning_is_counted_once(runs, modes, subtests):
     """What a test warns of while it is foreseen is not shown."""
-    for mode in MODES:
+    for mode in modes:
         with subtests.test(repr(mode)):
             assert runs[mode][1].stdout.count("UserWarning: warned once") == 1
 
@@ -546,7 +552,7 @@ def test_output_is_shown_once_where_nothing_is_captured(projects):
         "    assert probe(greet).proves(gain <= 0.10)\n    print('body ends')\n",
     )
 
-    done = project.run_here("-s", "-o", "log_cli=true")
+    done = project.run_alone("-s", "-o", "log_cli=true")
 
     words = ("fixture begins", "body begins", "body logs", "body ends", "fixture ends")
     assert {word: done.stdout.count(word) for word in words} == dict.fromkeys(words, 1)
@@ -564,7 +570,7 @@ def test_random_numbers_are_not_drawn_twice(projects):
     )
     project.write("test_flattery.py", body)
 
-    done = project.run_here()
+    done = project.run_alone()
 
     assert done.returncode == 0, done.stdout
 
@@ -580,7 +586,7 @@ def test_fixtures_are_made_as_often_as_the_documents_say(projects):
     body = project.path.joinpath("test_flattery.py").read_text()
     project.write("test_flattery.py", body.replace("(probe)", "(probe, of_session, of_module, of_function)"))
 
-    project.run_here()
+    project.run_alone()
 
     made = (project.path / "made.txt").read_text().splitlines()
     assert [made.count(scope) for scope in scopes] == [1, 2, 2]
@@ -596,7 +602,7 @@ def test_a_fixture_can_see_that_a_test_is_only_foreseen(projects):
         "    with open('seen.txt', 'a') as file:\n        file.write(f'{probe.tracing}\\n')\n",
     )
 
-    project.run_here()
+    project.run_alone()
 
     assert (project.path / "seen.txt").read_text().splitlines() == ["True", "False"]
 

@@ -15,25 +15,38 @@ from tests.servers.deaths import CONCURRENCY, mortal
 FOREIGN = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
-def test_a_run_that_is_told_to_end_keeps_what_was_answered_and_says_what_is_missing(tmp_path):
-    """In one process, told twice, and with workers: no post comes after it. Killed, its workers notice, and stop."""
+WORKERS = [(signal.SIGHUP, ("-n2",)), (signal.SIGTERM, ("-n2",))]
+
+
+@pytest.mark.parametrize("told", [[(signal.SIGTERM, ())], slow(WORKERS)], ids=["one-process", "two-workers"])
+def test_a_run_that_is_told_to_end_keeps_what_was_answered_and_says_what_is_missing(tmp_path, told):
+    """In one process, and with workers, and told twice: no post comes after it."""
     rng = Random(3)
     with mortal(tmp_path) as made:
         made.whole()
         made.needed = made.committed()
-        for number, options in [(signal.SIGTERM, ()), (signal.SIGHUP, ("-n2",)), (signal.SIGTERM, ("-n2",))]:
+        for number, options in told:
             made.forget()
             ended = made.end(rng, number, *options)
             assert ended.sound, ended
 
         made.forget()
         twice = made.end(rng, signal.SIGTERM, twice=True)
-        made.forget()
-        killed = made.end(rng, signal.SIGKILL, "-n2")
 
     assert twice.after == 0
     assert twice.lost <= CONCURRENCY
     assert twice.record is not None or twice.answered == 0
+
+
+@pytest.mark.slow
+def test_workers_of_a_run_that_was_killed_notice_and_stop(tmp_path):
+    """They keep what they were answered, and ask no more."""
+    with mortal(tmp_path) as made:
+        made.whole()
+        made.needed = made.committed()
+        made.forget()
+        killed = made.end(Random(3), signal.SIGKILL, "-n2")
+
     assert killed.lost == 0
     assert killed.answered < made.needed.total() / 2
     assert killed.record is None

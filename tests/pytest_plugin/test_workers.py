@@ -81,7 +81,7 @@ def greeted(projects, name):
 
 
 def ran(project, *options, judge="counting:counted", env=None):
-    return project.run_here("--calm-results=results.json", "-rA", *options, judge=judge, env=env)
+    return project.run_alone("--calm-results=results.json", "-rA", *options, judge=judge, env=env)
 
 
 def edited(project):
