@@ -493,7 +493,7 @@ def test_a_large_file_is_imported_whole(tmp_path):
 
     found = import_cases(path)
 
-    assert (len(found.cases), found.cases[-1].id[:7]) == (5_000, "f-5000-")
+    assert (len(found.cases), found.cases[-1].id[:8]) == (5_000, "f-05000-")
     assert len(found.cases[7]["a"].text) == 1_000_000
 
 

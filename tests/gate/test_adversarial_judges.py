@@ -26,15 +26,10 @@ def assert_fails(suite: str, name: str, folder: Path, *options: str) -> None:
     assert suite in gate.failed, gate.output
 
 
-ALL = ()
-"""The options of a run on all cases."""
-HONEST = [("pair_honest", ALL), ("score_honest", (FEW,)), ("rubric_honest", (FEW,))]
-
-
-@pytest.mark.parametrize(("name", "cases"), [*HONEST, *(slow(name, ALL) for name, _ in HONEST[1:])])
-def test_an_honest_judge_is_green(tmp_path, name, cases):
-    """A judge that reads what is said, and errs in 3 % of its asks, is green."""
-    gate = gate_of(name, tmp_path, *cases)
+@pytest.mark.parametrize("name", ["pair_honest", slow("score_honest"), slow("rubric_honest")])
+def test_an_honest_judge_is_green(tmp_path, name):
+    """A judge that reads what is said, and errs in 3 % of its asks, is green on all bundled cases."""
+    gate = gate_of(name, tmp_path)
 
     assert gate.status == 0, gate.output
 
