@@ -204,6 +204,7 @@ def told(tmp_path_factory):
     return outcome(plain, base / "as-it-is"), outcome(base / "nonsense", base / "with-nonsense")
 
 
+@pytest.mark.slow
 def test_the_gate_meets_every_outcome(told):
     """Else the comparison would say little."""
     before, _ = told
@@ -213,6 +214,7 @@ def test_the_gate_meets_every_outcome(told):
     assert {0, 1, 4} <= set(before["codes"].values())
 
 
+@pytest.mark.slow
 def test_outcomes_exit_codes_and_redaction_are_the_same(told):
     """Whatever calm says, it decides, keeps, leaves out and returns the same."""
     before, after = told

@@ -4,6 +4,8 @@ import ast
 import re
 from pathlib import Path
 
+import pytest
+
 import calm
 import calm.strategies
 import calm.testing
@@ -41,6 +43,7 @@ def public(tree):
                 yield node.name
 
 
+@pytest.mark.slow
 def test_no_public_name_is_reached_by_tests_alone():
     """Each is used by another line of calm, exported for users, or named here with the reason."""
     trees = {path: ast.parse(path.read_text("utf-8")) for path in ROOT.rglob("*.py")}

@@ -13,6 +13,7 @@ from calm.cases.generate.scores import gold
 from calm.core.edits import Edit
 from calm.core.validation import refusal
 from calm.perturbations import code_comments, code_style, injection_smuggling
+from tests.lanes import slow
 from tools.cases.code import MOST, PROBLEMS, passed, source
 from tools.cases.code import code_cases as make_code
 from tools.cases.lists import KINDS, list_cases
@@ -120,16 +121,16 @@ CODE_EDITS = [
 ]
 
 
-def test_an_edit_of_code_can_be_asked_about_nearly_all_of_them(subtests):
+@pytest.mark.parametrize("task", ["pairwise", slow("score"), slow("listwise")])
+def test_an_edit_of_code_can_be_asked_about_nearly_all_of_them(subtests, task):
     """It applies, and what it makes keeps to its rules: else the suites would have too few cases again."""
     for edit in CODE_EDITS:
-        for task in ["pairwise", "score", "listwise"]:
-            with subtests.test(task=task, edit=edit.name):
-                shipped = code_cases(task, bundled(task))
-                cases = [c.treat(next((a.id for a in c.answers if a.id != c.better), "only")) for c in shipped]
-                edited = [(case, edit.apply(case, 0)) for case in cases]
+        with subtests.test(edit=edit.name):
+            shipped = code_cases(task, bundled(task))
+            cases = [c.treat(next((a.id for a in c.answers if a.id != c.better), "only")) for c in shipped]
+            edited = [(case, edit.apply(case, 0)) for case in cases]
 
-                assert sum(after is not None and refusal(edit, case, after) is None for case, after in edited) >= 95
+            assert sum(after is not None and refusal(edit, case, after) is None for case, after in edited) >= 95
 
 
 def test_listwise_cases_have_a_strict_order_and_all_kinds():
