@@ -175,8 +175,8 @@ def test_labels_are_read_back():
 
 @each("dose", [0.1, 0.5, 0.8])
 def test_the_dose_is_the_share_of_questions_that_the_trigger_decides(dose):
-    """Of 2,000 pairs whose worse answer comes first, position decides as many as the dose says."""
-    n = 2000
+    """Of 800 pairs whose worse answer comes first, position decides as many as the dose says."""
+    n = 800
 
     lost = sum(verdict(f"planted:position={dose},seed=3", pair(i, "bad")) == Preferred("bad") for i in range(n))
 
@@ -605,7 +605,7 @@ def test_noise_gives_the_other_answer_anew_in_each_ask():
 @each("framing", [Framing.STANDARD, Framing.NEGATIVE])
 def test_noise_is_the_same_under_each_framing_and_drawn_anew(framing):
     """An inverted question is as hard as the usual one, and not wrong in the same asks."""
-    n = 1000
+    n = 600
     usual = [verdict("planted:noise=0.25", pair(i)) for i in range(n)]
     asked = [verdict("planted:noise=0.25", pair(i).present(framing=framing)) for i in range(n)]
 
@@ -625,7 +625,7 @@ def test_noise_on_a_tie_gives_either_answer():
 
 def test_noise_on_a_score_is_uniform_over_the_other_steps():
     """Each of the nine other scores has a ninth of the noise."""
-    n = 4000
+    n = 2000
     cases = [replace(ONE, question=f"Why number {i}?") for i in range(n)]
 
     scores = [verdict("planted:noise=0.5,task=score", case).value for case in cases]
@@ -637,7 +637,7 @@ def test_noise_on_a_score_is_uniform_over_the_other_steps():
 @each("task", ["rubric", "rubric-all"])
 def test_noise_flips_each_criterion_on_its_own(task):
     """The flips of two criteria are as frequent as the noise says, and independent."""
-    n = 2000
+    n = 800
     cases = [replace(ONE, question=f"Why number {i}?") for i in range(n)]
 
     met = [verdict(f"planted:noise=0.3,task={task}", case).met for case in cases]
@@ -697,7 +697,7 @@ def test_the_same_input_gives_the_same_reply_and_another_seed_another():
 )
 def test_noise_is_drawn_anew_for_each_other_text_that_is_seen(other):
     """As a model errs: not in the same asks, however small the change; what it errs in does not depend on the arm."""
-    n = 2000
+    n = 800
     mind = Mind(noise=0.25, seed=4)
 
     usual = [mind.reply(SEEN, "tie", ask) for ask in range(n)]

@@ -80,10 +80,16 @@ SIZES = [("pairwise", 200), ("score", 100), ("rubric", 50), slow("score", 200), 
 @pytest.mark.parametrize(("task", "size"), SIZES)
 @pytest.mark.parametrize("seed", [1])
 def test_a_sound_judge_with_a_little_noise_passes(tmp_path, task, size, seed):
-    """The unbiased judge at noise .05 is green (all twenty seeds: tests/power/test_sound_judge.py)."""
+    """
+    The unbiased judge at noise .05 is green on all cases, and fails nothing on few, which leave a claim undecided.
+
+    All twenty seeds: tests/power/test_sound_judge.py.
+    """
     gate = run_gate(f"planted:noise=0.05,seed={seed},task={task}", tmp_path, f"--calm-sample={size}")
 
-    assert gate.status == 0, gate.output
+    assert not gate.failed, gate.output
+    assert gate.results["findings"], gate.output
+    assert gate.status == 0 or size < 200, gate.output
 
 
 LISTS = [("noise=0.05,seed=1", set()), ("position=0.3,verbosity=0.8", {"position", "verbosity"})]

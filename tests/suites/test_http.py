@@ -60,11 +60,14 @@ def test_outcomes_over_http_equal_those_in_process(tmp_path, task):
     assert wire.results["judge"]["served"] == "planted-1"
 
 
-def test_a_sound_judge_passes_over_http(tmp_path):
-    """A judge without bias and with a little noise passes the whole gate through HTTP."""
-    gate = over_http(tmp_path, "noise=0.03,seed=2", options=("--calm-sample=80",))
+@pytest.mark.parametrize("size", [60, slow(150)])
+def test_a_sound_judge_passes_over_http(tmp_path, size):
+    """A judge without bias and with a little noise passes the gate through HTTP; on few cases it fails nothing."""
+    gate = over_http(tmp_path, "noise=0.03,seed=2", options=(f"--calm-sample={size}",))
 
-    assert gate.status == 0, gate.output
+    assert not gate.failed, gate.output
+    assert gate.results["findings"], gate.output
+    assert gate.status == 0 or size < 150, gate.output
 
 
 def test_a_replay_needs_no_key_and_no_server(tmp_path):
@@ -77,7 +80,7 @@ def test_a_replay_needs_no_key_and_no_server(tmp_path):
 
     again = run_gate(judge, tmp_path, "--calm-cache=replay", *cache)
 
-    assert first.status == 0, first.output
-    assert again.status == 0, again.output
+    assert not first.failed, first.output
+    assert again.status == first.status, again.output
     assert again.outcomes() == first.outcomes()
     assert again.results["run"]["calls"]["made"] == 0
