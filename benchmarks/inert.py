@@ -127,7 +127,7 @@ def _add(setup: Setup, pairs: Sequence[Pair], found: Found) -> None:
     """Add what one case measures, under each of some variants."""
     found.added += [_added(pair) for pair in pairs]
     shown = {(n, "clean"): [pair.base] for n, pair in enumerate(pairs)}
-    shown |= {(n, "edited"): [pair.ask(1)[0]] for n, pair in enumerate(pairs)}
+    shown |= {(n, "edited"): [pair.ask(1)[0]()] for n, pair in enumerate(pairs)}
     shown |= {(n, count): _floors(pair, of) for n, pair in enumerate(pairs) for count, of in LENGTHS.items()}
     favours = iter(_favours(setup, [(pairs[n], case) for (n, _), cases in shown.items() for case in cases]))
     means = {key: mean(next(favours) for _ in cases) for key, cases in shown.items()}
@@ -161,7 +161,7 @@ def _added(pair: Pair) -> int:
     assert pair.shown is not None, "there is an edit"
     texts = {a.id: a.text for a in pair.base.answers}
     target = pair.treatment.target
-    return words(pair.shown[target].text) - words(texts.get(str(target), ""))
+    return words(pair.shown()[target].text) - words(texts.get(str(target), ""))
 
 
 def measure(task: str) -> dict[str, Found]:

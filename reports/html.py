@@ -38,7 +38,7 @@ from calm.results.reports.heading import (
 )
 from calm.results.reports.highlights import in_words
 from calm.results.reports.hunt import hunts_of
-from calm.results.reports.probes import TURNS, WHOLE, Probe, probes_of, with_texts
+from calm.results.reports.probes import TURNS, Probe, probes_of, with_texts
 from calm.results.reports.rows import (
     ORDER,
     WORDS,
@@ -187,7 +187,6 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     pages.filters["verdict"] = in_words
-    pages.filters["whole"] = lambda text: cut(text, WHOLE)
     pages.filters["number"] = number
     pages.filters["tied"] = lambda text: text.replace(" %", "\N{NO-BREAK SPACE}%")
     pages.filters["capital"] = lambda text: text[:1].upper() + text[1:]

@@ -35,8 +35,6 @@ WHOLE_BUDGET = 250_000
 """Bytes of prompts shown whole."""
 ROOMS = (Room(160, 1_200), Room(120, 600), Room(60, 160), Room(40, 90))
 """How much is shown of each case: the first that fits the budget."""
-WHOLE = 20_000
-"""Characters shown of one such prompt; the rest is cut, and the report says how much."""
 
 EXPECTED: Mapping[str | None, str] = {
     "SAME": "the verdict must not change",
@@ -295,7 +293,7 @@ def _whole(shown: Iterable[CaseView], budget: int) -> dict[Messages, str]:
     found: dict[Messages, str] = {}
     parts = (prompts for one in shown for prompts in one.prompts if not prompts.whole)
     for messages in (messages for prompts in parts for _, messages in prompts.full):
-        size = sum(bytes_of(text[:WHOLE]) for _, text in messages)
+        size = sum(bytes_of(text.text) for _, text in messages)
         if messages not in found and size <= budget:
             budget -= size
             found[messages] = f"w-{len(found) + 1}"

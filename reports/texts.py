@@ -14,17 +14,14 @@ from calm.results.reports.diff import Comparison, Piece, compare, marked
 
 PAIRS = 3
 """Pairs of prompts shown for each case."""
-QUESTION, PROMPT = 300, 4_000
-"""Characters shown of one such text; the rest is cut, and the report says how much."""
+QUESTION, PROMPT, WHOLE = 300, 4_000, 20_000
+"""Characters shown of one such text, and of a prompt in full; the rest is cut, and the report says how much."""
 LINES = 6
 """Lines shown on each side of what differs: so a box opens at the first difference, whatever stands before it."""
 FOUND, CUT = 12, "\N{HORIZONTAL ELLIPSIS}"
 """Characters of a passage that is found again in a prompt, and the sign at the end of one that was cut."""
 MARKUP = 420
 """About how many bytes of markup a case takes, without its texts."""
-
-Messages: TypeAlias = tuple[tuple[str, str], ...]
-"""A prompt: role and text of each turn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +39,10 @@ class Text:
     text: str
     cut: int = 0
     end: str = ""
+
+
+Messages: TypeAlias = tuple[tuple[str, Text], ...]
+"""A prompt: role and text of each turn, cut to what is shown of one in full."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Prompts:
-    """A prompt, or a clean and a perturbed one side by side. `full` are the arms with their prompts, not cut."""
+    """A prompt, or a clean and a perturbed one side by side. `full` are the arms with their prompts in full."""
 
     turns: tuple[Turn, ...]
     paired: bool
@@ -129,15 +130,16 @@ def _pairs(texts: CaseTexts) -> list[tuple[str | None, str | None]]:
 
 def _prompts(texts: CaseTexts, old: str | None, new: str | None, first: str, context: int) -> Prompts:
     arms = [(first, old), ("perturbed", new)]
-    full = tuple((arm, _messages(texts, key)) for arm, key in arms if key is not None)
-    paired = len(full) == 2
-    alike = paired and full[0][1] == full[1][1]
+    found = [(arm, _turns(texts, key)) for arm, key in arms if key is not None]
+    paired = len(found) == 2
+    alike = paired and found[0][1] == found[1][1]
     if paired and not alike:
-        turns = tuple(_turn(a, b, context) for a, b in zip_longest(full[0][1], full[1][1]))
+        turns = tuple(_turn(a, b, context) for a, b in zip_longest(found[0][1], found[1][1]))
     else:
-        edited = full[0][0] == "perturbed"
-        turns = tuple(_alone(role, text, _words(texts) if edited else [], context) for role, text in full[0][1])
+        edited = found[0][0] == "perturbed"
+        turns = tuple(_alone(role, text, _words(texts) if edited else [], context) for role, text in found[0][1])
     whole = all(map(_is_whole, turns))
+    full = tuple((arm, tuple((role, cut(text, WHOLE)) for role, text in said)) for arm, said in found)
     return Prompts(turns, paired and not alike, alike, whole, full[:1] if alike else full)
 
 
@@ -159,7 +161,7 @@ def _words(texts: CaseTexts) -> list[str]:
     return [part for part in came if len(part) >= FOUND]
 
 
-def _messages(texts: CaseTexts, key: str) -> Messages:
+def _turns(texts: CaseTexts, key: str) -> tuple[tuple[str, str], ...]:
     return tuple((turn.get("role", ""), turn.get("text", "")) for turn in texts.prompts.get(key, ()))
 
 

@@ -21,6 +21,7 @@ from calm.core.case import Case, digest
 from calm.core.edits import AnyEdit
 from calm.core.measures import MEASURES, Flips, Measure
 from calm.core.reasons import Reason
+from calm.core.recipes import Recipe, made
 from calm.core.texts import CaseTexts
 from calm.core.trials import Trial, Trials
 from calm.core.verdict import Scale, Verdict
@@ -201,20 +202,21 @@ class Memory:
         self.judge = judge
         self._place = {case.id: place for place, case in enumerate(cases)}
         self._templates: dict[tuple[int, int], Template] = {}
-        self._prompts: dict[int, tuple[Case, Prompt]] = {}
+        self._prompts: dict[int, tuple[Case | Recipe[Case], Prompt]] = {}
         self._contents: dict[str, Prompt] = {}
         self._floors: dict[tuple[object, ...], Floor] = {}
         self._pilots: dict[int, tuple[Case, Case]] = {}
-        self._asks: dict[tuple[int, int, int], tuple[Pair, tuple[Case, int]]] = {}
+        self._asks: dict[tuple[int, int, int], tuple[Pair, tuple[Recipe[Case], int]]] = {}
         self._shown: dict[int, tuple[Case, tuple[str, ...]]] = {}
         self._rows: dict[int, tuple[Finding, Trials]] = {}
         self._records: dict[tuple[int, bool, bool], tuple[Trial, TrialRecord]] = {}
         self.trials: dict[tuple[object, ...], tuple[Pair, Trial]] = {}
         self.wanted: dict[tuple[object, ...], tuple[Pair, tuple[list[tuple[Prompt, int]], ...]]] = {}
 
-    def prompt(self, case: Case) -> Prompt:
+    def prompt(self, case: Case | Recipe[Case]) -> Prompt:
         """Return what is known of a case as it is shown."""
-        return self._prompts[id(case)][1]
+        known = self._prompts.get(id(case)) or self._prompts[id(made(case))]
+        return known[1]
 
     def recognised(self, case: Case) -> Prompt:
         """Return what is known of a case that is shown with the same content."""
@@ -245,7 +247,7 @@ class Memory:
         def floor(pair: Pair, number: int) -> Floor:
             return self._floor(pair, number)
 
-        def ask(pair: Pair, number: int) -> tuple[Case, int]:
+        def ask(pair: Pair, number: int) -> tuple[Recipe[Case], int]:
             return self._ask(pair, number)
 
         with ExitStack() as stack:
@@ -278,7 +280,7 @@ class Memory:
             self._register(known[1], "pilot")
         return known[1]
 
-    def _ask(self, pair: Pair, number: int) -> tuple[Case, int]:
+    def _ask(self, pair: Pair, number: int) -> tuple[Recipe[Case], int]:
         assert pair.shown is not None, "there is a perturbed arm"
         key = id(pair.shown), id(pair.again), number
         known = self._asks.get(key)
@@ -289,19 +291,19 @@ class Memory:
                 return known[1]
             self._asks[key] = known
             if id(case) not in self._prompts:
-                content = digest(case.content())
+                content = digest(case().content())
                 if content not in self._contents:
                     like = self.prompt(pair.shown)
-                    self._contents[content] = replace(like, word=int(content[:16], 16), shown=case)
+                    self._contents[content] = replace(like, word=int(content[:16], 16), shown=case())
                 self._prompts[id(case)] = case, self._contents[content]
         return known[1]
 
     def _floor(self, pair: Pair, number: int) -> Floor:
-        key = id(pair.source), id(pair.base), id(pair.shown), pair.brief, number
+        key = id(pair.source), id(pair.clean), id(pair.shown), pair.brief, number
         known = self._floors.get(key)
         if known is None:
             known = self._floors[key] = _REAL_FLOOR(pair, number)
-            self._register(known.case, "inert")
+            self._register(known.shown, "inert")
         return known
 
     def _record(self, row: Trial, *, controlled: bool, tied: bool) -> TrialRecord:
@@ -320,19 +322,22 @@ class Memory:
     def _note(self, pair: Pair, template: Template) -> None:
         """Register what a pair shows."""
         if template.against is None:
-            self._register(pair.base, "clean")
+            self._register(pair.clean, "clean")
         else:
-            self._register(pair.base, "edited", pair, template)
+            self._register(pair.clean, "edited", pair, template)
         for case in (pair.shown, pair.turned):
             if case is not None:
                 arm = "inert" if template.name.partition("/")[0] == "rewording" else "edited"
                 self._register(case, arm, pair, template)
 
-    def _register(self, case: Case, arm: Any, pair: Pair | None = None, template: Template | None = None) -> None:
+    def _register(
+        self, held: Case | Recipe[Case], arm: Any, pair: Pair | None = None, template: Template | None = None
+    ) -> None:
         from benchmarks.calibration.harness import Prompt
 
-        if id(case) in self._prompts:
+        if id(held) in self._prompts:
             return
+        case = made(held)
         key = digest(case.content())
         prompt = self._contents.get(key)
         if prompt is None:
@@ -346,7 +351,7 @@ class Memory:
                 self._place[case.id], arm, int(key[:16], 16), case, ids=tuple(a.id for a in case.answers), **of
             )
             self._contents[key] = prompt
-        self._prompts[id(case)] = case, prompt
+        self._prompts[id(held)] = held, prompt
 
 
 _REAL_ASK = Pair.ask

@@ -82,7 +82,7 @@ def _try(options: argparse.Namespace) -> int:
         answered = _show(engine, one.control or judge, one.base, f"after {options.against}" if against else "as it is")
         if one.shown is not None:
             title = f"after {one.variant} ({edit.expects if edit else ''})"
-            answered &= _show(engine, one.judge or judge, one.shown, title)
+            answered &= _show(engine, one.judge or judge, one.shown(), title)
     finally:
         engine.close()
     return DONE if answered else REFUSED

@@ -9,9 +9,15 @@ meets each edit twice in each of them.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from typing import TypeVar, cast
+from functools import partial
+from typing import TypeVar, TypeVarTuple, cast
+
+from calm.core.case import Case
+from calm.core.recipes import Recipe
 
 T = TypeVar("T")
+C = TypeVar("C", bound=Case)
+Ts = TypeVarTuple("Ts")
 
 
 class Memo:
@@ -20,12 +26,17 @@ class Memo:
 
     It holds the objects, so that no later one can be taken for them. So it grows, and is kept no longer than what it
     serves. What is made for one judge is kept apart from what is made for another: each has a memo of its own. With
-    `kinds`, nothing else is kept.
+    `kinds`, nothing else is kept, and cases with texts of their own as their recipes alone.
     """
 
     def __init__(self, kinds: frozenset[str] | None = None) -> None:
         self._kinds = kinds
         self._made: dict[tuple[Hashable, ...], tuple[object, tuple[object, ...]]] = {}
+
+    @property
+    def whole(self) -> bool:
+        """Whether it keeps whatever was made."""
+        return self._kinds is None
 
     def once(self, make: Callable[[], T], of: tuple[object, ...], *values: Hashable) -> T:
         """Return what `make` returned for these objects and values the first time; an error is not kept."""
@@ -35,6 +46,16 @@ class Memo:
         if key not in self._made:
             self._made[key] = make(), of
         return cast(T, self._made[key][0])
+
+
+def recipe(memo: Memo | None, case: C, make: Callable[[], C]) -> Recipe[C]:
+    """Return a case that was made as it is held, by how it is made again; beside a memo of all kinds it is kept."""
+    return Recipe(case, None if memo is not None and memo.whole else make)
+
+
+def remade(memo: Memo | None, make: Callable[[*Ts], C], *of: *Ts) -> Recipe[C]:
+    """Return what a function makes, as it is held."""
+    return recipe(memo, make(*of), partial(make, *of))
 
 
 def once(memo: Memo | None, make: Callable[[], T], of: tuple[object, ...], *values: Hashable) -> T:

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Literal, TypeAlias
+import json
+import threading
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from tempfile import TemporaryFile
+from typing import IO, Final, Literal, TypeAlias, TypeVar, cast
 
 from calm.core.verdict import Code
+
+V = TypeVar("V")
+
+LONG: Final = 1 << 14
+"""Characters from which on the prompts of a case, or its answers, are kept in a file."""
 
 GAP = " \N{HORIZONTAL ELLIPSIS} "
 """What stands between words that came, or went, at different places."""
@@ -75,3 +83,71 @@ class CaseTexts:
     def whole(self) -> bool:
         """Whether its prompts and replies were kept."""
         return bool(self.clean or self.perturbed)
+
+    def set_aside(self) -> CaseTexts:
+        """Return the same with long prompts and answers in a file of this process, which are read when looked at."""
+        return replace(self, prompts=_aside(self.prompts), answers=_aside(self.answers))
+
+
+class _Drawer:
+    """A file without a name, which is gone with the process."""
+
+    def __init__(self) -> None:
+        self._file: IO[bytes] | None = None
+        self._lock = threading.Lock()
+
+    def put(self, data: bytes) -> int:
+        """Write bytes behind the others, and return where they begin."""
+        with self._lock:
+            if self._file is None:
+                self._file = TemporaryFile()  # noqa: SIM115 - it is open as long as the process
+            at = self._file.seek(0, 2)
+            self._file.write(data)
+            return at
+
+    def get(self, at: int, size: int) -> bytes:
+        """Return so many bytes from a place on."""
+        assert self._file is not None, "only what was put there is wanted"
+        with self._lock:
+            self._file.seek(at)
+            return self._file.read(size)
+
+
+_DRAWER: Final = _Drawer()
+
+
+class _Aside(Mapping[str, V]):
+    """A mapping that lies in the file."""
+
+    __slots__ = ("_at", "_size")
+
+    def __init__(self, values: Mapping[str, V]) -> None:
+        data = json.dumps({**values}).encode()
+        self._at, self._size = _DRAWER.put(data), len(data)
+
+    def _read(self) -> dict[str, V]:
+        found = json.loads(_DRAWER.get(self._at, self._size))
+        return {name: cast("V", tuple(one) if isinstance(one, list) else one) for name, one in found.items()}
+
+    def __getitem__(self, name: str) -> V:
+        return self._read()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._read())
+
+    def __len__(self) -> int:
+        return len(self._read())
+
+
+def _aside(values: Mapping[str, V]) -> Mapping[str, V]:
+    """Return a mapping of texts: as it is, or from a file where it is long."""
+    return values if isinstance(values, _Aside) or _length(values) < LONG else _Aside(values)
+
+
+def _length(value: object) -> int:
+    """Return how many characters the texts have that something holds."""
+    if isinstance(value, str):
+        return len(value)
+    if isinstance(value, Mapping):
+        return sum(map(_length, value.values()))
+    return sum(map(_length, value)) if isinstance(value, list | tuple) else 0

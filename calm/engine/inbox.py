@@ -9,10 +9,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from hashlib import blake2b, sha256
-from typing import Final, Generic, NamedTuple, TypeAlias, TypeVar
+from typing import Final, Generic, NamedTuple, TypeAlias, TypeVar, cast
 
 from calm.core.case import Case, digest
 from calm.core.identity import Identity
+from calm.core.recipes import Recipe, made
 from calm.core.verdict import NoReply
 from calm.engine.aside import SetAside
 from calm.engine.gathering import GUEST
@@ -31,8 +32,8 @@ AT_ONCE: Final = 256
 LOT_BYTES: Final = 8
 """A lot has so many bytes for the case and so many for the question."""
 
-Question: TypeAlias = tuple[Judge, Case, int]
-"""A judge, a case and the repeat index."""
+Question: TypeAlias = tuple[Judge, Case | Recipe[Case], int]
+"""A judge, a case and the repeat index. A case that is held as its recipe is made to be asked about, and let go."""
 
 
 class PlainQuestion(NamedTuple):
@@ -43,7 +44,7 @@ class PlainQuestion(NamedTuple):
     """
 
     judge: Judge
-    case: Case
+    case: Case | Recipe[Case]
     ask: int
 
 
@@ -88,7 +89,7 @@ class _Job:
 
     key: bytes
     judge: Judge
-    case: Case
+    case: Case | Recipe[Case]
     ask: int
     waiting: list[tuple[_Group[Judgment], int]] = field(default_factory=list)
     prefetches: int = 0
@@ -127,6 +128,19 @@ def _content_key(handle: _Handle, case: Case) -> bytes:
     except ValueError:
         written = digest(handle.name, content).encode()
     return sha256(written).digest()[:KEY_BYTES]
+
+
+def _known_key(handle: _Handle, case: Case | Recipe[Case]) -> bytes:
+    """Return the same of a case that may be held as its recipe, which remembers it."""
+    if isinstance(case, Recipe) and isinstance(case.mark, tuple) and case.mark[0] is handle:
+        return cast("bytes", case.mark[1])
+    whole = made(case)
+    if type(whole) is not Case:
+        raise TypeError(f"case {case.id}: expected a plain Case, which holds no secret of the experiment")
+    key = _content_key(handle, whole)
+    if isinstance(case, Recipe):
+        case.mark = handle, key
+    return key
 
 
 def _round(ask: int) -> int:
@@ -221,16 +235,14 @@ class Inbox:
         about = self._handle(judge), Identity(case)
         content = shown.get(about)
         if content is None:
-            if type(case) is not Case:
-                raise TypeError(f"case {case.id}: expected a plain Case, which holds no secret of the experiment")
-            content = shown[about] = _content_key(about[0], case)
+            content = shown[about] = _known_key(about[0], case)
         return content + ask.to_bytes(4)
 
     def _put(self, key: bytes, question: Question) -> _Job:
         judge, case, ask = question
         handle = self._handle(judge)
         job = self._judgments[key] = _Job(key, judge, case, ask, whose=handle.name)
-        job.place = self._scheduler.put(handle.queue, partial(self._ask, job), _round(ask), self._lot(case, key))
+        job.place = self._scheduler.put(handle.queue, partial(self._ask, job), _round(ask), self._lot(case.id, key))
         return job
 
     async def _recall(self, questions: Sequence[tuple[bytes, Question]]) -> bool:
@@ -243,7 +255,7 @@ class Inbox:
         for key, (judge, case, ask) in questions:
             foreseen = self._handle(judge).foreseen
             if foreseen is not None and key not in self._judgments and key not in wanted:
-                wanted[key] = self._verdicts.keys(foreseen, case, ask)
+                wanted[key] = self._verdicts.keys(foreseen, made(case), ask)
         kept = await self._verdicts.kept({one for keys in wanted.values() for one in keys})
         for key, question in questions:
             handle, case = self._handle(question[0]), question[1]
@@ -265,7 +277,7 @@ class Inbox:
         try:
             if not aside:
                 self._refuse_unread(job)
-            judgment = await self._verdicts.ask(job.judge, job.case, job.ask)
+            judgment = await self._verdicts.ask(job.judge, made(job.case), job.ask)
             if job.plain:
                 self._legibility.note(job.whose, job.judge, job.case, judgment.verdict)
                 self._refuse_unread(job)
@@ -297,9 +309,9 @@ class Inbox:
         except BaseException as error:  # noqa: BLE001 - whoever waits gets it
             group.fail(error)
 
-    def _lot(self, case: Case, key: bytes) -> int:
+    def _lot(self, case_id: str, key: bytes) -> int:
         """Return the lot of a question, first that of its case: it depends on nothing but the seed and the two."""
-        return int.from_bytes(self._drawn(case.id.encode("utf-8", "surrogatepass")) + self._drawn(key))
+        return int.from_bytes(self._drawn(case_id.encode("utf-8", "surrogatepass")) + self._drawn(key))
 
     def _drawn(self, what: bytes) -> bytes:
         return blake2b(what, digest_size=LOT_BYTES, key=self._seed).digest()

@@ -20,6 +20,8 @@ T = TypeVar("T")
 
 MOST: Final = 32
 """So many replies are committed at once."""
+MOST_CHARACTERS: Final = 1 << 20
+"""Or as many as have requests of so many characters together: while they wait, their prompts lie in memory."""
 LONGEST_S: Final = 0.01
 """For how many seconds a reply waits at most for others."""
 REST: Final = 20.0
@@ -49,6 +51,7 @@ class Journal:
         self._sought: Lookups = []
         self._claims: Claims = []
         self._entries: Entries = []
+        self._characters = 0
         self._timer: asyncio.Handle | None = None
         self._busy: set[str] = set()
         """What is on its way to a server: what comes meanwhile goes together, when that is done."""
@@ -173,7 +176,8 @@ class Journal:
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Reply] = loop.create_future()
         self._entries.append((entry, future))
-        if len(self._entries) >= MOST:
+        self._characters += len(entry.request)
+        if len(self._entries) >= MOST or self._characters >= MOST_CHARACTERS:
             self.commit()
         elif self._timer is None:
             wait_s = self._next - loop.time() if more else 0.0
@@ -188,6 +192,7 @@ class Journal:
         if "entries" in self._busy or not self._entries:
             return
         entries, self._entries = self._entries, []
+        self._characters = 0
         self._busy.add("entries")
         began = asyncio.get_running_loop().time()
         put = partial(self._store.put_all, [entry for entry, _ in entries])

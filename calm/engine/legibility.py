@@ -7,6 +7,7 @@ from typing import Final
 
 from calm.core.case import Case
 from calm.core.reasons import Kind, Reason, because, name, reason_of
+from calm.core.recipes import Recipe
 from calm.core.verdict import NoReply, Refused, Verdict, readable
 from calm.models.wire import Judge
 
@@ -35,7 +36,7 @@ class Legibility:
         """Return why a judge is asked no more, by the name of its asks; None: it is."""
         return self._faults.get(whose)
 
-    def note(self, whose: str, judge: Judge, case: Case, verdict: Verdict) -> None:
+    def note(self, whose: str, judge: Judge, case: Case | Recipe[Case], verdict: Verdict) -> None:
         """Note the verdict on a case as it is; of each case the first reply counts. What is replayed costs nothing."""
         if judge.traits.recorded is not None:
             return

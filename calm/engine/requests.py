@@ -9,6 +9,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Final
 
 from calm.core.identity import Identity
+from calm.core.recent import Recent
 from calm.engine.attempts import Call
 from calm.engine.rows import request_text
 from calm.engine.servers import Server, Servers
@@ -19,8 +20,10 @@ if TYPE_CHECKING:
     from hashlib import _Hash as _Digest
 
 _COMPACT: Final = json.JSONEncoder(separators=(",", ":"))
-MOST_REQUESTS: Final = 1024
-"""How many requests are remembered; the same one is sent several times, under several repeat indices."""
+REMEMBERED: Final = 1 << 22
+"""Bytes of requests that are remembered; the same one is sent several times, under several repeat indices."""
+LEAST_BYTES: Final = 2000
+"""About how many bytes a request takes beside the texts in it."""
 
 
 @dataclass(eq=False)
@@ -53,7 +56,7 @@ class PreparedRequest:
         # what makes it may not hold this request, which holds it: each would wait for the collector of cycles
         return Call(endpoint, partial(endpoint.call, self.sent), self.size, tokens, endpoint.retries)
 
-    @cached_property
+    @property
     def stored(self) -> str:
         """The text that the cache keeps of it."""
         return request_text(self.request.prompt, self.sent.text, self.sent)
@@ -65,7 +68,7 @@ class Requests:
     def __init__(self, servers: Servers, series: str = "") -> None:
         self._servers = servers
         self._series = (series,) if series else ()
-        self._prepared: dict[Identity, PreparedRequest] = {}
+        self._prepared = Recent[Identity, PreparedRequest](REMEMBERED)
 
     def prepared(self, request: Request) -> PreparedRequest:
         """Return a request with all that follows from it."""
@@ -77,9 +80,8 @@ class Requests:
             whose = _COMPACT.encode([server.identity, served, *self._series, *again])
             sent = Sent(request.body)
             shown = sum(len(m.text) for m in request.prompt)
-            if len(self._prepared) >= MOST_REQUESTS:
-                self._prepared.clear()
-            digest = sha256(f"{whose[:-1]},{sent.text}".encode())
-            found = PreparedRequest(request, server, sent, digest, max(len(sent.text), shown), shown)
-            self._prepared[Identity(request)] = found
+            digest = sha256(f"{whose[:-1]},".encode())
+            digest.update(sent.text.encode())
+            made = PreparedRequest(request, server, sent, digest, max(len(sent.text), shown), shown)
+            found = self._prepared.put(Identity(request), made, LEAST_BYTES + len(sent.text) + shown)
         return found

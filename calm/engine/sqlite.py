@@ -16,7 +16,10 @@ from calm.engine.database import TABLES, VERSION
 from calm.errors import ConfigError, StorageError
 
 APPLICATION_ID: Final = 0x63616C6D  # "calm" in ASCII: tells our files from other people's
-MEMORY: Final = ":memory:"
+UNKEPT: Final = ""
+"""The name of a database that goes with its connection: a part lies in memory, the rest in a file without a name."""
+ROOM_KB: Final = 4096
+"""So many kilobytes of it lie in memory."""
 OPEN_S: Final = 30.0
 """For how many seconds opening waits for other processes."""
 WAIT_S: Final = 0.1
@@ -55,7 +58,7 @@ class SqliteFile:
             make_private(path.parent)
             _make(path)
             _refuse_foreign(path)
-        self._db = _connected(MEMORY if path is None else str(path), driver)
+        self._db = _connected(UNKEPT if path is None else str(path), driver)
         self._inode = None if path is None else _inode(path)
 
     @classmethod
@@ -253,6 +256,8 @@ def _connected(where: str, driver: type[sqlite3.Connection]) -> sqlite3.Connecti
             with suppress(sqlite3.OperationalError):  # locked: another process that started now does the same
                 db.execute("pragma journal_mode=wal")
         db.execute("pragma synchronous=normal")
+        if where == UNKEPT:
+            db.execute(f"pragma cache_size={-ROOM_KB}")
         db.execute(f"pragma busy_timeout={int(1000 * WAIT_S)}")
     except (sqlite3.Error, OSError) as error:
         if db is not None:

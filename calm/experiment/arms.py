@@ -13,6 +13,7 @@ from calm.core.annotations import mean_places
 from calm.core.case import Case, digest
 from calm.core.measures import MEASURES, flip
 from calm.core.reasons import Reason, reason_of
+from calm.core.recipes import Recipe, made
 from calm.core.templates import Message
 from calm.core.texts import CaseTexts, Change, Exchange
 from calm.core.trials import Trial, Trials, distance, same
@@ -53,6 +54,7 @@ class Arms:
         self._asked: dict[tuple[str, str], tuple[list[Judgment], list[Judgment], list[Judgment]]] = {}
         self._shared: dict[tuple[str, str], int] = {}
         self._floors: dict[tuple[str, str, int], Floor] = {}
+        self._further: dict[tuple[str, str, int], tuple[Recipe[Case], int]] = {}
         self._prefetched: list[Prefetch] = []
 
     @property
@@ -128,16 +130,16 @@ class Arms:
     def _questions(self, row: Row, asks: Asks) -> tuple[list[Question], list[Question], list[Question]]:
         pair = row.pair
         control, judge = pair.control or self._setup.judge, pair.judge or self._setup.judge
-        numbers = _numbers(control, pair.base, asks.clean) if self._has_clean else ()
-        clean: list[Question] = [(control, pair.base, k) for k in numbers]
+        numbers = _numbers(control, pair.clean, asks.clean) if self._has_clean else ()
+        clean: list[Question] = [(control, pair.clean, k) for k in numbers]
         if pair.control is None and self._pairing.plain:
             clean = [PlainQuestion(*question) for question in clean]
         inert: list[Question] = []
         if control.traits.recorded is not None and self._has_floor and pair.shown is not None:
             clean, inert = clean[: (len(clean) + 1) // 2], clean[(len(clean) + 1) // 2 :]
         elif self._has_floor and pair.shown is not None:
-            inert = [(control, self._floor(pair, k).case, k) for k in range(1, asks.inert + 1)]
-        return clean, inert, [(judge, *pair.ask(k)) for k in _numbers(judge, pair.shown, row.perturbed)]
+            inert = [(control, self._floor(pair, k).shown, k) for k in range(1, asks.inert + 1)]
+        return clean, inert, [(judge, *self._edited(pair, k)) for k in _numbers(judge, pair.shown, row.perturbed)]
 
     def _floor(self, pair: Pair, number: int) -> Floor:
         """Return an inert form of a case, made once."""
@@ -145,6 +147,15 @@ class Arms:
         if key not in self._floors:
             self._floors[key] = pair.floor(number)
         return self._floors[key]
+
+    def _edited(self, pair: Pair, number: int) -> tuple[Recipe[Case], int]:
+        """Return the edited case and the repeat index of one ask; those of a further one are made once."""
+        if number == 1:
+            return pair.ask(number)
+        key = pair.source.id, pair.variant, number
+        if key not in self._further:
+            self._further[key] = pair.ask(number)
+        return self._further[key]
 
     def _trial(
         self,
@@ -230,7 +241,8 @@ class Arms:
         store = self._setup.engine.store
         prompts: dict[str, tuple[Mapping[str, str], ...]] = {}
         clean, _, perturbed = self._asked[pair.source.id, pair.variant]
-        shown = {"clean": pair.base, "perturbed": pair.shown or pair.base}
+        base = pair.base
+        shown = {"clean": base, "perturbed": base if pair.shown is None else pair.shown()}
         came, went = _change(pair)
         changes, unlisted = _places(pair)
         return CaseTexts(
@@ -248,7 +260,7 @@ class Arms:
             went=went,
             changes=changes,
             unlisted=unlisted,
-        )
+        ).set_aside()
 
     def _brief(self, pair: Pair) -> CaseTexts:
         case, (came, went) = pair.source, _change(pair)
@@ -272,12 +284,12 @@ class Arms:
 
 def _change(pair: Pair) -> tuple[str, str]:
     """Return what the edit put into a case, and what it took out; nothing where there is none."""
-    return ("", "") if pair.shown is None else came_and_went(pair.base, pair.shown)
+    return ("", "") if pair.shown is None else came_and_went(pair.base, pair.shown())
 
 
 def _places(pair: Pair) -> tuple[tuple[Change, ...], int]:
     """Return where the edit changed a case with turns, passages or steps; nothing where there is no edit."""
-    return ((), 0) if pair.shown is None else changes_of(pair.base, pair.shown)
+    return ((), 0) if pair.shown is None else changes_of(pair.base, pair.shown())
 
 
 def _gold(case: Case, base: Case, family: Family, scale: Scale) -> dict[str, Any]:
@@ -314,10 +326,10 @@ def _gold_code(case: Case, family: Family, scale: Scale) -> Code | None:
     return None if truth is None else code(truth)
 
 
-def _numbers(judge: Judge, case: Case | None, most: int) -> range:
+def _numbers(judge: Judge, case: Case | Recipe[Case] | None, most: int) -> range:
     """Return the numbers of the asks about a case: all, or as many as a record holds."""
     record = judge.traits.recorded
-    return range(1, (most if record is None or case is None else min(most, record.held(case))) + 1)
+    return range(1, (most if record is None or case is None else min(most, record.held(made(case)))) + 1)
 
 
 def _exchanges(

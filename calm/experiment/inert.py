@@ -10,21 +10,23 @@ from __future__ import annotations
 
 import math
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from importlib.resources import files
 from itertools import chain, islice, zip_longest
-from typing import Final, TypeVar
+from typing import Final, TypeVar, TypeVarTuple
 
 from calm.core.additions import called, closed, opened
 from calm.core.case import Case, Treated, digest
 from calm.core.languages import ENGLISH, UNSPACED, language_of_case, spoken_words
-from calm.core.memo import Memo, once
+from calm.core.memo import Memo, once, recipe
+from calm.core.recipes import Recipe, made
 from calm.experiment.inert_beside import NAMES, beside
 from calm.experiment.tongue import speaks_english
 
 T = TypeVar("T")
+Ts = TypeVarTuple("Ts")
 
 OPENERS = (
     "The following text is what was written in reply:",
@@ -139,7 +141,12 @@ class Floor:
     """
 
     name: str
-    case: Case
+    shown: Recipe[Case]
+
+    @property
+    def case(self) -> Case:
+        """The case itself."""
+        return self.shown()
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +167,7 @@ class Form:
 def floor_of(
     source: Treated,
     base: Case,
-    shown: Case,
+    shown: Case | Recipe[Case],
     changed: frozenset[str],
     number: int,
     *,
@@ -191,40 +198,51 @@ def floor_of(
     """
     answer = _treated(source, base)
     if not brief and changed == {"notes"}:
-        everyone = not _named_in(shown, base, answer)
+        everyone = not _named_in(made(shown), base, answer)
         return once(
             memo,
-            lambda: Floor("note", _noted(base, answer, number, everyone=everyone)),
+            lambda: _held(memo, _noted, base, answer, number, everyone),
             (base,),
             *("note", answer, number, everyone),
         )
     if not brief and changed == {"drafts"}:
-        return Floor("history", _with_history(base, shown, answer, number))
-    labels = _labelled(base, shown, answer, changed) if not brief and changed <= {"bylines", "labels"} else ()
+        told = _told(base, made(shown), answer)
+        return _held(memo, _with_history, base, told, number)
+    labels = _labelled(base, made(shown), answer, changed) if not brief and changed <= {"bylines", "labels"} else ()
     if labels and not any(base.bylines.get(i) for i in labels):
         byline = _turned(BYLINES, base, "label")[(number - 1) % len(BYLINES)]
-        return Floor("label", base.present(bylines={**base.bylines, **dict.fromkeys(labels, byline)}))
+        return _held(memo, _labelled_as, base, labels, byline)
     if not brief and len(changed) == 1 and (part := next(iter(changed))) in NAMES:
-        case = once(memo, lambda: beside(base, shown, part, number), (base, shown), "beside", part, number)
-        if case is not None:
-            return Floor(NAMES[part], case)
+        about = base, shown, part, number
+        found = once(memo, lambda: _held(memo, _beside, *about), (base, shown), "beside", part, number)
+        if found.name:
+            return found
     added = 0
     if not brief and "answers" in changed:
-        added = once(memo, lambda: _added(base, shown, answer), (base, shown), "added", answer)
+        added = once(memo, lambda: _added(base, made(shown), answer), (base, shown), "added", answer)
     if added < _LEAST:
-        return once(memo, lambda: _in_each(base, number, min(classes)), (base,), "each", number, min(classes))
+        brief_words = number, min(classes)
+        return once(memo, lambda: _held(memo, _in_each, base, *brief_words), (base,), "each", *brief_words)
     wanted = min(classes, key=lambda length: (abs(math.log(length / max(1, added))), length))
     fitting = tuple(sorted((one for one in classes if one <= wanted), reverse=True))
-    language = once(memo, lambda: _spoken(base, shown, answer), (base, shown), "spoken", answer)
-    about = answer, number, fitting, language
-    return once(memo, lambda: _in_text(base, *about), (base,), "text", *about)
+    language = once(memo, lambda: _spoken(base, made(shown), answer), (base, shown), "spoken", answer)
+    words = answer, number, fitting, language
+    return once(memo, lambda: _held(memo, _in_text, base, *words), (base,), "text", *words)
+
+
+def _held(memo: Memo | None, make: Callable[[*Ts], tuple[str, Case]], *of: *Ts) -> Floor:
+    """Return an inert form as it is held, by how its name and its case are made."""
+    name, case = make(*of)
+    return Floor(name, recipe(memo, case, partial(_case_of, make, *of)))
+
+
+def _case_of(make: Callable[[*Ts], tuple[str, Case]], *of: *Ts) -> Case:
+    return make(*of)[1]
 
 
 def rewritten(source: Treated, base: Case, text: str, number: int) -> Floor:
     """Return the case with a neutral rewrite of the treated answer; further asks of it have brief inert words."""
-    answer = _treated(source, base)
-    case = base.edit(answer, lambda _: text)
-    return Floor(REWRITE, case if number == 1 else worded(case, number - 1))
+    return _held(None, _rewritten, base, _treated(source, base), text, number)
 
 
 def pilot_of(base: Case) -> Case:
@@ -241,7 +259,7 @@ def pilot_of(base: Case) -> Case:
 
 def worded(case: Case, number: int) -> Case:
     """Return a case with brief inert words on every answer that is not blank, or in a note; other ones by number."""
-    return _in_each(case, number, min(CLASSES)).case
+    return _in_each(case, number, min(CLASSES))[1]
 
 
 @lru_cache(maxsize=64)
@@ -259,11 +277,11 @@ def forms(length: int, language: str = ENGLISH) -> tuple[Form, ...]:
     return tuple(form for form in chain(*zip_longest(map(_closing, closings), around)) if form is not None)
 
 
-def _in_each(base: Case, number: int, length: int) -> Floor:
+def _in_each(base: Case, number: int, length: int) -> tuple[str, Case]:
     case = _pick(_on_each(base, _turned(forms(length, language_of_case(base)), base, "each")), number)
     if case is not None:
-        return Floor(f"each-text-{length}", case)
-    return Floor("note", _noted(base, base.answers[0].id, number, everyone=True))
+        return f"each-text-{length}", case
+    return _noted(base, base.answers[0].id, number, True)
 
 
 def _on_each(base: Case, said: Iterable[Form]) -> Iterator[Case]:
@@ -276,28 +294,47 @@ def _on_each(base: Case, said: Iterable[Form]) -> Iterator[Case]:
             yield case
 
 
-def _in_text(base: Case, answer: str, number: int, lengths: Sequence[int], language: str) -> Floor:
+def _in_text(base: Case, answer: str, number: int, lengths: Sequence[int], language: str) -> tuple[str, Case]:
     for length in lengths:
         made = (_with_text(base, answer, form) for form in _turned(forms(length, language), base, f"text {length}"))
         case = _pick((case for case in made if case is not None and base.truth_kept_by(case)), number)
         if case is not None:
-            return Floor(f"text-{length}", case)
-    return Floor("note", _noted(base, answer, number, everyone=False))
+            return f"text-{length}", case
+    return _noted(base, answer, number, False)
 
 
-def _noted(base: Case, answer: str, number: int, *, everyone: bool) -> Case:
+def _noted(base: Case, answer: str, number: int, everyone: bool) -> tuple[str, Case]:
     about = _everyone(base) if everyone else called(base, answer)
     said = _turned(NOTES, base, "note")[(number - 1) % len(NOTES)]
-    return base.present(notes=(*base.notes, _note(about, said)))
+    return "note", base.present(notes=(*base.notes, _note(about, said)))
 
 
-def _with_history(base: Case, shown: Case, answer: str, number: int) -> Case:
-    said = _turned(HISTORIES, base, "history")[(number - 1) % len(HISTORIES)]
+def _told(base: Case, shown: Case, answer: str) -> list[str]:
+    """Return the answers whose drafts an edit changed."""
     before = {a.id: base.history(a) for a in base.answers}
-    told = {a.id for a in shown.answers if a.id in before and shown.history(a) != before[a.id]} or {answer}
-    for one in sorted(told):
+    return sorted({a.id for a in shown.answers if a.id in before and shown.history(a) != before[a.id]} or {answer})
+
+
+def _with_history(base: Case, told: Sequence[str], number: int) -> tuple[str, Case]:
+    said = _turned(HISTORIES, base, "history")[(number - 1) % len(HISTORIES)]
+    for one in told:
         base = base.drafted(one, said)
-    return base
+    return "history", base
+
+
+def _labelled_as(base: Case, labels: Sequence[str], byline: str) -> tuple[str, Case]:
+    return "label", base.present(bylines={**base.bylines, **dict.fromkeys(labels, byline)})
+
+
+def _beside(base: Case, shown: Case | Recipe[Case], part: str, number: int) -> tuple[str, Case]:
+    """Return the case with inert words in a part where an edit said something; without a name where it said nothing."""
+    case = beside(base, made(shown), part, number)
+    return ("", base) if case is None else (NAMES[part], case)
+
+
+def _rewritten(base: Case, answer: str, text: str, number: int) -> tuple[str, Case]:
+    case = base.edit(answer, lambda _: text)
+    return REWRITE, case if number == 1 else worded(case, number - 1)
 
 
 def _labelled(base: Case, shown: Case, answer: str, changed: frozenset[str]) -> tuple[str, ...]:

@@ -10,10 +10,11 @@ from functools import partial
 from calm.core.case import UNTREATED, Case, Treated, Treatment
 from calm.core.copies import changed
 from calm.core.edits import AnyEdit, Edit, Expects, PromptEdit
-from calm.core.memo import Memo, once
+from calm.core.memo import Memo, once, recipe, remade
 from calm.core.order import place_of, start_of
 from calm.core.ready_made import NEUTRAL, Held, neutral_text, text_kind
 from calm.core.reasons import Detail, Kind, Reason, because, name, reason_of
+from calm.core.recipes import Recipe, impure, made
 from calm.core.validation import fault_in
 from calm.core.verdict import NoReply, Verdict
 from calm.engine.inbox import PlainQuestion
@@ -52,7 +53,7 @@ _FIELD = {"drafts": "history"}
 @dataclass(frozen=True, slots=True)
 class Pair:
     """
-    A case as it is asked in both arms: `base`, and after the edit `shown`, which is None for the clean arm alone.
+    A case as it is asked in both arms: `clean`, and after the edit `shown`, which is None for the clean arm alone.
 
     `turned` is `shown` with its answers the other way round, where half of the asks show it so. `variant` names the
     edit, `changed` the parts of the case that it changed, `hash` what the judge is shown. Where a prompt was edited,
@@ -65,9 +66,9 @@ class Pair:
     """
 
     source: Case
-    base: Case
-    shown: Case | None = None
-    turned: Case | None = None
+    clean: Case | Recipe[Case]
+    shown: Recipe[Case] | None = None
+    turned: Recipe[Case] | None = None
     variant: str = ""
     changed: frozenset[str] = frozenset()
     hash: str = ""
@@ -76,7 +77,7 @@ class Pair:
     pilot: Verdict | None = None
     room: bool = True
     brief: bool = False
-    again: Callable[[int], Case] | None = None
+    again: Callable[[int], Recipe[Case]] | None = None
     cluster: str = ""
     treatment: Treatment = UNTREATED
     places: frozenset[str] = frozenset()
@@ -85,24 +86,39 @@ class Pair:
     neutral: str | None = None
     memo: Memo | None = field(default=None, compare=False, repr=False)
 
+    @property
+    def base(self) -> Case:
+        """The case of the clean arm."""
+        return made(self.clean)
+
     def floor(self, number: int) -> Floor:
         """Return the inert form of the case that stands beside the edited one, counted from 1."""
         assert self.shown is not None, "there is a perturbed arm"
         about = self.treatment.target, self.changed, number, self.brief, self.neutral
-        return once(self.memo, partial(self._floor, self.shown, number), (self.base, self.shown), "floor", *about)
+        return once(self.memo, partial(self._floor, self.shown, number), (self.clean, self.shown), "floor", *about)
 
-    def _floor(self, shown: Case, number: int) -> Floor:
+    def _floor(self, shown: Recipe[Case], number: int) -> Floor:
+        base = self.clean
+        if isinstance(base, Recipe):  # then what is made of it may not hold it either
+            found = self._floor_on(base(), shown, number, None)
+            return Floor(found.name, remade(self.memo, self._floor_again, base, shown, number))
+        return self._floor_on(base, shown, number, self.memo)
+
+    def _floor_again(self, base: Recipe[Case], shown: Recipe[Case], number: int) -> Case:
+        return self._floor_on(base(), shown, number, None).case
+
+    def _floor_on(self, base: Case, shown: Recipe[Case], number: int, memo: Memo | None) -> Floor:
         aimed = self.source.treat(self.treatment.target)
         if self.neutral is not None:
-            return rewritten(aimed, self.base, self.neutral, number)
-        return floor_of(aimed, self.base, shown, self.changed, number, brief=self.brief, memo=self.memo)
+            return rewritten(aimed, base, self.neutral, number)
+        return floor_of(aimed, base, shown, self.changed, number, brief=self.brief, memo=memo)
 
     @property
     def channel(self) -> str:
         """The parts that were changed, as results name them."""
         return ", ".join(sorted(_CHANNEL.get(c, c) for c in self.changed))
 
-    def ask(self, number: int) -> tuple[Case, int]:
+    def ask(self, number: int) -> tuple[Recipe[Case], int]:
         """
         Return the edited case and the repeat index of one perturbed ask, counted from 1.
 
@@ -115,9 +131,9 @@ class Pair:
         repeat = number if self.turned is None else (number + 1) // 2
         if repeat == 1 or self.again is None:
             return first, repeat
-        case = self.again(repeat - 1)
-        case = case if turned is None else case.arranged(case.slots[::-1])
-        return (first, repeat) if case == first else (case, 1)
+        again = self.again(repeat - 1)
+        again = again if turned is None else _turned(self.memo, again)
+        return (first, repeat) if again() == first() else (again, 1)
 
 
 @dataclass(slots=True)
@@ -255,7 +271,7 @@ def pair_up(setup: Setup, edit: AnyEdit | None, against: AnyEdit | None, target:
             if isinstance(compared, Reason):
                 found.excluded[because(Kind.CONTROL, compared)] += 1
                 continue
-            start = replace(start, base=compared.ask(1)[0], control=compared.judge)
+            start = replace(start, clean=compared.ask(1)[0], control=compared.judge)
         found.add(aimed, start)
     found.excluded = _together(found.excluded)
     return found
@@ -292,9 +308,11 @@ def _pilots(setup: Setup, cases: Sequence[Case]) -> list[Verdict]:
     return [asked.verdict for asked in setup.engine.ask_each([PlainQuestion(setup.judge, c, 0) for c in shown])]
 
 
-def piloted(case: Case, setup: Setup) -> Case:
+def piloted(case: Case, setup: Setup) -> Case | Recipe[Case]:
     """Return a case as the pilot shows it."""
-    return once(setup.memo, lambda: pilot_of(case), (case,), "pilot") if setup.repeatable else case
+    if not setup.repeatable:
+        return case
+    return once(setup.memo, lambda: remade(setup.memo, pilot_of, case), (case,), "pilot")
 
 
 def in_order(
@@ -330,7 +348,7 @@ def _edited(
             reasons.append(found)
             continue
         record = (found.judge or setup.judge).traits.recorded
-        if record is not None and found.shown is not None and not record.held(found.shown):
+        if record is not None and found.shown is not None and not record.held(found.shown()):
             reasons.append(because(Kind.NOT_RECORDED))
             continue
         try:
@@ -361,7 +379,7 @@ def _visible(setup: Setup, found: Pair) -> bool:
     judge, control = found.judge or setup.judge, found.control or setup.judge
     shown, _ = found.ask(1)
     memo = setup.memo if found.judge is None and found.control is None else None
-    return once(memo, lambda: judge.sees(shown) != control.sees(found.base), (shown, found.base), "sees")
+    return once(memo, lambda: judge.sees(shown()) != control.sees(found.base), (shown, found.clean), "sees")
 
 
 @dataclass(frozen=True, slots=True)
@@ -369,18 +387,18 @@ class _Edited:
     """A case after an edit, with its treatment and without it, turned where both orders are asked, and its hash."""
 
     after: Treated
-    shown: Case
-    turned: Case | None
+    shown: Recipe[Case]
+    turned: Recipe[Case] | None
     hash: str
 
 
-def _made(variant: AnyEdit, case: Treated, seed: int, *, both_orders: bool) -> _Edited | Reason:
+def _made(variant: AnyEdit, case: Treated, setup: Setup, *, both_orders: bool) -> _Edited | Reason:
     """Return the case after one variant, or why it cannot be edited; an edit of the prompt leaves it as it is."""
     after, words = case, f"prompt {variant.label}"
     if not isinstance(variant, PromptEdit):
         if (unserved := not_served(variant, case)) is not None:
             return unserved
-        edited = variant.apply(case, seed)
+        edited = variant.apply(case, setup.seed)
         if edited is None:
             return because(variant.lacking)
         if (fault := fault_in(variant, case, edited)) is not None:
@@ -388,9 +406,30 @@ def _made(variant: AnyEdit, case: Treated, seed: int, *, both_orders: bool) -> _
         if (silent := not_spoken(variant, case, edited)) is not None:
             return silent
         after, words = edited, ""
-    shown = after.untreated()
-    turned = shown.arranged(shown.slots[::-1]) if both_orders else None
-    return _Edited(after, shown, turned, shown.identity(words))
+    case_shown = after.untreated()
+    if isinstance(variant, PromptEdit):
+        shown = Recipe(case_shown)  # it has no text of its own
+    else:
+        shown = recipe(setup.memo, case_shown, partial(_shown, variant, case, setup.seed))
+    turned = _turned(setup.memo, shown) if both_orders else None
+    return _Edited(after, shown, turned, case_shown.identity(words))
+
+
+def _shown(variant: Edit, case: Treated | Recipe[Treated], seed: int) -> Case:
+    """Return a case after an edit of which it is known that it applies."""
+    edited = variant.apply(made(case), seed)
+    if edited is None:
+        raise impure(case.id)
+    return edited.untreated()
+
+
+def _turned(memo: Memo | None, shown: Recipe[Case]) -> Recipe[Case]:
+    """Return a case with its answers the other way round."""
+    return remade(memo, _other_way_round, shown)
+
+
+def _other_way_round(shown: Recipe[Case]) -> Case:
+    return shown().arranged(shown.slots[::-1])
 
 
 def _applied(setup: Setup, variant: AnyEdit, case: Treated, start: Pair) -> Pair | Reason:
@@ -401,28 +440,28 @@ def _applied(setup: Setup, variant: AnyEdit, case: Treated, start: Pair) -> Pair
             return asked
         start = changed(start, judge=asked, changed=frozenset({"prompt"}))
     both_orders = variant.expects is Expects.WORSE and setup.family in ("pairwise", "listwise")
-    made = once(
+    edited = once(
         setup.memo,
-        lambda: _made(variant, case, setup.seed, both_orders=both_orders),
+        lambda: _made(variant, case, setup, both_orders=both_orders),
         (variant, case),
         *("edited", setup.seed, both_orders),
     )
-    if isinstance(made, Reason):
-        return made
+    if isinstance(edited, Reason):
+        return edited
     if not isinstance(variant, PromptEdit):
-        start = _compared(variant, case, made, start)
-    again = partial(_again, setup, variant, case, made.shown, own=bool(start.own))
+        start = _compared(variant, case, edited, start)
+    again = partial(_again, setup, variant, case, edited.shown, own=bool(start.own))
     return changed(
         start,
-        shown=made.shown,
-        turned=made.turned,
+        shown=edited.shown,
+        turned=edited.turned,
         variant=variant.label,
-        hash=made.hash,
-        room=_has_room(setup, variant, made.after, start),
+        hash=edited.hash,
+        room=_has_room(setup, variant, edited.after, start),
         brief=variant.bias in TESTS_LENGTH,
         again=again if setup.repeatable else None,
-        treatment=made.after.treatment,
-        places=_places(setup, start.judge, made.shown),
+        treatment=edited.after.treatment,
+        places=_places(setup, start.judge, edited.shown),
     )
 
 
@@ -452,19 +491,19 @@ def _has_room(setup: Setup, edit: AnyEdit, treated: Treated, pair: Pair) -> bool
     return has_room(treated, edit.expects, pilot, setup.family, setup.judge.scale)
 
 
-def _places(setup: Setup, reworded: Judge | None, shown: Case) -> frozenset[str]:
+def _places(setup: Setup, reworded: Judge | None, shown: Recipe[Case]) -> frozenset[str]:
     """Return where the judge is shown what its own prompt has no place for."""
     asked = reworded or setup.judge
 
     def found() -> frozenset[str]:
-        return asked.places(shown) if isinstance(asked, Placing) else frozenset()
+        return asked.places(shown()) if isinstance(asked, Placing) else frozenset()
 
     return once(setup.memo if reworded is None else None, found, (shown,), "places")
 
 
-def _compared(variant: Edit, case: Treated, made: _Edited, start: Pair) -> Pair:
+def _compared(variant: Edit, case: Treated, found: _Edited, start: Pair) -> Pair:
     """Return the pair with what the edit changed, which text of the case it shows, and what that is held against."""
-    edited, memo, text = made.after, start.memo, variant.own_text(case)
+    edited, memo, text = found.after, start.memo, variant.own_text(case)
     if text is None:
         return changed(start, changed=once(memo, lambda: case.differences(edited), (case, edited), "differences"))
     as_it_is = start.base == case.untreated()
@@ -475,37 +514,52 @@ def _compared(variant: Edit, case: Treated, made: _Edited, start: Pair) -> Pair:
         neutral = neutral_text(case.treat(text.answer))
     return changed(
         start,
-        base=once(memo, base.untreated, (variant, case), "base") if as_it_is else start.base,
+        clean=once(memo, base.untreated, (variant, case), "base") if as_it_is else start.clean,
         changed=base.differences(edited),
         own=text.name,
         neutral=neutral,
     )
 
 
-def _again(setup: Setup, variant: AnyEdit, case: Treated, shown: Case, number: int, *, own: bool) -> Case:
+def _again(
+    setup: Setup, variant: AnyEdit, case: Treated, shown: Recipe[Case], number: int, *, own: bool
+) -> Recipe[Case]:
     """Return the case for a further ask after the edit."""
     return once(
         setup.memo,
-        partial(_edited_again, setup.seed, variant, case, shown, number, own=own, memo=setup.memo),
+        partial(_edited_again, setup, variant, case, shown, number, own=own),
         (variant, case, shown),
         *("again", setup.seed, number, own),
     )
 
 
 def _edited_again(
-    seed: int, variant: AnyEdit, case: Treated, shown: Case, number: int, *, own: bool, memo: Memo | None
-) -> Case:
+    setup: Setup, variant: AnyEdit, case: Treated, shown: Recipe[Case], number: int, *, own: bool
+) -> Recipe[Case]:
     """
     Return the case with inert words and then the edit; as it was shown before where the edit cannot follow them.
 
     A text of the case's `own` would take the place of the words: there they follow the edit.
     """
+    memo = setup.memo
     if own:
-        return worded(shown, number)
-    with_words = once(memo, lambda: worded(case, number).treat(case.target), (case,), "worded", number)
+        return remade(memo, _worded, shown, number)
+    with_words = once(memo, lambda: remade(memo, _treated_with_words, case, number), (case,), "worded", number)
     if isinstance(variant, PromptEdit):
-        return with_words.untreated()
-    edited = variant.apply(with_words, seed)
-    if edited is None or fault_in(variant, with_words, edited) is not None:
+        return remade(memo, _untreated, with_words)
+    edited = variant.apply(with_words(), setup.seed)
+    if edited is None or fault_in(variant, with_words(), edited) is not None:
         return shown
-    return edited.untreated()
+    return recipe(memo, edited.untreated(), partial(_shown, variant, with_words, setup.seed))
+
+
+def _worded(shown: Recipe[Case], number: int) -> Case:
+    return worded(shown(), number)
+
+
+def _treated_with_words(case: Treated, number: int) -> Treated:
+    return worded(case, number).treat(case.target)
+
+
+def _untreated(case: Recipe[Treated]) -> Case:
+    return case().untreated()

@@ -20,6 +20,7 @@ from calm.core.claims import Claim
 from calm.core.edits import AnyEdit, Edit, Expects
 from calm.core.measures import MEASURES, readable_rate
 from calm.core.reasons import NONE, Kind, Reason, because, counted
+from calm.core.recipes import made
 from calm.core.verdict import Preferred, Ranking, Task, Tie, Unreadable, Verdict
 from calm.engine.engine import Engine
 from calm.engine.store import Mode, Store
@@ -282,7 +283,7 @@ class _Surveyor:
         """Return each case in each arm, with the prompts that it takes there."""
         edit, finder, sampled = order.edit, self._finders.of(order.setup.judge), not order.own_cases
         by_itself = alone(edit, order.setup.family)
-        shown_to_pilot = [piloted(case, setup) for case in wanting]
+        shown_to_pilot = [made(piloted(case, setup)) for case in wanting]
         units = [CaseArm(case.id, PILOT, (p,), sampled, True) for case, p in finder.prompts(shown_to_pilot)]
         judges, controls = [pair.judge for pair in pairs], [pair.control for pair in pairs]
         stages = setup.design.stages()
@@ -363,7 +364,7 @@ def _floor(pair: Pair, number: int) -> Case:
 
 
 def _edited(pair: Pair, number: int) -> Case:
-    return pair.ask(number)[0]
+    return pair.ask(number)[0]()
 
 
 def has_floor(order: Order, setup: Setup) -> bool:

@@ -7,12 +7,13 @@ from collections import deque
 from collections.abc import Coroutine, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
-from itertools import islice
+from sys import getsizeof
 from typing import TypeVar
 
 from calm.core.case import Case, Criterion, digest
 from calm.core.identity import Identity
 from calm.core.reasons import Kind, Reason, Said, because, name, reason_of
+from calm.core.recent import Recent
 from calm.core.templates import Message, Messages, Prompt
 from calm.core.verdict import Criteria, Refused, Scale, Score, Task, Unreadable, Verdict
 from calm.errors import JudgeError, TooLongError
@@ -23,10 +24,12 @@ from calm.models.wire import Endpoint, Json, Remarks, Reply, Request, Send, Trai
 
 T = TypeVar("T")
 
-REMEMBERED = 1024
-"""How many rendered prompts a judge keeps."""
 SHOWN_AGAIN = 4
 """No usual template shows a text of a case more often; one that does finds out that a prompt is too long as it asks."""
+REMEMBERED = 1 << 22
+"""Bytes of rendered prompts that a judge keeps."""
+LEAST_BYTES = 2000
+"""About how many bytes a request and its view take beside the texts in them."""
 EXAMPLES = 2
 """How many of the replies that hold no verdict a judge keeps."""
 _NO_PARAMETERS = frozenset({"model", "messages", "input", "system"})
@@ -72,7 +75,9 @@ class PromptedJudge:
     as_given: bool = False
     family: str | None = None
     asked: Scale | None = None
-    _renderings: dict[tuple[Identity, str | None], _Rendering] = field(default_factory=dict, init=False, repr=False)
+    _renderings: Recent[tuple[Identity, str | None], _Rendering] = field(
+        default_factory=lambda: Recent(REMEMBERED), init=False, repr=False
+    )
     """The last ones, by case and criterion: a case is asked about several times."""
     _unread: deque[reading.UnreadReply] = field(default_factory=lambda: deque(maxlen=EXAMPLES), init=False, repr=False)
     """The last replies without a verdict."""
@@ -246,12 +251,9 @@ class PromptedJudge:
         if found is None:
             scale = self.asked or self.scale
             messages, places = prompts.rendered_with_places(self.prompt, case, self.task, scale, criterion)
-            if len(self._renderings) >= REMEMBERED:
-                for oldest in list(islice(self._renderings, REMEMBERED // 8)):
-                    self._renderings.pop(oldest, None)  # another thread may have been here
             request = Request(self.server, messages, self._body(messages))
-            view = reading.view(case, self.task, scale, criterion)
-            found = self._renderings[key] = _Rendering(request, view, places)
+            made = _Rendering(request, reading.view(case, self.task, scale, criterion), places)
+            found = self._renderings.put(key, made, LEAST_BYTES + 2 * sum(getsizeof(m.text) for m in messages))
         return found
 
     async def _verdict(self, case: Case, send: Send, criterion: Criterion | None) -> Verdict:

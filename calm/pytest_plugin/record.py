@@ -41,4 +41,5 @@ class Record:
 
         body = json.loads(text)
         findings = [finding_from_json(one) for one in body.pop("findings")]
-        return cls(findings=findings, texts=[texts_from_json(one) for one in body.pop("texts")], **body)
+        texts = [texts_from_json(one).set_aside() for one in body.pop("texts")]
+        return cls(findings=findings, texts=texts, **body)

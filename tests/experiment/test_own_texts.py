@@ -63,11 +63,12 @@ def test_a_text_that_is_asked_again_keeps_its_words_and_both_answers_get_inert_o
     with setup(Planted(prefers_good), cases(2, sad=SAD)) as ready:
         pair = pair_up(ready, sad, None).pairs[0]
 
-        case, repeat = pair.ask(2)
+        shown, repeat = pair.ask(2)
+        case = shown()
 
     assert repeat == 1
     assert SAD in case["bad"].text
-    assert all(len(case[i].text) > len(pair.shown[i].text) for i in ("good", "bad"))
+    assert all(len(case[i].text) > len(pair.shown()[i].text) for i in ("good", "bad"))
 
 
 def counted(judge, asked, edit, perturbed=2):

@@ -115,7 +115,7 @@ def harmed():
         found = pair_up(Setup(planted("planted:noise=0"), tuple(bundled("pairwise")), engine), DEFECTS, None).pairs
     finally:
         engine.close()
-    return [case.treat(None) for pair in found for case in (pair.shown, pair.turned) if case.better in case.slots]
+    return [case().treat(None) for pair in found for case in (pair.shown, pair.turned) if case().better in case.slots]
 
 
 @pytest.mark.parametrize("kind", ["as they are asked", "with a harmed copy"])

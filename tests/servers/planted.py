@@ -153,7 +153,9 @@ def _found(judge, cases):
         for edit in (None, *harms, *WORDINGS):
             pairs = pair_up(setup, edit, None).pairs
             for pair in pairs:
-                known.setdefault(_plain(pair.source.question), []).append(pair.shown or pair.base)
+                known.setdefault(_plain(pair.source.question), []).append(
+                    pair.base if pair.shown is None else pair.shown()
+                )
     finally:
         engine.close()
     return known

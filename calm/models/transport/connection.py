@@ -52,6 +52,7 @@ class Connection(asyncio.BufferedProtocol):
         self._answer = answer
         self._found, self._read, self._in_body = None, 0, False
         self._transport.write(request)
+        del request  # it may be long, and the answer takes its time
         try:
             return await answer
         except BaseException:

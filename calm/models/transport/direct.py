@@ -56,8 +56,9 @@ class Direct:
 
     async def post(self, request: bytes) -> Response:
         """Send a request and return the response; see `Connection.ask`."""
-        connection = self._free_one() or await self._opened()
-        return await connection.ask(request)
+        answer = (self._free_one() or await self._opened()).ask(request)
+        del request
+        return await answer
 
     def close(self) -> None:
         """Close all connections."""

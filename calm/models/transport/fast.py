@@ -43,7 +43,6 @@ class FastTransport:
 
     async def send(self, body: Mapping[str, Json], version: str = "") -> Response:
         """Send a body once and return the response; see `Transport`."""
-        content = encoded(body)
         try:
             if self._url is None:
                 url = url_of(self._address)
@@ -51,10 +50,10 @@ class FastTransport:
                 self._url = url
             async with asyncio.timeout(self._address.timeout_s):
                 if self._direct is not None:
-                    start = self._starts.get(version) or self._started(self._url, version)
-                    return await self._direct.post(b"%b%d\r\n\r\n%b" % (start, len(content), content))
+                    return await self._direct.post(self._request(self._url, body, version))
                 assert self._proxied is not None, "requests go one way or the other"
-                return await self._proxied.post(str(self._url), _checked(headers.ours(self._address, version)), content)
+                named = _checked(headers.ours(self._address, version))
+                return await self._proxied.post(str(self._url), named, encoded(body))
         except _NO_RESPONSE as error:
             raise NoResponse(error) from None
 
@@ -64,6 +63,12 @@ class FastTransport:
             self._direct.close()
         if self._proxied is not None:
             await self._proxied.close()
+
+    def _request(self, url: URL, body: Mapping[str, Json], version: str) -> bytes:
+        """Return the bytes of a request."""
+        content = encoded(body)
+        start = self._starts.get(version) or self._started(url, version)
+        return b"%b%d\r\n\r\n%b" % (start, len(content), content)
 
     def _started(self, url: URL, version: str) -> bytes:
         """Return how the requests of a version begin, up to the number of bytes of the body."""
