@@ -143,6 +143,13 @@ def _known_key(handle: _Handle, case: Case | Recipe[Case]) -> bytes:
     return key
 
 
+def _foreseen(judge: Judge) -> Foreseen | None:
+    """Return a judge whose own class tells its requests; what wraps or changes one may ask otherwise."""
+    names = ("judge", "requests", "read")
+    homes = {next((kind for kind in type(judge).__mro__ if name in vars(kind)), None) for name in names}
+    return cast("Foreseen", judge) if len(homes) == 1 and None not in homes else None
+
+
 def _round(ask: int) -> int:
     """Return the round of a question: that of the context; but ask 0 is a pilot, which other questions wait for."""
     return PRIORITY.get() if ask else FIRST - 1
@@ -258,14 +265,16 @@ class Inbox:
                 wanted[key] = self._verdicts.keys(foreseen, made(case), ask)
         kept = await self._verdicts.kept({one for keys in wanted.values() for one in keys})
         for key, question in questions:
-            handle, case = self._handle(question[0]), question[1]
-            if handle.foreseen is None or key in self._judgments or self._legibility.fault(handle.name):
+            handle, case, keys = self._handle(question[0]), question[1], wanted.get(key, ())
+            if handle.foreseen is None or key in self._judgments or not keys or not all(one in kept for one in keys):
                 continue
-            judgment = self._verdicts.recalled(handle.foreseen, case, wanted.get(key, ()), kept)
-            if judgment is not None:
-                if isinstance(question, PlainQuestion):
-                    self._legibility.note(handle.name, question[0], case, judgment.verdict)
-                self._judgments[key] = judgment
+            verdict = handle.foreseen.read(made(case), [kept[one] for one in keys])
+            if verdict is None:
+                continue
+            if isinstance(question, PlainQuestion):
+                self._legibility.note(handle.name, question[0], case, verdict)
+            if not self._legibility.fault(handle.name):  # else it is put into its queue, and refused there
+                self._judgments[key] = self._verdicts.recalled(keys, verdict)
         return bool(kept) or not wanted
 
     async def _ask(self, job: _Job) -> None:
@@ -326,8 +335,7 @@ class Inbox:
                 queue = self._queue(judge.endpoints, holds=self._servers.batches and not judge.traits.patient)
             else:
                 queue = self._scheduler.queue(Identity(judge), lambda: judge.traits.concurrency)
-            foreseen = judge if isinstance(judge, Foreseen) else None
-            handle = self._handles[Identity(judge)] = _Handle(name, queue, foreseen)
+            handle = self._handles[Identity(judge)] = _Handle(name, queue, _foreseen(judge))
         return handle
 
     def _queue(self, endpoints: Sequence[Endpoint], *, holds: bool = False) -> Queue:

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from calm.core.case import Case, digest
 from calm.core.identity import Identity
 from calm.core.reasons import Kind, because, name, reason_of
-from calm.core.recipes import Recipe, made
 from calm.core.verdict import NoReply, Refused, Unreadable, Verdict, code, decode
 from calm.engine.aside import SetAside
 from calm.engine.cache import Cache
@@ -79,15 +78,8 @@ class Verdicts:
         """Return the replies that are kept under some keys."""
         return await self._cache.find(keys)
 
-    def recalled(
-        self, judge: Foreseen, case: Case | Recipe[Case], keys: tuple[bytes, ...], kept: Mapping[bytes, Reply]
-    ) -> Judgment | None:
-        """Return the verdict in the kept replies to an ask, and count them; None where it has to be asked."""
-        if not keys or not all(key in kept for key in keys):
-            return None
-        verdict = judge.read(made(case), [kept[key] for key in keys])
-        if verdict is None:
-            return None
+    def recalled(self, keys: tuple[bytes, ...], verdict: Verdict) -> Judgment:
+        """Count the kept replies to an ask, and return the verdict in them."""
         for key in keys:
             self._calls.ledger.found(key)
         self._calls.ledger.answers += 1

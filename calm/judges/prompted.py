@@ -174,9 +174,11 @@ class PromptedJudge:
         Raises:
             TooLongError: its prompt has more words than the context of the model has tokens.
         """
-        around = (*case.surroundings(), *case.notes, *case.fields.values())
+        around = (*case.surroundings(), *case.notes, *case.fields.values(), *(one.text for one in case.criteria))
         shown = sum(map(len, (*_texts(case), *around)))
-        if self._may_exceed(SHOWN_AGAIN * shown + self._template):  # others fit: they are rendered later
+        if self.server.context_window or self._may_exceed(
+            SHOWN_AGAIN * shown + self._template
+        ):  # others fit: they are rendered later
             for part in self._parts(case):
                 self._refuse_long(case, self._rendering(case, part))
         return _Content(self, case)
@@ -293,21 +295,21 @@ class PromptedJudge:
             if not error.too_long:
                 raise
             raise JudgeError(because(Kind.PROMPT_REFUSED, name(case.id), reason_of(error)), too_long=True) from error
-        if (least := _cut(request, reply)) is not None:
-            raise JudgeError(because(Kind.PROMPT_CUT, name(case.id), reply.usage.input, least), too_long=True)
+        if (found := _cut(request, reply)) is not None:
+            raise JudgeError(because(Kind.PROMPT_CUT, name(case.id), *found), too_long=True)
         return reply
 
     def _body(self, messages: Messages) -> dict[str, Json]:
         return self.server.body(messages, schema=self.schema, logprobs=self.form.kind == "logprobs")
 
 
-def _cut(request: Request, reply: Reply) -> int | None:
-    """Return how many tokens a prompt has at least, where a server read fewer; None where it may have read all."""
+def _cut(request: Request, reply: Reply) -> tuple[int, int] | None:
+    """Return how many tokens of a prompt a server read and how many it has at least; None if it may have read all."""
     counted = reply.usage.input
     if counted is None or counted < SHORTEST:
         return None
     least = least_tokens(message.text for message in request.prompt)
-    return least if was_cut(counted, least) else None
+    return (counted, least) if was_cut(counted, least) else None
 
 
 @cache

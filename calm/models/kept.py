@@ -31,14 +31,14 @@ class Kept:
     def __init__(self) -> None:
         self._path: Path | None = None
         self._known: dict[str, Json] = {}
+        self._day: dict[str, Json] = {}
 
     def beside(self, cache: Path | None) -> None:
         """Keep it beside a cache file from now on; None: in this process alone."""
         path = None if cache is None else cache.parent / f"{cache.stem}.models.json"
         if path != self._path:
-            self._path, self._known = path, {}
-            if path is not None:
-                self._known = _read(path)
+            self._path, self._day = path, _today()
+            self._known = {} if path is None else _read(path)
 
     def once(self, key: str, fits: Callable[[Json], bool], look_up: Callable[[], tuple[Json, bool]]) -> Json:
         """
@@ -46,6 +46,9 @@ class Kept:
 
         What stands in the file is taken if it `fits`: anybody may have written it.
         """
+        today = _today()
+        if today != self._day:  # the process is older than this day
+            self._day, self._known = today, {}
         if key in self._known and fits(self._known[key]):
             return self._known[key]
         found, lasting = look_up()
@@ -56,11 +59,11 @@ class Kept:
 
     def _write(self) -> None:
         path = self._path
-        if path is None or not path.parent.is_dir():  # the cache makes its folder, and a plan makes none
+        if path is None:
             return
-        text = json.dumps({"calm": FORM, **_today(), "known": self._known})
+        text = json.dumps({"calm": FORM, **self._day, "known": self._known})
         with suppress(OSError):
-            if path.exists() and not _ours(path):
+            if not path.parent.is_dir() or (path.exists() and not _ours(path)):  # the cache makes its folder
                 return
             handle, name = mkstemp(dir=path.parent, prefix=f"{path.name}.")
             try:
@@ -70,10 +73,6 @@ class Kept:
             except BaseException:
                 Path(name).unlink(missing_ok=True)
                 raise
-
-
-KEPT: Final = Kept()
-"""That of this process."""
 
 
 def _today() -> dict[str, Json]:
@@ -95,3 +94,7 @@ def _read(path: Path) -> dict[str, Json]:
             if isinstance(known, dict) and {name: found.get(name) for name in today} == today:
                 return known
     return {}
+
+
+KEPT: Final = Kept()
+"""That of this process."""

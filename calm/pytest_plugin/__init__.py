@@ -55,8 +55,19 @@ class Waiting:
 
     def pytest_itemcollected(self, item: pytest.Item) -> None:
         """Look whether a test takes one of the fixtures, or is marked as one of the gate."""
-        if not FIXTURES.isdisjoint(getattr(item, "fixturenames", ())) or item.get_closest_marker(options.EXTRA):
+        if _is_ours(item):
             self.end()
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(
+        self, session: pytest.Session, config: pytest.Config, items: list[pytest.Item]
+    ) -> None:
+        """Look again: a conftest.py may have given a fixture to a test."""
+        if any(map(_is_ours, items)):
+            self.end()
+            from calm.pytest_plugin.hooks import pytest_collection_modifyitems
+
+            pytest_collection_modifyitems(session, config, items)
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """Note what could not be collected."""
@@ -82,6 +93,11 @@ class Waiting:
 
 
 WAITING = pytest.StashKey[Waiting]()
+"""It is in the stash of a run until the hooks are registered."""
+
+
+def _is_ours(item: pytest.Item) -> bool:
+    return not FIXTURES.isdisjoint(getattr(item, "fixturenames", ())) or bool(item.get_closest_marker(options.EXTRA))
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -120,12 +136,28 @@ def pytest_configure(config: pytest.Config) -> None:
         waiting.end()  # no process sees both the tests and the user
 
 
-@pytest.hookimpl(wrapper=True, trylast=True)
-def pytest_runtest_makereport() -> Generator[None, Any, Any]:
-    """Take known credentials out of the report of a test."""
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
+    """Take known credentials out of the report of a test, and send the findings of a probe with it."""
     report = yield
     _without_credentials(report)
+    if WAITING not in item.config.stash:
+        from calm.pytest_plugin.hooks import tell
+
+        tell(item, call, report)
     return report
+
+
+_LETTERS = {"UNDECIDED": ("?", "yellow"), "INCOMPLETE": ("!", "red"), "NOT_TESTED": ("-", "yellow")}
+
+
+def pytest_report_teststatus(report: pytest.TestReport) -> tuple[str, str, tuple[str, dict[str, bool]]] | None:
+    """Show an undecided, incomplete or untested probe in a category of its own; it stays a failure, or a skip."""
+    kind = getattr(report, "calm", {}).get("kind", "")
+    if report.when != "call" or not kind:
+        return None
+    letter, colour = _LETTERS[kind]
+    return kind.lower().replace("_", " "), letter, (kind, {colour: True})
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -152,9 +184,9 @@ def _begun(request: pytest.FixtureRequest) -> pytest.Config:
     waiting = request.config.stash.get(WAITING, None)
     if waiting is not None:
         waiting.end()
-        from calm.pytest_plugin.hooks import pytest_collection_finish
+        from calm.pytest_plugin.hooks import collected
 
-        pytest_collection_finish(request.session)
+        collected(request.session)
     return request.config
 
 

@@ -123,6 +123,13 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         config.stash[COLLECTOR].set_aside()
 
 
+def collected(session: pytest.Session) -> None:
+    """Take the tests of a run whose hooks were registered after these had been collected."""
+    pytest_collection_finish(session)
+    if not is_worker(session.config):
+        session.config.stash[COLLECTOR].pytest_collection_finish(session)
+
+
 def _preflight(config: pytest.Config) -> None:
     session = config.stash[SESSION]
     if session.checked or not asked(config):
@@ -284,15 +291,13 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, o
         return (yield)
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
+def tell(item: pytest.Item, call: pytest.CallInfo[None], report: Any) -> None:
     """Send the findings of a test with its report, and say what kind of failure it is and how the test ended."""
-    report = yield
     if _probing(item):
         shown_safely(report)
     ours = item.config.stash[SESSION]
     if ours.tracing:
-        return report
+        return
     made = item.stash.get(PROBE, None)
     said: dict[str, Any] = {}
     if is_worker(item.config):
@@ -308,7 +313,6 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
             said["alone"] = True
     if said:
         report.calm = {**getattr(report, "calm", {}), **said}
-    return report
 
 
 def _probing(item: pytest.Item) -> bool:
@@ -424,18 +428,6 @@ def _ends(item: pytest.Item, call: pytest.CallInfo[None], report: Any) -> bool:
     report.calm = {"kind": "", "misconfigured": report.longrepr}
     item.session.shouldstop = "calm is set up wrongly"
     return True
-
-
-_LETTERS = {"UNDECIDED": ("?", "yellow"), "INCOMPLETE": ("!", "red"), "NOT_TESTED": ("-", "yellow")}
-
-
-def pytest_report_teststatus(report: pytest.TestReport) -> tuple[str, str, tuple[str, dict[str, bool]]] | None:
-    """Show an undecided, incomplete or untested probe in a category of its own; it stays a failure, or a skip."""
-    kind = getattr(report, "calm", {}).get("kind", "")
-    if report.when != "call" or not kind:
-        return None
-    letter, colour = _LETTERS[kind]
-    return kind.lower().replace("_", " "), letter, (kind, {colour: True})
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

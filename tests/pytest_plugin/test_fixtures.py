@@ -166,3 +166,25 @@ def test_a_probe_of_ones_own_is_left_alone(project):
 
     assert result.ret == 0
     assert "= calm =" not in str(result.stdout)
+
+
+def test_a_conftest_may_give_a_probe_to_a_test(project):
+    """By the names of its fixtures, after it was collected: a test that crashes without a word is said all the same."""
+    project.write("tox.ini", "[pytest]\ncalm_judge = judges:gold\ncalm_cases = cases.jsonl\n")
+    project.write(
+        "conftest.py",
+        "def pytest_collection_modifyitems(items):\n"
+        "    for item in items:\n        item.fixturenames.insert(0, 'probe')\n",
+    )
+    project.write(
+        "test_given.py",
+        "from calm import net_robustness\nfrom calm.perturbations.authority import cite_book\n\n\n"
+        "def test_a(request):\n"
+        "    assert request.getfixturevalue('probe')(cite_book).proves(net_robustness >= 0.5)\n\n\n"
+        "def test_e():\n    assert 0\n",
+    )
+
+    result = project.run_apart("test_given.py", judge=None, cases=None)
+
+    assert result.ret == 1
+    assert "test_given.py::test_e" in str(result.stdout).split("= calm =")[1].split("short test summary")[0]

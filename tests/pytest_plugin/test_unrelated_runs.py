@@ -43,6 +43,42 @@ def test_nothing_is_imported(pytester):
     assert pytester.runpytest_subprocess().ret == 0
 
 
+def test_no_more_of_calm_is_imported_than_what_pytest_loads(pytester, subtests):
+    """The module of the plugin and its options; also where a test fails, and where workers run them."""
+    fails = "def test_other():\n    assert 1 + 1 == 3\n"
+    said = (
+        "import json, sys\n\n\ndef pytest_unconfigure(config):\n"
+        "    found = sorted(name for name in sys.modules if name.split('.')[0] == 'calm')\n"
+        "    whose = getattr(config, 'workerinput', {}).get('workerid', 'main')\n"
+        "    open(f'modules-{whose}', 'w').write(json.dumps(found))\n"
+    )
+    pytester.makeconftest(said)
+    pytester.makepyfile(test_plain=PLAIN, test_fails=fails)
+
+    for options, processes in (((), ["main"]), (("-n2",), ["gw0", "gw1", "main"])):
+        with subtests.test(options=options):
+            pytester.runpytest_subprocess(*options)
+
+            for one in processes:
+                found = (pytester.path / f"modules-{one}").read_text()
+                assert found == '["calm", "calm.pytest_plugin", "calm.pytest_plugin.options"]'
+
+
+def test_a_credential_is_hidden_in_every_part_of_a_report(pytester):
+    """In reasons of xfail, too, which pytest adds to a report; also in a run without a probe."""
+    pytester.makepyfile(
+        "import pytest\nfrom calm.models.vault import keep\n\nKEY = 'sk-' + 'very' * 4\nkeep([KEY])\n\n\n"
+        "def test_reason():\n    pytest.xfail(f'server said {KEY}')\n\n\n"
+        "@pytest.mark.xfail(reason=f'known: {KEY}', strict=True)\ndef test_strict():\n    pass\n\n\n"
+        "def test_wrong():\n    assert KEY == 'x'\n"
+    )
+
+    result = pytester.runpytest_subprocess("-rA")
+
+    assert "sk-veryvery" not in f"{result.stdout}{result.stderr}"
+    assert "[secret]" in str(result.stdout)
+
+
 def test_settings_of_the_gate_do_not_disturb_other_tests(pytester, subtests):
     """A judge in the ini file that cannot be had here (no key, no server) matters to probes only."""
     for judge in ["judge.toml", "nowhere:judge"]:
