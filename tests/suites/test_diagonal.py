@@ -163,7 +163,7 @@ def test_a_judge_that_counts_points_is_told_apart_too(tmp_path, bias, failed):
 
 def test_a_run_that_cannot_decide_consistency_is_not_green(tmp_path):
     """One clean ask a case says nothing about the judge's own noise: the gate is red for it, and says so."""
-    few = ("--calm-sample=60", "-k", "consistency or sensitivity or neutral or authority")
+    few = ("--calm-sample=60", "-k", "consistency or sensitivity or rewording or authority")
     gate = run_gate("planted:noise=0", tmp_path, "--calm-repeats=1+2", *few)
 
     assert gate.status == 1
