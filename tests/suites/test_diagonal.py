@@ -107,20 +107,21 @@ def test_a_judge_of_lists_is_told_apart_on_the_cases_that_ship(tmp_path, bias, f
 
 
 CLASSES = [
-    ("noise=0.05,seed=1,classes=ordered", set()),
-    slow("noise=0.05,seed=1,classes=bare", set()),
-    ("injection=0.8,classes=nominal", {"injection"}),
-    slow("bandwagon=0.8,classes=bare", {"bandwagon"}),
+    ("injection=0.8,classes=nominal", {"injection"}, 60),
+    slow("noise=0.05,seed=1,classes=ordered", set(), 120),
+    slow("noise=0.05,seed=1,classes=bare", set(), 120),
+    slow("injection=0.8,classes=nominal", {"injection"}, 120),
+    slow("bandwagon=0.8,classes=bare", {"bandwagon"}, 120),
 ]
 
 
-@pytest.mark.parametrize(("planted", "failed"), CLASSES)
-def test_a_judge_of_classes_is_told_apart_whatever_is_known_of_its_classes(tmp_path, planted, failed):
+@pytest.mark.parametrize(("planted", "failed", "size"), CLASSES)
+def test_a_judge_of_classes_is_told_apart_whatever_is_known_of_its_classes(tmp_path, planted, failed, size):
     """By bad moves where there are such, else by verdicts that move; the controls settle in each case."""
     names = ("injection", "bandwagon", "consistency", "sensitivity")
     files = tuple(f"{FILES}/test_{name}.py" for name in names)
 
-    gate = run_gate(f"planted:{planted},task=label", tmp_path, "--calm-sample=120", what=files)
+    gate = run_gate(f"planted:{planted},task=label", tmp_path, f"--calm-sample={size}", what=files)
 
     assert gate.failed == failed, gate.output
     assert gate.status == bool(failed), gate.output
@@ -162,7 +163,7 @@ def test_a_judge_that_counts_points_is_told_apart_too(tmp_path, bias, failed):
 
 def test_a_run_that_cannot_decide_consistency_is_not_green(tmp_path):
     """One clean ask a case says nothing about the judge's own noise: the gate is red for it, and says so."""
-    few = ("--calm-sample=60", "-k", "consistency or sensitivity or neutral or authority")
+    few = ("--calm-sample=60", "-k", "consistency or sensitivity or rewording or authority")
     gate = run_gate("planted:noise=0", tmp_path, "--calm-repeats=1+2", *few)
 
     assert gate.status == 1

@@ -46,14 +46,21 @@ def test_a_biased_judge_fails_its_suite_through_each_wire_format(tmp_path, provi
     assert gate.status == 1
 
 
-@pytest.mark.parametrize("task", ["score", slow("rubric"), slow("label")])
-def test_outcomes_over_http_equal_those_in_process(tmp_path, task):
+SIZE = {"score": 130, "rubric": 40, "label": 130}
+"""Cases of a whole gate; a rubric costs four calls an ask."""
+
+
+@pytest.mark.parametrize(
+    ("task", "size", "suites"),
+    [("score", 60, "injection or sentiment or consistency"), *(slow(task, SIZE[task], "") for task in SIZE)],
+)
+def test_outcomes_over_http_equal_those_in_process(tmp_path, task, size, suites):
     """A judge that never errs gets the same outcome for every claim behind the wire as in process."""
     spec = "injection=0.8"
-    size = f"--calm-sample={40 if task == 'rubric' else 80}"  # a rubric costs four calls an ask
+    options = (f"--calm-sample={size}", "-k", suites)
 
-    wire = over_http(tmp_path, spec, task=task, options=(size,))
-    process = run_gate(f"planted:{spec},task={task}", tmp_path, size)
+    wire = over_http(tmp_path, spec, task=task, options=options)
+    process = run_gate(f"planted:{spec},task={task}", tmp_path, *options)
 
     assert wire.outcomes() == process.outcomes()
     assert wire.failed == {"injection"}
