@@ -67,10 +67,12 @@ def test_outcomes_over_http_equal_those_in_process(tmp_path, task, size, suites)
     assert wire.results["judge"]["served"] == "planted-1"
 
 
-@pytest.mark.parametrize("size", [60, slow(150)])
-def test_a_sound_judge_passes_over_http(tmp_path, size):
+@pytest.mark.parametrize(("size", "suites"), [(60, FEW), slow(150, "")])
+def test_a_sound_judge_passes_over_http(tmp_path, size, suites):
     """A judge without bias and with a little noise passes the gate through HTTP; on few cases it fails nothing."""
-    gate = over_http(tmp_path, "noise=0.03,seed=2", options=(f"--calm-sample={size}",))
+    options = (f"--calm-sample={size}", "-k", suites)
+
+    gate = over_http(tmp_path, "noise=0.03,seed=2", options=options)
 
     assert not gate.failed, gate.output
     assert gate.results["findings"], gate.output
