@@ -7,7 +7,6 @@ import pytest
 
 from calm.commands.cli import main
 from tests.docs.pages import DOCS, load_generator
-from tests.docs.running import inner
 from tests.servers import wire_server
 
 SCORES = DOCS / "how-to" / "audit-a-score-judge.md"
@@ -107,7 +106,9 @@ def test_the_suites_of_passages_are_asked_about_cases_that_have_some(pytester, m
     suites = ("--pyargs", "calm.suites.test_passage_order", "calm.suites.test_authority", "-k", "passages")
     command = (*suites, "--calm-cases=many.jsonl", "-q")
 
-    steady, swayed = (inner(pytester, *command, f"--calm-judge={name}:judge") for name in ("grounded", "first"))
+    judges = (f"--calm-judge={name}:judge" for name in ("grounded", "first"))
+    # in processes of their own: what the code of a judge reads is remembered
+    steady, swayed = (pytester.runpytest_subprocess(*command, judge).stdout.str() for judge in judges)
 
     assert "FAIL" not in steady, steady
     assert "FAIL net_robustness >= 0.90" in swayed, swayed
