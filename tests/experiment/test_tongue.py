@@ -9,9 +9,12 @@ from calm.cases import bundled, language_cases
 from calm.core.languages import SERVED, language_of, language_of_case, spoken_words
 from calm.core.reasons import Kind
 from calm.errors import ConfigError
+from calm.experiment.asks import Design
 from calm.experiment.inert import CLASSES, floor_of, forms, pilot_of, stocks
 from calm.experiment.pairs import _made
+from calm.experiment.setup import Setup
 from calm.experiment.tongue import not_served, not_spoken
+from calm.gate.from_spec import judge_from
 from calm.perturbations.authority import cite_book, cite_tradition, expert_consensus
 from calm.perturbations.injection import ignore_previous
 from calm.perturbations.language import drop_articles, native_digits
@@ -75,7 +78,7 @@ def test_the_tag_of_a_case_goes_before_the_rule(tag, language):
 
 def reason(edit, case):
     """Return the kind of reason for which a run does not ask about an edited case."""
-    made = _made(edit, case, 0, both_orders=False)
+    made = _made(edit, case, Setup(judge_from("lexical"), (case,), None, 0, Design(1, 1)), both_orders=False)
     return getattr(made, "kind", None)
 
 
