@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.inside import libraries_stay
+from tests.inside import as_processes
 
 SLOW = [Path(__file__).parent / name for name in ("power", "slow")]
 BROWSER = Path(__file__).parent / "browser"
@@ -69,8 +69,8 @@ def collector_sees_what_is_new():
 
 @pytest.fixture(autouse=True, scope="session")
 def libraries():
-    """Keep libraries and calm loaded over the inner runs of this process."""
-    with libraries_stay():
+    """Let inner runs of this process be as processes of their own, but keep libraries and calm loaded."""
+    with as_processes():
         yield
 
 

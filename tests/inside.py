@@ -6,14 +6,16 @@ import io
 import os
 import sys
 import sysconfig
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
 from subprocess import CompletedProcess
 from types import ModuleType
+from typing import Any
 
 import pytest
-from _pytest.pytester import SysModulesSnapshot, SysPathsSnapshot
+from _pytest.pytester import HookRecorder, Pytester, SysModulesSnapshot, SysPathsSnapshot
 
 ROOT = Path(__file__).parents[1]
 LASTING = (sysconfig.get_path("stdlib"), str(ROOT / "calm"), str(ROOT / "tests"))
@@ -37,14 +39,28 @@ def forget_projects(before: dict[str, ModuleType]) -> None:
 
 
 @contextmanager
-def libraries_stay() -> Iterator[None]:
-    """Let runs of pytester, too, unload the modules of a project alone."""
+def warnings_of_python() -> Iterator[None]:
+    """Warn as a new process does: our own settings make an error of each warning."""
+    with warnings.catch_warnings():
+        warnings.resetwarnings()
+        yield
+
+
+@contextmanager
+def as_processes() -> Iterator[None]:
+    """Let runs of pytester in this process, too, warn as a new one, and unload the modules of a project alone."""
+    inline_run = Pytester.inline_run
 
     def restore(snapshot: SysModulesSnapshot) -> None:
         forget_projects(vars(snapshot)["_SysModulesSnapshot__saved"])
 
+    def run(pytester: Pytester, *words: str | os.PathLike[str], **options: Any) -> HookRecorder:
+        with warnings_of_python():
+            return inline_run(pytester, *words, **options)
+
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(SysModulesSnapshot, "restore", restore)
+        patch.setattr(Pytester, "inline_run", run)
         yield
 
 
@@ -55,7 +71,7 @@ def inside(folder: Path, env: dict[str, str] | None = None) -> Iterator[tuple[io
     out, error = io.StringIO(), io.StringIO()
     os.environ.update(env or {})
     try:
-        with chdir(folder), redirect_stdout(out), redirect_stderr(error):
+        with chdir(folder), redirect_stdout(out), redirect_stderr(error), warnings_of_python():
             yield out, error
     finally:
         os.environ.clear()

@@ -16,6 +16,8 @@ from pathlib import Path
 import pytest
 
 CALLS = Counter()
+OURS = {"calm", "editables"}
+"""Calm, and what an editable install of it loads at the start of Python."""
 
 
 def note(frame, event, arg):
@@ -38,7 +40,7 @@ def pytest_unconfigure(config):
     installed = [name for name, module in list(sys.modules.items()) if "site-packages" in str(module)]
     weight = {
         "calls": named(CALLS),
-        "packages": sorted({name.partition(".")[0] for name in installed if not name.startswith("_")} - {"calm"}),
+        "packages": sorted({name.partition(".")[0] for name in installed if not name.startswith("_")} - OURS),
         "modules": sum(name.partition(".")[0] == "calm" for name in sys.modules),
         "objects": {f"{kind.__module__}.{kind.__qualname__}": n for kind, n in alive.items() if ours(kind)},
     }
