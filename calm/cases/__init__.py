@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from importlib.resources import files
 from os import PathLike, fspath
 from pathlib import Path
@@ -131,7 +132,7 @@ def spread(case: Case, task: Task | None) -> list[Case]:
 
 def bundled(task: Task) -> list[Case]:
     """Return the cases that ship with calm for a task."""
-    return _shipped(BUNDLED[task], task) + (_shipped(CODE, task) if task == "listwise" else [])
+    return [*_shipped(BUNDLED[task], task), *(_shipped(CODE, task) if task == "listwise" else ())]
 
 
 def code_cases(task: Task, cases: Sequence[Case]) -> list[Case] | None:
@@ -141,15 +142,14 @@ def code_cases(task: Task, cases: Sequence[Case]) -> list[Case] | None:
     None if the run's cases are a user's own, or if the task has no such cases: then the run asks about its own. The
     gold of a shipped one is the share of tests that the code of an answer passes.
     """
-    shipped = bundled(task)
-    if not _are(cases, shipped):
-        return None
-    holding = [case for case in shipped if all(_FENCE in answer.text for answer in case.answers)]
-    if task == "listwise":
-        return holding
-    more = _shipped(CODE, None) if task in ("pairwise", "score") else []
-    found = holding + [in_task(case, task) for case in more]
-    return found or None
+    return list(_with_code(task)) or None if _are(cases, bundled(task)) else None
+
+
+@cache
+def _with_code(task: Task) -> tuple[Case, ...]:
+    holding = [case for case in bundled(task) if all(_FENCE in answer.text for answer in case.answers)]
+    more = _shipped(CODE, None) if task in ("pairwise", "score") else ()
+    return (*holding, *(in_task(case, task) for case in more))
 
 
 def shaped_cases(part: Part, task: Task, cases: Sequence[Case], *, right: bool = False) -> list[Case] | None:
@@ -159,9 +159,12 @@ def shaped_cases(part: Part, task: Task, cases: Sequence[Case], *, right: bool =
     None if the run's cases are a user's own: then the run asks about those, as they are. Where one answer stands alone,
     it is the right one of each case if `right`, for an edit that harms what is right; else one case in five has it.
     """
-    if not _are(cases, bundled(task)):
-        return None
-    return [in_task(case, task, right=right) for case in _shipped(SHAPED[part], None)]
+    return list(_shaped(part, task, right=right)) if _are(cases, bundled(task)) else None
+
+
+@cache
+def _shaped(part: Part, task: Task, *, right: bool) -> tuple[Case, ...]:
+    return tuple(in_task(case, task, right=right) for case in _shipped(SHAPED[part], None))
 
 
 def _are(cases: Sequence[Case], shipped: Sequence[Case]) -> bool:
@@ -178,8 +181,13 @@ def language_cases(task: Task, cases: Sequence[Case]) -> list[Case] | None:
     """
     if task not in ("pairwise", "score") or {case.id for case in cases} - {case.id for case in bundled(task)}:
         return None
+    return list(_in_languages(task))
+
+
+@cache
+def _in_languages(task: Task) -> tuple[Case, ...]:
     shipped = _shipped(LANGUAGES, None)
-    return [replace(case, scores={}) if task == "pairwise" else _one_of(case) for case in shipped]
+    return tuple(replace(case, scores={}) if task == "pairwise" else _one_of(case) for case in shipped)
 
 
 def _one_of(case: Case) -> Case:
@@ -188,14 +196,16 @@ def _one_of(case: Case) -> Case:
     return replace(case, answers=(replace(one, id="only"),), better=None, scores={"only": case.scores[one.id]})
 
 
-def _shipped(name: str, task: Task | None) -> list[Case]:
+@cache
+def _shipped(name: str, task: Task | None) -> tuple[Case, ...]:
+    """Return the cases of a file that ships, read once: probes that ask about them share what is made of them."""
     folder = files("calm").joinpath("cases", "data")
     with folder.joinpath(name).open("rb") as stream:
         cases = read(stream, name, task=task)
     if name not in TEXTS:
-        return cases
+        return tuple(cases)
     texts = _shipped_texts(name)
-    return [replace(case, variants=texts.get(case.id, {})) for case in cases]
+    return tuple(replace(case, variants=texts.get(case.id, {})) for case in cases)
 
 
 def _shipped_texts(name: str) -> dict[str, dict[str, dict[str, str]]]:

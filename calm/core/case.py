@@ -8,12 +8,13 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from json.encoder import encode_basestring
-from typing import Any, Self, cast
+from operator import attrgetter
+from typing import Any, Self
 
 from calm.core.annotations import Annotation
 from calm.core.checks import verify
 from calm.core.classes import DAMAGED
-from calm.core.copies import changed, names
+from calm.core.copies import changed, names, recast
 from calm.core.material import Passage, Step, Turn, texts_of_steps
 from calm.core.pretty import print_set_fields
 from calm.errors import EditError
@@ -28,6 +29,8 @@ LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 _CANONICAL = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+_WRITTEN: Mapping[type, Callable[[Any], str]] = {str: encode_basestring, int: int.__repr__}
+"""How what is digested most is written as JSON."""
 
 
 class Framing(StrEnum):
@@ -47,9 +50,9 @@ def digest(*parts: object) -> str:
     >>> digest("order", "case-1") == digest("order", "case-1")
     True
     """
-    if all(type(part) is str for part in parts):  # the same text, without an encoder made for it
-        text = f"[{','.join(map(encode_basestring, cast('tuple[str, ...]', parts)))}]"
-    else:
+    try:  # the same text, without an encoder made for it
+        text = f"[{','.join([_WRITTEN[type(part)](part) for part in parts])}]"
+    except KeyError:
         text = _CANONICAL.encode(parts)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
@@ -212,12 +215,15 @@ class Case:
     def shown(self) -> tuple[Answer, ...]:
         """The answers in slot order."""
         order = self.presentation.order
-        return tuple([self[i] for i in order]) if order else self.answers
+        if not order:
+            return self.answers
+        known = {answer.id: answer for answer in reversed(self.answers)}  # of two with one id the first
+        return tuple([known[i] if i in known else self[i] for i in order])
 
     @property
     def slots(self) -> tuple[str, ...]:
         """The ids of the answers in slot order."""
-        return tuple(answer.id for answer in self.shown)
+        return self.presentation.order or tuple([answer.id for answer in self.answers])
 
     @property
     def points(self) -> Mapping[str, float]:
@@ -305,18 +311,25 @@ class Case:
 
     def treat(self, target: str | None) -> Treated:
         """Return the case with the id of the answer that an edit is to treat."""
-        values: dict[str, Any] = {name: getattr(self, name) for name in names(Case)}
-        return Treated(**values, treatment=Treatment(target))
+        return recast(Treated, self, treatment=Treatment(target))
 
     def truth_kept_by(self, other: Case) -> bool:
         """Return whether every criterion that a program can verify has the same truth in an edited copy."""
         checked = [c.check for c in self.criteria if c.check is not None]
+        if not checked:
+            return True
         before, after = self.answers, {a.id: a.text for a in other.answers}
         return all(verify(c, a.text) == verify(c, after[a.id]) for a in before if a.id in after for c in checked)
 
+    def equals(self, other: Case) -> bool:
+        """Return whether two cases are equal, whatever their treatment."""
+        return _ALL(self) == _ALL(other)
+
     def differences(self, other: Case) -> frozenset[str]:
         """Return the names of what differs and a judge may see; `drafts` or `steps` where no text of an answer does."""
-        differ = {name for name in _SEEN if getattr(self, name) != getattr(other, name)}
+        differ = _unlike(self, other, _PARTS)
+        if self.presentation is not other.presentation:
+            differ |= _unlike(self.presentation, other.presentation, _PRESENTED)
         if "answers" in differ:
             before, after = self.answers, other.answers
             same = [(a.id, a.text) for a in before] == [(a.id, a.text) for a in after]
@@ -422,7 +435,7 @@ class Treated(Case):
 
     def untreated(self) -> Case:
         """Return the case as a judge may be handed it: without the treatment."""
-        return Case(**{name: getattr(self, name) for name in names(Case)})
+        return recast(Case, self)
 
     def damage(
         self,
@@ -494,4 +507,11 @@ class Treated(Case):
 
 
 _UNSEEN = ("presentation", "better", "scores", "met", "annotations", "label")
-_SEEN = tuple(f.name for f in (*fields(Case), *fields(Presentation)) if f.name not in _UNSEEN)
+_ALL = attrgetter(*names(Case))
+_PARTS = tuple(f.name for f in fields(Case) if f.name not in _UNSEEN)
+_PRESENTED = tuple(f.name for f in fields(Presentation))
+
+
+def _unlike(one: object, other: object, names: Iterable[str]) -> set[str]:
+    pairs = ((name, getattr(one, name), getattr(other, name)) for name in names)
+    return {name for name, mine, its in pairs if mine is not its and mine != its}

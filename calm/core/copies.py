@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import fields
 from functools import cache
-from typing import TypeVar
+from types import MemberDescriptorType
+from typing import Any, TypeAlias, TypeVar
 
 T = TypeVar("T")
+Slot: TypeAlias = tuple[str, Callable[[object], Any], Callable[[object, Any], None]]
+"""A field: its name, and what reads and writes it."""
 
 
 @cache
@@ -17,13 +21,24 @@ def names(kind: type) -> tuple[str, ...]:
 
 def changed(one: T, **values: object) -> T:
     """
-    Return a copy of a frozen dataclass with other values; nothing that its constructor would check or compute is done.
+    Return a copy of a frozen dataclass with slots, with other values; nothing that its constructor would do is done.
 
     `dataclasses.replace` asks of each field what it is, and calls the constructor. Fields are read as they are, also
     where the class keeps them from others.
     """
-    kind: type = type(one)
-    copy: T = object.__new__(kind)
-    for name in names(kind):
-        object.__setattr__(copy, name, values[name] if name in values else object.__getattribute__(one, name))
+    return recast(type(one), one, **values)
+
+
+def recast(kind: type[T], one: object, **values: object) -> T:
+    """Return the same of another class: one that inherits from that of `one`, or from which that inherits."""
+    copy = object.__new__(kind)
+    whole: type = kind
+    for name, read, write in _slots(whole):
+        write(copy, values[name] if name in values else read(one))
     return copy
+
+
+@cache
+def _slots(kind: type) -> tuple[Slot, ...]:
+    slots: list[MemberDescriptorType] = [getattr(kind, name) for name in names(kind)]
+    return tuple((slot.__name__, slot.__get__, slot.__set__) for slot in slots)

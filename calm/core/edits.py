@@ -142,7 +142,7 @@ class Edit(_Labelled):
         """Return the case after this one edit, with randomness drawn from seed, edit and case alone."""
         edited = self(case, _drawn(self, case, seed))
         _refuse_other(f"perturbation {self.label}", edited, Treated, "case.edit(case.target, change)")
-        if edited is not None and edited.untreated() == case.untreated():
+        if edited is not None and edited.equals(case):
             raise EditError(
                 f"perturbation {self.label} returned case {case.id} unchanged; return None where it does not apply"
             )

@@ -3,7 +3,7 @@ Cases that are made when they are wanted and then let go: what is held of one is
 
 An edit, inert words and an order are pure functions of a case, an edit and a seed. The cases that a probe made of long
 answers would fill the memory many times over, though each is looked at a few times: when its edit is checked, when its
-question is put, and when it is asked. Those that were made last stay for a while, so that short ones are made once.
+question is put, and when it is asked. Those that were made last stay for a while, and short ones stay for good.
 """
 
 from __future__ import annotations
@@ -25,11 +25,14 @@ ROOM: Final = 1 << 24
 """Bytes of cases that stay after they were made, in a process."""
 LEAST: Final = 1 << 10
 """About how many bytes a case takes whose texts are all empty."""
+SHORT: Final = 1 << 12
+"""Characters of a case that take about as much room as how it is made again."""
 
 
 class Recipe(Generic[C_co]):
     """
-    A case that was made, and how to make it again; without `make` it is kept, as one is that holds no text of its own.
+    A case that was made, and how to make it again. It is kept if it is short, or without `make`, as one is that holds
+    no text of its own.
 
     `mark` is for whoever works something out of the case, and wants to know it again without the case.
     """
@@ -40,10 +43,9 @@ class Recipe(Generic[C_co]):
         self.id = case.id
         self.slots = case.slots
         self.mark: object = None
-        self._make = make
         self._made: C_co | None = case
-        self._hash = 0
-        if make is not None:
+        if make is not None and _is_long(case):
+            self._make = make
             texts = _texts(case)
             self._hash = hash(texts)
             _SHELF.add(self, _size_of(texts))
@@ -57,7 +59,6 @@ class Recipe(Generic[C_co]):
         """
         case = self._made
         if case is None:
-            assert self._make is not None, "a case that cannot be made again is kept"
             case = self._make()
             texts = _texts(case)
             if hash(texts) != self._hash:
@@ -106,6 +107,13 @@ def impure(case_id: str) -> EditError:
         f"case {case_id}: an edit made something else of it the second time; an edit is a pure function of the case "
         "and of `rng`: draw from `rng` alone, and keep nothing from one case to the next"
     )
+
+
+def _is_long(case: Case) -> bool:
+    answers = case.answers
+    plain = not (case.turns or case.context or any(answer.history or answer.steps for answer in answers))
+    size = len(case.question) + sum([len(answer.text) for answer in answers]) if plain else sum(map(len, _texts(case)))
+    return size > SHORT
 
 
 def _texts(case: Case) -> tuple[str, ...]:

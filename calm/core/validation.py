@@ -207,10 +207,8 @@ def _differs(before: Case, after: Case, name: str) -> bool:
     return old is not new and old != new
 
 
-_BESIDE_TEXTS = (
-    *("question", "turns", "context", "fields", "notes", "examples", "framing", "follow_ups"),
-    *("bylines", "drafts", "labels", "order"),
-)
+_BESIDE_TEXTS = ("question", "turns", "context", "fields")
+_PRESENTED = ("notes", "examples", "framing", "follow_ups", "bylines", "drafts", "labels", "order")
 
 
 def _only_texts(before: Case, after: Case) -> bool:
@@ -218,7 +216,8 @@ def _only_texts(before: Case, after: Case) -> bool:
     pairs = zip(before.answers, after.answers, strict=False)
     if any((a.author, a.history, a.steps) != (b.author, b.history, b.steps) for a, b in pairs):
         return False
-    return not any(_differs(before, after, name) for name in _BESIDE_TEXTS)
+    names = _BESIDE_TEXTS if before.presentation is after.presentation else (*_BESIDE_TEXTS, *_PRESENTED)
+    return not any(_differs(before, after, name) for name in names)
 
 
 # ------------------------------------------------------------------------------------------------------------- sight
@@ -379,6 +378,8 @@ def _spelled(text: str) -> frozenset[str]:
 
 def _number_problems(before: str, after: str, how: Numbers) -> list[Fault]:
     if how == "there":
+        if _stands_in(before, after):
+            return []
         missing = Counter(_NUMBER.findall(before)) - Counter(_NUMBER.findall(after))
         return [Fault("numbers", f"expected all of the original, lost {_few(missing)}")] if missing else []
     read = _digits if how == "digits" else numbers
@@ -397,6 +398,23 @@ def _number_problems(before: str, after: str, how: Numbers) -> list[Fault]:
     said = [f"got {_few(fresh)}"] if fresh else []
     said += [f"lost {_few(lost)}"] if lost else []
     return [Fault("numbers", f"expected the original ones, {', '.join(said)}")]
+
+
+def _stands_in(before: str, after: str) -> bool:
+    """
+    Return whether a text begins or ends another one, and nothing that stands beside it can belong to a number of it.
+
+    >>> _stands_in("It is 4", "It is 4 (a book)"), _stands_in("It is 4", "It is 4.5"), _stands_in("It is 4", "So: 4")
+    (True, False, False)
+    """
+    beside = ""
+    if after.startswith(before):
+        beside = after[len(before) : len(before) + 1]
+    elif after.endswith(before):
+        beside = after[-len(before) - 1 : -len(before)]
+    else:
+        return False
+    return not beside.isdecimal() and beside not in (".", ",", ":")
 
 
 def _digits(text: str) -> Counter[str]:

@@ -108,8 +108,9 @@ class Prefetch:
 
 @dataclass(eq=False, slots=True)
 class _Handle:
-    """What a judge is known by in this run: a name for the keys of its asks, its queue, and itself if `Foreseen`."""
+    """A judge, and what it is known by in this run: a name for the keys of its asks, a queue, itself if `Foreseen`."""
 
+    judge: Judge
     name: str
     queue: Queue
     foreseen: Foreseen | None = None
@@ -171,7 +172,7 @@ class Inbox:
         self._seed = blake2b(str(seed).encode()).digest()
         self._judgments: dict[bytes, Judgment | _Job] = {}
         self._legibility = Legibility()
-        self._handles: dict[Identity, _Handle] = {}
+        self._handles: dict[int, _Handle] = {}
         self._named: Counter[str] = Counter()
 
     async def ask(self, questions: Sequence[Question]) -> list[Judgment]:
@@ -210,7 +211,7 @@ class Inbox:
 
     async def _enqueue(self, questions: Sequence[Question], to: _Group[Judgment] | Prefetch) -> None:
         """Put questions that were not asked yet into their queues, and note who wants them."""
-        shown: dict[tuple[_Handle, Identity], bytes] = {}
+        shown: dict[tuple[int, int], bytes] = {}
         recalls = isinstance(to, _Group)
         for begin in range(0, len(questions), AT_ONCE):
             if begin:
@@ -237,12 +238,13 @@ class Inbox:
                     found.prefetches += 1
                     to.jobs.append(found)
 
-    def _key(self, question: Question, shown: dict[tuple[_Handle, Identity], bytes]) -> bytes:
+    def _key(self, question: Question, shown: dict[tuple[int, int], bytes]) -> bytes:
         judge, case, ask = question
-        about = self._handle(judge), Identity(case)
+        handle = self._handle(judge)
+        about = id(handle), id(case)  # the questions hold their cases
         content = shown.get(about)
         if content is None:
-            content = shown[about] = _known_key(about[0], case)
+            content = shown[about] = _known_key(handle, case)
         return content + ask.to_bytes(4)
 
     def _put(self, key: bytes, question: Question) -> _Job:
@@ -327,7 +329,7 @@ class Inbox:
 
     def _handle(self, judge: Judge) -> _Handle:
         """Return what a judge is known by; one without a fingerprint is known by itself alone."""
-        handle = self._handles.get(Identity(judge))
+        handle = self._handles.get(id(judge))
         if handle is None:
             self._named[judge.name] += 1
             name = judge.fingerprint or f"object {judge.name} {self._named[judge.name]}"
@@ -335,7 +337,7 @@ class Inbox:
                 queue = self._queue(judge.endpoints, holds=self._servers.batches and not judge.traits.patient)
             else:
                 queue = self._scheduler.queue(Identity(judge), lambda: judge.traits.concurrency)
-            handle = self._handles[Identity(judge)] = _Handle(name, queue, _foreseen(judge))
+            handle = self._handles[id(judge)] = _Handle(judge, name, queue, _foreseen(judge))
         return handle
 
     def _queue(self, endpoints: Sequence[Endpoint], *, holds: bool = False) -> Queue:

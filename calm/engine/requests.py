@@ -8,7 +8,6 @@ from functools import cached_property, partial
 from hashlib import sha256
 from typing import TYPE_CHECKING, Final
 
-from calm.core.identity import Identity
 from calm.core.recent import Recent
 from calm.engine.attempts import Call
 from calm.engine.rows import request_text
@@ -68,11 +67,11 @@ class Requests:
     def __init__(self, servers: Servers, series: str = "") -> None:
         self._servers = servers
         self._series = (series,) if series else ()
-        self._prepared = Recent[Identity, PreparedRequest](REMEMBERED)
+        self._prepared = Recent[int, PreparedRequest](REMEMBERED)
 
     def prepared(self, request: Request) -> PreparedRequest:
         """Return a request with all that follows from it."""
-        found = self._prepared.get(Identity(request))
+        found = self._prepared.get(id(request))  # which holds the request
         if found is None:
             server = self._servers.of(request.endpoint)
             served = self._servers.served.get(server.identity, "")
@@ -83,5 +82,5 @@ class Requests:
             digest = sha256(f"{whose[:-1]},".encode())
             digest.update(sent.text.encode())
             made = PreparedRequest(request, server, sent, digest, max(len(sent.text), shown), shown)
-            found = self._prepared.put(Identity(request), made, LEAST_BYTES + len(sent.text) + shown)
+            found = self._prepared.put(id(request), made, LEAST_BYTES + len(sent.text) + shown)
         return found

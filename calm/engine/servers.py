@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
 
-from calm.core.identity import Identity
 from calm.core.reasons import NONE, Kind, Reason, because, name
 from calm.models.pacing import Health, Pace
 from calm.models.pricing import price_of, tokens_in
@@ -88,20 +87,21 @@ class Servers:
         self.batches = batches
         self._first: dict[str, str] = {}
         self._servers: dict[str, Server] = {}
-        self._endpoints: dict[Identity, Server] = {}
+        self._endpoints: dict[int, tuple[Endpoint, Server]] = {}
         self.broken: Reason | None = None
 
     def of(self, endpoint: Endpoint) -> Server:
         """Return the server of an endpoint. It is remembered, because writing an identity down takes some time."""
-        found = self._endpoints.get(Identity(endpoint))
+        known = self._endpoints.get(id(endpoint))
+        if known is not None:
+            return known[1]
+        identity, limits = endpoint.identity, endpoint.limits
+        found = self._servers.get(identity)
         if found is None:
-            identity, limits = endpoint.identity, endpoint.limits
-            found = self._servers.get(identity)
-            if found is None:
-                found = self._servers[identity] = Server(identity, endpoint, Pace(limits), Health(limits))
-            if len(self._endpoints) >= MOST_ENDPOINTS:
-                self._endpoints.clear()
-            self._endpoints[Identity(endpoint)] = found
+            found = self._servers[identity] = Server(identity, endpoint, Pace(limits), Health(limits))
+        if len(self._endpoints) >= MOST_ENDPOINTS:
+            self._endpoints.clear()
+        self._endpoints[id(endpoint)] = endpoint, found
         return found
 
     def width(self, server: Server, *, holds: bool) -> int:

@@ -11,7 +11,6 @@ from sys import getsizeof
 from typing import TypeVar
 
 from calm.core.case import Case, Criterion, digest
-from calm.core.identity import Identity
 from calm.core.reasons import Kind, Reason, Said, because, name, reason_of
 from calm.core.recent import Recent
 from calm.core.templates import Message, Messages, Prompt
@@ -39,6 +38,7 @@ _NO_PARAMETERS = frozenset({"model", "messages", "input", "system"})
 class _Rendering:
     """The request about a case, what its reply is read against, and where what the templates do not show stands."""
 
+    case: Case
     request: Request
     view: reading.View
     places: frozenset[str]
@@ -75,7 +75,7 @@ class PromptedJudge:
     as_given: bool = False
     family: str | None = None
     asked: Scale | None = None
-    _renderings: Recent[tuple[Identity, str | None], _Rendering] = field(
+    _renderings: Recent[tuple[int, str | None], _Rendering] = field(
         default_factory=lambda: Recent(REMEMBERED), init=False, repr=False
     )
     """The last ones, by case and criterion: a case is asked about several times."""
@@ -248,13 +248,13 @@ class PromptedJudge:
         return case.criteria if self.task == "rubric" else (None,)
 
     def _rendering(self, case: Case, criterion: Criterion | None) -> _Rendering:
-        key = Identity(case), None if criterion is None else criterion.id
+        key = id(case), None if criterion is None else criterion.id
         found = self._renderings.get(key)
         if found is None:
             scale = self.asked or self.scale
             messages, places = prompts.rendered_with_places(self.prompt, case, self.task, scale, criterion)
             request = Request(self.server, messages, self._body(messages))
-            made = _Rendering(request, reading.view(case, self.task, scale, criterion), places)
+            made = _Rendering(case, request, reading.view(case, self.task, scale, criterion), places)
             found = self._renderings.put(key, made, LEAST_BYTES + 2 * sum(getsizeof(m.text) for m in messages))
         return found
 

@@ -59,6 +59,7 @@ def _apart(value: float) -> float:
     return value if abs(value) > TINY else TINY
 
 
+@lru_cache(maxsize=4096)
 def betaincinv(a: float, b: float, probability: float) -> float:
     """
     Return the x in [0, 1] at which I_x(a, b) is a probability.

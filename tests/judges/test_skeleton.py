@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from calm.core.case import Answer, Case, Criterion, Example, Framing, Presentation
+from calm.core.material import Passage, Step, Turn
 from calm.core.templates import FORMS, Prompt
 from calm.core.verdict import Scale, Task
 from calm.errors import ConfigError
@@ -49,7 +50,12 @@ WRITES = (
     "{% endfor %}",
     "{% set best = 'A' %}{{ best }} from {{ scale.low }} to {{ scale.high }}: {{ question }}{{ question }}",
     "{% macro m(x) %}<{{ x }}>{% endmacro %}{{ m(answers[0].slot) }}{{ question }}",
-    "{% for e in examples %}{{ e.question|upper }}{% endfor %}{{ question }}",
+    "{% for e in examples %}{{ e.question }}{% for t in e.answers %}{{ answers[loop.index0].slot }} {{ t }}{% endfor %}"
+    "{{ e.verdict }}{% endfor %}",
+    "{% if turns %}{% for t in turns %}{% if t.role == 'user' %}> {% endif %}{{ t.role }}: {{ t.text }}{% endfor %}{% endif %}",
+    "{% if context %}{{ context }}{% for p in context %}[{{ p.id }}] {{ p.text }}{% endfor %}{% endif %}{{ turns|length }}",
+    "{% for a in answers %}{% if a.steps %}{% for s in a.steps %}{% if s.thought %}{{ s.thought }}{% endif %}{{ s.tool }}"
+    "({{ s.arguments }}) {{ s.result }}{% endfor %}{% endif %}{% endfor %}",
     "no variable at all",
 )
 ASKS = (
@@ -63,6 +69,14 @@ ASKS = (
     "{{ 'long' if answers[0].text|length > 9 else 'short' }}",
     "{% if answers[0].text == answers[1].text %}same{% endif %}",
     "{% for n in notes %}{{ loop.nextitem }}{{ loop.previtem }}{% endfor %}",
+    "{% for e in examples %}{{ e.question|upper }}{% endfor %}{{ question }}",
+    "{% for t in turns %}{{ t.text|upper }}{% endfor %}",
+    "{% for t in turns %}{{ t }}{% endfor %}{{ turns }}",
+    "{% for t in turns if t.role == 'user' %}{{ t.text }}{% endfor %}",
+    "{% for t in turns %}{% if t.text %}{{ t.text }}{% endif %}{% endfor %}",
+    "{% for p in context %}{% if p.id == 'p1' %}{{ p.text }}{% endif %}{% endfor %}",
+    "{{ context[0].text }}",
+    "{% for a in answers %}{% for s in a.steps %}{% if s.tool == 'x' %}y{% endif %}{% endfor %}{% endfor %}",
     "{% for n in notes if n %}{{ n }}{% endfor %}",
     "{% for a in answers|reverse %}{{ a.text }}{% endfor %}",
     "{{ fields }}",
@@ -87,20 +101,25 @@ def cases(draw, task):
     order = tuple(draw(st.permutations(ids)))
     rubric = task.startswith("rubric") or task == "points" or draw(st.booleans())
     few = st.lists(st.sampled_from(ids), max_size=len(ids), unique=True)
+    steps = st.lists(st.builds(Step, texts, st.sampled_from(["", "look_up", 'a"b']), texts, texts), max_size=2).map(tuple)
+    turns = st.lists(st.builds(Turn, st.sampled_from(["user", "assistant", 'x"']), texts), max_size=2).map(tuple)
+    passages = st.lists(st.builds(Passage, texts, texts), max_size=2).map(tuple)
     return Case(
         "case-1",
         draw(texts),
-        tuple(Answer(i, draw(texts), None, draw(some)) for i in ids),
+        tuple(Answer(i, draw(texts), None, draw(some), draw(steps)) for i in ids),
         reference=draw(st.one_of(st.none(), texts)),
         criteria=(Criterion("c1", draw(texts)), Criterion(draw(texts), draw(texts), -2.5)) if rubric else (),
         fields={"context": draw(texts), "my note": draw(texts)} if draw(st.booleans()) else {},
+        turns=draw(turns),
+        context=draw(passages),
         presentation=Presentation(
             order=order,
             labels=draw(st.sampled_from([(), tuple(f'L"{i}' for i in ids)])),
             bylines={i: draw(texts) for i in draw(few)},
             drafts={i: draw(some) for i in draw(few)},
             notes=draw(some),
-            examples=(Example(draw(texts), tuple(draw(texts) for _ in ids), "A"),) if draw(st.booleans()) else (),
+            examples=(Example(draw(texts), tuple(draw(texts) for _ in ids), draw(texts)),) if draw(st.booleans()) else (),
             framing=draw(st.sampled_from(list(Framing))),
         ),
     )

@@ -17,10 +17,11 @@ from typing import Final, TypeAlias
 
 from jinja2 import nodes
 
-from calm.core.case import Answer, Case, Criterion, Presentation
+from calm.core.case import Answer, Case, Criterion, Example, Presentation
+from calm.core.material import Passage, Step, Turn
 from calm.core.verdict import Scale
 from calm.judges.prompts.sandbox import parsed
-from calm.judges.prompts.variables import as_is, neutral
+from calm.judges.prompts.variables import as_is, attribute, neutral
 
 Shape: TypeAlias = tuple[object, ...]
 """All that a template may look at besides the texts; it can be hashed."""
@@ -35,17 +36,42 @@ _BASES: Final = (0, 10**6)
 """Where two sets of marks begin to count."""
 _MARK: Final = re.compile(f"{OPEN}([0-9]+){CLOSE}")
 _CALLED: Final = frozenset({"label", "slot", "byline"})
-_COUNTED: Final = frozenset({"answers", "criteria", "notes", "examples"})
-_RENDERED: Final = ("examples", "turns", "context")
-"""Lists of the case that no skeleton has a place for."""
-_PLACED: Final = frozenset({"number", "points"})
+_COUNTED: Final = frozenset({"answers", "criteria", "notes", "examples", "turns", "context"})
 _LOOP: Final = frozenset({"depth", "depth0", "first", "index", "index0", "last", "length", "revindex", "revindex0"})
 _TEXT, _ANSWER, _CRITERION, _BLIND = "text", "answer", "criterion", "blind"
-_KINDS: Final = {"answers": _ANSWER, "criteria": _CRITERION, "notes": _TEXT, "classes": _BLIND}
+_EXAMPLE, _TURN, _PASSAGE, _STEP = "example", "turn", "passage", "step"
+_KINDS: Final = {
+    "answers": _ANSWER,
+    "criteria": _CRITERION,
+    "notes": _TEXT,
+    "examples": _EXAMPLE,
+    "turns": _TURN,
+    "context": _PASSAGE,
+    "classes": _BLIND,
+}
 """What a loop over a list of the case gives, or over the classes of the judge."""
+_LISTS: Final = {(_ANSWER, "history"): _TEXT, (_ANSWER, "steps"): _STEP, (_EXAMPLE, "answers"): _TEXT}
+"""What a loop over a list gives that is a part of such a thing."""
+_TEXTS: Final[Mapping[str, frozenset[str]]] = {
+    _ANSWER: frozenset({"text"}),
+    _CRITERION: frozenset({"id", "text"}),
+    _EXAMPLE: frozenset({"question", "verdict"}),
+    _TURN: frozenset({"text"}),
+    _PASSAGE: frozenset({"id", "text"}),
+    _STEP: frozenset({"thought", "tool", "arguments", "result"}),
+}
+"""The texts of each such thing."""
+_SHAPED: Final[Mapping[str, frozenset[str]]] = {
+    _ANSWER: _CALLED,
+    _CRITERION: frozenset({"number", "points"}),
+    _TURN: frozenset({"role"}),
+}
+"""What of it is a part of the shape."""
 _ASKED: Final = ("reference", "criterion", *sorted(_COUNTED))
 """Of what a condition may ask whether it is there."""
 _SOURCES: Final = _COUNTED | {"question", "reference", "fields", "criterion"}
+_WHOLE: Final = ("question", "reference", "context")
+"""What is written as a whole."""
 _LENGTH: Final = frozenset({"count", "length"})
 _THERE: Final = frozenset({"defined", "none", "undefined"})
 
@@ -54,25 +80,30 @@ def shaped(case: Case, scale: Scale, criterion: Criterion | None, *, bundled: bo
     """
     Return the shape of a case and its texts by number; None for a case that is rendered each time.
 
-    That is one with worked examples, turns, passages or steps, and one that somebody's code made of other things than
-    texts and ids.
+    That is one that somebody's code made of other things than texts and ids.
 
     In a bundled prompt every text is neutralised, as `context_of` does.
     """
     shown = case.shown
-    if case.examples or case.turns or case.context or any(a.steps for a in shown):
-        return None
     if len({a.id for a in shown}) < len(case.answers) or len(shown) != len(case.answers):
         return None
-    clean = neutral if bundled else as_is
+    clean, quote = (neutral, attribute) if bundled else (as_is, as_is)
     texts = [clean(case.question), clean(case.reference or "")]
     answers = []
     bylines = case.bylines
     for answer in shown:
-        drafts = case.history(answer)
-        answers.append((bylines.get(answer.id), len(drafts)))
+        drafts, steps = case.history(answer), answer.steps
+        filled = tuple([(s.thought != "", s.tool != "", s.arguments != "", s.result != "") for s in steps])
+        answers.append((bylines.get(answer.id), len(drafts), filled))
         texts.append(clean(answer.text))
         texts.extend(map(clean, drafts))
+        for step in steps:
+            texts += [clean(step.thought), quote(step.tool), clean(step.arguments), clean(step.result)]
+    for example in case.examples:
+        texts += [clean(example.question), *map(clean, example.answers), clean(example.verdict)]
+    texts += [clean(turn.text) for turn in case.turns]
+    for passage in case.context:
+        texts += [quote(passage.id), clean(passage.text)]
     texts.extend(map(clean, case.notes))
     texts.extend(map(clean, case.fields.values()))
     criteria, asked = case.criteria, None
@@ -86,6 +117,9 @@ def shaped(case: Case, scale: Scale, criterion: Criterion | None, *, bundled: bo
         case.labels,
         tuple(answers),
         None if case.reference is None else case.reference == "",
+        tuple([len(example.answers) for example in case.examples]),
+        tuple([turn.role for turn in case.turns]),
+        len(case.context),
         len(case.notes),
         tuple(case.fields),
         tuple([c.points for c in criteria]),
@@ -113,11 +147,19 @@ def marked(case: Case, criterion: Criterion | None, base: int) -> tuple[Case, Cr
     def mark() -> str:
         return f"{OPEN}{next(number)}{CLOSE}"
 
+    def marked_step(step: Step) -> Step:
+        texts = step.thought, step.tool, step.arguments, step.result
+        marks = [mark() for _ in texts]
+        return Step(*(one if text else "" for one, text in zip(marks, texts, strict=True)))
+
     question, reference = mark(), mark()
     shown = {}
     for answer in case.shown:
-        text = mark()
-        shown[answer.id] = Answer(answer.id, text, None, tuple(mark() for _ in case.history(answer)))
+        text, history = mark(), tuple(mark() for _ in case.history(answer))
+        shown[answer.id] = Answer(answer.id, text, None, history, tuple(map(marked_step, answer.steps)))
+    examples = tuple(Example(mark(), tuple(mark() for _ in e.answers), mark()) for e in case.examples)
+    turns = tuple(Turn(turn.role, mark()) for turn in case.turns)
+    context = tuple(Passage(mark(), mark()) for _ in case.context)
     notes = tuple(mark() for _ in case.notes)
     fields = {name: mark() for name in case.fields}
     criteria = tuple(Criterion(mark(), mark(), c.points) for c in case.criteria)
@@ -133,8 +175,15 @@ def marked(case: Case, criterion: Criterion | None, base: int) -> tuple[Case, Cr
         reference=None if case.reference is None else reference if case.reference else "",
         criteria=criteria,
         fields=fields,
+        turns=turns,
+        context=context,
         presentation=Presentation(
-            order=case.order, labels=case.labels, bylines=case.bylines, notes=notes, framing=case.framing
+            order=case.order,
+            labels=case.labels,
+            bylines=case.bylines,
+            notes=notes,
+            examples=examples,
+            framing=case.framing,
         ),
     )
     return made, asked
@@ -225,8 +274,6 @@ def _statement(node: nodes.Node, kinds: Mapping[str, str]) -> bool:
         bodies = (node.body, node.else_, *(one.body for one in node.elif_))
         return all(_asks_whether(one, kinds) for one in tests) and all(_statements(one, kinds) for one in bodies)
     if isinstance(node, nodes.For) and node.test is None and not node.recursive:
-        if any(_is(node.iter, name, kinds) for name in _RENDERED) or _is_part(node.iter, "steps", kinds):
-            return _statements(node.else_, kinds)  # a case that has them is rendered each time: here are none
         within = _looped(node, kinds)
         return within is not None and _statements(node.body, {**kinds, **within}) and _statements(node.else_, kinds)
     return False
@@ -239,8 +286,9 @@ def _looped(node: nodes.For, kinds: Mapping[str, str]) -> Mapping[str, str] | No
         if isinstance(over, nodes.Name) and over.name not in kinds:
             kind = _KINDS.get(over.name)
             return None if kind is None else {target.name: kind}
-        if _is_part(over, "history", kinds):
-            return {target.name: _TEXT}
+        if isinstance(over, nodes.Getattr):
+            kind = _LISTS.get((_kind(over.node, kinds), over.attr))
+            return None if kind is None else {target.name: kind}
     if isinstance(over, nodes.Call) and isinstance(target, nodes.Tuple):
         names = [one.name for one in target.items if isinstance(one, nodes.Name)]
         pairs, plain = over.node, not (over.args or over.kwargs or over.dyn_args or over.dyn_kwargs)
@@ -254,31 +302,30 @@ def _is(node: nodes.Node, name: str, kinds: Mapping[str, str]) -> bool:
     return isinstance(node, nodes.Name) and node.name == name and name not in kinds
 
 
-def _is_part(node: nodes.Node, name: str, kinds: Mapping[str, str]) -> bool:
-    """Return whether an expression is a part of an answer that holds several texts."""
-    return isinstance(node, nodes.Getattr) and node.attr == name and _is_answer(node.node, kinds)
-
-
-def _is_answer(node: nodes.Node, kinds: Mapping[str, str]) -> bool:
+def _kind(node: nodes.Node, kinds: Mapping[str, str]) -> str:
+    """Return what an expression is of what has texts; empty for anything else."""
     if isinstance(node, nodes.Getitem):
-        whole = isinstance(node.arg, nodes.Const) and type(node.arg.value) is int
-        return whole and _is(node.node, "answers", kinds)
-    return isinstance(node, nodes.Name) and kinds.get(node.name) == _ANSWER
+        return _ANSWER if _is(node.node, "answers", kinds) and _is_index(node.arg, kinds) else ""
+    if _is(node, "criterion", kinds):
+        return _CRITERION
+    kind = kinds.get(node.name, "") if isinstance(node, nodes.Name) else ""
+    return kind if kind in _TEXTS else ""
 
 
-def _is_criterion(node: nodes.Node, kinds: Mapping[str, str]) -> bool:
-    return _is(node, "criterion", kinds) or (isinstance(node, nodes.Name) and kinds.get(node.name) == _CRITERION)
+def _is_index(node: nodes.Node, kinds: Mapping[str, str]) -> bool:
+    """Return whether an expression is a number that no text decides."""
+    if isinstance(node, nodes.Const):
+        return type(node.value) is int
+    return isinstance(node, nodes.Getattr) and _is(node.node, "loop", kinds) and node.attr in _LOOP
 
 
 def _is_text(node: nodes.Node, kinds: Mapping[str, str]) -> bool:
     """Return whether an expression is one text of the case."""
     if isinstance(node, nodes.Name):
-        return kinds.get(node.name) == _TEXT or _is(node, "question", kinds) or _is(node, "reference", kinds)
-    if isinstance(node, nodes.Getattr) and _is_criterion(node.node, kinds):
-        return node.attr in ("id", "text")
-    return (isinstance(node, nodes.Getattr) and node.attr == "text" and _is_answer(node.node, kinds)) or _is_field(
-        node, kinds
-    )
+        return kinds.get(node.name) == _TEXT or any(_is(node, name, kinds) for name in _WHOLE)
+    if isinstance(node, nodes.Getattr) and node.attr in _TEXTS.get(_kind(node.node, kinds), ()):
+        return True
+    return _is_field(node, kinds)
 
 
 def _is_field(node: nodes.Node, kinds: Mapping[str, str]) -> bool:
@@ -299,8 +346,10 @@ def _asks_whether(node: nodes.Node, kinds: Mapping[str, str]) -> bool:
         return _asks_whether(node.node, kinds)
     if isinstance(node, nodes.And | nodes.Or):
         return _asks_whether(node.left, kinds) and _asks_whether(node.right, kinds)
-    if _is_part(node, "history", kinds) or _is_part(node, "steps", kinds):
-        return True
+    if isinstance(node, nodes.Getattr):
+        kind = _kind(node.node, kinds)
+        if (kind, node.attr) in _LISTS or (kind == _STEP and node.attr in _TEXTS[_STEP]):
+            return True
     return any(_is(node, name, kinds) for name in _ASKED) or _is_blind(node, kinds)
 
 
@@ -309,10 +358,8 @@ def _is_blind(node: nodes.Node, kinds: Mapping[str, str]) -> bool:
     if isinstance(node, nodes.Name):
         return kinds[node.name] == _BLIND if node.name in kinds else node.name not in _SOURCES | {"loop"}
     if isinstance(node, nodes.Getattr):
-        if _is_answer(node.node, kinds):
-            return node.attr in _CALLED
-        if _is_criterion(node.node, kinds):
-            return node.attr in _PLACED
+        if kind := _kind(node.node, kinds):
+            return node.attr in _SHAPED.get(kind, ())
         if isinstance(node.node, nodes.Name) and node.node.name == "loop":
             return node.attr in _LOOP
     if isinstance(node, nodes.Filter) and node.node is not None and any(_is(node.node, n, kinds) for n in _COUNTED):
