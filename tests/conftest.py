@@ -4,25 +4,36 @@ import gc
 import os
 import signal
 import socket
+import sys
+from collections import Counter
 from hashlib import sha256
 from ipaddress import ip_address
 from pathlib import Path
+from shutil import disk_usage
 
 import pytest
 
 from tests.inside import as_processes
+from tests.lanes import NIGHTLY, nightly
 
 SLOW = [Path(__file__).parent / name for name in ("power", "slow")]
+MEMORY = Path("/dev/shm")
+"""Where files cost no disk: each run of the gate waits until its replies are on it."""
 BROWSER = Path(__file__).parent / "browser"
 """All of it needs Chromium; its imports take a second of each process."""
+ROOM = 4 << 30
+"""More bytes than the tests write."""
 OF_LANES = {"postgres", "chromium", "built", "installed", "site"}
 """Fixtures that start a program of the machine, or build all of something: tests that use them are slow ones."""
 
 pytest_plugins = ["pytester"]
 
+sys.modules.setdefault("rfc3987_syntax", None)  # jsonschema has it make a parser of IRIs, for three seconds
 for name in ("CI", "BUILD_NUMBER"):  # under either of them the pytest of an inner run writes each failure a second time
     os.environ.pop(name, None)
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # hundreds of interpreters are started: each would compile all anew
+if MEMORY.is_dir() and os.access(MEMORY, os.W_OK) and disk_usage(MEMORY).free > ROOM:
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell starts so what it runs in the background
     signal.signal(signal.SIGINT, signal.default_int_handler)
 if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:  # and `nohup` so
@@ -31,20 +42,34 @@ if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:  # and `nohup` so
 
 def pytest_addoption(parser):
     """Add the option of the slow lane."""
-    parser.addoption("--slow", action="store_true", help="run what is marked slow (tests/lanes.py), and nothing else")
+    parser.addoption("--slow", action="store_true", help="run what is slow (tests/lanes.py), and nothing else")
+    parser.addoption("--weigh", action="store_true", help="run both, and write tests/nightly.txt anew")
 
 
 def pytest_collection_modifyitems(config, items):
     """Run what is slow, by its mark or by what it needs, where that was asked for, else all the rest."""
+    if config.getoption("--weigh", False):
+        return
     wanted = config.getoption("--slow", False)
+    listed = {*NIGHTLY.read_text("utf-8").splitlines()}
     kept, left = [], []
     for item in items:
-        if not OF_LANES.isdisjoint(getattr(item, "fixturenames", ())):
+        if item.nodeid in listed or not OF_LANES.isdisjoint(getattr(item, "fixturenames", ())):
             item.add_marker("slow")
         (kept if (item.get_closest_marker("slow") is not None) == wanted else left).append(item)
     if left:
         config.hook.pytest_deselected(items=left)
         items[:] = kept
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    """Write which tests took too long, if that was asked for."""
+    if config.getoption("--weigh", False):
+        seconds = Counter()
+        for report in (one for kind in terminalreporter.stats.values() for one in kind if hasattr(one, "duration")):
+            if report.nodeid.startswith("tests/"):
+                seconds[report.nodeid] += report.duration
+        NIGHTLY.write_text("".join(f"{one}\n" for one in nightly(seconds)), "utf-8")
 
 
 def pytest_ignore_collect(collection_path, config):

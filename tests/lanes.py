@@ -1,11 +1,15 @@
 """
-The slow lane: rows that prove more of what other rows of the same test prove at every change.
+The slow lane: what is proven each night, and not at every change.
 
-    .venv/bin/pytest tests/ --slow -n logical    # what is marked `slow`, and nothing else
+    .venv/bin/pytest tests/ --slow -n logical     # what is slow, and nothing else
+    .venv/bin/pytest tests/ --weigh -n logical    # all of it, and write anew which tests take too long
 
-Tests that need PostgreSQL, Chromium, a built release or the built site are in it without a mark: `OF_LANES` in
-`conftest.py` names their fixtures.
+Three ways lead there: rows that are marked because other rows of the same test prove the same, tests that need
+PostgreSQL, Chromium, a built release or the built site (`OF_LANES` in `conftest.py` names their fixtures), and what
+`nightly.txt` lists, because it took too long when it was last weighed.
 """
+
+from pathlib import Path
 
 import pytest
 
@@ -21,3 +25,32 @@ def one_in(share, rows, start=0):
     found = [pytest.param(*row) if turn % share == start else slow(*row) for turn, row in enumerate(rows)]
     assert len(found) > start, "expected a row that runs at every change, got none"
     return found
+
+
+NIGHTLY = Path(__file__).with_name("nightly.txt")
+"""The tests that take longer than `LONGEST_S`, by their ids: they run each night, and not at every change."""
+LONGEST_S, LONGEST_DENSE_S = 1.25, 4.0
+QUICK_S = 12.0
+"""What is the quickest of its kind runs at every change, unless it takes longer than this."""
+DENSE = ("tests/core/", "tests/experiment/", "tests/gate/test_probe", "tests/judges/test_reading", "tests/statistics/")
+"""Tests of what decides: those that `tools.mutation` counts on."""
+ALWAYS = (
+    *("tests/papers/", "tests/weight/", "tests/packaging/", "tests/ci/"),
+    "tests/suites/test_diagonal.py::test_planted_biases_fail_their_own_suites_and_no_other[score",
+    "tests/suites/test_diagonal.py::test_a_sound_judge_with_a_little_noise_passes[1-score-100]",
+)
+"""How the ids begin of tests that run at every change, however long they take."""
+
+
+def nightly(seconds):
+    """
+    Return the ids of the tests for the night, of all tests by their ids and the seconds that each took.
+
+    The quickest test of a file runs at every change, and so does the quickest row of each test of `DENSE`.
+    """
+    quickest = {}
+    for one in sorted(seconds, key=lambda one: (seconds[one], one)):
+        quickest.setdefault(one.partition("[")[0] if one.startswith(DENSE) else one.partition("::")[0], one)
+    kept = {one for one in quickest.values() if seconds[one] <= QUICK_S}
+    most = {one: LONGEST_DENSE_S if one.startswith(DENSE) else LONGEST_S for one in seconds}
+    return sorted(one for one in seconds if seconds[one] > most[one] and one not in kept and not one.startswith(ALWAYS))

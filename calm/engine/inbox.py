@@ -24,7 +24,7 @@ from calm.engine.servers import Servers
 from calm.engine.verdicts import Judgment, Response, Verdicts
 from calm.errors import JudgeError
 from calm.models.pacing import FIRST, PRIORITY
-from calm.models.wire import Endpoint, Foreseen, Judge, Request
+from calm.models.wire import Endpoint, Foreseen, Judge, Request, foreseen
 
 AT_ONCE: Final = 256
 """How many questions are put into queues before the loop turns to something else."""
@@ -142,13 +142,6 @@ def _known_key(handle: _Handle, case: Case | Recipe[Case]) -> bytes:
     if isinstance(case, Recipe):
         case.mark = handle, key
     return key
-
-
-def _foreseen(judge: Judge) -> Foreseen | None:
-    """Return a judge whose own class tells its requests; what wraps or changes one may ask otherwise."""
-    names = ("judge", "requests", "read")
-    homes = {next((kind for kind in type(judge).__mro__ if name in vars(kind)), None) for name in names}
-    return cast("Foreseen", judge) if len(homes) == 1 and None not in homes else None
 
 
 def _round(ask: int) -> int:
@@ -337,7 +330,7 @@ class Inbox:
                 queue = self._queue(judge.endpoints, holds=self._servers.batches and not judge.traits.patient)
             else:
                 queue = self._scheduler.queue(Identity(judge), lambda: judge.traits.concurrency)
-            handle = self._handles[id(judge)] = _Handle(judge, name, queue, _foreseen(judge))
+            handle = self._handles[id(judge)] = _Handle(judge, name, queue, foreseen(judge))
         return handle
 
     def _queue(self, endpoints: Sequence[Endpoint], *, holds: bool = False) -> Queue:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate, pairwise
 from typing import Any
 
 from calm.core.acknowledgement import names_cue, reason_in
@@ -100,13 +101,17 @@ class Arms:
     def _tried(self, rows: Sequence[Row], asks: Asks) -> Iterator[tuple[Row, Trial | Reason]]:
         """Ask about some rows together; yield each with its trial, or why it has none."""
         questions = [self._questions(row, asks) for row in rows]
-        answers = iter(self._setup.engine.ask_each([one for arms in questions for arm in arms for one in arm]))
+        answers = self._setup.engine.ask_each([one for arms in questions for arm in arms for one in arm])
+        at = 0
         for row, arms in zip(rows, questions, strict=True):
-            clean, inert, perturbed = ([next(answers) for _ in arm] for arm in arms)
+            ends = tuple(accumulate(map(len, arms), initial=at))
+            clean, inert, perturbed = (answers[begin:end] for begin, end in pairwise(ends))
+            at = ends[-1]
             pair = row.pair
             self._asked[pair.source.id, pair.variant] = clean, inert, perturbed
-            self._shared[pair.source.id, "" if pair.base == pair.source else pair.variant] = len(clean)
-            yield row, self._trial(pair, clean, inert, perturbed, [case.slots for _, case, _ in arms[2]])
+            as_it_is = pair.clean is pair.source or pair.base == pair.source
+            self._shared[pair.source.id, "" if as_it_is else pair.variant] = len(clean)
+            yield row, self._trial(pair, clean, inert, perturbed, [case for _, case, _ in arms[2]])
 
     def prefetch(self, n: int, asks: Asks) -> None:
         """Begin to ask what a later look will want; those before it want a part of the same."""
@@ -163,25 +168,22 @@ class Arms:
         clean: list[Judgment],
         inert: list[Judgment],
         perturbed: list[Judgment],
-        shown: list[tuple[str, ...]],
+        shown: Sequence[Case | Recipe[Case]],
     ) -> Trial | Reason:
-        """Return what came of a row, whose perturbed asks showed the answers so ordered; why it is lost, if it is."""
+        """Return what came of a row, whose perturbed asks showed these cases; why it is lost, if it is."""
         arms = []
         for arm in (clean, inert, perturbed):
-            answered = tuple(a.verdict for a in arm if not isinstance(a.verdict, NoReply))
+            answered = tuple([a.verdict for a in arm if not isinstance(a.verdict, NoReply)])
             missing = [reason_of(a.verdict.reason) for a in arm if isinstance(a.verdict, NoReply)]
             capped = [reason for reason in missing if reason.unfinished]
             if capped or len(answered) < min(2, len(arm)):  # what a cap left unfinished is lost, however far it got
                 return (capped or missing)[0]
             arms.append(answered)
         case = pair.source
-        kept = [s for s, a in zip(shown, perturbed, strict=True) if not isinstance(a.verdict, NoReply)]
-        cued, before = self._cued(pair, clean, perturbed)
+        kept = [c.slots for c, a in zip(shown, perturbed, strict=True) if not isinstance(a.verdict, NoReply)]
         return Trial(
             case=case.id,
             edit=pair.variant,
-            hash=pair.hash,
-            channel=pair.channel,
             target=pair.treatment.target,
             damaged=pair.treatment.damaged,
             hit=pair.treatment.hit if self._setup.family == "rubric" else None,  # else the whole answer was judged
@@ -194,15 +196,26 @@ class Arms:
             clean=arms[0],
             inert=arms[1],
             perturbed=arms[2],
-            floor="" if not inert else REPEATS if self._setup.judge.traits.recorded else self._floor(pair, 1).name,
             cluster=pair.cluster,
-            places=tuple(sorted(pair.places)),
-            own=pair.own,
-            held=pair.held,
-            cued=cued,
-            cued_before=before,
+            **({} if self._setup.counting else self._told(pair, clean, inert, perturbed)),
             **(_gold(case, pair.base, self._setup.family, self._setup.judge.scale) if pair.shown is None else {}),
         )
+
+    def _told(
+        self, pair: Pair, clean: list[Judgment], inert: list[Judgment], perturbed: list[Judgment]
+    ) -> dict[str, Any]:
+        """Return what a record tells of a row, and no sound judge's claim depends on."""
+        cued, before = self._cued(pair, clean, perturbed)
+        return {
+            "hash": pair.hash,
+            "channel": pair.channel,
+            "floor": "" if not inert else REPEATS if self._setup.judge.traits.recorded else self._floor(pair, 1).name,
+            "places": tuple(sorted(pair.places)),
+            "own": pair.own,
+            "held": pair.held,
+            "cued": cued,
+            "cued_before": before,
+        }
 
     def _cued(
         self, pair: Pair, clean: list[Judgment], perturbed: list[Judgment]
@@ -216,13 +229,13 @@ class Arms:
         said = [[a for a in arm if not isinstance(a.verdict, NoReply)] for arm in (perturbed, clean)]
         if edit is None or all(same(one.verdict, other.verdict) for one in said[0] for other in said[1]):
             return (), ()
+        reasons = [[reason_in(_replies(store, judgment)) for judgment in arm] for arm in said]
+        if not any(reasons[0]):
+            return (), ()
         came, _ = _change(pair)
         case = pair.source
         known = [case.question, case.reference or "", *(answer.text for answer in case.answers)]
         known += [*case.surroundings(), *case.fields.values()]
-        reasons = [[reason_in(_replies(store, judgment)) for judgment in arm] for arm in said]
-        if not any(reasons[0]):
-            return (), ()
         cued, before = (tuple(names_cue(r, edit.bias, came, known) if r else None for r in arm) for arm in reasons)
         return cued, before if any(one is not None for one in cued) else ()
 

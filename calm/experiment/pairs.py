@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from calm.core.case import UNTREATED, Case, Treated, Treatment
-from calm.core.copies import changed
+from calm.core.copies import changed, recast
 from calm.core.edits import AnyEdit, Edit, Expects, PromptEdit
 from calm.core.memo import Memo, once, recipe, remade
 from calm.core.order import place_of, start_of
@@ -206,8 +206,7 @@ class Pairing:
 
     def _with_room(self, pair: Pair, pilot: Verdict | None) -> Pair:
         assert self.edit is not None, "there is an edit"
-        treated = replace(pair.source.treat(None), treatment=pair.treatment)
-        return replace(pair, pilot=pilot, room=_has_room(self.setup, self.edit, treated, replace(pair, pilot=pilot)))
+        return _with_pilot(self.setup, self.edit, pair, pilot, pair.source)
 
     @property
     def known(self) -> list[Pair]:
@@ -232,7 +231,9 @@ class Pairing:
         """Return a case under one variant of the edit; None where that does not apply."""
         case, start = self._starts[pair.source.id]
         found = _edited(self.setup, variant, case, start, compared=True)
-        return None if isinstance(found, Reason) else replace(found, held=pair.held)
+        if isinstance(found, Reason):
+            return None
+        return found if found.held == pair.held else changed(found, held=pair.held)
 
 
 def pair_up(setup: Setup, edit: AnyEdit | None, against: AnyEdit | None, target: str | None = None) -> Pairing:
@@ -243,7 +244,7 @@ def pair_up(setup: Setup, edit: AnyEdit | None, against: AnyEdit | None, target:
     """
     first = 0.0 if edit is None else start_of(edit.bias, len(setup.cases))
     cases = in_order(setup.cases, setup.seed, first, as_given=setup.judge.traits.as_given, memo=setup.memo)
-    clusters = once(setup.memo, lambda: clusters_of(setup.cases), (setup.cases,), "clusters")
+    clusters = once(setup.memo, lambda: clusters_of(setup.cases), setup.cases, "clusters")
     found = Pairing(setup, edit, plain=against is None)
     if (record := setup.judge.traits.recorded) is not None:
         judged = [record.judged(c) for c in cases]
@@ -251,7 +252,7 @@ def pair_up(setup: Setup, edit: AnyEdit | None, against: AnyEdit | None, target:
         if len(cases) < len(judged):
             found.excluded[because(Kind.NOT_RECORDED)] += len(judged) - len(cases)
     if edit is None:
-        found.pairs = [Pair(c, c, hash=c.identity(), cluster=clusters[c.id]) for c in cases]
+        found.pairs = [Pair(c, c, hash=_hash(setup, c), cluster=clusters[c.id]) for c in cases]
         return found
     aimed_by_pilot = [c for c in cases if target is None and aims_by_pilot(c, edit.expects)]
     pilots = dict(zip([c.id for c in aimed_by_pilot], _pilots(setup, aimed_by_pilot), strict=True))
@@ -260,12 +261,18 @@ def pair_up(setup: Setup, edit: AnyEdit | None, against: AnyEdit | None, target:
         if isinstance(pilot, NoReply):
             found.lost[reason_of(pilot.reason)] += 1
             continue
-        aimed = aim(case, edit.expects, pilot) if target is None else case.treat(target)
+        memo = setup.memo if pilot is None else None
+        if target is None:
+            aimed = once(memo, partial(_aimed, setup.memo, case, edit.expects, pilot), (case,), "aim", edit.expects)
+        else:
+            aimed = _same(setup.memo, case, case.treat(target))
         if isinstance(aimed, Reason):
             found.excluded[aimed] += 1
             continue
-        aimed = _same(setup.memo, case, aimed)
-        start = Pair(case, case, pilot=pilot, cluster=clusters[case.id], memo=setup.memo)
+        cluster = clusters[case.id]
+        start = once(
+            memo, partial(Pair, case, case, pilot=pilot, cluster=cluster, memo=setup.memo), (case,), "start", cluster
+        )
         if against is not None:
             compared = _edited(setup, against, aimed, start, compared=False)
             if isinstance(compared, Reason):
@@ -288,6 +295,11 @@ def _together(excluded: Counter[Reason]) -> Counter[Reason]:
     for about, named in cases.items():
         found[because(Kind.EDIT_TOO_LONG, *about, *sorted(named, key=str))] += len(named)
     return found
+
+
+def _aimed(memo: Memo | None, case: Case, expects: Expects, pilot: Verdict | None) -> Treated | Reason:
+    aimed = aim(case, expects, pilot)
+    return aimed if isinstance(aimed, Reason) else _same(memo, case, aimed)
 
 
 def _same(memo: Memo | None, case: Case, aimed: Treated) -> Treated:
@@ -324,10 +336,12 @@ def in_order(
     It is the order of `calm.cases.sample`: looks are taken in it, so it may not be that of a file or of a test's list.
     """
     salt = "" if as_given else ORDER_SALT
-    drawn = once(
-        memo, lambda: sorted(cases, key=lambda case: place_of(seed, case.id, start)), (cases,), "drawn", seed, start
-    )
-    return [once(memo, partial(c.with_order, salt), (c,), "order", salt) for c in drawn]
+
+    def drawn() -> list[Case]:
+        placed = sorted(cases, key=lambda case: place_of(seed, case.id, start))
+        return [once(memo, partial(case.with_order, salt), (case,), "order", salt) for case in placed]
+
+    return once(memo, drawn, tuple(cases), "drawn", seed, start, salt)
 
 
 def _edited(
@@ -340,27 +354,57 @@ def _edited(
     are passed over.
     """
     reasons: list[Reason] = []
-    for variant in edit.choices(case, setup.seed):
+    for variant in _choices(setup, edit, case):
         if variant.label in used:
             continue
-        found = _applied(setup, variant, case, start)
-        if isinstance(found, Reason):
-            reasons.append(found)
-            continue
-        record = (found.judge or setup.judge).traits.recorded
-        if record is not None and found.shown is not None and not record.held(found.shown()):
-            reasons.append(because(Kind.NOT_RECORDED))
-            continue
-        try:
-            visible = _visible(setup, found)
-        except TooLongError as error:
-            reasons.append(because(Kind.EDIT_TOO_LONG, name(error.model), error.window, name(case.id)))
-            continue
-        if visible or not compared:
-            return changed(found, held=edit.held(case)) if isinstance(edit, Edit) else found
-        reasons.append(_unseen(found.judge or setup.judge, found.changed))
+        found = _varied(setup, variant, case, start, compared=compared)
+        if isinstance(found, Pair):
+            if isinstance(edit, PromptEdit) or not case.variants:
+                return found
+            held = once(setup.memo, lambda: edit.held(case), (edit, case), "held")
+            return changed(found, held=held) if held else found
+        reasons.append(found)
     # "does not apply" is the weakest reason: another variant's says more
     return next((r for r in reasons if r.kind is not Kind.APPLIES_NOT), because(Kind.APPLIES_NOT))
+
+
+def _choices(setup: Setup, edit: AnyEdit, case: Treated) -> Sequence[AnyEdit]:
+    """Return the edits to try on a case, the one drawn for it first."""
+    if not edit.variants:
+        return (edit,)
+    return once(setup.memo, lambda: edit.choices(case, setup.seed), (edit, case), "choices", setup.seed)
+
+
+def _varied(setup: Setup, variant: AnyEdit, case: Treated, start: Pair, *, compared: bool) -> Pair | Reason:
+    """Return the pair after one variant that applies, fits and can be seen, or why it does not."""
+    if isinstance(variant, PromptEdit) or start.control is not None:  # the judge is another one in each probe
+        return _varied_anew(setup, variant, case, start, compared=compared)
+    found = once(
+        setup.memo,
+        lambda: _varied_anew(setup, variant, case, start, compared=compared),
+        (variant, case, start.source, start.clean),
+        *("varied", setup.seed, compared),
+    )
+    if isinstance(found, Reason):
+        return found
+    found = found if found.cluster == start.cluster else changed(found, cluster=start.cluster)
+    if found.pilot is start.pilot or found.shown is None:
+        return found
+    return _with_pilot(setup, variant, found, start.pilot, found.shown())
+
+
+def _varied_anew(setup: Setup, variant: AnyEdit, case: Treated, start: Pair, *, compared: bool) -> Pair | Reason:
+    found = _applied(setup, variant, case, start)
+    if isinstance(found, Reason):
+        return found
+    record = (found.judge or setup.judge).traits.recorded
+    if record is not None and found.shown is not None and not record.held(found.shown()):
+        return because(Kind.NOT_RECORDED)
+    try:
+        visible = _visible(setup, found)
+    except TooLongError as error:
+        return because(Kind.EDIT_TOO_LONG, name(error.model), error.window, name(case.id))
+    return found if visible or not compared else _unseen(found.judge or setup.judge, found.changed)
 
 
 def _unseen(judge: Judge, changed: Iterable[str]) -> Reason:
@@ -378,8 +422,8 @@ def _visible(setup: Setup, found: Pair) -> bool:
     """Return whether the judge sees a difference between the edited case and the clean one."""
     judge, control = found.judge or setup.judge, found.control or setup.judge
     shown, _ = found.ask(1)
-    memo = setup.memo if found.judge is None and found.control is None else None
-    return once(memo, lambda: judge.sees(shown()) != control.sees(found.base), (shown, found.clean), "sees")
+    memo = setup.memo if found.control is None else None
+    return judge.sees(shown()) != once(memo, lambda: control.sees(found.base), (found.clean,), "seen")
 
 
 @dataclass(frozen=True, slots=True)
@@ -392,7 +436,7 @@ class _Edited:
     hash: str
 
 
-def _made(variant: AnyEdit, case: Treated, setup: Setup, *, both_orders: bool) -> _Edited | Reason:
+def _made(setup: Setup, variant: AnyEdit, case: Treated, *, both_orders: bool) -> _Edited | Reason:
     """Return the case after one variant, or why it cannot be edited; an edit of the prompt leaves it as it is."""
     after, words = case, f"prompt {variant.label}"
     if not isinstance(variant, PromptEdit):
@@ -412,7 +456,7 @@ def _made(variant: AnyEdit, case: Treated, setup: Setup, *, both_orders: bool) -
     else:
         shown = recipe(setup.memo, case_shown, partial(_shown, variant, case, setup.seed))
     turned = _turned(setup.memo, shown) if both_orders else None
-    return _Edited(after, shown, turned, case_shown.identity(words))
+    return _Edited(after, shown, turned, _hash(setup, case_shown, words))
 
 
 def _shown(variant: Edit, case: Treated | Recipe[Treated], seed: int) -> Case:
@@ -442,7 +486,7 @@ def _applied(setup: Setup, variant: AnyEdit, case: Treated, start: Pair) -> Pair
     both_orders = variant.expects is Expects.WORSE and setup.family in ("pairwise", "listwise")
     edited = once(
         setup.memo,
-        lambda: _made(variant, case, setup, both_orders=both_orders),
+        lambda: _made(setup, variant, case, both_orders=both_orders),
         (variant, case),
         *("edited", setup.seed, both_orders),
     )
@@ -457,7 +501,7 @@ def _applied(setup: Setup, variant: AnyEdit, case: Treated, start: Pair) -> Pair
         turned=edited.turned,
         variant=variant.label,
         hash=edited.hash,
-        room=_has_room(setup, variant, edited.after, start),
+        room=_has_room(setup, variant, edited.after, _telling(start, start.pilot)),
         brief=variant.bias in TESTS_LENGTH,
         again=again if setup.repeatable else None,
         treatment=edited.after.treatment,
@@ -485,14 +529,30 @@ def _asked_otherwise(setup: Setup, edit: PromptEdit, case: Treated) -> Judge | R
     return judge.on_scale(reworded.scale)
 
 
-def _has_room(setup: Setup, edit: AnyEdit, treated: Treated, pair: Pair) -> bool:
-    """Return whether the treated answer can still move; a pilot about other criteria than the clean arm's tells not."""
-    pilot = pair.pilot if pair.base.criteria == pair.source.criteria else None
-    return has_room(treated, edit.expects, pilot, setup.family, setup.judge.scale)
+def _with_pilot(setup: Setup, edit: AnyEdit, pair: Pair, pilot: Verdict | None, case: Case) -> Pair:
+    """Return a pair with what its pilot said, and with whether the treated answer of the case can still move."""
+    treated = recast(Treated, case, treatment=pair.treatment)
+    return changed(pair, pilot=pilot, room=_has_room(setup, edit, treated, _telling(pair, pilot)))
+
+
+def _has_room(setup: Setup, edit: AnyEdit, case: Treated, pilot: Verdict | None) -> bool:
+    return has_room(case, edit.expects, pilot, setup.family, setup.judge.scale)
+
+
+def _telling(pair: Pair, pilot: Verdict | None) -> Verdict | None:
+    """Return what a pilot says of the room to move: nothing if it was asked about other criteria than the clean arm."""
+    return pilot if pair.base.criteria == pair.source.criteria else None
+
+
+def _hash(setup: Setup, case: Case, words: str = "") -> str:
+    """Return the hash of what the judge is shown; nothing where nobody wants it."""
+    return "" if setup.counting else case.identity(words)
 
 
 def _places(setup: Setup, reworded: Judge | None, shown: Recipe[Case]) -> frozenset[str]:
-    """Return where the judge is shown what its own prompt has no place for."""
+    """Return where the judge is shown what its own prompt has no place for; nothing where nobody wants it."""
+    if setup.counting:
+        return frozenset()
     asked = reworded or setup.judge
 
     def found() -> frozenset[str]:
@@ -505,7 +565,7 @@ def _compared(variant: Edit, case: Treated, found: _Edited, start: Pair) -> Pair
     """Return the pair with what the edit changed, which text of the case it shows, and what that is held against."""
     edited, memo, text = found.after, start.memo, variant.own_text(case)
     if text is None:
-        return changed(start, changed=once(memo, lambda: case.differences(edited), (case, edited), "differences"))
+        return changed(start, changed=case.differences(edited))
     as_it_is = start.base == case.untreated()
     base = variant.base(case) if as_it_is else case
     kind = text_kind(text.name)

@@ -18,13 +18,14 @@ from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, lru_cache
 from itertools import islice
 from math import fsum
 from typing import Final
 
 from calm.core.case import digest
 from calm.core.claims import Claim, Decision, Estimate, Outcome, decide_between
+from calm.core.copies import changed
 from calm.core.edits import AnyEdit
 from calm.core.measures import MEASURES, Measure
 from calm.core.reasons import NONE, Kind, Reason, because, listed, name
@@ -134,7 +135,7 @@ class Variants:
 
         It is acquitted if its rows move less than `limit`, in [0, 1], the way that they must not.
         """
-        mine = {row.cluster: replace(row, inert=(), floor="") for row in reversed(self._rows_of(variant))}
+        mine = {row.cluster: changed(row, inert=(), floor="") for row in reversed(self._rows_of(variant))}
         spare = self._spare(variant, set(mine), asked=True)
         trials = replace(self._trials, rows=tuple(reversed(mine.values())), lost={})
         if len(mine) + spare.ready(FEWEST - len(mine)) < FEWEST:  # the probe ended on few questions
@@ -224,7 +225,7 @@ class Variants:
         """
         if measure.worst_of != "gain":
             return 0.0
-        shown = [replace(row, perturbed=row.inert, inert=(), floor="") for row in self._trials.rows if row.inert]
+        shown = [changed(row, perturbed=row.inert, inert=(), floor="") for row in self._trials.rows if row.inert]
         seen = [MEASURES["gain"].per_case(row, self._trials.scale) for row in shown]
         values = [value for value in seen if not isinstance(value, Reason)]
         lost = -fsum(values) / len(values) if values else 0.0
@@ -244,7 +245,7 @@ class Variants:
         seed = self._pairing.setup.seed
         pairs = [p for p in self._pairing.pairs if p.cluster not in used]
         pairs = [p for p in pairs if not asked or p.source.id in self._cases]
-        drawn = sorted(pairs, key=lambda p: digest("variant", seed, variant.label, p.source.id))
+        drawn = sorted(pairs, key=lambda p: _lot(seed, variant.label, p.source.id))
         if asked or apart:
             drawn = list({p.cluster: p for p in reversed(drawn)}.values())[::-1]
         shown = (self._pairing.as_variant(p, variant) for p in drawn)
@@ -290,11 +291,22 @@ def most_decided(cases: int) -> int:
     return min(cases, DECISIONS[-1])
 
 
+@lru_cache(maxsize=2**15)
+def _lot(seed: int, variant: str, case: str) -> str:
+    """Return by what cases are ordered on which a variant may be asked."""
+    return digest("variant", seed, variant, case)
+
+
 @cache
 def _levels(suspects: int) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """Return the levels of a pass and of a fail at each decision, with so many suspicious variants."""
-    failed = [LEVEL / suspects * share for share in FAIL_SPENT]
-    return nominal_levels(PASS_SPENT, DECISIONS), nominal_levels(failed, DECISIONS)
+    failed = tuple(LEVEL / suspects * share for share in FAIL_SPENT)
+    return _nominal(PASS_SPENT), _nominal(failed)
+
+
+@cache
+def _nominal(spent: tuple[float, ...]) -> tuple[float, ...]:
+    return nominal_levels(spent, DECISIONS)
 
 
 def _beyond(estimate: Estimate, claim: Claim) -> bool:

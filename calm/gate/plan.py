@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 from calm.cases import sample
 from calm.core.case import TIE, Case, digest
@@ -22,8 +22,7 @@ from calm.core.measures import MEASURES, readable_rate
 from calm.core.reasons import NONE, Kind, Reason, because, counted
 from calm.core.recipes import made
 from calm.core.verdict import Preferred, Ranking, Task, Tie, Unreadable, Verdict
-from calm.engine.engine import Engine
-from calm.engine.store import Mode, Store
+from calm.engine.collector import RareCollections
 from calm.errors import EstimateError
 from calm.experiment.aim import aims_by_pilot, open_to_pilot, wants_pilot
 from calm.experiment.asks import Design
@@ -35,7 +34,7 @@ from calm.experiment.setup import Setup
 from calm.experiment.stopping import Stopping
 from calm.gate.outlook import foreseen
 from calm.gate.requests import Prompts, Rendering, RequestFinder, RequestFinders, Source
-from calm.gate.stand_in import StandIn
+from calm.gate.stand_in import StandIn, stage
 from calm.models.wire import Judge
 from calm.selfpreference.crossing import CrossDesign, CrossInputs, TableJudge, arranged_for
 
@@ -125,7 +124,8 @@ class ProbeRow:
     `staged`: undecided claims are topped up. `open`: a pilot may leave cases out. `ruled`: it has claims, so a run that
     stops early may end it early. `claims`: those that a green gate needs. `alone`: there is no clean arm. `variants`:
     how many its rotation has; `worst`: each of them is decided on by itself, too. `lengths`: of how many lengths the
-    inert words of its variants can be.
+    inert words of its variants can be. `order`: what is asked, but of judges and authors. `foregone`: with one look at
+    its cases, no verdict decides what is asked.
     """
 
     name: str
@@ -140,6 +140,8 @@ class ProbeRow:
     variants: int = 1
     worst: bool = False
     lengths: int = 1
+    order: Order | None = None
+    foregone: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -159,8 +161,6 @@ class Survey:
     assumed: tuple[str, ...]
     floors: tuple[tuple[str, str], ...] = ()
     """Tests that need a number before they go on, and where. What they ask after that is not known here."""
-    orders: tuple[Order, ...] = ()
-    """What is asked, but for judges and authors."""
     sampled: tuple[Case, ...] = ()
     finders: RequestFinders = field(default_factory=RequestFinders)
     """What finds the requests of its judges, with all that was found so far."""
@@ -176,7 +176,8 @@ def survey(entries: Sequence[PlanEntry], judge: Judge, cases: Sequence[Case], se
         CalmError: a probe that would end in an error in the run, too.
     """
     chosen = tuple(sample(cases, settings.sample, settings.seed))
-    with _Surveyor(settings, chosen) as surveyor:
+    surveyor = _Surveyor(settings, chosen)
+    with RareCollections():
         for entry in entries:
             surveyor.take(entry)
     return surveyor.survey(judge.name, judge.task, chosen, len(cases))
@@ -185,16 +186,15 @@ def survey(entries: Sequence[PlanEntry], judge: Judge, cases: Sequence[Case], se
 def survey_clean(judge: Judge, cases: Sequence[Case], settings: PlanSettings) -> Survey:
     """Return what a judge takes that is asked about the cases as they are; no judge is asked."""
     chosen = tuple(sample(cases, settings.sample, settings.seed))
-    with _Surveyor(settings, chosen) as surveyor:
-        order = Order(Setup(judge, chosen, surveyor.engine), None, (), (readable_rate,))
-        surveyor.take(PlanEntry(order))
+    surveyor = _Surveyor(settings, chosen)
+    surveyor.take(PlanEntry(Order(Setup(judge, chosen, stage()), None, (), (readable_rate,))))
     return surveyor.survey(judge.name, judge.task, chosen, len(cases))
 
 
 def survey_cross(crossing: CrossDesign) -> Survey:
     """Return what judges take that are asked about the answers of all authors, once each; no judge is asked."""
-    with _Surveyor(PlanSettings(design=Design(1, 0)), ()) as surveyor:
-        surveyor.cross(crossing, "")
+    surveyor = _Surveyor(PlanSettings(design=Design(1, 0)), ())
+    surveyor.cross(crossing, "")
     names = ", ".join(member.name for member in crossing.members)
     return surveyor.survey(names, crossing.members[0].task, crossing.cases, len(crossing.cases))
 
@@ -205,20 +205,12 @@ class _Surveyor:
     def __init__(self, settings: PlanSettings, sample: tuple[Case, ...]) -> None:
         self._settings, self._sample = settings, sample
         self._finders = RequestFinders()
-        self._orders: list[Order] = []
-        self.engine = Engine(Store(None, Mode.OFF))
         self.rows: list[ProbeRow] = []
         self.skipped: list[tuple[str, str]] = []
 
     @property
     def _anytime(self) -> bool:
         return self._settings.stopping is Stopping.ANYTIME
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_error: object) -> None:
-        self.engine.close()
 
     def survey(self, judge: str, task: Task, cases: Sequence[Case], there: int) -> Survey:
         """Return what was gathered about these cases, of so many."""
@@ -232,7 +224,6 @@ class _Surveyor:
             sources=tuple(self._finders.sources),
             skipped=tuple(self.skipped),
             assumed=tuple(dict.fromkeys(self._finders.assumed)),
-            orders=tuple(self._orders),
             sampled=self._sample,
             finders=self._finders,
         )
@@ -246,15 +237,15 @@ class _Surveyor:
             if reason := order.unserved or _nothing_asked(order):
                 self.skipped.append((_name(order), str(reason)))
             else:
-                self._orders.append(order)
                 self.rows.append(self._row(order, conditional=entry.conditional))
 
     def _row(self, order: Order, *, conditional: bool) -> ProbeRow:
         edit, judge = order.edit, order.setup.judge
         cases = order.setup.cases if order.own_cases else self._sample
-        memo = self._finders.of(judge).memo
-        setup = Setup(judge, cases, self.engine, self._settings.seed, self._settings.design, memo=memo)
+        memo, settings = self._finders.of(judge).memo, self._settings
+        setup = Setup(judge, cases, stage(), settings.seed, settings.design, memo=memo, counting=True)
         pairs, excluded, wanting, unsure = _paired(setup, edit, order.against)
+        aimed = edit is not None and any(aims_by_pilot(case, edit.expects) for case in cases)
         units = self._units(order, setup, wanting, pairs)
         if not pairs:
             self.skipped.append((_name(order), str(counted(excluded) or because(Kind.NO_CASES))))
@@ -273,6 +264,8 @@ class _Surveyor:
             variants=max(1, len(edit.variants)) if edit is not None else 1,
             worst=any(MEASURES[c.measure].worst_of for c in order.claims),
             lengths=len(CLASSES) if edit and any(isinstance(one, Edit) for one in edit.variants[1:]) else 1,
+            order=order,
+            foregone=setup.repeatable and not aimed and not (edit and edit.variants) and judge.scale.classes is None,
         )
 
     def _staged(self, order: Order, setup: Setup) -> bool:

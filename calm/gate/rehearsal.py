@@ -7,25 +7,26 @@ in which the judge says the same. Nothing is sent: each question is put to the j
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from calm.core.case import Case
-from calm.engine.engine import Engine
-from calm.engine.store import Mode, Store
-from calm.gate.plan import CROSS, Survey
-from calm.gate.prices import Assumptions, Figure, Plan, Tally, greeting, plan_of
+from calm.core.measures import MEASURES
+from calm.engine.collector import RareCollections
+from calm.experiment.asks import Design
+from calm.experiment.run import looks_at
+from calm.gate.plan import CROSS, CaseArm, ProbeRow, Survey, has_floor
+from calm.gate.prices import Assumptions, Figure, Plan, Tally, applies, asks_of, greeting, plan_of, taken
 from calm.gate.requests import Rendering, RequestFinder
 from calm.gate.resolution import NOISE
-from calm.gate.stand_in import StandIn, sound
-from calm.models.wire import Judge
+from calm.gate.stand_in import Asked, StandIn, sound, stage
 
 
 def rehearsed(found: Survey, plan: Plan, assumptions: Assumptions = Assumptions()) -> Plan:
     """Return a plan with what a judge that never moves takes, and what a sound one that errs now and then."""
-    if not found.orders:
+    if not any(row.order for row in found.rows):
         return replace(plan, least=plan.most, expected=plan.most)
-    least, expected = (_figure(found, plan, noise, assumptions) for noise in (0.0, NOISE))
+    with RareCollections():
+        least, expected = (_figure(found, plan, noise, assumptions) for noise in (0.0, NOISE))
     return replace(plan, least=least, expected=expected)
 
 
@@ -43,24 +44,44 @@ def _figure(found: Survey, plan: Plan, noise: float, assumptions: Assumptions) -
     total = total.plus(tally.rendered((u.prompts[0], 1) for u in crossed))
     wanted = set(found.cases[: plan.cases])
     cases = tuple(case for case in found.sampled if case.id in wanted)
-    engine = Engine(Store(None, Mode.OFF))
-    try:
-        for order in found.orders:
-            shown = order.setup.cases if order.own_cases else cases
-            judge = sound(order.setup.judge, order.edit.expects if order.edit else None, shown, noise)
-            finder, settings = found.finders.of(order.setup.judge), found.settings
-            setup = replace(order.setup, judge=judge, cases=shown, engine=engine, looks_ahead=0, design=plan.design)
-            setup = replace(setup, seed=settings.seed, stopping=settings.stopping, memo=finder.memo)
-            replace(order, setup=setup).run()
-            total = total.plus(tally.rendered(_rendered(finder, judge.asked)))
-    finally:
-        engine.close()
+    settings = found.settings
+    for row in found.rows:
+        order = row.order
+        if order is None:
+            continue
+        if (asked := _foregone(row, found, wanted, plan.design)) is not None:
+            total = total.plus(tally.asked(asked))
+            continue
+        shown = order.setup.cases if order.own_cases else cases
+        finder = found.finders.of(order.setup.judge)
+        judge = sound(order.setup.judge, order.edit.expects if order.edit else None, shown, noise, finder.memo)
+        setup = replace(order.setup, judge=judge, cases=shown, engine=stage(), looks_ahead=0, design=plan.design)
+        setup = replace(setup, seed=settings.seed, stopping=settings.stopping, memo=finder.memo, counting=True)
+        replace(order, setup=setup).run()
+        total = total.plus(tally.rendered(_rendered(finder, judge.asked.values())))
     return total
 
 
-def _rendered(finder: RequestFinder, asked: Sequence[tuple[Judge, Case, int]]) -> Iterator[tuple[Rendering, int]]:
+def _foregone(
+    row: ProbeRow, found: Survey, within: set[str], design: Design
+) -> Iterator[tuple[CaseArm, list[tuple[Rendering, int]]]] | None:
+    """Return what a probe asks of each case within, where no verdict decides that; else None."""
+    order, cases = row.order, applies(row, within)
+    if order is None or not row.foregone or not cases or design != found.settings.design or design.perturbed > 1:
+        return None
+    means = [claim for claim in order.claims if not MEASURES[claim.measure].worst_of]
+    if has_floor(order, order.setup) != has_floor(replace(order, claims=tuple(means)), order.setup):
+        return None  # nothing is a rotation's worst variant here, and the run asks nothing for it
+    setup = replace(order.setup, stopping=found.settings.stopping)
+    if len(looks_at(setup, means, cases, top_up=order.top_up)[1].looks) > 1:
+        return None
+    asks = design.stages(edited=row.edited)[0]
+    return ((unit, asks_of(unit, row, asks)) for unit in row.units if taken(unit, within))
+
+
+def _rendered(finder: RequestFinder, asked: Iterable[Asked]) -> Iterator[tuple[Rendering, int]]:
     """Yield the prompt of each ask with its repeat index."""
-    judges = [None if judge is finder.judge else StandIn(judge) for judge, _, _ in asked]
-    prompts = finder.prompts([case for _, case, _ in asked], judges)
-    for (_, prompt), (_, _, number) in zip(prompts, asked, strict=True):
-        yield prompt, number
+    each = list(asked)
+    judges = [None if one.judge is finder.judge else StandIn(one.judge) for one in each]
+    for (_, prompt), one in zip(finder.prompts([one.case for one in each], judges), each, strict=True):
+        yield prompt, one.ask

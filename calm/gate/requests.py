@@ -7,11 +7,13 @@ The judge itself renders its prompts, through a `send` that notes each request a
 from __future__ import annotations
 
 import asyncio
-import json
+import marshal
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import NamedTuple, overload
+from functools import partial
+from hashlib import blake2b
+from typing import Any, NamedTuple, TypeAlias, overload
 
 from calm.core.case import Case, digest
 from calm.core.identity import Identity
@@ -19,7 +21,7 @@ from calm.core.memo import Memo
 from calm.errors import JudgeError
 from calm.gate.stand_in import StandIn
 from calm.models.pricing import price_of
-from calm.models.wire import Batchable, Endpoint, Judge, Limits, Outlined, Price, Reply, Request
+from calm.models.wire import Batchable, Endpoint, Foreseen, Judge, Limits, Outlined, Price, Reply, Request, foreseen
 
 OUTPUT_TOKENS = 200
 """The tokens of a reply are assumed to be this many, or max_tokens if that is less."""
@@ -87,6 +89,9 @@ class Prompts(Sequence[Rendering]):
         return self._found[at]
 
 
+_Way: TypeAlias = Callable[[Case, str], tuple[CallSize, ...] | None]
+
+
 class RequestFinder:
     """Finds the calls that an ask of a judge makes, by having it judge through a `send` that calls nobody."""
 
@@ -96,6 +101,7 @@ class RequestFinder:
         """What is made of the cases for this judge."""
         self._known: dict[str, Rendering] = {}
         self._same: dict[Identity, Rendering] = {}
+        self._ways: dict[Identity, _Way] = {}
         for endpoint in judge.endpoints:
             self._place(endpoint)
         if not judge.endpoints:
@@ -108,39 +114,60 @@ class RequestFinder:
 
     def prompts(self, cases: Sequence[Case], judges: Sequence[Judge | None] = ()) -> list[tuple[Case, Rendering]]:
         """Return each case with the calls of one ask: of the judge, or of what an edit of its prompt made of it."""
-        asked = list(zip(cases, judges or [None] * len(cases), strict=True))
-        known = [(case, self._same.get(Identity(case)) if judge is None else None) for case, judge in asked]
-        kept = [(case, found) for case, found in known if found is not None]
-        return kept if len(kept) == len(asked) else asyncio.run(self._all(asked))
+        whose = [one.inner if isinstance(one, StandIn) else self.judge for one in judges] or [self.judge] * len(cases)
+        found = list(map(self._found, cases, whose))
+        if None in found:
+            found = asyncio.run(self._judged(cases, whose))
+        return [(case, one) for case, one in zip(cases, found, strict=True) if one is not None]
 
-    async def _all(self, asked: list[tuple[Case, Judge | None]]) -> list[tuple[Case, Rendering]]:
-        return [(case, await self._prompt(case, judge)) for case, judge in asked]
+    async def _judged(self, cases: Sequence[Case], judges: Sequence[Judge]) -> list[Rendering | None]:
+        """Return the same where a judge must judge for its calls to be known."""
+        for case, judge in zip(cases, judges, strict=True):
+            if self._found(case, judge) is None:
+                send = _RequestLog()
+                with suppress(JudgeError):  # such a case is lost in the run, too, after the calls noted so far
+                    await judge.judge(case, send)
+                key = self._key(case, judge)
+                self._known[key] = Rendering(key, tuple(map(self._call, send.requests)))
+        return list(map(self._found, cases, judges))
 
-    async def _prompt(self, case: Case, reworded: Judge | None) -> Rendering:
-        if reworded is not None:
-            return await self._found(case, reworded)
-        found = self._same.get(Identity(case))
+    def _found(self, case: Case, judge: Judge) -> Rendering | None:
+        """Return the calls of one ask; None if the judge must judge for them to be known."""
+        found = self._same.get(Identity(case)) if judge is self.judge else None
         if found is None:
-            found = self._same[Identity(case)] = await self._found(case, None)
+            key = self._key(case, judge)
+            found = self._known.get(key)
+            if found is None and (calls := self._foretold(case, judge, key)) is not None:
+                found = self._known[key] = Rendering(key, calls)
+            if found is not None and judge is self.judge:
+                self._same[Identity(case)] = found
         return found
 
-    async def _found(self, case: Case, reworded: Judge | None) -> Rendering:
-        judge = reworded.inner if isinstance(reworded, StandIn) else self.judge
-        key = digest(case.content()) if judge is self.judge else digest(judge.fingerprint, case.content())
-        if key not in self._known:
-            self._known[key] = Rendering(key, await self._calls(judge, case, key))
-        return self._known[key]
+    def _key(self, case: Case, judge: Judge) -> str:
+        return _digest_of(case.content()) if judge is self.judge else _digest_of([judge.fingerprint, case.content()])
 
-    async def _calls(self, judge: Judge, case: Case, key: str) -> tuple[CallSize, ...]:
+    def _foretold(self, case: Case, judge: Judge, key: str) -> tuple[CallSize, ...] | None:
+        """Return the calls of one ask that are known although the judge does not judge."""
+        way = self._ways.get(Identity(judge))
+        if way is None:
+            way = self._ways[Identity(judge)] = self._way(judge)
+        return way(case, key)
+
+    def _way(self, judge: Judge) -> _Way:
+        """Return what tells the calls of one ask of a judge, from a case and its key; None for a case if it cannot."""
         if not self.judge.endpoints:
-            whose = judge.fingerprint
-            return (CallSize(key if whose is None else digest(whose, repr(judge.sees(case))), 0, self._code),)
+            return partial(self._of_code, judge)
         if isinstance(judge, Outlined):
-            return self._outlined(judge, case, key)
-        send = _RequestLog()
-        with suppress(JudgeError):  # such a case is lost in the run, too, after the calls noted so far
-            await judge.judge(case, send)
-        return tuple(self._call(request) for request in send.requests)
+            return partial(self._outlined, judge)
+        return partial(self._requested, foreseen(judge))
+
+    def _requested(self, judge: Foreseen | None, case: Case, _key: str) -> tuple[CallSize, ...] | None:
+        requests = None if judge is None else judge.requests(case)
+        return None if requests is None else tuple(map(self._call, requests))
+
+    def _of_code(self, judge: Judge, case: Case, key: str) -> tuple[CallSize, ...]:
+        whose = judge.fingerprint
+        return (CallSize(key if whose is None else digest(whose, repr(judge.sees(case))), 0, self._code),)
 
     def _outlined(self, judge: Outlined, case: Case, key: str) -> tuple[CallSize, ...]:
         """Return the calls of one ask where their bodies are not known: they differ where the case does."""
@@ -151,10 +178,9 @@ class RequestFinder:
         return tuple(calls)
 
     def _call(self, request: Request) -> CallSize:
-        again = (request.occurrence,) if request.occurrence else ()
-        text = json.dumps([request.endpoint.identity, request.body, *again], sort_keys=True, separators=(",", ":"))
+        what = [request.endpoint.identity, request.body, request.occurrence]
         characters = sum(len(m.text) for m in request.prompt)
-        return CallSize(digest(text), characters, self._place(request.endpoint), request.once)
+        return CallSize(_digest_of(what), characters, self._place(request.endpoint), request.once)
 
     def _place(self, endpoint: Endpoint) -> int:
         if endpoint.identity not in self._places:
@@ -166,6 +192,14 @@ class RequestFinder:
             source = Source(endpoint.model, endpoint.limits, price, endpoint.max_tokens, live, not live, greeted, share)
             self._sources.append(source)
         return self._places[endpoint.identity]
+
+
+def _digest_of(what: Any) -> str:
+    """Return a digest of data, equal in this process for equal data; as JSON if the short way does not know it."""
+    try:
+        return blake2b(marshal.dumps(what, 2), digest_size=16).hexdigest()
+    except ValueError:
+        return digest(what)
 
 
 class RequestFinders:

@@ -337,10 +337,10 @@ class _Content:
             return NotImplemented
         mine, theirs = self._case, other._case
         if self._judge is other._judge:
-            if mine.follow_ups == theirs.follow_ups and prompts.shown(mine) == prompts.shown(theirs):
-                return True
             if self._judge.prompt.bundled and _texts(mine) != _texts(theirs) and self._judge._parts(mine):
                 return False
+            if mine.follow_ups == theirs.follow_ups and prompts.shown(mine) == prompts.shown(theirs):
+                return True
         return self._sent == other._sent
 
     def __hash__(self) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import BinaryIO, Literal, Protocol, TypeAlias, runtime_checkable
+from typing import BinaryIO, Literal, Protocol, TypeAlias, cast, runtime_checkable
 
 from calm.core.case import Case
 from calm.core.reasons import Reason
@@ -349,6 +349,13 @@ class Foreseen(Protocol):
 
     def requests(self, case: Case) -> Sequence[Request] | None: ...
     def read(self, case: Case, replies: Sequence[Reply]) -> Verdict | None: ...
+
+
+def foreseen(judge: Judge) -> Foreseen | None:
+    """Return a judge whose own class tells its requests; what wraps or changes one may ask otherwise."""
+    names = ("judge", "requests", "read")
+    homes = {next((kind for kind in type(judge).__mro__ if name in vars(kind)), None) for name in names}
+    return cast("Foreseen", judge) if len(homes) == 1 and None not in homes else None
 
 
 @runtime_checkable

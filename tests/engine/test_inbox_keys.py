@@ -7,7 +7,7 @@ from calm.core.case import Answer, Case, Framing
 from calm.engine.inbox import _content_key, _Handle
 
 CASE = Case("c", "What? \ud800 é", (Answer("a", "One."), Answer("b", "Two.")), tags={"x": "1"})
-HANDLE = _Handle("judge", None)
+HANDLE = _Handle(None, "judge", None)
 
 
 class Level(StrEnum):
@@ -26,7 +26,7 @@ def test_equal_cases_have_one_key_and_others_have_another():
 
     assert _content_key(HANDLE, CASE) == _content_key(HANDLE, again)
     assert len({_content_key(HANDLE, one) for one in (CASE, *others)}) == 5
-    assert _content_key(_Handle("other", None), CASE) != _content_key(HANDLE, CASE)
+    assert _content_key(_Handle(None, "other", None), CASE) != _content_key(HANDLE, CASE)
 
 
 def test_a_case_that_code_made_of_odd_values_has_a_key():

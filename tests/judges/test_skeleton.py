@@ -52,10 +52,12 @@ WRITES = (
     "{% macro m(x) %}<{{ x }}>{% endmacro %}{{ m(answers[0].slot) }}{{ question }}",
     "{% for e in examples %}{{ e.question }}{% for t in e.answers %}{{ answers[loop.index0].slot }} {{ t }}{% endfor %}"
     "{{ e.verdict }}{% endfor %}",
-    "{% if turns %}{% for t in turns %}{% if t.role == 'user' %}> {% endif %}{{ t.role }}: {{ t.text }}{% endfor %}{% endif %}",
-    "{% if context %}{{ context }}{% for p in context %}[{{ p.id }}] {{ p.text }}{% endfor %}{% endif %}{{ turns|length }}",
-    "{% for a in answers %}{% if a.steps %}{% for s in a.steps %}{% if s.thought %}{{ s.thought }}{% endif %}{{ s.tool }}"
-    "({{ s.arguments }}) {{ s.result }}{% endfor %}{% endif %}{% endfor %}",
+    "{% if turns %}{% for t in turns %}{% if t.role == 'user' %}> {% endif %}{{ t.role }}: {{ t.text }}{% endfor %}"
+    "{% endif %}",
+    "{% if context %}{{ context }}{% for p in context %}[{{ p.id }}] {{ p.text }}{% endfor %}{% endif %}"
+    "{{ turns|length }}",
+    "{% for a in answers %}{% if a.steps %}{% for s in a.steps %}{% if s.thought %}{{ s.thought }}{% endif %}"
+    "{{ s.tool }}({{ s.arguments }}) {{ s.result }}{% endfor %}{% endif %}{% endfor %}",
     "no variable at all",
 )
 ASKS = (
@@ -101,9 +103,12 @@ def cases(draw, task):
     order = tuple(draw(st.permutations(ids)))
     rubric = task.startswith("rubric") or task == "points" or draw(st.booleans())
     few = st.lists(st.sampled_from(ids), max_size=len(ids), unique=True)
-    steps = st.lists(st.builds(Step, texts, st.sampled_from(["", "look_up", 'a"b']), texts, texts), max_size=2).map(tuple)
+    steps = st.lists(st.builds(Step, texts, st.sampled_from(["", "look_up", 'a"b']), texts, texts), max_size=2).map(
+        tuple
+    )
     turns = st.lists(st.builds(Turn, st.sampled_from(["user", "assistant", 'x"']), texts), max_size=2).map(tuple)
     passages = st.lists(st.builds(Passage, texts, texts), max_size=2).map(tuple)
+    examples = st.lists(st.builds(Example, texts, st.tuples(*[texts] * len(ids)), texts), max_size=1).map(tuple)
     return Case(
         "case-1",
         draw(texts),
@@ -119,7 +124,7 @@ def cases(draw, task):
             bylines={i: draw(texts) for i in draw(few)},
             drafts={i: draw(some) for i in draw(few)},
             notes=draw(some),
-            examples=(Example(draw(texts), tuple(draw(texts) for _ in ids), draw(texts)),) if draw(st.booleans()) else (),
+            examples=draw(examples),
             framing=draw(st.sampled_from(list(Framing))),
         ),
     )

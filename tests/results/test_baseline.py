@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from functools import cache
 
 import pytest
 
@@ -174,25 +175,59 @@ def audited(rule, cases, *probes, task="pairwise", stopping=Stopping.FIXED, **ch
 CASES = pairs(200)
 NOTED = ((plead, ROBUST), (urge, ROBUST), (frame, ROBUST))
 PROBES = ((cite, ROBUST, NO_GAIN), *NOTED, (spoil, FOUND), (None, AGREES, RIGHT))
-SOUND = audited(leaning(0.0), CASES, *PROBES)
-REDRAWN = audited(leaning(0.0, salt=1), CASES, *PROBES)
-BIASED = audited(leaning(0.3, salt=1), CASES, *PROBES)
 SINGLES, RUBRICS = singles(60), tuple(rubric_case(f"c{i:03}") for i in range(60))
 ON_SCORES = ((cite, NO_GAIN), (plead, ROBUST, abs(mean_shift) <= 0.05))
-SCORED = audited(scoring, SINGLES, *ON_SCORES, task="score")
-TWINS = audited(first, CASES, (twins, abs(slot_pull) <= 0.2, tie_rate >= 0.1))
-TICKED = audited(ticking, RUBRICS, *ON_SCORES, (spoil, FOUND), (None, RIGHT), task="rubric")
-
-
 GROUPED = tuple(replace(c, tags={"cluster": f"q{i // 3}"}) for i, c in enumerate(pairs(180)))
 TURNS = rotate(cite, replace(cite_some, name="cite_some"), name="books")
-TOPPED = audited(leaning(0.1), GROUPED, (TURNS, NO_GAIN))
-TURNED = audited(
-    leaning(0.0, noise=0.01),
-    GROUPED,
-    (TURNS, ROBUST, NO_GAIN, unreadable_gain <= 0.10, worst_gain <= 0.30, worst_robustness >= 0.70),
-    stopping=Stopping.SEQUENTIAL,
-)
+
+
+@cache
+def sound():
+    """Return a run without bias."""
+    return audited(leaning(0.0), CASES, *PROBES)
+
+
+@cache
+def redrawn():
+    """Return the same, with other errors."""
+    return audited(leaning(0.0, salt=1), CASES, *PROBES)
+
+
+@cache
+def biased():
+    """Return a run that is swayed by books."""
+    return audited(leaning(0.3, salt=1), CASES, *PROBES)
+
+
+@cache
+def scored():
+    """Return a run of scores."""
+    return audited(scoring, SINGLES, *ON_SCORES, task="score")
+
+
+@cache
+def on_twins():
+    """Return a run of equal answers, of which the first is taken."""
+    return audited(first, CASES, (twins, abs(slot_pull) <= 0.2, tie_rate >= 0.1))
+
+
+@cache
+def ticked():
+    """Return a run of rubrics."""
+    return audited(ticking, RUBRICS, *ON_SCORES, (spoil, FOUND), (None, RIGHT), task="rubric")
+
+
+@cache
+def topped():
+    """Return a run of clusters and a rotation."""
+    return audited(leaning(0.1), GROUPED, (TURNS, NO_GAIN))
+
+
+@cache
+def turned():
+    """Return a run that decided on the worst variant of a rotation."""
+    claims = ROBUST, NO_GAIN, unreadable_gain <= 0.10, worst_gain <= 0.30, worst_robustness >= 0.70
+    return audited(leaning(0.0, noise=0.01), GROUPED, (TURNS, *claims), stopping=Stopping.SEQUENTIAL)
 
 
 def by_key(findings):
@@ -211,11 +246,11 @@ def without(audit, *keys):
 def test_a_record_gives_its_own_numbers_again(subtests):
     """Value, both bounds, n and the excluded cases of every finding, from the record alone as it stands in a file."""
     for written, measures in [
-        (BIASED, {"net_robustness", "gain", "net_detection", "consistency_rate", "accuracy"}),
-        (SCORED, {"net_robustness", "gain", "mean_shift"}),
-        (TICKED, {"net_robustness", "mean_shift", "net_detection", "accuracy"}),
-        (TWINS, {"slot_pull", "tie_rate"}),
-        (TURNED, {"net_robustness", "gain", "unreadable_gain", "worst_gain", "worst_robustness"}),
+        (biased(), {"net_robustness", "gain", "net_detection", "consistency_rate", "accuracy"}),
+        (scored(), {"net_robustness", "gain", "mean_shift"}),
+        (ticked(), {"net_robustness", "mean_shift", "net_detection", "accuracy"}),
+        (on_twins(), {"slot_pull", "tie_rate"}),
+        (turned(), {"net_robustness", "gain", "unreadable_gain", "worst_gain", "worst_robustness"}),
     ]:
         with subtests.test(measures=measures):
             audit = Audit.from_json(json.loads(json.dumps(written.to_json())))
@@ -233,7 +268,7 @@ def test_a_record_gives_its_own_numbers_again(subtests):
 
 def test_a_case_has_a_row_for_each_variant_and_a_question_is_a_cluster():
     """Three cases are about one question: the bounds of a finding rest on 60 questions, not on 180 cases."""
-    one = by_key(TOPPED.findings)["authority/gain/books"]
+    one = by_key(topped().findings)["authority/gain/books"]
     alone = replace(one, trials=tuple(replace(r, cluster="") for r in one.trials))
     level = 0.05
 
@@ -247,7 +282,7 @@ def test_a_case_has_a_row_for_each_variant_and_a_question_is_a_cluster():
 
 def test_a_control_arm_is_the_arm_that_is_compared_with():
     """Where a probe was held against another edit, its record has no clean asks."""
-    one = by_key(SOUND.findings)[PLEA]
+    one = by_key(sound().findings)[PLEA]
     turned = replace(one, trials=tuple(replace(r, clean=(), control=r.clean) for r in one.trials))
 
     assert trials_of(turned, Scale()).rows == trials_of(one, Scale()).rows
@@ -257,7 +292,7 @@ def test_what_is_no_code_is_refused(subtests):
     """A damaged record is named with its key and case."""
     for bad in [None, True, float("nan"), {"a": 1}, ["a"]]:
         with subtests.test(bad=bad):
-            one = by_key(SOUND.findings)[PLEA]
+            one = by_key(sound().findings)[PLEA]
             damaged = replace(one, trials=(replace(one.trials[0], perturbed=(bad,)), *one.trials[1:]))
 
             with pytest.raises(ConfigError, match=rf"{PLEA}: case c000: expected the code of a verdict"):
@@ -276,7 +311,7 @@ def test_what_no_measure_can_read_is_refused(subtests):
         ({"slots": ()}, "expected the slots of each perturbed ask, got none"),
     ]:
         with subtests.test(changes=changes, words=words):
-            one = by_key(TWINS.findings)["position/slot_pull/twins"]
+            one = by_key(on_twins().findings)["position/slot_pull/twins"]
             damaged = replace(one, trials=(replace(one.trials[0], **changes), *one.trials[1:]))
 
             with pytest.raises(ConfigError, match=f"position/slot_pull/twins: case c000: {words}"):
@@ -285,7 +320,7 @@ def test_what_no_measure_can_read_is_refused(subtests):
 
 def test_too_few_asks_are_refused():
     """A finding cannot have been computed from less than its measure needs."""
-    one = by_key(SOUND.findings)[PLEA]
+    one = by_key(sound().findings)[PLEA]
     damaged = replace(one, trials=(replace(one.trials[0], clean=()), *one.trials[1:]))
 
     with pytest.raises(ConfigError, match=r"case c000: expected at least 1\+1 verdicts"):
@@ -294,32 +329,32 @@ def test_too_few_asks_are_refused():
 
 def test_a_baseline_holds_codes_and_nothing_that_changes_by_itself():
     """No texts, no prompt, no figures, no node ids; the hash of the prompt and all codes stay."""
-    kept = accept(SOUND)
+    kept = accept(sound())
 
     assert kept.run == Run()
     assert (kept.texts, kept.judge.about, kept.judge.prompt_sha256) == ((), {}, "a" * 64)
     assert {f.node for f in kept.findings} == {""}
-    assert [f.trials for f in kept.findings] == [f.trials for f in SOUND.findings]
+    assert [f.trials for f in kept.findings] == [f.trials for f in sound().findings]
 
 
 def test_a_baseline_file_is_read_back_and_its_bytes_are_stable(tmp_path):
     """Whatever the order of findings and cases, and wherever the tests were run from."""
     shuffled = replace(
-        SOUND,
+        sound(),
         findings=tuple(
-            replace(f, node="elsewhere", trials=tuple(reversed(f.trials))) for f in reversed(SOUND.findings)
+            replace(f, node="elsewhere", trials=tuple(reversed(f.trials))) for f in reversed(sound().findings)
         ),
         run=Run("2027-01-01", 9.0),
     )
     one, two = tmp_path / "deep" / "baseline.json", tmp_path / "two.json"
 
-    write_baseline(SOUND, one)
+    write_baseline(sound(), one)
     write_baseline(shuffled, two)
 
     assert one.read_bytes() == two.read_bytes()
     assert json.loads(one.read_text())["schema"] == "calm-baseline/2"
-    assert read_baseline(one) == accept(SOUND)
-    write_baseline(replace(SOUND, limits="attainable"), two)
+    assert read_baseline(one) == accept(sound())
+    write_baseline(replace(sound(), limits="attainable"), two)
     assert read_baseline(two).limits == "attainable"
     write_baseline(read_baseline(one), two)
     assert one.read_bytes() == two.read_bytes()
@@ -327,8 +362,8 @@ def test_a_baseline_file_is_read_back_and_its_bytes_are_stable(tmp_path):
 
 def test_a_fail_is_accepted_as_a_record_of_today():
     """So is anything that xfail or gate.toml accepted."""
-    failed = change(SOUND, BOOK, outcome=Outcome.FAIL)
-    waived = change(SOUND, BOOK, outcome=Outcome.UNDECIDED, accepted="until spring")
+    failed = change(sound(), BOOK, outcome=Outcome.FAIL)
+    waived = change(sound(), BOOK, outcome=Outcome.UNDECIDED, accepted="until spring")
 
     assert by_key(accept(failed).findings)[BOOK].outcome is Outcome.FAIL
     assert by_key(accept(waived).findings)[BOOK].outcome is Outcome.UNDECIDED
@@ -336,7 +371,7 @@ def test_a_fail_is_accepted_as_a_record_of_today():
 
 def test_an_undecided_run_is_refused_with_all_keys():
     """Once, for both kinds."""
-    audit = change(SOUND, BOOK, outcome=Outcome.UNDECIDED)
+    audit = change(sound(), BOOK, outcome=Outcome.UNDECIDED)
     audit = change(audit, SPOILT, outcome=Outcome.INCOMPLETE)
 
     with pytest.raises(ConfigError) as caught:
@@ -349,12 +384,12 @@ def test_an_undecided_run_is_refused_with_all_keys():
 def test_a_run_that_says_too_little_is_refused(subtests):
     """Nothing found, nothing decided, found twice, or cut short."""
     for audit, words in [
-        (replace(SOUND, findings=()), "got none"),
-        (replace(SOUND, findings=tuple(replace(f, outcome=Outcome.NOT_TESTED) for f in SOUND.findings)), "decided"),
-        (replace(SOUND, findings=SOUND.findings * 2), "one finding for each key"),
-        (replace(SOUND, faults=(because(Kind.INTERRUPTED),)), "the run was interrupted"),
-        (replace(SOUND, tests=(Ending("a", State.CRASHED),)), "1 of 1 tests crashed and decided nothing: a"),
-        (replace(SOUND, tests=(Ending("a", State.NOT_RUN),)), "1 of 1 tests did not run: a"),
+        (replace(sound(), findings=()), "got none"),
+        (replace(sound(), findings=tuple(replace(f, outcome=Outcome.NOT_TESTED) for f in sound().findings)), "decided"),
+        (replace(sound(), findings=sound().findings * 2), "one finding for each key"),
+        (replace(sound(), faults=(because(Kind.INTERRUPTED),)), "the run was interrupted"),
+        (replace(sound(), tests=(Ending("a", State.CRASHED),)), "1 of 1 tests crashed and decided nothing: a"),
+        (replace(sound(), tests=(Ending("a", State.NOT_RUN),)), "1 of 1 tests did not run: a"),
     ]:
         with subtests.test(audit=audit, words=words), pytest.raises(ConfigError, match=words):
             accept(audit)
@@ -362,9 +397,9 @@ def test_a_run_that_says_too_little_is_refused(subtests):
 
 def test_a_run_that_stopped_at_looks_is_accepted_and_one_that_stopped_anytime_is_not():
     """Looks are few and known beforehand; a run that stops at its best moment would be too good to follow."""
-    assert accept(replace(SOUND, stopping="sequential")).stopping == "sequential"
+    assert accept(replace(sound(), stopping="sequential")).stopping == "sequential"
     with pytest.raises(ConfigError, match="accept a run with --calm-stopping fixed"):
-        accept(replace(SOUND, stopping="anytime"))
+        accept(replace(sound(), stopping="anytime"))
 
 
 def test_a_baseline_of_an_older_version_is_refused_with_the_way_to_renew_it(tmp_path):
@@ -382,9 +417,9 @@ def test_a_baseline_of_an_older_version_is_refused_with_the_way_to_renew_it(tmp_
 
 def test_findings_about_an_older_baseline_are_left_out():
     """They would keep a new baseline from being accepted where the old one is out of date."""
-    stale = replace(SOUND.findings[0], key=POOLED, measure="worsening", outcome=Outcome.INCOMPLETE)
+    stale = replace(sound().findings[0], key=POOLED, measure="worsening", outcome=Outcome.INCOMPLETE)
 
-    assert accept(replace(SOUND, findings=(*SOUND.findings, stale))) == accept(SOUND)
+    assert accept(replace(sound(), findings=(*sound().findings, stale))) == accept(sound())
 
 
 @pytest.mark.parametrize(
@@ -416,7 +451,7 @@ def test_a_missing_baseline_is_an_error(tmp_path):
 
 def test_unchanged_inputs_are_never_red(subtests):
     """The same verdicts give differences of exactly zero, however few the cases and whatever the judge."""
-    for judged in [BIASED, audited(leaning(0.1, noise=0.2), pairs(20), *PROBES)]:
+    for judged in [biased(), audited(leaning(0.1, noise=0.2), pairs(20), *PROBES)]:
         with subtests.test(judged=judged):
             found = by_key(against(judged, judged))
 
@@ -443,7 +478,7 @@ def test_the_same_verdicts_of_another_judge_are_data_of_their_own(subtests):
         (replace(JUDGE, fingerprint=None), replace(JUDGE, fingerprint=None)),
     ]:
         with subtests.test(fingerprint=after.fingerprint, served=after.served):
-            found = against(replace(SOUND, judge=before), replace(SOUND, judge=after))[0]
+            found = against(replace(sound(), judge=before), replace(sound(), judge=after))[0]
 
             assert found.low < found.value == 0.0 < found.high
             assert not found.reason.has(Kind.SAME_VERDICTS)
@@ -451,7 +486,7 @@ def test_the_same_verdicts_of_another_judge_are_data_of_their_own(subtests):
 
 def test_another_draw_of_the_same_judge_is_not_worse():
     """The claim about all probes is proven, and no probe gives evidence."""
-    found = by_key(against(accept(SOUND), REDRAWN))
+    found = by_key(against(accept(sound()), redrawn()))
 
     assert found[TOGETHER].outcome is Outcome.PASS
     assert found[TOGETHER].high <= 0.10
@@ -460,7 +495,7 @@ def test_another_draw_of_the_same_judge_is_not_worse():
 
 def test_a_judge_that_got_worse_fails_where_it_did():
     """The probe that moved; not the probes that did not."""
-    found = by_key(against(accept(SOUND), BIASED))
+    found = by_key(against(accept(sound()), biased()))
 
     assert {key for key, f in found.items() if f.outcome is Outcome.FAIL} == {"authority/worsening/cite"}
     worse = found["authority/worsening/cite"]
@@ -473,8 +508,8 @@ def test_a_judge_that_got_worse_fails_where_it_did():
 def test_the_pooled_claim_is_the_padded_t_of_the_rows_of_all_probes():
     """Computed once more from the definition: sums by question, and a pad at the ends that a mean over 4 can reach."""
     growth = {}
-    for key in (f.key for f in SOUND.findings if f.measure == "net_robustness"):
-        runs = [{r.case: r for r in trials_of(by_key(run.findings)[key], Scale()).rows} for run in (SOUND, REDRAWN)]
+    for key in (f.key for f in sound().findings if f.measure == "net_robustness"):
+        runs = [{r.case: r for r in trials_of(by_key(run.findings)[key], Scale()).rows} for run in (sound(), redrawn())]
         for case in runs[0].keys() & runs[1].keys():
             rows = [run[case] for run in runs]
             asks = [min(len(getattr(row, arm)) for row in rows) for arm in ("clean", "inert", "perturbed")]
@@ -486,7 +521,7 @@ def test_the_pooled_claim_is_the_padded_t_of_the_rows_of_all_probes():
             if all(isinstance(value, float) for value in values):
                 growth.setdefault(case, []).append(values[1] - values[0])
 
-    pooled = by_key(against(accept(SOUND), REDRAWN))[TOGETHER]
+    pooled = by_key(against(accept(sound()), redrawn()))[TOGETHER]
 
     expected = clustered_t([sum(g) for g in growth.values()], [len(g) for g in growth.values()], -1, 1, 0.05)
     assert (pooled.low, pooled.high) == pytest.approx(expected, abs=1e-6)
@@ -499,8 +534,8 @@ def test_what_changed_is_named_beside_the_claim():
         JUDGE, model="n", served="n-1", prompt_sha256="b" * 64, parameters={"temperature": 0.7}, fingerprint="e" * 64
     )
 
-    other = replace(SOUND, judge=judge, seed=3, cases={"n": 200, "sha256": "d" * 64}, limits="attainable")
-    pooled = against(SOUND, other)[0]
+    other = replace(sound(), judge=judge, seed=3, cases={"n": 200, "sha256": "d" * 64}, limits="attainable")
+    pooled = against(sound(), other)[0]
 
     assert pooled.outcome is Outcome.PASS
     for words in (
@@ -527,16 +562,16 @@ def test_a_calibration_of_another_judge_is_named(subtests):
         (unknown, replace(unknown, name="renamed"), True),
     ]:
         with subtests.test(name=after.name, fingerprint=after.fingerprint, served=after.served):
-            calibrated = replace(SOUND, judge=before, extras={"calibration": {}})
+            calibrated = replace(sound(), judge=before, extras={"calibration": {}})
 
-            found = against(calibrated, replace(SOUND, judge=after))[0]
+            found = against(calibrated, replace(sound(), judge=after))[0]
 
             assert found.reason.has(Kind.OTHER_CALIBRATION) is other
 
 
 def test_a_probe_that_vanished_fails():
     """With the keys that are gone; the others compare as before."""
-    found = by_key(against(SOUND, without(SOUND, PLEA)))
+    found = by_key(against(sound(), without(sound(), PLEA)))
 
     gone = found["sentiment/worsening/plead"]
     assert (gone.outcome, str(gone.reason)) == (Outcome.FAIL, f"{PLEA} is in the baseline and not in this run")
@@ -545,15 +580,15 @@ def test_a_probe_that_vanished_fails():
 
 def test_a_probe_that_is_new_changes_nothing():
     """The baseline cannot say anything about it."""
-    assert not any(f.red for f in against(without(SOUND, PLEA), SOUND))
+    assert not any(f.red for f in against(without(sound(), PLEA), sound()))
 
 
 def test_what_was_decided_and_is_not_tested_now_fails():
     """Unless gate.toml accepts it."""
     untested = {"outcome": Outcome.NOT_TESTED, "reason": "the judge is shown no note", "value": None, "trials": ()}
 
-    found = by_key(against(SOUND, change(SOUND, PLEA, **untested)))["sentiment/worsening/plead"]
-    waived = by_key(against(SOUND, change(SOUND, PLEA, accepted="soon", **untested)))["sentiment/worsening/plead"]
+    found = by_key(against(sound(), change(sound(), PLEA, **untested)))["sentiment/worsening/plead"]
+    waived = by_key(against(sound(), change(sound(), PLEA, accepted="soon", **untested)))["sentiment/worsening/plead"]
 
     assert found.outcome is Outcome.FAIL
     assert str(found.reason) == f"{PLEA} was PASS in the baseline and is not tested now: the judge is shown no note"
@@ -564,7 +599,7 @@ def test_what_was_accepted_covers_nothing_else_of_its_probe(subtests):
     """Another claim that is gone, incomplete or worse, or a case that vanished: the comparison is red all the same."""
     untested = {"outcome": Outcome.NOT_TESTED, "reason": reason_of("no note"), "value": None, "trials": ()}
     robust = "authority/net_robustness/cite"
-    waived = change(SOUND, BOOK, accepted="soon", **untested)
+    waived = change(sound(), BOOK, accepted="soon", **untested)
     cut = {"outcome": Outcome.INCOMPLETE, "reason": reason_of("the cap"), "value": None, "trials": ()}
     for what, other, accepted in [
         ("nothing else", waived, "soon"),
@@ -572,35 +607,35 @@ def test_what_was_accepted_covers_nothing_else_of_its_probe(subtests):
         ("not tested", change(waived, robust, **untested), None),
         ("gone", without(waived, robust), None),
         ("cases gone", fewer(waived, robust, 5), None),
-        ("worse", change(BIASED, BOOK, accepted="soon", **untested), None),
+        ("worse", change(biased(), BOOK, accepted="soon", **untested), None),
     ]:
         with subtests.test(what=what):
-            found = by_key(against(SOUND, other))["authority/worsening/cite"]
+            found = by_key(against(sound(), other))["authority/worsening/cite"]
 
             assert (found.outcome, found.accepted, found.red) == (Outcome.FAIL, accepted, accepted is None)
 
 
 def test_what_was_not_tested_in_the_baseline_is_not_missed():
     """It may be tested now, or again not; it has only to be there."""
-    untested = change(SOUND, PLEA, outcome=Outcome.NOT_TESTED, value=None, trials=())
+    untested = change(sound(), PLEA, outcome=Outcome.NOT_TESTED, value=None, trials=())
 
-    assert not any(f.red for f in against(untested, SOUND))
+    assert not any(f.red for f in against(untested, sound()))
     assert not any(f.red for f in against(untested, untested))
-    assert any(f.red for f in against(untested, without(SOUND, PLEA)))
+    assert any(f.red for f in against(untested, without(sound(), PLEA)))
 
 
 def test_what_was_claimed_and_is_only_observed_now_fails():
     """A claim that lost its limit gates nothing."""
-    seen = change(SOUND, PLEA, outcome=Outcome.OBSERVED, claim=None)
+    seen = change(sound(), PLEA, outcome=Outcome.OBSERVED, claim=None)
 
-    assert by_key(against(SOUND, seen))["sentiment/worsening/plead"].outcome is Outcome.FAIL
+    assert by_key(against(sound(), seen))["sentiment/worsening/plead"].outcome is Outcome.FAIL
 
 
 def test_what_is_incomplete_now_is_an_incomplete_comparison():
     """Nothing is known of it."""
-    cut = change(SOUND, PLEA, outcome=Outcome.INCOMPLETE, reason=reason_of("the cap"), value=None, trials=())
+    cut = change(sound(), PLEA, outcome=Outcome.INCOMPLETE, reason=reason_of("the cap"), value=None, trials=())
 
-    found = by_key(against(SOUND, cut))["sentiment/worsening/plead"]
+    found = by_key(against(sound(), cut))["sentiment/worsening/plead"]
 
     assert (found.outcome, str(found.reason)) == (Outcome.INCOMPLETE, f"{PLEA} is INCOMPLETE now: the cap")
 
@@ -616,12 +651,12 @@ def fewer(audit, key, count):
 def test_the_worst_variant_is_not_compared():
     """It is another one in each run, and its cases were chosen by what it did: the mean over all variants tells."""
     key = "authority/worst_gain/books"
-    worst = by_key(TURNED.findings)[key]
+    worst = by_key(turned().findings)[key]
     rows = tuple(replace(r, perturbed=(r.target,) * len(r.perturbed)) for r in worst.trials)
     swayed = worst_gain.estimate(trials_of(replace(worst, trials=rows), Scale()), LEVEL).value
-    alone = replace(TURNED, findings=(worst,))
+    alone = replace(turned(), findings=(worst,))
 
-    found = by_key(against(TURNED, change(TURNED, key, trials=rows, value=swayed)))
+    found = by_key(against(turned(), change(turned(), key, trials=rows, value=swayed)))
 
     assert swayed > worst.value + 0.5
     assert found["authority/worsening/books"].outcome is Outcome.OBSERVED
@@ -630,9 +665,9 @@ def test_the_worst_variant_is_not_compared():
 
 def test_a_case_that_vanished_fails():
     """One is enough where the set of cases is another."""
-    other = replace(fewer(SOUND, PLEA, 1), cases={"n": 199, "sha256": "d" * 64})
+    other = replace(fewer(sound(), PLEA, 1), cases={"n": 199, "sha256": "d" * 64})
 
-    found = by_key(against(SOUND, other))["sentiment/worsening/plead"]
+    found = by_key(against(sound(), other))["sentiment/worsening/plead"]
 
     assert found.outcome is Outcome.FAIL
     assert str(found.reason) == "1 of 200 cases in the baseline is not in this run (c000)"
@@ -643,14 +678,14 @@ def test_what_was_not_asked_after_an_early_stop_has_not_vanished():
     early = audited(leaning(0.0, salt=1), CASES, *PROBES, stopping=Stopping.SEQUENTIAL)
     asked = {r.case for r in by_key(early.findings)[PLEA].trials}
 
-    found = by_key(against(SOUND, early))
+    found = by_key(against(sound(), early))
 
     assert not any(f.red for f in found.values())
     one = found["sentiment/worsening/plead"]
     assert (one.outcome, one.n) == (Outcome.OBSERVED, len(asked))
     assert 40 < len(asked) < 200
     assert in_words(one.excluded) == {"not asked: this run stopped before": 200 - len(asked)}
-    assert not any(f.red for f in against(early, REDRAWN))
+    assert not any(f.red for f in against(early, redrawn()))
 
 
 def test_a_case_that_vanished_before_an_early_stop_fails():
@@ -661,17 +696,17 @@ def test_a_case_that_vanished_before_an_early_stop_fails():
         estimate = net_robustness.estimate(trials_of(replace(early.findings[0], trials=tuple(left)), Scale()), 0.05)
         other = change(early, PLEA, trials=tuple(left), value=estimate.value)
 
-        found = by_key(against(SOUND, replace(other, cases={"n": 199, "sha256": "d" * 64})))
+        found = by_key(against(sound(), replace(other, cases={"n": 199, "sha256": "d" * 64})))
 
         assert found["sentiment/worsening/plead"].outcome is outcome
 
 
 def test_rows_without_an_inert_arm_are_no_older_rows_of_today():
     """An older record measured something else: only its outcome compares."""
-    rows = tuple(replace(r, inert=(), floor="") for r in by_key(SOUND.findings)[PLEA].trials)
-    older = change(SOUND, PLEA, trials=rows)
+    rows = tuple(replace(r, inert=(), floor="") for r in by_key(sound().findings)[PLEA].trials)
+    older = change(sound(), PLEA, trials=rows)
 
-    found = by_key(against(older, SOUND))["sentiment/worsening/plead"]
+    found = by_key(against(older, sound()))["sentiment/worsening/plead"]
 
     assert found.outcome is Outcome.INCOMPLETE
     assert "was measured against inert words in one run alone" in str(found.reason)
@@ -703,8 +738,8 @@ def test_a_little_worse_everywhere_fails_together():
 
 def test_a_few_cases_without_a_reply_have_not_vanished():
     """Of the same set two in a hundred may be lost, as for any claim; more fail."""
-    few = by_key(against(SOUND, fewer(SOUND, PLEA, 4)))["sentiment/worsening/plead"]
-    many = by_key(against(SOUND, fewer(SOUND, PLEA, 5)))["sentiment/worsening/plead"]
+    few = by_key(against(sound(), fewer(sound(), PLEA, 4)))["sentiment/worsening/plead"]
+    many = by_key(against(sound(), fewer(sound(), PLEA, 5)))["sentiment/worsening/plead"]
 
     assert (few.outcome, str(few.reason)) == (Outcome.OBSERVED, "not in this run: 4 cases")
     assert many.outcome is Outcome.FAIL
@@ -713,7 +748,7 @@ def test_a_few_cases_without_a_reply_have_not_vanished():
 
 def test_a_few_cases_with_another_edit_are_left_out_and_named():
     """They are not compared, whatever became of them."""
-    found = by_key(against(SOUND, rehashed(SOUND, PLEA, 6)))
+    found = by_key(against(sound(), rehashed(sound(), PLEA, 6)))
 
     pooled, probe = found[TOGETHER], found["sentiment/worsening/plead"]
     assert (pooled.outcome, probe.outcome, probe.n) == (Outcome.PASS, Outcome.OBSERVED, 194)
@@ -724,8 +759,8 @@ def test_a_few_cases_with_another_edit_are_left_out_and_named():
 
 def test_a_baseline_of_other_edits_is_incomplete():
     """More than a tenth changed: of one probe, or of all together."""
-    one = by_key(against(SOUND, rehashed(SOUND, PLEA, 21)))
-    all_of_it = by_key(against(SOUND, rehashed(SOUND, PLEA, 90)))
+    one = by_key(against(sound(), rehashed(sound(), PLEA, 21)))
+    all_of_it = by_key(against(sound(), rehashed(sound(), PLEA, 90)))
 
     assert (one[TOGETHER].outcome, one["sentiment/worsening/plead"].outcome) == (Outcome.PASS, Outcome.INCOMPLETE)
     assert all_of_it[TOGETHER].outcome is Outcome.INCOMPLETE
@@ -735,7 +770,7 @@ def test_a_baseline_of_other_edits_is_incomplete():
 
 def test_a_tenth_of_other_edits_is_no_other_baseline():
     """20 of 200 cases of one probe, 80 of 800 of all together: these are left out, and the others compare."""
-    one, all_of_it = (by_key(against(SOUND, rehashed(SOUND, PLEA, count))) for count in (20, 80))
+    one, all_of_it = (by_key(against(sound(), rehashed(sound(), PLEA, count))) for count in (20, 80))
 
     assert (one["sentiment/worsening/plead"].outcome, one["sentiment/worsening/plead"].n) == (Outcome.OBSERVED, 180)
     assert all_of_it[TOGETHER].outcome is Outcome.PASS
@@ -752,17 +787,17 @@ def test_a_hash_comes_from_what_the_edit_wrote():
     """An edit that writes something else for ten cases is not compared on them."""
     other = audited(leaning(0.0), CASES, (replace(cite_some, name="cite"), ROBUST, NO_GAIN))
 
-    found = by_key(against(SOUND, other))["authority/worsening/cite"]
+    found = by_key(against(sound(), other))["authority/worsening/cite"]
 
     assert (found.outcome, found.n, found.excluded) == (Outcome.OBSERVED, 178, {because(Kind.OTHER_EDIT): 10})
 
 
 def test_another_treated_answer_is_no_other_edit():
     """Where the pilot chose the other answer the case is left out, and the baseline is not out of date for it."""
-    rows = by_key(SOUND.findings)[PLEA].trials
+    rows = by_key(sound().findings)[PLEA].trials
     other = tuple(replace(r, target="good", hash="0" * 16) for r in rows[:50])
 
-    found = by_key(against(SOUND, change(SOUND, PLEA, trials=(*other, *rows[50:]))))
+    found = by_key(against(sound(), change(sound(), PLEA, trials=(*other, *rows[50:]))))
 
     assert found["sentiment/worsening/plead"].outcome is Outcome.OBSERVED
     assert in_words(found["sentiment/worsening/plead"].excluded) == {"another treated answer": 50}
@@ -789,7 +824,7 @@ def test_clean_cases_with_another_content_are_another_baseline():
     """Where more than a tenth of them changed nothing is known."""
     other = audited(leaning(0.0), [replace(c, question="What is it?") for c in CASES], (None, AGREES))
 
-    found = by_key(against(without(SOUND, "consistency/accuracy"), other))["consistency/worsening/consistency_rate"]
+    found = by_key(against(without(sound(), "consistency/accuracy"), other))["consistency/worsening/consistency_rate"]
 
     assert (found.outcome, found.n) == (Outcome.INCOMPLETE, 0)
     assert "200 of 200 cases have another edit or content than in the baseline" in str(found.reason)
@@ -797,9 +832,9 @@ def test_clean_cases_with_another_content_are_another_baseline():
 
 def test_a_record_that_does_not_give_its_own_value_compares_with_nothing():
     """Somebody changed the file by hand."""
-    forged = change(SOUND, PLEA, value=0.5)
+    forged = change(sound(), PLEA, value=0.5)
 
-    found = by_key(against(forged, SOUND))
+    found = by_key(against(forged, sound()))
 
     assert (found[TOGETHER].outcome, found["sentiment/worsening/plead"].outcome) == (Outcome.INCOMPLETE,) * 2
     assert "the file was changed by hand" in str(found[TOGETHER].reason)
@@ -809,11 +844,11 @@ def test_accuracy_that_fell_is_worse():
     """The gold labels are in the records."""
     wrong = audited(leaning(0.0, noise=0.5, salt=1), CASES, (None, AGREES, RIGHT))
 
-    found = by_key(against(SOUND, wrong))["consistency/worsening/accuracy"]
+    found = by_key(against(sound(), wrong))["consistency/worsening/accuracy"]
 
     assert (found.outcome, found.n) == (Outcome.FAIL, 200)
     assert found.value == pytest.approx(
-        by_key(SOUND.findings)["consistency/accuracy"].value - by_key(wrong.findings)["consistency/accuracy"].value,
+        by_key(sound().findings)["consistency/accuracy"].value - by_key(wrong.findings)["consistency/accuracy"].value,
         abs=2e-6,
     )
 
@@ -822,12 +857,12 @@ def test_a_pull_of_a_slot_that_grew_is_worse():
     """The order in which the answers stood is in the record; only the asks that both runs made are compared."""
     pulled = audited(lambda case, ask: Preferred(case.shown[0].id), CASES, (twins, abs(slot_pull) <= 0.2))
 
-    same = by_key(against(TWINS, TWINS))["position/worsening/twins"]
-    grown = by_key(against(without(TWINS, "position/tie_rate/twins"), pulled))["position/worsening/twins"]
+    same = by_key(against(on_twins(), on_twins()))["position/worsening/twins"]
+    grown = by_key(against(without(on_twins(), "position/tie_rate/twins"), pulled))["position/worsening/twins"]
 
     assert (same.outcome, same.value) == (Outcome.OBSERVED, 0.0)
     assert (grown.outcome, grown.n) == (Outcome.FAIL, 200)
-    before = by_key(TWINS.findings)["position/slot_pull/twins"]
+    before = by_key(on_twins().findings)["position/slot_pull/twins"]
     asked = [replace(r, perturbed=r.perturbed[:1], slots=r.slots[:1]) for r in trials_of(before, Scale()).rows]
     assert grown.value == pytest.approx(1 - sum(slot_pull.per_case(r, Scale()) for r in asked) / 200, abs=2e-6)
 
@@ -839,15 +874,15 @@ def test_detection_that_fell_is_worse():
         return Preferred(case.shown[0].id) if "good~damaged" in {a.id for a in case.answers} else Preferred("good")
 
     after = audited(blind, CASES, (spoil, FOUND))
-    found = by_key(against(SOUND, after))["sensitivity/worsening/spoil"]
+    found = by_key(against(sound(), after))["sensitivity/worsening/spoil"]
 
     mean = {}
-    for run in (SOUND, after):
+    for run in (sound(), after):
         rows = trials_of(by_key(run.findings)[SPOILT], Scale()).rows
         first_asks = [replace(row, perturbed=row.perturbed[:1]) for row in rows]
         mean[id(run)] = sum(net_detection.per_case(row, Scale()) for row in first_asks) / len(rows)
     assert found.outcome is Outcome.FAIL
-    assert found.value == pytest.approx(mean[id(SOUND)] - mean[id(after)], abs=2e-6)
+    assert found.value == pytest.approx(mean[id(sound())] - mean[id(after)], abs=2e-6)
     assert str(found.reason).startswith("net_detection is worse")
 
 
@@ -876,7 +911,7 @@ def test_a_claim_on_both_sides_is_worse_further_from_zero(subtests):
 
 def test_a_limit_can_be_another():
     """As gate.toml may set it."""
-    strict, loose = (by_key(against(SOUND, REDRAWN, {TOGETHER: x}))[TOGETHER] for x in (0.005, 0.12))
+    strict, loose = (by_key(against(sound(), redrawn(), {TOGETHER: x}))[TOGETHER] for x in (0.005, 0.12))
 
     assert (strict.outcome, loose.outcome) == (Outcome.UNDECIDED, Outcome.PASS)
     assert strict.cases_to_decide > 200
@@ -885,7 +920,7 @@ def test_a_limit_can_be_another():
 
 def test_the_pooled_reason_tells_how_many_probes_there_are():
     """Where nothing is decided it says that more of them can help: few probes have a wide interval."""
-    strict, loose = (str(against(SOUND, REDRAWN, {TOGETHER: x})[0].reason) for x in (0.005, 0.12))
+    strict, loose = (str(against(sound(), redrawn(), {TOGETHER: x})[0].reason) for x in (0.005, 0.12))
 
     assert strict.startswith("pooled over 4 probes: the fewer they are, the wider the interval; more probes or more ")
     assert loose == "pooled over 4 probes"
@@ -893,7 +928,7 @@ def test_the_pooled_reason_tells_how_many_probes_there_are():
 
 def test_of_fewer_than_four_probes_nothing_is_claimed_together():
     """It could hardly be proven; each is compared by itself, and the finding says so and what else changed."""
-    found = against(without(SOUND, PLEA), replace(without(REDRAWN, PLEA), seed=3))
+    found = against(without(sound(), PLEA), replace(without(redrawn(), PLEA), seed=3))
 
     assert (found[0].key, found[0].outcome, found[0].red) == (POOLED, Outcome.NOT_TESTED, False)
     assert "no measure is claimed by 4 probes or more in both runs" in str(found[0].reason)
@@ -903,9 +938,9 @@ def test_of_fewer_than_four_probes_nothing_is_claimed_together():
 
 def test_what_was_accepted_as_it_is_stays_out_of_the_pool():
     """By xfail or gate.toml, in either run; by itself it is compared all the same."""
-    waived = change(SOUND, PLEA, accepted="until spring")
+    waived = change(sound(), PLEA, accepted="until spring")
 
-    for old, new in ((waived, REDRAWN), (SOUND, change(REDRAWN, PLEA, accepted="until spring"))):
+    for old, new in ((waived, redrawn()), (sound(), change(redrawn(), PLEA, accepted="until spring"))):
         found = by_key(against(old, new))
 
         assert found[POOLED].outcome is Outcome.NOT_TESTED
@@ -915,30 +950,30 @@ def test_what_was_accepted_as_it_is_stays_out_of_the_pool():
 def test_another_kind_of_verdict_cannot_be_a_baseline():
     """A pairwise run says nothing about scores."""
     with pytest.raises(ConfigError, match="expected a baseline of a judge with task='score', got task='pairwise'"):
-        against(SOUND, replace(SOUND, judge=replace(JUDGE, task="score")))
+        against(sound(), replace(sound(), judge=replace(JUDGE, task="score")))
 
 
 def test_a_scale_without_ends_is_refused():
     """Scores could not be placed on it."""
     with pytest.raises(ConfigError, match="expected a scale from low to high"):
-        against(SOUND, replace(SOUND, judge=replace(JUDGE, scale={"low": 1})))
+        against(sound(), replace(sound(), judge=replace(JUDGE, scale={"low": 1})))
 
 
 def test_a_run_recalls_its_baseline():
     """Value, bounds and outcome of each key stand beside those of today; a new key has none."""
-    run = recalled(without(SOUND, BOOK), SOUND)
+    run = recalled(without(sound(), BOOK), sound())
 
     found = by_key(run.findings)
     assert found[BOOK].baseline is None
-    assert found[PLEA].baseline["value"] == by_key(SOUND.findings)[PLEA].value
+    assert found[PLEA].baseline["value"] == by_key(sound().findings)[PLEA].value
     assert found[PLEA].baseline["outcome"] == "PASS"
 
 
 def test_two_probes_with_one_name_keep_their_keys_apart():
     """Their findings would have one key; then the measure is part of it."""
-    unnamed = [replace(f, perturbation=None) for f in SOUND.findings if f.bias == "authority"]
+    unnamed = [replace(f, perturbation=None) for f in sound().findings if f.bias == "authority"]
     two = [replace(f, summary=f.measure) for f in unnamed if f.measure != "unreadable_gain"]
-    audit = replace(SOUND, findings=tuple(two))
+    audit = replace(sound(), findings=tuple(two))
 
     assert [f.key for f in against(audit, audit)] == [
         POOLED,
@@ -949,10 +984,10 @@ def test_two_probes_with_one_name_keep_their_keys_apart():
 
 def test_the_findings_of_a_comparison_are_findings_like_others():
     """They survive the results file."""
-    audit = replace(SOUND, findings=(*SOUND.findings, *against(SOUND, SOUND)))
+    audit = replace(sound(), findings=(*sound().findings, *against(sound(), sound())))
 
     assert Audit.from_json(json.loads(json.dumps(audit.to_json()))) == audit
-    assert against(SOUND, audit) == against(audit, SOUND) == against(SOUND, SOUND)
+    assert against(sound(), audit) == against(audit, sound()) == against(sound(), sound())
 
 
 def test_criteria_that_weigh_the_same_compare():
@@ -966,9 +1001,9 @@ def test_criteria_that_weigh_the_same_compare():
 
     heavier = [replace(c, criteria=tuple(replace(one, points=3.0) for one in c.criteria)) for c in RUBRICS[:5]]
 
-    unchanged = against(TICKED, TICKED)
-    again = by_key(against(TICKED, judged(RUBRICS)))
-    other = by_key(against(TICKED, judged((*heavier, *RUBRICS[5:]))))
+    unchanged = against(ticked(), ticked())
+    again = by_key(against(ticked(), judged(RUBRICS)))
+    other = by_key(against(ticked(), judged((*heavier, *RUBRICS[5:]))))
 
     assert not any(f.red for f in unchanged)
     for key in ("sentiment/worsening/plead", "consistency/worsening/accuracy"):

@@ -37,11 +37,12 @@ max_tokens = 64
 """
 
 
-def weigh(folder, count, *first, suites=False):
+def weigh(folder, count, *first, gate=(str(GATE),), longer=0):
     """
     Return what a run on so many cases weighs.
 
-    `first` are folders from which modules are taken before all others. With `suites` the default gate is run.
+    `first` are folders from which modules are taken before all others, `gate` is what pytest runs. Each answer gets so
+    many characters `longer`.
     """
     generate = ["cases", "generate", "--task", "pairwise", "--count", str(count), "--seed", "1", "-o", "cases.jsonl"]
     subprocess.run(
@@ -51,11 +52,15 @@ def weigh(folder, count, *first, suites=False):
         capture_output=True,
         env=environment(),
     )
+    rows = [json.loads(line) for line in (folder / "cases.jsonl").read_text("utf-8").splitlines()]
+    for row in rows:
+        for answer in row["answers"]:
+            answer["text"] += f" {'It is so. ' * (longer // 10)}" if longer else ""
+    (folder / "cases.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows), "utf-8")
     with wire_server(lambda turns, body: "The first one is right. [[A]]") as server:
         (folder / "judge.toml").write_text(JUDGE.format(url=server.url), "utf-8")
         weight = folder / "weight.json"
         plugins = [part for name in OTHERS for part in ("-p", f"no:{name}")]
-        gate = ["--pyargs", "calm.suites"] if suites else [str(GATE)]
         done = subprocess.run(
             [
                 *(sys.executable, "-m", "pytest", "-q", "-c", os.devnull, f"--rootdir={folder}", *plugins),

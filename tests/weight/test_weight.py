@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 import calm
-from tests.weight.measured import ALLOWED, CASES, faults, measured, weigh
+from calm.core.recipes import ROOM
+from calm.judges.prompted import REMEMBERED
+from tests.weight.measured import ALLOWED, CASES, ROOT, faults, measured, weigh
 
 HEAVY = ("scipy", "numpy", "pandas", "openai", "anthropic", "hypothesis")
 AGAIN = "weigh anew if that is meant: python -m tests.weight.measured"
@@ -23,7 +25,7 @@ def test_a_run_is_no_heavier_than_it_was(tmp_path):
 @pytest.mark.slow
 def test_the_default_gate_loads_none_of_the_heavy_packages(tmp_path):
     """All suites, on bundled cases and the default judge."""
-    found = weigh(tmp_path, CASES[0], suites=True)
+    found = weigh(tmp_path, CASES[0], gate=("--pyargs", "calm.suites"))
 
     assert not {*HEAVY} & {*found["packages"]}
 
@@ -65,3 +67,13 @@ def test_a_layer_and_a_copy_are_found():
         assert name in said
     assert "calm.a:g" not in said
     assert list(faults(known, known)) == []
+
+
+def test_long_answers_are_held_once(tmp_path):
+    """Not once for each edit and each ask: those beside the cases fit into the room of what was made last."""
+    count, longer = 40, 100_000
+
+    found = weigh(tmp_path, count, gate=(str(ROOT / "suites" / "test_authority.py"),), longer=longer)
+
+    assert sum(found["calls"].values()) > 0
+    assert found["text"] < 2 * count * longer + ROOM + 3 * REMEMBERED

@@ -16,6 +16,8 @@ from pathlib import Path
 import pytest
 
 CALLS = Counter()
+LONG = 10_000
+"""Characters of a text that is counted."""
 OURS = {"calm", "editables"}
 """Calm, and what an editable install of it loads at the start of Python."""
 
@@ -42,9 +44,17 @@ def pytest_unconfigure(config):
         "calls": named(CALLS),
         "packages": sorted({name.partition(".")[0] for name in installed if not name.startswith("_")} - OURS),
         "modules": sum(name.partition(".")[0] == "calm" for name in sys.modules),
+        "text": sum(map(len, texts())),
         "objects": {f"{kind.__module__}.{kind.__qualname__}": n for kind, n in alive.items() if ours(kind)},
     }
     Path(os.environ["WEIGHT"]).write_text(json.dumps(weight), "utf-8")
+
+
+def texts():
+    """Return the long texts that are held, each once."""
+    held = gc.get_referents(*gc.get_objects())
+    held += gc.get_referents(*[one for one in held if type(one) is tuple])  # one of texts alone is not tracked
+    return {id(one): one for one in held if type(one) is str and len(one) > LONG}.values()
 
 
 def ours(kind):
