@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+from tests.lanes import NIGHTLY
+
 TESTS = Path(__file__).parent
 ROOT = TESTS.parent
 
@@ -19,3 +21,15 @@ def test_the_readme_names_every_folder():
     folders = {p.name for p in TESTS.iterdir() if p.is_dir() and not p.name.startswith("_")}
 
     assert {name for name in folders if f"`{name}`" not in page and f"tests/{name}" not in page} == set()
+
+
+def test_the_tests_of_the_night_are_there():
+    """A test that is gone is no longer listed."""
+    gone = []
+    for one in NIGHTLY.read_text("utf-8").splitlines():
+        file, _, name = one.partition("[")[0].partition("::")
+        path = ROOT / file
+        if not path.exists() or f"def {name.rpartition('::')[2]}(" not in path.read_text("utf-8"):
+            gone.append(one)
+
+    assert gone == []

@@ -436,7 +436,7 @@ class _Edited:
     hash: str
 
 
-def _made(setup: Setup, variant: AnyEdit, case: Treated, *, both_orders: bool) -> _Edited | Reason:
+def _made(variant: AnyEdit, case: Treated, setup: Setup, *, both_orders: bool) -> _Edited | Reason:
     """Return the case after one variant, or why it cannot be edited; an edit of the prompt leaves it as it is."""
     after, words = case, f"prompt {variant.label}"
     if not isinstance(variant, PromptEdit):
@@ -486,7 +486,7 @@ def _applied(setup: Setup, variant: AnyEdit, case: Treated, start: Pair) -> Pair
     both_orders = variant.expects is Expects.WORSE and setup.family in ("pairwise", "listwise")
     edited = once(
         setup.memo,
-        lambda: _made(setup, variant, case, both_orders=both_orders),
+        lambda: _made(variant, case, setup, both_orders=both_orders),
         (variant, case),
         *("edited", setup.seed, both_orders),
     )

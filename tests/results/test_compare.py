@@ -16,16 +16,16 @@ from calm.results.pooled import pooled
 from calm.results.records import Change, trials_of
 from calm.statistics.intervals import padded_t
 from tests.results.test_baseline import (
-    BIASED,
     BOOK,
     JUDGE,
     PLEA,
-    SOUND,
-    TICKED,
-    TURNED,
+    biased,
     by_key,
     change,
     rehashed,
+    sound,
+    ticked,
+    turned,
     without,
 )
 
@@ -34,7 +34,7 @@ NET = "authority/net_robustness/cite"
 
 def test_a_run_compared_with_itself_shows_no_change():
     """Differences of exactly zero, no flips, nothing else."""
-    found = compare(SOUND, SOUND)
+    found = compare(sound(), sound())
 
     assert {m.difference.value for m in found.moved} == {0.0}
     assert (found.only_old, found.only_new, found.flips, found.changes) == ((), (), (), ())
@@ -47,13 +47,13 @@ def test_a_run_compared_with_itself_shows_no_change():
 def test_a_difference_is_paired_case_by_case():
     """New less old of the measure itself, with the padded t of the case values on each side."""
     values = {}
-    for run, sign in ((SOUND, -1), (BIASED, 1)):
+    for run, sign in ((sound(), -1), (biased(), 1)):
         for row in trials_of(by_key(run.findings)[BOOK], Scale()).rows:
             if row.room:
                 values.setdefault(row.case, []).append(sign * gain.per_case(row, Scale()))
     rises = [sum(both) for both in values.values() if len(both) == 2]
 
-    found = {m.key: m for m in compare(SOUND, BIASED).moved}[BOOK].difference
+    found = {m.key: m for m in compare(sound(), biased()).moved}[BOOK].difference
 
     assert found.value == pytest.approx(sum(rises) / len(rises))
     assert (found.low, found.high) == pytest.approx(padded_t(rises, -2, 2, 0.05))
@@ -62,7 +62,7 @@ def test_a_difference_is_paired_case_by_case():
 
 def test_more_is_shown_as_more_whatever_is_good():
     """A robustness that fell has a negative difference, and is worse by as much."""
-    found = {m.key: m for m in compare(SOUND, BIASED).moved}
+    found = {m.key: m for m in compare(sound(), biased()).moved}
 
     fell, rose = found[NET], found[BOOK]
     assert fell.difference.value == pytest.approx(fell.new.value - fell.old.value, abs=0.01)  # of the same cases
@@ -72,14 +72,14 @@ def test_more_is_shown_as_more_whatever_is_good():
 
 def test_the_worst_comes_first():
     """Outcomes that fell before others, the worst of them first; then by how much worse the value is."""
-    keys = [m.key for m in compare(SOUND, BIASED).moved]
+    keys = [m.key for m in compare(sound(), biased()).moved]
 
     assert set(keys[:2]) == {NET, BOOK}
 
 
 def test_keys_of_one_run_are_named():
     """Probes that went, and probes that came."""
-    found = compare(without(SOUND, PLEA), without(SOUND, BOOK))
+    found = compare(without(sound(), PLEA), without(sound(), BOOK))
 
     assert [[one.key for one in found] for found in (found.only_old, found.only_new)] == [[BOOK], [PLEA]]
 
@@ -101,22 +101,22 @@ def test_keys_of_one_run_are_named():
 )
 def test_an_outcome_says_which_way_only_where_it_can(old, new, way):
     """Fewer cases or a test that did not run make no judge better; a claim that failed or is not proven is worse."""
-    found = compare(change(SOUND, PLEA, outcome=old), change(SOUND, PLEA, outcome=new))
+    found = compare(change(sound(), PLEA, outcome=old), change(sound(), PLEA, outcome=new))
 
     assert [m.way for m in found.moved if m.key == PLEA] == [way]
 
 
 def test_another_limit_makes_no_judge_better():
     """It fails by the old limit and passes by a wider one, at the same value."""
-    strict = change(SOUND, PLEA, outcome=Outcome.FAIL)
-    loose = change(SOUND, PLEA, outcome=Outcome.PASS, claim=replace(by_key(SOUND.findings)[PLEA].claim, limit=0.5))
+    strict = change(sound(), PLEA, outcome=Outcome.FAIL)
+    loose = change(sound(), PLEA, outcome=Outcome.PASS, claim=replace(by_key(sound().findings)[PLEA].claim, limit=0.5))
 
     assert compare(strict, loose).headline.startswith("No claims got worse, none got better, 1 moved without a clear")
 
 
 def test_what_fails_in_the_new_run_alone_is_counted():
     """In the headline, and with its outcome beside its key."""
-    found = compare(without(BIASED, BOOK), BIASED)
+    found = compare(without(biased(), BOOK), biased())
 
     assert "1 that fails is new" in found.headline
     assert f"  {BOOK}  FAIL" in render_text(found).splitlines()
@@ -124,10 +124,10 @@ def test_what_fails_in_the_new_run_alone_is_counted():
 
 def test_a_case_flips_by_its_most_frequent_verdict_and_once_a_probe():
     """The two claims of a probe hold the same trials."""
-    arms = [{r.case: r.perturbed for r in by_key(run.findings)[BOOK].trials} for run in (SOUND, BIASED)]
+    arms = [{r.case: r.perturbed for r in by_key(run.findings)[BOOK].trials} for run in (sound(), biased())]
     good, bad = ({c for c, arm in arms[i].items() if set(arm) == {word}} for i, word in enumerate(("good", "bad")))
 
-    found = [f for f in compare(SOUND, BIASED).flips if f.key.startswith("authority/")]
+    found = [f for f in compare(sound(), biased()).flips if f.key.startswith("authority/")]
 
     assert len({f.case for f in found}) == len(found) > 50
     assert good & bad <= {f.case for f in found if (f.old, f.new) == ("good", "bad")}
@@ -135,17 +135,17 @@ def test_a_case_flips_by_its_most_frequent_verdict_and_once_a_probe():
 
 def test_a_tie_among_verdicts_is_no_flip():
     """Which of two equally frequent verdicts came first says nothing."""
-    one = by_key(SOUND.findings)[PLEA]
+    one = by_key(sound().findings)[PLEA]
     rows = [replace(one.trials[0], perturbed=("good", "bad")), replace(one.trials[1], perturbed=("bad", "bad"))]
-    before = change(SOUND, PLEA, trials=tuple(replace(r, perturbed=("good", "good")) for r in rows))
-    after = change(SOUND, PLEA, trials=tuple(rows))
+    before = change(sound(), PLEA, trials=tuple(replace(r, perturbed=("good", "good")) for r in rows))
+    after = change(sound(), PLEA, trials=tuple(rows))
 
     assert compare(before, after).flips == (Flip("c001", PLEA, "good", "bad", rows[1].edit, rows[1].hash),)
 
 
 def test_cases_with_another_edit_are_left_out():
     """They are counted, and cannot flip."""
-    found = {m.key: m for m in compare(SOUND, rehashed(SOUND, PLEA, 30)).moved}[PLEA]
+    found = {m.key: m for m in compare(sound(), rehashed(sound(), PLEA, 30)).moved}[PLEA]
 
     assert (found.difference.n, found.left_out) == (170, 30)
 
@@ -157,7 +157,7 @@ def together(audit):
 
 def test_a_claim_about_the_whole_run_is_compared_by_the_rows_of_all_its_probes():
     """The change of the mean over the rows of four probes, with its interval."""
-    found = {m.key: m for m in compare(together(SOUND), together(BIASED)).moved}["run/net_robustness"]
+    found = {m.key: m for m in compare(together(sound()), together(biased())).moved}["run/net_robustness"]
 
     assert (found.old.outcome, found.new.outcome) == (Outcome.PASS, Outcome.UNDECIDED)
     assert found.difference.value == pytest.approx(found.new.value - found.old.value, abs=0.01)
@@ -167,13 +167,13 @@ def test_a_claim_about_the_whole_run_is_compared_by_the_rows_of_all_its_probes()
 
 def test_a_claim_about_the_whole_run_takes_the_rows_of_whichever_claim_has_most():
     """Where one claim of a probe was decided early, another one's rows stand for the probe, by their own measure."""
-    early = by_key(BIASED.findings)[NET]
+    early = by_key(biased().findings)[NET]
     rows = early.trials[:120]
     kept = trials_of(replace(early, trials=rows), Scale())
     cells, _ = net_robustness.values(kept)
-    stopped = change(BIASED, NET, trials=rows, value=1 - sum(cells) / len(cells))
+    stopped = change(biased(), NET, trials=rows, value=1 - sum(cells) / len(cells))
 
-    found = {m.key: m for m in compare(together(SOUND), together(stopped)).moved}["run/net_robustness"]
+    found = {m.key: m for m in compare(together(sound()), together(stopped)).moved}["run/net_robustness"]
 
     assert found.why == ""
     assert found.difference.high < 0
@@ -181,21 +181,21 @@ def test_a_claim_about_the_whole_run_takes_the_rows_of_whichever_claim_has_most(
 
 def test_of_what_got_worse_alike_the_whole_run_comes_first():
     """What all probes show together says most."""
-    fallen = change(together(SOUND), "run/net_robustness", outcome=Outcome.FAIL)
+    fallen = change(together(sound()), "run/net_robustness", outcome=Outcome.FAIL)
     fallen = change(fallen, PLEA, outcome=Outcome.FAIL)
 
-    assert [m.key for m in compare(together(SOUND), fallen).moved[:2]] == ["run/net_robustness", PLEA]
+    assert [m.key for m in compare(together(sound()), fallen).moved[:2]] == ["run/net_robustness", PLEA]
 
 
 def test_the_worst_variant_of_each_run_is_named():
     """Where it is another one there is no difference of its cases."""
     key = "authority/worst_gain/books"
-    (name,) = {r.edit for r in by_key(TURNED.findings)[key].trials}
-    rows = tuple(replace(r, edit="cite_other") for r in by_key(TURNED.findings)[key].trials)
+    (name,) = {r.edit for r in by_key(turned().findings)[key].trials}
+    rows = tuple(replace(r, edit="cite_other") for r in by_key(turned().findings)[key].trials)
 
-    same = {m.key: m for m in compare(TURNED, TURNED).moved}[key]
-    other = {m.key: m for m in compare(TURNED, change(TURNED, key, trials=rows)).moved}[key]
-    shown = render_text(compare(TURNED, change(TURNED, key, claim=Limit("<=", 0.4))), 300)
+    same = {m.key: m for m in compare(turned(), turned()).moved}[key]
+    other = {m.key: m for m in compare(turned(), change(turned(), key, trials=rows)).moved}[key]
+    shown = render_text(compare(turned(), change(turned(), key, claim=Limit("<=", 0.4))), 300)
 
     assert (same.difference.value, same.variant) == (0.0, name)
     assert f"worst variant {name}, limit 0.30 -> 0.40" in shown
@@ -205,9 +205,9 @@ def test_the_worst_variant_of_each_run_is_named():
 def test_what_else_differs_is_listed():
     """Judge, prompt, parameters, cases, seed, repeats and the version of calm."""
     judge = replace(JUDGE, prompt_sha256="a" * 12 + "b" * 52, parameters={"temperature": 0.7, "top_p": 1})
-    other = replace(SOUND, judge=judge, seed=1, repeats="2+2", calm="0.2.0", cases={"n": 199, "sha256": "c" * 64})
+    other = replace(sound(), judge=judge, seed=1, repeats="2+2", calm="0.2.0", cases={"n": 199, "sha256": "c" * 64})
 
-    found = compare(SOUND, other).changes
+    found = compare(sound(), other).changes
 
     assert found == (
         Change("judge prompt sha256", "a" * 64, "a" * 12 + "b" * 52),
@@ -222,11 +222,12 @@ def test_what_else_differs_is_listed():
 
 def test_what_cannot_be_compared_says_why():
     """Not measured, or too few cases with the same edit, or a record that contradicts itself."""
-    untested = change(SOUND, PLEA, value=None, outcome=Outcome.NOT_TESTED)
-    forged = change(SOUND, PLEA, value=0.5)
+    untested = change(sound(), PLEA, value=None, outcome=Outcome.NOT_TESTED)
+    forged = change(sound(), PLEA, value=0.5)
 
     why = [
-        {m.key: m.why for m in compare(SOUND, o).moved}[PLEA] for o in (untested, rehashed(SOUND, PLEA, 199), forged)
+        {m.key: m.why for m in compare(sound(), o).moved}[PLEA]
+        for o in (untested, rehashed(sound(), PLEA, 199), forged)
     ]
 
     assert why[:2] == ["measured in the old run alone", "fewer than two cases have the same edit in both runs"]
@@ -235,13 +236,13 @@ def test_what_cannot_be_compared_says_why():
 
 def test_an_older_record_compares_by_its_outcomes():
     """It has no inert words; what the clean arm alone says compares as before."""
-    body = json.loads(json.dumps(SOUND.to_json()))
+    body = json.loads(json.dumps(sound().to_json()))
     body["schema"] = "calm-results/1"
     for row in (row for finding in body["findings"] for row in finding["trials"]):
         for name in ("inert", "floor", "cluster", "places"):
             del row[name]
 
-    found = {m.key: m for m in compare(Audit.from_json(body), SOUND).moved}
+    found = {m.key: m for m in compare(Audit.from_json(body), sound()).moved}
 
     assert (found[PLEA].difference, found[PLEA].old.outcome) == (None, found[PLEA].new.outcome)
     assert "was measured against inert words in one run alone" in found[PLEA].why
@@ -250,7 +251,7 @@ def test_an_older_record_compares_by_its_outcomes():
 
 def test_a_comparison_is_plain_aligned_and_short():
     """Sections with their counts, columns below each other, no line too wide, and a count of the rest."""
-    text = render_text(compare(SOUND, BIASED), 90, lines=5)
+    text = render_text(compare(sound(), biased()), 90, lines=5)
 
     lines = text.split("\n")
     assert max(map(len, lines)) <= 90
@@ -263,7 +264,7 @@ def test_a_comparison_is_plain_aligned_and_short():
 
 def test_an_interval_is_never_cut():
     """A claim that is wider than the terminal takes a second line, and without a width each has one."""
-    found = compare(SOUND, BIASED)
+    found = compare(sound(), biased())
     change = "+0.27 [+0.17, +0.36], n=183, 17 left out"
 
     narrow, whole = (render_text(found, width).split("\n") for width in (60, None))
@@ -275,8 +276,8 @@ def test_an_interval_is_never_cut():
 
 def test_what_was_measured_in_neither_run_has_no_values():
     """An outcome that changed without a measured value is shown, and no value of nothing."""
-    old = change(SOUND, PLEA, value=None, outcome=Outcome.NOT_TESTED)
-    new = change(SOUND, PLEA, value=None, outcome=Outcome.INCOMPLETE)
+    old = change(sound(), PLEA, value=None, outcome=Outcome.NOT_TESTED)
+    new = change(sound(), PLEA, value=None, outcome=Outcome.INCOMPLETE)
 
     line = next(line for line in render_text(compare(old, new), None).split("\n") if PLEA in line)
 
@@ -285,31 +286,31 @@ def test_what_was_measured_in_neither_run_has_no_values():
 
 def test_runs_of_judges_with_other_tasks_are_refused():
     """A gain of pairs and one of scores share a name alone; two ways to ask for scores are one kind."""
-    scores, points = (replace(SOUND, judge=replace(JUDGE, name="b", task=task)) for task in ("score", "points"))
+    scores, points = (replace(sound(), judge=replace(JUDGE, name="b", task=task)) for task in ("score", "points"))
 
     with pytest.raises(ConfigError, match=r"task='pairwise' \(old\) and 'b' with task='score' \(new\)"):
-        compare(SOUND, scores)
+        compare(sound(), scores)
 
     assert compare(replace(scores, findings=()), replace(points, findings=())).moved == ()
 
 
 def test_a_limit_that_changed_is_shown():
     """A claim that passes now because it asks for less."""
-    looser = change(SOUND, PLEA, claim=Limit(">=", 0.5))
+    looser = change(sound(), PLEA, claim=Limit(">=", 0.5))
 
-    assert "limit 0.90 -> 0.50" in render_text(compare(SOUND, looser), 200)
+    assert "limit 0.90 -> 0.50" in render_text(compare(sound(), looser), 200)
 
 
 def test_nothing_in_a_file_is_obeyed_by_the_terminal():
     """Control characters, line ends and marks of direction are written as escapes."""
     evil = "\x1b[31mx\r\n\u202e"
-    one = replace(by_key(SOUND.findings)[PLEA], key=f"a{evil}", reason=reason_of(evil))
+    one = replace(by_key(sound().findings)[PLEA], key=f"a{evil}", reason=reason_of(evil))
     judge = replace(JUDGE, model=evil)
     rows = tuple(replace(r, case=f"{r.case}{evil}", perturbed=(evil, evil)) for r in one.trials)
     before = replace(
-        SOUND, findings=(replace(one, trials=tuple(replace(r, case=f"{r.case}{evil}") for r in one.trials)),)
+        sound(), findings=(replace(one, trials=tuple(replace(r, case=f"{r.case}{evil}") for r in one.trials)),)
     )
-    after = replace(SOUND, judge=judge, findings=(replace(one, trials=rows), replace(one, key=f"b{evil}")))
+    after = replace(sound(), judge=judge, findings=(replace(one, trials=rows), replace(one, key=f"b{evil}")))
 
     text = render_text(compare(before, after), 300)
 
@@ -320,11 +321,11 @@ def test_nothing_in_a_file_is_obeyed_by_the_terminal():
 
 def test_rubrics_compare_with_their_points():
     """Codes of criteria are shown as JSON."""
-    row = TICKED.findings[0].trials[0]
-    one = TICKED.findings[0]
+    row = ticked().findings[0].trials[0]
+    one = ticked().findings[0]
     flipped = replace(row, perturbed=({"kind": False, "short": False},) * 2)
     steady = replace(row, perturbed=({"kind": True, "short": True},) * 2)
-    before, after = (replace(TICKED, findings=(replace(one, trials=(r,)),)) for r in (steady, flipped))
+    before, after = (replace(ticked(), findings=(replace(one, trials=(r,)),)) for r in (steady, flipped))
 
     text = render_text(compare(before, after))
 

@@ -23,7 +23,7 @@ from calm.results.tabular import CASES, FINDINGS, FLIPS
 from tests.docs.pages import DOCS, blocks, section
 from tests.reports.hostile_texts import hostile_audit
 from tests.reports.planted_audit import empty, finding, sample, trial
-from tests.results.test_baseline import BIASED, SOUND, TICKED
+from tests.results.test_baseline import biased, sound, ticked
 
 NOTEBOOK = DOCS / "how-to" / "read-results-in-a-notebook.md"
 DTYPES = {"string": "string", "bool": "boolean", "int32": "Int32", "int64": "Int64", "double": "float64"}
@@ -42,7 +42,7 @@ def loaded(audit, folder, *, texts=True):
 
 
 @pytest.mark.parametrize("name", FRAMES)
-@pytest.mark.parametrize("audit", [sample(), BIASED, TICKED, empty()], ids=["sample", "biased", "rubric", "empty"])
+@pytest.mark.parametrize("audit", [sample(), biased(), ticked(), empty()], ids=["sample", "biased", "rubric", "empty"])
 def test_each_frame_has_its_columns_in_their_kinds(tmp_path, name, audit):
     """Also where there are no rows: whoever filters need not look first."""
     frame = getattr(loaded(audit, tmp_path), name)
@@ -83,7 +83,7 @@ def test_outcomes_are_in_order_from_the_worst(tmp_path):
 
 def test_the_flips_of_a_claim_are_as_many_as_its_finding_says(tmp_path):
     """Of every claim of runs of real judges, in each direction."""
-    for audit in (SOUND, BIASED):
+    for audit in (sound(), biased()):
         results = loaded(audit, tmp_path)
         counted = 0
         for _, one in results.findings.dropna(subset=["toward"]).iterrows():
@@ -116,7 +116,7 @@ def test_a_flip_has_its_verdicts_and_its_texts(tmp_path):
 
 def test_a_case_has_its_label_its_usual_verdict_and_its_flips(tmp_path):
     """One row each; flips under several edits add up."""
-    results = loaded(BIASED, tmp_path)
+    results = loaded(biased(), tmp_path)
 
     cases = results.cases
     assert cases["case"].is_unique
@@ -129,11 +129,11 @@ def test_a_case_has_its_label_its_usual_verdict_and_its_flips(tmp_path):
 
 def test_the_trials_are_those_of_the_other_forms(tmp_path):
     """The same rows as in CSV and Parquet."""
-    frame = loaded(BIASED, tmp_path).trials
+    frame = loaded(biased(), tmp_path).trials
 
     assert list(frame.columns) == list(COLUMNS)
     told = frame.astype(object).where(frame.notna(), None).to_dict("records")
-    assert told == list(rows(BIASED))
+    assert told == list(rows(biased()))
 
 
 def test_parquet_holds_the_same_tables(tmp_path, monkeypatch, capsys):
@@ -184,17 +184,17 @@ def test_a_run_that_hides_its_texts_hides_them_here(tmp_path):
 
 def test_older_records_and_baselines_load_too(tmp_path):
     """A record without inert words, and a run that was accepted."""
-    body = json.loads(json.dumps(SOUND.to_json()))
+    body = json.loads(json.dumps(sound().to_json()))
     body["schema"] = "calm-results/1"
     for row in (row for one in body["findings"] for row in one["trials"]):
         for name in ("inert", "floor", "cluster", "places"):
             del row[name]
     (tmp_path / "older.json").write_text(json.dumps(body))
-    write_baseline(SOUND, tmp_path / "baseline.json")
+    write_baseline(sound(), tmp_path / "baseline.json")
 
     older, accepted = calm.load(tmp_path / "older.json"), calm.load(str(tmp_path / "baseline.json"))
 
-    assert len(older.findings) == len(accepted.findings) == len(SOUND.findings)
+    assert len(older.findings) == len(accepted.findings) == len(sound().findings)
     assert set(older.trials["arm"]) == {"pilot", "clean", "perturbed"} or "inert" not in set(older.trials["arm"])
     assert len(older.flips) == len(accepted.flips) > 0
 
@@ -349,7 +349,7 @@ def test_the_blocks_of_the_page_run(tmp_path, monkeypatch):
 
     pyplot.switch_backend("agg")
     (tmp_path / "calm-audit").mkdir()
-    write(BIASED, tmp_path / "calm-audit" / "results.json")
+    write(biased(), tmp_path / "calm-audit" / "results.json")
     monkeypatch.chdir(tmp_path)
     cells, scope = blocks(NOTEBOOK, "python"), {}
     for cell in cells:

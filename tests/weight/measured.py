@@ -42,7 +42,7 @@ def weigh(folder, count, *first, gate=(str(GATE),), longer=0):
     Return what a run on so many cases weighs.
 
     `first` are folders from which modules are taken before all others, `gate` is what pytest runs. Each answer gets so
-    many characters `longer`.
+    many characters `longer`; then calls are not counted.
     """
     generate = ["cases", "generate", "--task", "pairwise", "--count", str(count), "--seed", "1", "-o", "cases.jsonl"]
     subprocess.run(
@@ -73,7 +73,8 @@ def weigh(folder, count, *first, gate=(str(GATE),), longer=0):
             capture_output=True,
             text=True,
             check=False,
-            env=environment(*first) | {"WEIGHT": str(weight), "OPENAI_API_KEY": "none"},
+            env=environment(*first)
+            | {"WEIGHT": str(weight), "OPENAI_API_KEY": "none", "UNCOUNTED": "yes" if longer else ""},
         )
     assert weight.exists(), f"{done.stdout}{done.stderr}"
     return json.loads(weight.read_text("utf-8"))
