@@ -349,7 +349,7 @@ class Case:
         return digest(shown, words)[:16] if words else digest(shown)[:16]
 
     def content(self) -> dict[str, object]:
-        """Return everything in it as JSON-able data; what edits may write in any order is sorted."""
+        """Return everything in it as JSON-able data."""
         return {
             "id": self.id,
             "question": self.question,
@@ -377,8 +377,8 @@ class Case:
             "tags": dict(self.tags),
             "order": list(self.order),
             "labels": list(self.labels),
-            "bylines": dict(sorted(self.bylines.items())),
-            **({"drafts": {one: list(texts) for one, texts in sorted(self.drafts.items())}} if self.drafts else {}),
+            "bylines": dict(self.bylines),
+            **({"drafts": {answer: list(texts) for answer, texts in self.drafts.items()}} if self.drafts else {}),
             **self._annotated(),
             **self.around(),
             "notes": list(self.notes),

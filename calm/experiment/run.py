@@ -23,7 +23,6 @@ from calm.experiment.stopping import Ruling, Stopping, could_prove, looks, obser
 from calm.experiment.worst import Variants
 from calm.models.pacing import PRIORITY
 from calm.models.wire import Judge
-from calm.statistics.sequential import GroupPlan
 
 PILOTS: Final = 0
 """The round of the pilots; the looks follow."""
@@ -200,11 +199,15 @@ def _looked(
     """Return the rulings of the looks, then of the worst variants; the last trials; and the asks that were planned."""
     claims = chosen.claims
     means = [c for c in claims if not MEASURES[c.measure].worst_of]
+    topped = any(MEASURES[c.measure].topped for c in means)
     several = pairing.edit is not None and bool(means)  # what is only observed is asked as often as the user says
     variants = setup.variants_at_once(max(1, len(pairing.edit.variants))) if several and pairing.edit else 1
+    top_ups = TOP_UPS if top_up and setup.repeatable and topped else 0
     stages = setup.design.stages(variants=variants, edited=pairing.edit is not None)
     first = stages[0]
-    rule, plan = looks_at(setup, means, len(pairing.pairs), top_up=top_up)
+    # agreement is as good as its cases are many: all are asked, but where one may look anytime
+    rule = Stopping.FIXED if not means or (not topped and setup.stopping is not Stopping.ANYTIME) else setup.stopping
+    plan = looks(rule, len(pairing.pairs), top_ups=top_ups)
     questions = len({pair.cluster for pair in pairing.pairs})
     rulings: dict[Claim, Ruling] = {}
     left: dict[Claim, Ruling] = {}
@@ -219,10 +222,8 @@ def _looked(
         with in_round(number):
             pairing.pilot(look.n)
             trials = arms.ask(look.n, asks)
-        ended = number == len(plan.looks)
-        if ended and setup.counting:
-            break
         left = {c: rule_on(rule, c, trials, asks, look) for c in means if c not in rulings}
+        ended = number == len(plan.looks)
         rulings |= {c: one for c, one in left.items() if ended or _settled(one, whole=look.n >= len(pairing.pairs))}
         left = {c: one for c, one in left.items() if c not in rulings}
         if means and not left:
@@ -235,16 +236,8 @@ def _looked(
     found = [rulings[c] for c in claims if c in rulings]
     if top_up:  # else a claim may stay open
         found = [chosen.ruled(one) for one in found]
-    found += [observe(m, trials, first) for m in observed if not setup.counting]
-    return tuple(found), trials, 0 if setup.counting else arms.asks_for(len(pairing.pairs), first)
-
-
-def looks_at(setup: Setup, means: Sequence[Claim], cases: int, *, top_up: bool) -> tuple[Stopping, GroupPlan]:
-    """Return the rule by which claims about means are decided on so many cases, and the looks at these."""
-    topped = any(MEASURES[c.measure].topped for c in means)
-    # agreement is as good as its cases are many: all are asked, but where one may look anytime
-    rule = Stopping.FIXED if not means or (not topped and setup.stopping is not Stopping.ANYTIME) else setup.stopping
-    return rule, looks(rule, cases, top_ups=TOP_UPS if top_up and setup.repeatable and topped else 0)
+    found += [observe(m, trials, first) for m in observed]
+    return tuple(found), trials, arms.asks_for(len(pairing.pairs), first)
 
 
 def _settled(ruling: Ruling, *, whole: bool) -> bool:

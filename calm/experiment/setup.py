@@ -50,7 +50,7 @@ class Setup:
     memo: Memo | None = field(default=None, compare=False)
     """What was made once of the same cases and edits."""
     counting: bool = False
-    """Only what is asked is wanted, as by a plan: nothing is told of a row, and nothing decided that ends no asking."""
+    """Only what is asked is wanted, as by a plan: nothing is told of a row."""
 
     @property
     def family(self) -> Family:

@@ -18,7 +18,7 @@ from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cache, lru_cache
+from functools import cache
 from itertools import islice
 from math import fsum
 from typing import Final
@@ -245,7 +245,7 @@ class Variants:
         seed = self._pairing.setup.seed
         pairs = [p for p in self._pairing.pairs if p.cluster not in used]
         pairs = [p for p in pairs if not asked or p.source.id in self._cases]
-        drawn = sorted(pairs, key=lambda p: _lot(seed, variant.label, p.source.id))
+        drawn = sorted(pairs, key=lambda p: digest("variant", seed, variant.label, p.source.id))
         if asked or apart:
             drawn = list({p.cluster: p for p in reversed(drawn)}.values())[::-1]
         shown = (self._pairing.as_variant(p, variant) for p in drawn)
@@ -289,12 +289,6 @@ class Variants:
 def most_decided(cases: int) -> int:
     """Return how many asks of a suspicious variant a decision takes at most, in a probe of so many cases."""
     return min(cases, DECISIONS[-1])
-
-
-@lru_cache(maxsize=2**15)
-def _lot(seed: int, variant: str, case: str) -> str:
-    """Return by what cases are ordered on which a variant may be asked."""
-    return digest("variant", seed, variant, case)
 
 
 @cache

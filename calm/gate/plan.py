@@ -124,8 +124,7 @@ class ProbeRow:
     `staged`: undecided claims are topped up. `open`: a pilot may leave cases out. `ruled`: it has claims, so a run that
     stops early may end it early. `claims`: those that a green gate needs. `alone`: there is no clean arm. `variants`:
     how many its rotation has; `worst`: each of them is decided on by itself, too. `lengths`: of how many lengths the
-    inert words of its variants can be. `order`: what is asked, but of judges and authors. `foregone`: with one look at
-    its cases, no verdict decides what is asked.
+    inert words of its variants can be. `order`: what is asked, but of judges and authors.
     """
 
     name: str
@@ -141,7 +140,6 @@ class ProbeRow:
     worst: bool = False
     lengths: int = 1
     order: Order | None = None
-    foregone: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -245,7 +243,6 @@ class _Surveyor:
         memo, settings = self._finders.of(judge).memo, self._settings
         setup = Setup(judge, cases, stage(), settings.seed, settings.design, memo=memo, counting=True)
         pairs, excluded, wanting, unsure = _paired(setup, edit, order.against)
-        aimed = edit is not None and any(aims_by_pilot(case, edit.expects) for case in cases)
         units = self._units(order, setup, wanting, pairs)
         if not pairs:
             self.skipped.append((_name(order), str(counted(excluded) or because(Kind.NO_CASES))))
@@ -265,7 +262,6 @@ class _Surveyor:
             worst=any(MEASURES[c.measure].worst_of for c in order.claims),
             lengths=len(CLASSES) if edit and any(isinstance(one, Edit) for one in edit.variants[1:]) else 1,
             order=order,
-            foregone=setup.repeatable and not aimed and not (edit and edit.variants) and judge.scale.classes is None,
         )
 
     def _staged(self, order: Order, setup: Setup) -> bool:

@@ -113,9 +113,9 @@ def plan_of(found: Survey, sample: int, design: Design, assumptions: Assumptions
     greeted = [tally.figure([greeting(place)], 0) for place, source in enumerate(found.sources) if source.greeted]
     lines = [PriceRow(FIRST_CALL, None, replace(figure, batch=figure.cost), True) for figure in greeted]
     for arm in (PILOT, CLEAN, INERT):
-        shared = [(row, u) for row in found.rows for u in row.units if u.arm == arm and u.shared and taken(u, within)]
+        shared = [(row, u) for row in found.rows for u in row.units if u.arm == arm and u.shared and _taken(u, within)]
         if shared:
-            figure = tally.asked((unit, asks_of(unit, row, most_of[row])) for row, unit in shared)
+            figure = tally.asked((unit, _asks_of(unit, row, most_of[row])) for row, unit in shared)
             sure = {
                 unit.prompts[0].key
                 for row, unit in shared
@@ -127,8 +127,8 @@ def plan_of(found: Survey, sample: int, design: Design, assumptions: Assumptions
         if not (cases := applies(row, within)):
             continue
         asks = most_of[row]
-        own = [u for u in row.units if not u.shared and taken(u, within)]
-        figure = tally.asked((u, asks_of(u, row, asks)) for u in own)
+        own = [u for u in row.units if not u.shared and _taken(u, within)]
+        figure = tally.asked((u, _asks_of(u, row, asks)) for u in own)
         figure = figure.plus(tally.repeated(own, _of_variants(row, cases, asks)))
         exact = not (topped[row] or row.open or row.worst or row.variants > 1 or (early and row.ruled))
         lines.append(PriceRow(row.name, cases, figure, exact))
@@ -170,18 +170,17 @@ def _of_variants(row: ProbeRow, cases: int, asks: Asks) -> int:
     return row.variants * (min(cases, screened) + most_decided(cases)) + inert
 
 
-def taken(unit: CaseArm, within: set[str]) -> bool:
-    """Return whether a case in an arm is among those within, or belongs to no sample."""
+def _taken(unit: CaseArm, within: set[str]) -> bool:
     return not unit.sampled or unit.case in within
 
 
 def applies(row: ProbeRow, within: set[str]) -> int:
     """Return to how many cases the probe applies."""
     arms = (PERTURBED,) if row.edited else (CLEAN, CROSS)
-    return len({unit.case for unit in row.units if unit.arm in arms and taken(unit, within)})
+    return len({unit.case for unit in row.units if unit.arm in arms and _taken(unit, within)})
 
 
-def asks_of(unit: CaseArm, row: ProbeRow, asks: Asks) -> list[tuple[Rendering, int]]:
+def _asks_of(unit: CaseArm, row: ProbeRow, asks: Asks) -> list[tuple[Rendering, int]]:
     """Return the prompts that a case takes in an arm, each with its repeat index."""
     match unit.arm:
         case "clean arm":

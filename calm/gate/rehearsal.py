@@ -10,12 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from calm.core.measures import MEASURES
 from calm.engine.collector import RareCollections
-from calm.experiment.asks import Design
-from calm.experiment.run import looks_at
-from calm.gate.plan import CROSS, CaseArm, ProbeRow, Survey, has_floor
-from calm.gate.prices import Assumptions, Figure, Plan, Tally, applies, asks_of, greeting, plan_of, taken
+from calm.gate.plan import CROSS, Survey
+from calm.gate.prices import Assumptions, Figure, Plan, Tally, greeting, plan_of
 from calm.gate.requests import Rendering, RequestFinder
 from calm.gate.resolution import NOISE
 from calm.gate.stand_in import Asked, StandIn, sound, stage
@@ -49,9 +46,6 @@ def _figure(found: Survey, plan: Plan, noise: float, assumptions: Assumptions) -
         order = row.order
         if order is None:
             continue
-        if (asked := _foregone(row, found, wanted, plan.design)) is not None:
-            total = total.plus(tally.asked(asked))
-            continue
         shown = order.setup.cases if order.own_cases else cases
         finder = found.finders.of(order.setup.judge)
         judge = sound(order.setup.judge, order.edit.expects if order.edit else None, shown, noise, finder.memo)
@@ -60,23 +54,6 @@ def _figure(found: Survey, plan: Plan, noise: float, assumptions: Assumptions) -
         replace(order, setup=setup).run()
         total = total.plus(tally.rendered(_rendered(finder, judge.asked.values())))
     return total
-
-
-def _foregone(
-    row: ProbeRow, found: Survey, within: set[str], design: Design
-) -> Iterator[tuple[CaseArm, list[tuple[Rendering, int]]]] | None:
-    """Return what a probe asks of each case within, where no verdict decides that; else None."""
-    order, cases = row.order, applies(row, within)
-    if order is None or not row.foregone or not cases or design != found.settings.design or design.perturbed > 1:
-        return None
-    means = [claim for claim in order.claims if not MEASURES[claim.measure].worst_of]
-    if has_floor(order, order.setup) != has_floor(replace(order, claims=tuple(means)), order.setup):
-        return None  # nothing is a rotation's worst variant here, and the run asks nothing for it
-    setup = replace(order.setup, stopping=found.settings.stopping)
-    if len(looks_at(setup, means, cases, top_up=order.top_up)[1].looks) > 1:
-        return None
-    asks = design.stages(edited=row.edited)[0]
-    return ((unit, asks_of(unit, row, asks)) for unit in row.units if taken(unit, within))
 
 
 def _rendered(finder: RequestFinder, asked: Iterable[Asked]) -> Iterator[tuple[Rendering, int]]:

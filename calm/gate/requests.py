@@ -144,7 +144,11 @@ class RequestFinder:
         return found
 
     def _key(self, case: Case, judge: Judge) -> str:
-        return _digest_of(case.content()) if judge is self.judge else _digest_of([judge.fingerprint, case.content()])
+        content = case.content()
+        for name in ("bylines", "drafts"):  # edits write these in any order
+            if name in content:
+                content[name] = sorted(getattr(case, name).items())
+        return _digest_of(content if judge is self.judge else [judge.fingerprint, content])
 
     def _foretold(self, case: Case, judge: Judge, key: str) -> tuple[CallSize, ...] | None:
         """Return the calls of one ask that are known although the judge does not judge."""
