@@ -48,15 +48,15 @@ def pytest_addoption(parser):
 
 def pytest_collection_modifyitems(config, items):
     """Run what is slow, by its mark or by what it needs, where that was asked for, else all the rest."""
-    if config.getoption("--weigh", False):
-        return
-    wanted = config.getoption("--slow", False)
+    wanted, weighs = config.getoption("--slow", False), config.getoption("--weigh", False)
     listed = {*NIGHTLY.read_text("utf-8").splitlines()}
     kept, left = [], []
     for item in items:
-        if item.nodeid in listed or not OF_LANES.isdisjoint(getattr(item, "fixturenames", ())):
+        if not OF_LANES.isdisjoint(getattr(item, "fixturenames", ())):
             item.add_marker("slow")
-        (kept if (item.get_closest_marker("slow") is not None) == wanted else left).append(item)
+        slow = item.get_closest_marker("slow") is not None or item.nodeid in listed
+        named = any(folder in item.path.parents for folder in SLOW)  # lanes of their own, run where they are named
+        (kept if named or weighs or slow == wanted else left).append(item)
     if left:
         config.hook.pytest_deselected(items=left)
         items[:] = kept
@@ -66,15 +66,16 @@ def pytest_terminal_summary(terminalreporter, config):
     """Write which tests took too long, if that was asked for."""
     if config.getoption("--weigh", False):
         seconds = Counter()
-        for report in (one for kind in terminalreporter.stats.values() for one in kind if hasattr(one, "duration")):
-            if report.nodeid.startswith("tests/"):
+        for report in (one for kind in terminalreporter.stats.values() for one in kind):
+            if type(report) is pytest.TestReport and "slow" not in report.keywords:  # no subtest, and no marked row
                 seconds[report.nodeid] += report.duration
         NIGHTLY.write_text("".join(f"{one}\n" for one in nightly(seconds)), "utf-8")
 
 
 def pytest_ignore_collect(collection_path, config):
     """Leave `tests/power` and `tests/slow` out unless they are named, and `tests/browser` but for the slow lane."""
-    if collection_path not in SLOW and (collection_path != BROWSER or config.getoption("--slow", False)):
+    slow = config.getoption("--slow", False) or config.getoption("--weigh", False)
+    if collection_path not in SLOW and (collection_path != BROWSER or slow):
         return None
     named = any(collection_path.name in Path(str(arg).partition("::")[0]).parts for arg in config.args)
     return None if named else True

@@ -35,6 +35,7 @@ QUICK_S = 8.0
 DENSE = ("tests/core/", "tests/experiment/", "tests/gate/test_probe", "tests/judges/test_reading", "tests/statistics/")
 """Tests of what decides: those that `tools.mutation` counts on."""
 ALWAYS = (
+    "tests/pytest_plugin/test_conservation.py::test_whoever_dies_no_record_is_green[the page-is killed",
     *("tests/papers/", "tests/weight/", "tests/packaging/", "tests/ci/"),
     "tests/suites/test_diagonal.py::test_planted_biases_fail_their_own_suites_and_no_other[score",
     "tests/suites/test_diagonal.py::test_a_sound_judge_with_a_little_noise_passes[1-score-100]",
@@ -44,7 +45,7 @@ ALWAYS = (
 
 def nightly(seconds):
     """
-    Return the ids of the tests for the night, of all tests by their ids and the seconds that each took.
+    Return the ids of the tests for the night, of the tests without a mark by their ids and the seconds that each took.
 
     The quickest test of a file runs at every change, and so does the quickest row of each test of `DENSE`.
     """

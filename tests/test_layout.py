@@ -24,7 +24,7 @@ def test_the_readme_names_every_folder():
 
 
 def test_the_tests_of_the_night_are_there():
-    """A test that is gone is no longer listed."""
+    """A file or a function that is gone is no longer listed."""
     gone = []
     for one in NIGHTLY.read_text("utf-8").splitlines():
         file, _, name = one.partition("[")[0].partition("::")

@@ -223,7 +223,7 @@ class Case:
     @property
     def slots(self) -> tuple[str, ...]:
         """The ids of the answers in slot order."""
-        return self.presentation.order or tuple([answer.id for answer in self.answers])
+        return tuple(self.presentation.order) or tuple([answer.id for answer in self.answers])
 
     @property
     def points(self) -> Mapping[str, float]:

@@ -83,7 +83,7 @@ def refused(capsys, *arguments):
 
 
 @pytest.fixture
-def installed(monkeypatch):
+def on_path(monkeypatch):
     """Let llama.cpp's server be found."""
     monkeypatch.syspath_prepend(str(STAND_IN))
 
@@ -108,7 +108,7 @@ def test_options_of_the_model_need_the_model(capsys):
 
 
 @pytest.mark.parametrize("module", llama.NEEDED)
-def test_a_missing_package_is_told_with_the_command_that_installs_it(capsys, monkeypatch, installed, module):
+def test_a_missing_package_is_told_with_the_command_that_installs_it(capsys, monkeypatch, on_path, module):
     """One paragraph, with the options of the compiler: a build for the wrong processor crashes later."""
     monkeypatch.setitem(sys.modules, module, None)
 
@@ -119,7 +119,7 @@ def test_a_missing_package_is_told_with_the_command_that_installs_it(capsys, mon
     assert "-DGGML_NATIVE=OFF" in said
 
 
-def test_without_the_package_of_the_model_it_says_what_to_do(capsys, monkeypatch, installed):
+def test_without_the_package_of_the_model_it_says_what_to_do(capsys, monkeypatch, on_path):
     """The server is there, and no model."""
     monkeypatch.setitem(sys.modules, llama.BUNDLE, None)
 
@@ -129,7 +129,7 @@ def test_without_the_package_of_the_model_it_says_what_to_do(capsys, monkeypatch
     assert "--gguf" in said
 
 
-def test_a_file_that_is_no_model_is_refused(capsys, installed, tmp_path, subtests):
+def test_a_file_that_is_no_model_is_refused(capsys, on_path, tmp_path, subtests):
     """It is looked at before a server is started."""
     (tmp_path / "page.gguf").write_text("<!doctype html>")
     (tmp_path / "empty.gguf").write_bytes(b"")
@@ -147,7 +147,7 @@ def test_a_file_that_is_no_model_is_refused(capsys, installed, tmp_path, subtest
             assert not (tmp_path / "out").exists()
 
 
-def test_a_port_in_use_is_told(capsys, installed, tmp_path):
+def test_a_port_in_use_is_told(capsys, on_path, tmp_path):
     """Another server there would be asked in place of the model."""
     (tmp_path / "tiny.gguf").write_bytes(b"GGUF")
     with socket.socket() as taken:
@@ -161,7 +161,7 @@ def test_a_port_in_use_is_told(capsys, installed, tmp_path):
     assert "give --port" in said
 
 
-def test_what_stands_in_the_folder_and_is_not_ours_stays(capsys, installed, tmp_path):
+def test_what_stands_in_the_folder_and_is_not_ours_stays(capsys, on_path, tmp_path):
     """A judge.toml of somebody's own is not overwritten."""
     (tmp_path / "tiny.gguf").write_bytes(b"GGUF")
     own = tmp_path / "out" / "pairwise-text" / "judge.toml"

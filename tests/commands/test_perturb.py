@@ -196,7 +196,7 @@ def shout(case: Case, rng):
 
 
 @pytest.fixture
-def installed(tmp_path, monkeypatch):
+def published(tmp_path, monkeypatch):
     """Lay out a package as pip installs it, with an entry point of ours, where Python looks for packages."""
     (tmp_path / "shouting_probe.py").write_text(MODULE, "utf-8")
     about = tmp_path / "shouting_probe-1.0.dist-info"
@@ -206,7 +206,7 @@ def installed(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
 
 
-@pytest.mark.usefixtures("installed")
+@pytest.mark.usefixtures("published")
 def test_edits_of_an_installed_package_are_listed_and_shown(capsys):
     """They are found through their entry point, by the name that it gives their module, and shown as harmlessly."""
     listed, rows = told(capsys, "--list", "--bias", "shouting")
