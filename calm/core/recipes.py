@@ -21,7 +21,7 @@ from calm.errors import EditError
 C_co = TypeVar("C_co", bound=Case, covariant=True)
 C = TypeVar("C", bound=Case)
 
-ROOM: Final = 1 << 24
+ROOM: Final = 1 << 22
 """Bytes of cases that stay after they were made, in a process."""
 LEAST: Final = 1 << 10
 """About how many bytes a case takes whose texts are all empty."""
