@@ -52,6 +52,7 @@ def test_slots_follow_the_order_and_labels_their_number():
 
     assert [a.id for a in case.shown] == ["good", "bad"]
     assert [a.id for a in case.arranged(("bad", "good")).shown] == ["bad", "good"]
+    assert case.arranged(["bad", "good"]).slots == ("bad", "good")  # an edit may give a list
     assert case.slot_labels == ("A", "B")
     assert pair("c1", labels=("1", "2")).slot_labels == ("1", "2")
 
