@@ -29,7 +29,7 @@ def one_in(share, rows, start=0):
 
 NIGHTLY = Path(__file__).with_name("nightly.txt")
 """The tests that take longer than `LONGEST_S`, by their ids: they run each night, and not at every change."""
-LONGEST_S, LONGEST_DENSE_S = 1.25, 4.0
+LONGEST_S, LONGEST_DENSE_S = 1.0, 3.0
 QUICK_S = 8.0
 """What is the quickest of its kind runs at every change, unless it takes longer than this."""
 DENSE = ("tests/core/", "tests/experiment/", "tests/gate/test_probe", "tests/judges/test_reading", "tests/statistics/")
