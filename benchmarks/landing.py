@@ -69,7 +69,8 @@ def overhead(folder: Path) -> str:
         for with_it in (True, False) if pair % 2 else (False, True):
             options = plugin_overhead.WITH if with_it else plugin_overhead.WITHOUT
             found[with_it].append(plugin_overhead.milliseconds(folder, *options)[1])
-    return f"{statistics.median(found[True][1:]) - statistics.median(found[False][1:]):+.0f}"
+    added = (one - other for one, other in zip(found[True][1:], found[False][1:], strict=True))
+    return f"{statistics.median(added):+.0f}"
 
 
 def child(folder: Path, *command: str) -> float:
