@@ -111,7 +111,7 @@ class Arms:
             self._asked[pair.source.id, pair.variant] = clean, inert, perturbed
             as_it_is = pair.clean is pair.source or pair.base == pair.source
             self._shared[pair.source.id, "" if as_it_is else pair.variant] = len(clean)
-            yield row, self._trial(pair, clean, inert, perturbed, [case for _, case, _ in arms[2]])
+            yield row, self._trial(pair, clean, inert, perturbed, [case.slots for _, case, _ in arms[2]])
 
     def prefetch(self, n: int, asks: Asks) -> None:
         """Begin to ask what a later look will want; those before it want a part of the same."""
@@ -168,9 +168,9 @@ class Arms:
         clean: list[Judgment],
         inert: list[Judgment],
         perturbed: list[Judgment],
-        shown: Sequence[Case | Recipe[Case]],
+        shown: list[tuple[str, ...]],
     ) -> Trial | Reason:
-        """Return what came of a row, whose perturbed asks showed these cases; why it is lost, if it is."""
+        """Return what came of a row, whose perturbed asks showed the answers so ordered; why it is lost, if it is."""
         arms = []
         for arm in (clean, inert, perturbed):
             answered = tuple([a.verdict for a in arm if not isinstance(a.verdict, NoReply)])
@@ -180,7 +180,7 @@ class Arms:
                 return (capped or missing)[0]
             arms.append(answered)
         case = pair.source
-        kept = [c.slots for c, a in zip(shown, perturbed, strict=True) if not isinstance(a.verdict, NoReply)]
+        kept = [s for s, a in zip(shown, perturbed, strict=True) if not isinstance(a.verdict, NoReply)]
         return Trial(
             case=case.id,
             edit=pair.variant,
