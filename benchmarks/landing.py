@@ -11,7 +11,6 @@ and a plan of these. Speeds are ratios within this run, as the speed of a machin
 import argparse
 import json
 import os
-import statistics
 import subprocess
 import sys
 from datetime import UTC, datetime
@@ -63,14 +62,7 @@ def speeds(folder: Path, port: int) -> list[str]:
 
 def overhead(folder: Path) -> str:
     """Return how many milliseconds of the processor the plugin adds to a run of pytest without a probe."""
-    (folder / "test_trivial.py").write_text("def test_sum():\n    assert 1 + 1 == 2\n")
-    found: dict[bool, list[float]] = {True: [], False: []}
-    for pair in range(PAIRS + 1):
-        for with_it in (True, False) if pair % 2 else (False, True):
-            options = plugin_overhead.WITH if with_it else plugin_overhead.WITHOUT
-            found[with_it].append(plugin_overhead.milliseconds(folder, *options)[1])
-    added = (one - other for one, other in zip(found[True][1:], found[False][1:], strict=True))
-    return f"{statistics.median(added):+.0f}"
+    return f"{plugin_overhead.added(plugin_overhead.runs(folder, PAIRS), 1):+.0f}"
 
 
 def child(folder: Path, *command: str) -> float:

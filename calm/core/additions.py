@@ -24,7 +24,7 @@ def closed(text: str, addition: str, *, block: bool = False) -> str | None:
 
     The addition stands on the last line if that is prose and ends in a full stop, else, or as a `block`, apart from it.
     """
-    if not text.strip() or (("```" in text or "~~~" in text) and fenced(text.split("\n"))[1]):
+    if not text.strip() or fenced(text.split("\n"))[1]:
         return None
     body = text.rstrip()
     last = body.rpartition("\n")[2]

@@ -88,7 +88,7 @@ def _prose(text: str) -> list[tuple[int, str]]:
 
 def words(text: str) -> int:
     """Return how many words a text has; marks alone are none."""
-    return sum([chunk[0].isalnum() or any(map(str.isalnum, chunk)) for chunk in text.split()])
+    return sum(chunk[0].isalnum() or any(map(str.isalnum, chunk)) for chunk in text.split())
 
 
 def _bare(line: str) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, pairwise
 from typing import Any
 
 from calm.core.acknowledgement import names_cue, reason_in
@@ -101,16 +100,12 @@ class Arms:
     def _tried(self, rows: Sequence[Row], asks: Asks) -> Iterator[tuple[Row, Trial | Reason]]:
         """Ask about some rows together; yield each with its trial, or why it has none."""
         questions = [self._questions(row, asks) for row in rows]
-        answers = self._setup.engine.ask_each([one for arms in questions for arm in arms for one in arm])
-        at = 0
+        answers = iter(self._setup.engine.ask_each([one for arms in questions for arm in arms for one in arm]))
         for row, arms in zip(rows, questions, strict=True):
-            ends = tuple(accumulate(map(len, arms), initial=at))
-            clean, inert, perturbed = (answers[begin:end] for begin, end in pairwise(ends))
-            at = ends[-1]
+            clean, inert, perturbed = ([next(answers) for _ in arm] for arm in arms)
             pair = row.pair
             self._asked[pair.source.id, pair.variant] = clean, inert, perturbed
-            as_it_is = pair.clean is pair.source or pair.base == pair.source
-            self._shared[pair.source.id, "" if as_it_is else pair.variant] = len(clean)
+            self._shared[pair.source.id, "" if pair.base == pair.source else pair.variant] = len(clean)
             yield row, self._trial(pair, clean, inert, perturbed, [case.slots for _, case, _ in arms[2]])
 
     def prefetch(self, n: int, asks: Asks) -> None:
@@ -173,7 +168,7 @@ class Arms:
         """Return what came of a row, whose perturbed asks showed the answers so ordered; why it is lost, if it is."""
         arms = []
         for arm in (clean, inert, perturbed):
-            answered = tuple([a.verdict for a in arm if not isinstance(a.verdict, NoReply)])
+            answered = tuple(a.verdict for a in arm if not isinstance(a.verdict, NoReply))
             missing = [reason_of(a.verdict.reason) for a in arm if isinstance(a.verdict, NoReply)]
             capped = [reason for reason in missing if reason.unfinished]
             if capped or len(answered) < min(2, len(arm)):  # what a cap left unfinished is lost, however far it got

@@ -219,7 +219,7 @@ def floor_of(
             return found
     added = 0
     if not brief and "answers" in changed:
-        added = once(memo, lambda: _added(base, made(shown), answer, memo), (base, shown), "added", answer)
+        added = once(memo, lambda: _added(base, made(shown), answer), (base, shown), "added", answer)
     if added < _LEAST:
         brief_words = number, min(classes)
         return once(memo, lambda: _held(memo, _in_each, base, *brief_words), (base,), "each", *brief_words)
@@ -354,12 +354,10 @@ def _treated(source: Treated, base: Case) -> str:
     return max(originals, key=len, default=ids[0])
 
 
-def _added(base: Case, shown: Case, answer: str, memo: Memo | None) -> int:
+def _added(base: Case, shown: Case, answer: str) -> int:
     """Return how many words the edit added to the treated answer's text; below zero if it took away more."""
     after = next((a.text for a in shown.answers if a.id == answer), None)
-    if after is None:
-        return 0
-    return spoken_words(after) - once(memo, lambda: spoken_words(base[answer].text), (base,), "words", answer)
+    return 0 if after is None else spoken_words(after) - spoken_words(base[answer].text)
 
 
 def _spoken(base: Case, shown: Case, answer: str) -> str:

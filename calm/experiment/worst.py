@@ -294,13 +294,8 @@ def most_decided(cases: int) -> int:
 @cache
 def _levels(suspects: int) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """Return the levels of a pass and of a fail at each decision, with so many suspicious variants."""
-    failed = tuple(LEVEL / suspects * share for share in FAIL_SPENT)
-    return _nominal(PASS_SPENT), _nominal(failed)
-
-
-@cache
-def _nominal(spent: tuple[float, ...]) -> tuple[float, ...]:
-    return nominal_levels(spent, DECISIONS)
+    failed = [LEVEL / suspects * share for share in FAIL_SPENT]
+    return nominal_levels(PASS_SPENT, DECISIONS), nominal_levels(failed, DECISIONS)
 
 
 def _beyond(estimate: Estimate, claim: Claim) -> bool:

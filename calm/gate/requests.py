@@ -11,9 +11,8 @@ import marshal
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
 from hashlib import blake2b
-from typing import Any, NamedTuple, TypeAlias, overload
+from typing import Any, NamedTuple, overload
 
 from calm.core.case import Case, digest
 from calm.core.identity import Identity
@@ -21,7 +20,7 @@ from calm.core.memo import Memo
 from calm.errors import JudgeError
 from calm.gate.stand_in import StandIn
 from calm.models.pricing import price_of
-from calm.models.wire import Batchable, Endpoint, Foreseen, Judge, Limits, Outlined, Price, Reply, Request, foreseen
+from calm.models.wire import Batchable, Endpoint, Judge, Limits, Outlined, Price, Reply, Request, foreseen
 
 OUTPUT_TOKENS = 200
 """The tokens of a reply are assumed to be this many, or max_tokens if that is less."""
@@ -89,9 +88,6 @@ class Prompts(Sequence[Rendering]):
         return self._found[at]
 
 
-_Way: TypeAlias = Callable[[Case, str], tuple[CallSize, ...] | None]
-
-
 class RequestFinder:
     """Finds the calls that an ask of a judge makes, by having it judge through a `send` that calls nobody."""
 
@@ -101,7 +97,6 @@ class RequestFinder:
         """What is made of the cases for this judge."""
         self._known: dict[str, Rendering] = {}
         self._same: dict[Identity, Rendering] = {}
-        self._ways: dict[Identity, _Way] = {}
         for endpoint in judge.endpoints:
             self._place(endpoint)
         if not judge.endpoints:
@@ -151,27 +146,15 @@ class RequestFinder:
         return _digest_of(content if judge is self.judge else [judge.fingerprint, content])
 
     def _foretold(self, case: Case, judge: Judge, key: str) -> tuple[CallSize, ...] | None:
-        """Return the calls of one ask that are known although the judge does not judge."""
-        way = self._ways.get(Identity(judge))
-        if way is None:
-            way = self._ways[Identity(judge)] = self._way(judge)
-        return way(case, key)
-
-    def _way(self, judge: Judge) -> _Way:
-        """Return what tells the calls of one ask of a judge, from a case and its key; None for a case if it cannot."""
+        """Return the calls of one ask that are known although the judge does not judge; None where they are not."""
         if not self.judge.endpoints:
-            return partial(self._of_code, judge)
+            whose = judge.fingerprint
+            return (CallSize(key if whose is None else digest(whose, repr(judge.sees(case))), 0, self._code),)
         if isinstance(judge, Outlined):
-            return partial(self._outlined, judge)
-        return partial(self._requested, foreseen(judge))
-
-    def _requested(self, judge: Foreseen | None, case: Case, _key: str) -> tuple[CallSize, ...] | None:
-        requests = None if judge is None else judge.requests(case)
+            return self._outlined(judge, case, key)
+        told = foreseen(judge)
+        requests = None if told is None else told.requests(case)
         return None if requests is None else tuple(map(self._call, requests))
-
-    def _of_code(self, judge: Judge, case: Case, key: str) -> tuple[CallSize, ...]:
-        whose = judge.fingerprint
-        return (CallSize(key if whose is None else digest(whose, repr(judge.sees(case))), 0, self._code),)
 
     def _outlined(self, judge: Outlined, case: Case, key: str) -> tuple[CallSize, ...]:
         """Return the calls of one ask where their bodies are not known: they differ where the case does."""

@@ -103,9 +103,8 @@ def cases(draw, task):
     order = tuple(draw(st.permutations(ids)))
     rubric = task.startswith("rubric") or task == "points" or draw(st.booleans())
     few = st.lists(st.sampled_from(ids), max_size=len(ids), unique=True)
-    steps = st.lists(st.builds(Step, texts, st.sampled_from(["", "look_up", 'a"b']), texts, texts), max_size=2).map(
-        tuple
-    )
+    tools = st.sampled_from(["", "look_up", 'a"b'])
+    steps = st.lists(st.builds(Step, texts, tools, texts, texts), max_size=2).map(tuple)
     turns = st.lists(st.builds(Turn, st.sampled_from(["user", "assistant", 'x"']), texts), max_size=2).map(tuple)
     passages = st.lists(st.builds(Passage, texts, texts), max_size=2).map(tuple)
     examples = st.lists(st.builds(Example, texts, st.tuples(*[texts] * len(ids)), texts), max_size=1).map(tuple)
