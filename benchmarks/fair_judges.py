@@ -22,7 +22,7 @@ from calm.core.claims import Claim, Decision, Outcome, decide
 from calm.core.verdict import Family
 from calm.selfpreference import pairs
 from calm.selfpreference.contrasts import Floats, Grid
-from calm.selfpreference.crossing import Tables, decide_excess
+from calm.selfpreference.crossing.tables import Tables, decide_excess
 from calm.selfpreference.framing_scores import ScoreTable
 from calm.selfpreference.pairs import AuthorPair
 from calm.selfpreference.rubric import RubricTable

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from calm.core.case import Case
     from calm.models.wire import Json, Judge
     from calm.results.outputs import Output
-    from calm.selfpreference.crossing import CrossDesign
+    from calm.selfpreference.crossing.design import CrossDesign
     from calm.selfpreference.report import Asked, SelfPreference
 
 
@@ -90,7 +90,10 @@ def _run(options: argparse.Namespace) -> int:
     from calm.experiment.showing import refuse_unshowable
     from calm.gate.from_spec import judge_from, recall
     from calm.results.outputs import refuse
-    from calm.selfpreference import crossing, report
+    from calm.selfpreference import report
+    from calm.selfpreference.crossing.design import TableJudge, arrange
+    from calm.selfpreference.crossing.record import record
+    from calm.selfpreference.crossing.tables import recorded_tables
 
     refuse_impossible(options)
     asked = report.asked_of(options.committee, options.agreement, options.slices, with_self=options.self_in_committee)
@@ -100,21 +103,21 @@ def _run(options: argparse.Namespace) -> int:
     dimensions = dimensions_of(options)
     judges = [judge_from(spec) for spec in options.judges]
     worded = [one for judge in judges for one in about_each(judge, dimensions)]
-    if len(judges) == 1 and isinstance(judges[0], crossing.TableJudge):
+    if len(judges) == 1 and isinstance(judges[0], TableJudge):
         _refuse_asking(options.judges[0], options)
-        tables = crossing.recorded_tables(judges[0])
+        tables = recorded_tables(judges[0])
         _check_outsider(options.outsider, tables.family, tables.judges)
         report.check(asked, tables.family, tables.judges)
         refuse(_written(options), inputs=inputs())
         figures = tables.report(options.seed, outsider=options.outsider, asked=asked)
-        return _report(figures, crossing.record(figures, tables, None, options.seed), options)
+        return _report(figures, record(figures, tables, None, options.seed), options)
     cases = _cases(options, judges[0])
     for judge in judges:
         recall(judge, cases)
     members = [member for dimension, judge in worded for member in framed(judge, dimension, options)]
     _check_names(typed, cases, [member.model for member in members])
     try:
-        arranged = crossing.arrange(
+        arranged = arrange(
             members,
             cases,
             sample=options.sample,
@@ -183,22 +186,24 @@ def _again(known: dict[str, Json], asked: Asked, options: argparse.Namespace) ->
     """Compute all figures of a record again, with the options of today."""
     from calm.core.inputs import inputs
     from calm.results.outputs import refuse
-    from calm.selfpreference import crossing, report
+    from calm.selfpreference import report
+    from calm.selfpreference.crossing.record import crossed_from, curves_from, likely_from, record_again
+    from calm.selfpreference.crossing.tables import tables_of
 
-    crossed = crossing.crossed_from(known)
-    tables = crossing.tables_of(crossed)
+    crossed = crossed_from(known)
+    tables = tables_of(crossed)
     _check_outsider(options.outsider, tables.family, tables.judges)
     report.check(asked, tables.family, tables.judges)
     refuse(_written(options), inputs=inputs())
     figures = tables.report(
         options.seed,
-        curves=crossing.curves_from(known),
-        likely=crossing.likely_from(known),
+        curves=curves_from(known),
+        likely=likely_from(known),
         leaking=crossed.crossing.leaks,
         outsider=options.outsider,
         asked=asked,
     )
-    status = _report(figures, crossing.record_again(figures, tables, known, options.seed), options)
+    status = _report(figures, record_again(figures, tables, known, options.seed), options)
     lost = known.get("lost")
     if isinstance(lost, dict) and lost.get("missing"):
         print(printable(f"incomplete: {lost['missing']}; repeat the command that wrote the record"))
@@ -279,15 +284,17 @@ def _plan(arranged: CrossDesign, options: argparse.Namespace) -> int:
 
 
 def _ask(arranged: CrossDesign, asked: Asked, options: argparse.Namespace) -> int:
-    from calm.selfpreference import crossing
+    from calm.selfpreference.crossing.asks import ask
+    from calm.selfpreference.crossing.record import record
+    from calm.selfpreference.crossing.tables import tables_of
     from calm.selfpreference.likelihood import Likelihood, likelihood_of
 
     with opened_engine(options, *_written(options)) as engine:
-        crossed = crossing.ask(arranged, engine)
+        crossed = ask(arranged, engine)
         likely = likelihood_of(crossed, engine) if options.perplexity else Likelihood()
         spent = bill(engine)
     try:
-        tables = crossing.tables_of(crossed)
+        tables = tables_of(crossed)
         leaking = crossed.crossing.leaks
         figures = tables.report(
             options.seed,
@@ -301,7 +308,7 @@ def _ask(arranged: CrossDesign, asked: Asked, options: argparse.Namespace) -> in
         why = "; ".join(filter(None, (str(error), str(crossed.missing), spent)))
         print(printable(f"no figures of self-preference: {why}"))
         return REFUSED
-    status = _report(figures, crossing.record(figures, tables, crossed, options.seed), options)
+    status = _report(figures, record(figures, tables, crossed, options.seed), options)
     for model, reason in likely.without.items():
         print(printable(f"no perplexity of {model}: {reason}"))
     print(printable(spent))

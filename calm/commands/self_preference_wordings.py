@@ -13,7 +13,7 @@ from calm.errors import ConfigError
 if TYPE_CHECKING:
     from calm.core.templates import Message, Prompt
     from calm.models.wire import Judge
-    from calm.selfpreference.crossing import Member
+    from calm.selfpreference.crossing.design import Member
 
 FORM = "NAME=PROMPT[,NEGATIVE_PROMPT]"
 
@@ -114,10 +114,10 @@ def framed(judge: Judge, dimension: str, options: argparse.Namespace) -> list[Me
     """
     from calm.core.case import Framing
     from calm.experiment.twins import twin_of
-    from calm.selfpreference import crossing
+    from calm.selfpreference.crossing.design import member_of
 
     if options.framings == "standard":
-        return [crossing.member_of(judge, dimension=dimension)]
+        return [member_of(judge, dimension=dimension)]
     if judge.task != "score":
         raise ConfigError(f"--framings both: expected judges with task = 'score', got {judge.name} ({judge.task})")
     if (twin := twin_of(judge)) is None:
@@ -125,7 +125,7 @@ def framed(judge: Judge, dimension: str, options: argparse.Namespace) -> list[Me
             f"--framings both: {judge.name} has no inverted twin; give it negative_user or negative_user_file in "
             "[prompt], or use the bundled prompt"
         )
-    return [crossing.member_of(judge, dimension=dimension, framing=framing) for framing in (Framing.STANDARD, twin)]
+    return [member_of(judge, dimension=dimension, framing=framing) for framing in (Framing.STANDARD, twin)]
 
 
 def _about(judge: Judge, dimension: Dimension) -> Judge:

@@ -19,7 +19,7 @@ from calm.results.audit import Finding
 from calm.results.gatefile import Gate
 
 if TYPE_CHECKING:
-    from calm.selfpreference.crossing import CrossInputs
+    from calm.selfpreference.crossing.design import CrossInputs
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ class Context:
         """What a cross of judges and authors can use: the run's cases and the peers of the judge."""
         if self.wanted_by is not None:
             return self.wanted_by()
-        from calm.selfpreference.crossing import CrossInputs
+        from calm.selfpreference.crossing.design import CrossInputs
 
         return CrossInputs(self.setup.cases)
 

@@ -23,7 +23,8 @@ from calm.selfpreference.symbols import TABLE_MEASURES, TableMeasure
 
 if TYPE_CHECKING:
     from calm.core.trials import Trials
-    from calm.selfpreference.crossing import CrossResult, Tables
+    from calm.selfpreference.crossing.design import CrossResult
+    from calm.selfpreference.crossing.tables import Tables
 
 
 class Cross:
@@ -117,39 +118,42 @@ class Cross:
 
     def _decided(self, claims: Sequence[Claim]) -> list[Ruling]:
         """Ask, and decide claims on the tables of all authors and judges."""
-        from calm.selfpreference import crossing  # numpy: only a run that gets here pays for it
+        from calm.selfpreference.crossing.design import TableJudge, model_of, why_none
 
         setup, suite = self._context.setup, self._context.node.suite
         if not claims:
             return []
         if reason := unserved(setup.judge, suite):
             return not_tested(claims, (), reason)
-        crossed: CrossResult | None = None
         trials: Trials | None = None
         try:
-            if isinstance(setup.judge, crossing.TableJudge):
-                tables = crossing.recorded_tables(setup.judge)
-            else:
-                crossed = self._ask([c.measure for c in claims])
-                trials = crossing.trials_of(crossed)
+            crossed = None if isinstance(setup.judge, TableJudge) else self._ask([c.measure for c in claims])
+            # numpy: only a run with a table pays for it
+            from calm.selfpreference.crossing.tables import decide_on, recorded_tables, tables_of, trials_of
+
+            if crossed is not None:
+                trials = trials_of(crossed)
                 if crossed.missing:
                     return not_tested(claims, (), crossed.missing, Outcome.INCOMPLETE)
-                tables = crossing.tables_of(crossed)
+                tables = tables_of(crossed)
+            else:
+                tables = recorded_tables(cast("TableJudge", setup.judge))
         except EstimateError as error:
-            return not_tested(claims, (), crossing.why_none(error))
-        model = crossing.model_of(setup.judge)
-        found = [Ruling(crossing.decide_on(tables, model, c, setup.seed), trials) for c in claims]
+            return not_tested(claims, (), why_none(error))
+        model = model_of(setup.judge)
+        found = [Ruling(decide_on(tables, model, c, setup.seed), trials) for c in claims]
         # the mean scores of a judge and of others tell something also where the excess lacks data
         if tables.scores is not None or any(d.decision.estimate is not None for d in found):
             self._report(tables, crossed)
         return found
 
     def _ask(self, measures: Sequence[str]) -> CrossResult:
-        from calm.selfpreference import crossing
+        from calm.selfpreference.crossing.asks import ask
+        from calm.selfpreference.crossing.stakes import arranged_for
 
         context = self._context
-        arranged = crossing.arranged_for(context.setup.judge, context.wanted, context.setup.seed, measures)
-        crossed = crossing.ask(arranged, context.setup.engine)
+        arranged = arranged_for(context.setup.judge, context.wanted, context.setup.seed, measures)
+        crossed = ask(arranged, context.setup.engine)
         asks = len(arranged.cases) * len(arranged.members)
         context.asks_made += asks
         context.asks_planned += asks
@@ -157,11 +161,11 @@ class Cross:
 
     def _report(self, tables: Tables, crossed: CrossResult | None) -> None:
         """Keep all figures of the tables for the run's record."""
-        from calm.selfpreference import crossing
+        from calm.selfpreference.crossing.record import record
 
         seed = self._context.setup.seed
         figures = tables.report(seed, leaking=crossed.crossing.leaks if crossed else ())
-        self._context.extras["self_preference"] = crossing.record(figures, tables, crossed, seed)
+        self._context.extras["self_preference"] = record(figures, tables, crossed, seed)
 
     def _finding(self, decided: Ruling) -> Finding:
         context = self._context

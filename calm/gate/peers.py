@@ -8,7 +8,7 @@ from calm.core.files import read_json
 from calm.core.verdict import FAMILY, Task
 from calm.errors import ConfigError
 from calm.gate.from_spec import judge_from
-from calm.selfpreference.crossing import Member, member_of, members_from
+from calm.selfpreference.crossing.design import Member, member_of
 
 
 def read_peers(text: str, task: Task, *, keyless: bool = False) -> tuple[Member, ...]:
@@ -52,6 +52,8 @@ def read_record(path: Path) -> list[Member]:
     body = read_json(path, "a record that `calm self-preference` wrote")
     if not isinstance(body, dict):
         raise ConfigError(f"{path}: expected a record that `calm self-preference` wrote, got {type(body).__name__}")
+    from calm.selfpreference.crossing.record import members_from  # numpy: only who names a record pays for it
+
     try:
         return members_from(body)
     except ConfigError as error:

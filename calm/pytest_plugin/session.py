@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from calm.results.audit import Audit
     from calm.results.gatefile import Gate
     from calm.results.outputs import Output
-    from calm.selfpreference.crossing import CrossInputs, Member
+    from calm.selfpreference.crossing.design import CrossInputs, Member
 
 
 @dataclass
@@ -558,7 +558,7 @@ def design_for(config: pytest.Config, judge: Judge) -> Design:
 def wanted_of(config: pytest.Config, judge: Judge, cases: Sequence[Case]) -> CrossInputs:
     """Return what a cross of judges and authors can use: all cases, and the judges that `--calm-peers` names."""
     from calm.gate.from_spec import recall
-    from calm.selfpreference.crossing import CrossInputs
+    from calm.selfpreference.crossing.design import CrossInputs
 
     peers = peers_of(config, judge)
     for peer in peers:

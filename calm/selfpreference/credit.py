@@ -18,7 +18,8 @@ from calm.core.reasons import Kind, because
 from calm.errors import EstimateError
 from calm.selfpreference.contrasts import Bools, Floats, Grid
 from calm.selfpreference.rubric import MISSING, RubricTable, by_instance
-from calm.selfpreference.skill import LEAST, Cells, Excess, beyond, deviates, enough, estimated, joined, skilled
+from calm.selfpreference.skill import Cells, Excess, beyond, deviates, enough, estimated, joined, skilled
+from calm.selfpreference.symbols import LEAST
 
 STEEPEST = 5.0
 """How many times as skilled as an outsider a judge is taken to be at most."""

@@ -14,6 +14,8 @@ from random import Random
 import numpy as np
 
 from calm.core.claims import Estimate
+from calm.core.items import item_of
+from calm.core.verdict import Scale, Score
 from calm.errors import EstimateError
 from calm.selfpreference.contrasts import (
     DRAWS,
@@ -26,6 +28,7 @@ from calm.selfpreference.contrasts import (
     resampled,
     too_few,
 )
+from calm.selfpreference.verdicts import Judgment, Wording, author_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +99,51 @@ def score_table(
     if truth:
         worth = np.array([[truth.get((g, i), np.nan) for i in items] for g in generators], dtype=np.float64)
     return ScoreTable(Grid(tuple(judges), tuple(generators), families), tuple(items), scores, low, high, worth)
+
+
+def score_table_of(
+    judged: Sequence[Judgment],
+    families: Mapping[str, str],
+    scale: Scale,
+    *,
+    names: tuple[Sequence[str], Sequence[str]] = ((), ()),
+) -> ScoreTable:
+    """
+    Return the table of scores; a verdict that is no score is missing. Verdicts have the high end good already.
+
+    A judge of which no score could be read keeps its row, and an author without a score the column; so do the `names`
+    of judges and authors.
+
+    The true worth of a text is its gold score, or the points that it earns by the truth of its criteria.
+
+    Raises `EstimateError` for an answer without an author, or a judge that scored an answer twice.
+    """
+    scored = [(one, one.verdict.value) for one in judged if isinstance(one.verdict, Score)]
+    rows = ((one.judge, author_of(one.case), item_of(one.case), value) for one, value in scored)
+    truth = {
+        (author_of(case), item_of(case)): worth
+        for case in {id(one.case): one.case for one, _ in scored}.values()
+        if (worth := case.worth(case.answers[0].id)) is not None
+    }
+    known = [*names[0], *(one.judge for one in judged)], [*names[1], *(author_of(one.case) for one in judged)]
+    return score_table(rows, families, low=scale.low, high=scale.high, truth=truth, names=known)
+
+
+def score_tables_of(judged: Sequence[Judgment], families: Mapping[str, str], scale: Scale) -> dict[Wording, ScoreTable]:
+    """
+    Return the table of scores of each wording (see `score_table_of`), all with the same judges and authors.
+
+    A wording in which no score could be read has none.
+    """
+    names = [one.judge for one in judged], [author_of(one.case) for one in judged]
+    by_wording: dict[Wording, list[Judgment]] = {}
+    for one in judged:
+        by_wording.setdefault(one.wording, []).append(one)
+    return {
+        wording: score_table_of(some, families, scale, names=names)
+        for wording, some in by_wording.items()
+        if any(isinstance(one.verdict, Score) for one in some)
+    }
 
 
 def averaged(tables: Sequence[ScoreTable]) -> ScoreTable:

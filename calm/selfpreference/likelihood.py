@@ -24,7 +24,7 @@ from calm.engine.verdicts import Response
 from calm.errors import EstimateError
 from calm.models.server import Server
 from calm.models.wire import Json, Request, Token
-from calm.selfpreference.crossing import CrossResult, Member, messages_for
+from calm.selfpreference.crossing.design import CrossResult, Member, messages_for
 from calm.selfpreference.perplexity import Curves, LogPerplexities, curves, log_perplexity
 from calm.selfpreference.verdicts import Judgment
 

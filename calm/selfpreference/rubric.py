@@ -9,7 +9,7 @@ Verdicts are int8: 1 met, 0 not met, `MISSING` (-1) unknown. Signs of comparison
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import compress
 from typing import TypeAlias
@@ -17,8 +17,11 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from calm.core.items import item_of
+from calm.core.verdict import Criteria
 from calm.errors import EstimateError
 from calm.selfpreference.contrasts import Bools, Floats, Grid
+from calm.selfpreference.verdicts import Judgment, author_of
 
 Marks: TypeAlias = NDArray[np.int8]
 Signs: TypeAlias = NDArray[np.int8]
@@ -157,6 +160,26 @@ def rubric_table(rows: Iterable[Row], families: Mapping[str, str]) -> RubricTabl
         tuple(about[i][0] for i in range(len(criteria))),
         tuple(about[i][1] for i in range(len(criteria))),
     )
+
+
+def rubric_table_of(judged: Iterable[Judgment], families: Mapping[str, str]) -> RubricTable:
+    """
+    Return the table of verdicts on criteria; a criterion that could not be read, or that has no truth, is unknown.
+
+    Raises `EstimateError` for an answer without an author, or a judge that judged an answer twice.
+    """
+
+    def rows() -> Iterator[Row]:
+        for one in judged:
+            author, item = author_of(one.case), item_of(one.case)
+            met = one.verdict.met if isinstance(one.verdict, Criteria) else {}
+            truth = one.case.met.get(one.case.answers[0].id, {})
+            for criterion in one.case.criteria:
+                name = criterion.id
+                about = criterion.points, len(criterion.text), axis_of(name)
+                yield Row(one.judge, author, item, name, met.get(name), truth.get(name), *about)
+
+    return rubric_table(rows(), families)
 
 
 def axis_of(criterion: str) -> str:

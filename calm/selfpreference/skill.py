@@ -33,10 +33,8 @@ from calm.core.claims import Claim, Estimate, Outcome, decide
 from calm.core.reasons import Kind, because
 from calm.errors import EstimateError
 from calm.selfpreference.contrasts import Floats
+from calm.selfpreference.symbols import LEAST
 from calm.statistics.intervals import pad
-
-LEAST = 10
-"""The fewest items of each stratum: with fewer, the interval of a share is no longer near its nominal coverage."""
 
 Value: TypeAlias = Callable[[Floats], Floats]
 """A figure of rates [..., cells], for each table of a stack: shape [...]."""

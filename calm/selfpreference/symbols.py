@@ -20,6 +20,9 @@ from calm.core.claims import Claim
 from calm.core.verdict import Family
 from calm.errors import ClaimError
 
+LEAST = 10
+"""The fewest items of each stratum: with fewer, the interval of a share is no longer near its nominal coverage."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TableMeasure:

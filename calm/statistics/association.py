@@ -18,24 +18,19 @@ where an item would lie that agrees as little, or as much, as one can: the inter
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right, insort
+from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from math import sqrt
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from itertools import groupby
+from math import isfinite, sqrt
+from operator import mul
+from statistics import fmean
+from typing import Literal
 
 from calm.errors import EstimateError
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Floats: TypeAlias = NDArray[np.float64]
-    Places: TypeAlias = NDArray[np.int64]
-
 Weights = Literal["none", "quadratic"]
-
-BLOCK = 2_000_000
-"""Pairs of distinct items that are compared at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,25 +60,26 @@ def kappa(
 
     Raises `EstimateError` for no items, or where both raters give one and the same category throughout (each stratum).
     """
-    import numpy as np
-
     one, other, known = _values(first, second, categories, weights)
-    kinds = np.zeros(len(one), dtype=int) if strata is None else _places(strata)
-    observed, chance, within, most = _cost(one, other, weights), np.zeros(len(one)), np.zeros(len(one)), 0.0
-    for kind in range(int(kinds.max()) + 1):
-        here = kinds == kind
-        from_first, from_second = (_mean_cost(side[here], len(known), weights) for side in (one, other))
-        within[here] = from_second(one[here]).mean()
-        chance[here] = from_second(one[here]) + from_first(other[here]) - within[here]
-        most = max(most, float((from_second(known) + from_first(known)).max() - within[here][0]))
-    expected, apart = float(within.mean()), float(observed.mean())
-    if expected <= 0:
+    kinds = [None] * len(one) if strata is None else strata
+    if len({*zip(kinds, one, strict=True), *zip(kinds, other, strict=True)}) == len(set(kinds)):
         raise EstimateError(f"expected labels that differ, got {first[0]!r} throughout: kappa does not exist")
-    value, far = 1 - apart / expected, float(_cost(known.min(), known.max(), weights))
-    moved = (observed - apart) / expected - apart / expected**2 * (chance - expected)
+    observed = [_cost(a, b, weights) for a, b in zip(one, other, strict=True)]
+    chance, within, most = [0.0] * len(one), [0.0] * len(one), 0.0
+    for kind in dict.fromkeys(kinds):
+        here = [i for i, own in enumerate(kinds) if own == kind]
+        from_first, from_second = (_mean_cost([side[i] for i in here], weights) for side in (one, other))
+        by_kind = fmean(from_second(one[i]) for i in here)
+        for i in here:
+            chance[i], within[i] = from_second(one[i]) + from_first(other[i]) - by_kind, by_kind
+        most = max(most, max(from_second(label) + from_first(label) for label in known) - by_kind)
+    expected, apart = fmean(within), fmean(observed)
+    value, far = 1 - apart / expected, _cost(min(known), max(known), weights)
+    slope = apart / expected**2
+    items = [value - (o - apart) / expected + slope * (c - expected) for o, c in zip(observed, chance, strict=True)]
     # where an item would lie on which both agree by the rarest label: a sample may hold none of these
-    highest = value + apart / expected + apart / expected**2 * (most - expected)
-    return _statistic(value, value - moved, 1 - far / expected, highest)
+    highest = value + apart / expected + slope * (most - expected)
+    return _statistic(value, items, 1 - far / expected, highest)
 
 
 def gwet_ac(
@@ -102,29 +98,30 @@ def gwet_ac(
 
     Raises `EstimateError` for no items, or fewer than two categories.
     """
-    import numpy as np
-
     size = len(categories)
     if size < 2:
         raise EstimateError(f"expected two categories or more, got {list(categories)!r}: AC does not exist")
-    rated = np.array([label is not None for label in second], dtype=bool)
     told = [categories[0] if label is None else label for label in second]
     one, other, known = _values(first, told, categories, weights)
-    place = {category: index for index, category in enumerate(categories)}
-    here, there = (np.array([place[label] for label in side]) for side in (first, told))
-    far = float(_cost(known.min(), known.max(), weights))
-    pairs = (
-        float((_mean_cost(known, size, weights)(known)).sum()) * size / far
-    )  # disagreement of all pairs of categories
+    far = _cost(min(known), max(known), weights)
+    of_all = _mean_cost(known, weights)
+    pairs = sum(map(of_all, known)) * size / far  # disagreement of all pairs of categories
     spread = (size * size - pairs) / (size * (size - 1))
-    share = (np.bincount(here, minlength=size) + np.bincount(there[rated], minlength=size)) / (2 * len(one))
-    chance = spread * float((share * (1 - share)).sum())
-    agreed = (1 - _cost(one, other, weights) / far) * rated
-    seen, slope = float(agreed.mean()), 1 - 2 * share
+    count = Counter([*first, *(label for label in second if label is not None)])
+    share = {category: count[category] / (2 * len(one)) for category in categories}
+    chance = spread * sum(p * (1 - p) for p in share.values())
+    level = sum(p * (1 - 2 * p) for p in share.values())
+    agreed = [
+        0.0 if label is None else 1 - _cost(a, b, weights) / far for a, b, label in zip(one, other, second, strict=True)
+    ]
+    seen = fmean(agreed)
     value = (seen - chance) / (1 - chance)
-    by_chance = spread * ((slope[here] + slope[there] * rated) / 2 - float(share @ slope))
-    moved = (agreed - seen) / (1 - chance) - (1 - seen) / (1 - chance) ** 2 * by_chance
-    return _statistic(value, value + moved, -chance / (1 - chance))
+    items = []
+    for a, b, own in zip(first, second, agreed, strict=True):
+        slopes = 1 - 2 * share[a] + (0 if b is None else 1 - 2 * share[b])
+        by_chance = spread * (slopes / 2 - level)
+        items.append(value + (own - seen) / (1 - chance) - (1 - seen) / (1 - chance) ** 2 * by_chance)
+    return _statistic(value, items, -chance / (1 - chance))
 
 
 def balanced_accuracy(truth: Sequence[Hashable], said: Sequence[Hashable]) -> Statistic:
@@ -133,23 +130,18 @@ def balanced_accuracy(truth: Sequence[Hashable], said: Sequence[Hashable]) -> St
 
     Raises `EstimateError` for no items, or where all have the same truth: then it is the accuracy.
     """
-    import numpy as np
-
     if not truth or len(truth) != len(said):
         raise EstimateError(f"expected two equally long lists of labels, got {len(truth)} and {len(said)}")
-    known = sorted(set(truth), key=repr)
-    if len(known) < 2:
+    count = Counter(truth)
+    if len(count) < 2:
         raise EstimateError(f"expected labels that differ, got {truth[0]!r} throughout: there is nothing to balance")
-    place = {category: index for index, category in enumerate(known)}
-    of = np.array([place[one] for one in truth])
-    right = np.array([float(a == b) for a, b in zip(truth, said, strict=True)])
-    share = _shares(of, len(known))
-    found = np.bincount(of, weights=right, minlength=len(known)) / np.bincount(of, minlength=len(known))
-    value = float(found.mean())
-    moved = (right - found[of]) / (len(known) * share[of])
-    rarest = 1 / (len(known) * float(share.min()))
-    highest = value + float(((1 - found) / share).max()) / len(known)  # one more found where most are missed
-    return _statistic(value, value + moved, 1 - rarest, highest)
+    right = Counter(a for a, b in zip(truth, said, strict=True) if a == b)
+    found = {label: right[label] / n for label, n in count.items()}
+    step = {label: len(truth) / n / len(count) for label, n in count.items()}  # what one item more found is worth
+    value = fmean(found.values())
+    items = [value + ((a == b) - found[a]) * step[a] for a, b in zip(truth, said, strict=True)]
+    highest = value + max((1 - found[label]) * step[label] for label in count)  # one more found where most are missed
+    return _statistic(value, items, 1 - max(step.values()), highest)
 
 
 def kendall_tau_b(first: Sequence[float], second: Sequence[float]) -> Statistic:
@@ -160,21 +152,21 @@ def kendall_tau_b(first: Sequence[float], second: Sequence[float]) -> Statistic:
 
     Raises `EstimateError` for fewer than two items, or a rater whose values are all the same.
     """
-    import numpy as np
-
-    one, other = _numbers(first, second)
-    n = len(one)
-    before, above = _sides(one), _sides(other)
-    concordant = _concordance(one, other) / (n - 1)
-    untied, unlike = (before[0] + before[1]) / (n - 1), (above[0] + above[1]) / (n - 1)
-    top, left, right = float(concordant.mean()), float(untied.mean()), float(unlike.mean())
+    n = _numbers(first, second)
+    tied, level = (_mid_ranks(side)[1] for side in (first, second))
+    untied, unlike = ([1 - of / (n - 1) for of in ties] for ties in (tied, level))
+    concordant = [net / (n - 1) for net in _concordance(first, second)]
+    top, left, right = fmean(concordant), fmean(untied), fmean(unlike)
     if left <= 0 or right <= 0:
         raise EstimateError("expected values that differ, got the same throughout: a rank correlation does not exist")
-    scale = float(np.sqrt(left * right))
+    scale = sqrt(left * right)
     value = top / scale
-    moved = 2 * (concordant - top) / scale - value * ((untied - left) / left + (unlike - right) / right)
+    items = [
+        value + 2 * (c - top) / scale - value * ((a - left) / left + (b - right) / right)
+        for c, a, b in zip(concordant, untied, unlike, strict=True)
+    ]
     highest = value + 2 * (1 - top) / scale - value * ((1 - left) / left + (1 - right) / right)
-    return _statistic(value, value + moved, 1 - 4 / scale, highest)
+    return _statistic(value, items, 1 - 4 / scale, highest)
 
 
 def spearman(first: Sequence[float], second: Sequence[float]) -> Statistic:
@@ -185,27 +177,27 @@ def spearman(first: Sequence[float], second: Sequence[float]) -> Statistic:
 
     Raises `EstimateError` for fewer than two items, or a rater whose values are all the same.
     """
-    import numpy as np
-
-    one, other = _numbers(first, second)
-    n = len(one)
-    (below, above), (under, over) = _sides(one), _sides(other)
-    left, right = (below - above) / (2 * n), (under - over) / (2 * n)  # mid-distribution function minus a half
-    both, wide, high = float((left * right).mean()), float((left**2).mean()), float((right**2).mean())
+    _numbers(first, second)
+    left, right = (_mid_ranks(side)[0] for side in (first, second))
+    both, wide, high = (fmean(map(mul, a, b)) for a, b in ((left, right), (left, left), (right, right)))
     if wide <= 0 or high <= 0:
         raise EstimateError("expected values that differ, got the same throughout: a rank correlation does not exist")
-    scale = float(np.sqrt(wide * high))
+    scale = sqrt(wide * high)
     value = both / scale
-    shifts = (
-        (_raised(one, right), _raised(other, left), both, left * right),
-        (_raised(one, left), _raised(one, left), wide, left**2),
-        (_raised(other, right), _raised(other, right), high, right**2),
-    )
-    product, first_square, second_square = (own - mean + a + b for a, b, mean, own in shifts)
-    moved = product / scale - value / 2 * (first_square / wide + second_square / high)
+
+    def moved(mean: float, *of: list[float]) -> list[float]:
+        return [a * b - mean + up + down for a, b, up, down in zip(*of, strict=True)]
+
+    product = moved(both, left, right, _raised(first, right), _raised(second, left))
+    square = moved(wide, left, left, *[_raised(first, left)] * 2)
+    of_second = moved(high, right, right, *[_raised(second, right)] * 2)
+    items = [
+        value + p / scale - value / 2 * (a / wide + b / high)
+        for p, a, b in zip(product, square, of_second, strict=True)
+    ]
     extreme = value / 2 * ((0.25 - 3 * wide) / wide + (0.25 - 3 * high) / high)  # first or last by both raters
     highest = value + (0.25 - 3 * both) / scale - extreme
-    return _statistic(value, value + moved, 1 - 0.5 / scale, highest)
+    return _statistic(value, items, 1 - 0.5 / scale, highest)
 
 
 def without_order(n: int) -> Statistic:
@@ -225,100 +217,76 @@ def without_order(n: int) -> Statistic:
     return Statistic(0.0, (0.0,) * n, -end, end)
 
 
-def _statistic(value: float, items: Floats, low: float, high: float = 1.0) -> Statistic:
-    return Statistic(value, tuple(map(float, items)), min(low, float(items.min())), max(high, float(items.max())))
+def _statistic(value: float, items: Sequence[float], low: float, high: float = 1.0) -> Statistic:
+    return Statistic(value, tuple(items), min(low, *items), max(high, *items))
 
 
 def _values(
     first: Sequence[Hashable], second: Sequence[Hashable], categories: Sequence[Hashable], weights: Weights
-) -> tuple[Floats, Floats, Floats]:
+) -> tuple[list[float], list[float], list[float]]:
     """Return the labels of both raters, and all categories, as numbers: their places, or with weights as they are."""
-    import numpy as np
-
     if not first or len(first) != len(second):
         raise EstimateError(f"expected two equally long lists of labels, got {len(first)} and {len(second)}")
     numbers = [float(str(one)) if weights == "quadratic" else float(i) for i, one in enumerate(categories)]
     number = dict(zip(categories, numbers, strict=True))
     if unknown := [label for label in (*first, *second) if label not in number]:
         raise EstimateError(f"expected labels among {list(categories)!r}, got {unknown[0]!r}")
-    one, other = (np.array([number[label] for label in side]) for side in (first, second))
-    return one, other, np.array(numbers)
+    return [number[label] for label in first], [number[label] for label in second], numbers
 
 
-def _cost(one: Floats, other: Floats, weights: Weights) -> Floats:
-    """Return what a disagreement costs, item by item."""
-    import numpy as np
-
-    apart: Floats = (one - other) ** 2 if weights == "quadratic" else np.not_equal(one, other).astype(np.float64)
-    return apart
+def _cost(one: float, other: float, weights: Weights) -> float:
+    """Return what a disagreement costs."""
+    return (one - other) ** 2 if weights == "quadratic" else float(one != other)
 
 
-def _mean_cost(side: Floats, size: int, weights: Weights) -> Callable[[Floats], Floats]:
-    """Return a function of labels: what each costs against all labels of one rater, on average."""
-    import numpy as np
-
+def _mean_cost(side: Sequence[float], weights: Weights) -> Callable[[float], float]:
+    """Return a function of a label: what it costs against all labels of one rater, on average."""
     if weights == "quadratic":
-        mean, square = float(side.mean()), float((side**2).mean())
-        return lambda labels: labels**2 - 2 * labels * mean + square
-    share = np.bincount(side.astype(int), minlength=size) / len(side)
-    return lambda labels: 1 - share[labels.astype(int)]
+        mean = fmean(side)
+        spread = fmean((label - mean) ** 2 for label in side)
+        return lambda label: (label - mean) ** 2 + spread
+    count = Counter(side)
+    return lambda label: 1 - count[label] / len(side)
 
 
-def _places(labels: Sequence[Hashable]) -> Places:
-    """Return the place of each label among those that occur."""
-    import numpy as np
-
-    known = {label: index for index, label in enumerate(dict.fromkeys(labels))}
-    return np.array([known[label] for label in labels])
-
-
-def _shares(places: Places, size: int) -> Floats:
-    import numpy as np
-
-    return np.bincount(places, minlength=size) / len(places)
-
-
-def _numbers(first: Sequence[float], second: Sequence[float]) -> tuple[Floats, Floats]:
-    import numpy as np
-
+def _numbers(first: Sequence[float], second: Sequence[float]) -> int:
+    """Return how many values each rater gave."""
     if len(first) < 2 or len(first) != len(second):
         raise EstimateError(f"expected two equally long lists of two numbers or more, got {len(first)}, {len(second)}")
-    one, other = np.array(first, dtype=np.float64), np.array(second, dtype=np.float64)
-    if not (np.isfinite(one).all() and np.isfinite(other).all()):
+    if not all(map(isfinite, (*first, *second))):
         raise EstimateError("expected finite numbers, got infinity or NaN")
-    return one, other
+    return len(first)
 
 
-def _sides(values: Floats) -> tuple[Floats, Floats]:
-    """Return, for each item, how many items have a lower value, and how many a higher one."""
-    import numpy as np
-
-    _, place, count = np.unique(values, return_inverse=True, return_counts=True)
-    up_to = np.cumsum(count)
-    return (up_to - count)[place].astype(np.float64), (len(values) - up_to)[place].astype(np.float64)
+def _mid_ranks(values: Sequence[float]) -> tuple[list[float], list[int]]:
+    """Return, for each item, its mid-distribution function minus a half, and how many others have the same value."""
+    ordered = sorted(values)
+    sides = [(bisect_left(ordered, value), bisect_right(ordered, value)) for value in values]
+    return [(low + high) / (2 * len(values)) - 0.5 for low, high in sides], [high - low - 1 for low, high in sides]
 
 
-def _raised(values: Floats, weights: Floats) -> Floats:
+def _raised(values: Sequence[float], weights: Sequence[float]) -> list[float]:
     """Return how the mean of `weights` times mid-ranks moves with one more item at each place, less the mean."""
-    import numpy as np
+    total: dict[float, float] = defaultdict(float)
+    for value, weight in zip(values, weights, strict=True):
+        total[value] += weight
+    moved, above = {}, 0.0
+    for value in sorted(total, reverse=True):
+        moved[value] = (above + total[value] / 2) / len(values)
+        above += total[value]
+    mean = fmean(moved[value] for value in values)
+    return [moved[value] - mean for value in values]
 
-    _, place = np.unique(values, return_inverse=True)
-    of_value = np.bincount(place, weights=weights)
-    above = of_value.sum() - np.cumsum(of_value)
-    moved = (above + of_value / 2)[place] / len(values)
-    centred: Floats = moved - moved.mean()
-    return centred
 
-
-def _concordance(one: Floats, other: Floats) -> Floats:
+def _concordance(one: Sequence[float], other: Sequence[float]) -> list[int]:
     """Return, for each item, the number of items in the same order with it less that in the other order."""
-    import numpy as np
-
-    pairs, place, count = np.unique(np.stack([one, other], axis=1), axis=0, return_inverse=True, return_counts=True)
-    found = np.empty(len(pairs))
-    step = max(1, BLOCK // len(pairs))
-    for start in range(0, len(pairs), step):
-        part = pairs[start : start + step]
-        signs = np.sign(part[:, None, 0] - pairs[None, :, 0]) * np.sign(part[:, None, 1] - pairs[None, :, 1])
-        found[start : start + step] = signs @ count
-    return found[place.reshape(-1)]
+    net = [0] * len(one)
+    for sign in (1, -1):  # against the items that are lower, then against those that are higher
+        seen: list[float] = []
+        for _, tied in groupby(sorted(range(len(one)), key=lambda i: sign * one[i]), one.__getitem__):
+            here = [(i, sign * other[i]) for i in tied]
+            for i, value in here:
+                net[i] += bisect_left(seen, value) + bisect_right(seen, value) - len(seen)
+            for _, value in here:
+                insort(seen, value)
+    return net

@@ -13,8 +13,9 @@ from calm.core.case import digest
 from calm.core.checks import verify
 from calm.judges.judgefile import read_judge
 from calm.judges.mitigations.likelihoods import read_likelihoods
-from calm.selfpreference import crossing
-from calm.selfpreference.crossing import FAMILIES_TAG
+from calm.selfpreference.crossing.design import FAMILIES_TAG
+from calm.selfpreference.crossing.record import crossed_from
+from calm.selfpreference.crossing.tables import tables_of
 from tests.inside import run_inside
 from tests.lanes import slow
 from tests.selfpreference.conftest import rows
@@ -415,7 +416,7 @@ def test_scores_and_pairs_have_an_excess(studio, task):
         own, others = (1 + 9 * told[name] for name in ("own", "received"))
         assert body["judged"][0]["scale"] == {"low": 1, "high": 10}
         assert told["self_enhancement_error"] == pytest.approx(own / others - 1, abs=1e-6)
-    again = json.loads(json.dumps(crossing.tables_of(crossing.crossed_from(body)).report(0).to_json()))
+    again = json.loads(json.dumps(tables_of(crossed_from(body)).report(0).to_json()))
     assert again["judges"] == body["judges"]
 
 
@@ -525,7 +526,7 @@ def test_verdicts_that_could_not_be_read_do_not_vanish(studio, capsys, task):
     }
     assert [shown(told, judge)["unread"] for judge in rows_of] == ["0.00", "0.33", "1.00"]
     assert "gamma-1 gave no verdict that could be read" in told
-    again = json.loads(json.dumps(crossing.tables_of(crossing.crossed_from(body)).report(0).to_json()))
+    again = json.loads(json.dumps(tables_of(crossed_from(body)).report(0).to_json()))
     assert again["judges"] == body["judges"]
 
 

@@ -10,7 +10,7 @@ from calm.cases.lines import line
 from calm.commands import cli
 from calm.core.items import clashes, item_of
 from calm.core.verdict import Scale
-from calm.selfpreference.crossing import Member, arrange
+from calm.selfpreference.crossing.design import Member, arrange
 
 
 def pair(name, first, second, *, question="Why?", **more):

@@ -16,7 +16,7 @@ from calm.core.case import Answer, Case
 from calm.core.claims import Claim, Outcome
 from calm.core.verdict import Preferred
 from calm.selfpreference.contrasts import Grid
-from calm.selfpreference.crossing import Tables, decide_excess
+from calm.selfpreference.crossing.tables import Tables, decide_excess
 from calm.selfpreference.framing_scores import ScoreTable
 from calm.selfpreference.rubric import RubricTable
 from calm.selfpreference.verdicts import Judgment

@@ -8,7 +8,7 @@ import pytest
 from calm.core.claims import Claim, Estimate, Outcome, decide
 from calm.core.reasons import NONE, Kind, because
 from calm.errors import EstimateError
-from calm.selfpreference.crossing import decide_excess
+from calm.selfpreference.crossing.tables import decide_excess
 from calm.selfpreference.pairs import AuthorPair, pair_excess
 from calm.selfpreference.skill import Cells, Excess, beyond, estimated, joined, matched
 

@@ -171,11 +171,22 @@ def test_a_constant_has_no_rank_correlation_within_what_n_items_leave_open(n):
     assert low == -high
 
 
-def test_ranks_are_the_same_in_blocks_of_any_size(monkeypatch):
-    """Pairs of distinct items are compared block by block."""
-    one, other = noisy(Random(5), 500, far=3)
-    whole = kendall_tau_b(one, other)
+def test_concordance_is_that_of_all_pairs():
+    """Kendall's value of each item from the signs of all pairs, one by one, with ties in either rater."""
+    one, other = noisy(Random(5), 80, far=3)
 
-    monkeypatch.setattr(association, "BLOCK", 7)
+    def sign(a, b):
+        return (a > b) - (a < b)
 
-    assert kendall_tau_b(one, other).items == pytest.approx(whole.items)
+    pairs = [
+        [sign(a, c) * sign(b, d) for c, d in zip(one, other, strict=True)] for a, b in zip(one, other, strict=True)
+    ]
+    assert association._concordance(one, other) == [sum(row) for row in pairs]
+
+
+def test_one_label_throughout_has_no_kappa_however_it_is_rounded():
+    """The mean of ten times 0.1 is not 0.1 to the last digit: that is no disagreement."""
+    with pytest.raises(EstimateError, match="kappa does not exist"):
+        kappa([0.1] * 10, [0.1] * 10, [0.1, 0.9], weights="quadratic")
+    with pytest.raises(EstimateError, match="kappa does not exist"):
+        kappa([0.1, 0.7] * 5, [0.1, 0.7] * 5, [0.1, 0.7], weights="quadratic", strata=["a", "b"] * 5)

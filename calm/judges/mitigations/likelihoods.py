@@ -20,6 +20,7 @@ from calm.core.inputs import noted
 from calm.core.items import item_of
 from calm.errors import ConfigError
 from calm.models.wire import Judge
+from calm.selfpreference.crossing.design import model_of
 
 KEY = "log_perplexities"
 TAG = "log_perplexity"
@@ -45,8 +46,6 @@ class Likelihoods:
 
         A member without one gets the mean weight of the others. Where all known ones are 0, all weights are equal.
         """
-        from calm.selfpreference.crossing.design import model_of  # numpy: only a run of a panel pays for it
-
         least = []
         for member in members:
             given = [self._of(member, model_of(member), case, answer) for answer in case.answers]

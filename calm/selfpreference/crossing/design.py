@@ -6,12 +6,12 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import TYPE_CHECKING, Final, Protocol, runtime_checkable
 
 from calm.core.case import TIE, Answer, Case, Criterion, Framing, digest
 from calm.core.checks import verify
 from calm.core.items import clashes, item_of
-from calm.core.reasons import NONE, Reason, counted
+from calm.core.reasons import NONE, Kind, Reason, because, counted, reason_of
 from calm.core.templates import Message
 from calm.core.verdict import FAMILY, Family, Scale, Task, Verdict
 from calm.errors import ConfigError, EstimateError
@@ -20,11 +20,33 @@ from calm.models.wire import Judge
 from calm.selfpreference.families import ALL_OTHERS, UNKNOWN, Leak, families_of, family_of, leaks, plain
 from calm.selfpreference.verdicts import AS_EVER, Judgment, Wording
 
+if TYPE_CHECKING:
+    from calm.selfpreference.framing_scores import ScoreTable
+    from calm.selfpreference.rubric import RubricTable
+
 FAMILIES_TAG: Final = "families"
 """The tag of a case that holds the family of each of its authors, as a JSON object."""
 MAKERS: Final = {"written_by": "perturbations", "labelled_by": "gold labels", "asked_by": "questions"}
 """Tags of a case that name the models behind it, and what each made."""
 UNIT: Final = Scale(0.0, 1.0)
+
+
+@runtime_checkable
+class TableJudge(Protocol):
+    """A judge that brings its own verdicts and those of others."""
+
+    @property
+    def model(self) -> str:
+        """Its name in the table."""
+        ...
+
+    def table(self) -> RubricTable | ScoreTable:
+        """Return the verdicts of all judges of its record."""
+        ...
+
+    def worded(self) -> Mapping[Wording, ScoreTable]:
+        """Return their scores by wording; nothing for verdicts that are no scores."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -368,3 +390,9 @@ def identity(case: Case) -> str:
     """Return what identifies a case for a judge: all that the judge may see of it."""
     bare = replace(case, better=None, met={}, scores={}, tags={}, id="")
     return digest(replace(bare, answers=tuple(replace(a, author=None) for a in bare.shown)).present(order=()).content())
+
+
+def why_none(error: EstimateError) -> Reason:
+    """Return why there is no figure: the reason that an error carries, or its text."""
+    reason = reason_of(error)
+    return because(Kind.FIGURE, str(error)) if reason.kind is Kind.SAID else reason

@@ -11,8 +11,7 @@ from calm.errors import EstimateError
 from calm.models.wire import Judge
 from calm.selfpreference.crossing.design import CrossDesign, CrossInputs, arrange, member_of
 from calm.selfpreference.families import plain
-from calm.selfpreference.skill import LEAST
-from calm.selfpreference.symbols import self_preference_excess
+from calm.selfpreference.symbols import LEAST, self_preference_excess
 
 
 def arranged_for(judge: Judge, wanted: CrossInputs, seed: int, measures: Collection[str]) -> CrossDesign:

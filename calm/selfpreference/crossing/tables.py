@@ -7,13 +7,12 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import isnan, log
 from random import Random
-from typing import Protocol, runtime_checkable
 
 import numpy as np
 
 from calm.core.case import Case, Framing, digest
 from calm.core.claims import Claim, Decision, Estimate, Outcome, cases_to_decide, decide
-from calm.core.reasons import Kind, Reason, because, reason_of
+from calm.core.reasons import Kind, because
 from calm.core.trials import Trial, Trials
 from calm.core.verdict import Family, Preferred, Scale, Task, Tie, readable
 from calm.errors import EstimateError
@@ -21,35 +20,17 @@ from calm.experiment.stopping import LEVEL
 from calm.models.wire import Json
 from calm.selfpreference import credit, overestimation, pairs, panels, report, rubric
 from calm.selfpreference.contrasts import DRAWS, Floats, Grid
-from calm.selfpreference.crossing.design import UNIT, CrossResult, identity
+from calm.selfpreference.crossing.design import UNIT, CrossResult, TableJudge, identity, why_none
 from calm.selfpreference.evidence import of_comparisons, of_criteria, of_shares
 from calm.selfpreference.families import Leak
-from calm.selfpreference.framing_scores import ScoreTable, averaged
+from calm.selfpreference.framing_scores import ScoreTable, averaged, score_tables_of
 from calm.selfpreference.perplexity import Curves, LogPerplexities
 from calm.selfpreference.report import Asked, Part, SelfPreference
-from calm.selfpreference.rubric import RubricTable
+from calm.selfpreference.rubric import RubricTable, rubric_table_of
 from calm.selfpreference.skill import Excess
 from calm.selfpreference.symbols import self_preference_ratio
-from calm.selfpreference.verdicts import Judgment, Unread, Wording, rubric_table_of, score_tables_of, unread_of
+from calm.selfpreference.verdicts import Judgment, Unread, Wording, unread_of
 from calm.statistics.intervals import smallest_n
-
-
-@runtime_checkable
-class TableJudge(Protocol):
-    """A judge that brings its own verdicts and those of others."""
-
-    @property
-    def model(self) -> str:
-        """Its name in the table."""
-        ...
-
-    def table(self) -> RubricTable | ScoreTable:
-        """Return the verdicts of all judges of its record."""
-        ...
-
-    def worded(self) -> Mapping[Wording, ScoreTable]:
-        """Return their scores by wording; nothing for verdicts that are no scores."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -309,12 +290,6 @@ def decide_excess(measured: Callable[[], Excess], claim: Claim) -> Decision:
         reason = because(Kind.SKILL_OR_PREFERENCE, *(round(right, 2) for right in found.skill), *values)
         return replace(decided, reason=reason, cases_to_decide=needed)
     return decided
-
-
-def why_none(error: EstimateError) -> Reason:
-    """Return why there is no figure: the reason that an error carries, or its text."""
-    reason = reason_of(error)
-    return because(Kind.FIGURE, str(error)) if reason.kind is Kind.SAID else reason
 
 
 def _untested(claim: Claim, error: EstimateError) -> Decision:

@@ -22,7 +22,9 @@ from calm.errors import ConfigError
 from calm.models.wire import Json
 from calm.results import audit
 from calm.results.audit import Audit
-from calm.selfpreference import crossing, report
+from calm.selfpreference import report
+from calm.selfpreference.crossing.design import identity
+from calm.selfpreference.crossing.record import likely_from, members_from
 from calm.selfpreference.families import plain
 from calm.selfpreference.symbols import TABLE_MEASURES
 from calm.studies.uda.comparisons import Answers, Key, Named, question
@@ -127,14 +129,14 @@ def _is_own(body: Mapping[str, Json]) -> bool:
 
 def _self_preference(path: Path, body: Mapping[str, Json], answers: Path, held: Answers) -> tuple[list[Said], Known]:
     """Return what the judges of a record of `calm self-preference` said: cases in the order of the record."""
-    members = crossing.members_from(body) if "judged" in body else []
+    members = members_from(body) if "judged" in body else []
     if not members:
         raise ConfigError(
             f"{path}: expected a record with verdicts, got one of recorded judges; ask judges about --cases"
         )
     names = [member.model for member in members]
     cases = _authored(answers, members[0].task, names)
-    shown = {crossing.identity(case): case for case in _as_shown(cases, members[0].task)}
+    shown = {identity(case): case for case in _as_shown(cases, members[0].task)}
     asked = _mapping(body.get("cases"))
     if missing := [key for key in asked if key not in shown]:
         raise ConfigError(
@@ -148,7 +150,7 @@ def _self_preference(path: Path, body: Mapping[str, Json], answers: Path, held: 
         for key in asked
         if key in _mapping(one["verdicts"])
     ]
-    return said, Known(_hold(cases, held), crossing.likely_from(body))
+    return said, Known(_hold(cases, held), likely_from(body))
 
 
 def _gate(path: Path, answers: Path, held: Answers) -> tuple[list[Said], Known]:

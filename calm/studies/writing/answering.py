@@ -23,7 +23,7 @@ from calm.engine.engine import Engine
 from calm.errors import ConfigError
 from calm.models.wire import Reply
 from calm.results.outputs import ANSWERED, write_whole
-from calm.selfpreference.crossing import FAMILIES_TAG, messages_for, with_truth
+from calm.selfpreference.crossing.design import FAMILIES_TAG, messages_for, with_truth
 from calm.selfpreference.families import family_of, plain
 from calm.studies.writing import replies
 from calm.studies.writing.writerfile import ASK, Writer

@@ -11,8 +11,9 @@ from calm.core.verdict import Criteria, Scale, Unreadable
 from calm.errors import ConfigError
 from calm.results.audit import read as audit_read
 from calm.results.audit import write as audit_write
-from calm.selfpreference import crossing
-from calm.selfpreference.crossing import CrossResult, Member
+from calm.selfpreference.crossing import record as recording
+from calm.selfpreference.crossing.design import CrossResult, Member, arrange
+from calm.selfpreference.crossing.tables import tables_of
 from calm.selfpreference.verdicts import Judgment
 from calm.studies.uda import bridge, reading
 from calm.studies.uda.embeddings import HashedWords
@@ -49,13 +50,11 @@ def record(folder, answers, task, said, **more):
     """Write a record of `calm self-preference` of judges x-1 and critic; `said(judge, case)` is a verdict."""
     members = [Member(name, task, Scale(0, 1), "f") for name in ("x-1", "critic")]
     families = {name: name for name in (*AUTHORS, "critic")}
-    asked = crossing.arrange(
-        [replace(m, family=m.model) for m in members], read_cases(answers, task=task), families=families
-    )
+    asked = arrange([replace(m, family=m.model) for m in members], read_cases(answers, task=task), families=families)
     judged = tuple(Judgment(m.model, case, said(m.model, case)) for case in asked.cases for m in members)
     crossed = CrossResult(asked, judged)
-    tables = crossing.tables_of(crossed)
-    body = crossing.record(tables.report(0), tables, crossed, 0) | more
+    tables = tables_of(crossed)
+    body = recording.record(tables.report(0), tables, crossed, 0) | more
     path = folder / "own.json"
     path.write_text(json.dumps(body))
     return path
