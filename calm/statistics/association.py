@@ -62,18 +62,21 @@ def kappa(
     """
     one, other, known = _values(first, second, categories, weights)
     kinds = [None] * len(one) if strata is None else strata
-    if len({*zip(kinds, one, strict=True), *zip(kinds, other, strict=True)}) == len(set(kinds)):
-        raise EstimateError(f"expected labels that differ, got {first[0]!r} throughout: kappa does not exist")
+    items_of: dict[Hashable, list[int]] = {}
+    for i, kind in enumerate(kinds):
+        items_of.setdefault(kind, []).append(i)
     observed = [_cost(a, b, weights) for a, b in zip(one, other, strict=True)]
     chance, within, most = [0.0] * len(one), [0.0] * len(one), 0.0
-    for kind in dict.fromkeys(kinds):
-        here = [i for i, own in enumerate(kinds) if own == kind]
+    for here in items_of.values():
         from_first, from_second = (_mean_cost([side[i] for i in here], weights) for side in (one, other))
         by_kind = fmean(from_second(one[i]) for i in here)
         for i in here:
             chance[i], within[i] = from_second(one[i]) + from_first(other[i]) - by_kind, by_kind
         most = max(most, max(from_second(label) + from_first(label) for label in known) - by_kind)
     expected, apart = fmean(within), fmean(observed)
+    alike = len({*zip(kinds, one, strict=True), *zip(kinds, other, strict=True)}) == len(items_of)
+    if expected <= 0 or alike:  # rounding can leave a little where all are the same
+        raise EstimateError(f"expected labels that differ, got {first[0]!r} throughout: kappa does not exist")
     value, far = 1 - apart / expected, _cost(min(known), max(known), weights)
     slope = apart / expected**2
     items = [value - (o - apart) / expected + slope * (c - expected) for o, c in zip(observed, chance, strict=True)]
@@ -152,10 +155,11 @@ def kendall_tau_b(first: Sequence[float], second: Sequence[float]) -> Statistic:
 
     Raises `EstimateError` for fewer than two items, or a rater whose values are all the same.
     """
-    n = _numbers(first, second)
-    tied, level = (_mid_ranks(side)[1] for side in (first, second))
+    one, other = _numbers(first, second)
+    n = len(one)
+    tied, level = (_mid_ranks(side)[1] for side in (one, other))
     untied, unlike = ([1 - of / (n - 1) for of in ties] for ties in (tied, level))
-    concordant = [net / (n - 1) for net in _concordance(first, second)]
+    concordant = [net / (n - 1) for net in _concordance(one, other)]
     top, left, right = fmean(concordant), fmean(untied), fmean(unlike)
     if left <= 0 or right <= 0:
         raise EstimateError("expected values that differ, got the same throughout: a rank correlation does not exist")
@@ -177,8 +181,8 @@ def spearman(first: Sequence[float], second: Sequence[float]) -> Statistic:
 
     Raises `EstimateError` for fewer than two items, or a rater whose values are all the same.
     """
-    _numbers(first, second)
-    left, right = (_mid_ranks(side)[0] for side in (first, second))
+    one, other = _numbers(first, second)
+    left, right = (_mid_ranks(side)[0] for side in (one, other))
     both, wide, high = (fmean(map(mul, a, b)) for a, b in ((left, right), (left, left), (right, right)))
     if wide <= 0 or high <= 0:
         raise EstimateError("expected values that differ, got the same throughout: a rank correlation does not exist")
@@ -188,9 +192,9 @@ def spearman(first: Sequence[float], second: Sequence[float]) -> Statistic:
     def moved(mean: float, *of: list[float]) -> list[float]:
         return [a * b - mean + up + down for a, b, up, down in zip(*of, strict=True)]
 
-    product = moved(both, left, right, _raised(first, right), _raised(second, left))
-    square = moved(wide, left, left, *[_raised(first, left)] * 2)
-    of_second = moved(high, right, right, *[_raised(second, right)] * 2)
+    product = moved(both, left, right, _raised(one, right), _raised(other, left))
+    square = moved(wide, left, left, *[_raised(one, left)] * 2)
+    of_second = moved(high, right, right, *[_raised(other, right)] * 2)
     items = [
         value + p / scale - value / 2 * (a / wide + b / high)
         for p, a, b in zip(product, square, of_second, strict=True)
@@ -218,7 +222,7 @@ def without_order(n: int) -> Statistic:
 
 
 def _statistic(value: float, items: Sequence[float], low: float, high: float = 1.0) -> Statistic:
-    return Statistic(value, tuple(items), min(low, *items), max(high, *items))
+    return Statistic(value, tuple(map(float, items)), min(low, *items), max(high, *items))
 
 
 def _values(
@@ -249,13 +253,13 @@ def _mean_cost(side: Sequence[float], weights: Weights) -> Callable[[float], flo
     return lambda label: 1 - count[label] / len(side)
 
 
-def _numbers(first: Sequence[float], second: Sequence[float]) -> int:
-    """Return how many values each rater gave."""
+def _numbers(first: Sequence[float], second: Sequence[float]) -> tuple[list[float], list[float]]:
     if len(first) < 2 or len(first) != len(second):
         raise EstimateError(f"expected two equally long lists of two numbers or more, got {len(first)}, {len(second)}")
-    if not all(map(isfinite, (*first, *second))):
+    one, other = list(map(float, first)), list(map(float, second))
+    if not all(map(isfinite, (*one, *other))):
         raise EstimateError("expected finite numbers, got infinity or NaN")
-    return len(first)
+    return one, other
 
 
 def _mid_ranks(values: Sequence[float]) -> tuple[list[float], list[int]]:
