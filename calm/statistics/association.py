@@ -192,12 +192,13 @@ def spearman(first: Sequence[float], second: Sequence[float]) -> Statistic:
     def moved(mean: float, *of: list[float]) -> list[float]:
         return [a * b - mean + up + down for a, b, up, down in zip(*of, strict=True)]
 
+    up, up_of_second = _raised(one, left), _raised(other, right)
     product = moved(both, left, right, _raised(one, right), _raised(other, left))
-    square = moved(wide, left, left, *[_raised(one, left)] * 2)
-    of_second = moved(high, right, right, *[_raised(other, right)] * 2)
+    square = moved(wide, left, left, up, up)
+    square_of_second = moved(high, right, right, up_of_second, up_of_second)
     items = [
         value + p / scale - value / 2 * (a / wide + b / high)
-        for p, a, b in zip(product, square, of_second, strict=True)
+        for p, a, b in zip(product, square, square_of_second, strict=True)
     ]
     extreme = value / 2 * ((0.25 - 3 * wide) / wide + (0.25 - 3 * high) / high)  # first or last by both raters
     highest = value + (0.25 - 3 * both) / scale - extreme
