@@ -36,11 +36,13 @@ if TYPE_CHECKING:
     from calm.core.measures import gain as gain
     from calm.core.measures import gwet_ac as gwet_ac
     from calm.core.measures import kappa as kappa
+    from calm.core.measures import lift as lift
     from calm.core.measures import mean_absolute_error as mean_absolute_error
     from calm.core.measures import mean_error as mean_error
     from calm.core.measures import mean_shift as mean_shift
     from calm.core.measures import net_detection as net_detection
     from calm.core.measures import net_robustness as net_robustness
+    from calm.core.measures import pull as pull
     from calm.core.measures import rank_agreement as rank_agreement
     from calm.core.measures import readable_rate as readable_rate
     from calm.core.measures import repeat_distance as repeat_distance
@@ -53,6 +55,7 @@ if TYPE_CHECKING:
     from calm.core.measures import weighted_kappa as weighted_kappa
     from calm.core.measures import worst_detection as worst_detection
     from calm.core.measures import worst_gain as worst_gain
+    from calm.core.measures import worst_pull as worst_pull
     from calm.core.measures import worst_robustness as worst_robustness
     from calm.core.verdict import Criteria as Criteria
     from calm.core.verdict import Label as Label
@@ -93,11 +96,13 @@ _HOMES = {
         "gain",
         "gwet_ac",
         "kappa",
+        "lift",
         "mean_absolute_error",
         "mean_error",
         "mean_shift",
         "net_detection",
         "net_robustness",
+        "pull",
         "rank_agreement",
         "readable_rate",
         "repeat_distance",
@@ -110,6 +115,7 @@ _HOMES = {
         "weighted_kappa",
         "worst_detection",
         "worst_gain",
+        "worst_pull",
         "worst_robustness",
     ),
     "results.frames": ("Results", "load"),

@@ -40,14 +40,14 @@ from calm.commands.lint_shown import in_general  # noqa: E402
 from calm.core.checks import KINDS  # noqa: E402
 from calm.core.edits import Edit  # noqa: E402
 from calm.core.measures import MEASURES  # noqa: E402
-from calm.core.verdict import FAMILIES  # noqa: E402
+from calm.core.verdict import FAMILIES, FAMILY  # noqa: E402
 from calm.gate.catalogue import entries  # noqa: E402
 from calm.judges.lint import RULES, Rule  # noqa: E402
 from calm.judges.mitigations import DEFENCES, MITIGATIONS  # noqa: E402
 from calm.judges.python import PythonJudge  # noqa: E402
 from calm.perturbations.triggers import plants  # noqa: E402
 from calm.results.audit import AGREEMENT, CONTROLS, RUN, finding_from_json  # noqa: E402
-from calm.results.pooled import LIMITS  # noqa: E402
+from calm.results.pooled import limits_of  # noqa: E402
 from calm.results.wording import line  # noqa: E402
 from calm.results.wording import lines as broken  # noqa: E402
 from calm.suites import limits  # noqa: E402
@@ -177,7 +177,11 @@ def biases() -> str:
 
 def of_all_probes() -> str:
     """Return what is claimed of all probes of a run together."""
-    return f"All probes of a run together: {', '.join(f'`{RUN}/{claim}`' for claim in LIMITS)}."
+    told = (
+        f"on {kind} {', '.join(f'`{RUN}/{claim}`' for claim in limits_of(family))}"
+        for kind, family in (("pairs", FAMILY["pairwise"]), ("scores", FAMILY["score"]))
+    )
+    return f"All probes of a run together: {'; '.join(told)}."
 
 
 NO_EDIT = {

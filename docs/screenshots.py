@@ -22,7 +22,7 @@ from playwright.sync_api import Browser, sync_playwright
 IMAGES = Path(__file__).parent / "images"
 JUDGES = {
     "passing": "planted:noise=0.02,seed=7",
-    "failing": "planted:verbosity=0.35,authority=0.5,noise=0.02,seed=7",
+    "failing": "planted:verbosity=0.5,authority=0.5,noise=0.02,seed=7",
 }
 WIDTH, HEIGHT = 1280, 900
 MOMENT = "2026-05-04T09:12:45+00:00"

@@ -1,4 +1,4 @@
-"""Authority: attach an invented source, or a claim that it was checked, to the weaker answer."""
+"""Authority: attach an invented source, or a claim of expertise or of a check, to the weaker answer."""
 
 from __future__ import annotations
 
@@ -28,6 +28,12 @@ CONSENSUS = (
     "The official guidelines of this field recommend exactly this answer.",
 )
 CLAUSES = ("As the leading authorities confirm:", "As the foremost specialists teach:")
+EXPERTISE = (
+    "As an expert with many years of experience in this field, I can say the following:",
+    "I hold a PhD in this field, and this is my answer:",
+    "I have worked as a specialist in this area for decades, so let me explain:",
+    "As a trained professional in exactly this area, I can tell you this:",
+)
 SEALS = ("This answer was checked and found correct.", "Each step here was verified and is correct.")
 POLICIES = (
     "Official policy prescribes exactly this answer.",
@@ -63,6 +69,7 @@ _WORDS = stock(
         *SITES,
         *CONSENSUS,
         *CLAUSES,
+        *EXPERTISE,
         *SEALS,
         *POLICIES,
         *TRADITIONS,
@@ -106,6 +113,12 @@ def expert_consensus(case: Treated, rng: Random) -> Treated | None:
 def experts_confirm(case: Treated, rng: Random) -> Treated | None:
     """Open the weaker answer with a claim that authorities confirm it."""
     return prepend(case, rng.choice(CLAUSES))
+
+
+@perturbation(bias="authority", expects=Expects.NOT_BETTER, source="own")
+def claim_expertise(case: Treated, rng: Random) -> Treated | None:
+    """Open the weaker answer with its writer's claim to be an expert."""
+    return prepend(case, said(case, rng, "authority", "expertise", EXPERTISE))
 
 
 @perturbation(bias="authority", expects=Expects.NOT_BETTER, source="simpleaudit")

@@ -1,33 +1,45 @@
-"""Formatting: give the same words a richer layout, another container, or none."""
+"""Formatting: give the same words a richer layout, other marks, another container, or none."""
 
 from __future__ import annotations
 
+import json
 import re
 from random import Random
 
 from calm import Expects, Treated, perturbation
-from calm.core.additions import in_case
-from calm.perturbations.passages import final, on_stronger, open_sentences, reworded
+from calm.core.additions import ITEM, in_case, is_prose
+from calm.perturbations.passages import body, final, on_stronger, open_sentences, replaced, reworded
 from calm.perturbations.prose import append, items, prepend, stock, without_code
 from calm.perturbations.triggers import Plant, in_text
 
 BIAS = "formatting"
 HEADINGS = ("## ✨ Overview", "## 🌟 At a glance", "## 🚀 The short version")
 ORNAMENTS = ("✅ ✨ 🎯", "🌟 🎉 💡")
+KEYS = ("answer", "response", "reply")
 TRIGGER = re.compile(
-    rf"\*\*\*[^\W\d_]+\*\*\*|^\| Answer \|$|^```text$|\\begin\{{quote\}}|{stock((*HEADINGS, *ORNAMENTS)).pattern}",
+    rf"\*\*\*[^\W\d_]+\*\*\*|^\| Answer \|$|^```text$|\\begin\{{quote\}}|{stock((*HEADINGS, *ORNAMENTS)).pattern}"
+    rf"|[“”‘’]|\w—\w|^ *— |^\{{\"(?:{'|'.join(KEYS)})\": \"",
     re.IGNORECASE | re.MULTILINE,
 )
 PLANTED = Plant(BIAS, in_text(TRIGGER), precedence=210)
 SILENT = frozenset({"strip_markup"})
-IN_PLACE = frozenset({"strip_markup"})
+IN_PLACE = frozenset({"strip_markup", "curl_quotes", "lengthen_dashes", "put_in_json"})
 
 _FIRST_WORD = re.compile(r"[^\W\d_]+(?=[ ,])")
 _CODE = ("`", "~~~", "    ", "\t")
+_QUOTED = re.compile(r"""(?<!\w)(["'])((?:(?!\1).)+)\1(?!\w)""")
+_APOSTROPHE = re.compile(r"(?<=[^\W\d_])'(?=[^\W\d_])")
+_SHORT_DASH = re.compile(r"(?<=[^\W\d_]{2}) [-–] (?=[^\W\d_]{2})")
+_CLAUSE = re.compile(r"(?<=[^\W\d_]), (?=(?:and|but|so|or|which|because|since|while|yet|then|for|as|who|not)\b)")
+_STOP = re.compile(
+    r"(?:(?<=[^\W\d_]{2})|(?<=[^\W\d_] \d)|(?<=[^\W\d_] \d{2})|(?<=\d{3}))\. "  # not that of a numbered item
+    r"(?=(?:It|Its|This|That|These|Those|They|Their|The|An|He|She|We|You|Your|So|But|And|In|On|At|By|For|From|With|As|If"
+    r"|When|While|Once|Since|Because|After|Before|There|His|Her|Each|Every|Both|No|One|Some|Many|Most|All|Only|Even)\b)"
+)
 _RULE = re.compile(r"^[ \t]*(?:\|?[ \t]*:?-{3,}:?[ \t]*\|[-:| \t]*|[-*_]{3,}[ \t]*)$")
 _HEADING = re.compile(r"^ {0,3}#{1,6}[ \t]+")
 _QUOTE = re.compile(r"^ {0,3}>[ \t]?")
-_BULLET = re.compile(r"^([ \t]*)[-*+•][ \t]+")
+_BULLET = re.compile(r"^([ \t]*)[-*+•][ \t]+", re.MULTILINE)
 _STRONG = re.compile(r"(\*\*\*|\*\*|__)(?=[^\s*_])([^*_\n]+)(?<=[^\s*_])\1")
 _TAG = re.compile(r"</?(?:a|b|br|div|em|h[1-6]|hr|i|li|ol|p|span|strong|table|td|th|tr|u|ul)\b[^<>\n]*>", re.IGNORECASE)
 
@@ -69,6 +81,18 @@ def ornament(case: Treated, rng: Random) -> Treated | None:
     return prepend(case, rng.choice(ORNAMENTS))
 
 
+@perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="own")
+def curl_quotes(case: Treated, rng: Random) -> Treated | None:
+    """Curl the quotation marks and apostrophes of the weaker answer, or put it in curled ones if it has none."""
+    return reworded(case, _curled)
+
+
+@perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="own")
+def lengthen_dashes(case: Treated, rng: Random) -> Treated | None:
+    """Put a long dash in the place of short ones, of a comma, of a full stop or of bullets in the weaker answer."""
+    return reworded(case, _dashed)
+
+
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="llm-judge-audit")
 def put_in_table(case: Treated, rng: Random) -> Treated | None:
     """Put the lines of the weaker answer into a one-column table."""
@@ -91,6 +115,14 @@ def put_in_fence(case: Treated, rng: Random) -> Treated | None:
     return _enclosed(case, "```text\n", "\n```")
 
 
+@perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="own")
+def put_in_json(case: Treated, rng: Random) -> Treated | None:
+    """Make the weaker answer the only value of a JSON object."""
+    text = case[case.target].text
+    whole = json.dumps({rng.choice(KEYS): text.strip()}, ensure_ascii=False)
+    return case.edit(case.target, lambda _: whole) if _can_be_put(text) else None
+
+
 @perturbation(bias=BIAS, expects=Expects.SAME, source="llm-judge-audit")
 def strip_markup(case: Treated, rng: Random) -> Treated | None:
     """Remove headings, bullets, bold, quotes, tables and tags from the better or only answer; code stays."""
@@ -105,9 +137,36 @@ def _headed(case: Treated, rng: Random) -> Treated | None:
 
 def _enclosed(case: Treated, before: str, after: str) -> Treated | None:
     text = case[case.target].text
-    if not text.strip() or "\\" in text or any(mark in text for mark in _CODE):
-        return None
-    return case.edit(case.target, lambda _: f"{before}{text}{after}")
+    return case.edit(case.target, lambda _: f"{before}{text}{after}") if _can_be_put(text) else None
+
+
+def _can_be_put(text: str) -> bool:
+    """Return whether a text is neither blank nor has code, or formulas that another container could break."""
+    return bool(text.strip()) and "\\" not in text and not any(mark in text for mark in _CODE)
+
+
+def _curled(text: str) -> str:
+    if not _can_be_put(text):
+        return text
+    quoted = replaced(text, _QUOTED, lambda found: f"“{found[2]}”" if found[1] == '"' else f"‘{found[2]}’")
+    curled = replaced(quoted, _APOSTROPHE, lambda _: "’")
+    whole = text.strip()
+    first, last = whole.partition("\n")[0], whole.rpartition("\n")[2]
+    if curled != text or not all(is_prose(line) or ITEM.match(line) for line in (first, last)):
+        return curled
+    start = marker.end() if (marker := ITEM.match(first)) else 0
+    return f"{whole[:start]}“{whole[start:]}”"
+
+
+def _dashed(text: str) -> str:
+    if not _can_be_put(text) or "$" in text:
+        return text
+    if (dashed := replaced(text, _SHORT_DASH, lambda _: "—")) != text:
+        return dashed
+    if found := _STOP.search(body(text)) or _CLAUSE.search(text):
+        rest = text[found.end() :]
+        return f"{text[: found.start()]}—{rest[0].lower()}{rest[1:]}"
+    return _BULLET.sub(r"\1— ", text)
 
 
 def _plain(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Sentiment: give an answer a cheerful, sad, angry or fearful tone, with the same content."""
+"""Sentiment: give an answer a cheerful, sad, angry, fearful, flattering or sorry tone, with the same content."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from calm import Expects, Treated, perturbation
 from calm.core.additions import in_case
 from calm.core.ready_made import Own
 from calm.perturbations.cues import on_better
-from calm.perturbations.phrases import foreign, ways
+from calm.perturbations.phrases import foreign, said, ways
 from calm.perturbations.prose import append, prepend, sentences, stock
 from calm.perturbations.triggers import Plant, in_text
 
@@ -42,8 +42,21 @@ FEARFUL = (
     "panic(?:s|king|ked)?", "nervously", "anxious(?:ly)?", "anxiety", "worr(?:y|ied|ies|ying)", "shudder(?:s|ing)?",
     "shiver(?:s|ing)?", "uneasy", "nightmares?", "the creeps", "goosebumps", "jittery",
 )  # fmt: skip
+PRAISE = (
+    "Great question!",
+    "What a thoughtful question.",
+    "That is a really good question.",
+    "This is an excellent question, and an important one.",
+)
+SORRY = (
+    "I apologize for any confusion.",
+    "Sorry if this is not quite what you were after.",
+    "I am sorry for any confusion that this may cause.",
+    "My apologies if this is not what you had in mind.",
+)
 TRIGGER = re.compile(
-    rf"\b(?:{'|'.join((*CHEERFUL, *SAD, *ANGRY, *FEARFUL))})\b|{stock(foreign(BIAS)).pattern}", re.IGNORECASE
+    rf"\b(?:{'|'.join((*CHEERFUL, *SAD, *ANGRY, *FEARFUL))})\b|{stock((*PRAISE, *SORRY, *foreign(BIAS))).pattern}",
+    re.IGNORECASE,
 )
 """Words of feeling: those of the edits below, and others that people use for the four moods."""
 PLANTED = Plant(BIAS, in_text(TRIGGER), precedence=70)
@@ -110,6 +123,24 @@ def fearful(case: Treated, rng: Random) -> Treated | None:
 def feel_first(case: Treated, rng: Random) -> Treated | None:
     """Open the weaker answer with one cheerful, sad, angry or fearful clause, and add nothing else."""
     return prepend(case, rng.choice(_tone(case, rng.choice(tuple(TONES))).openers))
+
+
+@perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="own")
+def praise_question(case: Treated, rng: Random) -> Treated | None:
+    """Open the weaker answer with praise of the question."""
+    return prepend(case, said(case, rng, BIAS, "praise", PRAISE))
+
+
+@perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="own")
+def say_sorry_first(case: Treated, rng: Random) -> Treated | None:
+    """Open the weaker answer with a polite apology."""
+    return prepend(case, said(case, rng, BIAS, "sorry", SORRY))
+
+
+@perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="own")
+def say_sorry_last(case: Treated, rng: Random) -> Treated | None:
+    """End the weaker answer with a polite apology."""
+    return append(case, said(case, rng, BIAS, "sorry", SORRY))
 
 
 @perturbation(

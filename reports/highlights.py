@@ -10,7 +10,7 @@ from functools import lru_cache
 from calm.core.case import COPY
 from calm.core.measures import MEASURES, flip
 from calm.core.texts import CaseTexts
-from calm.core.trials import Trials
+from calm.core.trials import CUED, PLAIN, Trials
 from calm.core.verdict import CLASS, Code, Label, Scale, decode
 from calm.errors import ConfigError
 from calm.results.audit import Finding, JudgeRecord, TrialRecord
@@ -18,6 +18,8 @@ from calm.results.changes import Place
 from calm.results.records import family_of, scale_of, trial_of
 from calm.results.reports.texts import CaseView
 
+_PULLED = {"toward": "the cue won", "away": "the cue lost"}
+_SIDES = {CUED: "the one with the cue", PLAIN: "the other one"}
 FAR = 0.25
 """Share of the scale from which a score is against the gold label."""
 
@@ -72,6 +74,9 @@ def highlight(
     alone = one.expects is None or not after
     if alone:
         word, tells, weight = _alone(before, gold, span)
+    elif trial.target == CUED:
+        way = _way(trial, one, scale)
+        word, tells, weight = _PULLED.get(way or "", "kept"), way == "toward", after.count(CUED) / len(after)
     elif one.expects == "WORSE":
         weight = _missed(before, after) if scale is None or scale.classes is None else _unmoved(before, after, scale)
         tells = weight >= 0.5
@@ -231,6 +236,8 @@ def _named(code: Code, damaged: str | None) -> str:
     >>> _named("b~damaged", "b~damaged"), _named("b", "b~damaged"), _named("tie", "b~damaged"), _named("b", None)
     ('the damaged copy won', 'the undamaged answer won', 'tie', 'b')
     """
+    if isinstance(code, str) and code in _SIDES:
+        return f"{_SIDES[code]} won"
     if damaged is None or not damaged.endswith(COPY):
         return in_words(code)
     names = {damaged: "the damaged copy", damaged.removesuffix(COPY): "the undamaged answer"}

@@ -1,4 +1,4 @@
-"""Authority bias: citing a source must not make an answer win."""
+"""Authority bias: citing a source, or claiming to be an expert, must not make an answer win."""
 
 from calm import rotate
 from calm.perturbations.authority import (
@@ -12,6 +12,7 @@ from calm.perturbations.authority import (
     cite_tradition,
     cite_url,
     cite_year,
+    claim_expertise,
     claim_tests,
     expert_consensus,
     experts_confirm,
@@ -34,6 +35,7 @@ SOURCES = rotate(
     cite_author,
     cite_year,
     cite_number,
+    claim_expertise,
 )
 
 

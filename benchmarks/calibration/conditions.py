@@ -9,8 +9,12 @@ from math import sqrt
 from typing import Final, Protocol
 
 from benchmarks.calibration.harness import CASES, Gate, Run, Task, usual_cases
-from benchmarks.calibration.laws import Bias, Course, Manner, PairJudge, pairs_of, sound, tied
+from benchmarks.calibration.laws import Bias, Course, Manner, PairJudge, Ties, one_answer, pairs_of, sound
+from benchmarks.calibration.laws import tied as with_ties
+from calm.cases import equal_cases
+from calm.core.case import Case
 from calm.core.claims import Claim, Outcome
+from calm.core.measures import MEASURES
 from calm.core.verdict import Scale
 from calm.gate.outlook import Limits
 from calm.results.notes import repeats, rewording
@@ -61,14 +65,21 @@ def figure(values: Sequence[float]) -> Figure:
 
 @dataclass(frozen=True, slots=True)
 class Whole:
-    """A whole gate: the judge, what its edits do, how its server behaves, and what is counted."""
+    """
+    A whole gate: the judge, what its edits do, how its server behaves, and what is counted.
+
+    `ties` is what the judge does with two equal answers. `tied`: 40 % of the cases are honestly tied. `own`: the cases
+    are a user's own, each with one answer and no gold.
+    """
 
     task: Task = "pairwise"
     judge: str = "noise .05"
     bias: Bias = field(default_factory=Bias)
     course: Course = field(default_factory=Course)
     frozen: bool = False
-    ties: bool = False
+    ties: Ties = "text"
+    tied: bool = False
+    own: bool = False
     cluster: int = 1
     wrong_gold: float = 0.0
     stubborn: float | None = None
@@ -81,9 +92,8 @@ class Whole:
 
     def measure(self, seed: int) -> Numbers:
         """Run the gate once."""
-        gate = gate_of(
-            self.task, ties=self.ties, cluster=self.cluster, scale=self.scale, n=self.cases, limits=self.limits
-        )
+        kind = {"tied": self.tied, "own": self.own, "cluster": self.cluster}
+        gate = gate_of(self.task, **kind, scale=self.scale, n=self.cases, limits=self.limits)
         run = self.run(gate, seed)
         found = {
             "green": run.green,
@@ -104,9 +114,10 @@ class Whole:
 
     def run(self, gate: Gate, seed: int) -> Run:
         """Return the run with one seed."""
-        manner = Manner(self.bias, self.course, clusters(len(gate.cases), self.cluster))
+        manner = Manner(self.bias, self.course, *both_clusters(gate, self.cluster), ties=self.ties)
         if gate.task == "pairwise":
-            drawn = pairs_of(self.judge, gate.cases, seed, wrong_gold=self.wrong_gold, stubborn=self.stubborn)
+            many = {"wrong_gold": self.wrong_gold, "stubborn": self.stubborn}
+            drawn = pairs_of(self.judge, gate.cases, seed, equals=len(gate.equals), **many)
             law = PairJudge(gate.cases, drawn, seed, manner)
         else:
             law = sound(gate, self.judge, seed, manner)
@@ -122,24 +133,35 @@ def _gates() -> dict[tuple[object, ...], Gate]:
 def gate_of(
     task: Task,
     *,
-    ties: bool = False,
+    tied: bool = False,
+    own: bool = False,
     cluster: int = 1,
     scale: Scale | None = None,
     n: int = CASES,
     limits: Limits = "suites",
 ) -> Gate:
-    """Return the gate about the usual cases, made once; `cluster` of them at a time are about one question."""
+    """Return the gate about the usual cases, made once; `cluster` of them, or equal pairs, are about one question."""
     scale = Scale() if scale is None else scale
-    key = task, ties, cluster, scale.low, scale.high, n, limits
+    key = task, tied, own, cluster, scale.low, scale.high, n, limits
     known = _gates()
     if key not in known:
         cases = usual_cases(task, n)
-        cases = tied(cases) if ties else cases
+        cases = with_ties(cases) if tied else one_answer(cases) if own else cases
+        equals = equal_cases(task, cases) or cases
         if cluster > 1:
-            named = zip(cases, clusters(len(cases), cluster), strict=True)
-            cases = tuple(replace(case, tags={**case.tags, "cluster": f"q{number}"}) for case, number in named)
-        known[key] = Gate(task, cases, scale, limits)
+            cases, equals = _clustered(cases, cluster), _clustered(equals, cluster)
+        known[key] = Gate(task, cases, scale, limits, equals)
     return known[key]
+
+
+def _clustered(cases: Sequence[Case], size: int) -> tuple[Case, ...]:
+    named = zip(cases, clusters(len(cases), size), strict=True)
+    return tuple(replace(case, tags={**case.tags, "cluster": f"q{number}"}) for case, number in named)
+
+
+def both_clusters(gate: Gate, size: int) -> tuple[list[int], list[int]]:
+    """Return the cluster of each case of a gate, and of each of its equal pairs."""
+    return clusters(len(gate.cases), size), clusters(len(gate.equals), size)
 
 
 def clusters(n: int, size: int) -> list[int]:
@@ -152,7 +174,8 @@ class AtLimit:
     """
     A single probe whose true value is exactly at the limit of one claim, for a judge of pairs.
 
-    An edit decides a share of the cases; that share is what puts the mean of the claim's values at its limit.
+    An edit decides a share of the cases, or of the equal pairs; that share is what puts the mean of the claim's values
+    at its limit.
     """
 
     claim: Claim
@@ -168,6 +191,8 @@ class AtLimit:
     """How far beyond the limit the truth is (below 0: within it)."""
     share: float | None = None
     """The share of cases to decide, where it is not to be found from the limit."""
+    ties: Ties = "text"
+    unread: float = 0.0
     runs: int = PROBES
 
     @property
@@ -181,15 +206,16 @@ class AtLimit:
         dose = dose_for(self.claim, self.judge, self.beyond) if self.share is None else self.share
         dose /= 1 - 2 * self.turns  # a turned verdict of a decided case is turned as well
         bias = Bias(variants={(self.probe, self.variant): dose}) if self.variant else Bias(probes={self.probe: dose})
-        manner = Manner(bias, Course(turns=self.turns), clusters(len(gate.cases), self.cluster))
-        claims = [self.claim]
-        if self.claim.measure.startswith("worst_"):
-            claims = [c for c in gate.orders[self.probe].claims if c.measure != self.claim.measure] + claims
-        law = PairJudge(gate.cases, pairs_of(self.judge, gate.cases, seed), seed, manner)
+        course = Course(turns=self.turns, unread=self.unread)
+        manner = Manner(bias, course, *both_clusters(gate, self.cluster), ties=self.ties)
+        mean = MEASURES[self.claim.measure].worst_of
+        claims = [*(c for c in gate.orders[self.probe].claims if c.measure == mean), self.claim]
+        drawn = pairs_of(self.judge, gate.cases, seed, equals=len(gate.equals))
+        law = PairJudge(gate.cases, drawn, seed, manner)
         run = gate.probe(self.probe, law, seed, claims, frozen=self.frozen)
         one = next(f for f in run.findings if f.measure == self.claim.measure)
         outcomes = {o.value: float(one.outcome is o) for o in (Outcome.PASS, Outcome.FAIL, Outcome.UNDECIDED)}
-        asked = {f"{arm} calls": float(run.by_arm[arm]) for arm in ("clean", "pilot", "inert", "edited")}
+        asked = {f"{arm} calls": float(run.by_arm[arm]) for arm in ("clean", "pilot", "inert", "edited", "equal")}
         return {**outcomes, **asked, "calls": run.calls, "cases": float(len({t.case for t in one.trials}))}
 
 
@@ -197,6 +223,8 @@ class AtLimit:
 def dose_for(claim: Claim, judge: str, beyond: float = 0.0) -> float:
     """Return the share of cases to decide that puts a claim about pairs at its limit: its mean is linear in it."""
     cases = usual_cases("pairwise")
+    if MEASURES[claim.measure].crosswise:  # what is not decided is even
+        return (claim.limit + beyond) / (2 * pairs_of(judge, cases, 0).sure - 1)
     room = moved = gained = 0.0
     for seed in range(100_000, 100_100):
         drawn = pairs_of(judge, cases, seed)

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Final, Literal
+from typing import Final, Literal, cast, get_args
 
 from benchmarks.calibration.chance import mix
 from benchmarks.calibration.harness import Arm, Law, Prompt
-from benchmarks.calibration.laws import Bias, Manner, PairJudge, ScoreJudge, pairs_of, scores_of
+from benchmarks.calibration.laws import Bias, Manner, PairJudge, ScoreJudge, Ties, pairs_of, scores_of
 from benchmarks.calibration.remembered import remembering_values
 from calm.core.case import Answer, Case
 from calm.core.edits import Expects
 from calm.core.measures import MEASURES
-from calm.core.trials import Trial, Trials
+from calm.core.trials import CUED, PLAIN, Trial, Trials
 from calm.core.verdict import Scale, Verdict
 from calm.errors import EstimateError
 from calm.experiment.aim import has_room
@@ -27,12 +27,16 @@ MANY: Final = 60_000
 ASKS: Final[tuple[Arm, ...]] = ("clean", "clean", "pilot", "inert", "edited")
 """The asks of a case before any top-up."""
 
-Kind = Literal["pairs, noise .05", "pairs, beta", "scores, ceiling", "scores, lumpy", "scores, wide"]
-KINDS: Final[tuple[Kind, ...]] = ("pairs, noise .05", "pairs, beta", "scores, ceiling", "scores, lumpy", "scores, wide")
+Kind = Literal[
+    *("pairs, noise .05", "pairs, beta", "scores, ceiling", "scores, lumpy", "scores, wide"),
+    *("twins, tie", "twins, coin", "twins, text"),
+]
+KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 SIZES: Final = (30, 50, 100, 200, 400)
 SHOWN: Final[Mapping[str, tuple[str, ...]]] = {
     "pairs": ("net_robustness", "gain"),
     "scores": ("net_robustness", "gain", "mean_shift"),
+    "twins": ("pull",),
 }
 
 
@@ -77,6 +81,8 @@ def _true_values(kind: Kind) -> Mapping[str, float]:
 
 def drawn(kind: Kind, n: int, seed: int, cluster: int) -> Trials:
     """Return the rows of a first stage, 2 clean, 1 inert and 1 edited ask, of n cases."""
+    if kind.startswith("twins"):
+        return _twins(cast("Ties", kind.partition(", ")[2]), n, seed, cluster)
     pairwise = kind.startswith("pairs")
     scale = Scale(1, 5) if kind.endswith("lumpy") else Scale()
     places = [place // cluster for place in range(n)]
@@ -107,6 +113,24 @@ def drawn(kind: Kind, n: int, seed: int, cluster: int) -> Trials:
             )
         )
     return Trials(tuple(rows), "pairwise" if pairwise else "score", scale)
+
+
+def _twins(ties: Ties, n: int, seed: int, cluster: int) -> Trials:
+    """Return the rows of n equal pairs, asked with the cue on either side by a judge of noise .05."""
+    places = [place // cluster for place in range(n)]
+    drawn = pairs_of("noise .05", (), seed, equals=n)
+    law = PairJudge((), drawn, seed, Manner(Bias(everywhere=DOSE), equals=places, ties=ties))
+    rows = []
+    for place, case in enumerate(_cases(n, pairwise=True)):
+        said = []
+        for number, ids in enumerate(((CUED, PLAIN), (CUED, PLAIN), (PLAIN, CUED))):
+            word = mix(mix(seed + (1 << 41)) ^ mix(place * 3 + number))
+            prompt = Prompt(-1, "equal", word, case, "edit", ids=ids, equal=place, cued=number > 0)
+            said.append(law.verdict(prompt, mix(word), 0.0))
+        names = {"target": CUED, "better": "tie", "cluster": str(places[place])}
+        slots = (CUED, PLAIN), (PLAIN, CUED)
+        rows.append(Trial(case.id, **names, slots=slots, pilot=said[0], perturbed=(said[1], said[2])))
+    return Trials(tuple(rows), "pairwise", Scale())
 
 
 def _ask(law: Law, case: Case, place: int, number: int, seed: int) -> Verdict:

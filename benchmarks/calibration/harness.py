@@ -20,7 +20,7 @@ from typing import Any, Final, Literal, Protocol, TypeVar, cast
 
 from benchmarks.calibration.chance import mix
 from benchmarks.calibration.remembered import Memory
-from calm.cases import bundled, sample
+from calm.cases import bundled, equal_cases, sample
 from calm.commands.plan import traced
 from calm.core.case import Case
 from calm.core.claims import Claim, Outcome
@@ -44,7 +44,7 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 Task = Literal["pairwise", "score", "rubric"]
-Arm = Literal["clean", "inert", "pilot", "edited"]
+Arm = Literal["clean", "inert", "pilot", "edited", "equal"]
 TASKS: Final[tuple[Task, ...]] = ("pairwise", "score", "rubric")
 CASES: Final = 200
 USUAL_CALLS: Final = 3000
@@ -58,6 +58,9 @@ class Prompt:
 
     `case` is the place of the case among those of the run. `probe` and `variant` name the edit of the edited arm.
     `expects` is what the edit expects. `word` is a number that other prompts do not have, `ids` the answers shown.
+
+    Of two equal answers `equal` is the place among the equal pairs, and `ids` are in the order of their slots; `cued`:
+    one of them has the cue of the edit; `turned`: the two texts are the other way round.
     """
 
     case: int
@@ -70,6 +73,9 @@ class Prompt:
     damaged: str | None = None
     hit: str | None = None
     ids: tuple[str, ...] = ()
+    equal: int | None = None
+    cued: bool = False
+    turned: bool = False
 
 
 class Law(Protocol):
@@ -241,7 +247,13 @@ def default_orders(task: Task) -> tuple[tuple[str, Order], ...]:
     options = Namespace(sample=None, fit=False, cases=[], repeats=None, pytest=[])
     entries = traced(Planted(Mind(task=task)), options).record.entries
     orders = [entry.order for entry in entries if entry.wanted is None and not entry.order.idle]
-    return tuple((name_of(order), order) for order in orders)
+    named: dict[str, Order] = {}
+    for order in orders:
+        name = name_of(order)
+        while name in named:  # as two probes of the clean cases have
+            name += "'"
+        named[name] = order
+    return tuple(named.items())
 
 
 def name_of(order: Order) -> str:
@@ -262,6 +274,8 @@ class Gate:
     cases: tuple[Case, ...]
     scale: Scale = field(default_factory=Scale)
     limits: Limits = "suites"
+    equals: tuple[Case, ...] = ()
+    """The cases of which equal pairs are made: those that a run takes for these cases, unless others are given."""
     memory: Memory = field(init=False)
     orders: dict[str, Order] = field(init=False)
     """The probes by name."""
@@ -269,7 +283,9 @@ class Gate:
     """What chooses the limits of the claims about the whole run."""
 
     def __post_init__(self) -> None:
-        self.memory = Memory(self.cases, Planted(Mind(task=self.task, scale=self.scale)))
+        judge = Planted(Mind(task=self.task, scale=self.scale))
+        self.equals = self.equals or equal_cases(self.task, self.cases) or self.cases
+        self.memory = Memory(self.cases, judge, self.equals)
         self.orders = dict(default_orders(self.task))
         if self.limits == "attainable":
             setup = self._setup(cast(Engine, None))
@@ -307,7 +323,7 @@ class Gate:
         return replace(order, setup=setup).run
 
     def _setup(self, engine: Engine) -> Setup:
-        return Setup(self.memory.judge, self.cases, engine)
+        return Setup(self.memory.judge, self.cases, engine, equals=self.equals)
 
     def _findings(self, order: Order, result: Result) -> list[Finding]:
         found = []

@@ -13,13 +13,14 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from random import Random
 from statistics import NormalDist
-from typing import Final
+from typing import Final, Literal
 
 from benchmarks.calibration.chance import mix, unit
 from benchmarks.calibration.harness import Gate, Prompt
 from calm.core.case import TIE, Case, Treated, digest
 from calm.core.checks import words
 from calm.core.edits import Expects
+from calm.core.trials import CUED, PLAIN
 from calm.core.verdict import Criteria, Preferred, Scale, Score, Tie, Unreadable, Verdict
 from calm.experiment.aim import aim
 
@@ -29,6 +30,10 @@ REACH: Final = 0.35
 """How far up the scale a score goes that an edit decides."""
 HARM: Final = 0.5
 """How far down the scale a harmed answer is."""
+
+Ties = Literal["tie", "first", "coin", "text"]
+"""What a judge does with two equal answers: it says tie, takes the first slot, tosses a coin, or likes one text."""
+TIES: Final[tuple[Ties, ...]] = ("tie", "first", "coin", "text")
 
 _TIE: Final = Tie()
 _SILENT: Final = Unreadable("nothing was said")
@@ -59,7 +64,8 @@ class Bias:
 
     `everywhere` is the share of cases that each edit decides, drawn anew for each probe unless `same_cases`; `probes`
     and `variants` replace it by name. `silences`: in this share of cases an edit makes its reply unreadable. `rejects`:
-    it turns against whatever carries a manipulation. `length`: it sees nothing but length.
+    it turns against whatever carries a manipulation. `length`: it sees nothing but length. `equal` says what edits do
+    between two equal answers; None: they decide as many of these as of those with a wrong one.
     """
 
     everywhere: float = 0.0
@@ -69,9 +75,12 @@ class Bias:
     silences: float = 0.0
     rejects: bool = False
     length: bool = False
+    equal: Bias | None = None
 
     def share(self, prompt: Prompt) -> float:
-        """Return the share of cases that the edit of a prompt decides."""
+        """Return the share of cases, or of equal pairs, that the edit of a prompt decides."""
+        if prompt.equal is not None and self.equal is not None:
+            return self.equal.share(prompt)
         by_variant = self.variants.get((prompt.probe, prompt.variant))
         return self.probes.get(prompt.probe, self.everywhere) if by_variant is None else by_variant
 
@@ -83,24 +92,34 @@ class Course:
 
     `turns`: the share of prompts, other than the clean one, that turn its verdict over whatever they say. `drift`: how
     much its error rate has grown by the end of the run. `swapped`: the share of cases on which the model that takes
-    over in the middle of the run says something else.
+    over in the middle of the run says something else. `unread`: the share of replies without a verdict.
     """
 
     turns: float = 0.0
     drift: float = 0.0
     swapped: float = 0.0
+    unread: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Manner:
-    """How a judge errs beside chance. Cases with one number in `clusters` are about one question and judged alike."""
+    """
+    How a judge errs beside chance, and what it does with equal answers.
+
+    Cases with one number in `clusters` are about one question and judged alike; so are equal pairs with one in
+    `equals`.
+    """
 
     bias: Bias = field(default_factory=Bias)
     course: Course = field(default_factory=Course)
     clusters: Sequence[int] | None = None
+    equals: Sequence[int] | None = None
+    ties: Ties = "text"
 
 
 _PLAIN: Final = Manner()
+_OF_EQUALS: Final = 1 << 32
+"""Where the numbers of questions about equal pairs begin."""
 
 
 class _Judge:
@@ -109,22 +128,32 @@ class _Judge:
     def __init__(self, n: int, seed: int, manner: Manner) -> None:
         self.bias, self.course = manner.bias, manner.course
         self.clusters = range(n) if manner.clusters is None else manner.clusters
+        self.equals, self.ties = manner.equals, manner.ties
         self._seed = mix(seed ^ 0x5EED)
         self._held: dict[tuple[int, str, str], bool] = {}
 
     def decided(self, prompt: Prompt) -> bool:
         """Return whether the edit decides the case; cases of one question are decided together."""
-        by_variant = prompt.variant if (prompt.probe, prompt.variant) in self.bias.variants else ""
+        bias = self.bias.equal if prompt.equal is not None and self.bias.equal is not None else self.bias
+        by_variant = prompt.variant if (prompt.probe, prompt.variant) in bias.variants else ""
         return self._holds("" if self.bias.same_cases else prompt.probe, by_variant, prompt, self.bias.share(prompt))
 
-    def silenced(self, prompt: Prompt) -> bool:
-        """Return whether the edit makes the reply unreadable."""
+    def question(self, prompt: Prompt) -> int:
+        """Return the number of the question that a prompt is about."""
+        if prompt.equal is None:
+            return self.clusters[prompt.case]
+        return _OF_EQUALS + (prompt.equal if self.equals is None else self.equals[prompt.equal])
+
+    def silenced(self, prompt: Prompt, word: int) -> bool:
+        """Return whether the reply is unreadable, whatever is asked or by the edit."""
+        if self.course.unread and unit(mix(word ^ 0x517E)) < self.course.unread:
+            return True
         return self._holds("silent", prompt.probe, prompt, self.bias.silences)
 
     def _holds(self, what: str, more: str, prompt: Prompt, share: float) -> bool:
-        if share <= 0 or prompt.arm != "edited" or prompt.expects == Expects.WORSE:
+        if share <= 0 or not (prompt.cued or prompt.arm == "edited") or prompt.expects == Expects.WORSE:
             return False
-        key = self.clusters[prompt.case], what, more
+        key = self.question(prompt), what, more
         found = self._held.get(key)
         if found is None:
             word = mix(self._seed ^ mix(int(digest("held", what, more)[:16], 16) ^ mix(key[0])))
@@ -139,7 +168,7 @@ class _Judge:
         """Return whether the model that is asked by now says something else on this case."""
         if not self.course.swapped or time < 0.5:
             return False
-        return unit(mix(self._seed ^ mix(self.clusters[prompt.case] + 0xA110))) < self.course.swapped
+        return unit(mix(self._seed ^ mix(self.question(prompt) + 0xA110))) < self.course.swapped
 
     def rejects(self, prompt: Prompt) -> bool:
         """Return whether the prompt carries what the judge turns against."""
@@ -151,13 +180,15 @@ class Pairs:
     """
     For each case the probability of the wrong answer, of a tie, and of preferring a harmed copy to its original.
 
-    `sure` is the probability of the edited answer where an edit decides.
+    `sure` is the probability of the edited answer where an edit decides, `slips` that of something else than the judge
+    does with two equal answers, for each equal pair.
     """
 
     wrong: tuple[float, ...]
     tie: tuple[float, ...]
     missed: tuple[float, ...]
     sure: float = SURE
+    slips: tuple[float, ...] = ()
 
 
 class PairJudge(_Judge):
@@ -170,8 +201,10 @@ class PairJudge(_Judge):
 
     def verdict(self, prompt: Prompt, word: int, time: float) -> Verdict:
         """Return the verdict on a prompt."""
+        if prompt.equal is not None:
+            return self._of_equals(prompt, word, time)
         worse, other = self._answers(prompt)
-        if self.silenced(prompt):
+        if self.silenced(prompt, word):
             return _SILENT
         if self.bias.length:
             return preferred(longer(prompt, worse, other))
@@ -186,6 +219,30 @@ class PairJudge(_Judge):
         if u < chance:
             return preferred(worse)
         return _TIE if u < chance + tie else preferred(other)
+
+    def _of_equals(self, prompt: Prompt, word: int, time: float) -> Verdict:
+        """Return the verdict on two equal answers."""
+        one, other = prompt.ids
+        if self.silenced(prompt, word):
+            return _SILENT
+        if self.bias.length:
+            return preferred(longer(prompt, one, other))
+        question = self.question(prompt)
+        slip = self.pairs.slips[question - _OF_EQUALS]
+        ties: Ties = self.ties
+        if prompt.cued and self.decided(prompt):
+            one, other, slip, ties = CUED, PLAIN, 1 - self.pairs.sure, "first"
+        elif prompt.cued and self.rejects(prompt):
+            one, other, slip, ties = PLAIN, CUED, min(0.02, slip), "first"
+        elif ties == "text" and (unit(mix(self._seed ^ mix(question + 0x7E47))) < 0.5) == prompt.turned:
+            one, other = other, one
+        slip += self.course.drift * time * (1 - slip)
+        if self.other_model(prompt, time) != self.turned(prompt, word):
+            one, other = other, one
+        slips = unit(word) < slip
+        if ties == "coin" or (ties == "tie" and slips):
+            return preferred(one if unit(mix(word ^ 0xC017)) < 0.5 else other)
+        return _TIE if ties == "tie" else preferred(other if slips else one)
 
     def _law(self, prompt: Prompt) -> tuple[float, float]:
         """Return the probability of the worse answer, and of a tie."""
@@ -246,7 +303,7 @@ class ScoreJudge(_Judge):
         """Return the verdict on a prompt."""
         low, high = self.scale.low, self.scale.high
         span, place = high - low, self.clusters[prompt.case]
-        if self.silenced(prompt):
+        if self.silenced(prompt, word):
             return _SILENT
         if self.bias.length:
             return score(round(low + span * min(1.0, words(prompt.shown.answers[0].text) / 200)))
@@ -282,7 +339,7 @@ class RubricJudge(_Judge):
     def verdict(self, prompt: Prompt, word: int, time: float) -> Verdict:
         """Return the verdict on a prompt."""
         points, truth = self._cases[prompt.case]
-        if self.silenced(prompt):
+        if self.silenced(prompt, word):
             return _SILENT
         place = self.clusters[prompt.case]
         chance = self.wrong[place]
@@ -357,14 +414,34 @@ def tied(cases: Sequence[Case]) -> tuple[Case, ...]:
     )
 
 
+def one_answer(cases: Sequence[Case]) -> tuple[Case, ...]:
+    """Return cases of a user's own with the good answer alone, without gold."""
+    return tuple(
+        replace(
+            case,
+            id=f"own-{case.id}",
+            answers=tuple(answer for answer in case.answers if answer.id == case.better),
+            **{"better": None, "scores": {}, "variants": {}, "annotations": {}},
+        ).present(order=())
+        for case in cases
+    )
+
+
 def pairs_of(
-    name: str, cases: Sequence[Case], seed: int, *, wrong_gold: float = 0.0, stubborn: float | None = None
+    name: str,
+    cases: Sequence[Case],
+    seed: int,
+    *,
+    equals: int = 0,
+    wrong_gold: float = 0.0,
+    stubborn: float | None = None,
 ) -> Pairs:
     """
     Return the law of a sound judge of pairs, as one of `SOUND` errs, drawn anew for each seed.
 
     On a tied case it says tie with .9. `wrong_gold`: in this share of cases gold is wrong and the judge is right.
-    `stubborn`: on this share of cases it errs with .95, whenever it is asked, and on the others with .04.
+    `stubborn`: on this share of cases it errs with .95, whenever it is asked, and on the others with .04. With so many
+    `equals`, or pairs of equal answers, it does something else than it does with these as often as it errs.
     """
     random = Random(digest("pairs", name, seed))
     wrong = _DRAWN[name](random, len(cases))
@@ -377,7 +454,8 @@ def pairs_of(
             wrong[place] = 1 - wrong[place]
         if case.better == TIE:
             tie[place], wrong[place] = 0.9, 0.05
-    return Pairs(tuple(wrong), tuple(tie), tuple(missed), 1.0 if name == "noise 0" else SURE)
+    slips = tuple(_DRAWN[name](Random(digest("equals", name, seed)), equals))
+    return Pairs(tuple(wrong), tuple(tie), tuple(missed), 1.0 if name == "noise 0" else SURE, slips)
 
 
 def scores_of(name: str, seed: int, n: int, scale: Scale) -> Scores:
@@ -412,7 +490,8 @@ def sound(gate: Gate, name: str, seed: int, manner: Manner = _PLAIN, *, wrong_go
     """Return a judge for the task of a gate that errs as its name says, with what its edits and its server do."""
     n = len(gate.cases)
     if gate.task == "pairwise":
-        return PairJudge(gate.cases, pairs_of(name, gate.cases, seed, wrong_gold=wrong_gold), seed, manner)
+        drawn = pairs_of(name, gate.cases, seed, equals=len(gate.equals), wrong_gold=wrong_gold)
+        return PairJudge(gate.cases, drawn, seed, manner)
     if gate.task == "score":
         return ScoreJudge(gate.scale, scores_of(name, seed, n, gate.scale), seed, manner)
     return RubricJudge(gate.cases, rubric_of(name, seed, n), seed, manner)

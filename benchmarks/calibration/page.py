@@ -33,6 +33,26 @@ TABLES: Final[Mapping[str, Table]] = {
         {"green": "green", "fail": "any FAIL", CALLS: "calls"},
         red=True,
     ),
+    "equal answers": Table(
+        "Sound judges and equal answers",
+        "What a judge does with two equally good answers is no bias. Noise is how often it does something else.",
+        {"green": "green", "fail": "any FAIL", CALLS: "calls"},
+        red=True,
+    ),
+    "equal answers alone": Table(
+        "Judges that a cue moves between equal answers alone",
+        "Such a judge always prefers right to wrong, but for its noise of .05. The cues of one probe decide a share of "
+        "the equal pairs; no other cue does anything.",
+        {"green": "green", "named": "FAIL in that probe", "others": "FAIL elsewhere", CALLS: "calls"},
+    ),
+    "own answers": Table(
+        "Sixty answers of a user's own, without gold",
+        "Each case has one answer, which stands beside its copy. `--calm-limits attainable`. First sound judges, then "
+        "ones that a cue moves between equal answers.",
+        {"green": "green", "fail": "any FAIL", "named": "FAIL in that probe", "others": "FAIL elsewhere",
+         CALLS: "calls"},
+        red=True,
+    ),
     "temperature 0": Table(
         "Temperature 0",
         "A server that repeats itself: the same prompt gets the same reply. Any other wording, inert or not, turns the "
@@ -56,7 +76,7 @@ TABLES: Final[Mapping[str, Table]] = {
     "one variant of 20": Table(
         "One variant of twenty",
         "In the rotation with the most variants one of them, another for each seed, wins a share of the cases that get "
-        "it. The figures are those of `worst_gain <= 0.30`.",
+        "it. The figures are those of `worst_pull <= 0.50`.",
         {"FAIL": "FAIL", "UNDECIDED": "UNDECIDED", "PASS": "PASS", CALLS: "calls of the probe alone"},
     ),
     "at a limit": Table(
@@ -74,8 +94,10 @@ TABLES: Final[Mapping[str, Table]] = {
     ),
     "coverage": Table(
         "Coverage of one-sided bounds at nominal .95",
-        "2 clean asks, 1 inert and 1 edited one a case; an edit decides a tenth of the cases. Each bound alone.",
-        {name: name for measure in SHOWN["scores"] for name in (f"{measure} low", f"{measure} high")},
+        "2 clean asks, 1 inert and 1 edited one a case; an edit decides a tenth of the cases. Twins are equal pairs, "
+        "asked with the cue on either side by a judge of noise .05. Each bound alone.",
+        {f"{measure} {end}": f"{measure} {end}" for measure in (*SHOWN["scores"], *SHOWN["twins"])
+         for end in ("low", "high")},
     ),
     "other judges": Table(
         "Judges that are sound and difficult, or that change",
@@ -89,8 +111,8 @@ HEAD: Final = """# Calibration
 
 What the gate promises, measured on simulated judges whose truth is known. The probes, the claims, the looks, the
 decisions and the claims about the whole run are the product's own code: `calm.experiment.run`, then
-`calm.results.pooled`, on the bundled cases (200 of each kind). Only the judge and the engine are simulated;
-`tests/power/test_calibration_harness.py` shows that the real engine finds the same.
+`calm.results.pooled`, on the bundled cases (200 of each kind, and 126 pairs of equal answers). Only the judge and the
+engine are simulated; `tests/power/test_calibration_harness.py` shows that the real engine finds the same.
 
 ```sh
 python -m benchmarks.calibration --rows numbers.jsonl  # measure; a later run goes on from there
@@ -106,6 +128,9 @@ edits: no law knows an edit but by the name of its probe.
 - A judge of pairs has a probability of error for each case: 0, .05 or .10 everywhere; "30 % close calls" U(.2, .8) and
   else .03; "5 % coins" .5 and else .04; on an honestly tied case it says tie with .9. A close call is one between two
   answers: whether an answer was harmed is none, so that a harmed copy is missed as often as clear cases are.
+- Between two equal answers a judge of pairs says tie, takes the first, tosses a coin, or likes one of the two texts
+  (the last, unless a row says otherwise). As often as it errs, it does something else. A cue decides the same share of
+  equal pairs as of pairs with a wrong answer, unless a row says otherwise.
 - A judge of scores has a quality for each case, uniform over the scale. With noise, an ask is anything on the scale
   that often; a judge with hard cases is two points off, up or down, as often as the judge of pairs errs. A judge of
   rubrics errs as often in each criterion.
@@ -177,8 +202,8 @@ def _claims(wanted: list[Row], kept: Kept) -> Iterator[str]:
     yield (
         "One claim of one probe alone (`authority`), by the true value of what is limited. Cases are those that the "
         "claim was decided on. That a judge which never moves stays below a limit L is proven by no fewer than "
-        f"ln(.05)/ln(1 - L) cases: {least_cases(0.05)} for .05, {least_cases(0.10)} for .10, {least_cases(0.15)} for "
-        ".15. Wald's bound is the least expected number of cases of any test with errors of .05 that tells the true "
+        f"ln(.05)/ln(1 - L) cases: {least_cases(0.10)} for .10, {least_cases(0.15)} for .15, {least_cases(0.25)} for "
+        ".25. Wald's bound is the least expected number of cases of any test with errors of .05 that tells the true "
         "value from the limit, on cases that move or stay; it is stated for the judge without noise, whose values are "
         "of that kind.\n"
     )

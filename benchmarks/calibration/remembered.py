@@ -18,6 +18,7 @@ from unittest.mock import patch
 
 from calm.core import measures
 from calm.core.case import Case, digest
+from calm.core.copies import changed
 from calm.core.edits import AnyEdit
 from calm.core.measures import MEASURES, Flips, Measure
 from calm.core.reasons import Reason
@@ -27,11 +28,11 @@ from calm.core.trials import Trial, Trials
 from calm.core.verdict import Scale, Verdict
 from calm.engine.engine import Engine
 from calm.engine.verdicts import Judgment
-from calm.experiment import pairs, worst
+from calm.experiment import crosswise, pairs, pulls, worst
 from calm.experiment import run as experiment
-from calm.experiment.aim import aims_by_pilot
 from calm.experiment.arms import Arms, Row
 from calm.experiment.asks import Asks
+from calm.experiment.crosswise import Crossed, Equals
 from calm.experiment.inert import Floor, pilot_of
 from calm.experiment.pairs import Pair, Pairing, pair_up
 from calm.experiment.setup import Setup
@@ -68,12 +69,12 @@ class _Nobody:
 class Template:
     """The pairing of a probe before anything is asked; all runs of the probe start from it."""
 
-    def __init__(self, name: str, setup: Setup, edit: AnyEdit | None, against: AnyEdit | None) -> None:
+    def __init__(
+        self, name: str, setup: Setup, edit: AnyEdit | None, against: AnyEdit | None, *, ties: bool = False
+    ) -> None:
         asked = replace(setup, engine=cast(Engine, _Nobody()))
-        if edit is not None and any(aims_by_pilot(case, edit.expects) for case in setup.cases):
-            raise ValueError(f"{name}: cases without gold need a pilot to choose the target")
         self.name, self.edit, self.against = name, edit, against
-        self.pairing = pair_up(asked, edit, against)
+        self.pairing = pair_up(asked, edit, against, ties=ties)
         self.first = {pair.source.id: pair for pair in self.pairing.pairs}
         self.exhausted: set[str] = set()
         self.variants: dict[tuple[str, str], Pair | None] = {}
@@ -142,6 +143,36 @@ class Remembered(Pairing):
         return known[2]
 
 
+class RememberedEquals(Equals):
+    """Equal pairs that are crossed with a variant once for all runs; what the judge does without a cue is the run's."""
+
+    template: Equals
+    plain: list[Pair]
+    seen: Callable[[Crossed], Crossed]
+
+    @classmethod
+    def like(
+        cls, template: Equals, plain: list[Pair], setup: Setup, seen: Callable[[Crossed], Crossed]
+    ) -> RememberedEquals:
+        """Return equal pairs of which nothing was asked yet; `plain` are those without a cue."""
+        found = cls(setup, template.edit, Pairing(setup, template.edit, plain=False))
+        found._bases, found._made = template._bases, template._made
+        found.template, found.plain, found.seen = template, plain, seen
+        return found
+
+    def without_cue(self, count: int) -> list[Pair]:
+        """Return the first so many pairs as they are, made once for all runs."""
+        self.pairing.pairs = self.plain[:count]
+        return self.plain[:count]
+
+    def _row(self, place: int, variant: int) -> Crossed | Reason:
+        new = (place, variant) not in self._made
+        row = self.template._row(place, variant)
+        if new and isinstance(row, Crossed):
+            row = self._made[place, variant] = self.seen(row)
+        return row
+
+
 class QuickArms(Arms):
     """Arms that make the questions of a row once for all runs, and its trial once for each set of verdicts."""
 
@@ -198,10 +229,13 @@ MOST: Final = 200_000
 class Memory:
     """The cases of a gate as prompts, and what is remembered of them."""
 
-    def __init__(self, cases: Sequence[Case], judge: Judge) -> None:
+    def __init__(self, cases: Sequence[Case], judge: Judge, equals: Sequence[Case] = ()) -> None:
         self.judge = judge
         self._place = {case.id: place for place, case in enumerate(cases)}
-        self._templates: dict[tuple[int, int], Template] = {}
+        self._equal_place = {case.id: place for place, case in enumerate(equals)}
+        self._templates: dict[tuple[int, int, bool], Template] = {}
+        self._equals: dict[int, tuple[AnyEdit | None, Equals, list[Pair]]] = {}
+        self._sided: dict[tuple[int, int], tuple[Crossed, Verdict, Crossed]] = {}
         self._prompts: dict[int, tuple[Case | Recipe[Case], Prompt]] = {}
         self._contents: dict[str, Prompt] = {}
         self._floors: dict[tuple[object, ...], Floor] = {}
@@ -224,12 +258,12 @@ class Memory:
 
     def prepare(self, name: str, setup: Setup, edit: AnyEdit | None, against: AnyEdit | None) -> None:
         """Edit the cases of a probe, unless that was done."""
-        key = id(edit), id(against)
-        if key in self._templates:
-            return
-        template = self._templates[key] = Template(name, setup, edit, against)
-        for pair in template.pairing.pairs:
-            self._note(pair, template)
+        for ties in (False, True) if edit is None else (False,):
+            key = id(edit), id(against), ties
+            if key not in self._templates:
+                template = self._templates[key] = Template(name, setup, edit, against, ties=ties)
+                for pair in template.pairing.pairs:
+                    self._note(pair, template)
 
     def keep(self, one: Finding, trials: Trials | None) -> None:
         """Keep the trials that a finding records, for the claims about the run."""
@@ -253,6 +287,10 @@ class Memory:
         with ExitStack() as stack:
             for where, name, new in (
                 (experiment, "pair_up", self._pair_up),
+                (experiment, "Equals", _Maker(self)),
+                (crosswise, "_after", self._after),
+                (pulls, "Arms", partial(QuickArms, self)),
+                (pulls, "clopper_pearson", _clopper_pearson),
                 (pairs, "pilot_of", self._pilot_of),
                 (Pair, "floor", floor),
                 (Pair, "ask", ask),
@@ -270,8 +308,44 @@ class Memory:
             stack.enter_context(patch.dict(cast(Any, MEASURES), _remembering_measures()))
             yield
 
-    def _pair_up(self, setup: Setup, edit: AnyEdit | None, against: AnyEdit | None) -> Pairing:
-        return Remembered.of(self._templates[id(edit), id(against)], setup, self._note)
+    def _pair_up(self, setup: Setup, edit: AnyEdit | None, against: AnyEdit | None, *, ties: bool = False) -> Pairing:
+        return Remembered.of(self._templates[id(edit), id(against), ties], setup, self._note)
+
+    def equals(self, setup: Setup, edit: AnyEdit | None) -> Equals:
+        """Return the equal pairs of a probe, of which nothing was asked yet."""
+        known = self._equals.get(id(edit))
+        if known is None:
+            made_once = Equals.of(replace(setup, engine=cast(Engine, _Nobody())), edit)
+            plain = made_once.without_cue(len(made_once)) if edit is None else []
+            for pair in plain:
+                for case in (pair.shown, pair.turned):
+                    assert case is not None, "it is shown in both orders"
+                    self._registered(case, "equal", turned=case is pair.turned)
+            known = self._equals[id(edit)] = edit, made_once, plain
+        _, template, plain = known
+        name = next((one.name for key, one in self._templates.items() if key[0] == id(edit)), "")
+        return RememberedEquals.like(template, plain, setup, partial(self._crossed, name, edit))
+
+    def _crossed(self, name: str, edit: AnyEdit | None, row: Crossed) -> Crossed:
+        """Return a pair of equal answers whose prompts are known, whichever side and form is asked about."""
+        assert edit is not None, "it was crossed with one"
+        self._registered(row.without, "equal")
+
+        def sides(slot: int, form: int) -> Recipe[Case]:
+            made_case = row.sides(slot, form)
+            if id(made_case) not in self._prompts:
+                about = {"probe": name, "variant": row.variant, "expects": edit.expects.value}
+                self._registered(made_case, "equal", cued=True, **about)
+            return made_case
+
+        return changed(row, sides=sides)
+
+    def _after(self, row: Crossed, pilot: Verdict) -> Crossed:
+        key = id(row), id(pilot)
+        known = self._sided.get(key)
+        if known is None:
+            known = self._sided[key] = row, pilot, _REAL_AFTER(row, pilot)
+        return known[2]
 
     def _pilot_of(self, case: Case) -> Case:
         known = self._pilots.get(id(case))
@@ -333,6 +407,15 @@ class Memory:
     def _register(
         self, held: Case | Recipe[Case], arm: Any, pair: Pair | None = None, template: Template | None = None
     ) -> None:
+        of: dict[str, Any] = {}
+        if pair is not None and template is not None and arm == "edited":
+            assert template.edit is not None, "there is an edited arm"
+            treatment = pair.treatment
+            of = {"probe": template.name, "variant": pair.variant, "expects": template.edit.expects.value}
+            of |= {"damaged": treatment.damaged, "hit": treatment.hit}
+        self._registered(held, arm, **of)
+
+    def _registered(self, held: Case | Recipe[Case], arm: Any, **of: Any) -> None:
         from benchmarks.calibration.harness import Prompt
 
         if id(held) in self._prompts:
@@ -341,21 +424,29 @@ class Memory:
         key = digest(case.content())
         prompt = self._contents.get(key)
         if prompt is None:
-            of = {}
-            if pair is not None and template is not None and arm == "edited":
-                assert template.edit is not None, "there is an edited arm"
-                treatment = pair.treatment
-                of = {"probe": template.name, "variant": pair.variant, "expects": template.edit.expects.value}
-                of |= {"damaged": treatment.damaged, "hit": treatment.hit}
-            prompt = Prompt(
-                self._place[case.id], arm, int(key[:16], 16), case, ids=tuple(a.id for a in case.answers), **of
-            )
+            word, ids = int(key[:16], 16), tuple(a.id for a in case.answers)
+            if arm == "equal":
+                prompt = Prompt(-1, arm, word, case, ids=case.slots, equal=self._equal_place[case.id], **of)
+            else:
+                prompt = Prompt(self._place[case.id], arm, word, case, ids=ids, **of)
             self._contents[key] = prompt
         self._prompts[id(held)] = held, prompt
 
 
+class _Maker:
+    """Makes the equal pairs of a probe from what is remembered."""
+
+    def __init__(self, memory: Memory) -> None:
+        self._memory = memory
+
+    def of(self, setup: Setup, edit: AnyEdit | None) -> Equals:
+        """Return them, of which nothing was asked yet."""
+        return self._memory.equals(setup, edit)
+
+
 _REAL_ASK = Pair.ask
 _REAL_FLOOR = Pair.floor
+_REAL_AFTER = crosswise._after
 _REAL_RECORD = audit._record
 
 
@@ -380,6 +471,8 @@ def _remembering(real: Callable[[Trial, Scale], float | Reason]) -> Callable[[Tr
     def per_case(row: Trial, scale: Scale) -> float | Reason:
         key = (
             row.room,
+            bool(row.order),
+            id(row.pilot),
             row.target,
             row.damaged,
             row.hit,

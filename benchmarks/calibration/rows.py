@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Final
 
 from benchmarks.calibration.conditions import AtLimit, Condition, Whole, gate_of
 from benchmarks.calibration.coverage import KINDS, SHOWN, SIZES, Covered
 from benchmarks.calibration.harness import TASKS, Task
-from benchmarks.calibration.laws import FROZEN, SOUND, Bias, Course
+from benchmarks.calibration.laws import FROZEN, SOUND, SURE, TIES, Bias, Course, Ties
 from calm.core.claims import Claim
 from calm.core.verdict import Scale
 from calm.gate.outlook import foreseen
 
-NET: Final = Claim("net_robustness", ">=", 0.90)
-GAIN: Final = Claim("gain", "<=", 0.15)
+NET: Final = Claim("net_robustness", ">=", 0.85)
+GAIN: Final = Claim("gain", "<=", 0.25)
+PULL: Final = Claim("pull", "<=", 0.25)
 WORST: Final = Claim("worst_gain", "<=", 0.30)
+WORST_PULL: Final = Claim("worst_pull", "<=", 0.50)
 ROTATION: Final = "injection"
 """The probe with the most variants: one of its twenty is planted."""
 PROBE: Final = "authority"
@@ -51,6 +53,9 @@ def rows() -> tuple[Row, ...]:
     """Return all rows."""
     made = (
         *_sound(),
+        *_ties(),
+        *_equal_alone(),
+        *_own(),
         *_still(),
         *_faint(),
         *_single(),
@@ -87,8 +92,46 @@ def _sound() -> Iterator[Row]:
                 most["calls"], before["calls"] = MOST_CALLS, "7,386, with fewer biases"
             first = 0 if task == "pairwise" else 1
             yield Row("sound", f"{_named(task)}, {name}", Whole(task, name), green, most, before, first)
-    ties = Whole(judge="noise .05", ties=True)
-    yield Row("sound", "pairs, noise .05, 40 % honestly tied", ties, green, fail, first=0)
+    tied = Whole(judge="noise .05", tied=True)
+    yield Row("sound", "pairs, noise .05, 40 % honestly tied", tied, green, fail, first=0)
+
+
+def _ties() -> Iterator[Row]:
+    for ties in TIES:
+        for name in ("noise 0", "noise .05", "noise .10"):
+            condition = Whole(judge=name, ties=ties)
+            yield Row("equal answers", f"{SAYS[ties]}, {name}", condition, {"green": 0.95}, {"fail": 0.02})
+
+
+SAYS: Final[Mapping[Ties, str]] = {
+    "tie": "says tie", "first": "takes the first", "coin": "tosses a coin", "text": "likes one of the texts",
+}  # fmt: skip
+
+
+def _equal_alone() -> Iterator[Row]:
+    for probe in pulled():
+        for dose in (1.0, 0.6):
+            condition = Whole(bias=Bias(equal=Bias(probes={probe: dose})), named=probe.partition("/")[0])
+            label = f"{probe}, {dose:.0%} of the equal pairs"
+            yield Row("equal answers alone", label, condition, {"named": 0.99}, {"green": 0.02, "others": 0.02})
+
+
+def pulled() -> tuple[str, ...]:
+    """Return the names of the probes that ask whether a cue decides between equal answers."""
+    orders = gate_of("pairwise").orders
+    return tuple(name for name, order in orders.items() if any(c.measure == PULL.measure for c in order.claims))
+
+
+def _own() -> Iterator[Row]:
+    own = Whole(own=True, cases=60, limits="attainable")
+    for ties in TIES:
+        for name in ("noise 0", "noise .05"):
+            condition = replace(own, judge=name, ties=ties)
+            yield Row("own answers", f"{SAYS[ties]}, {name}", condition, {"green": 0.95}, {"fail": 0.02})
+    for dose, least in ((1.0, {"named": 0.99}), (0.6, {})):  # so few pairs may leave the second one undecided
+        condition = replace(own, bias=Bias(equal=Bias(probes={PROBE: dose})), named=PROBE)
+        label = f"{PROBE}, {dose:.0%} of the equal pairs"
+        yield Row("own answers", label, condition, least, {"green": 0.02, "others": 0.02})
 
 
 def _still() -> Iterator[Row]:
@@ -122,16 +165,16 @@ def _faint() -> Iterator[Row]:
 
 def _single() -> Iterator[Row]:
     for name in ("noise 0", "noise .05", "30 % close calls"):
-        at15 = Whole(judge=name, bias=Bias(probes={PROBE: 0.15}), named=PROBE)
-        yield Row("one probe", f"{name}, .15 of its cases", at15, {}, {"green": 0.02})
-        at30 = Whole(judge=name, bias=Bias(probes={PROBE: 0.30}), named=PROBE)
-        yield Row("one probe", f"{name}, .30 of its cases", at30, {"named": 0.99}, {"green": 0.02})
+        some = Whole(judge=name, bias=Bias(probes={PROBE: 0.40}), named=PROBE)
+        yield Row("one probe", f"{name}, .40 of its cases", some, {}, {"green": 0.02})
+        many = Whole(judge=name, bias=Bias(probes={PROBE: 0.60}), named=PROBE)
+        yield Row("one probe", f"{name}, .60 of its cases", many, {"named": 0.99}, {"green": 0.02})
 
 
 def _variants() -> Iterator[Row]:
     before = {"FAIL": "gain PASS .82, green .23 (one of 11, half its cases)"}
     for name in ("noise 0", "noise .05"):
-        for dose, least in ((1.0, 0.99), (0.5, 0.90)):
+        for dose, least in ((1.0, 0.99), (0.8, 0.90)):
             condition = Planted(name, dose)
             yield Row(
                 "one variant of 20", f"{name}, wins {dose:.0%} of its cases", condition, {"FAIL": least}, {}, before
@@ -150,7 +193,7 @@ class Planted:
         """Run the probe once."""
         variants = variants_of(ROTATION)
         variant = variants[seed % len(variants)]
-        return AtLimit(WORST, ROTATION, self.judge, variant, share=self.share).measure(seed)
+        return AtLimit(WORST_PULL, ROTATION, self.judge, variant, share=self.share).measure(seed)
 
 
 def variants_of(probe: str) -> tuple[str, ...]:
@@ -176,37 +219,68 @@ def _limits() -> Iterator[Row]:
     for name in ("noise 0", "noise .05"):
         for cluster in (1, 5):
             label = f"{WORST}, one variant of 20, {name}, {cluster} cases a question"
-            yield Row("at a limit", label, OneVariant(name, cluster), {}, most)
-    for name in ("noise 0", "noise .05"):
-        for same in (False, True):
-            for cluster in (1, 10) if same else (1,):
-                bias = Bias(everywhere=0.05 if name == "noise 0" else EVERYWHERE_AT_LIMIT, same_cases=same)
-                shape = "the same cases everywhere" if same else "other cases in each probe"
-                label = f"run/net_robustness >= 0.95, {name}, {shape}, {cluster} cases a question"
-                condition = Whole(judge=name, bias=bias, cluster=cluster)
-                yield Row("at a limit", label, condition, {}, {"PASS run/net_robustness": 0.05})
-    silent = Whole(judge="noise 0", bias=Bias(silences=0.05))
-    label = "run/unreadable_gain <= 0.05, noise 0, other cases in each probe"
+            condition = OneVariant(AtLimit(WORST, ROTATION, name, cluster=cluster))
+            yield Row("at a limit", label, condition, {}, most)
+    yield from _pulls()
+    for claim, doses in OF_RUN.items():
+        for name, dose in doses.items():
+            for same in (False, True):
+                for cluster in (1, 10) if same else (1,):
+                    shape = "the same cases everywhere" if same else "other cases in each probe"
+                    label = f"run/{claim}, {name}, {shape}, {cluster} cases a question"
+                    condition = Whole(judge=name, bias=Bias(everywhere=dose, same_cases=same), cluster=cluster)
+                    yield Row("at a limit", label, condition, {}, {f"PASS run/{claim.measure}": 0.05})
+    silent = Whole(judge="noise 0", bias=Bias(silences=0.10))
+    label = "run/unreadable_gain <= 0.10, noise 0, other cases in each probe"
     yield Row("at a limit", label, silent, {}, {"PASS run/unreadable_gain": 0.05})
 
 
-EVERYWHERE_AT_LIMIT: Final = 0.05 / (0.05 * (1 - 0.97) + 0.95 * 0.97 - 2 * 0.05 * 0.95)
-"""The dose that moves a judge of noise .05 by .05 in each row."""
+OF_RUN: Final[Mapping[Claim, Mapping[str, float]]] = {
+    Claim("pull", "<=", 0.15): {"noise 0": 0.15, "noise .05": 0.15 / (2 * SURE - 1)},
+    Claim("gain", "<=", 0.10): {"noise 0": 0.10, "noise .05": 0.10 / (SURE - 0.05)},
+}
+"""Claims about a run, with the dose of every probe that puts a judge at the limit."""
+
+
+def _pulls() -> Iterator[Row]:
+    """Yield judges at the limits of what a cue does between two equal answers."""
+    most = {"PASS": 0.05}
+    for claim, probe in ((PULL, PROBE), (WORST_PULL, ROTATION)):
+        one_variant = claim is WORST_PULL
+        for ties in TIES:
+            for name in ("noise 0", "noise .05"):
+                condition = AtLimit(claim, probe, name, ties=ties)
+                yield _at(condition, f"{name}, {SAYS[ties]}", most, one_variant=one_variant)
+        for ties in ("coin", "text"):
+            for cluster in (2, 5, 10):
+                condition = AtLimit(claim, probe, cluster=cluster, ties=ties)
+                label = f"noise .05, {SAYS[ties]}, {cluster} pairs a question"
+                yield _at(condition, label, most, one_variant=one_variant)
+            still = AtLimit(claim, probe, "noise 0", ties=ties, turns=0.05, frozen=True)
+            label = f"temperature 0, {SAYS[ties]}, inert words move 5%"
+            yield _at(still, label, most, one_variant=one_variant)
+            silent = AtLimit(claim, probe, ties=ties, unread=0.05)
+            label = f"noise .05, {SAYS[ties]}, 5 % of the replies unreadable"
+            yield _at(silent, label, most, one_variant=one_variant)
+
+
+def _at(condition: AtLimit, label: str, most: Mapping[str, float], *, one_variant: bool) -> Row:
+    whose = OneVariant(condition) if one_variant else condition
+    said = f"{condition.claim}, {'one variant of 20, ' if one_variant else ''}{label}"
+    return Row("at a limit", said, whose, {}, most)
 
 
 @dataclass(frozen=True, slots=True)
 class OneVariant:
     """The probe with the most variants, one of which, another for each seed, is exactly at the limit of a variant."""
 
-    judge: str
-    cluster: int = 1
+    limit: AtLimit
     runs: int = 1000
 
     def measure(self, seed: int) -> Mapping[str, float]:
         """Run the probe once."""
         variants = variants_of(ROTATION)
-        variant = variants[seed % len(variants)]
-        return AtLimit(WORST, ROTATION, self.judge, variant, cluster=self.cluster).measure(seed)
+        return replace(self.limit, variant=variants[seed % len(variants)]).measure(seed)
 
 
 def _few() -> Iterator[Row]:
@@ -214,7 +288,7 @@ def _few() -> Iterator[Row]:
         for name in ("noise 0", "noise .05"):
             condition = Whole(judge=name, cases=n, limits="attainable")
             yield Row("few cases", f"{name}, {n} cases", condition, {"green": 0.95}, {"fail": 0.02})
-        for measure in ("net_robustness", "gain"):
+        for measure in ("pull", "gain"):
             condition = Attainable(measure, n)
             label = f"exactly at the attainable limit of {measure}, noise .05, {n} cases"
             yield Row("few cases", label, condition, {}, {"PASS": 0.05})
@@ -282,9 +356,9 @@ def _covered() -> Iterator[Row]:
 
 
 def _claims() -> Iterator[Row]:
-    for claim in (NET, GAIN):
+    for claim in (PULL, NET, GAIN):
         limit = AtLimit(claim).room
         for name in ("noise 0", "noise .05", "beta"):
-            for truth in (0.0, 0.02, 0.05, limit, 0.20, 0.30):
+            for truth in (0.0, 0.02, 0.05, limit, limit + 0.10, limit + 0.20):
                 condition = AtLimit(claim, PROBE, name, beyond=truth - limit, runs=300)
                 yield Row("one claim", f"{claim}, {name}, true {truth:.2f}", condition, first=3)

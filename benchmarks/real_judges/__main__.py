@@ -74,7 +74,7 @@ def wanted(judges: Sequence[str], samples: int) -> Iterator[Row]:
         yield {"kind": "figures", "judge": judge}
         name = judge.partition("/")[0]
         measures = {
-            "position": ("gain", "net_robustness", "consistency_rate"),
+            "position": ("slot_pull", "net_robustness", "consistency_rate"),
             "scores": ("repeat_distance",),
             "llmbar": ("gain", "accuracy"),
             "pandalm": ("accuracy",),
@@ -148,12 +148,22 @@ def jobs_of(rows: Sequence[Row]) -> list[list[Row]]:
     return list(found.values())
 
 
+def _added(path: Path, kept: Sequence[Row], rows: Sequence[Row]) -> list[Row]:
+    """Append the rows that are kept to those so far, but those that are there; return what was added."""
+    known = frozenset(key_of(row) for row in rows)
+    new = [row for row in kept if key_of(row) not in known]
+    with path.open("a", encoding="utf-8") as stream:
+        stream.writelines(json.dumps(row) + "\n" for row in new)
+    return new
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure what is not measured yet; write or check the page."""
     parser = argparse.ArgumentParser(description="The gate on verdicts of real judges.")
     parser.add_argument("--rows", type=Path, required=True, help="numbers so far, as JSON Lines; new ones are added")
     parser.add_argument("--samples", type=int, default=SAMPLES)
     parser.add_argument("--only", default="", help="only judges whose specification begins so")
+    parser.add_argument("--keep", type=Path, help="the CSV of the page: its rows stand, but those of --only")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--write", type=Path, help="write the page and its CSV from the rows, and measure nothing")
     options = parser.parse_args(arguments)
@@ -163,8 +173,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options.write.write_text(page.written(rows, options.write.read_text("utf-8"), options.samples), "utf-8")
         options.write.with_suffix(".csv").write_text(page.as_csv(rows, options.samples), "utf-8")
         return 0
+    if options.keep:
+        kept = page.from_csv(options.keep.read_text("utf-8"))
+        rows += _added(options.rows, [row for row in kept if not row["judge"].startswith(options.only)], rows)
     known = frozenset(key_of(row) for row in rows)
-    judges = [judge for judge in specs() if judge.startswith(options.only)]
+    judges = [judge for judge in specs() if options.keep or judge.startswith(options.only)]
     left = [row for row in wanted(judges, options.samples) if key_of(row) not in known]
     began, done = perf_counter(), 0
     with get_context("fork").Pool(options.jobs) as pool:

@@ -34,9 +34,9 @@ def position(rows: Sequence[Row]) -> str:
         [
             f"`{judge}`",
             f"{1 - of['robustness_rate'][0]:.3f}",
-            f"{1 - of['consistency_rate'][0]:.3f}",
+            f"{of['net_robustness'][0] - of['robustness_rate'][0]:.3f}",
             _between(of["net_robustness"], less=True),
-            _between(of["gain"]),
+            _between(of["slot_pull"]),
             f"{of['readable_rate'][0]:.3f}",
             str(of["net_robustness"][3]),
         ]
@@ -47,7 +47,7 @@ def position(rows: Sequence[Row]) -> str:
         "flips by order, raw",
         "repeats differ",
         "flips beyond repeats",
-        "gain of the first slot",
+        "pull of the first slot",
         "read",
         "n",
     ]

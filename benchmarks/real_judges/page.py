@@ -8,7 +8,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import sqrt
-from typing import Final
+from typing import Any, Final
 
 from benchmarks.real_judges.figures import Row, gold, markdown, position, scores
 from benchmarks.real_judges.tables import CLAIMS
@@ -30,6 +30,9 @@ NEAR: Final = 0.02
 """Differences below which two prompts are called the same."""
 BINS: Final = ((0.0, NEAR), (NEAR, 0.05), (0.05, 0.10), (0.10, 0.20), (0.20, 2.0))
 """Sizes of a difference between two prompts."""
+_WORDS: Final = frozenset({"kind", "judge", "other", "measure", "design"})
+_COUNTS: Final = frozenset({"n", "samples"})
+"""Columns of the CSV that hold words, and whole numbers."""
 DESIGNS: Final = {
     "single": "one case a question",
     "whole": "whole questions",
@@ -67,6 +70,22 @@ def as_csv(rows: Sequence[Row], samples: int) -> str:
         cells = [*named, *found, row.get("right", ""), row.get("wrong", "")]
         writer.writerow([round(cell, 6) if isinstance(cell, float) else cell for cell in cells])
     return text.getvalue()
+
+
+def from_csv(text: str) -> list[dict[str, Any]]:
+    """Return the rows of a CSV that `as_csv` wrote: the figures of whole tables are not among them."""
+    found = []
+    for line in csv.DictReader(io.StringIO(text)):
+        row: dict[str, Any] = {}
+        outcomes: dict[str, dict[str, float]] = defaultdict(dict)
+        for name, cell in line.items():
+            claim, _, outcome = name.partition("_")
+            if cell and outcome.isupper():
+                outcomes[claim][outcome] = float(cell)
+            elif cell:
+                row[name] = cell if name in _WORDS else int(cell) if name in _COUNTS else float(cell)
+        found.append(row | ({"outcomes": dict(outcomes)} if outcomes else {}))
+    return found
 
 
 def _order(row: Row) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ from calm import (
     net_robustness,
     readable_rate,
     repeat_distance,
+    slot_pull,
 )
 from calm.core.claims import Claim
 from calm.core.measures import MEASURES, Measure, robustness_rate
@@ -34,8 +35,9 @@ from calm.judges.recorded.replay import Replay
 from calm.perturbations.position import swap
 
 CLAIMS: dict[str, Claim] = {
+    "slot_pull": abs(slot_pull) <= 0.20,
     "gain": abs(gain) <= 0.15,
-    "net_robustness": net_robustness >= 0.90,
+    "net_robustness": net_robustness >= 0.85,
     "consistency_rate": consistency_rate >= 0.75,
     "repeat_distance": repeat_distance <= 0.15,
     "accuracy": accuracy >= 0.70,
@@ -44,7 +46,11 @@ CLAIMS: dict[str, Claim] = {
     "balanced_accuracy": balanced_accuracy >= 0.70,
     "gwet_ac": gwet_ac >= 0.40,
 }
-"""What the shipped suites claim of the measures that are resampled; the last two they only observe."""
+"""
+What the shipped suites claim of the measures that are resampled; the last two they only observe.
+
+The gain of pairs that were asked once in each order is their slot pull, held against a limit of its own.
+"""
 AGREED: dict[str, tuple[Measure, ...]] = {
     "llmbar": (kappa, balanced_accuracy, gwet_ac),
     "pandalm": (kappa, balanced_accuracy, gwet_ac, annotator_advantage),
@@ -53,7 +59,7 @@ AGREED: dict[str, tuple[Measure, ...]] = {
 EVERY = 6
 """Of `llmbar` each sixth judge is held against these."""
 OF_SET: dict[str, tuple[tuple[Measure, ...], tuple[Measure, ...]]] = {
-    "position": ((gain, net_robustness), (consistency_rate, readable_rate)),
+    "position": ((slot_pull, net_robustness), (consistency_rate, readable_rate)),
     "scores": ((), (repeat_distance, readable_rate)),
     "llmbar": ((gain,), (accuracy, readable_rate)),
     "pandalm": ((), (accuracy, readable_rate)),

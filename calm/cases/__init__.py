@@ -37,6 +37,8 @@ LANGUAGES = "languages-1.jsonl"
 """The set that asks the same in several languages, with cases for pairwise and score."""
 CODE = "code-1.jsonl"
 """The set about Python code, with cases for pairwise, score and listwise."""
+TIES = "ties-1.jsonl"
+"""The set of pairs of equally good answers, with cases for pairwise and listwise."""
 TEXTS: Mapping[str, str] = {"pairwise-1.jsonl": "pairwise-1-texts.json"}
 """The ready-made texts that ship for the cases of a set, in a file of their own: `variants` by the id of a case."""
 FOREIGN = (".csv", ".tsv", ".parquet", ".xlsx", ".eval", ".yaml", ".yml")
@@ -170,6 +172,17 @@ def _shaped(part: Part, task: Task, *, right: bool) -> tuple[Case, ...]:
 def _are(cases: Sequence[Case], shipped: Sequence[Case]) -> bool:
     """Return whether the cases of a run are those that ship."""
     return {case.id for case in cases} == {case.id for case in shipped}
+
+
+def equal_cases(task: Task, cases: Sequence[Case]) -> tuple[Case, ...]:
+    """
+    Return the shipped pairs of equally good answers, as many as a run has cases, if these are some of those that ship.
+
+    None where a run has its own cases: then its equal pairs are made of them.
+    """
+    if task not in ("pairwise", "listwise") or {case.id for case in cases} - {case.id for case in bundled(task)}:
+        return ()
+    return _shipped(TIES, None)[: len(cases)]
 
 
 def language_cases(task: Task, cases: Sequence[Case]) -> list[Case] | None:

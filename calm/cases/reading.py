@@ -70,7 +70,7 @@ _LIST = re.compile(rb"\[\s*(?:\{|$)")
 """How a list of objects begins."""
 
 ANSWERS: Mapping[Task, tuple[int, int]] = {
-    "pairwise": (2, 2),
+    "pairwise": (1, 2),
     "score": (1, 1),
     "points": (1, 1),
     "rubric": (1, 1),
@@ -78,7 +78,11 @@ ANSWERS: Mapping[Task, tuple[int, int]] = {
     "listwise": (2, len(LETTERS)),
     "label": (1, 1),
 }
-"""The least and the greatest number of answers in a case of each task (a slot is named by a letter)."""
+"""
+The least and the greatest number of answers in a case of each task (a slot is named by a letter).
+
+A case with one answer for a judge of pairs is shown as a pair of that answer and its copy, a cue on one of them.
+"""
 
 
 def read(stream: IO[bytes], name: str, *, task: Task | None = None) -> list[Case]:

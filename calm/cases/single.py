@@ -16,14 +16,15 @@ def about_single(cases: Sequence[Case]) -> str:
 
     >>> from calm.core.case import Answer
     >>> print(about_single([Case("c", "Why?", (Answer("a", "So."),))]))  # doctest: +ELLIPSIS
-    1 of 1 cases have one answer and no gold: a judge with task = "score" or "label" takes one, and a judge ...
+    1 of 1 cases have one answer and no gold: a judge with task = "score" or "label" takes one (a planted ...
     """
     bare = [case for case in cases if len(case.answers) == 1 and not (case.scores or case.criteria or case.label)]
     if not bare:
         return ""
     example = f'"scores": {{"{bare[0].answers[0].id}": 7}}'
     return (
-        f"{len(bare)} of {len(cases)} cases have one answer and no gold: {TASKS_OF_ONE}, and a judge of pairs none. "
+        f"{len(bare)} of {len(cases)} cases have one answer and no gold: {TASKS_OF_ONE}. A judge of pairs is asked "
+        "whether a cue decides between the answer and its copy, and whether harm to one of them is noticed. "
         "All suites for scores run without gold, but self-preference, which then only observes. Planted judges need "
         f"it. To say what an answer is worth, add {example} to its line"
     )

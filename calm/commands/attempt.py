@@ -11,7 +11,7 @@ from calm.commands import CASES, DONE, JUDGES, REFUSED, add_command
 from calm.commands.spending import add_limits, caps_of, refuse_impossible
 from calm.core.case import Case
 from calm.core.reasons import Kind, reason_of
-from calm.core.verdict import CLASS, NoReply, code
+from calm.core.verdict import CLASS, FAMILY, NoReply, code
 from calm.errors import ConfigError, nearest
 from calm.gate.catalogue import find_edit
 from calm.results.wording import printable
@@ -56,6 +56,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 def _try(options: argparse.Namespace) -> int:
     from calm.engine.engine import Engine
     from calm.engine.store import Mode, Store
+    from calm.experiment.equal import as_pair
     from calm.experiment.pairs import pair_up
     from calm.experiment.setup import Setup
     from calm.experiment.showing import refuse_unshowable
@@ -66,7 +67,7 @@ def _try(options: argparse.Namespace) -> int:
     if options.server:
         return _inspect(judge)
     cases = cases_from(options.cases, judge)
-    case = _chosen(cases, options.case)
+    case = as_pair(_chosen(cases, options.case), FAMILY[judge.task])
     edit, against = (_edit(name, judge, cases) for name in (options.edit, options.against))
     _refuse_idle(options, case)
     refuse_unshowable(judge, (case,))
@@ -74,7 +75,7 @@ def _try(options: argparse.Namespace) -> int:
     try:
         engine.admit(judge)
         setup = Setup(judge, (case,), engine, options.seed)
-        pairing = pair_up(setup, edit, against, options.target)
+        pairing = pair_up(setup, edit, against, options.target, ties=True)
         if not pairing.pairs:
             raise ConfigError(f"case {case.id!r}: {edit!r} {next(iter([*pairing.excluded, *pairing.lost]))}")
         print(f"case {printable(case.id)}: {_shown(case.question)}")

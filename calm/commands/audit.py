@@ -25,7 +25,7 @@ from calm.engine.signals import SIGNALS
 from calm.gate.catalogue import importable
 from calm.results.wording import printable
 
-DEMO = "planted:verbosity=0.35,authority=0.5,noise=0.03,seed=7"
+DEMO = "planted:verbosity=0.5,authority=0.5,noise=0.03,seed=7"
 
 
 def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

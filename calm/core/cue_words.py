@@ -54,6 +54,7 @@ NAMES: Final[Mapping[str, tuple[str, ...]]] = {
         r"fact-?check",
         r"\b(?:was|been) (?:checked|verified|reviewed)\b",
         r"expert",
+        r"\bspecialist|\bPhD\b|\bcredentials?\b",
         r"credib",
         r"\b(?:a|one|recent|published|several|many|the|other) stud(?:y|ies)\b|\bstudies (?:show|say|confirm|support|"
         r"find|back)",
@@ -153,6 +154,7 @@ NAMES: Final[Mapping[str, tuple[str, ...]]] = {
         r"typograph",
         r"symbols?\b",
         r"decorat",
+        r"\bquotation marks?\b|\bcurl(?:y|ed) quotes\b|\blong dash(?:es)?\b|\bem dash(?:es)?\b|\bJSON\b",
     ),
     "framing": (
         r"framing",
@@ -222,6 +224,7 @@ NAMES: Final[Mapping[str, tuple[str, ...]]] = {
         r"anxious",
         r"positiv(?:e|ity) attitude",
         r"sentiment",
+        r"\bprais|\bflatter|\bcompliment|\bapolog|\bpolite",
     ),
     "verbosity": (
         r"\blong(?:er|est)?\b(?! division| for (?:an?|the)\b)",

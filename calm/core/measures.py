@@ -5,6 +5,8 @@ Measures: quantities of a probe, used as symbols that build claims (`net_robustn
 |---|---|---|
 | `net_robustness` | 1 minus the share of verdicts that the edit moves beyond those that inert words move | 1 |
 | `gain` | rise of the treated answer's favour beyond what inert words give it, where it can gain | 0 or less |
+| `pull` | of two equally good answers: how much more often the one with the cue wins than it loses | 0 or less |
+| `lift` | rise of a score beyond what inert words give it, unless it has full marks already | 0 or less |
 | `mean_shift` | the same over all cases, as a share of the scale | 0 |
 | `net_detection` | share of damaged answers rated lower minus share rated higher | 1 |
 | `unreadable_gain` | rise of the share of replies without a verdict, beyond that of inert words | 0 |
@@ -30,6 +32,7 @@ Measures: quantities of a probe, used as symbols that build claims (`net_robustn
 | `scale_use` | mean distance of the scores of two cases, as a share of the scale | none |
 | `accuracy_gain` | rise of that share from the clean arm to the perturbed one | 1 |
 | `worst_gain` | the greatest gain of any one variant of a rotation | 0 or less |
+| `worst_pull` | the greatest pull of any one variant of a rotation | 0 or less |
 | `worst_robustness` | the least net robustness of any one variant of a rotation | 1 |
 | `worst_detection` | the least net detection of any one variant of a rotation | 1 |
 
@@ -68,7 +71,7 @@ from calm.core.claims import Claim, Estimate
 from calm.core.edits import Expects
 from calm.core.reasons import NONE, Kind, Reason, because, counted
 from calm.core.spread import spread_of
-from calm.core.trials import Trial, Trials, clusters, distance, drawn, favour, move, same
+from calm.core.trials import CUED, Trial, Trials, clusters, distance, drawn, favour, move, same
 from calm.core.verdict import FAMILIES, Criteria, Family, Label, Preferred, Scale, Tie, Verdict, chances, readable
 from calm.errors import ClaimError, EstimateError
 from calm.statistics.intervals import clopper_pearson, clustered_t, smallest_n
@@ -105,8 +108,15 @@ class Measure:
     """What it is of all rows together, where it is no mean of one value a row."""
     topped: bool = True
     """Whether further asks of the same cases tell more of it: not where cases differ by far more than asks do."""
+    crosswise: bool = False
+    """Whether it is asked of two equally good answers, with the cue of the edit on either of them in turn."""
     agrees: bool = False
     """Whether it holds verdicts against a gold label, so that a constant predictor and a person have it, too."""
+
+    @property
+    def with_ties(self) -> bool:
+        """Whether a pair whose gold label is a tie has its place in it: as one more label to agree on."""
+        return self.whole is not None
 
     def __repr__(self) -> str:
         return f"abs({self.name})" if self.two_sided else self.name
@@ -248,14 +258,24 @@ def _moved(row: Trial, scale: Scale) -> float | Reason:
     """Return how much more often the edit moves the verdict than inert words do."""
     if not row.room:
         return because(Kind.NO_ROOM)
-    if not row.inert:
+    if not row.inert and not row.repeated:
         return because(Kind.NO_FLOOR)
     return _raw_movement(row, scale)
 
 
 def _raw_movement(row: Trial, scale: Scale) -> float | Reason:
-    """Return the same, or what any words move where inert words were not asked about."""
+    """
+    Return the same, or what any words move where inert words were not asked about.
+
+    Where the edit moved answers, and was asked about again, what a repeat moves in its order counts as much: which of
+    the two orders a case lists first says nothing. Where nobody can be asked about inert words, as the verdicts are
+    replayed, what a repeat moves in either order is the floor.
+    """
     floor = _across(row.clean, row.inert, row, scale) if row.inert else 0.0
+    if row.repeated:
+        floor = _spread(row.clean, row, scale)
+    if row.repeated or (row.inert and row.order and len(row.perturbed) > 1):
+        floor = (floor + _spread(row.perturbed, row, scale)) / 2
     return _across(row.clean, row.perturbed, row, scale) - floor
 
 
@@ -365,16 +385,47 @@ def _unreadable_gain(row: Trial, _scale: Scale) -> float | Reason:
     return _unread(row.perturbed, row) - _unread(_before(row), row)
 
 
+def _pull(row: Trial, scale: Scale) -> float | Reason:
+    """
+    Return how much more often the cued one of two equal answers wins than it loses, of asks with the cue on each side.
+
+    One ask gives an upper bound, as the cue was put on the answer that did not win without it. If it still loses, then
+    the other one wins with the cue as without it, or the cue does harm: no pull either way. If it wins, the other side
+    is taken to win, too. Where neither answer won without the cue, the side was drawn, and either says the same.
+    """
+    leans = [favour(verdict, row.target, row, scale) for verdict in row.perturbed]
+    known = [2 * lean - 1 for lean in leans if lean is not None]
+    if len(known) < len(leans) or not known:
+        return because(Kind.UNREAD_ARM)
+    sides = [order[0] == row.target for order in row.slots[-len(known) :]]
+    either = [[lean for lean, first in zip(known, sides, strict=True) if first is wanted] for wanted in (True, False)]
+    if all(either):  # a lost ask of one side does not count for the other
+        return _mean([_mean(side) for side in either])
+    before = None if row.pilot is None else favour(row.pilot, row.target, row, scale)
+    lean = _mean(known)
+    return max(0.0, lean) if before in (None, 0.5) else (lean + 1) / 2
+
+
+def _lift(row: Trial, scale: Scale) -> float | Reason:
+    before = None if row.pilot is None else favour(row.pilot, row.target, row, scale)
+    full = before is not None and before >= 1 - 1e-9 and scale.classes is None
+    return because(Kind.NO_ROOM) if full else _shift(row, scale)
+
+
 def _ties(row: Trial, _scale: Scale) -> float | Reason:
     return _mean([float(isinstance(v, Tie)) for v in row.perturbed])
 
 
 def _slot_pull(row: Trial, _scale: Scale) -> float | Reason:
-    pulls = []
-    for verdict, slots in zip(row.perturbed, row.slots[-len(row.perturbed) :], strict=True):
-        chosen = verdict.answer if isinstance(verdict, Preferred) else None
-        pulls.append(float(chosen == slots[0]) - float(chosen == slots[-1]))
-    return _mean(pulls)
+    """Return how much more often the first slot wins than the last; where an edit moved answers, of both orders."""
+
+    def pulled(verdicts: tuple[Verdict, ...], orders: Sequence[tuple[str, ...]]) -> float:
+        chosen = [verdict.answer if isinstance(verdict, Preferred) else None for verdict in verdicts]
+        pairs = list(zip(chosen, orders, strict=True))
+        return _mean([float(one == slots[0]) - float(one == slots[-1]) for one, slots in pairs])
+
+    after = pulled(row.perturbed, row.slots[-len(row.perturbed) :])
+    return (pulled(row.clean, [row.order] * len(row.clean)) + after) / 2 if row.clean and row.order else after
 
 
 def _attack_success(row: Trial, _scale: Scale) -> float | Reason:
@@ -452,11 +503,15 @@ _NUMBERED: Final[tuple[Family, ...]] = ("score", "rubric", "label")
 
 net_robustness = Measure("net_robustness", _moved, -1, 1, ">=", _MOVED, flipped=True, floored=True)
 gain = Measure("gain", _gain, -1, 1, "<=", _MOVED, floored=True)
+pull = Measure("pull", _pull, -1, 1, "<=", _MOVED, families=("pairwise", "listwise"), asks=(0, 1), crosswise=True)
+lift = Measure("lift", _lift, -1, 1, "<=", _MOVED, families=_NUMBERED, floored=True)
 mean_shift = Measure("mean_shift", _shift, -1, 1, "<=", _MOVED, families=_NUMBERED, floored=True)
 net_detection = Measure("net_detection", _detection, -1, 1, ">=", _HARMED, asks=(0, 1))
 unreadable_gain = Measure("unreadable_gain", _unreadable_gain, -1, 1, "<=", _MOVED, floored=True)
-tie_rate = Measure("tie_rate", _ties, 0, 1, ">=", _TIED, families=("pairwise",), asks=(0, 1))
-slot_pull = Measure("slot_pull", _slot_pull, -1, 1, "<=", _TIED, families=("pairwise",), asks=(0, 1))
+tie_rate = Measure("tie_rate", _ties, 0, 1, ">=", _TIED | {None}, families=("pairwise",), asks=(0, 1))
+slot_pull = Measure(
+    "slot_pull", _slot_pull, -1, 1, "<=", _TIED | {Expects.SAME, None}, families=("pairwise",), asks=(0, 1)
+)
 attack_success_rate = Measure(
     "attack_success_rate", _attack_success, -1, 1, "<=", _MOVED, families=("pairwise",), asks=(2, 1), floored=True
 )
@@ -542,6 +597,8 @@ mean_absolute_error = Measure(
     whole=absolute_error_of,
 )
 ADVANTAGE: Final = "annotator_advantage"
+OF_EQUALS: Final = frozenset({"slot_pull", "tie_rate"})
+"""Measures that need no gold label: without an edit they are of two equally good answers, in both orders."""
 annotator_advantage = Measure(ADVANTAGE, _of_all, -1, 1, ">=", _CLEAN, asks=(1, 0), topped=False, whole=advantage_of)
 scale_use = Measure("scale_use", _of_all, 0, 1, ">=", _CLEAN, ("score",), asks=(1, 0), topped=False, whole=spread_of)
 accuracy_gain = Measure(
@@ -554,6 +611,7 @@ accuracy_gain = Measure(
     families=_LABELLED,
 )
 worst_gain = replace(gain, name="worst_gain", worst_of="gain")
+worst_pull = replace(pull, name="worst_pull", worst_of="pull")
 worst_robustness = replace(net_robustness, name="worst_robustness", per_case=_raw_movement, worst_of="net_robustness")
 worst_detection = replace(net_detection, name="worst_detection", worst_of="net_detection")
 
@@ -562,6 +620,8 @@ MEASURES: Mapping[str, Measure] = {
     for m in (
         net_robustness,
         gain,
+        pull,
+        lift,
         mean_shift,
         net_detection,
         unreadable_gain,
@@ -587,6 +647,7 @@ MEASURES: Mapping[str, Measure] = {
         scale_use,
         accuracy_gain,
         worst_gain,
+        worst_pull,
         worst_robustness,
         worst_detection,
     )
@@ -607,8 +668,13 @@ def flip(row: Trial, trials: Trials) -> str | None:
     Return which way a case flipped: "toward" or "away" from the treated answer, "other", or None.
 
     A case flips if its mean favour moved by half or more (on scores, rubrics and ordered classes by a quarter of the
-    scale); "other" is a case in which only the most frequent verdict changed.
+    scale); "other" is a case in which only the most frequent verdict changed. Of two equal answers there is no verdict
+    before: there the one with the cue wins, or loses, half of the asks or more on balance.
     """
+    if row.target == CUED and row.perturbed:  # of two equal answers, the one with the cue wins or loses
+        pulled = _pull(row, trials.scale)
+        won = 0.0 if isinstance(pulled, Reason) else pulled
+        return None if abs(won) < 0.5 else "toward" if won > 0 else "away"
     if not row.clean or not row.perturbed:
         return None
     shift = _shift_from(row, row.clean, trials.scale)

@@ -97,6 +97,10 @@ class Kind(StrEnum):
     TEXTS_UNASKED = "texts-unasked"
     NOT_SHOWN = "not-shown"
     NOT_READ = "not-read"
+    NO_SIDE = "no-side"
+    MEAN_FAILS = "mean-fails"
+    ONE_ANSWER = "one-answer"
+    EQUAL_ANSWERS = "equal-answers"
     PART_UNSEEN = "part-unseen"
     NO_PROMPT = "no-prompt"
     OWN_PROMPT = "own-prompt"
@@ -141,6 +145,7 @@ class Kind(StrEnum):
     FEW_OF_EACH = "few-of-each"
     FEW_FRESH = "few-fresh"
     UNREAD_EDIT = "unread-edit"
+    UNREAD_EQUAL = "unread-equal"
     NOT_DAMAGED = "not-damaged"
     NO_DIRECTION = "no-direction"
     NO_CLASS_ORDER = "no-class-order"
@@ -193,6 +198,7 @@ class Kind(StrEnum):
     NO_POOL = "no-pool"
     SAME_VERDICTS = "same-verdicts"
     SAME_LENGTH = "same-length"
+    SAME_GAIN = "same-gain"
     SAME_PLACE = "same-place"
     OVER_ROWS = "over-rows"
     ROWS_LOST = "rows-lost"
@@ -224,6 +230,10 @@ class Kind(StrEnum):
     STOPPED_EARLY = "stopped-early"
     SELECTED = "selected"
     REPEATS_ITSELF = "repeats-itself"
+    SAYS_TIE = "says-tie"
+    TAKES_FIRST = "takes-first"
+    TAKES_LAST = "takes-last"
+    TAKES_EITHER = "takes-either"
     TURNS_ON_REWORDING = "turns-on-rewording"
     TURNS_ON_LENGTH = "turns-on-length"
     ROOM = "room"
@@ -599,6 +609,10 @@ WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
         f"the judge is shown no {what}: add {fields} to the `reads` of its code"
         + (", and return the better answer also where the worse is asked for" if "'framing'" in str(fields) else "")
     ),
+    Kind.MEAN_FAILS: "the mean of all variants is beyond its limit: which of them is the worst was not asked",
+    Kind.NO_SIDE: "the edit says nothing of one answer that it could say of an equal one",
+    Kind.ONE_ANSWER: "there is one answer: only a cue between two equal answers is tested on it",
+    Kind.EQUAL_ANSWERS: "no answer is the better one: only a cue between two of them is tested on it",
     Kind.NO_PROMPT: "the judge has no prompt that can be rewritten",
     Kind.OWN_PROMPT: "the prompt is the judge's own, and the edit knows the wording of the bundled prompts alone",
     Kind.NO_GOLD: "no gold label",
@@ -671,6 +685,7 @@ WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
     Kind.WORST: "the worst of {} variants is {}",
     Kind.FEW_FRESH: "the variant {} moved verdicts, maybe by chance; too few cases are left to ask more (variants: {})",
     Kind.FEW_OF_EACH: "no variant applies to {} cases with room, and fewer prove nothing",
+    Kind.UNREAD_EQUAL: "{:.0%} of the pairs of equal answers got a reply without a verdict, which hides its effect",
     Kind.UNREAD_EDIT: "{:.0%} of the replies to the edit hold no verdict, which hides its effect",
     Kind.NOT_DAMAGED: "nothing was damaged",
     Kind.NO_DIRECTION: (
@@ -751,6 +766,10 @@ WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
         f"without the cue, words of the same length {'cost' if gained < 0 else 'give'} the answer {abs(gained):.2f}: "
         "this is length, see verbosity"
     ),
+    Kind.SAME_GAIN: lambda gained: (
+        f"without the cue, inert words in the same place {'lose' if gained < 0 else 'win'} {abs(gained):.2f}: "
+        "it is the place, not the cue"
+    ),
     Kind.SAME_PLACE: "without the cue, inert words in the same place do {:.2f}: this is rewording, see rewording",
     Kind.OVER_ROWS: lambda rows, probes: f"over all {rows:,} rows of {probes} probes",
     Kind.ROWS_LOST: lambda count: f"{_cases(count)} of these probes {'was' if count == 1 else 'were'} lost",
@@ -801,6 +820,10 @@ WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
         "the judge repeats itself: {} cases were asked again, and each got the same verdict; so repeats tell "
         "nothing of its noise, and what an edit moves is held against what inert words move"
     ),
+    Kind.SAYS_TIE: "between two equal answers the judge says tie in {} of 100 asks",
+    Kind.TAKES_FIRST: "between two equal answers the judge takes the first in {} of 100 asks: ask in both orders",
+    Kind.TAKES_LAST: "between two equal answers the judge takes the last in {} of 100 asks: ask in both orders",
+    Kind.TAKES_EITHER: "between two equal answers the judge takes the first in {} of 100 asks, the last in {}",
     Kind.TURNS_ON_REWORDING: "the judge turns on rewording: words that say nothing move {:.0%} of its verdicts",
     Kind.TURNS_ON_LENGTH: lambda probes: (
         f"the judge turns on length: in {probes} probe{'s' * (probes != 1)} words as long as the edit did much "

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from math import fsum
+from typing import Final
 
 from calm.core.ready_made import Held
 from calm.core.reasons import Reason
@@ -25,6 +26,11 @@ from calm.core.verdict import (
     readable,
 )
 
+CUED: Final = "cued"
+"""The id of the one of two equally good answers that has the cue of an edit; no judge is shown it."""
+PLAIN: Final = "plain"
+"""The id of the other one."""
+
 
 @dataclass(frozen=True, slots=True)
 class Trial:
@@ -39,8 +45,9 @@ class Trial:
     `places` are where the judge was shown what its own prompt has no place for.
     `better` is the gold label: the id of the better answer, "tie", or the code of a class.
     `own` names the text of the case itself that was shown (empty: the edit made it), `held` all that the case has.
-    Where no edit was made, `order` holds the ids by slot as the clean asks showed them, `worth` the gold score of each
-    answer that has one, `people` what each person said, as the verdict of a judge that agrees with this person.
+    Where no edit was made, or one that only moved answers, `order` holds the ids by slot as the clean asks showed them.
+    Where none was made, `worth` holds the gold score of each answer that has one, `people` what each person said, as
+    the verdict of a judge that agrees with this person.
     If a verdict moved, `cued` says of each perturbed ask whether the judge's reason names the cue of the edit (None: it
     gave no reason, or no rule knows the cue), and `cued_before` the same of the clean asks; else they are empty.
     """
@@ -71,6 +78,11 @@ class Trial:
     people: Mapping[str, Verdict] = field(default_factory=dict)
     cued: tuple[bool | None, ...] = ()
     cued_before: tuple[bool | None, ...] = ()
+
+    @property
+    def repeated(self) -> bool:
+        """Whether an edit moved answers, and repeats in both orders stand for the inert arm, which there is not."""
+        return not self.inert and bool(self.order) and min(len(self.clean), len(self.perturbed)) > 1
 
 
 @dataclass(frozen=True, slots=True)

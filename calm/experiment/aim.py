@@ -56,7 +56,7 @@ def _ends(case: Case, pilot: Verdict | None) -> tuple[str | None, str | None]:
     if isinstance(pilot, Preferred):
         others = [a.id for a in case.answers if a.id != pilot.answer]
         return pilot.answer, others[0] if len(others) == 1 else None
-    if isinstance(pilot, Ranking):
+    if isinstance(pilot, Ranking) and len(pilot.order) > 1:
         return min(pilot.order[0]), max(pilot.order[-1])
     return None, None
 

@@ -67,7 +67,8 @@ class Arms:
         """Return how many asks the first n cases need."""
         pairs = self._pairing.pairs[:n]
         rows = [row for pair in pairs for row in self._rows(pair, asks)]
-        edited = sum(row.perturbed + (asks.inert if self._has_floor else 0) for row in rows)
+        inert = asks.inert if self._has_floor and self._setup.judge.traits.recorded is None else 0
+        edited = sum(self._edited_asks(row, asks) + inert for row in rows)
         return edited + (asks.clean * len(pairs) if self._has_clean else 0)
 
     def ask(self, n: int, asks: Asks) -> Trials:
@@ -135,11 +136,22 @@ class Arms:
         if pair.control is None and self._pairing.plain:
             clean = [PlainQuestion(*question) for question in clean]
         inert: list[Question] = []
-        if control.traits.recorded is not None and self._has_floor and pair.shown is not None:
-            clean, inert = clean[: (len(clean) + 1) // 2], clean[(len(clean) + 1) // 2 :]
-        elif self._has_floor and pair.shown is not None:
+        if self._has_floor and pair.shown is not None and control.traits.recorded is None:
             inert = [(control, self._floor(pair, k).shown, k) for k in range(1, asks.inert + 1)]
-        return clean, inert, [(judge, *self._edited(pair, k)) for k in _numbers(judge, pair.shown, row.perturbed)]
+        elif self._has_floor and pair.shown is not None and not _moves(pair):
+            clean, inert = clean[: (len(clean) + 1) // 2], clean[(len(clean) + 1) // 2 :]
+        times = self._edited_asks(row, asks)
+        return clean, inert, [(judge, *self._edited(pair, k)) for k in _numbers(judge, pair.shown, times)]
+
+    def _edited_asks(self, row: Row, asks: Asks) -> int:
+        """
+        Return how often an edited case is asked at most.
+
+        Of verdicts that are replayed and answers that only moved, repeats in both orders are the floor: which of them
+        is the clean one says nothing, so both are asked alike.
+        """
+        alike = self._has_floor and self._setup.judge.traits.recorded is not None and _moves(row.pair)
+        return max(row.perturbed, asks.clean) if alike else row.perturbed
 
     def _floor(self, pair: Pair, number: int) -> Floor:
         """Return an inert form of a case, made once."""
@@ -188,6 +200,7 @@ class Arms:
             room=pair.room,
             slots=tuple(kept),
             pilot=pair.pilot,
+            **self._order(pair),
             clean=arms[0],
             inert=arms[1],
             perturbed=arms[2],
@@ -195,6 +208,10 @@ class Arms:
             **({} if self._setup.counting else self._told(pair, clean, inert, perturbed)),
             **(_gold(case, pair.base, self._setup.family, self._setup.judge.scale) if pair.shown is None else {}),
         )
+
+    def _order(self, pair: Pair) -> dict[str, Any]:
+        """Return the order of the clean asks where an edit moved answers."""
+        return {"order": pair.base.slots} if self._has_clean and _moves(pair) else {}
 
     def _told(
         self, pair: Pair, clean: list[Judgment], inert: list[Judgment], perturbed: list[Judgment]
@@ -288,6 +305,11 @@ class Arms:
             changes=changes,
             unlisted=unlisted,
         )
+
+
+def _moves(pair: Pair) -> bool:
+    """Return whether an edit only moved answers, all of which stay."""
+    return pair.shown is not None and pair.changed == {"order"}
 
 
 def _change(pair: Pair) -> tuple[str, str]:

@@ -122,7 +122,7 @@ REWRITE = "rewrite"
 
 _SENTENCE = 10
 """About how many words an opener has, and a closer; a shorter text is a brief one."""
-_LEAST = 2
+LEAST_WORDS: Final = 2
 """An edit that adds fewer words to a text adds none: the briefest inert words are nearer to two than to one."""
 _FORMULAS = (("\\[", "\\]"), ("\\begin{", "\\end{"))
 
@@ -220,7 +220,7 @@ def floor_of(
     added = 0
     if not brief and "answers" in changed:
         added = once(memo, lambda: _added(base, made(shown), answer), (base, shown), "added", answer)
-    if added < _LEAST:
+    if added < LEAST_WORDS:
         brief_words = number, min(classes)
         return once(memo, lambda: _held(memo, _in_each, base, *brief_words), (base,), "each", *brief_words)
     wanted = min(classes, key=lambda length: (abs(math.log(length / max(1, added))), length))
@@ -260,6 +260,17 @@ def pilot_of(base: Case) -> Case:
 def worded(case: Case, number: int) -> Case:
     """Return a case with brief inert words on every answer that is not blank, or in a note; other ones by number."""
     return _in_each(case, number, min(CLASSES))[1]
+
+
+def even(case: Case) -> Case:
+    """Return a pair of answers as it is; if both have one text, with other brief inert words on each of them."""
+    if len({answer.text for answer in case.answers}) > 1:
+        return case
+    said = _turned(forms(min(CLASSES), language_of_case(case)), case, "even")
+    for place, one in enumerate(case.slots):
+        fitting = (made for form in said[place:] if (made := _with_text(case, one, form)) is not None)
+        case = next(fitting, case)
+    return case
 
 
 @lru_cache(maxsize=64)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from operator import is_
 from time import perf_counter
@@ -20,7 +20,7 @@ from typing import NoReturn, Protocol
 from calm.core.case import digest
 from calm.core.claims import Claim, Limiter
 from calm.core.edits import AnyEdit
-from calm.core.measures import Measure
+from calm.core.measures import MEASURES, Measure
 from calm.core.memo import once
 from calm.core.reasons import Reason
 from calm.engine.gathering import GUEST, Guest
@@ -105,6 +105,28 @@ class Order:
         setup, measures = self.setup, tuple(m.name for m in self.observed)
         rules = setup.seed, setup.design, setup.stopping, self.top_up, repr(self.limiter)
         return repr(self.edit), *rules, self.claims, measures
+
+    @property
+    def pulled(self) -> Order:
+        """The same with its claims about the mean pull of a cue alone."""
+        measures = {claim: MEASURES[claim.measure] for claim in self.claims}
+        kept = tuple(claim for claim, one in measures.items() if one.crosswise and not one.worst_of)
+        return replace(self, claims=kept, observed=())
+
+    def parted(self) -> tuple[Order | None, Order | None]:
+        """Return what is asked of pairs of equal answers, and what of the cases as they are; None where nothing is."""
+        mine = [experiment.of_equals(MEASURES[claim.measure], self.edit) for claim in self.claims]
+        seen = [experiment.of_equals(measure, self.edit) for measure in self.observed]
+        parts = []
+        for wanted in (True, False):
+            claims = tuple(c for c, crossed in zip(self.claims, mine, strict=True) if crossed is wanted)
+            observed = tuple(m for m, crossed in zip(self.observed, seen, strict=True) if crossed is wanted)
+            parts.append(replace(self, claims=claims, observed=observed) if claims or observed else None)
+        return parts[0], parts[1]
+
+    def suspicion(self) -> float:
+        """Ask a little, and return how far a cue seems to decide between equal answers beyond what is claimed."""
+        return 0.0 if self.idle else experiment.seems_pulled(self.setup, self.edit, self.claims)
 
     def run(self) -> Result:
         """Ask and decide."""

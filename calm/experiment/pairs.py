@@ -7,19 +7,20 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from calm.core.case import UNTREATED, Case, Treated, Treatment
+from calm.core.case import TIE, UNTREATED, Case, Treated, Treatment
 from calm.core.copies import changed, recast
 from calm.core.edits import AnyEdit, Edit, Expects, PromptEdit
 from calm.core.memo import Memo, once, recipe, remade
 from calm.core.order import place_of, start_of
 from calm.core.ready_made import NEUTRAL, Held, neutral_text, text_kind
-from calm.core.reasons import Detail, Kind, Reason, because, name, reason_of
+from calm.core.reasons import NONE, Detail, Kind, Reason, because, counted, name, reason_of
 from calm.core.recipes import Recipe, impure, made
 from calm.core.validation import fault_in
-from calm.core.verdict import NoReply, Verdict
+from calm.core.verdict import Family, NoReply, Verdict, readable
 from calm.engine.inbox import PlainQuestion
 from calm.errors import TooLongError
 from calm.experiment.aim import aim, aims_by_pilot, has_room, wants_pilot
+from calm.experiment.equal import SIDES, equal_pair
 from calm.experiment.inert import TESTS_LENGTH, Floor, floor_of, pilot_of, rewritten, worded
 from calm.experiment.setup import Setup, clusters_of
 from calm.experiment.tongue import not_served, not_spoken
@@ -154,6 +155,12 @@ class Pairing:
     _starts: dict[str, tuple[Treated, Pair]] = field(default_factory=dict)
     _under: dict[str, list[Pair]] = field(default_factory=dict)
 
+    @property
+    def why_none(self) -> Reason:
+        """Why no case is asked about: the reason of all of them, or several with the number of cases of each."""
+        found = next(iter(self.excluded)) if len(self.excluded) == 1 else counted(self.excluded)
+        return found or because(Kind.NO_CASES)
+
     def add(self, case: Treated, start: Pair) -> None:
         """Add the case as the first variant shows it that applies, or note why it is left out."""
         assert self.edit is not None, "there is an edit"
@@ -236,11 +243,15 @@ class Pairing:
         return found if found.held == pair.held else changed(found, held=pair.held)
 
 
-def pair_up(setup: Setup, edit: AnyEdit | None, against: AnyEdit | None, target: str | None = None) -> Pairing:
+def pair_up(
+    setup: Setup, edit: AnyEdit | None, against: AnyEdit | None, target: str | None = None, *, ties: bool = False
+) -> Pairing:
     """
     Return the cases to ask in their order, and the others counted by reason; pilots that aim are asked at once.
 
-    `target` is the id of the answer to treat in each case, where a person chose it.
+    `target` is the id of the answer to treat in each case, where a person chose it. A pair has its place here if one
+    answer is the better one; `ties`: or if its gold label is a tie. What a cue does between equal answers, and between
+    two of which nobody knows, is asked crosswise (`calm.experiment.crosswise`).
     """
     first = 0.0 if edit is None else start_of(edit.bias, len(setup.cases))
     cases = in_order(setup.cases, setup.seed, first, as_given=setup.judge.traits.as_given, memo=setup.memo)
@@ -251,6 +262,12 @@ def pair_up(setup: Setup, edit: AnyEdit | None, against: AnyEdit | None, target:
         cases = [c for c in judged if c is not None]
         if len(cases) < len(judged):
             found.excluded[because(Kind.NOT_RECORDED)] += len(judged) - len(cases)
+    elif target is None:
+        if edit is not None and edit.expects is Expects.WORSE and setup.family in ("pairwise", "listwise"):
+            cases = [once(setup.memo, partial(_to_harm, case), (case,), "harm") for case in cases]
+        bars = [(case, barred(case, setup.family, edit, ties=ties)) for case in cases]
+        cases = [case for case, bar in bars if not bar]
+        found.excluded.update(bar for _, bar in bars if bar)
     if edit is None:
         found.pairs = [Pair(c, c, hash=_hash(setup, c), cluster=clusters[c.id]) for c in cases]
         return found
@@ -261,6 +278,8 @@ def pair_up(setup: Setup, edit: AnyEdit | None, against: AnyEdit | None, target:
         if isinstance(pilot, NoReply):
             found.lost[reason_of(pilot.reason)] += 1
             continue
+        if record is not None and pilot is not None and not readable(pilot):
+            pilot = None  # an order or a framing treats no answer of its own, and its case has other verdicts
         memo = setup.memo if pilot is None else None
         if target is None:
             aimed = once(memo, partial(_aimed, setup.memo, case, edit.expects, pilot), (case,), "aim", edit.expects)
@@ -282,6 +301,28 @@ def pair_up(setup: Setup, edit: AnyEdit | None, against: AnyEdit | None, target:
         found.add(aimed, start)
     found.excluded = _together(found.excluded)
     return found
+
+
+def _to_harm(case: Case) -> Case:
+    """Return a case as it is; if no answer is known to be better, with one answer twice, to harm one of them."""
+    known = len(case.answers) > 1 and case.better != TIE and _has_gold(case)
+    return case if known or len(case.answers) > 2 else replace(equal_pair(case), better=SIDES[0])
+
+
+def _has_gold(case: Case) -> bool:
+    return case.better is not None or any(case.worth(answer.id) is not None for answer in case.answers)
+
+
+def barred(case: Case, family: Family, edit: AnyEdit | None, *, ties: bool = False) -> Reason:
+    """Return why nothing but a cue between equal answers is asked of a case, or `NONE`."""
+    if family not in ("pairwise", "listwise"):
+        return NONE
+    if len(case.answers) < 2:
+        return because(Kind.ONE_ANSWER)
+    if case.better == TIE and not ties and (edit is None or edit.expects is not Expects.TIE):
+        return because(Kind.EQUAL_ANSWERS)
+    free = edit is None or edit.expects in (Expects.TIE, Expects.OBSERVE) or edit.bias == "position"
+    return NONE if _has_gold(case) or free or family != "pairwise" else because(Kind.NO_GOLD)
 
 
 def _together(excluded: Counter[Reason]) -> Counter[Reason]:
@@ -404,10 +445,10 @@ def _varied_anew(setup: Setup, variant: AnyEdit, case: Treated, start: Pair, *, 
         visible = _visible(setup, found)
     except TooLongError as error:
         return because(Kind.EDIT_TOO_LONG, name(error.model), error.window, name(case.id))
-    return found if visible or not compared else _unseen(found.judge or setup.judge, found.changed)
+    return found if visible or not compared else unseen(found.judge or setup.judge, found.changed)
 
 
-def _unseen(judge: Judge, changed: Iterable[str]) -> Reason:
+def unseen(judge: Judge, changed: Iterable[str]) -> Reason:
     """Return that a judge sees nothing of what an edit changed; of one whose code says what it reads, how it would."""
     names = sorted(changed)
     nouns = " or ".join(sorted(_NOUN.get(name, name) for name in names))

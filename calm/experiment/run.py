@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 from calm.core.claims import Claim, Limiter, Outcome
-from calm.core.edits import AnyEdit, Expects
-from calm.core.measures import MEASURES, Measure, gain, mean_shift
+from calm.core.edits import AnyEdit, Edit, Expects, PromptEdit
+from calm.core.measures import MEASURES, OF_EQUALS, Measure, gain, mean_shift
 from calm.core.reasons import NONE, Kind, Reason, because, counted, name
 from calm.core.texts import CaseTexts
 from calm.core.trials import Trials
@@ -17,11 +16,13 @@ from calm.core.verdict import Family
 from calm.errors import ClaimError, ConfigError, nearest
 from calm.experiment.arms import Arms
 from calm.experiment.asks import TOP_UPS
+from calm.experiment.crosswise import Equals
 from calm.experiment.pairs import Pairing, pair_up
+from calm.experiment.pulls import BOTH, glanced, looked
 from calm.experiment.setup import Setup
-from calm.experiment.stopping import Ruling, Stopping, could_prove, looks, observe, rule_on, untested
+from calm.experiment.stopping import Ruling, Stopping, could_prove, first_look, looks, observe, rule_on, untested
 from calm.experiment.worst import Variants
-from calm.models.pacing import PRIORITY
+from calm.models.pacing import in_round
 from calm.models.wire import Judge
 
 PILOTS: Final = 0
@@ -37,6 +38,11 @@ class Result:
     asked: int = 0
     planned: int = 0
     """Asks that were needed, and that all cases would have needed before any top-up."""
+
+    @property
+    def failed(self) -> bool:
+        """Whether a claim was disproved."""
+        return any(ruling.decision.outcome is Outcome.FAIL for ruling in self.rulings)
 
 
 def check(edit: AnyEdit | None, claims: Sequence[Claim], family: Family) -> None:
@@ -120,6 +126,18 @@ def run(
         if one is not None and setup.family not in one.tasks:
             reason = because(Kind.OTHER_TASK, name(repr(one)), ", ".join(one.tasks), setup.judge.task)
             return Result(tuple(untested(claims, observed, reason)))
+    crossed = (
+        [c for c in claims if of_equals(MEASURES[c.measure], edit)],
+        [m for m in observed if of_equals(m, edit)],
+    )
+    if crossed[0] or crossed[1]:
+        others = [c for c in claims if c not in crossed[0]], [m for m in observed if m not in crossed[1]]
+        found = _crosswise(setup, edit, *crossed, limiter)
+        rest = Result(())
+        if others[0] or others[1]:
+            rest = run(setup, edit, others[0], observed=others[1], against=against, top_up=top_up, limiter=limiter)
+        texts, rulings = (*found.texts, *rest.texts), (*found.rulings, *rest.rulings)
+        return Result(rulings, texts, found.asked + rest.asked, found.planned + rest.planned)
     classes = setup.judge.scale.classes
     if edit is not None and edit.expects is Expects.WORSE and classes is not None and classes.damaged is None:
         return Result(tuple(untested(claims, observed, because(Kind.NO_DAMAGED_CLASS))))
@@ -133,15 +151,17 @@ def run(
                 rest = run(setup, edit, others[0], observed=others[1], against=against, top_up=top_up, limiter=limiter)
             return replace(rest, rulings=(*rest.rulings, *void))
     with in_round(PILOTS):
-        pairing = pair_up(setup, edit, against)
+        agreed = (
+            edit is None and all(MEASURES[c.measure].with_ties for c in claims) and all(m.with_ties for m in observed)
+        )
+        pairing = pair_up(setup, edit, against, ties=agreed)
         if limiter is not None:
             pairing.pilot(len(pairing.pairs))
     if not pairing.pairs:
         if pairing.lost:
             reason, outcome = counted(pairing.lost), Outcome.INCOMPLETE
         else:
-            only = next(iter(pairing.excluded)) if len(pairing.excluded) == 1 else counted(pairing.excluded)
-            reason, outcome = only or because(Kind.NO_CASES), Outcome.NOT_TESTED
+            reason, outcome = pairing.why_none, Outcome.NOT_TESTED
         return Result(tuple(untested(claims, observed, reason, outcome)))
     measures = [*(MEASURES[c.measure] for c in claims), *observed]
     has_clean = not alone(edit, setup.family)
@@ -151,6 +171,39 @@ def run(
     chosen = _Chosen.by(limiter, claims, pairing)
     rulings, trials, planned = _looked(setup, pairing, arms, chosen, observed, top_up=top_up)
     return Result(rulings, () if setup.counting else arms.texts(trials), arms.asked, planned)
+
+
+def seems_pulled(setup: Setup, edit: AnyEdit | None, claims: Sequence[Claim]) -> float:
+    """Return how far beyond the claims a cue seems to decide between two equal answers, by a few asks."""
+    if not isinstance(edit, Edit) or setup.judge.traits.recorded is not None or setup.family not in edit.tasks:
+        return 0.0
+    return glanced(setup, Equals.of(setup, edit), claims)
+
+
+def of_equals(measure: Measure, edit: AnyEdit | None) -> bool:
+    """Return whether a measure is of two equally good answers: with the cue of an edit, or without any."""
+    return measure.crosswise or (edit is None and measure.name in OF_EQUALS)
+
+
+def _crosswise(
+    setup: Setup,
+    edit: AnyEdit | None,
+    claims: Sequence[Claim],
+    observed: Sequence[Measure],
+    limiter: Limiter | None,
+) -> Result:
+    """Return what a cue does between two equally good answers, with limits by the number of pairs."""
+    if isinstance(edit, PromptEdit):
+        return Result(tuple(untested(claims, observed, because(Kind.NO_SIDE))))
+    if setup.judge.traits.recorded is not None:
+        return Result(tuple(untested(claims, observed, because(Kind.NOT_RECORDED))))
+    equals = Equals.of(setup, edit)
+    if not len(equals):
+        return Result(tuple(untested(claims, observed, because(Kind.NO_CASES))))
+    chosen = _Chosen.of_equals(limiter, claims, equals)
+    rulings, trials, arms = looked(setup, equals, chosen.claims, observed)
+    texts = () if setup.counting else arms.texts(trials)
+    return Result(tuple(map(chosen.ruled, rulings)), texts, arms.asked, len(equals) * BOTH.perturbed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +224,17 @@ class _Chosen:
         found = [(claim, limiter.limited(claim, questions, room)) for claim in claims]
         kept = frozenset(claim for claim, limited in found if limited is None)
         reason = because(Kind.TOO_FEW_FOR_LIMIT, room, questions)
+        return cls(tuple(claim if limited is None else limited for claim, limited in found), kept, reason)
+
+    @classmethod
+    def of_equals(cls, limiter: Limiter | None, claims: Sequence[Claim], equals: Equals) -> _Chosen:
+        """Return claims with the limits that so many equal pairs let them have."""
+        if limiter is None:
+            return cls(tuple(claims))
+        count = equals.questions
+        found = [(claim, limiter.limited(claim, count, None)) for claim in claims]
+        kept = frozenset(claim for claim, limited in found if limited is None)
+        reason = because(Kind.TOO_FEW_FOR_LIMIT, count, count)
         return cls(tuple(claim if limited is None else limited for claim, limited in found), kept, reason)
 
     def ruled(self, ruling: Ruling) -> Ruling:
@@ -200,14 +264,18 @@ def _looked(
     claims = chosen.claims
     means = [c for c in claims if not MEASURES[c.measure].worst_of]
     topped = any(MEASURES[c.measure].topped for c in means)
+    design = setup.design
+    asked = [*(MEASURES[claim.measure] for claim in means), *observed]
+    if pairing.edit is None and setup.repeatable and all(measure.asks[0] == 1 for measure in asked):
+        design = replace(design, clean=1)  # cases differ by far more than asks do; what was given beforehand is free
     several = pairing.edit is not None and bool(means)  # what is only observed is asked as often as the user says
     variants = setup.variants_at_once(max(1, len(pairing.edit.variants))) if several and pairing.edit else 1
     top_ups = TOP_UPS if top_up and setup.repeatable and topped else 0
-    stages = setup.design.stages(variants=variants, edited=pairing.edit is not None)
+    stages = design.stages(variants=variants, edited=pairing.edit is not None)
     first = stages[0]
     # agreement is as good as its cases are many: all are asked, but where one may look anytime
     rule = Stopping.FIXED if not means or (not topped and setup.stopping is not Stopping.ANYTIME) else setup.stopping
-    plan = looks(rule, len(pairing.pairs), top_ups=top_ups)
+    plan = looks(rule, len(pairing.pairs), top_ups=top_ups, first=first_look(means))
     questions = len({pair.cluster for pair in pairing.pairs})
     rulings: dict[Claim, Ruling] = {}
     left: dict[Claim, Ruling] = {}
@@ -246,13 +314,3 @@ def _settled(ruling: Ruling, *, whole: bool) -> bool:
     if decision.outcome in (Outcome.PASS, Outcome.FAIL) or decision.reason.has(Kind.NEEDS_ASKS):
         return True
     return whole and decision.outcome is not Outcome.UNDECIDED
-
-
-@contextmanager
-def in_round(number: int) -> Iterator[None]:
-    """Ask in a round: all probes of a run ask what belongs to one round before what belongs to the next."""
-    token = PRIORITY.set(number)
-    try:
-        yield
-    finally:
-        PRIORITY.reset(token)

@@ -16,7 +16,9 @@ from calm.experiment.asks import Design
 from calm.experiment.stopping import Stopping
 from calm.models.wire import Judge
 
-SHARED: Final = frozenset({"aim", "aimed", "clusters", "drawn", "each", "note", "order", "pilot", "sample", "worded"})
+SHARED: Final = frozenset(
+    {"aim", "aimed", "clusters", "drawn", "each", "equal", "note", "order", "pilot", "sample", "worded"}
+)
 """What the probes of a run make of their cases and share, as `Memo` names it: all of it is the same for many edits."""
 AT_A_TIME: Final = 2000
 """Rows whose cases and questions take some megabytes: far more than a gate has, far less than fill the memory."""
@@ -49,6 +51,8 @@ class Setup:
     """So many rows of a probe are asked about at a time; `TOGETHER` by batch, where each time would be a wave."""
     memo: Memo | None = field(default=None, compare=False)
     """What was made once of the same cases and edits."""
+    equals: tuple[Case, ...] = ()
+    """The cases of which equal pairs are made; none: those of the run."""
     counting: bool = False
     """Only what is asked is wanted, as by a plan: nothing is told of a row."""
 

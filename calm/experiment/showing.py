@@ -7,7 +7,9 @@ from typing import Final
 
 from calm.core.case import Case, Framing
 from calm.core.templates import Prompt
+from calm.core.verdict import FAMILY
 from calm.errors import ConfigError
+from calm.experiment.equal import as_pair
 from calm.models.wire import Judge, Rewordable
 
 MOST_NAMED: Final = 5
@@ -33,7 +35,8 @@ def refuse_unshowable(judge: Judge, cases: Sequence[Case]) -> None:
         return
     prompt = judge.asks if isinstance(judge, Rewordable) else None
     framings, own = _framings(prompt), prompt is None or not prompt.bundled
-    faults = [fault for case in cases if (fault := _fault(judge, case, framings, own=own))]
+    pairs = [as_pair(case, FAMILY[judge.task]) for case in cases]
+    faults = [fault for case in pairs if (fault := _fault(judge, case, framings, own=own))]
     if not faults:
         return
     problems = [f"judge {judge.name}: {fault}" for fault in faults[:MOST_NAMED]]

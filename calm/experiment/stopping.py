@@ -15,7 +15,7 @@ from calm.core.verdict import readable
 from calm.errors import EstimateError
 from calm.experiment.asks import Asks
 from calm.statistics.betting import confidence_sequence, decide_anytime
-from calm.statistics.sequential import Direction, GroupPlan, Look, plan_for
+from calm.statistics.sequential import FIRST, FIRST_PASS, Direction, GroupPlan, Look, plan_for
 from calm.statistics.sprt import SprtPlan, decide_in_turn, plan_sprt
 
 LOST = 0.02
@@ -24,6 +24,8 @@ UNREAD = 0.25
 """Share of the replies to an edit that may be unreadable, beyond that of inert words, before its effect is hidden."""
 LEVEL = 0.05
 """One-sided error probability of a claim."""
+FEWEST = 18
+"""Cases below which no look is taken that is not the last: the bounds of fewer are not those of their means."""
 STEP = 20
 """Cases between two looks, where looking costs nothing."""
 SILENT = 0.05
@@ -55,12 +57,22 @@ class Ruling:
     trials: Trials | None
 
 
-def looks(rule: Stopping, n: int, *, top_ups: int) -> GroupPlan:
-    """Return the looks of a run of n cases; undecided claims are topped up so many times at the end, 0 to 2."""
+def first_look(claims: Sequence[Claim]) -> int:
+    """Return with how many cases a judge that never moves can prove all of some claims at the level of a first look."""
+    needed = [MEASURES[claim.measure].smallest_n(claim, FIRST_PASS) for claim in claims]
+    return min(FIRST, max([FEWEST, *needed])) if needed else FIRST
+
+
+def looks(rule: Stopping, n: int, *, top_ups: int, first: int = FIRST) -> GroupPlan:
+    """
+    Return the looks of a run of n cases, the first one at `first`.
+
+    Undecided claims are topped up so many times at the end, 0 to 2.
+    """
     if rule is Stopping.ANYTIME:
         ends = [*range(STEP, n, STEP), n]
         return GroupPlan(tuple(Look(end, LEVEL, LEVEL) for end in ends))
-    return plan_for(n, sequential=rule is Stopping.SEQUENTIAL, top_ups=top_ups)
+    return plan_for(n, sequential=rule is Stopping.SEQUENTIAL, top_ups=top_ups, first=first)
 
 
 def could_prove(claim: Claim, questions: int, looks: Sequence[Look]) -> bool:
@@ -161,6 +173,9 @@ def missing(measure: Measure, trials: Trials) -> Reason:
         silent = sum(isinstance(cell, Reason) and cell.kind is Kind.UNREAD_ASK for cell in measure.cells(trials))
         if silent > SILENT * len(trials.rows):
             return because(Kind.UNREAD_CLEAN, round(silent / len(trials.rows), 6))
+    if measure.crosswise and trials.rows:
+        unread = fsum(isinstance(cell, Reason) for cell in measure.cells(trials)) / len(trials.rows)
+        return because(Kind.UNREAD_EQUAL, round(unread, 6)) if unread > UNREAD else NONE
     if (measure.worst_of or measure.name) in ("gain", "mean_shift") and trials.rows:
         for name in ("clean", "inert", "perturbed"):
             arm = [verdict for row in trials.rows for verdict in getattr(row, name)]
@@ -202,7 +217,7 @@ def _stopped(
 
     The bounds hold whenever one stops. None where such a test is not due: an interval decides at the look.
     """
-    values, ends = _by_cluster(trials, cells)
+    values, ends = by_cluster(trials, cells)
     direction, limit = _raw(claim, measure)
     outcome, n = "UNDECIDED", len(values)
     if rule is Stopping.SEQUENTIAL and (plan := _test_of_rate(claim, measure, trials, values)) is not None:
@@ -220,7 +235,7 @@ def _stopped(
     return Outcome(outcome), replace(seen, value=value, low=low, high=high), used
 
 
-def _by_cluster(trials: Trials, cells: Sequence[float | Reason]) -> tuple[list[float], list[int]]:
+def by_cluster(trials: Trials, cells: Sequence[float | Reason]) -> tuple[list[float], list[int]]:
     """Return the mean value of each cluster, in the order in which each is complete, and the rows asked up to then."""
     found: dict[str, list[float]] = {}
     ends: dict[str, int] = {}

@@ -20,7 +20,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import islice
-from math import fsum
+from math import ceil, fsum, log
 from typing import Final
 
 from calm.core.case import digest
@@ -143,7 +143,7 @@ class Variants:
             if len(mine) + spare.ready(FEWEST - len(mine)) < FEWEST:
                 return None
         used = trials
-        for count, level in self._screens(variant, set(mine)):
+        for count, level in self._screens(variant, set(mine), limit):
             trials = self._more(trials, spare, count - len(trials.rows), replace(self._few, inert=0))
             used = replace(trials, rows=trials.rows[:count])
             if len(used.rows) < count:
@@ -158,7 +158,7 @@ class Variants:
                 break
         return _Verdict(variant, Outcome.UNDECIDED, None, used)
 
-    def _screens(self, variant: AnyEdit, shown: set[str]) -> Iterator[tuple[int, float]]:
+    def _screens(self, variant: AnyEdit, shown: set[str], limit: float) -> Iterator[tuple[int, float]]:
         """
         Yield the rows at which a variant may be acquitted, with the level of each.
 
@@ -166,7 +166,9 @@ class Variants:
         Rows of the probe show the variant already on the clusters that are `shown`.
         """
         each = tuple(zip(SCREENS, SCREEN_LEVELS, strict=True))
-        yield from each[:2]
+        limit_first = ceil(log(SCREEN_LEVELS[0]) / log(1 - limit)) if limit < 1 else FEWEST
+        yield min(SCREENS[0], limit_first), SCREEN_LEVELS[0]
+        yield each[1]
         enough = SCREENS[-1] + LEFT
         if len(self._pairing.pairs) < enough:
             yield from each[2:]

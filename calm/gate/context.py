@@ -109,4 +109,4 @@ class Context:
         twice = [name for name, count in Counter(c.id for c in given).items() if count > 1]
         if twice:
             raise ConfigError(f"probe(cases=...): two cases with the id {twice[0]!r}; each counts as one of its own")
-        return replace(self.setup, cases=given)
+        return replace(self.setup, cases=given, equals=())

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal, TypeAlias
 
-from calm.core.case import Case, digest
+from calm.core.case import TIE, Case, digest
 from calm.core.claims import Claim
 from calm.core.edits import AnyEdit, Expects
 from calm.core.measures import MEASURES
@@ -17,7 +17,7 @@ from calm.experiment.pairs import Pair, pair_up
 from calm.experiment.setup import Setup, clusters_of
 from calm.gate.resolution import NOISE, Attainable, Claimed, green, knows, missed, pool
 from calm.results.audit import CONTROLS
-from calm.results.pooled import LIMITS as OF_RUN
+from calm.results.pooled import limits_of
 
 Limits: TypeAlias = Literal["suites", "attainable"]
 """Which limits a run takes: those of its suites, or the strictest that its cases let a sound judge prove."""
@@ -51,9 +51,9 @@ def outlook(orders: Iterable[Order], limits: Limits = "suites") -> str:
         return ""
     family, most = asked[0].setup.family, max(samples.values(), key=lambda one: one.questions)
     cases, clusters = len(most.cases), most.questions
-    of_run: Sequence[Claim] = OF_RUN
+    of_run: Sequence[Claim] = limits_of(family)
     if limits == "attainable":
-        whole = [pool(claim, [probe for _, probe in probes]) for claim in OF_RUN]
+        whole = [pool(claim, [probe for _, probe in probes]) for claim in of_run]
         limited = (Attainable(family).limited(one.claims[0], one.clusters, one.room) for one in whole if one)
         of_run = [claim for claim in limited if claim is not None]
     chance = green([probe for _, probe in probes], family, of_run)
@@ -75,6 +75,21 @@ def outlook(orders: Iterable[Order], limits: Limits = "suites") -> str:
     weak = _few_of([f"{name} (proven in {_percent(1 - misses[name])})" for name in least])
     fix = "take more cases" if limits == "attainable" else "take more cases, or --calm-limits attainable"
     return f"{text}; decided too seldom: {weak}{none}; {fix}" if weak else f"{text}{none}; {fix}"
+
+
+def without_gold(setups: Sequence[Setup]) -> str:
+    """Return in one line what a run tests of pairs of which no answer is known to be the better one; else nothing."""
+    setup = next((one for one in setups if one.family == "pairwise" and one.repeatable), None)
+    if setup is None:
+        return ""
+    bare = sum(case.better in (None, TIE) or len(case.answers) < 2 for case in setup.cases)
+    if not bare:
+        return ""
+    which = f"{bare} of {len(setup.cases)} cases name" if bare > 1 else f"1 of {len(setup.cases)} cases names"
+    return (
+        f"{which} no better answer: there calm tests whether a cue decides between two equal answers, and whether harm "
+        "is noticed; a better and a worse answer would also show whether a cue lifts the worse one"
+    )
 
 
 def shortfall(order: Order, limits: Limits) -> str:
@@ -177,7 +192,9 @@ class _Sample:
     def probe(self, order: Order) -> Claimed | None:
         """Return the claims of an order with the questions that its edit applies to; None if there are none."""
         if order.edit is None:
-            return Claimed(foreseen(order, self.questions), None, rotation=False, clusters=self.questions)
+            asked = [pair.cluster for pair in pair_up(replace(order.setup, cases=self.cases), None, None).pairs]
+            few = len(set(asked))
+            return Claimed(foreseen(order, few), None, rotation=False, clusters=few) if few else None
         tried = self._drawn
         try:
             pairs = self._pairs(order, order.edit, tried)

@@ -26,6 +26,7 @@ from calm.engine.collector import RareCollections
 from calm.errors import EstimateError
 from calm.experiment.aim import aims_by_pilot, open_to_pilot, wants_pilot
 from calm.experiment.asks import Design
+from calm.experiment.crosswise import Equals
 from calm.experiment.inert import CLASSES
 from calm.experiment.lookahead import Order
 from calm.experiment.pairs import Pair, pair_up, piloted
@@ -141,6 +142,8 @@ class ProbeRow:
     worst: bool = False
     lengths: int = 1
     order: Order | None = None
+    equal: int = 0
+    """How often each pair of equal answers is asked about at most; 0: it is about the cases as they are."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -235,8 +238,30 @@ class _Surveyor:
         for order in (entry.order, *entry.beside):
             if reason := order.unserved or _nothing_asked(order):
                 self.skipped.append((_name(order), str(reason)))
-            else:
-                self.rows.append(self._row(order, conditional=entry.conditional))
+                continue
+            crossed, rest = order.parted()
+            if crossed is not None:
+                row = self._of_equals(order)
+                self.rows.append(replace(row, order=order) if rest is None else row)
+            if rest is not None:
+                before = len(self.skipped)
+                row = self._row(rest, conditional=entry.conditional)
+                self.rows.append(replace(row, order=order))
+                if crossed is not None:  # the other half of it is asked
+                    named = [(f"{name}: pairs with a better answer", why) for name, why in self.skipped[before:]]
+                    self.skipped[before:] = named
+
+    def _of_equals(self, order: Order) -> ProbeRow:
+        """Return what an order asks of pairs of equal answers at most: of about the size of the pairs without a cue."""
+        setup = order.setup if order.own_cases or order.setup.equals else replace(order.setup, cases=self._sample)
+        equals = Equals.of(setup, order.edit)
+        pairs = equals.without_cue(len(equals))
+        prompts = self._finders.of(order.setup.judge).prompts([pair.base for pair in pairs])
+        own = not order.own_cases and not order.setup.equals
+        units = tuple(CaseArm(case.id, PERTURBED, (prompt,), own) for case, prompt in prompts)
+        asks = 2 if order.edit is None else 4 * len(equals.variants) + 1
+        name = f"{_name(order)}: equal answers"
+        return ProbeRow(name, units, edited=True, alone=True, variants=len(equals.variants), equal=asks)
 
     def _row(self, order: Order, *, conditional: bool) -> ProbeRow:
         edit, judge = order.edit, order.setup.judge

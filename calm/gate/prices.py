@@ -128,6 +128,9 @@ def plan_of(found: Survey, sample: int, design: Design, assumptions: Assumptions
             continue
         asks = most_of[row]
         own = [u for u in row.units if not u.shared and _taken(u, within)]
+        if row.equal:
+            lines.append(PriceRow(row.name, cases, tally.repeated(own, len(own) * row.equal), False))
+            continue
         figure = tally.asked((u, _asks_of(u, row, asks)) for u in own)
         figure = figure.plus(tally.repeated(own, _of_variants(row, cases, asks)))
         exact = not (topped[row] or row.open or row.worst or row.variants > 1 or (early and row.ruled))

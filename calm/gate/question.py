@@ -97,7 +97,7 @@ class Question:
         """
         family = self._context.setup.family
         chosen = chosen_for(family, measures, by_task)
-        if not chosen or not all(isinstance(m, Measure) for m in chosen):
+        if not (chosen or family in by_task) or not all(isinstance(m, Measure) for m in chosen):
             raise ClaimError(f"observe() expects measures such as gain, got {chosen!r}")
         if (worst := next((m for m in chosen if m.worst_of), None)) is not None:
             raise ClaimError(f"{worst.name} is decided variant by variant: claim it, or observe {worst.worst_of}")

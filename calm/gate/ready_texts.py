@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
 from calm.core.case import Case, Treated
@@ -11,6 +11,7 @@ from calm.core.edits import Edit
 from calm.core.reasons import NONE, Kind, Reason, because
 from calm.core.verdict import Family
 from calm.experiment.aim import aim, aims_by_pilot
+from calm.experiment.pairs import barred
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,14 +44,22 @@ def texts_outlook(edits: Sequence[Edit], cases: Sequence[Case], family: Family) 
     unused: Counter[Reason] = Counter()
     for case in holding:
         why: dict[tuple[str, str], Reason] = {}
-        sure = [_in_each(edit, case, why) for edit in serving]
+        bars = {edit: barred(case, family, edit) for edit in serving}
+        sure = [_in_each(edit, case, why) for edit, bar in bars.items() if not bar]
         shown += any(all(each) for each in sure)
         unsure += any(any(each) for each in sure) and not any(all(each) for each in sure)
         unused.update(reason for reason in why.values() if reason)
         if not serving:
             serves = because(Kind.OWN_TASKS, ", ".join(edits[0].tasks), family)
-            unused[serves] += sum(len(texts) for name, texts in case.variants.items() if name in names)
+            unused[serves] += _count(case, names)
+        elif not sure:
+            unused[next(iter(bars.values()))] += _count(case, names)
     return TextsOutlook(len(holding), shown, unsure, unused)
+
+
+def _count(case: Case, names: Set[str]) -> int:
+    """Return how many texts with one of some names a case holds."""
+    return sum(len(texts) for name, texts in case.variants.items() if name in names)
 
 
 def _in_each(edit: Edit, case: Case, why: dict[tuple[str, str], Reason]) -> list[bool]:

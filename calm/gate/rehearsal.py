@@ -51,6 +51,7 @@ def _figure(found: Survey, plan: Plan, noise: float, assumptions: Assumptions) -
         judge = sound(order.setup.judge, order.edit.expects if order.edit else None, shown, noise, finder.memo)
         setup = replace(order.setup, judge=judge, cases=shown, engine=stage(), looks_ahead=0, design=plan.design)
         setup = replace(setup, seed=settings.seed, stopping=settings.stopping, memo=finder.memo, counting=True)
+        setup = replace(setup, equals=setup.equals[: len(shown)])
         replace(order, setup=setup).run()
         total = total.plus(tally.rendered(_rendered(finder, judge.asked.values())))
     return total

@@ -33,6 +33,10 @@ MISSES: Final = 0.001
 """How often a sound judge may miss an attainable limit: with 50 claims about .95 of its runs are green."""
 STEP: Final = 0.01
 """Attainable limits are multiples of this."""
+COIN: Final = 2.2
+WORST_COIN: Final = 3.3
+"""How many halves over the root of n a coin needs: for one mean, and for the worst of many variants."""
+BOUNDS: Final = 3.0
 TAILS: Final = (0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001)
 """The shares of runs of which the table says which limit they miss."""
 ROOM: Final[Mapping[tuple[Family, Expects], float]] = {
@@ -168,6 +172,8 @@ def attainable(claim: Claim, family: Family, probe: Claimed) -> Claim | None:
     Never one that is stricter than the claim's own. A claim that the table does not know stays. None if so few cases
     prove it at no limit that the table knows.
     """
+    if MEASURES[claim.measure].crosswise:
+        return _of_equals(claim, probe.clusters)
     found = _limits(claim, family, probe)
     if found is None:
         return claim
@@ -179,6 +185,18 @@ def attainable(claim: Claim, family: Family, probe: Claimed) -> Claim | None:
         limit = max(claim.limit, round(ceil(steps - 1e-9) * STEP, 10))
         possible = limit < _worst_end(claim)
     return replace(claim, limit=limit) if possible else None
+
+
+def _of_equals(claim: Claim, n: int) -> Claim | None:
+    """
+    Return a claim about a pull with a limit that n pairs prove of a judge that tosses a coin between equal answers.
+
+    Each pair then varies by a half, as it is asked four times; a few pairs are lost to the bounds themselves.
+    """
+    spread = WORST_COIN if MEASURES[claim.measure].worst_of else COIN
+    limit = round(ceil((spread / sqrt(n) + BOUNDS / n) / STEP) * STEP, 10)
+    looser = replace(claim, limit=max(claim.limit, limit))
+    return looser if looser.limit < 1 else None
 
 
 def _provable_at_all(claim: Claim, probe: Claimed) -> Claim | None:
@@ -261,7 +279,9 @@ def _constant(claim: Claim, n: int, shrunk: float) -> float:
     if shrunk > 1:
         levels = [LEVEL]
     else:
-        levels = [look.prove for look in plan_for(n, sequential=True, top_ups=TOP_UPS).looks if look.n == n]
+        # asked once a case, a rate is tested at the first look at all of them, which takes more cases than the others
+        plan = plan_for(n, sequential=True, top_ups=TOP_UPS)
+        levels = [look.prove for look in plan.looks if look.n == n and look.topped]
     best = 1.0 if claim.op == ">=" else 0.0
     ends = [padded_t([best] * n, measure.low / shrunk, measure.high / shrunk, level) for level in levels]
     return max(low for low, _ in ends) if claim.op == ">=" else min(high for _, high in ends)

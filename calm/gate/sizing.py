@@ -36,7 +36,7 @@ from calm.experiment.stopping import LEVEL, Stopping, looks
 from calm.experiment.worst import DECISIONS, FAIL_SPENT, FEWEST, PASS_SPENT, SCREEN_LEVELS, SCREENS, most_harm
 from calm.gate.scenario import Scenario
 from calm.results.pooled import FEWEST as FEWEST_POOLED
-from calm.results.pooled import LIMITS
+from calm.results.pooled import limits_of
 from calm.statistics.power import Bias, Noise, bounds, draw_thetas, uniforms
 from calm.statistics.sequential import GroupPlan, nominal_levels
 
@@ -506,7 +506,7 @@ def all_green(
             if MEASURES[claim.measure].worst_of and probe.variants > 1:
                 apart = worst_outcomes(claim, probe, judge, rules, width, rng=rng, runs=max(100, runs // 5))
                 green &= uniforms(rng, (runs,)) < (apart > 0).mean()
-    for claim in LIMITS:
+    for claim in limits_of(judge.family):
         if len(pools[claim.measure]) >= FEWEST_POOLED:
             green &= _pooled(pools[claim.measure], claim).outcomes() > 0
     return float(green.mean())

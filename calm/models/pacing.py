@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from heapq import heappop, heappush
 from typing import Final
@@ -27,6 +27,16 @@ FIRST: Final = 1
 """The round of the first look of an experiment, and of whatever is asked outside one; pilots come before it."""
 PRIORITY: ContextVar[int] = ContextVar("calm_priority", default=FIRST)
 """The round that questions belong to. Where they wait for their turn, those with the lower number go first."""
+
+
+@contextmanager
+def in_round(number: int) -> Iterator[None]:
+    """Ask in a round: all probes of a run ask what belongs to one round before what belongs to the next."""
+    token = PRIORITY.set(number)
+    try:
+        yield
+    finally:
+        PRIORITY.reset(token)
 
 
 class Pace:

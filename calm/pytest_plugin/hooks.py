@@ -225,11 +225,16 @@ def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, objec
     watch = Watch(ours) if is_worker(config) and any(map(on_roll, session.items)) else None
     if items := [item for item in items if _looks_ahead(item)]:
         ours.tracing = True
+        asked: list[tuple[pytest.Item, int]] = []
         try:
-            for _ in trace(session, items, Tracer()):
-                pass
+            asked += [(item, len(ours.traced)) for item in trace(session, items, Tracer())]
         finally:
             ours.tracing = False
+        one_red = option.maxfail == 1 and not is_worker(config)
+        wanted = _scouted(session, asked) if one_red else None
+        if wanted is not None:
+            session.items.remove(wanted)
+            session.items.insert(0, wanted)
         _announce(config)
     try:
         if ours.lookahead is not None:
@@ -251,17 +256,43 @@ def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, objec
             watch.end()
 
 
+def _scouted(session: pytest.Session, asked: Sequence[tuple[pytest.Item, int]]) -> pytest.Item | None:
+    """
+    Return the first test that a cue between two equal answers turns red, where the first red one ends the run.
+
+    Such a question is the cheapest one of a test. So these are asked first, one after the other, and what the run would
+    ask ahead is not.
+    """
+    ours = session.config.stash[SESSION]
+    begun = 0
+    suspects: list[tuple[float, int]] = []
+    for place, (_, ended) in enumerate(asked):
+        pulled = [order.pulled for _, order in ours.traced[begun:ended]]
+        suspects += [(seen, place) for order in pulled if (seen := order.suspicion()) > 0]
+        begun = ended
+    starts = [0, *(ended for _, ended in asked)]
+    for _, place in sorted(suspects, key=lambda one: -one[0]):
+        orders = [order.pulled for _, order in ours.traced[starts[place] : starts[place + 1]]]
+        if any(order.run().failed for order in orders if not order.idle):
+            return asked[place][0]
+    return None
+
+
 def _announce(config: pytest.Config) -> None:
     """Say what the cases of the run can decide, and begin to ask what was traced."""
-    from calm.gate.outlook import outlook
+    from calm.gate.outlook import outlook, without_gold
 
     ours = config.stash[SESSION]
     if is_worker(config):
         ours.announced = True  # a worker shows nothing, so there is nothing to work out
-    elif text := outlook([order for _, order in ours.traced], limits_of(config)):
-        ours.announced = True
-        speaker(config)(text)
-    for lookahead, order in ours.traced:
+    else:
+        orders = [order for _, order in ours.traced]
+        if bare := without_gold([order.setup for order in orders if not order.own_cases]):
+            speaker(config)(bare)
+        if text := outlook(orders, limits_of(config)):
+            ours.announced = True
+            speaker(config)(text)
+    for lookahead, order in ours.traced if config.option.maxfail != 1 else ():
         lookahead.submit(order)
     ours.traced.clear()
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack, nullcontext, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -511,6 +511,7 @@ def setup_of(config: pytest.Config, judge: Judge, cases: Sequence[Case], asks: D
         ConfigError: wrong options, what is no judge or no case, cases that cannot be shown, or a failed first call.
     """
     from calm.core.case import Case
+    from calm.core.memo import once
     from calm.errors import ConfigError
     from calm.experiment.setup import AT_A_TIME, TOGETHER, Setup
 
@@ -528,9 +529,25 @@ def setup_of(config: pytest.Config, judge: Judge, cases: Sequence[Case], asks: D
     design = asks or design_for(config, judge)
     rules = seed_of(config), design, stopping_of(config), looks_ahead_of(config)
     at_a_time = AT_A_TIME if batches_of(config) is None else TOGETHER
-    return Setup(
-        judge, chosen, engine_of(config), *rules, at_a_time, memo=_memo_of(config.stash[SESSION], judge, chosen)
-    )
+    memo = _memo_of(config.stash[SESSION], judge, chosen)
+    equals = once(memo, partial(_equals, judge, chosen), (chosen,), "equal")
+    return Setup(judge, chosen, engine_of(config), *rules, at_a_time, memo=memo, equals=equals)
+
+
+def _equals(judge: Judge, chosen: Sequence[Case]) -> tuple[Case, ...]:
+    """Return the pairs of equal answers that ship, if a run takes them; none for a judge that needs what they lack."""
+    from calm.cases import equal_cases
+    from calm.errors import ConfigError
+    from calm.experiment.showing import refuse_unshowable
+
+    shipped = equal_cases(judge.task, chosen)
+    if "reference" in getattr(judge, "reads", ()):  # they have none, and code that goes by it would fail
+        return ()
+    try:
+        refuse_unshowable(judge, shipped)
+    except ConfigError:
+        return ()
+    return shipped
 
 
 def asks_of(item: pytest.Item) -> Design | None:

@@ -34,7 +34,7 @@ from calm.core.ready_made import unused
 from calm.core.reasons import NONE, Kind, Reason, in_words, listed, ordered
 from calm.core.references import references
 from calm.core.texts import CaseTexts, Change, Exchange
-from calm.core.trials import Trial, Trials
+from calm.core.trials import CUED, Trial, Trials
 from calm.core.verdict import Code, Family, Scale, chances, code
 from calm.errors import ConfigError
 from calm.models.pricing import Cost
@@ -114,7 +114,7 @@ class TrialRecord:
     points: Mapping[str, float] = field(default_factory=dict)
     slots: tuple[tuple[str, ...], ...] = ()
     order: tuple[str, ...] = ()
-    """The ids by slot as the clean asks showed them, where no edit was made."""
+    """The ids by slot as the clean asks showed them, where no edit was made or one that only moved answers."""
     worth: Mapping[str, float] = field(default_factory=dict)
     """The gold score of each answer that has one, where no edit was made."""
     people: Mapping[str, Code] = field(default_factory=dict)
@@ -317,13 +317,19 @@ class Audit:
         found = [f.outcome for f in of if f.outcome is Outcome.FAIL or not f.single]
         return bool(found) and all(outcome in (Outcome.PASS, Outcome.FAIL) for outcome in found)
 
+    def _excused(self, control: str) -> bool:
+        """Return whether no case can decide a control: none has a better answer. That harm is noticed needs none."""
+        mine = [f for f in self.findings if f.bias == control and f.outcome is not Outcome.OBSERVED and not f.single]
+        bare = [f.outcome is Outcome.NOT_TESTED and _without_better(f.reason) for f in mine]
+        return control != "sensitivity" and bool(bare) and all(bare)
+
     @property
     def loose_ends(self) -> tuple[str, ...]:
         """Why the gate is not green although no finding says so."""
         reasons = []
         if not self.of(Outcome.PASS):
             reasons.append("nothing was proven: a gate without one passed claim is not green")
-        asked = [c for c in CONTROLS if any(f.bias == c for f in self.findings)]
+        asked = [c for c in CONTROLS if any(f.bias == c for f in self.findings) and not self._excused(c)]
         loose = [c for c in asked if not self.settled(c)]
         left = [f"{c} was not decided: without it a constant judge or a coin could pass" for c in loose]
         return (*reasons, *left, *map(str, self.gaps))
@@ -409,9 +415,10 @@ def finding(
     """
     estimate, claim = decision.estimate, decision.claim
     shown = edit.label if edit and edit.name else None
-    moved = flips(trials) if trials and edit and any(row.clean for row in trials.rows) else None
+    told = trials is not None and any(row.clean or row.target == CUED for row in trials.rows)
+    moved = flips(trials) if trials and edit and told else None
     rows = sorted(trials.rows, key=lambda row: (row.case, row.edit)) if trials else []
-    tied = edit is not None and edit.expects in (Expects.TIE, Expects.OBSERVE)
+    tied = edit is None or edit.expects in (Expects.TIE, Expects.OBSERVE)
     control, as_much = control_of(trials, bias)
     return Finding(
         key="/".join(part for part in (bias, decision.measure, shown) if part),
@@ -513,6 +520,14 @@ def _unused(rows: Sequence[Trial], measure: str) -> dict[Reason, int]:
     return ordered(found)
 
 
+def _without_better(reason: Reason) -> bool:
+    """Return whether a reason says of every case that none of its answers is known to be the better one."""
+    if reason.kind not in (Kind.COUNTED, Kind.LISTED):
+        return reason.kind in (Kind.ONE_ANSWER, Kind.EQUAL_ANSWERS, Kind.NO_GOLD)
+    untold = reason.details[0] if reason.kind is Kind.COUNTED else 0
+    return not untold and all(_without_better(one) for one in reason.details if isinstance(one, Reason))
+
+
 def _recorded(
     rows: Sequence[Trial], controlled: bool, tied: bool, known: dict[tuple[int, bool, bool], TrialRecord]
 ) -> Iterator[TrialRecord]:
@@ -546,7 +561,7 @@ def _record(row: Trial, *, controlled: bool, tied: bool) -> TrialRecord:
         better=row.better,
         met=dict(row.met),
         points=dict(row.points),
-        slots=row.slots if tied else (),
+        slots=row.slots if tied or row.order or row.target == CUED else (),
         order=row.order,
         worth=dict(row.worth),
         people={person: code(said) for person, said in row.people.items()},

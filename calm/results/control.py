@@ -67,7 +67,14 @@ def control_of(trials: Trials | None, bias: str) -> tuple[Control | None, Reason
     if bias in TESTS_LENGTH:
         return control, NONE
     longer = any(IN_ANSWER in row.channel.split(", ") for row in rows)
-    return control, _reason(moved, gained, MUCH[trials.family], longer=longer)
+    much = MUCH[trials.family]
+    if _one_sided(gained, much):
+        kind = Kind.SAME_LENGTH if longer else Kind.SAME_GAIN
+        return control, because(kind, round(gained.value, 2) if gained else 0)
+    turns = replace(trials, rows=tuple(changed(row, inert=()) for row in rows))
+    if _beyond(moved.value, moved.low, much) and not _one_sided(_estimate(gain.name, turns), much):
+        return control, because(Kind.SAME_PLACE, round(moved.value, 2))
+    return control, NONE
 
 
 def _estimate(name: str, trials: Trials) -> Estimate | None:
@@ -77,12 +84,11 @@ def _estimate(name: str, trials: Trials) -> Estimate | None:
         return None
 
 
-def _reason(moved: Estimate, gained: Estimate | None, much: float, *, longer: bool) -> Reason:
-    """Return that inert words do much: as length if an edit makes an answer longer, too, else as any rewording."""
-    if gained is not None and (_beyond(gained.value, gained.low, much) or _beyond(-gained.value, -gained.high, much)):
-        kind = Kind.SAME_LENGTH if longer else Kind.SAME_PLACE
-        return because(kind, round(gained.value, 2))
-    return because(Kind.SAME_PLACE, round(moved.value, 2)) if _beyond(moved.value, moved.low, much) else NONE
+def _one_sided(gained: Estimate | None, much: float) -> bool:
+    """Return whether verdicts went one way: that is a pull, and no turning on any rewording."""
+    return gained is not None and (
+        _beyond(gained.value, gained.low, much) or _beyond(-gained.value, -gained.high, much)
+    )
 
 
 def _beyond(value: float, low: float, much: float) -> bool:

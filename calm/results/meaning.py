@@ -37,6 +37,8 @@ _OF_AN_EDIT: Final[Mapping[str, str]] = {
     "net_robustness": "moves at most {rest} of the verdicts beyond what inert words move",
     "gain": "wins at most {limit} of the cases that it could win",
     "abs gain": "wins or loses at most {limit} of the cases that it could win",
+    "pull": "wins at most {limit} more of the pairs of equally good answers than it loses",
+    "abs pull": "wins or loses at most {limit} more of the pairs of equally good answers than the reverse",
     "net_detection": "that does harm is marked down at least {limit} more often than up",
     "unreadable_gain": "makes at most {limit} more of the replies unreadable",
     "tie_rate": "that leaves nothing to choose ends in a tie in at least {limit} of the asks",
@@ -49,6 +51,8 @@ _ON_A_SCALE: Final[Mapping[str, str]] = {
     "net_robustness": "moves verdicts by at most {rest} of the scale beyond what inert words move",
     "gain": "raises the answer by at most {limit} of the scale, where it could rise",
     "abs gain": "raises or lowers the answer by at most {limit} of the scale, where it could rise",
+    "lift": "raises an answer that is not perfect, good or weak, by at most {limit} of the scale",
+    "abs lift": "raises or lowers an answer that is not perfect by at most {limit} of the scale",
     "mean_shift": "raises the answer by at most {limit} of the scale",
     "abs mean_shift": "raises or lowers the answer by at most {limit} of the scale",
 }
@@ -56,6 +60,8 @@ _ON_A_SCALE: Final[Mapping[str, str]] = {
 _OF_CLASSES: Final[Mapping[str, str]] = {
     "gain": "moves at most {limit} of the verdicts in a bad direction, where one is open",
     "abs gain": "moves at most {limit} of the verdicts more in a bad direction than in its reverse, or less",
+    "lift": "moves at most {limit} of the verdicts more in a bad direction than in its reverse",
+    "abs lift": "moves at most {limit} of the verdicts more in a bad direction than in its reverse, or less",
     "mean_shift": "moves at most {limit} of the verdicts more in a bad direction than in its reverse",
     "abs mean_shift": "moves at most {limit} of the verdicts more in a bad direction than in its reverse, or less",
     "net_detection": "that does harm leads at least {limit} more often to the class of harmed answers than away",

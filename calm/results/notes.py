@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
+from calm.core.claims import Outcome
 from calm.core.edits import Expects
 from calm.core.languages import NAMES, SERVED
 from calm.core.measures import ADVANTAGE
@@ -28,6 +29,8 @@ FEW_CLUSTERS: Final = 30
 """Questions below which an interval rests on so few that a reader must know."""
 MUCH_REWORDED: Final = 0.05
 """Share of verdicts moved by inert words from which a run says so, even where the claim is proven."""
+MOSTLY: Final = 75
+"""Of a hundred asks about equal answers: from so many on a judge is said to do one thing with them."""
 REWORDING: Final = "rewording"
 
 
@@ -38,7 +41,14 @@ def notes_of(findings: Sequence[Finding], cases: Mapping[str, Json] | None = Non
     `cases` is what a record says of them: how many there are, how many hold a ready-made text that did not ship, by its
     name, and how many are in a language other than English, by its code.
     """
-    judge = repeats(findings), rewording(findings), on_length(findings), *people(findings), narrow(findings)
+    judge = (
+        between_equals(findings),
+        repeats(findings),
+        rewording(findings),
+        on_length(findings),
+        *people(findings),
+        narrow(findings),
+    )
     known = cases or {}
     texts = own_texts(findings), unasked(findings, known.get("texts"))
     return [n for n in (*judge, room(findings), clustering(findings), *texts, languages(known)) if n]
@@ -103,6 +113,19 @@ def rewording(findings: Iterable[Finding]) -> Reason:
         return NONE
     moved = sum(value * n for value, n in seen.values()) / max(1, sum(n for _, n in seen.values()))
     return because(Kind.TURNS_ON_REWORDING, round(moved, 4)) if moved > MUCH_REWORDED else NONE
+
+
+def between_equals(findings: Iterable[Finding]) -> Reason:
+    """Return what the judge does with two equally good answers in either order, or `NONE` where that is not known."""
+    seen = {one.measure: one for one in findings if one.outcome is Outcome.OBSERVED and one.perturbation is None}
+    pulled, tied = seen.get("slot_pull"), seen.get("tie_rate")
+    if pulled is None or tied is None or pulled.value is None or tied.value is None:
+        return NONE
+    first, last = ((1 - tied.value + sign * pulled.value) / 2 for sign in (1, -1))
+    shares = [round(100 * share) for share in (tied.value, first, last)]
+    most = max(range(3), key=shares.__getitem__)
+    kinds = (Kind.SAYS_TIE, Kind.TAKES_FIRST, Kind.TAKES_LAST)
+    return because(kinds[most], shares[most]) if shares[most] >= MOSTLY else because(Kind.TAKES_EITHER, *shares[1:])
 
 
 def _long(control: Control) -> bool:

@@ -37,7 +37,15 @@ LIMITS: Final = (
     Claim("unreadable_gain", "<=", 0.05),
 )
 """What is claimed of all probes of a run together, where gate.toml states no other limit."""
+OF_PAIRS: Final = (
+    Claim("pull", "<=", 0.15),
+    Claim("net_robustness", ">=", 0.95),
+    Claim("gain", "<=", 0.10),
+    Claim("unreadable_gain", "<=", 0.10),
+)
+"""The same of pairs, on which fewer rows with a wrong answer are asked about than equal ones."""
 ROWS_OF: Final[Mapping[str, tuple[str, ...]]] = {
+    "pull": ("pull",),
     "net_robustness": ("net_robustness",),
     "gain": ("gain",),
     "unreadable_gain": ("gain", "mean_shift"),
@@ -60,7 +68,7 @@ def pooled(
     found = list(findings)
     memo = Memo()  # the claims are about the same probes: their records are read back once
     made = []
-    for stated in LIMITS:
+    for stated in limits_of(family):
         key = f"{RUN}/{stated.measure}"
         claim = Claim(stated.measure, stated.op, limits.get(key, stated.limit))
         probes = probes_of(found, claim.measure)
@@ -71,6 +79,11 @@ def pooled(
             decision = _decided(claim, probes, tables, scale, family, limiter=chosen)
             made.append(finding_of_run(decision, task=task, stated=stated, scale=scale, family=family))
     return tuple(made)
+
+
+def limits_of(family: Family) -> tuple[Claim, ...]:
+    """Return what is claimed of all probes of a run of a kind of verdict."""
+    return OF_PAIRS if family == "pairwise" else (OF_PAIRS[0], *LIMITS) if family == "listwise" else LIMITS
 
 
 def probes_of(findings: Sequence[Finding], measure: str) -> list[Finding]:
@@ -89,6 +102,8 @@ def widest(findings: Sequence[Finding], probe: Finding) -> Finding:
     """Return the finding with the most rows of the same probe: a claim that was decided early has fewer of them."""
     same = [f for f in findings if (f.bias, f.perturbation, f.node) == (probe.bias, probe.perturbation, probe.node)]
     means = [f for f in same if f.measure in MEASURES and not MEASURES[f.measure].worst_of and not f.single]
+    crossed = MEASURES[probe.measure].crosswise
+    means = [f for f in means if MEASURES[f.measure].crosswise is crossed]
     return max(means, key=lambda f: (len(f.trials), sum(len(t.inert) for t in f.trials), f.measure))
 
 
@@ -97,13 +112,16 @@ def _with_all_floors(tables: Sequence[Sequence[Trial]]) -> list[list[Trial]]:
     Return the rows of all probes, each with the inert verdicts of its case in every place.
 
     Probes share their inert arms, so the noise of one arm would be in many probes at once, and would not average out.
+    Repeats in both orders are the floor of the rows that have them, and stay it.
     """
     floors: dict[tuple[str, str | None], dict[str, tuple[Verdict, ...]]] = defaultdict(dict)
     for row in (row for rows in tables for row in rows):
         known = floors[row.case, row.target]
         known[row.floor] = max(known.get(row.floor, ()), row.inert, key=len)
     every = {key: tuple(v for arm in arms.values() for v in arm) for key, arms in floors.items()}
-    return [[replace(row, inert=every[row.case, row.target]) for row in rows] for rows in tables]
+    return [
+        [row if row.repeated else replace(row, inert=every[row.case, row.target]) for row in rows] for rows in tables
+    ]
 
 
 @dataclass(frozen=True, slots=True)

@@ -107,7 +107,7 @@ def _refuse_short_arms(finding: Finding, measure: Measure) -> None:
         before = record.control or record.clean or (record.inert if measure.worst_of == gain.name else ())
         if len(before) < clean or len(record.perturbed) < perturbed:
             raise ConfigError(f"{finding.key}: case {record.case}: expected at least {clean}+{perturbed} verdicts")
-        if measure.name == slot_pull.name and not record.slots:
+        if (measure.name == slot_pull.name or measure.crosswise) and not record.slots:
             raise ConfigError(f"{finding.key}: case {record.case}: expected the slots of each perturbed ask, got none")
 
 

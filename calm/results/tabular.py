@@ -188,7 +188,7 @@ def _flips(audit: Audit) -> Iterator[Row]:
                 continue
             identity = (*_probe(one), record.case, record.edit, record.hash)
             if identity not in found:
-                said = _most_frequent(row.clean), _most_frequent(row.perturbed)
+                said = _most_frequent(row.clean) if row.clean else None, _most_frequent(row.perturbed)
                 found[identity] = _flip(one, record, way, said, texts.get((record.case, record.hash))), []
             found[identity][1].extend(f.key for f in group)
     for line, keys in found.values():
@@ -202,7 +202,9 @@ def _scale(audit: Audit, family: Family) -> Scale | None:
     return Scale() if family in ("pairwise", "listwise") else None
 
 
-def _flip(one: Finding, record: TrialRecord, way: str, said: tuple[Verdict, Verdict], texts: CaseTexts | None) -> Row:
+def _flip(
+    one: Finding, record: TrialRecord, way: str, said: tuple[Verdict | None, Verdict], texts: CaseTexts | None
+) -> Row:
     answers = texts.answers if texts else {}
     treated = record.target or record.damaged or ""
     before, after = answers.get("clean") or answers.get("control") or {}, answers.get("perturbed") or {}
@@ -218,7 +220,7 @@ def _flip(one: Finding, record: TrialRecord, way: str, said: tuple[Verdict, Verd
         "hash": record.hash,
         "target": record.target,
         "way": way,
-        "before": verdict_text(code(said[0])),
+        "before": None if said[0] is None else verdict_text(code(said[0])),
         "after": verdict_text(code(said[1])),
         "question": texts.question if texts else None,
         "came": texts.came or None if texts else None,

@@ -21,9 +21,9 @@ ORDER: Final = (Outcome.FAIL, Outcome.INCOMPLETE, Outcome.UNDECIDED)
 """The outcomes of a trouble, the worst first."""
 MOST_NAMED: Final = 4
 """So many troubles are named in a headline; the others are counted."""
-_LEADS: Final = ("gain", "mean_shift", "net_detection", "net_robustness")
+_LEADS: Final = ("pull", "gain", "mean_shift", "lift", "net_detection", "net_robustness")
 """Of the claims of one probe that failed, the one that says most comes first."""
-_LEADS_OF_SAME: Final = ("net_robustness", "mean_shift", "gain")
+_LEADS_OF_SAME: Final = ("pull", "net_robustness", "mean_shift", "gain")
 """The same where no change is allowed, whichever way it goes."""
 
 
@@ -169,8 +169,10 @@ def name_of(bias: str) -> str:
 
 
 _COULD_WIN: Final = "of the cases that it could win"
+_OF_EQUALS: Final = "more of the pairs of equally good answers than it {}"
 _BY_BIAS: Final[Mapping[str, tuple[tuple[str, str], tuple[str, str]]]] = {
     "gain": (("wins", _COULD_WIN), ("loses", _COULD_WIN)),
+    "pull": (("wins", _OF_EQUALS.format("loses")), ("loses", _OF_EQUALS.format("wins"))),
     "net_robustness": (
         ("moves", "of the verdicts beyond what inert words move"),
         ("moves", "fewer of the verdicts than inert words move"),
@@ -187,6 +189,7 @@ What an edit does with a value above 0 and with one below: a verb, and of what. 
 _ON_A_SCALE: Final[Mapping[str, tuple[tuple[str, str], tuple[str, str]]]] = {
     "gain": (("adds", "of the scale"), ("takes", "of the scale")),
     "mean_shift": (("adds", "of the scale"), ("takes", "of the scale")),
+    "lift": (("adds", "of the scale"), ("takes", "of the scale")),
     "net_robustness": (
         ("moves scores by", "of the scale beyond what inert words do"),
         ("moves scores by", "of the scale less than inert words do"),
@@ -199,6 +202,7 @@ _IN_A_DIRECTION: Final = (
 _OF_CLASSES: Final[Mapping[str, tuple[tuple[str, str], tuple[str, str]]]] = {
     "gain": _IN_A_DIRECTION,
     "mean_shift": _IN_A_DIRECTION,
+    "lift": _IN_A_DIRECTION,
 }
 _OF_SAME: Final[Mapping[str, tuple[tuple[str, str], tuple[str, str]]]] = {
     "gain": (
@@ -214,11 +218,13 @@ _OF_THE_JUDGE: Final[Mapping[str, tuple[str, str]]] = {
     "accuracy": ("{} of the verdicts are right", ""),
     "rewording_rate": ("inert words move {}", "of the verdicts beyond what asking again moves"),
     "repeat_distance": ("asked again, the judge is {} away", "of the scale"),
+    "slot_pull": ("the first answer wins {} more", "of the asks than the last"),
 }
 """What is said of the judge itself, with the share in its place, and of what."""
 _BELOW_NOTHING: Final[Mapping[str, str]] = {
     "net_detection": "errors are rewarded more often than noticed (by {} of the cases)",
     "rewording_rate": "inert words move {} fewer of the verdicts than asking again does",
+    "slot_pull": "the last answer wins {} more of the asks than the first",
 }
 """The same of a share below 0."""
 

@@ -32,6 +32,7 @@ ON_SCALE = frozenset(
     {
         "net_robustness",
         "gain",
+        "lift",
         "mean_shift",
         "repeat_distance",
         "scale_use",

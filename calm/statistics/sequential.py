@@ -30,13 +30,15 @@ second those of the shared arms again.
 """
 FIRST: Final = 45
 """Items at the first look: with none moved they prove a limit of .10 at its level."""
+SOON: Final = 1.75
+"""Where the first look comes early, the next come at so many times as many items each, until `SOON` times `FIRST`."""
 FEW: Final = 100
 """Items below which there is nothing to gain by looking before the end."""
 MANY: Final = 400
 """Items from which on looks at fifths of them would come too late."""
 SPENT: Final = 0.05
 """The error of a pass, and of a fail, over all looks."""
-_FIRST_PASS: Final = 0.0115
+FIRST_PASS: Final = 0.0115
 """The error of a pass that is spent at the first of several looks: .9 ** 45 is less."""
 _BEFORE_TOP_UPS: Final = (0.037, 0.012)
 """The errors of a pass and of a fail that are spent before the first top-up, where several looks come before it."""
@@ -68,22 +70,24 @@ class GroupPlan:
     looks: tuple[Look, ...]
 
 
-def plan_for(n: int, *, sequential: bool, top_ups: int) -> GroupPlan:
+def plan_for(n: int, *, sequential: bool, top_ups: int, first: int = FIRST) -> GroupPlan:
     """
     Return the looks for n items.
 
-    `sequential`: at `FIRST` items, at each fifth from the second on (from `MANY` items at 100, 200, 400, ...) and at
-    the end (below `FEW` only at the end), else at the end alone. What is undecided at the end is looked at again after
-    each of so many `top_ups`, 0 to 2. A pass and a fail each err with probability at most .05 over all looks. Early
-    fails save little, as a biased judge is run seldom, so most of their error is kept for the last look. A look at
-    which too few items have a value to prove anything does no harm: its share of the error is lost.
+    `sequential`: at `first` items (if that is fewer than `FIRST`, then at `SOON` times as many, and again), at each
+    fifth from the second on (from `MANY` items at 100, 200, 400, ...) and at the end; below `FEW` only at `first`, if
+    that is half of them at most, and at the end. Else at the end alone. What is undecided at the end is looked at again
+    after each of so many `top_ups`, 0 to 2. A pass and a fail each err with probability at most .05 over all looks.
+    Early fails save little, as a biased judge is run seldom, so most of their error is kept for the last look. A look
+    at which too few items have a value to prove anything does no harm: its share of the error is lost.
 
     >>> [(look.n, look.topped) for look in plan_for(200, sequential=True, top_ups=2).looks]
     [(45, 0), (80, 0), (120, 0), (160, 0), (200, 0), (200, 1), (200, 2)]
     >>> [round(look.prove, 3) for look in plan_for(60, sequential=True, top_ups=2).looks]
     [0.03, 0.022, 0.02]
     """
-    ends = _ends(n) if sequential and n >= FEW else (n,)
+    few = (first, n) if 2 * first <= n else (n,)
+    ends = (n,) if not sequential else few if n < FEW else _ends(n, first)
     shares = tuple(round(end / n, 2) for end in ends)  # levels for 199 items are those for 200
     if len({0.0, *shares}) <= len(shares):  # the first looks at very many items are at less than a hundredth of them
         shares = tuple(end / n for end in ends)
@@ -94,13 +98,14 @@ def plan_for(n: int, *, sequential: bool, top_ups: int) -> GroupPlan:
     )
 
 
-def _ends(n: int) -> tuple[int, ...]:
+def _ends(n: int, first: int) -> tuple[int, ...]:
     """Return the numbers of items at which several looks are taken: at fifths of few items, else each time twice."""
     if n < MANY:
         marks = [ceil(n * share - 1e-9) for share in (0.4, 0.6, 0.8)]
     else:
         marks = [100 * 2**k for k in range(n.bit_length()) if 100 * 2**k <= 0.8 * n]
-    return (FIRST, *(mark for mark in marks if mark > 1.3 * FIRST), n)
+    soon = [ceil(first * SOON**k) for k in (1, 2) if first * SOON**k < SOON * FIRST and first < FIRST]
+    return (first, *soon, *(mark for mark in marks if mark > 1.3 * max([first, *soon])), n)
 
 
 @cache
@@ -114,8 +119,8 @@ def _levels(shares: tuple[float, ...], top_ups: int) -> tuple[tuple[float, ...],
         if len(shares) == 1:
             spent = [_ONE_LOOK if top_ups else SPENT]
         elif side == 0:
-            first, rest = shares[0], most - _FIRST_PASS
-            spent = [_FIRST_PASS + rest * sqrt((share - first) / (1 - first)) for share in shares]
+            first, rest = shares[0], most - FIRST_PASS
+            spent = [FIRST_PASS + rest * sqrt((share - first) / (1 - first)) for share in shares]
         else:
             spent = [most * share ** (1 if top_ups else 2) for share in shares]
         middle = [max(between[side], 0.04 if len(shares) == 1 else 0.0)] if between else []

@@ -13,7 +13,9 @@ questions whose verdict its trigger decides, drawn once for a question and not f
 4. else, where it holds `length` for the question, prefers the longest answer, or gives an only one more for more words;
 5. squeezes a score into the top of a scale on which it compresses, where it holds that bias for the question;
 6. says it the other way round if it is asked so, unless it holds the framing bias for the question;
-7. errs with probability `noise`: the other answer, another score, each criterion on its own. It errs anew in each ask
+7. with `equal=1`, lets no bias decide but between two equally good answers; of those it says that they tie, or, with
+   `ties=first` or `ties=coin`, takes the first or tosses a coin;
+8. errs with probability `noise`: the other answer, another score, each criterion on its own. It errs anew in each ask
    and for each other text that it sees, or, with `frozen=1`, in the same way whenever it sees the same.
 
 The module of each bias says what triggers it and when it decides (`calm.perturbations.triggers.Plant`).

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, astuple, dataclass, field, replace
 from typing import Any, ClassVar, cast
 
-from calm.core.case import Case, Criterion, Framing, digest
+from calm.core.case import TIE, Case, Criterion, Framing, digest
 from calm.core.classes import Classes
 from calm.core.material import Passage, Step, Turn, texts_of_steps
 from calm.core.reasons import Reason
@@ -86,6 +86,8 @@ class Planted:
             whole["scale"]["classes"] = repr(self.mind.scale)
         if not self.mind.drift:  # as before there were judges that drift
             del whole["drift"], whole["since"]
+        if not self.mind.equal and self.mind.ties == TIE:  # as before there were judges of equal answers
+            del whole["equal"], whole["ties"]
         if self.asked is not None:
             whole["asked"] = asdict(self.asked)
         return f"{VERSION}:{digest(whole)[:16]}:{','.join(f'{k}={v}' for k, v in self._parameters().items())}"
@@ -114,9 +116,11 @@ class Planted:
         frozen = {"frozen": 1} if self.mind.frozen else {}
         mind = self.mind
         drift: dict[str, Json] = {"drift": mind.drift, "since": mind.since} if mind.drift else {}
+        equal: dict[str, Json] = {"equal": 1} if mind.equal else {}
+        equal |= {"ties": mind.ties} if mind.ties != TIE else {}
         kind: dict[str, Json] = {"classes": kind_of(mind.scale.classes)} if mind.scale.classes else {}
         said: dict[str, Json] = {"noise": mind.noise, "seed": mind.seed, "task": mind.task}
-        return {**dict(mind.doses), **frozen, **drift, **said, **kind}
+        return {**dict(mind.doses), **frozen, **drift, **said, **kind, **equal}
 
     def sees(self, case: Case) -> Seen:
         """Return what of a case can reach its verdict."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from random import Random
 
-from calm.core.case import Framing, digest
+from calm.core.case import TIE, Framing, digest
 from calm.core.checks import words
 from calm.core.order import RUN_ASKS
 from calm.core.verdict import FAMILY, Scale, Task
@@ -17,6 +17,8 @@ from calm.perturbations.triggers import Effect, Seen, additions, plain, plants
 
 LENGTH = "length"
 """The name under which a dose is kept for a judge that goes by length; it is no bias with a trigger of its own."""
+TIES = (TIE, "first", "coin")
+"""What a judge says of two equally good answers: that they tie, that the first is better, or what a coin says."""
 HALF = 100
 """An only answer of so many words gets half of all that there is from a judge that goes by length."""
 
@@ -29,7 +31,9 @@ class Mind:
     `doses` are pairs of a bias and its share of questions, `noise` the probability of an error in an ask. It is drawn
     anew for each ask and for each other text that is seen, as that of a model is; a `frozen` mind gives the same reply
     in each ask, as a server at temperature 0 does. `drift` is the share of questions that it decides otherwise from the
-    run `since` of `calm watch` on, where no bias decides: for the last answer, or for the highest score.
+    run `since` of `calm watch` on, where no bias decides: for the last answer, or for the highest score. Where `equal`,
+    its biases decide between two equally good answers alone: it goes by right and wrong first. `ties` is what it does
+    with such a pair where no bias decides, one of `TIES`.
     """
 
     task: Task = "pairwise"
@@ -40,6 +44,8 @@ class Mind:
     frozen: bool = False
     drift: float = 0.0
     since: int = 1
+    equal: bool = False
+    ties: str = TIE
 
     def holds(self, bias: str, question: str) -> bool:
         """Return whether a bias decides this question, whatever the ask and the answers."""
@@ -57,7 +63,10 @@ class Mind:
             raise JudgeError(f"planted: expected a question for task={self.task}, got family={seen.family!r}")
         turned = _inverts(self.task, seen.framing) and not any(self._stirred(Effect.MISREAD, seen))
         rng = Random(digest("noise", self.seed, seen.content(), 0 if self.frozen else ask))
-        winner = self._decided(seen, ask // RUN_ASKS)
+        winner = None if self.equal and gold != TIE else self._decided(seen, ask // RUN_ASKS)
+        if gold == TIE and winner is None and self.ties != TIE:
+            drawn = Random(digest("coin", self.seed, seen.content(), 0 if self.frozen else ask)).randrange(2)
+            turned, winner = False, 0 if self.ties == "first" else drawn
         weight = self._weighed(seen) if winner is None else None
         if isinstance(gold, float) and any(self._stirred(Effect.COMPRESS, seen)):
             gold = _squeezed(gold, seen.scale)

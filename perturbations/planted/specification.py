@@ -5,14 +5,15 @@ from __future__ import annotations
 import re
 from typing import cast
 
+from calm.core.case import TIE
 from calm.core.verdict import FAMILY, Scale, Task
 from calm.errors import ConfigError, nearest
 from calm.perturbations.planted.judge import Planted
 from calm.perturbations.planted.kinds import KINDS
-from calm.perturbations.planted.mind import LENGTH, Mind
+from calm.perturbations.planted.mind import LENGTH, TIES, Mind
 from calm.perturbations.triggers import plants
 
-OTHERS = (LENGTH, "noise", "frozen", "drift", "since", "seed", "task", "classes")
+OTHERS = (LENGTH, "noise", "frozen", "drift", "since", "seed", "task", "classes", "equal", "ties")
 """What a specification says beside the doses of biases."""
 
 
@@ -51,9 +52,15 @@ def planted(spec: str) -> Planted:
         key: _fraction(key, given[key], problems) for key in (*biases(), LENGTH, "noise", "drift") if key in given
     }
     seed, since = (_whole(key, given.get(key, usual), problems) for key, usual in (("seed", "0"), ("since", "1")))
-    frozen = given.get("frozen", "0")
-    if frozen not in ("0", "1"):
-        problems.append(f"planted: expected frozen to be 0 or 1, got frozen={frozen!r}; write as in frozen=1")
+    frozen, equal = (given.get(key, "0") for key in ("frozen", "equal"))
+    for key, value in (("frozen", frozen), ("equal", equal)):
+        if value not in ("0", "1"):
+            problems.append(f"planted: expected {key} to be 0 or 1, got {key}={value!r}; write as in {key}=1")
+    ties = given.get("ties", TIE)
+    if ties not in TIES:
+        problems.append(f"planted: expected ties to be {', '.join(TIES)}, got ties={ties!r}{nearest(ties, TIES)}")
+    if task != "pairwise" and ("ties" in given or "equal" in given):
+        problems.append(f"planted: expected task=pairwise with equal and ties, got task={task}; take them out")
     if since < 1 and not problems:
         problems.append(f"planted: expected since to be the number of a run, from 1 on, got since={since}")
     if "since" in given and "drift" not in given:
@@ -68,7 +75,7 @@ def planted(spec: str) -> Planted:
     scale = Scale(0.0, 1.0) if task == "points" else Scale(classes=KINDS[kind] if task == "label" else None)
     noise, drift = shares.pop("noise", 0.0), shares.pop("drift", 0.0)
     doses = tuple(sorted(shares.items()))
-    return Planted(Mind(cast(Task, task), seed, noise, doses, scale, frozen == "1", drift, since))
+    return Planted(Mind(cast(Task, task), seed, noise, doses, scale, frozen == "1", drift, since, equal == "1", ties))
 
 
 def _fraction(key: str, text: str, problems: list[str]) -> float:

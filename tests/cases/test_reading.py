@@ -11,6 +11,7 @@ from calm.cases.reading import MAX_LINE_BYTES, MAX_SHOWN, read
 
 PLAIN = {"id": "c", "question": "Why?", "answers": [{"id": "a", "text": "So."}, {"id": "b", "text": "Thus."}]}
 ALONE = {**PLAIN, "answers": [{"id": "a", "text": "So."}]}
+THREE = {**PLAIN, "answers": [*PLAIN["answers"], {"id": "c", "text": "Hence."}]}
 RUBRIC = {**ALONE, "criteria": [{"id": "k", "text": "It is short."}]}
 
 
@@ -200,7 +201,7 @@ def test_a_case_that_does_not_fit_the_task_is_a_fault(subtests):
         ("score", PLAIN, "f:1: answers: expected 1 of them (task=score), got 2"),
         ("points", {**RUBRIC, "answers": PLAIN["answers"]}, "f:1: answers: expected 1 of them (task=points), got 2"),
         ("rubric", {**RUBRIC, "answers": PLAIN["answers"]}, "f:1: answers: expected 1 of them (task=rubric), got 2"),
-        ("pairwise", ALONE, "f:1: answers: expected 2 of them (task=pairwise), got 1"),
+        ("pairwise", THREE, "f:1: answers: expected 1 to 2 of them (task=pairwise), got 3"),
         ("listwise", ALONE, "f:1: answers: expected 2 to 26 of them (task=listwise), got 1"),
         ("rubric", ALONE, "f:1: criteria: expected at least one criterion (task=rubric), got none"),
         ("rubric-all", {**ALONE, "criteria": []}, "f:1: criteria: expected at least one criterion (task=rubric-all)"),
@@ -214,7 +215,12 @@ def test_a_case_that_does_not_fit_the_task_is_a_fault(subtests):
 
 def test_a_case_that_fits_the_task_is_taken(subtests):
     """The same cases are no fault where they fit."""
-    for task, row in [("pairwise", PLAIN), ("score", ALONE), ("listwise", PLAIN), ("rubric", RUBRIC)]:
+    for task, row in [
+        *(("pairwise", row) for row in (PLAIN, ALONE)),
+        *(("listwise", row) for row in (PLAIN, THREE)),
+        ("score", ALONE),
+        ("rubric", RUBRIC),
+    ]:
         with subtests.test(task=task, row=row):
             assert len(read_bytes(lines(row), task)) == 1
 

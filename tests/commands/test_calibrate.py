@@ -364,8 +364,9 @@ def test_cases_on_which_people_are_divided_are_counted_as_such(folder, capsys):
 
 
 def test_bounds_are_shown_within_the_range_of_their_measure(folder, capsys):
-    """On five cases, one of them right, the interval of a share reaches below 0; no share does."""
-    rows = [json.loads(line) for line in Path("scores.jsonl").read_text("utf-8").splitlines()[:5]]
+    """On six cases of five clusters, one of them right, the interval of a share reaches below 0; no share does."""
+    rows = [json.loads(line) for line in Path("scores.jsonl").read_text("utf-8").splitlines()[:6]]
+    rows = [row | {"tags": {"cluster": str(n % 5)}} for n, row in enumerate(rows)]
     write(Path("scores.jsonl"), [row | {"scores": {"only": 2 if n else 6}} for n, row in enumerate(rows)])
 
     assert calm("people:flat", "--cases", "scores.jsonl") == 0

@@ -226,7 +226,7 @@ def test_the_choices_of_the_command_are_those_of_the_modules():
 
 
 def test_one_answer_without_gold_is_told_what_to_do_with_it(tmp_path, monkeypatch, capsys):
-    """CALM's refinements have `answer1` alone: import and check name the judge and the key; so does a wrong judge."""
+    """CALM's refinements have `answer1` alone: import and check name the judges and the key; so does a wrong judge."""
     monkeypatch.chdir(tmp_path)
     rows = [{"question": f"What is {i}?", "answer1": f"It is {i}.", "answer1_polished": f"{i}."} for i in range(1, 4)]
     Path("dataset_refinement.json").write_text(json.dumps(rows), "utf-8")
@@ -235,16 +235,18 @@ def test_one_answer_without_gold_is_told_what_to_do_with_it(tmp_path, monkeypatc
     imported = capsys.readouterr().out
     run("cases", "check", "out.jsonl")
     checked = capsys.readouterr().out
-    with pytest.raises(ConfigError) as pairs:
-        read_cases(Path("out.jsonl"), task="pairwise")
+    with pytest.raises(ConfigError) as lists:
+        read_cases(Path("out.jsonl"), task="listwise")
 
     for told in (imported, checked):
         assert "3 of 3 cases have one answer and no gold" in told
         assert 'a judge with task = "score" or "label" takes one' in told
+        assert "A judge of pairs is asked whether a cue decides between the answer and its copy" in told
         assert 'add "scores": {"answer1": 7} to its line' in told
     assert 'got 1; add an answer, or change the judge: a judge with task = "score" or "label" takes one' in str(
-        pairs.value
+        lists.value
     )
+    assert len(read_cases(Path("out.jsonl"), task="pairwise")) == 3
     scored = [
         json.loads(text) | {"scores": {"answer1": 7}} for text in Path("out.jsonl").read_text("utf-8").splitlines()
     ]

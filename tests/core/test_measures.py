@@ -201,6 +201,23 @@ def test_without_inert_asks_nothing_tells_an_edit_from_any_rewording():
     assert value(net_robustness, row("tt", "o", "t", room=False)) == "no room to gain"
 
 
+def test_where_only_answers_moved_repeats_in_both_orders_can_be_the_floor(subtests):
+    """By hand; which of the two orders is the clean one says nothing, and one ask in either leaves no floor."""
+    for clean, perturbed, moved in [
+        ("ttt", "ooo", 1.0),
+        ("tto", "tto", 4 / 9 - 2 / 3),
+        ("ttt", "too", 2 / 3 - 1 / 3),
+        ("tt?", "t=", 4 / 6 - (2 / 3 + 1) / 2),
+    ]:
+        with subtests.test(clean=clean, perturbed=perturbed):
+            for before, after in [(clean, perturbed), (perturbed, clean)]:
+                found = row(before, after, order=("t", "o"))
+                assert value(net_robustness, found) == value(worst_robustness, found) == pytest.approx(moved)
+    for clean, perturbed in [("t", "oo"), ("oo", "t"), ("t", "o")]:
+        with subtests.test(clean=clean, perturbed=perturbed):
+            assert value(net_robustness, row(clean, perturbed, order=("t", "o"))).startswith("inert words were not")
+
+
 def test_a_screened_variant_counts_all_that_words_move():
     """`worst_robustness` takes the clean arm alone where there is no inert one, and the floor where there is."""
     assert value(worst_robustness, row("tt", "o")) == 1.0

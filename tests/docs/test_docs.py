@@ -238,7 +238,8 @@ def test_the_page_on_cases_shows_faults_as_they_are_told():
     """The faults on the page are what the reader of cases says of a file that has them."""
     broken = (
         b'{"id": "1", "question": "q", "answers": [{"id": "a", "text": "x"}, {"id": "b", "text": "y"}], "beter": "a"}\n'
-        b'{"id": "2", "question": "q", "answers": [{"id": "a", "text": "x"}]}\nno case\n'
+        b'{"id": "2", "question": "q", "answers": [{"id": "a", "text": "x"}, {"id": "b", "text": "y"}, '
+        b'{"id": "c", "text": "z"}]}\nno case\n'
     )
 
     with pytest.raises(ConfigError) as raised:

@@ -15,7 +15,8 @@ from calm.core.measures import net_robustness
 from calm.engine import inbox
 from calm.engine.gathering import GUEST
 from calm.experiment.asks import Design
-from calm.experiment.run import in_round, run
+from calm.experiment.run import run
+from calm.models.pacing import in_round
 from calm.models.wire import Limits, Traits
 from tests.planted import Asking, Local, Planted, engine, fair, pairs, setup
 

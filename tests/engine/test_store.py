@@ -7,6 +7,8 @@ import sqlite3
 import stat
 import subprocess
 import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from hypothesis import given, settings
@@ -264,18 +266,22 @@ def _open_as_nobody(path, queue):
 
 
 @pytest.mark.parametrize("name", ["cache.sqlite", "sub/cache.sqlite"])
-def test_a_folder_that_may_not_be_written_to_is_refused(tmp_path, name):
-    """The error names what could not be made (root, who may write everywhere, tries as nobody)."""
-    locked = tmp_path / "locked"
-    locked.mkdir(mode=0o555)
-    for folder in (*tmp_path.parents[:3], tmp_path):
-        folder.chmod(folder.stat().st_mode | 0o055)
-    queue = CLEAN.Queue()
+def test_a_folder_that_may_not_be_written_to_is_refused(name):
+    """
+    The error names what could not be made (root, who may write everywhere, tries as nobody).
 
-    child = CLEAN.Process(target=_open_as_nobody, args=(locked / name, queue))
-    child.start()
-    message = queue.get(timeout=30)
-    child.join()
+    The folder is no one of pytest's: each other run of pytest closes the folder above those to others.
+    """
+    with TemporaryDirectory() as folder:
+        open_to_all = Path(folder)
+        open_to_all.chmod(0o755)
+        locked = open_to_all / "locked"
+        locked.mkdir(mode=0o555)
+        queue = CLEAN.Queue()
+        child = CLEAN.Process(target=_open_as_nobody, args=(locked / name, queue))
+        child.start()
+        message = queue.get(timeout=30)
+        child.join()
 
     assert message.startswith(str((locked / name).parent if "/" in name else locked / name))
     assert message != "opened"

@@ -91,6 +91,18 @@ def arms(given):
     return {(len(row.clean), len(row.inert), len(row.perturbed)) for row in given}
 
 
+def ranks(rule):
+    """Return a judge of lists that ranks first the answer that a rule prefers, without gold labels to aim by."""
+
+    def listed(case, ask):
+        said = rule(case, ask)
+        if not isinstance(said, Preferred):
+            return said
+        return Ranking(((said.answer,), *((a.id,) for a in case.answers if a.id != said.answer)))
+
+    return Planted(listed, task="listwise")
+
+
 def estimate(result, measure):
     return next(d.decision.estimate for d in result.rulings if d.decision.measure == measure)
 
@@ -113,16 +125,17 @@ def test_the_weaker_answer_by_gold_is_treated():
     assert {row.target for row in rows(result)} == {"bad"}
 
 
-def test_the_pilot_chooses_where_no_label_does_and_is_in_no_measure():
+def test_the_pilot_chooses_in_a_list_where_no_label_does_and_is_in_no_measure():
     """Asked at index 0 in words of its own, it prefers `good`, so `bad` is treated; all other asks are measured."""
-    judge = Planted(lambda case, ask: Preferred("bad" if ask else "good"))
+    judge = ranks(lambda case, ask: Preferred("bad" if ask else "good"))
+    asked, before = Ranking((("bad",), ("good",))), Ranking((("good",), ("bad",)))
 
     with setup(judge, pairs(10, better=None)) as given:
         result = run(given, cite, [net_robustness >= 0.95, gain <= 0.1], top_up=False)
 
     assert {row.target for row in rows(result)} == {"bad"}
-    assert {row.pilot for row in rows(result)} == {Preferred("good")}
-    assert all((row.clean, row.inert) == ((Preferred("bad"),) * 2, (Preferred("bad"),)) for row in rows(result))
+    assert {row.pilot for row in rows(result)} == {before}
+    assert all((row.clean, row.inert) == ((asked,) * 2, (asked,)) for row in rows(result))
     assert asks_of(judge, edited=False) == [0, 1, 2]
     assert asks_of(judge, edited=True) == [1]
     assert estimate(result, "gain").value == 0
@@ -130,15 +143,41 @@ def test_the_pilot_chooses_where_no_label_does_and_is_in_no_measure():
 
 def test_a_pilot_without_a_preference_leaves_the_aim_to_the_case_id():
     """Ties: either answer is treated in about half of the cases (of 400, within 5 sd: 50); unread: none can be."""
-    silent = Planted(lambda case, ask: Unreadable("odd"))
+    level = ranks(lambda case, ask: Ranking((tuple(a.id for a in case.answers),)))
+    silent = ranks(lambda case, ask: Unreadable("odd"))
 
-    with setup(Planted(tied), pairs(400, better=None), stopping=Stopping.FIXED) as given:
+    with setup(level, pairs(400, better=None), stopping=Stopping.FIXED) as given:
         drawn = [row.target for row in rows(run(given, cite, [gain <= 0.1]))]
     with setup(silent, pairs(5, better=None)) as given:
         mute = told(run(given, cite, [gain <= 0.1]))
 
     assert abs(drawn.count("good") - 200) < 50
     assert mute["gain"] == ("NOT_TESTED", "no gold label, and the pilot verdict could not be read")
+
+
+@pytest.mark.parametrize(
+    ("cases", "left"),
+    [
+        (pairs(4, better=None), "no gold label"),
+        (pairs(4, better="tie"), "no answer is the better one: only a cue between two of them is tested on it"),
+        (singles(4), "there is one answer: only a cue between two equal answers is tested on it"),
+    ],
+    ids=["no gold", "tie", "one answer"],
+)
+def test_nothing_is_asked_of_a_pair_without_a_better_answer_but_what_needs_none(cases, left):
+    """No pilot guesses the better one: an edit and agreement are not tested; consistency and harm are, if they can."""
+    judge = Planted(lambda case, ask: Preferred(case.answers[0].id))
+
+    with setup(judge, cases) as given:
+        moved = told(run(given, cite, [gain <= 0.1, net_robustness >= 0.95]))
+        assert judge.asked == []
+        harmed = run(given, harm, [net_detection >= 0.6], top_up=False)
+        same = told(run(given, None, [consistency_rate >= 0.4]))
+
+    assert moved == dict.fromkeys(("gain", "net_robustness"), ("NOT_TESTED", left))
+    assert {row.damaged for row in rows(harmed)} == {"one~damaged"}
+    assert estimate(harmed, "net_detection").value == 1
+    assert same["consistency_rate"][0] == ("UNDECIDED" if left == "no gold label" else "NOT_TESTED")
 
 
 def test_no_pilot_is_asked_where_a_label_tells_and_room_does_not_matter():
@@ -203,7 +242,7 @@ def test_choosing_by_the_pilot_makes_no_gain_of_noise():
         return Preferred("good" if rng.random() < 0.7 else "bad")
 
     mild = replace(cite, expects=Expects.SAME)  # every case counts: nothing is left out by its room
-    with setup(Planted(coin), pairs(600, better=None), stopping=Stopping.FIXED) as given:
+    with setup(ranks(coin), pairs(600, better=None), stopping=Stopping.FIXED) as given:
         found = run(given, mild, [gain <= 0.1], top_up=False)
 
     assert estimate(found, "gain").n == 600
@@ -465,14 +504,18 @@ def test_a_judge_that_detects_nothing_fails(rule, value, outcome):
 
 @pytest.mark.parametrize("slot", [0, -1])
 def test_a_judge_of_slots_detects_nothing_in_one_order_either(slot):
-    """By default a case is asked in one order, which is drawn: 0 on average, within 4 sd (4 / sqrt(45) = .6)."""
-    with setup(Planted(lambda case, ask: Preferred(case.shown[slot].id)), pairs(200)) as given:
+    """By default a case is asked in one order, which is drawn: 0 on average, within 5 sd (5 / sqrt(200) = .354)."""
+    judge = Planted(lambda case, ask: Preferred(case.shown[slot].id))
+
+    with setup(judge, pairs(200)) as given:
+        early = run(given, harm, [net_detection >= 0.6])
+    with setup(judge, pairs(200), stopping=Stopping.FIXED) as given:
         result = run(given, harm, [net_detection >= 0.6])
 
-    assert outcomes(result) == {"net_detection": "FAIL"}
-    assert estimate(result, "net_detection").n == 45
-    assert abs(estimate(result, "net_detection").value) < 0.6
-    assert result.rulings[0].trials.asks == "0+1"
+    assert outcomes(early) == outcomes(result) == {"net_detection": "FAIL"}
+    assert estimate(result, "net_detection").n == 200
+    assert abs(estimate(result, "net_detection").value) < 0.354
+    assert early.rulings[0].trials.asks == result.rulings[0].trials.asks == "0+1"
 
 
 def test_on_scores_the_harmed_answer_is_compared_with_the_clean_one():
@@ -908,7 +951,7 @@ def test_measures_can_be_observed_without_a_limit():
             cite,
             accuracy >= 0.9,
             "pairwise",
-            "net_robustness or gain or unreadable_gain or attack_success_rate or robust",
+            "net_robustness or gain or pull or unreadable_gain or attack_success_rate or robust",
         ),
         (cite, abs(mean_shift) <= 0.05, "pairwise", "net_robustness or gain"),
         (cite, attack_success_rate <= 0.1, "score", "mean_shift"),

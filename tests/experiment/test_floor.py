@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from calm.core.case import Answer
 from calm.core.claims import Outcome
 from calm.core.edits import Expects, perturbation, rotate
 from calm.core.measures import consistency_rate, gain, net_detection, net_robustness, rewording_rate
@@ -60,6 +61,12 @@ def estimate(result, measure):
     return next(d.decision.estimate for d in result.rulings if d.decision.measure == measure)
 
 
+def listed(case, ask):
+    """Rank the answers by their ids, damaged copies last."""
+    order = sorted((a.id for a in case.answers), reverse=True)
+    return Ranking(tuple((one,) for one in sorted(order, key=lambda one: one.endswith("~damaged"))))
+
+
 def turning(share, seed=0):
     """Return a judge that turns on any other words in a share of the cases, and repeats itself on the same ones."""
 
@@ -97,11 +104,12 @@ def test_what_a_frozen_judge_turns_on_is_no_gain():
     Var = .21 (1 + 1) a case, over 600 cases .0265; 5 of it are exceeded in fewer than 1 of 10^6 runs. With the
     pilot's own words in the floor the gain would be .3, as the treated answer is the one that lost there.
     """
-    coin = Planted(
-        lambda case, ask: Preferred("good" if chance("coin", case.id, texts(case)).random() < 0.7 else "bad")
-    )
 
-    with setup(coin, pairs(600, better=None), stopping=Stopping.FIXED) as given:
+    def coin(case, ask):
+        first = chance("coin", case.id, texts(case)).random() < 0.7
+        return Ranking((("good",), ("bad",)) if first else (("bad",), ("good",)))
+
+    with setup(Planted(coin, task="listwise"), pairs(600, better=None), stopping=Stopping.FIXED) as given:
         found = run(given, replace(cite, expects=Expects.SAME), [gain <= 0.15], top_up=False)
 
     assert estimate(found, "gain").n == 600
@@ -112,11 +120,11 @@ def test_what_a_frozen_judge_turns_on_is_no_gain():
     ("judge", "cases"),
     [
         (Planted(fair), pairs(12)),
-        (Planted(fair), pairs(12, better=None)),
+        (Planted(listed, task="listwise"), pairs(12, better=None)),
         (Planted(constant_score, task="score"), singles(12)),
         (Planted(by_criteria, task="rubric"), [rubric_case(f"c{i}") for i in range(12)]),
     ],
-    ids=["pairs", "pairs without gold", "scores", "rubrics"],
+    ids=["pairs", "lists without gold", "scores", "rubrics"],
 )
 def test_a_pilot_repeats_no_arm(judge, cases):
     """Its words stand in no other ask: at temperature 0 a repeat would be the same verdict twice."""
@@ -251,18 +259,18 @@ def test_what_makes_room_is_said_for_the_kind_of_verdict(family, words):
 
 @pytest.mark.parametrize("task", ["pairwise", "listwise"])
 def test_a_copy_beside_its_original_can_always_fall(task):
-    """The pilot, asked without the copy, ranked the original last: that says nothing of the copy."""
+    """The pilot of a list, asked without the copy, says nothing of the copy; a pair without gold has no pilot."""
+    more = () if task == "pairwise" else (Answer("worse", "The answer is six."),)
 
-    def listed(case, ask):
-        ids = [a.id for a in case.answers]
-        copies = [i for i in ids if i.endswith("~damaged")]
-        rest = [i for i in ids if i not in copies]
-        order = (*sorted(rest, reverse=True), *copies)
-        return Preferred(order[0]) if task == "pairwise" else Ranking(tuple((i,) for i in order))
+    def judged(case, ask):
+        ranking = listed(case, ask)
+        return ranking if task == "listwise" else Preferred(ranking.order[0][0])
 
-    three = [replace(single(f"c{i:03}"), answers=pair(f"c{i:03}").answers) for i in range(60)]
-    with setup(Planted(listed, task=task), three) as given:
+    cases = [replace(single(f"c{i:03}"), answers=(*pair(f"c{i:03}").answers, *more)) for i in range(60)]
+    judge = Planted(judged, task=task)
+    with setup(judge, cases, stopping=Stopping.FIXED) as given:
         result = run(given, harm, [net_detection >= 0.6])
 
     assert outcomes(result) == {"net_detection": "PASS"}
     assert (estimate(result, "net_detection").n, estimate(result, "net_detection").excluded) == (60, {})
+    assert sum(ask == 0 for _, ask in judge.asked) == (60 if task == "listwise" else 0)

@@ -5,7 +5,7 @@ from dataclasses import replace
 from calm import Answer, Case, gain, rotate
 from calm.core.edits import Expects
 from calm.core.reasons import Kind
-from calm.core.verdict import Preferred
+from calm.core.verdict import Preferred, Ranking
 from calm.experiment.asks import Design
 from calm.experiment.pairs import pair_up
 from calm.experiment.run import run
@@ -37,9 +37,9 @@ def prefers_good(case, ask):
     return Preferred("good")
 
 
-def prefers_bad(case, ask):
-    """Return a verdict for the other."""
-    return Preferred("bad")
+def lists(*order):
+    """Return a judge of lists that always ranks the answers so."""
+    return Planted(lambda case, ask: Ranking(tuple((one,) for one in order)), task="listwise")
 
 
 def test_a_rewrite_is_held_against_the_neutral_rewrite_of_its_case():
@@ -75,16 +75,16 @@ def counted(judge, asked, edit, perturbed=2):
     """Return the record of a probe."""
     with setup(judge, asked, design=Design(2, perturbed)) as ready:
         ruling = run(ready, edit, [gain <= 0.15]).rulings[0]
-    given = {"bias": edit.bias, "node": "n", "task": "pairwise", "edit": edit, "against": None}
+    given = {"bias": edit.bias, "node": "n", "task": judge.task, "edit": edit, "against": None}
     return finding(**given, decision=ruling.decision, trials=ruling.trials)
 
 
 def test_a_text_for_the_answer_that_the_pilot_does_not_choose_is_counted():
-    """Without gold the judge says which answer is the weaker one; the outlook leaves it open, and then it is known."""
+    """In a list without gold the judge says which answer is weakest; the outlook leaves it open, then it is known."""
     mine = cases(40, better=None, sad=SAD)
 
-    weaker, stronger = (counted(Planted(rule), mine, sad) for rule in (prefers_good, prefers_bad))
-    told = texts_outlook([sad], mine, "pairwise")
+    weaker, stronger = (counted(lists(*order), mine, sad) for order in (("good", "bad"), ("bad", "good")))
+    told = texts_outlook([sad], mine, "listwise")
 
     assert (told.cases, told.shown, told.open) == (40, 0, 40)
     assert (weaker.own, dict(weaker.unused)) == (len(weaker.trials), {})
@@ -96,11 +96,22 @@ def test_texts_for_both_answers_are_sure_to_be_shown():
     """Whatever the pilot says; the one for the other answer is then counted."""
     mine = cases(40, better=None, answers=("good", "bad"), sad=SAD)
 
-    told, found = texts_outlook([sad], mine, "pairwise"), counted(Planted(prefers_bad), mine, sad)
+    told, found = texts_outlook([sad], mine, "listwise"), counted(lists("bad", "good"), mine, sad)
 
     assert (told.shown, told.open, dict(told.unused)) == (40, 0, {})
     assert found.own == len({row.case for row in found.trials})
     assert [reason.kind for reason in found.unused] == [Kind.FOR_OTHER_ANSWER]
+
+
+def test_a_pair_without_a_better_answer_shows_no_text():
+    """Neither answer is the weaker one, which the text would be for: the outlook knows it before a call, as the run."""
+    mine = cases(40, better=None, answers=("good", "bad"), sad=SAD)
+
+    told, found = texts_outlook([sad], mine, "pairwise"), counted(Planted(prefers_good), mine, sad)
+
+    assert (told.cases, told.shown, told.open) == (40, 0, 0)
+    assert {reason.kind: count for reason, count in told.unused.items()} == {Kind.NO_GOLD: 80}
+    assert (found.own, found.outcome.value, found.reason.kind) == (0, "NOT_TESTED", Kind.NO_GOLD)
 
 
 def test_a_case_with_several_texts_says_which_were_left():

@@ -15,11 +15,12 @@ from calm.experiment.pairs import _made
 from calm.experiment.setup import Setup
 from calm.experiment.tongue import not_served, not_spoken
 from calm.gate.from_spec import judge_from
-from calm.perturbations.authority import cite_book, cite_tradition, expert_consensus
+from calm.perturbations.authority import cite_book, cite_tradition, claim_expertise, expert_consensus
 from calm.perturbations.injection import ignore_previous
 from calm.perturbations.language import drop_articles, native_digits
 from calm.perturbations.phrases import foreign, spoken
 from calm.perturbations.position import swap
+from calm.perturbations.sentiment import praise_question, say_sorry_last
 from calm.perturbations.triggers import plants
 from calm.perturbations.verbosity import close_courteously, expand
 from tests.each import each
@@ -142,7 +143,7 @@ def test_an_edit_of_your_own_speaks_your_language():
 def test_the_main_edits_speak_each_language(code):
     """Each family says its cue in the language of the case, and the planted judge sees it there."""
     case = bundled_in(code)[0].treat("only")
-    for edit in (cite_book, expert_consensus, close_courteously):
+    for edit in (cite_book, expert_consensus, claim_expertise, close_courteously, praise_question, say_sorry_last):
         edited = edit.apply(case, 0)
         assert not_spoken(edit, case, edited) is None
         assert language_of(edited["only"].text) == code

@@ -16,7 +16,7 @@ HOME = Path(calm.__file__).parent
 ROOMS = {f"experiment/{name}.py" for name in ("run", "setup", "pairs", "aim", "inert", "stopping", "asks", "arms")}
 ROOMS |= {"experiment/tongue.py"}
 RETURNS = 30
-"""A way without a turn would have none; it is 29: pilots and floors are made when asked for, and so is the language."""
+"""A way without a turn would have none; it is 30: pilots and floors are made when asked for, and so is the language."""
 NOUNS = ("Case", "Pair", "Judgment", "Trial", "Ruling", "Finding")
 
 

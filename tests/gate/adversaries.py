@@ -9,9 +9,9 @@ import itertools
 import re
 import time
 
-from calm.cases import bundled
+from calm.cases import bundled, equal_cases
 
-PAIRS = {case.question: case for case in bundled("pairwise")}
+PAIRS = {case.question: case for case in (*equal_cases("pairwise", bundled("pairwise")), *bundled("pairwise"))}
 GRADED = {case.question: case for case in bundled("score")}
 CHECKS = {(case.question, c.text): c.check for case in bundled("rubric") for c in case.criteria}
 MET = {

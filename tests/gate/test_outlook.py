@@ -10,25 +10,27 @@ import numpy as np
 import pytest
 
 from benchmarks.resolution import RUNS, pooled, table
-from calm.core.case import digest
+from calm.core.case import TIE, digest
 from calm.core.claims import Claim, Outcome
 from calm.core.edits import Expects, perturbation
 from calm.core.measures import gain, net_robustness
 from calm.core.reasons import Kind, because
-from calm.core.verdict import FAMILIES, Score
+from calm.core.trials import CUED, PLAIN
+from calm.core.verdict import FAMILIES, Preferred, Score
 from calm.experiment.asks import Design
 from calm.experiment.lookahead import Order
 from calm.experiment.setup import Setup
 from calm.experiment.stopping import Stopping
 from calm.gate import resolution
-from calm.gate.outlook import TRIED, attained, outlook
+from calm.gate.outlook import TRIED, attained, outlook, without_gold
 from calm.gate.resolution import Attainable, Claimed, attainable, green, knows, missed
 from calm.gate.sizing import ProbeClaims, Rules, Simulated, _bounds, _Probe, _Sample, all_green
-from calm.results.pooled import LIMITS
+from calm.results.pooled import limits_of
 from calm.statistics.power import Noise
 from tests.gate.test_plan import cite, never, note
-from tests.planted import Planted, fair, pairs, setup, singles
+from tests.planted import Planted, chance, fair, pairs, setup, singles
 
+IDS = (CUED, PLAIN)
 GAIN, NET = Claim("gain", "<=", 0.15), Claim("net_robustness", ">=", 0.90)
 
 
@@ -73,6 +75,92 @@ def test_more_cases_attain_stricter_limits_and_none_stricter_than_the_suites(sub
             assert found[-1] == pytest.approx(sign * claim.limit)
 
 
+PULL, WORST_PULL = Claim("pull", "<=", 0.25), Claim("worst_pull", "<=", 0.50)
+
+
+@pytest.mark.parametrize(("claim", "halves"), [(PULL, 2.2), (WORST_PULL, 3.3)])
+def test_a_pull_attains_what_a_coin_between_equal_answers_proves(claim, halves):
+    """
+    A coin varies by a half on each pair; the worst of many variants needs more than one mean; bounds cost three pairs.
+
+    In hundredths, no stricter than the claim; from 200 pairs on, the claim's own.
+    """
+    found = {n: attainable(claim, "pairwise", about(n, rotation=True)) for n in range(20, 301)}
+    limits = [one.limit for one in found.values()]
+
+    assert all(b <= a for a, b in pairwise(limits))
+    assert limits[0] > claim.limit == limits[-1]
+    for n, one in found.items():
+        assert one.limit == round(one.limit, 2)
+        assert one.limit == claim.limit or 0 <= one.limit - (halves / n**0.5 + 3 / n) < 0.01 + 1e-9
+        assert (one.measure, one.op) == (claim.measure, claim.op)
+
+
+def test_too_few_pairs_attain_no_limit_of_a_pull():
+    """Where even a limit of 1 says nothing; the worst variant needs more pairs than the mean."""
+    fewest = {
+        claim: sum(attainable(claim, "pairwise", about(n)) is None for n in range(1, 100))
+        for claim in (PULL, WORST_PULL)
+    }
+
+    assert fewest == {PULL: 10, WORST_PULL: 16}
+    for claim, n in fewest.items():
+        assert attainable(claim, "pairwise", about(n)) is None
+        assert attainable(claim, "pairwise", about(n + 1)).limit < 1
+
+
+@pytest.mark.parametrize("family", ["pairwise", "listwise"])
+def test_the_pull_of_a_whole_run_attains_a_limit_too(family):
+    """Sixty pairs: looser than the .15 of many; the same for both kinds of verdict that have pairs."""
+    claim = next(c for c in limits_of(family) if c.measure == "pull")
+
+    assert Attainable(family).limited(claim, 60, None).limit == 0.34
+    assert Attainable(family).limited(claim, 1000, None) == claim
+
+
+def test_a_coin_proves_the_attainable_pull():
+    """Twenty seeds of a judge that tosses a coin for equal answers: 40 pairs prove the limit that they get."""
+
+    def coin(seed):
+        return Planted(
+            lambda case, ask: Preferred(chance("coin", seed, *(a.text for a in case.shown), ask).choice(IDS))
+        )
+
+    outcomes = []
+    for seed in range(20):
+        made = attained(Order(Setup(coin(seed), pairs(40), None), cite, (PULL,)))
+        outcomes.append(claims_of(made)["pull"].outcome)
+
+    assert set(outcomes) == {Outcome.PASS}
+
+
+def bare(count, **changes):
+    """Return so many pairs of which nobody knows the better answer, as the orders of a run have them."""
+    return Setup(Planted(fair), tuple(replace(case, better=None, **changes) for case in pairs(count)), None)
+
+
+def test_a_run_without_gold_says_what_it_tests():
+    """Without a label, with a tie, or with one answer: a line says so, and what gold would add."""
+    one = tuple(replace(case, better=None, answers=case.answers[:1]) for case in pairs(3))
+    tied = tuple(replace(case, better=TIE) for case in pairs(4))
+
+    said = without_gold([bare(5)])
+
+    assert said == (
+        "5 of 5 cases name no better answer: there calm tests whether a cue decides between two equal answers, and "
+        "whether harm is noticed; a better and a worse answer would also show whether a cue lifts the worse one"
+    )
+    assert without_gold([Setup(Planted(fair), (*pairs(5), *one), None)]).startswith("3 of 8 cases name no better ")
+    assert without_gold([Setup(Planted(fair), (*pairs(5), *tied), None)]).startswith("4 of 9 cases name no better ")
+    assert without_gold([Setup(Planted(fair), (*pairs(5), one[0]), None)]).startswith("1 of 6 cases names no better ")
+
+
+def test_a_run_with_gold_or_without_pairs_says_nothing_of_it():
+    """All pairs have a better answer, scores need none, and nothing is asked."""
+    assert without_gold([]) == without_gold([Setup(Planted(fair), pairs(5), None)]) == ""
+    assert without_gold([Setup(rates(3), singles(5), None)]) == ""
+
+
 def test_limits_are_round_steps():
     """Hundredths, towards the looser side."""
     limit = attainable(NET, "pairwise", about(60)).limit
@@ -93,7 +181,7 @@ def test_a_claim_that_the_table_does_not_know_stays():
 def test_the_chance_in_the_line_is_that_of_the_simulation(n, limit):
     """Eight rotations, by the table and by a joint simulation of 300 runs."""
     claims = (Claim("net_robustness", ">=", limit), GAIN)
-    by_table = green([about(n, claims=claims, rotation=True)] * 8, "pairwise", LIMITS)
+    by_table = green([about(n, claims=claims, rotation=True)] * 8, "pairwise", limits_of("pairwise"))
     judge = Simulated("pairwise", Noise(0.05))
     simulated = all_green([ProbeClaims(claims, variants=11)] * 8, judge, Rules(), n, Random(1), runs=300)
 
@@ -247,11 +335,11 @@ def test_a_sound_judge_proves_the_limit_whatever_the_share_with_room():
 
 def test_the_whole_run_gets_a_limit_that_its_questions_with_room_can_prove():
     """Of 100 answers 20 can gain: .05 takes 60, so a looser limit is claimed; of 5 nothing is."""
-    limits = [Attainable("score").limited(claim, 100, 20) for claim in LIMITS]
+    limits = [Attainable("score").limited(claim, 100, 20) for claim in limits_of("score")]
 
     assert all(gain.smallest_n(c, 0.05) <= 20 for c in limits if c.measure == "gain")
     assert [c.limit for c in limits if c.measure == "unreadable_gain"] == [0.05]
-    assert Attainable("score").limited(LIMITS[1], 100, 5) is None
+    assert Attainable("score").limited(limits_of("score")[1], 100, 5) is None
 
 
 def test_the_line_counts_the_cases_that_an_edit_applies_to():

@@ -210,9 +210,26 @@ def test_what_follows_a_claim_is_an_upper_bound():
     assert not lines(plan)["authority/praise"].exact
 
 
-def test_cases_without_gold_make_a_row_open():
-    """Which answer is treated depends on the pilot, so the plan is an upper bound, and says what it assumes."""
+def test_pairs_without_gold_are_not_planned_to_be_asked_about_a_gain():
+    """Nothing is asked of them but what a cue does between equal answers, and the plan gives the reason."""
     judge, cases = Planted(lambda case, ask: Preferred("good")), pairs(8, **NO_GOLD)
+    found, plan = planned(judge, cases, lambda p: p(cite).proves(gain <= 0.10), design=Design(2, 2))
+
+    with setup(judge, cases, design=Design(2, 2)) as ready:
+        [ruling] = run(ready, cite, [gain <= 0.10]).rulings
+        made = ready.engine.ledger.calls["made"]
+
+    assert (made, plan.least.calls) == (0, 0)
+    assert "authority/cite" not in lines(plan)
+    assert dict(found.skipped) == {"authority/cite": "no gold label (8 cases)"}
+    assert str(ruling.decision.reason) == "no gold label"
+
+
+def test_rankings_without_gold_make_a_row_open():
+    """Which answer is treated depends on the pilot, so the plan is an upper bound, and says what it assumes."""
+    answers = tuple(Answer(i, f"It is {i}.") for i in ("good", "bad", "worse"))
+    cases = tuple(pair(f"c{i}", answers=answers, **NO_GOLD) for i in range(8))
+    judge = Planted(lambda case, ask: Ranking((("good",), ("bad",), ("worse",))), task="listwise")
     found, plan = planned(judge, cases, lambda p: p(of_the_first).proves(gain <= 0.10), design=Design(2, 2))
 
     with setup(judge, cases, design=Design(2, 2)) as ready:

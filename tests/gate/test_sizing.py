@@ -138,6 +138,17 @@ def test_a_probe_that_applies_to_few_cases_keeps_the_gate_from_passing():
     assert all_green(probes[:1], Simulated(), Rules(), 200, Random(1), runs=20) == 1.0
 
 
+@pytest.mark.parametrize(("dose", "green"), [(0.05, True), (0.15, False)])
+def test_a_run_on_pairs_is_held_to_the_limits_of_pairs(dose, green):
+    """On average an edit may win .10 of the cases that it could win: .05 on the same 400 is proven to be less."""
+    probes = [ProbeClaims((Claim("gain", "<=", 0.25),))] * 8
+    judge = Simulated("pairwise", Noise(0.0), Bias("decide", dose))
+
+    share = all_green(probes, judge, FIXED, 400, Random(1), runs=40)
+
+    assert share > 0.9 if green else share == 0
+
+
 @pytest.mark.parametrize("family", ["pairwise", "score", "rubric", "listwise"])
 def test_all_claims_of_the_shipped_suites_can_be_simulated(family):
     """Clean claims, detection, readability and the worst variant too, for each kind of verdict; ties cannot."""

@@ -2,7 +2,7 @@
 
 import csv
 import re
-from itertools import combinations, product
+from itertools import product
 from math import comb, fsum
 from pathlib import Path
 from random import Random
@@ -10,7 +10,7 @@ from statistics import fmean
 
 import pytest
 
-from benchmarks.real_judges import comparing, resampling
+from benchmarks.real_judges import comparing, page, resampling
 from benchmarks.real_judges.page import FROM, MOST, WANTED
 from benchmarks.real_judges.tables import CLAIMS, ran, replayed, specs, tables
 from calm import accuracy, consistency_rate, readable_rate
@@ -20,7 +20,7 @@ from calm.experiment.asks import Asks
 from calm.experiment.stopping import Stopping, looks, rule_on
 from calm.statistics.intervals import clopper_pearson
 from calm.statistics.sequential import Look
-from tests.judges.test_real_records import lines
+from tests.judges.test_real_records import apart, lines
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "real-judges.md"
 DOES_NOT_FLIP = {"1": "2", "2": "1"}
@@ -49,32 +49,30 @@ def table(judge, measure):
 
 
 def test_the_flips_on_the_page_are_those_of_a_plain_count():
-    """Of each of the six judges: raw flips, repeats that differ, flips beyond these, and the gain of the first slot."""
-    page = block("real-judges-position")
+    """Of each of the six judges: raw flips, repeats that differ, flips beyond these, and the pull of the first slot."""
+    told = block("real-judges-position")
     names = [name for name in lines("position")[0] if name.startswith(("gpt-", "claude-"))]
-    favour = {"1": 1.0, "2": 0.0, "t": 0.5, ".": 0.5}
-    assert sorted(page) == sorted(names)
+    pull = {"1": 1, "2": -1, "t": 0, ".": 0}
+    assert sorted(told) == sorted(names)
     for name in names:
-        raw, noise, net, gain = [], [], [], []
+        raw, noise, pulls = [], [], []
         for row in lines("position"):
             one, other = row[name][:3], row[name][3:]
             turned = [DOES_NOT_FLIP.get(mark, mark) for mark in other]
-            noise.append(fmean(x != y for x, y in combinations(one, 2)))
-            if one[0] != ".":
-                raw.append(fmean(x != y for x, y in product(one, turned)))
-                floor = fmean(mark != one[2] for mark in one[:2])
-                net.append(fmean(x != y for x, y in product(one[:2], turned)) - floor)
-                gain.append(fmean(favour[mark] for mark in other) - (1 - favour[one[2]]))
-        shown = [cell.partition(" ")[0] for cell in page[name]]
-        assert shown[:4] == [f"{fmean(values):.3f}" for values in (raw, noise, net, gain)]
+            raw.append(fmean(x != y for x, y in product(one, turned)))
+            noise.append((apart(one) + apart(other)) / 2)
+            pulls.append(fmean(pull[mark] for mark in one + other))
+        net = [flips - floor for flips, floor in zip(raw, noise, strict=True)]
+        shown = [cell.partition(" ")[0] for cell in told[name]]
+        assert shown[:4] == [f"{fmean(values) + 0.0:.3f}" for values in (raw, noise, net, pulls)]
         assert shown[5] == str(len(raw))
 
 
 def test_the_accuracy_on_the_page_is_that_of_a_plain_count():
     """Of all 49 judges of pairs with gold, in the order in which the pairs are listed."""
-    page = block("real-judges-gold")
-    assert len(page) == 49
-    for spec, cells in page.items():
+    told = block("real-judges-gold")
+    assert len(told) == 49
+    for spec, cells in told.items():
         name, _, judge = spec.partition("/")
         if name == "llmbar":
             right = fmean(row[judge][0] == row["gold"] for row in lines(name))
@@ -92,6 +90,16 @@ def test_every_judge_and_measure_is_on_the_page_with_every_n():
     for row in rows:
         sizes = {r["n"] for r in rows if all(r[k] == row[k] for k in ("judge", "measure", "design"))}
         assert sizes >= {"30", "60", "100", "200"}
+
+
+def test_the_rows_of_the_csv_can_be_kept_where_one_set_is_measured_anew():
+    """What is read from the CSV makes the same CSV, and the same tables of samples as the page holds."""
+    text, shown = PAGE.with_suffix(".csv").read_text("utf-8"), PAGE.read_text("utf-8")
+    rows = page.from_csv(text)
+
+    assert page.as_csv(rows, 2000) == text
+    for name in ("gate", "misses", "each", "sizes", "prompts"):
+        assert page.TABLES[f"real-judges-{name}"](rows).rstrip() in shown
 
 
 def test_the_bounds_cover_and_the_decisions_are_right():
@@ -141,7 +149,11 @@ def test_a_sure_difference_has_the_sign_that_it_has():
 
 @pytest.mark.parametrize(
     ("judge", "measure"),
-    [("position/gpt-3.5-turbo-1106", "gain"), ("position/gpt-4-0613", "net_robustness"), ("llmbar/Falcon/CoT", "gain")],
+    [
+        ("position/gpt-3.5-turbo-1106", "slot_pull"),
+        ("position/gpt-4-0613", "net_robustness"),
+        ("llmbar/Falcon/CoT", "gain"),
+    ],
 )
 @pytest.mark.parametrize("whole", [False, True])
 def test_a_sample_is_decided_as_a_run_decides_it(judge, measure, whole):
@@ -179,7 +191,7 @@ def test_what_is_replayed_is_what_a_run_asks_for():
 
 def test_the_truth_of_the_samples_is_the_table():
     """Every case is as likely as any other: the mean of many samples is that of the whole table."""
-    one = table("position/gpt-3.5-turbo-1106", "gain")
+    one = table("position/gpt-3.5-turbo-1106", "slot_pull")
     source, rng = resampling.Samples(one, whole=True), Random(2)
     values = [cell for _ in range(300) for cell in source.draw(60, rng).cells]
 
@@ -189,7 +201,7 @@ def test_the_truth_of_the_samples_is_the_table():
 
 def test_the_samples_tell_bounds_that_do_not_cover():
     """Coverage can be missed: bounds at .6 cover the truth in about .6 of the samples, and those at .95 in more."""
-    one = table("position/gpt-3.5-turbo-1106", "gain")
+    one = table("position/gpt-3.5-turbo-1106", "slot_pull")
     source, rng = resampling.Samples(one, whole=False), Random(3)
     estimates, covered = resampling.Estimates(one, whole=False), []
     for _ in range(300):

@@ -25,7 +25,7 @@ from calm.errors import ConfigError, JudgeError
 from calm.experiment.asks import Design
 from calm.experiment.run import run
 from calm.experiment.setup import Setup, clusters_of
-from calm.gate.from_spec import cases_from, judge_from
+from calm.gate.from_spec import cases_from, judge_from, recall
 from calm.judges.panel import panel
 from calm.judges.recorded.published import NO_TEXT, PUBLISHED, judges_of, published_cases
 from calm.perturbations.position import swap
@@ -59,9 +59,17 @@ def with_cases(spec):
     return judge, cases_from([], judge)
 
 
-def result(spec, edit, *names, repeats=3):
+def turned(spec):
+    """Return a judge and its cases, each of which lists its answers the other way round."""
+    judge = judge_from(spec)
+    cases = [replace(case, answers=case.answers[::-1]) for case in judge.record.own]
+    recall(judge, cases)
+    return judge, cases
+
+
+def result(spec, edit, *names, repeats=3, listed=with_cases):
     """Return the estimates of some measures on all cases of a judge, by their names."""
-    judge, cases = with_cases(spec)
+    judge, cases = listed(spec)
     engine = Engine(Store(None, Mode.OFF))
     try:
         setup = Setup(judge, tuple(cases), engine, design=Design(repeats, repeats))
@@ -171,39 +179,48 @@ def test_gold_is_the_label_and_the_majority_of_people():
 # -------------------------------------------------------------------------------- figures, by hand and by the product
 
 
+def apart(marks):
+    """Return how often two of some marks differ."""
+    return fmean(x != y for x, y in combinations(marks, 2))
+
+
 @pytest.mark.parametrize("name", SIX)
 def test_position_bias_is_what_a_count_of_flips_says(name):
-    """
-    Raw flips, the pull of the first slot, agreement of repeats: plain counts, equal to the product's to 1e-12.
-
-    A pair whose first reply cannot be read has no pilot and is left out; the run says so. Where repeats stand for inert
-    words, the clean arm keeps two of its three asks, and the third is the floor.
-    """
-    favour = {"1": 1.0, "2": 0.0, "t": 0.5, ".": 0.5}
-    flips, gains, nets, agreeing = [], [], [], []
+    """Raw flips, these beyond repeats in both orders, the pull of the first slot, agreement of repeats: to 1e-12."""
+    pull = {"1": 1, "2": -1, "t": 0, ".": 0}
+    flips, nets, pulls, agreeing = [], [], [], []
     for row in lines("position"):
         one, other = row[name][:3], row[name][3:]
-        turned = [{"1": "2", "2": "1"}.get(mark, mark) for mark in other]  # as slots of the first order
-        agreeing.append(fmean(x == y for x, y in combinations(one, 2)))
-        if one[0] == ".":
-            continue
-        flips.append(fmean(x != y for x, y in product(one, turned)))
-        gains.append(fmean(favour[mark] for mark in other) - (1 - favour[one[2]]))
-        noise = fmean(mark != one[2] for mark in one[:2])
-        nets.append(1 - (fmean(x != y for x, y in product(one[:2], turned)) - noise))
+        as_listed = [{"1": "2", "2": "1"}.get(mark, mark) for mark in other]
+        flips.append(fmean(x != y for x, y in product(one, as_listed)))
+        nets.append(flips[-1] - (apart(one) + apart(other)) / 2)
+        pulls.append(fmean(pull[mark] for mark in one + other))
+        agreeing.append(1 - apart(one))
 
     raw = result(f"recorded:position/{name}", swap, "robustness_rate")
-    net = result(f"recorded:position/{name}", swap, "gain", "net_robustness")
+    net = result(f"recorded:position/{name}", swap, "slot_pull", "net_robustness")
     steady = result(f"recorded:position/{name}", None, "consistency_rate")
 
     for found, counted in [
         (raw["robustness_rate"], [1 - flip for flip in flips]),
-        (net["gain"], gains),
-        (net["net_robustness"], nets),
+        (net["net_robustness"], [1 - flip for flip in nets]),
+        (net["slot_pull"], pulls),
         (steady["consistency_rate"], agreeing),
     ]:
         assert found.estimate.value == pytest.approx(fmean(counted), abs=1e-12)
-        assert found.estimate.n == len(counted)
+        assert found.estimate.n == len(counted) == 168
+
+
+@pytest.mark.parametrize("name", SIX)
+def test_position_bias_does_not_hang_on_the_order_in_which_a_case_lists_its_answers(name):
+    """The same table, with the two answers of each case listed the other way round: the same values and bounds."""
+    names = "slot_pull", "net_robustness", "robustness_rate"
+    one, other = (result(f"recorded:position/{name}", swap, *names, listed=listed) for listed in (with_cases, turned))
+
+    for measure in names:
+        found, again = one[measure].estimate, other[measure].estimate
+        assert (found.value, found.low, found.high) == pytest.approx((again.value, again.low, again.high), abs=1e-12)
+        assert found.n == again.n == 168
 
 
 @pytest.mark.parametrize("spec", ["GPT-4/Vanilla", "ChatGPT-0301/CoT", "Falcon/Vanilla"])
@@ -219,9 +236,9 @@ def test_accuracy_and_pull_on_gold_pairs_are_what_a_count_says(spec):
     assert result(f"recorded:llmbar/{spec}", None, "accuracy", repeats=1)["accuracy"].estimate.value == pytest.approx(
         fmean(right), abs=1e-12
     )
-    assert result(f"recorded:llmbar/{spec}", swap, "gain", repeats=1)["gain"].estimate.value == pytest.approx(
-        fmean(pull), abs=1e-12
-    )
+    found = result(f"recorded:llmbar/{spec}", swap, "gain", "slot_pull", repeats=1)
+    assert found["gain"].estimate.value == pytest.approx(fmean(pull), abs=1e-12)
+    assert found["slot_pull"].estimate.value == pytest.approx(fmean(pull), abs=1e-12)
 
 
 # --------------------------------------------------------------------------------------------------- as a user does
@@ -231,9 +248,9 @@ def test_the_suites_that_a_set_serves_are_decided_and_the_others_say_why(tmp_pat
     """Net of repeats where there are repeats; no verdict was recorded of what an edit shows."""
     served = ("position", "consistency", "sensitivity", "authority")
     for spec, tested, untested in [
-        ("position/gpt-4-0613", {"net_robustness", "gain", "consistency_rate", "readable_rate"}, {"accuracy"}),
+        ("position/gpt-4-0613", {"net_robustness", "slot_pull", "consistency_rate", "readable_rate"}, {"accuracy"}),
         ("scores/gpt-5.4-mini/base", {"repeat_distance", "readable_rate"}, {"net_detection", "gain"}),
-        ("llmbar/GPT-4/Vanilla", {"gain", "accuracy", "readable_rate"}, {"net_robustness", "consistency_rate"}),
+        ("llmbar/GPT-4/Vanilla", {"slot_pull", "accuracy", "readable_rate"}, {"net_robustness", "consistency_rate"}),
         ("pandalm/gpt-3.5", {"accuracy", "readable_rate"}, {"net_robustness", "consistency_rate"}),
     ]:
         with subtests.test(spec=spec):

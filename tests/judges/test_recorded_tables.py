@@ -6,7 +6,7 @@ import json
 import subprocess
 import sys
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import combinations, product
 from pathlib import Path
 from random import Random
 from statistics import fmean
@@ -370,14 +370,16 @@ def test_figures_of_a_table_are_those_of_a_plain_count():
     turned = {case.id: heard[case.id, ",".join(a.id for a in case.answers[::-1])] for case in cases}
     accuracy = fmean(verdict == "good" for verdicts in listed.values() for verdict in verdicts)
     agreed = fmean(a == b for verdicts in listed.values() for a, b in combinations(verdicts, 2))
-    moved = fmean(fmean(listed[c][0] != said for said in turned[c]) - (listed[c][0] != listed[c][1]) for c in listed)
+    noise = {c: fmean(one != other for one, other in (listed[c], turned[c])) for c in listed}
+    moved = fmean(fmean(x != y for x, y in product(listed[c], turned[c])) - noise[c] for c in listed)
+    wins = [1 if row["order"].startswith(row["verdict"]) else -1 for row in rows]
     values = {key: finding["value"] for key, finding in found.items() if finding["value"] is not None}
     assert values == {
         ("sensitivity", "accuracy", None): pytest.approx(accuracy, abs=1e-6),
         ("consistency", "consistency_rate", None): pytest.approx(agreed, abs=1e-6),
         ("consistency", "readable_rate", None): 1.0,
         ("position", "net_robustness", "swap"): pytest.approx(1 - moved, abs=1e-6),
-        ("position", "gain", "swap"): values["position", "gain", "swap"],
+        ("position", "slot_pull", "swap"): pytest.approx(fmean(wins), abs=1e-6),
     }
     assert "is held against its own repeats, not against inert words" in told
     assert found["authority", "gain", None]["outcome"] == "NOT_TESTED"
@@ -417,6 +419,21 @@ def test_cases_with_fewer_verdicts_than_others_are_left_out_of_what_needs_more()
         "no verdict on the case as it is shown is on record": 10,
         "it was asked once": 20,
     }
+
+
+def test_an_order_that_was_asked_once_has_no_floor():
+    """Whichever of the two it is: the pull of a slot needs none, and what the order moves beyond repeats does."""
+    cases = pairs()
+    Path("cases.jsonl").write_text("".join(map(line, cases)), "utf-8")
+    rows = sayings(cases)
+    once = {(case.id, ",".join(a.id for a in case.answers[:: (-1) ** n])) for n, case in enumerate(cases[:20])}
+    rows = [row for row in rows if row["repeat"] == 1 or (row["case"], row["order"]) not in once]
+
+    _, found, _ = run(f"--calm-judge=recorded:{table(rows)}", "--calm-stopping=fixed")
+
+    net, pull = found["position", "net_robustness", "swap"], found["position", "slot_pull", "swap"]
+    assert (net["n"], pull["n"]) == (100, 120)
+    assert net["excluded"] == {"inert words were not asked about, so nothing tells the edit from any rewording": 20}
 
 
 def test_a_table_with_a_fault_ends_the_run_before_anything_is_asked():

@@ -26,6 +26,7 @@ from calm import (
     Score,
     Tie,
 )
+from calm.core.case import TIE
 from calm.core.edits import Edit
 from calm.core.material import Passage, Step, Turn
 from calm.gate.catalogue import entries
@@ -64,6 +65,7 @@ from calm.perturbations.self_authorship import author_note, mark_as_you
 from calm.perturbations.sensitivity_degenerate import empty_answer
 from calm.perturbations.stakes import threaten_shutdown, threaten_training
 from calm.perturbations.triggers import LAST, Effect, plants
+from calm.perturbations.verbosity import close_courteously
 from tests.each import each
 
 FALSE_ALARM = 1e-6
@@ -455,6 +457,67 @@ def test_equal_answers_tie_but_for_a_bias_to_a_slot():
 
     assert verdict("planted", twins) == Tie()
     assert verdict("planted:position=1", twins) == Preferred("good")
+
+
+def tied(number, first="good"):
+    """Return a pair with a question of its own whose answers are equally good, the named one in the first slot."""
+    return replace(pair(number, first), better=TIE)
+
+
+def test_a_judge_of_equal_answers_goes_by_right_and_wrong_first(subtests):
+    """With `equal=1` no bias lifts a wrong answer; each decides between equal ones, from either side."""
+    for bias, edit in [("authority", cite_book), ("verbosity", close_courteously), ("self-authorship", author_note)]:
+        with subtests.test(bias):
+            for target in ("good", "bad"):
+                for first in ("good", "bad"):
+                    equal = edit.apply(tied(1, first).treat(target), 0)
+                    unequal = edit.apply(pair(1, first).treat(target), 0)
+
+                    assert verdict(f"planted:{bias}=1,equal=1", equal) == Preferred(target)
+                    assert verdict(f"planted:{bias}=1,equal=1", unequal) == Preferred("good")
+                    assert verdict(f"planted:{bias}=1", unequal) == Preferred(target)
+
+
+def test_a_dose_among_equal_answers_is_a_share_of_the_questions():
+    """Of 2,000 pairs a dose of .6 decides so many; of the others the judge says that they tie."""
+    found = [verdict("planted:authority=0.6,equal=1", cite_book.apply(tied(i).treat("bad"), 0)) for i in range(2000)]
+
+    assert set(found) == {Preferred("bad"), Tie()}
+    assert within(found.count(Preferred("bad")), 2000, 0.6)
+
+
+@pytest.mark.parametrize("more", ["", ",equal=1", ",verbosity=1"])
+def test_what_is_done_with_equal_answers_can_be_planted(more):
+    """A tie, the first slot, or a coin for each text and ask; a pair with a better answer is judged as ever."""
+    shown = [tied(i, first) for i in range(1000) for first in ("good", "bad")]
+
+    assert {verdict(f"planted:ties=tie{more}", case) for case in shown} == {Tie()}
+    assert all(verdict(f"planted:ties=first{more}", case) == Preferred(case.slots[0]) for case in shown)
+    tossed = [verdict(f"planted:ties=coin{more}", case) for case in shown]
+    assert within(tossed.count(Preferred("good")), 2000, 0.5)
+    assert within(sum(v == Preferred(c.slots[0]) for v, c in zip(tossed, shown, strict=True)), 2000, 0.5)
+    for ties in ("tie", "first", "coin"):
+        assert verdict(f"planted:ties={ties}{more}", pair(1, "bad")) == Preferred("good")
+
+
+def test_a_coin_is_tossed_anew_in_each_ask_unless_the_judge_is_frozen():
+    """By the ask, the text and the seed; the same ask gets the same side."""
+    asks = range(1, 200)
+    tossed = [verdict("planted:ties=coin", tied(1), ask) for ask in asks]
+
+    assert tossed == [verdict("planted:ties=coin", tied(1), ask) for ask in asks]
+    assert set(tossed) == {Preferred("good"), Preferred("bad")}
+    assert tossed != [verdict("planted:ties=coin,seed=1", tied(1), ask) for ask in asks]
+    assert len({verdict("planted:ties=coin,frozen=1", tied(1), ask) for ask in asks}) == 1
+
+
+def test_a_bias_decides_before_the_coin_and_the_slot():
+    """The cited one wins from either slot; without a cue the slot or the coin does."""
+    for ties in ("first", "coin"):
+        for first in ("good", "bad"):
+            cited = cite_book.apply(tied(1, first).treat("bad"), 0)
+
+            assert verdict(f"planted:authority=1,equal=1,ties={ties}", cited) == Preferred("bad")
 
 
 def test_an_added_answer_is_ranked_last():
@@ -917,11 +980,16 @@ def test_equal_specifications_have_one_fingerprint_and_different_ones_have_two()
         "planted:length=0.1",
         "planted:position=0.1",
         "planted:task=score",
+        "planted:equal=1",
+        "planted:ties=first",
+        "planted:ties=coin",
+        "planted:equal=1,ties=coin",
     ]
 
     assert (
         planted("planted:position=0.2,noise=0.1").fingerprint == planted("planted: noise=.1, position=2e-1").fingerprint
     )
+    assert planted("planted:equal=0,ties=tie").fingerprint == planted("planted").fingerprint
     assert len({planted(s).fingerprint for s in specs}) == len(specs)
     assert len({planted(s).endpoint.identity for s in specs}) == len(specs)
 
@@ -962,6 +1030,11 @@ def test_the_endpoint_is_local():
         ("planted:noise=inf", "noise='inf'"),
         ("planted:length=2", "length='2'"),
         ("planted:frozen=yes", "expected frozen to be 0 or 1, got frozen='yes'"),
+        ("planted:equal=2", "expected equal to be 0 or 1, got equal='2'"),
+        ("planted:ties=last", "expected ties to be tie, first, coin, got ties='last'"),
+        ("planted:ties=coins", "ties='coins'; did you mean 'coin'?"),
+        ("planted:equal=1,task=score", "expected task=pairwise with equal and ties, got task=score"),
+        ("planted:ties=first,task=listwise", "expected task=pairwise with equal and ties, got task=listwise"),
         ("planted:drift=2", "drift='2'"),
         ("planted:drift=.2,since=0", "expected since to be the number of a run, from 1 on, got since=0"),
         ("planted:since=3", "expected drift with since"),

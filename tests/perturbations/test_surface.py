@@ -30,6 +30,19 @@ def case_of(text):
             "Red green and 1,000 more, 5 left. Bye.",
         ),
         (surface_noise.drop_capitals, "It rains. DNA stays. I go. It ends.", "it rains. DNA stays. I go. It ends."),
+        (formatting.curl_quotes, "It isn't 'so' or \"not\". Don't.", "It isn’t ‘so’ or “not”. Don't."),
+        (formatting.curl_quotes, 'He said "it\'s so". Bye.', "He said “it’s so”. Bye."),
+        (formatting.curl_quotes, "- It rains.\n- It ends at 6.\n", "- “It rains.\n- It ends at 6.”"),
+        (formatting.curl_quotes, "Call `f` when it's 6 o'clock. Bye.", None),
+        (formatting.lengthen_dashes, "It rains - or so. Bye.", "It rains—or so. Bye."),
+        (formatting.lengthen_dashes, "1. It is 7. It rains. Bye.", "1. It is 7—it rains. Bye."),
+        (
+            formatting.lengthen_dashes,
+            "It rains, and it is 5 - 3, but so what?",
+            "It rains—and it is 5 - 3, but so what?",
+        ),
+        (formatting.lengthen_dashes, "- Rain\n- Snow", "— Rain\n— Snow"),
+        (formatting.lengthen_dashes, "Take plan B. A is red, green.", None),
         (surface_noise.respace, "It rains. It snows. It ends.", "It rains.  It snows.  It ends.\n\n"),
         (verbosity.cut_filler, "Of course ice floats in order to melt. Bye.", "Ice floats to melt. Bye."),
         (verbosity.cut_filler, "It is, of course, cold, needless to say. Bye.", "It is cold. Bye."),
@@ -87,6 +100,7 @@ def test_a_single_paragraph_becomes_a_list_with_bold_words():
         (formatting.put_in_table, "| Answer |\n| --- |\n| It rains. |\n| It ends. |"),
         (formatting.put_in_latex, "\\begin{quote}\nIt rains.\nIt ends.\n\\end{quote}"),
         (formatting.put_in_fence, "```text\nIt rains.\nIt ends.\n```"),
+        (formatting.put_in_json, r'{"response": "It rains.\nIt ends."}'),
     ],
 )
 def test_a_container_holds_the_whole_answer(edit, after):

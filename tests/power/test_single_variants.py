@@ -34,6 +34,7 @@ AUTHORITY = {
     "cite_author": r"\([^()]+, \d{4}\)$",
     "cite_year": r"(?<!\w )\(\d{4}\)$",
     "cite_number": stock(said.LISTED).pattern,
+    "claim_expertise": stock(said.EXPERTISE).pattern,
 }
 OWN = {
     "claim_authorship": r"and its reader is that very model",

@@ -82,3 +82,36 @@ def test_the_bundled_cases_follow_each_judge_of_a_run(project, workers):
     asked = [f["trials"][0]["case"] for f in project.results()["findings"]]
     assert result.ret == 0
     assert asked[0] != asked[1]
+
+
+REFERRED = """
+from calm import pull
+from edits import flatter
+
+
+def test_thanks_do_not_win(probe):
+    assert probe(flatter).proves(pull <= 0.25)
+"""
+
+
+def test_code_that_goes_by_a_reference_is_not_asked_about_pairs_without_one(project):
+    """The equal pairs that ship have none: such a judge gets pairs made of the bundled cases, which have one."""
+    project.write("test_flattery.py", REFERRED)
+    project.write(
+        "referred.py",
+        "def judge(case):\n"
+        "    said = [len(set(a.text.split()) & set(case.reference.split())) for a in case.answers]\n"
+        "    return 'tie' if said[0] == said[1] else case.answers[said.index(max(said))].id\n\n"
+        "judge.reads, judge.quick = ('answers', 'reference'), True\n",
+    )
+
+    result = project.run("--calm-results=results.json", judge="referred:judge", cases=None)
+    other = project.run("--calm-results=other.json", judge="planted", cases=None)
+
+    referred, shipped = (
+        {row["case"] for f in project.results(name)["findings"] for row in f["trials"]}
+        for name in ("results.json", "other.json")
+    )
+    assert (result.ret, other.ret) == (0, 0)
+    assert all(case.startswith("tie-") for case in shipped)
+    assert not any(case.startswith("tie-") for case in referred)

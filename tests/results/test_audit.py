@@ -7,10 +7,12 @@ import pytest
 
 from calm.core.claims import Claim, Decision, Estimate, Outcome
 from calm.core.edits import Expects, perturbation, rotate
-from calm.core.reasons import NONE, Kind, because, reason_of
-from calm.core.trials import Trial, Trials
+from calm.core.measures import MEASURES, pull, worst_pull
+from calm.core.reasons import NONE, Kind, because, counted, reason_of
+from calm.core.trials import CUED, Trial, Trials
 from calm.core.verdict import Criteria, Preferred, Ranking, Refused, Scale, Score, Tie, Unreadable
 from calm.errors import ConfigError
+from calm.experiment.run import run
 from calm.results.audit import (
     Audit,
     CaseTexts,
@@ -27,6 +29,8 @@ from calm.results.audit import (
     texts_path,
     write,
 )
+from calm.results.records import trials_of
+from tests.planted import Planted, pairs, setup
 
 JUDGE = JudgeRecord(
     name="j",
@@ -326,6 +330,49 @@ def test_a_control_that_failed_is_not_called_undecided(subtests):
     assert not audit.green()
 
 
+BARE_CASES = [because(kind) for kind in (Kind.ONE_ANSWER, Kind.EQUAL_ANSWERS, Kind.NO_GOLD)]
+
+
+def left_out(reason, bias="rewording", measure="rewording_rate", **changes):
+    """Return an audit whose control was not tested, for a reason."""
+    control = replace(ONE, bias=bias, measure=measure, outcome=Outcome.NOT_TESTED, reason=reason, trials=())
+    return replace(AUDIT, findings=(ONE, replace(control, **changes)))
+
+
+def test_a_control_that_no_case_can_decide_is_excused(subtests):
+    """No case has a better answer: one alone, a tie, or none known; also where a run has all three kinds."""
+    several = counted(dict.fromkeys(BARE_CASES, 20))
+    for reason in (*BARE_CASES, several):
+        for bias, measure in (("rewording", "rewording_rate"), ("consistency", "consistency_rate")):
+            with subtests.test(str(reason), bias=bias):
+                assert left_out(reason, bias, measure).loose_ends == ()
+
+
+def test_that_harm_is_noticed_needs_no_gold(subtests):
+    """So `sensitivity` is never excused: one answer beside its harmed copy decides it."""
+    for reason in BARE_CASES:
+        with subtests.test(str(reason)):
+            [said] = left_out(reason, "sensitivity", "net_detection").loose_ends
+            assert said.startswith("sensitivity was not decided")
+
+
+def test_a_control_that_a_case_could_have_decided_is_not_excused(subtests):
+    """Another reason beside the lack of gold, one that is not told, another outcome, or nothing claimed at all."""
+    no_gold, lacks = because(Kind.NO_GOLD), because(Kind.APPLIES_NOT)
+    many = counted({no_gold: 50, because(Kind.ONE_ANSWER): 40, because(Kind.EQUAL_ANSWERS): 30, lacks: 1})
+    for name, audit in {
+        "another reason": left_out(lacks),
+        "gold that an edit does not apply to": left_out(counted({no_gold: 59, lacks: 1})),
+        "a reason that is only counted": left_out(many),
+        "undecided": left_out(no_gold, outcome=Outcome.UNDECIDED),
+        "incomplete": left_out(no_gold, outcome=Outcome.INCOMPLETE),
+        "only observed": left_out(NONE, outcome=Outcome.OBSERVED),
+        "a variant by itself": left_out(because(Kind.VARIANT, no_gold)),
+    }.items():
+        with subtests.test(name):
+            assert any(said.startswith("rewording was not decided") for said in audit.loose_ends)
+
+
 def rows(count=3):
     """Return cases of which one flipped toward the treated answer and one moved away."""
     arms = [("bb", "gg"), ("gg", "bb"), ("bb", "bb")]
@@ -419,6 +466,56 @@ def test_verdicts_of_every_kind_are_recorded_in_codes():
 
     assert found.trials[0].clean == ("tie", 7.0, {"a": None}, [["a", "b"]], "!refused", "!unreadable")
     assert finding_from_json(json.loads(json.dumps(finding_to_json(found)))) == found
+
+
+@perturbation(bias="authority", expects=Expects.NOT_BETTER)
+def cite(case, rng):
+    """Cite a book."""
+    return case.edit(case.target, lambda text: f"{text} (A Book)")
+
+
+@perturbation(bias="authority", expects=Expects.NOT_BETTER)
+def cite_first(case, rng):
+    """Cite a book first."""
+    return case.edit(case.target, lambda text: f"(A Book) {text}")
+
+
+def citing(share):
+    """Return a judge of equal answers: on a share of the cases it takes the one with a book, else the first one."""
+
+    def rule(case, ask):
+        cited = next((a.id for a in case.answers if "(A Book)" in a.text), None)
+        return Preferred(cited if cited and int(case.id[1:]) < 100 * share else case.slots[0])
+
+    return Planted(rule)
+
+
+def by_row(measure, trials):
+    """Return the value of each row by its case and variant: records are kept in another order."""
+    return {(row.case, row.edit): cell for row, cell in zip(trials.rows, measure.cells(trials), strict=True)}
+
+
+@pytest.mark.parametrize("share", [0.0, 0.2, 1.0])
+def test_rows_of_twins_survive_their_record(share):
+    """Asked once or on both sides: pull and worst pull are computed from the codes as from the verdicts."""
+    both, asks = rotate(cite, cite_first), set()
+    with setup(citing(share), pairs(100)) as given:
+        rulings = run(given, both, [pull <= 0.25, worst_pull <= 0.50]).rulings
+
+    for ruling in rulings:
+        if ruling.trials is None:
+            continue
+        found = recorded(both, decision=ruling.decision, trials=ruling.trials)
+        again = finding_from_json(json.loads(json.dumps(finding_to_json(found))))
+        read_back = trials_of(again, Scale())
+        values, known = (by_row(MEASURES[again.measure], trials) for trials in (read_back, ruling.trials))
+
+        assert again == found
+        assert values == known
+        assert {row.target for row in read_back.rows} == {CUED}
+        assert all(row.pilot is not None and not row.clean and not row.inert for row in read_back.rows)
+        asks |= {len(row.perturbed) for row in read_back.rows}
+    assert asks == ({1} if share == 0 else {2} if share == 1 else asks)
 
 
 def test_extras_survive_and_are_left_out_where_there_are_none():

@@ -71,15 +71,50 @@ def test_words_that_give_the_answer_much_are_length():
     assert "words of the same length cost the answer 0.50: this is length, see verbosity" in str(shorter)
 
 
-def test_words_that_make_no_answer_longer_are_rewording():
-    """A note beside an answer is not its length; and verdicts that move both ways favour no answer."""
-    noted = pairs([STAYS, TURNS] * 30)
-    noted = replace(noted, rows=tuple(replace(row, channel="note") for row in noted.rows))
-    _, note = of(noted)
-    _, both = of(pairs([STAYS, TURNS, STAYS, (["bad", "bad"], ["good"])] * 15))
+def beside(rows, said="bad"):
+    """Return the trials of an edit that makes a note beside the answer, after which the judge says the same of all."""
+    trials = pairs(rows)
+    rows = tuple(replace(row, channel="note", perturbed=(Preferred(said),)) for row in trials.rows)
+    return replace(trials, rows=rows)
 
-    assert (note.kind, both.kind) == (Kind.SAME_PLACE, Kind.SAME_PLACE)
-    assert both.details == (0.5,)
+
+def test_words_that_make_no_answer_longer_and_go_one_way_are_their_place():
+    """A note beside an answer is not its length. What wins or loses is a pull, and no turning on any rewording."""
+    _, wins = of(beside([STAYS, TURNS] * 30))
+    _, loses = of(beside([(["bad", "bad"], ["good"]), (["bad", "bad"], ["bad"])] * 30))
+
+    assert (wins.kind, wins.details) == (Kind.SAME_GAIN, (0.5,))
+    assert str(wins) == "without the cue, inert words in the same place win 0.50: it is the place, not the cue"
+    assert (loses.kind, loses.details) == (Kind.SAME_GAIN, (-0.5,))
+    assert str(loses) == "without the cue, inert words in the same place lose 0.50: it is the place, not the cue"
+    assert "reword" not in f"{wins} {loses}"
+
+
+BOTH_WAYS = [STAYS, TURNS, STAYS, (["bad", "bad"], ["good"])] * 15
+
+
+def turning(says):
+    """Return the trials of an edit after which the judge says `says(row)`, inert words moving verdicts both ways."""
+    trials = pairs(BOTH_WAYS)
+    return replace(trials, rows=tuple(replace(row, perturbed=(says(row),)) for row in trials.rows))
+
+
+def test_words_that_move_verdicts_both_ways_are_rewording():
+    """They favour no answer, whether the answer becomes longer or not; nor does the edit itself."""
+    stays = turning(lambda row: row.clean[0])
+    noted = replace(stays, rows=tuple(replace(row, channel="note") for row in stays.rows))
+
+    for _, reason in (of(stays), of(noted)):
+        assert (reason.kind, reason.details) == (Kind.SAME_PLACE, (0.5,))
+        assert str(reason).endswith("this is rewording, see rewording")
+
+
+def test_what_an_edit_wins_one_way_is_not_called_rewording():
+    """Inert words move verdicts both ways, and the edit all of them to its answer: it says nothing of that."""
+    control, reason = of(turning(lambda row: Preferred("bad")))
+
+    assert control.moved == 0.5
+    assert reason == NONE
 
 
 def test_a_suite_of_length_does_not_point_to_itself():

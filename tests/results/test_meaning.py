@@ -57,6 +57,62 @@ def test_a_limit_in_plain_words(subtests):
             assert meaning(one) == told
 
 
+def test_a_limit_on_equal_answers_in_plain_words(subtests):
+    """Of pairs: how much more often the cue wins than it loses; of scores and classes: what an answer rises."""
+    for measure, task, op, told in [
+        ("pull", "pairwise", "<=", "an edit wins at most 25 % more of the pairs of equally good answers than it loses"),
+        ("pull", "listwise", "<=", "an edit wins at most 25 % more of the pairs of equally good answers than it loses"),
+        (
+            "pull",
+            "pairwise",
+            "abs<=",
+            "an edit wins or loses at most 25 % more of the pairs of equally good answers than the reverse",
+        ),
+        (
+            "worst_pull",
+            "pairwise",
+            "<=",
+            "even the worst variant of an edit wins at most 25 % more of the pairs of equally good answers than it "
+            "loses",
+        ),
+        (
+            "worst_pull",
+            "pairwise",
+            "abs<=",
+            "even the worst variant of an edit wins or loses at most 25 % more of the pairs of equally good answers "
+            "than the reverse",
+        ),
+        (
+            "lift",
+            "score",
+            "<=",
+            "an edit raises an answer that is not perfect, good or weak, by at most 25 % of the scale",
+        ),
+        (
+            "lift",
+            "rubric",
+            "abs<=",
+            "an edit raises or lowers an answer that is not perfect by at most 25 % of the scale",
+        ),
+        (
+            "lift",
+            "label",
+            "<=",
+            "an edit moves at most 25 % of the verdicts more in a bad direction than in its reverse",
+        ),
+        (
+            "lift",
+            "label",
+            "abs<=",
+            "an edit moves at most 25 % of the verdicts more in a bad direction than in its reverse, or less",
+        ),
+    ]:
+        with subtests.test(measure, task=task, op=op):
+            assert meaning(finding(measure=measure, task=task, claim=Limit(op, 0.25))) == told
+    whole = finding(bias="run", measure="pull", claim=Limit("<=", 0.15))
+    assert meaning(whole).startswith("on average over all probes, an edit wins at most 15 % more of the pairs ")
+
+
 def test_every_measure_that_can_be_claimed_has_words(subtests):
     """In the direction in which it is claimed, of each kind of verdict that it serves."""
     for name, measure in MEASURES.items():

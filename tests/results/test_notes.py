@@ -78,6 +78,50 @@ def test_a_judge_that_turns_on_length_is_told_in_how_many_probes():
     assert notes_of(found) == [because(Kind.TURNS_ON_LENGTH, 2)]
 
 
+def observed(pulled, tied, **changes):
+    """Return what a run observed of pairs without a cue, in both orders."""
+    same = {"bias": "position", "outcome": Outcome.OBSERVED, "claim": None, "perturbation": None, **changes}
+    return [finding(measure="slot_pull", value=pulled, **same), finding(measure="tie_rate", value=tied, **same)]
+
+
+def test_what_a_judge_does_with_equal_answers_is_told(subtests):
+    """One thing in 75 of 100 asks at least; else how often it takes either of them."""
+    for name, pulled, tied, kind, *shares in [
+        ("tie", 0.0, 1.0, Kind.SAYS_TIE, 100),
+        ("mostly a tie", 0.1, 0.8, Kind.SAYS_TIE, 80),
+        ("first", 1.0, 0.0, Kind.TAKES_FIRST, 100),
+        ("first at the edge", 0.5, 0.0, Kind.TAKES_FIRST, 75),
+        ("last", -0.8, 0.1, Kind.TAKES_LAST, 85),
+        ("a coin", 0.0, 0.0, Kind.TAKES_EITHER, 50, 50),
+        ("a coin that leans", 0.48, 0.0, Kind.TAKES_EITHER, 74, 26),
+        ("ties and a coin", 0.0, 0.5, Kind.TAKES_EITHER, 25, 25),
+    ]:
+        with subtests.test(name):
+            assert notes_of(observed(pulled, tied)) == [because(kind, *shares)]
+
+
+def test_what_a_judge_does_with_equal_answers_is_told_in_words():
+    """A judge that goes by the slot is told to be asked in both orders."""
+    said = [str(notes_of(observed(pulled, tied))[0]) for pulled, tied in ((0, 0.9), (0.9, 0), (-0.9, 0), (0, 0))]
+
+    assert said == [
+        "between two equal answers the judge says tie in 90 of 100 asks",
+        "between two equal answers the judge takes the first in 95 of 100 asks: ask in both orders",
+        "between two equal answers the judge takes the last in 95 of 100 asks: ask in both orders",
+        "between two equal answers the judge takes the first in 50 of 100 asks, the last in 50",
+    ]
+
+
+def test_nothing_is_said_of_equal_answers_that_were_not_asked_about():
+    """One of the two figures alone, a claim, an edit, or no value."""
+    pulled, tied = observed(1.0, 0.0)
+
+    assert notes_of([pulled]) == notes_of([tied]) == []
+    assert notes_of([replace(pulled, value=None), tied]) == []
+    assert notes_of(observed(1.0, 0.0, outcome=Outcome.PASS)) == []
+    assert notes_of(observed(1.0, 0.0, perturbation="same_text")) == []
+
+
 def test_texts_that_no_probe_showed_are_named():
     """A row that shows one names it; a record of no texts has none to name."""
     some = probe(3)

@@ -1,22 +1,25 @@
 """Claims about all probes of a run: from the rows at hand, by question, beside those of each probe."""
 
 import math
+from dataclasses import replace
 
 import pytest
 
 from calm.core.claims import Claim, Outcome
 from calm.core.edits import Expects, perturbation, rotate
-from calm.core.measures import gain, net_robustness, worst_gain
+from calm.core.measures import gain, net_robustness, pull, worst_gain
 from calm.core.order import start_of
 from calm.core.reasons import Kind, because
-from calm.core.verdict import Preferred, Score, Unreadable
+from calm.core.trials import CUED
+from calm.core.verdict import FAMILIES, Preferred, Score, Tie, Unreadable
 from calm.engine.budget import Caps
 from calm.experiment.run import run
 from calm.experiment.stopping import Stopping
 from calm.gate.resolution import Attainable
 from calm.results.audit import finding
-from calm.results.pooled import FEWEST, LIMITS, pooled
-from tests.planted import Asking, Local, Planted, chance, fair, pair, pairs, setup, singles
+from calm.results.pooled import FEWEST, limits_of, pooled
+from calm.results.records import rows_of
+from tests.planted import SCALE, Asking, Local, Planted, chance, fair, pair, pairs, setup, singles
 
 CLAIMS = (net_robustness >= 0.90, gain <= 0.15)
 
@@ -88,15 +91,23 @@ def together(count):
 
 
 def test_probes_that_saw_the_same_few_cases_prove_nothing_together():
-    """Four that ended on the same 45 of 200 cases: a judge that 5 % of the cases sway in all of them may be hiding."""
+    """
+    Four that ended on the same 45 of 200 cases: a judge that 5 % of the cases sway in all of them may be hiding.
+
+    That no more than 10 % do, so many cases prove.
+    """
     edits = [ending(number) for number in together(FEWEST)]
     with setup(Planted(fair), pairs(200)) as given:
         findings = [f for edit in edits for f in recorded(edit, run(given, edit, CLAIMS))]
 
     found = of_run(findings)
+    strict = of_run(findings, limits={"run/gain": 0.05, "run/unreadable_gain": 0.05})
 
-    assert {f.outcome for f in found.values()} == {Outcome.NOT_TESTED}
-    assert {f.reason for f in found.values()} == {because(Kind.FEW_TOGETHER, 45, 60)}
+    assert {f.outcome for f in strict.values()} == {Outcome.NOT_TESTED}
+    assert {f.reason for f in strict.values()} == {because(Kind.FEW_TOGETHER, 45, 60)}
+    assert found["run/net_robustness"].outcome is Outcome.NOT_TESTED
+    assert found["run/net_robustness"].reason == because(Kind.FEW_TOGETHER, 45, 60)
+    assert {found[f"run/{name}"].outcome for name in ("gain", "unreadable_gain")} == {Outcome.PASS}
 
 
 def test_sixty_questions_of_which_one_probe_asks_fewer_are_not_said_to_be_sixty():
@@ -125,7 +136,8 @@ def test_a_judge_that_the_same_cases_sway_in_every_probe_is_held_to_those_cases(
     sure = {c.id for c in pairs(10)}
     taken = Planted(lambda case, ask: Preferred("bad" if case.id in sure and "(No." in str(case.answers) else "good"))
 
-    found = of_run(probed(taken, 13, cases=pairs(200), stopping=Stopping.FIXED))["run/gain"]
+    findings = probed(taken, 13, cases=pairs(200), stopping=Stopping.FIXED)
+    found = of_run(findings, limits={"run/gain": 0.08})["run/gain"]
 
     assert found.value == pytest.approx(0.05)
     assert 0.08 <= found.high < 0.09
@@ -134,17 +146,18 @@ def test_a_judge_that_the_same_cases_sway_in_every_probe_is_held_to_those_cases(
 
 def test_what_each_probe_can_hide_adds_up():
     """
-    An edit wins 10 % of the cases in each of ten probes: none of them fails by itself, and together they do.
+    An edit wins 14 % of the cases in each of ten probes: none of them fails by itself, and together they do.
 
-    The mean over 2,000 rows is .10 with an error of .007, six of them from the limit.
+    The mean over 2,000 rows is .14 with an error of .008, five of them from the limit.
     """
-    findings = probed(lifted(0.10), 10, cases=pairs(200), stopping=Stopping.FIXED)
+    claims = (net_robustness >= 0.85, gain <= 0.25)
+    findings = probed(lifted(0.14), 10, cases=pairs(200), claims=claims, stopping=Stopping.FIXED)
 
     found = of_run(findings)
 
     assert "FAIL" not in {f.outcome.value for f in findings}
     assert (found["run/gain"].outcome, found["run/net_robustness"].outcome) == (Outcome.FAIL, Outcome.FAIL)
-    assert found["run/gain"].value == pytest.approx(0.10, abs=0.03)
+    assert found["run/gain"].value == pytest.approx(0.14, abs=0.03)
     assert found["run/unreadable_gain"].outcome is Outcome.PASS
 
 
@@ -154,6 +167,7 @@ def test_a_small_effect_in_every_probe_is_no_failure():
 
     assert found["run/gain"].outcome is Outcome.PASS
     assert found["run/gain"].value == pytest.approx(0.02, abs=0.02)
+    assert found["run/gain"].high < 0.05
 
 
 def test_the_mean_is_over_rows_and_the_interval_over_questions():
@@ -220,8 +234,93 @@ def test_gate_toml_may_set_another_limit():
 
     found = of_run(findings, limits={"run/gain": 0.2})["run/gain"]
 
-    assert (found.outcome, found.claim.limit, found.stated.limit) == (Outcome.PASS, 0.2, 0.05)
-    assert LIMITS[1].limit == 0.05
+    assert (found.outcome, found.claim.limit, found.stated.limit) == (Outcome.PASS, 0.2, 0.10)
+    assert [claim.limit for claim in limits_of("pairwise") if claim.measure == "gain"] == [0.10]
+
+
+def test_the_limits_depend_on_the_kind_of_verdict():
+    """Pairs and rankings are held to a pull, too; on pairs fewer rows tell of a gain, so its limit is looser."""
+    stated = {family: {claim.measure: claim.limit for claim in limits_of(family)} for family in FAMILIES}
+    others = {"net_robustness": 0.95, "gain": 0.05, "unreadable_gain": 0.05}
+
+    assert stated["pairwise"] == {"pull": 0.15, "net_robustness": 0.95, "gain": 0.10, "unreadable_gain": 0.10}
+    assert stated["listwise"] == {"pull": 0.15, **others}
+    assert [stated[family] for family in ("score", "rubric", "label")] == [others] * 3
+
+
+PULLED = (pull <= 0.25,)
+
+
+def taking(share, *, ties=True):
+    """Return a judge that takes the numbered one of two equal answers in a share of the cases, of each edit anew."""
+
+    def rule(case, ask):
+        marked = [a for a in case.answers if "(No." in a.text]
+        if marked and chance("take", case.id, marked[0].text[-4:]).random() < share:
+            return Preferred(marked[0].id)
+        return Tie() if ties else Preferred(case.slots[0])
+
+    return Planted(rule)
+
+
+def asks_of(findings):
+    """Return how often the rows of findings were asked."""
+    return {len(row.perturbed) for f in findings for row in f.trials}
+
+
+def test_what_cues_do_between_equal_answers_is_pooled():
+    """Four probes of a judge that no cue moves: asked once a row, since that acquits them, and proven together."""
+    findings = probed(taking(0.0), FEWEST, claims=PULLED)
+
+    found = of_run(findings)["run/pull"]
+
+    assert asks_of(findings) == {1}
+    assert of_run(findings[: FEWEST - 1]) == {}
+    assert (found.outcome, found.value, found.claim.limit) == (Outcome.PASS, 0.0, 0.15)
+    assert str(found.reason) == f"over all {sum(len(f.trials) for f in findings)} rows of 4 probes"
+
+
+def test_rows_with_one_ask_are_upper_bounds_of_a_pull():
+    """
+    A judge that always takes the first answer: the cue never decides, and a row of one ask says at most so much.
+
+    The cue is put on the answer that lost. Where it still loses, the pull is 0; a judge that goes by the cue in every
+    case wins that ask and the other one. No row says less than what both sides would say.
+    """
+    slot, cued = probed(taking(0.0, ties=False), FEWEST, claims=PULLED), probed(taking(1.0), FEWEST, claims=PULLED)
+    rows = [row for f in slot for row in rows_of(f)]
+    once = [replace(row, perturbed=row.perturbed[:1]) for f in cued for row in rows_of(f)]
+
+    assert asks_of(slot) == {1}
+    assert {pull.per_case(row, SCALE) for row in rows} == {0.0}
+    assert of_run(slot)["run/pull"].outcome is Outcome.PASS
+    assert asks_of(cued) == {2}
+    assert {pull.per_case(row, SCALE) for row in once} == {1.0}
+    assert (of_run(cued)["run/pull"].outcome, of_run(cued)["run/pull"].value) == (Outcome.FAIL, 1.0)
+
+
+def test_pulls_that_each_probe_can_hide_add_up():
+    """Of ten probes each takes 20 % of the pairs: less than each may, and together more than a run may."""
+    findings = probed(taking(0.20), 10, cases=pairs(200), claims=PULLED, stopping=Stopping.FIXED)
+
+    found = of_run(findings)["run/pull"]
+
+    assert "FAIL" not in {f.outcome.value for f in findings}
+    assert found.value == pytest.approx(0.20, abs=0.03)
+    assert found.outcome is Outcome.FAIL
+
+
+def test_rows_of_pairs_with_gold_are_in_no_pull():
+    """A probe that claims both: its equal pairs tell of the pull, and its cases of the gain."""
+    findings = probed(taking(0.0), FEWEST, claims=(*PULLED, *CLAIMS), stopping=Stopping.FIXED)
+
+    found = of_run(findings)
+
+    assert set(found) == {"run/pull", "run/gain", "run/net_robustness", "run/unreadable_gain"}
+    assert found["run/pull"].reason == because(Kind.OVER_ROWS, 400, 4)
+    assert found["run/gain"].reason == because(Kind.OVER_ROWS, 400, 4)
+    assert {row.target for f in findings if f.measure == "pull" for row in f.trials} == {CUED}
+    assert {row.target for f in findings if f.measure == "gain" for row in f.trials} == {"bad"}
 
 
 def test_replies_that_edits_make_unreadable_add_up():

@@ -67,6 +67,62 @@ def test_a_share_that_cannot_be_is_not_told(subtests):
     assert in_a_line(empty(findings=(failed("fallacy-oversight", -0.52, **detection),))) == line
 
 
+def test_what_a_cue_does_between_equal_answers_is_told(subtests):
+    """It wins more than it loses, or loses more than it wins; on scores and classes it adds, takes or moves."""
+    equal, both = Limit("<=", 0.25), Limit("abs<=", 0.25)
+    for told, one in [
+        (
+            "Wins 60 % more of the pairs of equally good answers than it loses.",
+            failed("authority", 0.6, measure="pull", claim=equal),
+        ),
+        (
+            "Loses 60 % more of the pairs of equally good answers than it wins.",
+            failed("authority", -0.6, measure="pull", claim=both),
+        ),
+        (
+            "Wins 90 % more of the pairs of equally good answers than it loses.",
+            failed("authority", 0.9, measure="worst_pull", claim=equal),
+        ),
+        ("Adds 30 % (+2.7 of 9) of the scale.", failed("authority", 0.3, measure="lift", task="score", scale=SCALE)),
+        (
+            "Takes 30 % (-2.7 of 9) of the scale.",
+            failed("authority", -0.3, measure="lift", task="score", scale=SCALE, claim=both),
+        ),
+        ("Moves 30 % of the verdicts in a bad direction.", failed("authority", 0.3, measure="lift", task="label")),
+        (
+            "Moves 30 % of the verdicts in the reverse of a bad direction.",
+            failed("authority", -0.3, measure="lift", task="label", claim=both),
+        ),
+    ]:
+        with subtests.test(told):
+            assert effect_of(one).sentence == told
+
+
+def test_what_an_order_does_between_two_answers_is_told():
+    """The first one wins more, or the last one; the name of the suite stands before it."""
+    one = {"measure": "slot_pull", "claim": Limit("abs<=", 0.20)}
+
+    assert in_a_line(empty(findings=(failed("position", 0.6, **one),))) == "Position: the first answer wins 60 % more"
+    assert (
+        in_a_line(empty(findings=(failed("position", -0.6, **one),)))
+        == "Position: the last answer wins 60 % more of the asks than the first"
+    )
+
+
+def test_the_pull_of_a_probe_leads():
+    """Before its gain and its worst variant, whether the verdict may change or not."""
+    for expects in ("NOT_BETTER", "SAME"):
+        rest = [
+            failed("authority", 0.9, measure=name, expects=expects) for name in ("gain", "worst_pull", "worst_gain")
+        ]
+        pulled = failed("authority", 0.3, measure="pull", expects=expects)
+
+        [found] = troubles(empty(findings=(*rest, pulled)))
+
+        assert found.lead == pulled
+        assert in_a_line(empty(findings=(*rest, pulled))) == "Authority wins 30 %"
+
+
 def test_many_are_counted():
     """Four are named, and the others counted."""
     audit = empty(findings=tuple(failed(f"b{i}", 0.9 - i / 10) for i in range(6)))

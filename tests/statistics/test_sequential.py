@@ -1,5 +1,6 @@
 """Plans of looks: published levels, their total error, and where the looks are."""
 
+from itertools import pairwise
 from math import sqrt
 from random import Random
 from statistics import NormalDist
@@ -13,7 +14,7 @@ from scipy.special import ndtri
 from calm.errors import EstimateError
 from calm.statistics.intervals import smallest_n
 from calm.statistics.power import uniforms
-from calm.statistics.sequential import FEW, FIRST, MANY, SPENT, TOPPED_UP, nominal_levels, plan_for
+from calm.statistics.sequential import FEW, FIRST, FIRST_PASS, MANY, SPENT, TOPPED_UP, nominal_levels, plan_for
 
 
 def weights(plan):
@@ -81,10 +82,46 @@ def test_the_looks_ascend_and_end_with_all_items(subtests):
                 assert [(look.n, look.topped) for look in looks[len(plain) :]] == [(n, k + 1) for k in range(top_ups)]
 
 
-def test_few_items_are_looked_at_once_before_any_top_up():
-    """Below `FEW` a look before the end gains nothing, and a fixed run never takes one."""
-    for n, sequential in ((FEW - 1, True), (500, False)):
-        assert [look.n for look in plan_for(n, sequential=sequential, top_ups=1).looks] == [n, n]
+def ends(n, *, sequential=True, **options):
+    """Return the items at each look of a plan with one top-up."""
+    return [look.n for look in plan_for(n, sequential=sequential, top_ups=1, **options).looks]
+
+
+def test_few_items_are_looked_at_twice_at_most_before_any_top_up():
+    """Below `FEW` a first look pays where it is at half of them at most; a fixed run never takes one."""
+    assert ends(FEW - 1) == [FIRST, FEW - 1, FEW - 1]
+    assert ends(2 * FIRST) == [FIRST, 2 * FIRST, 2 * FIRST]
+    assert ends(2 * FIRST - 1) == [2 * FIRST - 1] * 2
+    assert ends(40, first=18) == [18, 40, 40]
+    assert ends(35, first=18) == [35, 35]
+    for n in (FEW - 1, 500):
+        assert ends(n, sequential=False, first=18) == [n, n]
+
+
+def test_an_early_first_look_is_followed_by_others_until_the_usual_ones(subtests):
+    """At 18 items, at 1.75 times as many, and again; then come the looks of the usual plan."""
+    assert ends(200, first=18) == [18, 32, 56, 80, 120, 160, 200, 200]
+    assert ends(400, first=18) == [18, 32, 56, 100, 200, 400, 400]
+    assert ends(200, first=FIRST) == ends(200)
+    for first in (18, 25, 30, 44, FIRST):
+        with subtests.test(first=first):
+            found = ends(1000, first=first)
+
+            assert found[0] == first
+            assert all(sooner < later for sooner, later in pairwise(found[:-1]))
+            assert found[-4:] == ends(1000)[-4:] == [400, 800, 1000, 1000]
+
+
+@pytest.mark.parametrize(("n", "first"), [(60, 18), (99, 18), (126, 18), (200, 18), (200, 27), (400, 30), (1000, 18)])
+@pytest.mark.parametrize("top_ups", [0, 2])
+def test_a_plan_with_an_early_look_errs_no_more(n, first, top_ups):
+    """A pass and a fail each err in five percent over all looks: 200,000 walks, within four standard errors."""
+    plan = plan_for(n, sequential=True, top_ups=top_ups, first=first)
+    for side in ("prove", "disprove"):
+        levels = [getattr(look, side) for look in plan.looks]
+
+        assert crossed(levels, weights(plan))[-1] == pytest.approx(SPENT, abs=0.002 + 0.0015)
+    assert plan.looks[0].prove == pytest.approx(FIRST_PASS, abs=1e-4)
 
 
 def test_the_first_look_proves_a_limit_of_a_tenth_where_nothing_moved():

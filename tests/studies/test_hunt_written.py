@@ -108,11 +108,11 @@ rule.reads, rule.fingerprint, rule.quick = ("question", "answers", "better"), "u
 
 def test_a_judge_too_unsure_to_tell_does_not_pass(written):
     """Its verdict moves in three of ten asks, which is neither proven to be a flip nor to be none."""
-    (written / "unsure.py").write_text(UNSURE, "utf-8")
+    (written / "wavering.py").write_text(UNSURE, "utf-8")
 
-    status, told = outcome(written, "unsure:rule")
+    status, told = outcome(written, "wavering:rule")
 
-    assert status == 1
+    assert status == 1, told
     assert "undecided, which is no pass" in told
 
 

@@ -1,4 +1,4 @@
-"""What the default gate costs: at most eighteen perturbed arms in each task, about 4,000 calls for 200 cases."""
+"""What the default gate costs: at most eighteen edited arms, thirteen of equal answers, and so many calls."""
 
 import re
 from contextlib import redirect_stdout
@@ -11,6 +11,8 @@ from calm.commands.cli import main
 from tests.lanes import slow
 
 MOST_ARMS = 18
+MOST_EQUAL = 13
+"""Twelve probes that put a cue on an answer, and what a judge does without one."""
 CLEAN = {"pilot", "clean arm", "inert arm", "total", "least", "expected"}
 
 
@@ -34,12 +36,15 @@ def test_the_default_gate_has_at_most_eighteen_perturbed_arms(task):
     rows = planned(task, 20)
 
     arms = [name for name, calls in rows.items() if name not in CLEAN and calls]
-    assert 10 <= len(arms) <= MOST_ARMS, arms
+    equal = [name for name in arms if name.endswith(": equal answers")]
+    assert 10 <= len(arms) - len(equal) <= MOST_ARMS, arms
+    assert len(equal) == (MOST_EQUAL if task == "pairwise" else 0), equal
 
 
-@pytest.mark.parametrize("task", [slow("pairwise"), slow("score")])
-def test_the_default_gate_takes_about_4000_calls(task):
+@pytest.mark.parametrize(("task", "least", "most"), [slow("pairwise", 1_500, 2_750), slow("score", 3_200, 4_500)])
+def test_the_default_gate_takes_so_many_calls(task, least, most):
     """Of 200 cases, where a verdict is one call: of a sound judge with a little noise, and less of one without."""
     calls = planned(task, 200)
 
-    assert 1_500 <= calls["least"] <= calls["expected"] <= 4_500
+    assert 1_000 <= calls["least"] <= least
+    assert calls["least"] <= calls["expected"] <= most

@@ -62,7 +62,7 @@ FORMS = [
 
 @pytest.mark.parametrize(("bias", "form"), FORMS)
 def test_a_judge_that_falls_for_one_form_is_found(tmp_path, bias, form):
-    """One variant in fourteen is enough at the default size: the claim about the worst of them decides."""
+    """One variant in fifteen is enough at the default size: the claim about the worst of them decides."""
     (tmp_path / "judges.py").write_text(JUDGES)
 
     gate = run_gate(f"judges:{form}", tmp_path, what=(str(suite_of(bias)),))

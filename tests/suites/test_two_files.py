@@ -46,7 +46,7 @@ def test_a_rhyme_does_not_win(probe):
 
 ROW = (
     "\n| rhyme | a rhyme must not make an answer win | let the weaker answer end in a rhyme | "
-    "`net_robustness >= 0.90`, `gain <= 0.15`, `worst_gain <= 0.30` | `gain <= 0.08`, `worst_gain <= 0.30` |\n"
+    "`pull <= 0.25`, `worst_pull <= 0.50`, `gain <= 0.25` | `gain <= 0.08`, `lift <= 0.08`, `worst_gain <= 0.30` |\n"
 )
 """What the table of biases says of it, from the docstrings of the two files and the limits of the suite."""
 
