@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final
 
-from calm.core.case import Case, Treatment, digest
+from calm.core.case import Case, Treated, Treatment, digest
 from calm.core.copies import changed
 from calm.core.edits import AnyEdit, Edit, PromptEdit
 from calm.core.languages import spoken_words
@@ -26,15 +26,13 @@ from calm.core.order import place_of, start_of
 from calm.core.reasons import Kind, Reason, because, name, reason_of
 from calm.core.recipes import Recipe
 from calm.core.trials import CUED, PLAIN
-from calm.core.validation import fault_in
 from calm.core.verdict import NoReply, Preferred, Ranking, Verdict
 from calm.engine.inbox import PlainQuestion
 from calm.errors import TooLongError
 from calm.experiment.equal import SIDES, equal_pair
 from calm.experiment.inert import BYLINES, HISTORIES, LEAST_WORDS, TESTS_LENGTH, even, floor_of, worded
-from calm.experiment.pairs import Pair, Pairing, unseen
+from calm.experiment.pairs import Pair, Pairing, edited_by, unseen
 from calm.experiment.setup import Setup, clusters_of
-from calm.experiment.tongue import not_served, not_spoken
 from calm.statistics.sequential import FEW
 
 LENGTHS: Final = (5, 10, 15, 20, 30, 40, 50)
@@ -49,19 +47,22 @@ class Crossed(Pair):
     A pair of equal answers under one variant of an edit.
 
     `sides` makes the case with the cue on the answer of a slot, in one of several forms of the inert words. Asks
-    alternate between the slots, from `first` on. `without` is the case without a cue.
+    alternate between the slots, from `first` on. `without` is the case without a cue. `anew`: the judge can be asked
+    again, so further asks have other inert words.
     """
 
     sides: Callable[[int, int], Recipe[Case]] = field(kw_only=True, compare=False)
     without: Recipe[Case] = field(kw_only=True, compare=False)
+    anew: bool = field(kw_only=True)
     first: int = field(kw_only=True, default=0)
 
     def ask(self, number: int) -> tuple[Recipe[Case], int]:
         """Return the case and the repeat index of one ask, counted from 1; each further form has other inert words."""
         form, turn = divmod(number - 1, 2)
         slot = self.first if turn == 0 else 1 - self.first
-        shown = self.sides(slot, form if self.again is not None else 0)
-        return shown, 1 if self.again is not None else form + 1
+        plain = self.sides(slot, 0)
+        shown = self.sides(slot, form) if self.anew else plain
+        return shown, form + 1 if shown is plain else 1
 
 
 @dataclass(slots=True)
@@ -91,7 +92,7 @@ class Equals:
             edit = edit.within(())
         few = max(1, len(cases))
         start = 0.0 if edit is None else start_of(edit.bias, FEW) * FEW / few  # also where there are few
-        clusters = clusters_of(cases)
+        clusters = once(setup.memo, partial(clusters_of, cases), cases, "clusters")
         drawn = sorted(cases, key=lambda case: place_of(setup.seed, case.id, start))
         found = cls(setup, edit, Pairing(setup, edit, plain=False))
         found._bases = [
@@ -181,11 +182,9 @@ class Equals:
         setup = self.setup
         if isinstance(variant, PromptEdit):
             return because(Kind.NO_SIDE)
-        once_made = [_cued(setup, variant, base, side, 0) for side in base.slots]
-        for one in once_made:
-            if isinstance(one, Reason):
-                return one
-        shown = [one for one in once_made if isinstance(one, Case)]
+        shown = _both(setup, variant, base, 0)
+        if isinstance(shown, Reason):
+            return shown
         sided = not shown[0].equals(_renamed(shown[1], {CUED: PLAIN, PLAIN: CUED}))
         judge, clean = setup.judge, _called(base, base.slots[0])
         without = even(clean)
@@ -198,40 +197,34 @@ class Equals:
                 return unseen(judge, clean.differences(shown[0])) if blind else because(Kind.NO_SIDE)
         except TooLongError as error:
             return because(Kind.EDIT_TOO_LONG, name(error.model), error.window, name(base.id))
-        recipes = {
-            (slot, 0): recipe(setup.memo, case, partial(_again, setup, variant, base, base.slots[slot], 0))
-            for slot, case in enumerate(shown)
-        }
+        recipes: dict[int, tuple[Recipe[Case], ...]] = {}
+
+        def held(cases: tuple[Case, Case], form: int) -> tuple[Recipe[Case], ...]:
+            makes = (partial(_again, setup, variant, base, form, slot) for slot in range(2))
+            return tuple(recipe(setup.memo, case, make) for case, make in zip(cases, makes, strict=True))
 
         def sides(slot: int, form: int) -> Recipe[Case]:
-            if (slot, form) not in recipes:
-                made = _cued(setup, variant, base, base.slots[slot], form)
-                if isinstance(made, Reason):  # it cannot follow other inert words
-                    return recipes[slot, 0]
-                recipes[slot, form] = recipe(
-                    setup.memo, made, partial(_again, setup, variant, base, base.slots[slot], form)
-                )
-            return recipes[slot, form]
+            if form not in recipes:
+                made = _both(setup, variant, base, form)
+                recipes[form] = recipes[0] if isinstance(made, Reason) else held(made, form)  # it cannot follow them
+            return recipes[form][slot]
 
+        recipes[0] = held(shown, 0)
         return Crossed(
             source=source,
             clean=clean,
-            shown=recipes[0, 0],
-            turned=recipes[1, 0],
+            shown=recipes[0][0],
+            turned=recipes[0][1],
             variant=variant.label,
             changed=clean.differences(shown[0]),
             hash="" if setup.counting else shown[0].identity(),
-            again=_no_more if setup.repeatable else None,
             cluster=cluster,
             treatment=Treatment(CUED),
             memo=setup.memo,
             sides=sides,
             without=Recipe(without),
+            anew=setup.repeatable,
         )
-
-
-def _no_more(_number: int) -> Recipe[Case]:
-    raise AssertionError("a crossed pair makes its own asks")
 
 
 def _after(row: Crossed, pilot: Verdict) -> Crossed:
@@ -246,55 +239,50 @@ def _after(row: Crossed, pilot: Verdict) -> Crossed:
     return changed(row, pilot=pilot, first=drawn if winner is None else 1 - slots.index(winner))
 
 
-def _again(setup: Setup, variant: AnyEdit, base: Case, side: str, form: int) -> Case:
-    made = _cued(setup, variant, base, side, form)
-    assert isinstance(made, Case), "it was made once"
-    return made
+def _again(setup: Setup, variant: Edit, base: Case, form: int, slot: int) -> Case:
+    made = _both(setup, variant, base, form)
+    assert not isinstance(made, Reason), "it was made once"
+    return made[slot]
 
 
-def _cued(setup: Setup, variant: AnyEdit, base: Case, side: str, form: int) -> Case | Reason:
-    """Return the pair with the cue on one side and inert words on the other; or why the edit makes no such pair."""
-    assert not isinstance(variant, PromptEdit), "it has sides"
+def _both(setup: Setup, variant: Edit, base: Case, form: int) -> tuple[Case, Case] | Reason:
+    """Return the pair with the cue in its first slot, and in its second, beside inert words; or why there is none."""
     start = worded(base, form) if form else base
-    treated = start.treat(side)
-    if (unserved := not_served(variant, treated)) is not None:
-        return unserved
-    edited = variant.apply(treated, setup.seed)
-    if edited is None:
-        return because(variant.lacking)
-    if {a.id for a in edited.answers} != set(SIDES) or edited.target != side:
-        return because(Kind.NO_SIDE)
-    if (fault := fault_in(variant, treated, edited)) is not None:
-        return fault
-    if (silent := not_spoken(variant, treated, edited)) is not None:
-        return silent
-    case = edited.untreated()
-    other = next(one for one in SIDES if one != side)
+    edited: list[Treated] = []
+    for side in base.slots:
+        one = edited_by(variant, start.treat(side), setup.seed)
+        if isinstance(one, Reason):
+            return one
+        if {answer.id for answer in one.answers} != set(SIDES) or one.target != side:
+            return because(Kind.NO_SIDE)
+        edited.append(one)
+    first, second = edited
+    return _beside(variant, start, first, second, form + 1), _beside(variant, start, second, first, form + 1)
+
+
+def _beside(variant: Edit, start: Case, edited: Treated, twin: Treated, number: int) -> Case:
+    """Return an edited pair with inert words on the other answer; `twin` has the edit there."""
+    case, other = edited.untreated(), str(twin.target)
     if variant.bias not in TESTS_LENGTH:
-        case = _with_inert(setup.seed, variant, start, case, form + 1, other=other)
+        case = _with_inert(start, case, twin, number, other=other)
     if len({answer.text for answer in case.answers}) == 1:
         case = even(case)
-    return _called(case, side)
+    return _called(case, str(edited.target))
 
 
-def _with_inert(seed: int, variant: Edit, start: Case, case: Case, number: int, *, other: str) -> Case:
+def _with_inert(start: Case, case: Case, twin: Treated, number: int, *, other: str) -> Case:
     """Return the case with inert words on the other answer where the edit said something of its own."""
     parts = start.differences(case)
     if "bylines" in parts and not case.bylines.get(other):
         case = case.present(bylines={**case.bylines, other: BYLINES[number % len(BYLINES)]})
     if "drafts" in parts and case.history(case[other]) == start.history(start[other]):
         case = case.drafted(other, HISTORIES[number % len(HISTORIES)])
-    if not parts & {"answers", "notes"}:
-        return case
-    twin = variant.apply(start.treat(other), seed)
-    if twin is None:
-        return case
+    about = start.treat(other), case, twin.untreated()
     said = spoken_words(twin[other].text) - spoken_words(start[other].text)
     if "answers" in parts and said >= LEAST_WORDS:
-        said_there = start.treat(other), case, twin.untreated(), frozenset({"answers"}), number
-        return floor_of(*said_there, classes=LENGTHS).case
+        return floor_of(*about, frozenset({"answers"}), number, classes=LENGTHS).case
     if "notes" in parts and twin.notes != case.notes:
-        return floor_of(start.treat(other), case, twin.untreated(), frozenset({"notes"}), number).case
+        return floor_of(*about, frozenset({"notes"}), number).case
     return case
 
 

@@ -115,14 +115,9 @@ class Order:
 
     def parted(self) -> tuple[Order | None, Order | None]:
         """Return what is asked of pairs of equal answers, and what of the cases as they are; None where nothing is."""
-        mine = [experiment.of_equals(MEASURES[claim.measure], self.edit) for claim in self.claims]
-        seen = [experiment.of_equals(measure, self.edit) for measure in self.observed]
-        parts = []
-        for wanted in (True, False):
-            claims = tuple(c for c, crossed in zip(self.claims, mine, strict=True) if crossed is wanted)
-            observed = tuple(m for m, crossed in zip(self.observed, seen, strict=True) if crossed is wanted)
-            parts.append(replace(self, claims=claims, observed=observed) if claims or observed else None)
-        return parts[0], parts[1]
+        parts = experiment.parted(self.claims, self.observed, lambda one: experiment.of_equals(one, self.edit))
+        crossed, rest = (replace(self, claims=part[0], observed=part[1]) if any(part) else None for part in parts)
+        return crossed, rest
 
     def suspicion(self) -> float:
         """Ask a little, and return how far a cue seems to decide between equal answers beyond what is claimed."""

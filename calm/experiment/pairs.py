@@ -481,15 +481,9 @@ def _made(variant: AnyEdit, case: Treated, setup: Setup, *, both_orders: bool) -
     """Return the case after one variant, or why it cannot be edited; an edit of the prompt leaves it as it is."""
     after, words = case, f"prompt {variant.label}"
     if not isinstance(variant, PromptEdit):
-        if (unserved := not_served(variant, case)) is not None:
-            return unserved
-        edited = variant.apply(case, setup.seed)
-        if edited is None:
-            return because(variant.lacking)
-        if (fault := fault_in(variant, case, edited)) is not None:
-            return fault
-        if (silent := not_spoken(variant, case, edited)) is not None:
-            return silent
+        edited = edited_by(variant, case, setup.seed)
+        if isinstance(edited, Reason):
+            return edited
         after, words = edited, ""
     case_shown = after.untreated()
     if isinstance(variant, PromptEdit):
@@ -498,6 +492,16 @@ def _made(variant: AnyEdit, case: Treated, setup: Setup, *, both_orders: bool) -
         shown = recipe(setup.memo, case_shown, partial(_shown, variant, case, setup.seed))
     turned = _turned(setup.memo, shown) if both_orders else None
     return _Edited(after, shown, turned, _hash(setup, case_shown, words))
+
+
+def edited_by(variant: Edit, case: Treated, seed: int) -> Treated | Reason:
+    """Return a case after one edit, or why it may not be asked about so."""
+    if (unserved := not_served(variant, case)) is not None:
+        return unserved
+    edited = variant.apply(case, seed)
+    if edited is None:
+        return because(variant.lacking)
+    return fault_in(variant, case, edited) or not_spoken(variant, case, edited) or edited
 
 
 def _shown(variant: Edit, case: Treated | Recipe[Treated], seed: int) -> Case:

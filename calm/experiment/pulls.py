@@ -18,7 +18,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import count, islice
-from math import comb, fsum, log
+from math import fsum, log
 from typing import Final
 
 from calm.core.claims import Claim, Decision, Estimate, Outcome, decide_between
@@ -280,9 +280,6 @@ def _bet(values: Sequence[float], trials: Trials, measure: Measure) -> Estimate 
 @cache
 def _screens(limit: float, levels: tuple[float, ...]) -> tuple[int, ...]:
     """Return how many rows prove a limit at a level if none of them lifts its answer, if one does, and if two do."""
-    return tuple(next(n for n in count(2) if _at_most(k, n, limit) <= level) for k, level in enumerate(levels))
-
-
-def _at_most(k: int, n: int, share: float) -> float:
-    """Return the probability of at most k of n, each of a share."""
-    return fsum(comb(n, i) * share**i * (1 - share) ** (n - i) for i in range(k + 1))
+    return tuple(
+        next(n for n in count(2) if clopper_pearson(k, n, level)[1] <= limit + 1e-9) for k, level in enumerate(levels)
+    )

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, TypeAlias
 
 from calm.core.claims import Claim, Limiter, Outcome
 from calm.core.edits import AnyEdit, Edit, Expects, PromptEdit
@@ -25,6 +25,8 @@ from calm.experiment.worst import Variants
 from calm.models.pacing import in_round
 from calm.models.wire import Judge
 
+Part: TypeAlias = tuple[tuple[Claim, ...], tuple[Measure, ...]]
+"""Some of the claims and of the observed measures of a question."""
 PILOTS: Final = 0
 """The round of the pilots; the looks follow."""
 
@@ -126,15 +128,10 @@ def run(
         if one is not None and setup.family not in one.tasks:
             reason = because(Kind.OTHER_TASK, name(repr(one)), ", ".join(one.tasks), setup.judge.task)
             return Result(tuple(untested(claims, observed, reason)))
-    crossed = (
-        [c for c in claims if of_equals(MEASURES[c.measure], edit)],
-        [m for m in observed if of_equals(m, edit)],
-    )
-    if crossed[0] or crossed[1]:
-        others = [c for c in claims if c not in crossed[0]], [m for m in observed if m not in crossed[1]]
-        found = _crosswise(setup, edit, *crossed, limiter)
-        rest = Result(())
-        if others[0] or others[1]:
+    crossed, others = parted(claims, observed, lambda measure: of_equals(measure, edit))
+    if any(crossed):
+        found, rest = _crosswise(setup, edit, *crossed, limiter), Result(())
+        if any(others):
             rest = run(setup, edit, others[0], observed=others[1], against=against, top_up=top_up, limiter=limiter)
         texts, rulings = (*found.texts, *rest.texts), (*found.rulings, *rest.rulings)
         return Result(rulings, texts, found.asked + rest.asked, found.planned + rest.planned)
@@ -142,12 +139,10 @@ def run(
     if edit is not None and edit.expects is Expects.WORSE and classes is not None and classes.damaged is None:
         return Result(tuple(untested(claims, observed, because(Kind.NO_DAMAGED_CLASS))))
     if classes is not None and not classes.directed:
-        way = [c for c in claims if _has_direction(MEASURES[c.measure])], [m for m in observed if _has_direction(m)]
-        if way[0] or way[1]:
-            others = [c for c in claims if c not in way[0]], [m for m in observed if m not in way[1]]
-            void = untested(*way, because(Kind.NO_DIRECTION))
-            rest = Result(())
-            if others[0] or others[1]:
+        way, others = parted(claims, observed, _has_direction)
+        if any(way):
+            void, rest = untested(*way, because(Kind.NO_DIRECTION)), Result(())
+            if any(others):
                 rest = run(setup, edit, others[0], observed=others[1], against=against, top_up=top_up, limiter=limiter)
             return replace(rest, rulings=(*rest.rulings, *void))
     with in_round(PILOTS):
@@ -168,9 +163,23 @@ def run(
     fits = setup.repeatable or (setup.judge.traits.recorded is not None and setup.judge.traits.repeats != 1)
     has_floor = has_clean and fits and edit is not None and any(m.floored for m in measures)
     arms = Arms(setup, pairing, has_clean=has_clean, has_floor=has_floor)
-    chosen = _Chosen.by(limiter, claims, pairing)
+    questions = len({pair.cluster for pair in pairing.pairs})
+    chosen = _Chosen.by(limiter, claims, questions, len({pair.cluster for pair in pairing.pairs if pair.room}))
     rulings, trials, planned = _looked(setup, pairing, arms, chosen, observed, top_up=top_up)
     return Result(rulings, () if setup.counting else arms.texts(trials), arms.asked, planned)
+
+
+def parted(
+    claims: Sequence[Claim], observed: Sequence[Measure], wanted: Callable[[Measure], bool]
+) -> tuple[Part, Part]:
+    """Return the claims and the observed measures of a kind, and the others."""
+    kinds = [wanted(MEASURES[claim.measure]) for claim in claims], [wanted(measure) for measure in observed]
+
+    def part(kind: bool) -> Part:
+        mine = tuple(claim for claim, is_one in zip(claims, kinds[0], strict=True) if is_one is kind)
+        return mine, tuple(measure for measure, is_one in zip(observed, kinds[1], strict=True) if is_one is kind)
+
+    return part(True), part(False)
 
 
 def seems_pulled(setup: Setup, edit: AnyEdit | None, claims: Sequence[Claim]) -> float:
@@ -200,7 +209,7 @@ def _crosswise(
     equals = Equals.of(setup, edit)
     if not len(equals):
         return Result(tuple(untested(claims, observed, because(Kind.NO_CASES))))
-    chosen = _Chosen.of_equals(limiter, claims, equals)
+    chosen = _Chosen.by(limiter, claims, equals.questions, None)
     rulings, trials, arms = looked(setup, equals, chosen.claims, observed)
     texts = () if setup.counting else arms.texts(trials)
     return Result(tuple(map(chosen.ruled, rulings)), texts, arms.asked, len(equals) * BOTH.perturbed)
@@ -215,26 +224,13 @@ class _Chosen:
     reason: Reason = NONE
 
     @classmethod
-    def by(cls, limiter: Limiter | None, claims: Sequence[Claim], pairing: Pairing) -> _Chosen:
-        """Return claims with the limits that the cases of a pairing let them have; as they are without a limiter."""
+    def by(cls, limiter: Limiter | None, claims: Sequence[Claim], questions: int, room: int | None) -> _Chosen:
+        """Return claims with the limits that so many questions let them have; as they are without a limiter."""
         if limiter is None:
             return cls(tuple(claims))
-        questions = len({pair.cluster for pair in pairing.pairs})
-        room = len({pair.cluster for pair in pairing.pairs if pair.room})
         found = [(claim, limiter.limited(claim, questions, room)) for claim in claims]
         kept = frozenset(claim for claim, limited in found if limited is None)
-        reason = because(Kind.TOO_FEW_FOR_LIMIT, room, questions)
-        return cls(tuple(claim if limited is None else limited for claim, limited in found), kept, reason)
-
-    @classmethod
-    def of_equals(cls, limiter: Limiter | None, claims: Sequence[Claim], equals: Equals) -> _Chosen:
-        """Return claims with the limits that so many equal pairs let them have."""
-        if limiter is None:
-            return cls(tuple(claims))
-        count = equals.questions
-        found = [(claim, limiter.limited(claim, count, None)) for claim in claims]
-        kept = frozenset(claim for claim, limited in found if limited is None)
-        reason = because(Kind.TOO_FEW_FOR_LIMIT, count, count)
+        reason = because(Kind.TOO_FEW_FOR_LIMIT, questions if room is None else room, questions)
         return cls(tuple(claim if limited is None else limited for claim, limited in found), kept, reason)
 
     def ruled(self, ruling: Ruling) -> Ruling:

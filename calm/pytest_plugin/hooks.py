@@ -263,19 +263,14 @@ def _scouted(session: pytest.Session, asked: Sequence[tuple[pytest.Item, int]]) 
     Such a question is the cheapest one of a test. So these are asked first, one after the other, and what the run would
     ask ahead is not.
     """
-    ours = session.config.stash[SESSION]
-    begun = 0
-    suspects: list[tuple[float, int]] = []
-    for place, (_, ended) in enumerate(asked):
-        pulled = [order.pulled for _, order in ours.traced[begun:ended]]
-        suspects += [(seen, place) for order in pulled if (seen := order.suspicion()) > 0]
+    traced, begun = session.config.stash[SESSION].traced, 0
+    suspects = []
+    for item, ended in asked:
+        pulled = [order.pulled for _, order in traced[begun:ended]]
+        suspects += [(seen, item, order) for order in pulled if (seen := order.suspicion()) > 0]
         begun = ended
-    starts = [0, *(ended for _, ended in asked)]
-    for _, place in sorted(suspects, key=lambda one: -one[0]):
-        orders = [order.pulled for _, order in ours.traced[starts[place] : starts[place + 1]]]
-        if any(order.run().failed for order in orders if not order.idle):
-            return asked[place][0]
-    return None
+    suspects.sort(key=lambda one: -one[0])
+    return next((item for _, item, order in suspects if order.run().failed), None)
 
 
 def _announce(config: pytest.Config) -> None:
