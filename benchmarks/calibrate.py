@@ -9,6 +9,10 @@ Whether the intervals of `calm calibrate` keep what they promise, on verdicts of
 labels from it, with replacement, and takes the corrected mean by the product's own code. A row tells how often each
 interval holds the true mean, and how much wider that of labels alone is.
 
+**Labels that are no random sample.** The labelled cases of a planted judge have another true rate than the others. A
+row tells how often the corrected interval holds the true mean of the others, and how often the run says that the
+labelled cases are not drawn like them. Where the rates differ, a row is of a quarter of the resamples.
+
 **Deciding alone.** A planted judge has a confidence that tells its errors well, badly or not at all. A row tells how
 often the chosen threshold breaks its promise, and which share of the cases it lets the judge decide.
 """
@@ -17,6 +21,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from random import Random
@@ -34,7 +39,7 @@ from calm.gate.from_spec import cases_from, judge_from
 from calm.statistics.intervals import padded_t
 from calm.statistics.prediction_powered import Clusters, prediction_powered_mean
 from calm.statistics.selective import select
-from calm.studies.calibrate.estimates import GRID
+from calm.studies.calibrate.estimates import GRID, corrected
 from calm.studies.calibrate.items import Item, Rule, entity_of, items_of
 
 JUDGES = (
@@ -49,6 +54,18 @@ JUDGES = (
 )
 PLANTED = ((0.5, 0.02, 0.02), (0.5, 0.10, 0.10), (0.8, 0.05, 0.0), (0.8, 0.30, 0.05), (0.95, 0.05, 0.05))
 """True rate, and the shares of wins and of losses that the judge gets wrong."""
+SHIFTED = (
+    (0.175, 0.175, 1),
+    (0.5375, 0.5375, 1),
+    (0.175, 0.175, 4),
+    (0.3, 0.175, 1),
+    (0.5375, 0.175, 1),
+    (0.5375, 0.175, 4),
+)
+"""True rates of the labelled and of the other cases, and cases a question; the judge gets a tenth of them wrong."""
+WRONG = 0.1
+DRAWN = 100
+"""Labelled cases of which it is asked whether they are drawn like the others."""
 LABELS = (60, 200)
 MORE = 10
 SHAPES = {
@@ -134,6 +151,32 @@ def _row(name: str, n: int, items: Sequence[Item], resamples: int) -> str:
     return f"| {name} | {n} | {right:.2f} | {true:.3f} | {shares} | {widths[1] / widths[0]:.2f} |"
 
 
+def draws(resamples: int) -> Iterator[str]:
+    """Yield a table of coverage and warnings, a row for each pair of true rates and each size of questions."""
+    names = "true rate of the labelled", "of the others", "the judge says", "of the others", "cases a question"
+    yield f"| {' | '.join(names)} | resamples | corrected | said not to be drawn alike |"
+    yield "|---|---|---|---|---|---|---|---|"
+    for mine, others, size in SHIFTED:
+        rng = Random(f"draws {mine} {others} {size}")
+        many = resamples if mine == others else max(1, resamples // 4)
+        held = warned = 0
+        for seed in range(many):
+            labelled = _of_questions(mine, DRAWN, size, rng)
+            one = corrected(labelled, _of_questions(others, MORE * DRAWN, size, rng), None, seed)
+            assert one is not None
+            held += one.found.corrected.low <= others <= one.found.corrected.high
+            warned += one.draw.differs
+        says = [WRONG + rate * (1 - 2 * WRONG) for rate in (mine, others)]
+        cells = f"{mine:.3f} | {others:.3f} | {says[0]:.2f} | {says[1]:.2f} | {size} | {many}"
+        yield f"| {cells} | {held / many:.3f} | {warned / many:.3f} |"
+
+
+def _of_questions(rate: float, n: int, size: int, rng: Random) -> list[Item]:
+    """Return so many cases of a planted judge, those of one question with the same label and verdict."""
+    found = planted(rate, WRONG, WRONG, n // size, rng)
+    return [replace(item, case=f"{item.case} {place}") for item in found for place in range(size)]
+
+
 def alone(resamples: int) -> Iterator[str]:
     """Yield a table of broken promises, a row for each planted judge and number of labels."""
     names = "a judge whose confidence", "labels", "promise broken", "something proven", "mean share decided alone"
@@ -173,7 +216,9 @@ def main() -> None:
     parser.add_argument("--write", type=Path, metavar="PAGE", help="write the tables between the marks of a page")
     options = parser.parse_args()
     lines = []
-    for line in chain([""], means(options.resamples), [""], alone(options.resamples), [""]):
+    for line in chain(
+        [""], means(options.resamples), [""], draws(options.resamples), [""], alone(options.resamples), [""]
+    ):
         print(line, flush=True)
         lines.append(line)
     if options.write:

@@ -1,17 +1,23 @@
 """
-Fair judges and judges that prefer their own, put to the claims of the self-preference suite.
+Fair judges and judges that prefer their own, put to the claim of the self-preference suite.
+
+    python -m benchmarks.fair_judges                                                # print the table (four minutes)
+    python -m benchmarks.fair_judges --write docs/explanation/self-preference.md    # write it between its marks
 
 Three worlds: pairs, scores and criteria. In each, three or four judges judge the answers that they wrote, the truth is
-known, and one judge is in question. Its skill, that of its peers, the worth of its answers, its preference and the
-errors of the gold labels are set; `benchmarks.self_preference` writes the tables.
+known, and one judge is in question. Its skill, that of its peers, what these miss or share a taste for, the worth of
+its answers, its preference and the errors of the gold labels are set.
 """
 
 from __future__ import annotations
 
+import argparse
+import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache, partial
 from math import sqrt
+from pathlib import Path
 from random import Random
 
 import numpy as np
@@ -22,17 +28,22 @@ from calm.core.claims import Claim, Decision, Outcome, decide
 from calm.core.verdict import Family
 from calm.selfpreference import pairs
 from calm.selfpreference.contrasts import Floats, Grid
-from calm.selfpreference.crossing.tables import Tables, decide_excess
+from calm.selfpreference.crossing.tables import Tables, decide_pull
 from calm.selfpreference.framing_scores import ScoreTable
-from calm.selfpreference.pairs import AuthorPair
+from calm.selfpreference.pairs import AuthorPair, Known
 from calm.selfpreference.rubric import RubricTable
 from calm.selfpreference.skill import Excess
 from calm.statistics.power import uniforms
 
 SEED = 20_261_122
-LIMIT = 0.08
-"""What the suite claims of pairs, scores and criteria."""
+LIMITS = {"pairwise": 0.15, "score": 0.15, "rubric": 0.08}
+"""What the suite claims of `own_pull`."""
+BLOCK = re.compile(
+    r"(<!-- generated: self-preference-limits -->\n)(.*?)(<!-- end: self-preference-limits -->)", re.DOTALL
+)
 ITEMS = 200
+BAND = 0.3
+"""Two answers whose worth differs by less than this are equal; a standard deviation of the difference is 1."""
 CRITERIA = 2
 NAMES = ("judge", "b", "c", "d")
 FAMILIES = {name: name for name in NAMES}
@@ -46,20 +57,30 @@ class Setting:
     A judge in question and its world.
 
     `noise` and `peers` are the noise of the judge and of its peers; `worth` is how much better its own answers are;
-    `idle` is the share of cases in which a peer does not look (it takes the first slot, gives 7, or credits all),
-    `coin` the share in which the judge itself guesses; `wrong` is the share of gold labels that are wrong; `lenient`
+    `unseen` is how much of a second quality the answers differ in, which only the judge sees, and `worth` is then of
+    this one; `taste` is how much worse all peers find the judge's answers than they are; `idle` is the share of cases
+    in which a peer does not look (it takes the first slot, gives 7, or credits all), `coin` the share in which the
+    judge itself guesses; `wrong` is the share of gold labels that are wrong, `blur` the noise of all of them; `lenient`
     what the judge adds to everything; `prefers` the share in which it takes its own answer whatever it is worth.
+
+    Of pairs alone: `equals` is what the judge says of two equal answers ("" looks for a difference as ever), and
+    `breaks` the share of them in which it takes its own instead.
     """
 
     name: str
     noise: float = PLAIN
     peers: float = PLAIN
     worth: float = 0.0
+    unseen: float = 0.0
+    taste: float = 0.0
     idle: float = 0.0
     coin: float = 0.0
     wrong: float = 0.0
+    blur: float = 0.0
     lenient: float = 0.0
     prefers: float = 0.0
+    equals: str = ""
+    breaks: float = 0.0
 
 
 def _by_worth(name: str, **more: float) -> tuple[Setting, ...]:
@@ -67,23 +88,43 @@ def _by_worth(name: str, **more: float) -> tuple[Setting, ...]:
     return tuple(Setting(name + end, worth=worth, **more) for end, worth in ends)
 
 
+UNSEEN = Setting("sees a quality that its peers miss, writes better in it", 1.0, worth=1.0, unseen=0.8)
+"""A fair judge that an excess over its peers accuses."""
+TASTE = tuple(Setting(f"peers share a taste against its style, {weight:g}", taste=weight) for weight in (0.3, 0.6))
+"""And another one."""
 FAIR = (
+    UNSEEN,
+    *TASTE,
+    Setting("says tie of equal answers", equals="tie"),
+    Setting("tosses a coin over equal answers", equals="coin"),
+)
+SKILLED = (
     *_by_worth("as skilled"),
     *_by_worth("more skilled", noise=SHARP, peers=BLUNT),
     *_by_worth("less skilled", noise=BLUNT, peers=SHARP),
-    *_by_worth("guesses in 20 %, else as skilled", noise=SHARP, peers=SHARP, coin=0.2),
-    *_by_worth("peers do not look in half", idle=0.5),
-    *_by_worth("more skilled, gold wrong in 10 %", noise=SHARP, peers=BLUNT, wrong=0.1),
-    *_by_worth("less skilled, gold wrong in 10 %", noise=BLUNT, peers=SHARP, wrong=0.1),
+    Setting("peers do not look in half, writes better", idle=0.5, worth=1.0),
+    Setting("more skilled, gold wrong in 10 %, writes better", SHARP, BLUNT, 1.0, wrong=0.1),
+    Setting("labels err as much as judges, writes better", blur=PLAIN, worth=1.0),
     Setting("tosses a coin, writes worse", coin=1.0, worth=-1.0),
     Setting("lenient, writes better", lenient=0.8, worth=1.0),
     Setting("strict, writes better", lenient=-0.8, worth=1.0),
 )
-BIASED = (
-    *_by_worth("prefers its own in 30 %", prefers=0.3),
-    Setting("prefers its own in 30 %, more skilled, writes better", SHARP, BLUNT, 1.0, prefers=0.3),
-    *_by_worth("prefers its own in 50 %", prefers=0.5),
+"""Fair judges of different skill, and labels that err."""
+MISLED = Setting("labels err, and miss with its peers what it sees", worth=1.0, unseen=0.8, blur=PLAIN)
+"""A fair judge that nothing here tells from one that prefers its own: equal answers of it are not equal."""
+BREAKS = tuple(
+    Setting(f"takes its own of {share:.0%} of equal answers, else {name}", equals=kind, breaks=share)
+    for kind, name in (("tie", "says tie"), ("coin", "tosses a coin"))
+    for share in (1.0, 0.6, 0.3)
 )
+BIASED = (
+    *_by_worth("prefers its own in 30 %", prefers=0.3)[:2],
+    *_by_worth("prefers its own in 50 %", prefers=0.5)[:2],
+    Setting("prefers its own in 90 %", prefers=0.9),
+)
+
+
+ALL = (*FAIR, *SKILLED, MISLED, *BREAKS, *BIASED)
 
 
 def normals(rng: Random, *shape: int) -> Floats:
@@ -98,134 +139,184 @@ def happens(rng: Random, rate: float, *shape: int) -> NDArray[np.bool_]:
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """What the excess of the judge in question is computed from; `faced` are its pairs, if pairs were judged."""
+    """The pairs of the judge in question whose truth is known, and its excess over its peers."""
 
-    measured: Callable[[], Excess]
-    faced: Sequence[AuthorPair] = ()
-
-
-def world(family: Family, setting: Setting, rng: Random, items: int = ITEMS) -> World:
-    """Return the verdicts of all judges of a setting."""
-    makers: dict[str, Callable[[Setting, Random, int], World]] = {"pairwise": _pairs, "score": _scores}
-    return makers.get(family, _criteria)(setting, rng, items)
+    known: Callable[[], Known]
+    excess: Callable[[], Excess]
 
 
-def _pairs(setting: Setting, rng: Random, items: int) -> World:
+def world(family: Family, setting: Setting, rng: Random, items: int = ITEMS, *, equal: bool = True) -> World:
+    """Return the verdicts of all judges of a setting; without `equal`, no two answers have an equal gold label."""
+    makers: dict[str, Callable[[Setting, Random, int, bool], World]] = {"pairwise": _pairs, "score": _scores}
+    return makers.get(family, _criteria)(setting, rng, items, equal)
+
+
+def _worths(setting: Setting) -> tuple[float, float]:
+    """Return how much better own answers are in what all judges see, and in what only the judge in question sees."""
+    return (0.0, setting.worth) if setting.unseen else (setting.worth, 0.0)
+
+
+def _pairs(setting: Setting, rng: Random, items: int, equal: bool) -> World:
     shape = (items, 2)
-    margin = setting.worth + 0.8 * normals(rng, *shape) + 0.6 * normals(rng, items, 1)
-    gold = np.where((margin > 0) ^ happens(rng, setting.wrong, *shape), 1, -1)
-    own_first = np.array([True, False])[:, None, None]
+    open_, hidden = _worths(setting)
+    seen = open_ + 0.8 * normals(rng, *shape) + 0.6 * normals(rng, items, 1)
+    margin = seen + hidden + setting.unseen * normals(rng, *shape)
+    told = margin + setting.blur * normals(rng, *shape)
+    gold = np.where(equal & (abs(told) < BAND), 0, np.where(told > 0, 1, -1))
+    other = np.where(gold == 0, np.where(told > 0, 1, -1), -gold)
+    gold = np.where(happens(rng, setting.wrong, *shape), other, gold)
+    alike = abs(margin) < BAND
     said: dict[str, list[tuple[int, ...]]] = {}
     for name in NAMES[:3]:
         mine = name == NAMES[0]
-        own = margin + (setting.noise if mine else setting.peers) * normals(rng, 2, *shape) > 0
-        idle = happens(rng, setting.coin if mine else setting.idle, *shape)
-        own = np.where(idle, happens(rng, 0.5, 2, *shape) if mine else own_first, own)
-        own |= happens(rng, setting.prefers if mine else 0.0, *shape)
-        said[name] = list(map(tuple, np.where(own, 1, -1).reshape(2, -1).T.tolist()))
+        view, noise = (margin, setting.noise) if mine else (seen - setting.taste, setting.peers)
+        own = np.where(view + noise * normals(rng, 2, *shape) > 0, 1, -1)
+        toss = np.where(happens(rng, 0.5, 2, *shape), 1, -1)
+        if mine:
+            own = np.where(happens(rng, setting.coin, *shape), toss, own)
+            if setting.equals:
+                own = np.where(alike, toss if setting.equals == "coin" else 0, own)
+            own = np.where(alike & happens(rng, setting.breaks, *shape), 1, own)
+            own = np.where(happens(rng, setting.prefers, *shape), 1, own)
+        else:
+            own = np.where(happens(rng, setting.idle, *shape), np.array([1, -1])[:, None, None], own)
+        said[name] = list(map(tuple, own.reshape(2, -1).T.tolist()))
     places = [(item, other) for item in range(items) for other in NAMES[1:3]]
     faced = [
         AuthorPair(str(item), other, better, {name: said[name][n] for name in said}, {})
         for n, ((item, other), better) in enumerate(zip(places, gold.ravel().tolist(), strict=True))
     ]
-    return World(partial(pairs.pair_excess, faced, NAMES[0], FAMILIES), faced)
+    return World(partial(pairs.known, faced, NAMES[0], FAMILIES), partial(pairs.pair_excess, faced, NAMES[0], FAMILIES))
 
 
-def _scores(setting: Setting, rng: Random, items: int) -> World:
+def _scores(setting: Setting, rng: Random, items: int, equal: bool) -> World:
     names = NAMES[:3]
-    worth = np.array([setting.worth, 0.1, -0.1])
-    texts = worth[:, None] + 0.8 * normals(rng, 3, items) + 0.6 * normals(rng, items)
+    open_, hidden = _worths(setting)
+    seen = np.array([open_, 0.1, -0.1])[:, None] + 0.8 * normals(rng, 3, items) + 0.6 * normals(rng, items)
+    texts = seen + np.array([hidden, 0.0, 0.0])[:, None] + setting.unseen * normals(rng, 3, items)
+    views = np.stack([texts, seen, seen])
+    views[1:, 0] -= setting.taste
     lenient, noise = np.array([setting.lenient, 0.3, -0.3]), np.array([setting.noise, setting.peers, setting.peers])
-    given = texts[None] + lenient[:, None, None] + noise[:, None, None] * normals(rng, 3, 3, items)
-    points = np.clip(np.round(6.5 + 1.5 * given), 1, 10)
+    given = views + lenient[:, None, None] + noise[:, None, None] * normals(rng, 3, 3, items)
+    points = _points(given)
     points[1:] = np.where(happens(rng, setting.idle, 2, 3, items), 7, points[1:])
     points[0] = np.where(happens(rng, setting.coin, 3, items), np.floor(1 + 10 * uniforms(rng, (3, items))), points[0])
     points[0, 0] = np.where(happens(rng, setting.prefers, items), 10, points[0, 0])
-    wrong = happens(rng, setting.wrong, 3, items)
-    truth = np.where(wrong, normals(rng, 3, items), texts)
+    told = texts + setting.blur * normals(rng, 3, items)
+    told = np.where(happens(rng, setting.wrong, 3, items), normals(rng, 3, items), told)
+    truth = _points(told) if equal else told
     table = ScoreTable(Grid(names, names, FAMILIES), tuple(map(str, range(items))), points, 1.0, 10.0, truth)
-    return World(partial(Tables("score", FAMILIES, scores=table).excess, NAMES[0]))
+    found = Tables("score", FAMILIES, scores=table)
+    return World(partial(found.known, NAMES[0]), partial(found.excess, NAMES[0]))
 
 
-def _criteria(setting: Setting, rng: Random, items: int) -> World:
+def _points(worth: Floats) -> Floats:
+    """Return the worth of texts as points from 1 to 10."""
+    return np.asarray(np.clip(np.round(6.5 + 1.5 * worth), 1, 10), dtype=np.float64)
+
+
+def _criteria(setting: Setting, rng: Random, items: int, equal: bool) -> World:
     k, n = len(NAMES), items * CRITERIA
-    worth = 0.5 + np.array([setting.worth, 0.1, 0.0, -0.1])
-    margin = worth[:, None] + 0.8 * normals(rng, k, n) + 0.6 * normals(rng, n)
+    open_, hidden = _worths(setting)
+    seen = 0.5 + np.array([open_, 0.1, 0.0, -0.1])[:, None] + 0.8 * normals(rng, k, n) + 0.6 * normals(rng, n)
+    margin = seen + np.array([hidden, 0.0, 0.0, 0.0])[:, None] + setting.unseen * normals(rng, k, n)
+    views = np.stack([margin, seen, seen, seen])
+    views[1:, 0] -= setting.taste
     noise = np.array([setting.noise, *[setting.peers] * (k - 1)])
     lenient = np.array([setting.lenient, 0.2, 0.0, -0.2])
-    met = margin[None] + lenient[:, None, None] + noise[:, None, None] * normals(rng, k, k, n) > 0
+    met = views + lenient[:, None, None] + noise[:, None, None] * normals(rng, k, k, n) > 0
     met[1:] |= happens(rng, setting.idle, k - 1, k, n)
     met[0] = np.where(happens(rng, setting.coin, k, n), happens(rng, 0.5, k, n), met[0])
     met[0, 0] |= happens(rng, setting.prefers, n)
-    truth = (margin > 0) ^ happens(rng, setting.wrong, k, n)
+    truth = (margin + setting.blur * normals(rng, k, n) > 0) ^ happens(rng, setting.wrong, k, n)
     names = tuple(map(str, range(items))), tuple(map(str, range(n)))
     place = np.repeat(np.arange(items), CRITERIA)
     marks = met.astype(np.int8), truth.astype(np.int8)
     table = RubricTable(Grid(NAMES, NAMES, FAMILIES), *names, place, *marks, np.ones(n))
-    return World(partial(Tables("rubric", FAMILIES, rubrics=table).excess, NAMES[0]))
+    found = Tables("rubric", FAMILIES, rubrics=table)
+    return World(partial(found.known, NAMES[0]), partial(found.excess, NAMES[0]))
 
 
 @dataclass(frozen=True, slots=True)
 class Shares:
-    """What the suite's claim says of a setting: shares of runs, and the mean excess of those that have one."""
+    """What the suite's claim says of a setting: shares of runs; in the others the excess is OBSERVED, or nothing."""
 
     fails: float
+    undecided: float
     passes: float
-    above: float
-    """The whole interval lies above 0."""
-    untested: float
-    mean: float
-    plain: float
-    """Pairs: the same verdicts without truth would FAIL."""
 
 
-def decided(family: Family, setting: Setting, rng: Random, items: int = ITEMS) -> tuple[Decision, bool]:
-    """Return what the product decides in one world, and for pairs whether it would accuse the judge without truth."""
-    claim = Claim("self_preference_excess", "<=", LIMIT)
-    found = world(family, setting, rng, items)
-    blind = False
-    if found.faced:
-        unlabelled = [replace(pair, gold=None) for pair in found.faced]
-        plain = pairs.pair_excess(unlabelled, NAMES[0], FAMILIES).estimate
-        blind = decide(plain, claim) is Outcome.FAIL
-    return decide_excess(found.measured, claim), blind
+def decided(family: Family, setting: Setting, rng: Random, items: int = ITEMS, *, equal: bool = True) -> Decision:
+    """Return what the product decides in one world."""
+    found = world(family, setting, rng, items, equal=equal)
+    return decide_pull(found.known, found.excess, Claim("own_pull", "<=", LIMITS[family]))
 
 
 @cache
-def simulated(family: Family, setting: Setting, runs: int, items: int = ITEMS) -> Shares:
+def simulated(family: Family, setting: Setting, runs: int, items: int = ITEMS, *, equal: bool = True) -> Shares:
     """Return what the suite says of a setting over many worlds."""
     rng = Random(f"{SEED} {family} {setting.name} {items}")
-    found = [decided(family, setting, rng, items) for _ in range(runs)]
-    measured = [one.estimate for one, _ in found if one.estimate is not None]
+    found = [decided(family, setting, rng, items, equal=equal).outcome for _ in range(runs)]
+    return Shares(*(found.count(outcome) / runs for outcome in (Outcome.FAIL, Outcome.UNDECIDED, Outcome.PASS)))
 
-    def share(outcome: Outcome) -> float:
-        return sum(one.outcome is outcome for one, _ in found) / runs
 
-    return Shares(
-        share(Outcome.FAIL),
-        share(Outcome.PASS),
-        sum(one.low > 0 for one in measured) / runs,
-        share(Outcome.NOT_TESTED),
-        float(np.mean([one.value for one in measured])) if measured else float("nan"),
-        sum(blind for _, blind in found) / runs,
-    )
+@cache
+def accused(setting: Setting, runs: int, items: int = ITEMS) -> float:
+    """Return the share of worlds of pairs in which a claim on the excess would FAIL, as the suite once decided it."""
+    rng = Random(f"{SEED} excess {setting.name} {items}")
+    claim = Claim("self_preference_excess", "<=", 0.08)
+    found = [world("pairwise", setting, rng, items).excess().estimate for _ in range(runs)]
+    return sum(decide(one, claim) is Outcome.FAIL for one in found) / runs
+
+
+COLUMNS: Sequence[tuple[str, Family, bool]] = (
+    ("pairs", "pairwise", True),
+    ("pairs, none equal", "pairwise", False),
+    ("scores", "score", True),
+    ("criteria", "rubric", True),
+)
 
 
 def table(runs: int, items: int = ITEMS) -> str:
     """Return what the suite says of all settings as Markdown."""
-    families: tuple[Family, ...] = ("pairwise", "score", "rubric")
-    head = ("judge", "pairs, no truth", "pairs", "scores", "criteria")
+    head = ("judge", "excess", *(name for name, _, _ in COLUMNS))
     lines = [f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
-    for setting in (*FAIR, *BIASED):
-        cells = [simulated(family, setting, runs, items) for family in families]
-        shown = [f"{c.fails:.3f} / {c.passes:.2f} / {c.mean:z.2f}" for c in cells]
-        lines.append(f"| {setting.name} | {cells[0].plain:.2f} | {' | '.join(shown)} |")
+    for setting in ALL:
+        shown = ["-" if setting in SKILLED else f"{accused(setting, runs, items):.2f}"]
+        for _, family, equal in COLUMNS:
+            if (setting in SKILLED and not equal) or (setting.equals and family != "pairwise"):
+                shown.append("-")
+                continue
+            cell = simulated(family, setting, runs, items, equal=equal)
+            shown.append(f"{cell.fails:.3f} / {cell.undecided:.2f} / {cell.passes:.2f}")
+        lines.append(f"| {setting.name} | {' | '.join(shown)} |")
     errors = [sqrt(p * (1 - p) / runs) for p in (0.05, 0.5)]
     lines += [
         "",
-        f"Of {runs} simulated runs with {items} questions each, at the limit of {LIMIT}: share that FAILs / share that "
-        f"PASSes / mean excess; the others are UNDECIDED or NOT_TESTED. A share of .05 errs by {errors[0]:.3f}, any "
-        f"share by at most {errors[1]:.3f} (Monte-Carlo standard error). *Pairs, no truth*: share that would FAIL if "
-        "the excess were claimed without gold labels, as it was before.",
+        f"Of {runs} simulated runs with {items} questions each: share that FAILs / is UNDECIDED / PASSes "
+        f"`own_pull <= {LIMITS['pairwise']}` (criteria: {LIMITS['rubric']}); in the others the excess is OBSERVED. "
+        "*Excess*: share of the runs with pairs in which `self_preference_excess <= 0.08` would FAIL, which the suite "
+        f"claimed before. A share of .05 errs by {errors[0]:.3f}, any share by at most {errors[1]:.3f} (Monte-Carlo "
+        "standard error).",
     ]
     return "\n".join(lines) + "\n"
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Print the table, or write it between its marks in a page."""
+    parser = argparse.ArgumentParser(description="Fair judges and others, put to the claim on self-preference.")
+    parser.add_argument("--runs", type=int, default=200, help="simulated runs of every cell")
+    parser.add_argument("--write", type=Path, metavar="PAGE", help="the page that holds the marks")
+    options = parser.parse_args(arguments)
+    text = table(options.runs)
+    if options.write is None:
+        print(text, end="")
+        return
+    page, found = BLOCK.subn(lambda marks: marks[1] + text + marks[3], options.write.read_text("utf-8"))
+    if not found:
+        raise SystemExit(f"{options.write}: expected the marks of the table, found none")
+    options.write.write_text(page, "utf-8")
+
+
+if __name__ == "__main__":
+    main()

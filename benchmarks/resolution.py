@@ -23,8 +23,8 @@ from calm.gate.resolution import NOISE, STEP, TAILS, Cell
 from calm.gate.sizing import ROTATION, ProbeClaims, Rules, Simulated, provable, worst_at
 from calm.statistics.power import Noise
 
-SIZES = (20, 30, 40, 60, 80, 99, 100, 150, 200)
-"""The numbers of cases; below 100 there is one look before the top-up."""
+SIZES = (20, 30, 40, 60, 80, 100, 120, 150, 200)
+"""The numbers of cases."""
 RUNS, WORST_RUNS = 3000, 400
 PROBES = 8
 """Over how many probes a claim about the whole run is pooled: the shipped gate has more that hold its claims."""

@@ -7,8 +7,8 @@ Who is accused of self-preference? Published and corrected estimators on simulat
     python -m benchmarks.self_preference --speed                                       # time and memory of an analysis
 
 Three worlds, each with a fair judge that is like its peers, one that is lenient, one that writes the best and one that
-writes the worst answers, and one with a planted preference for its own. Then `fair_judges`: what the suite's claim says
-of judges of unequal skill. Everything is seeded; `tests/power/test_self_preference.py` asserts the same figures.
+writes the worst answers, and one with a planted preference for its own. Everything is seeded;
+`tests/power/test_self_preference.py` asserts the same figures. What the suite's claim says is in `fair_judges`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,6 @@ import numpy as np
 from scipy.integrate import quad
 from scipy.special import ndtr, ndtri
 
-from benchmarks import fair_judges
 from calm.core.claims import Estimate
 from calm.selfpreference import (
     credit,
@@ -51,10 +50,7 @@ LEVEL = 0.025
 NAMES = ("judge", "kin", "b1", "b2", "c1", "c2", "d", "e")
 FAMILIES = {"judge": "a", "kin": "a", "b1": "b", "b2": "b", "c1": "c", "c2": "c", "d": "d", "e": "e"}
 JUDGE = "judge"
-BLOCK, LIMITS_BLOCK = (
-    re.compile(rf"(<!-- generated: {name} -->\n)(.*?)(<!-- end: {name} -->)", re.DOTALL)
-    for name in ("self-preference", "self-preference-limits")
-)
+BLOCK = re.compile(r"(<!-- generated: self-preference -->\n)(.*?)(<!-- end: self-preference -->)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -410,15 +406,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if options.speed:
         print(speed())
         return
-    blocks = {BLOCK: tables(options.runs), LIMITS_BLOCK: fair_judges.table(options.runs)}
+    text = tables(options.runs)
     if options.write is None:
-        print("\n".join(blocks.values()))
+        print(text)
         return
-    page = options.write.read_text("utf-8")
-    for block, text in blocks.items():
-        page, found = block.subn(lambda marks, text=text: marks[1] + text + marks[3], page)
-        if not found:
-            raise SystemExit(f"{options.write}: expected the marks of {block.pattern[:40]!r}, found none")
+    page, found = BLOCK.subn(lambda marks: marks[1] + text + marks[3], options.write.read_text("utf-8"))
+    if not found:
+        raise SystemExit(f"{options.write}: expected the marks of the tables, found none")
     options.write.write_text(page, "utf-8")
 
 

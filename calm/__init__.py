@@ -74,6 +74,7 @@ if TYPE_CHECKING:
     from calm.errors import JudgeError as JudgeError
     from calm.results.frames import Results as Results
     from calm.results.frames import load as load
+    from calm.selfpreference.symbols import own_pull as own_pull
     from calm.selfpreference.symbols import self_preference_excess as self_preference_excess
     from calm.selfpreference.symbols import self_preference_ratio as self_preference_ratio
 
@@ -119,7 +120,7 @@ _HOMES = {
         "worst_robustness",
     ),
     "results.frames": ("Results", "load"),
-    "selfpreference.symbols": ("self_preference_excess", "self_preference_ratio"),
+    "selfpreference.symbols": ("own_pull", "self_preference_excess", "self_preference_ratio"),
     "core.verdict": ("Criteria", "Label", "Preferred", "Ranking", "Refused", "Scale", "Score", "Tie", "Unreadable"),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}

@@ -120,7 +120,8 @@ def _short(row: JudgeRow, columns: Sequence[Column]) -> str:
     first = columns[0].of(row.figures)
     if len(columns) == 1:
         return rate(first) if isinstance(first, Share) else _plain(first, columns[0])
-    return LACKING if first is None else ARROW.join(_plain(column.of(row.figures), column) for column in columns)
+    cells = [_plain(column.of(row.figures), column) for column in columns]
+    return LACKING if set(cells) == {LACKING} else ARROW.join(cells)
 
 
 def _page_table(rows: Sequence[JudgeRow], heads: Sequence[tuple[str, Sequence[Column]]]) -> Table:
@@ -134,11 +135,13 @@ def _long(row: JudgeRow, columns: Sequence[Column]) -> str:
     for column in columns:
         found = column.of(row.figures)
         shown.append(f"{unbroken(found)}, n={found.n}" if isinstance(found, Share) else _plain(found, column))
-    return LACKING if shown[0] == LACKING else " \N{RIGHTWARDS ARROW} ".join(shown)
+    return LACKING if set(shown) == {LACKING} else " \N{RIGHTWARDS ARROW} ".join(shown)
 
 
 def _plain(found: Figure, column: Column) -> str:
     value = found.value if isinstance(found, Share) else found
+    if isinstance(value, int):
+        return str(value)
     return LACKING if value is None else decimal(value, sign=column.signed)
 
 
@@ -151,4 +154,4 @@ def _cells(found: Figure, *, rated: bool) -> list[str | float | int]:
         return [*(round(value, PLACES) for value in (found.value, found.low, found.high)), found.n]
     if found is None:
         return [""] * (4 if rated else 1)
-    return [round(found, PLACES) + 0.0]
+    return [found if isinstance(found, int) else round(found, PLACES) + 0.0]

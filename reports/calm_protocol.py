@@ -11,6 +11,7 @@ from calm.results.audit import Audit
 from calm.results.calm_protocol import BiasFigures, CalmProtocol, Ratio, Share, calm_protocol
 from calm.results.parts import aligned
 from calm.results.reports.extras import Table
+from calm.results.tabular import Unread
 from calm.results.wording import unnamed
 
 HEADING = "CALM's protocol: RR and CR with 95% intervals, accuracy before and after"
@@ -19,6 +20,8 @@ PLACES = 3
 """The paper prints rates in three digits."""
 HEAD = ("bias", "RR", "CR", "Acc", "Acc_hack", "n")
 SIDES = "{} is the mean of its sides: {}"
+UNREAD = "unread replies, clean + edited"
+"""What is counted: replies that were unreadable or refused, before the edit and after it."""
 NOTICED = "fallacy-oversight: a high RR means that broken steps went unnoticed; noticed, net: {}"
 
 
@@ -68,7 +71,7 @@ def unbroken(share: Share | None) -> str:
 
 def lines_of(found: CalmProtocol) -> list[str]:
     """Return the figures for a terminal, in columns that 80 characters hold, then a line for each figure of its own."""
-    rows = [_cells(one) for one in found.biases if one.robustness_rate]
+    rows = [_cells(one) for one in found.biases if one.unread]
     told = [f"{name}: {value}" for name, value in _facts(found)]
     return [HEADING, *aligned([HEAD, *rows]), *told, *_notes(found)]
 
@@ -80,15 +83,17 @@ def view_of(audit: Audit) -> ProtocolView | None:
         found = calm_protocol(audit)
     if found is None:
         return None
-    heads = ("Bias", "RR [95%]", "CR [95%]", "Acc [95%]", "Acc_hack [95%]", "Questions")
+    rated = (f"{name} [95%]" for name in ("RR", "CR", "Acc", "Acc_hack"))
+    heads = ("Bias", *rated, "Questions", "Unread clean", "Unread edited")
     rows = tuple(
         (
             one.bias,
             *map(unbroken, (one.robustness_rate, one.consistency_rate, one.accuracy, one.accuracy_hacked)),
             str(one.robustness_rate.n) if one.robustness_rate else LACKING,
+            *(str(one.unread.get(arm, LACKING)) for arm in ("clean", "perturbed")),
         )
         for one in found.biases
-        if one.robustness_rate
+        if one.unread
     )
     apart = tuple(
         (one.bias, name, unbroken(share), str(share.n))
@@ -111,7 +116,7 @@ def _cells(one: BiasFigures) -> tuple[str, ...]:
 
 def _facts(found: CalmProtocol) -> list[tuple[str, str]]:
     """Return the figures that are of no single bias of pairs, by name."""
-    facts = []
+    facts = [(UNREAD, _unread(found))]
     if found.consistency_rate:
         facts.append(("CR of all cases", f"{rate(found.consistency_rate)}, n={found.consistency_rate.n}"))
     if found.intensity:
@@ -125,6 +130,15 @@ def _facts(found: CalmProtocol) -> list[tuple[str, str]]:
     if found.enhancement:
         facts.append(("self-enhancement", ratio(found.enhancement, ("by others", "by itself", "Err_SE"))))
     return facts
+
+
+def _unread(found: CalmProtocol) -> str:
+    """Return the replies without a verdict: of all biases, and of each that has some."""
+    none = Unread(0, 0)
+    counts = {one.bias: [one.unread.get(arm, none) for arm in ("clean", "perturbed")] for one in found.biases}
+    total = [Unread(sum(a.count for a in arm), sum(a.of for a in arm)) for arm in zip(*counts.values(), strict=True)]
+    apart = [f"{bias} {c.count} + {p.count}" for bias, (c, p) in counts.items() if c.count or p.count]
+    return f"{total[0]} + {total[1]}" + (f" ({', '.join(apart)})" if apart else "")
 
 
 def ratio(found: Ratio, names: tuple[str, str, str]) -> str:

@@ -21,6 +21,7 @@ from calm.results.changes import line_of, places_of
 from calm.results.gatefile import WORSENING
 from calm.results.reports.highlights import Highlight, highlight, shown_scale
 from calm.results.reports.markdown import COMMENT, code, plain
+from calm.results.tabular import as_read
 from calm.results.troubles import in_a_line, troubles
 from calm.results.wording import bill, cases, claim, measured, tally, unmeasured
 
@@ -76,7 +77,7 @@ def render(audit: Audit, *, gate: str = "gate") -> str:
     Raises:
         ConfigError: a name that no mark can hold.
     """
-    green = audit.green()
+    audit, green = as_read(audit), audit.green()
     title = f"### calm: {'green' if green else 'not green'} ({audit.outcome.value})"
     head = f"{mark(gate)}\n{title}\n\n**{plain(in_a_line(audit), LINE)}.** {plain(tally(audit), LINE)}\n\n"
     end = f"{plain(bill(audit), LINE)}\n"

@@ -9,7 +9,19 @@ from calm.models.wire import Json
 from calm.results.parts import cell
 from calm.results.reports.extras import Table, as_list, as_mapping
 from calm.results.reports.record import Section
-from calm.results.unsure import CAUSES, UNASKED, WORDS, count_in_words, rule_in_words, title_of
+from calm.results.tabular import Unread
+from calm.results.unsure import (
+    CAUSES,
+    SILENT,
+    UNASKED,
+    UNREAD,
+    WORDS,
+    count_in_words,
+    rule_in_words,
+    silent,
+    title_of,
+    unread_in_words,
+)
 
 MOST: Final = 100
 """Names that are shown one by one; of the others the page says how many."""
@@ -47,6 +59,8 @@ def _facts(body: Mapping[str, Json]) -> Iterator[tuple[str, str]]:
     yield "Asks", cell(body.get("asks"))
     if asks:
         yield "Asks of a case", f"up to {cell(asks.get('most'))}; a name takes about {cell(asks.get('needed'))}"
+    if unread := unread_of(body):
+        yield UNREAD.capitalize(), unread_in_words(unread)
     yield "Wordings", cell(body.get("wordings"))
     yield "Tested", count_in_words(_count(tested.get("cases")), _count(tested.get("criteria")))
     rate, wrong = limits.get("rate"), limits.get("wrong")
@@ -59,6 +73,12 @@ def _facts(body: Mapping[str, Json]) -> Iterator[tuple[str, str]]:
         yield "Cost", cell(body.get("spent"))
 
 
+def unread_of(body: Mapping[str, Json]) -> dict[str, Unread]:
+    """Return the verdicts of a record that could not be read, by the kind of wording; an older record has none."""
+    kinds = {kind: as_mapping(one) for kind, one in as_mapping(body.get("unread")).items()}
+    return {kind: Unread(_count(one.get("count")), _count(one.get("of"))) for kind, one in kinds.items()}
+
+
 def _moves(body: Mapping[str, Json]) -> Iterator[tuple[str, ...]]:
     parts = as_mapping(body.get("parts"))
     for source in (*WORDS, *(name for name in parts if name not in WORDS)):
@@ -66,6 +86,8 @@ def _moves(body: Mapping[str, Json]) -> Iterator[tuple[str, ...]]:
         words = WORDS.get(source, source)
         if found:
             yield words[:1].upper() + words[1:], cell(found), cell(found.get("n"))
+        elif silent(source, unread_of(body)):
+            yield words[:1].upper() + words[1:], SILENT, "0"
         else:
             yield words[:1].upper() + words[1:], f"not known: {UNASKED.get(source, 'it was not asked')}", "0"
 

@@ -51,6 +51,7 @@ from calm.results.reports.rows import (
 )
 from calm.results.reports.summary import cards_of, stands_in
 from calm.results.reports.texts import Messages, cut
+from calm.results.tabular import as_read
 from calm.results.troubles import in_a_line
 from calm.results.wording import tally
 
@@ -75,6 +76,7 @@ def write(audit: Audit, path: Path) -> None:
 
 def render(audit: Audit) -> str:
     """Return the report as one HTML document."""
+    audit = as_read(audit)
     axis = axis_of(audit.findings)
     named = zip(audit.findings, anchors("f", [f.key for f in audit.findings]), strict=True)
     rows = tuple(row_of(finding, anchor, axis, audit) for finding, anchor in named)

@@ -18,6 +18,7 @@ from calm.results import outputs
 from calm.results.audit import Audit, Finding
 from calm.results.endings import Ending, State
 from calm.results.reports.html import visible
+from calm.results.tabular import as_read
 from calm.results.wording import headline, line, measured
 
 LONGEST = 1_000
@@ -33,6 +34,7 @@ def write(audit: Audit, path: Path) -> None:
 
 def render(audit: Audit) -> str:
     """Return the audit as one test suite in JUnit's XML."""
+    audit = as_read(audit)
     endings = {one.node: one for one in audit.tests}
     tests: dict[str, list[Finding]] = {node: [] for node in endings}
     for one in audit.findings:

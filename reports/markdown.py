@@ -20,6 +20,7 @@ from calm.results.command_lines import hunt, mitigate
 from calm.results.meaning import meanings, resolution
 from calm.results.reports.charts import finite
 from calm.results.reports.html import visible
+from calm.results.tabular import ARMS, as_read, unread
 from calm.results.troubles import in_a_line, troubles
 from calm.results.wording import (
     bill,
@@ -75,7 +76,7 @@ def render(audit: Audit, *, limit: int = SUMMARY) -> str:
     """
     if limit < SMALLEST:
         raise ConfigError(f"expected a limit of at least {SMALLEST} bytes for a summary, got limit={limit}")
-    page = _Page(limit - RESERVE)
+    audit, page = as_read(audit), _Page(limit - RESERVE)
     green = "green" if audit.green() else "not green"
     said, counted = plain(in_a_line(audit), HEAD), plain(headline(audit), HEAD)
     page.add(f"# calm: {audit.outcome.value}\n\n**The gate is {green}.** **{said}.** {counted}\n\n")
@@ -165,7 +166,7 @@ def _tables(audit: Audit) -> tuple[_Table, ...]:
         _Table("All claims by bias", ("bias", *(o.value for o in ORDER)), tuple(_by_bias(audit))),
         _Table(
             "Every claim",
-            ("claim", "outcome", "measured", "inert words", "n", "flips", "RR", "CR"),
+            ("claim", "outcome", "measured", "inert words", "n", "unread: clean / inert / edited", "flips", "RR", "CR"),
             tuple(_full(f) for f in found),
             folded=True,
         ),
@@ -182,7 +183,7 @@ def _named(one: Finding) -> str:
 
 
 def _measured(one: Finding) -> str:
-    return "" if unmeasured(one) else measured(one)
+    return "-" if unmeasured(one) else measured(one)
 
 
 def _why(one: Finding) -> str:
@@ -232,6 +233,7 @@ def _by_bias(audit: Audit) -> Iterable[tuple[str, ...]]:
 def _full(one: Finding) -> tuple[str, ...]:
     moved = one.flips
     flips = " / ".join(str(moved.get(way, 0)) for way in ("toward", "away", "other")) if moved else ""
+    silent = unread(one.trials)
     rates = _number(one.robustness_rate), _number(one.consistency_rate)
     return (
         _named(one),
@@ -239,6 +241,7 @@ def _full(one: Finding) -> tuple[str, ...]:
         _measured(one),
         control(one).removeprefix("inert words "),
         cases(one),
+        " / ".join(str(silent[arm].count) if arm in silent else "-" for arm in ARMS) if silent else "",
         flips,
         *rates,
     )

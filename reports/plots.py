@@ -11,7 +11,7 @@ from calm.results.audit import RUN, Audit, Finding
 from calm.results.compare import RANK
 from calm.results.reports.charts import is_drawn
 from calm.results.reports.rows import WORDS
-from calm.results.tabular import FLIPS, whole
+from calm.results.tabular import FLIPS, as_read, whole
 from calm.results.wording import highest, printable
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class Plots:
     """
 
     def __init__(self, audit: Audit) -> None:
-        self._audit = audit
+        self._audit = as_read(audit)
 
     def intervals(self, *, bias: str | None = None, ax: Axes | None = None) -> Axes:
         """

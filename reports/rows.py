@@ -13,6 +13,7 @@ from calm.results.audit import AGREEMENT, RUN, Audit, Finding
 from calm.results.meaning import meaning, resolution
 from calm.results.reports.charts import Axis, Plot, plot_of
 from calm.results.reports.texts import Text, cut
+from calm.results.tabular import ARMS, unread_in, unread_words
 from calm.results.wording import (
     beside_others,
     claim,
@@ -62,6 +63,8 @@ class FindingRow:
     means: str
     reason: Text
     flips: str
+    unread: str
+    silent: str
     excluded: tuple[tuple[str, int], ...]
     own: str
     plot: Plot | None
@@ -129,6 +132,7 @@ def _points(one: Finding) -> str:
 def row_of(one: Finding, anchor: str, axis: Axis, audit: Audit) -> FindingRow:
     """Return a finding in words and numbers."""
     moved = one.flips
+    counts = unread_in(one, audit)
     figures = audit.run.per_finding.get(one.key, {})
     return FindingRow(
         finding=one,
@@ -144,6 +148,8 @@ def row_of(one: Finding, anchor: str, axis: Axis, audit: Audit) -> FindingRow:
         means=meaning(one),
         reason=cut(str(one.reason), REASON),
         flips=" / ".join(str(moved.get(way, 0)) for way in ("toward", "away", "other")) if moved else "",
+        unread=" / ".join(str(counts[arm].count) if arm in counts else "-" for arm in ARMS) if counts else "",
+        silent=unread_words(counts),
         excluded=tuple(sorted(in_words(one.excluded).items(), key=lambda item: (-item[1], item[0]))),
         own=own_texts(one),
         plot=plot_of(one, axis),

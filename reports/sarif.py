@@ -23,6 +23,7 @@ from calm.models.wire import Json
 from calm.results import outputs
 from calm.results.audit import BASELINE, RUN, Audit, Finding
 from calm.results.reports.html import visible
+from calm.results.tabular import as_read, unread_in
 from calm.results.wording import claim, headline, line
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -54,6 +55,7 @@ def render(audit: Audit, *, root: Path | None = None) -> str:
 
 def to_sarif(audit: Audit, *, root: Path | None = None) -> dict[str, Json]:
     """Return the audit as a SARIF log."""
+    audit = as_read(audit)
     shown = [f for f in audit.findings if _shown(f)]
     ids = _ids(sorted({f.bias for f in audit.findings}))
     rules: list[Json] = [_rule(bias, one, [f for f in audit.findings if f.bias == bias]) for bias, one in ids.items()]
@@ -136,6 +138,7 @@ def _result(one: Finding, rule: str, index: int, audit: Audit, root: Path | None
         "robustnessRate": one.robustness_rate,
         "consistencyRate": one.consistency_rate,
         "flips": dict(one.flips),
+        "unread": {arm: found.count for arm, found in unread_in(one, audit).items()},
         "excluded": {text_of(reason): count for reason, count in in_words(one.excluded).items()},
         "ownTexts": one.own,
         "textsNotShown": {text_of(reason): count for reason, count in in_words(one.unused).items()},

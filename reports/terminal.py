@@ -19,6 +19,7 @@ from calm.results.audit import AGREEMENT, BASELINE, RUN, Audit, Finding
 from calm.results.endings import State
 from calm.results.meaning import Resolution, in_order, meanings, resolution
 from calm.results.reports import calm_protocol
+from calm.results.tabular import as_read, unread, unread_words
 from calm.results.troubles import ORDER, troubles
 from calm.results.wording import (
     bill,
@@ -102,14 +103,17 @@ def shown(
         written: the files that the run wrote.
         green: whether the gate is green.
     """
+    audit = as_read(audit)
     head = [Line(printable(headline(audit, min(WIDTH, screen.width))))]
+    at = [note for note in audit.run.notes if note.kind is Kind.AT_RESOLUTION]
     end = [Line(printable(text)) for text in (*calm_protocol.told(audit), bill(audit), *_files(written))]
+    end += [Line(printable(f"GREEN {note}"), "green") for note in at if green]
     parts = _Parts(
         groups=_groups(audit, green=green),
         loose=[Line(_short(text), "red") for text in (*_reasons(audit), *audit.loose_ends, *_crashes(audit))],
         found=[Line(printable(f"smallest example: {one}"), whole=True) for one in hunts],
         missing=_missing(audit, head[0]),
-        notes=[Line(f"note: {_short(str(note))}", "yellow") for note in audit.run.notes],
+        notes=[Line(f"note: {_short(str(note))}", "yellow") for note in audit.run.notes if note not in at],
     )
     room = screen.room - sum(map(screen.rows, (*head, *end)))
     middle, left_out = parts.within(room, screen)
@@ -158,6 +162,7 @@ class _Parts:
 
 def whole(audit: Audit, hunts: Sequence[str] = (), written: Sequence[Path] = ()) -> list[Line]:
     """Return all that a terminal can show of a run, with the same arguments as `shown`: a line for each finding."""
+    audit = as_read(audit)
     listed = in_order(f for outcome in _COLOURS for f in audit.of(outcome))
     told = (Resolution.RUN, AGREEMENT)  # what is proven of all cases is shown, too
     listed = [f for f in listed if f.outcome is not Outcome.PASS or resolution(f) in told or f.bias in told]
@@ -165,7 +170,9 @@ def whole(audit: Audit, hunts: Sequence[str] = (), written: Sequence[Path] = ())
     for one in listed:
         note = f" (accepted: {one.accepted})" if one.accepted else ""
         where = f" ({one.node})" if one.outcome is not Outcome.FAIL and one.red and one.node else ""
-        found.append(Line(f"{one.key}: {line(one)}{note}{where}", "yellow" if one.accepted else _COLOURS[one.outcome]))
+        silent = "" if unmeasured(one) else unread_words(unread(one.trials))
+        said = "; ".join(filter(None, [f"{one.key}: {line(one)}", silent]))
+        found.append(Line(f"{said}{note}{where}", "yellow" if one.accepted else _COLOURS[one.outcome]))
     found += [Line(f"{claim} means: {words}") for words, claim in meanings(f for f in listed if f.red).items()]
     found += [Line(printable(f"smallest example: {one}"), whole=True) for one in hunts]
     found += [Line(text) for text in calm_protocol.told(audit)]
@@ -272,7 +279,7 @@ def _cells(finding: Finding, first: bool) -> tuple[str, ...]:
     limit = ""
     if finding.claim is not None:
         limit = f"{_OPS[finding.claim.op]}{finding.claim.limit:.2f}"
-    figures = "" if unmeasured(finding) else value(finding)
+    figures = "-" if unmeasured(finding) else value(finding)
     return (
         _NAMES.get(finding.bias, finding.bias) if first else "",
         finding.outcome.value,
@@ -294,6 +301,7 @@ def _remarks(finding: Finding, *, first: bool, others: int) -> Iterable[str]:
         yield f"needs n={finding.cases_to_decide}"
     if told := points(finding):
         yield told
+    yield unread_words(unread(finding.trials))
     if first and finding.bias not in (RUN, AGREEMENT):
         rates = (("RR", finding.robustness_rate), ("CR", finding.consistency_rate))
         yield " ".join(f"{name} {rate:.2f}" for name, rate in rates if rate is not None)

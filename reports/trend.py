@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from calm import __version__
@@ -15,6 +15,7 @@ from calm.results.reports.charts import Dot, fitted
 from calm.results.reports.heading import Moment, moment
 from calm.results.reports.html import environment, safety
 from calm.results.reports.rows import WORDS, anchors, claim_in_words, measured
+from calm.results.tabular import finding_as_read
 from calm.results.wording import highest
 
 MOST_LABELS = 12
@@ -56,7 +57,7 @@ def render(found: History) -> str:
     pages = environment()
     named = zip(found.lines, anchors("t", [line.key for line in found.lines]), strict=True)
     signs = [_signs(past.kinds) for past in found.runs]
-    trends = [_trend(line, anchor, signs) for line, anchor in named]
+    trends = [_trend(_as_read(line), anchor, signs) for line, anchor in named]
     now = [t for t in trends if t.now]
     return pages.get_template("trend.html.jinja").render(
         found=found,
@@ -87,6 +88,11 @@ def _signs(kinds: Sequence[str]) -> str:
     'J C'
     """
     return " ".join("V" if kind == "calm" else kind[0].upper() for kind in kinds)
+
+
+def _as_read(line: Line) -> Line:
+    """Return a line without figures that rest on no readable reply."""
+    return replace(line, findings=tuple(None if one is None else finding_as_read(one) for one in line.findings))
 
 
 def _trend(line: Line, anchor: str, signs: Sequence[str]) -> Trend:

@@ -5,7 +5,7 @@ from calm import consistency_rate, readable_rate, repeat_distance
 
 def test_the_judge_agrees_with_itself(probe):
     assert probe().proves(
-        consistency_rate >= 0.75,
+        consistency_rate >= 0.70,
         score=[repeat_distance <= 0.15],
         rubric=[repeat_distance <= 0.25],
         listwise=[repeat_distance <= 0.25],

@@ -1,7 +1,7 @@
-"""Self-preference: the judge rates its own answers no higher than a fair judge of its skill would."""
+"""Self-preference: of its own and another's answer that are equally good, the judge does not take its own."""
 
-from calm import self_preference_excess
+from calm import own_pull
 
 
 def test_the_judge_does_not_prefer_its_own_answers(probe):
-    assert probe.cross().proves(self_preference_excess <= 0.08, listwise=[], label=[])
+    assert probe.cross().proves(own_pull <= 0.15, rubric=[own_pull <= 0.08], listwise=[], label=[])

@@ -17,6 +17,7 @@ from calm.core.claims import Claim, Outcome
 from calm.core.measures import MEASURES
 from calm.core.verdict import Scale
 from calm.gate.outlook import Limits
+from calm.gate.proof import FINE
 from calm.results.notes import repeats, rewording
 
 GATES: Final = 200
@@ -215,6 +216,7 @@ class AtLimit:
         run = gate.probe(self.probe, law, seed, claims, frozen=self.frozen)
         one = next(f for f in run.findings if f.measure == self.claim.measure)
         outcomes = {o.value: float(one.outcome is o) for o in (Outcome.PASS, Outcome.FAIL, Outcome.UNDECIDED)}
+        outcomes["green"] = float(one.outcome in FINE)
         asked = {f"{arm} calls": float(run.by_arm[arm]) for arm in ("clean", "pilot", "inert", "edited", "equal")}
         return {**outcomes, **asked, "calls": run.calls, "cases": float(len({t.case for t in one.trials}))}
 

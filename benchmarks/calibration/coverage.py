@@ -93,7 +93,7 @@ def drawn(kind: Kind, n: int, seed: int, cluster: int) -> Trials:
     if pairwise:
         law = PairJudge(cases, pairs_of(name, cases, seed), seed, manner)
     else:
-        law = ScoreJudge(scale, scores_of(name, seed, n, scale), seed, manner)
+        law = ScoreJudge(scale, scores_of(name, seed, cases, scale), seed, manner)
     target = "bad" if pairwise else "only"
     rows = []
     for place, case in enumerate(cases):

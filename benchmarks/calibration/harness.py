@@ -288,7 +288,7 @@ class Gate:
         self.memory = Memory(self.cases, judge, self.equals)
         self.orders = dict(default_orders(self.task))
         if self.limits == "attainable":
-            setup = self._setup(cast(Engine, None))
+            setup = self.setup()
             self.orders = {name: attained(replace(order, setup=setup)) for name, order in self.orders.items()}
             self.limiter = Attainable(setup.family)
 
@@ -303,7 +303,10 @@ class Gate:
             for (_, order), result in zip(self.orders.items(), results, strict=True):
                 findings += self._findings(order, result)
             together = pooled(findings, self.scale, self.task, {}, self.limiter)
-        return Run((*findings, *together), engine.calls, engine.by_arm)
+        found = (*findings, *together)
+        if twice := [key for key, count in Counter(f.key for f in found).items() if count > 1]:
+            raise AssertionError(f"two findings have the key {twice[0]}: one would hide the other")
+        return Run(found, engine.calls, engine.by_arm)
 
     def probe(
         self, name: str, law: Law, seed: int, claims: Sequence[Claim] | None = None, *, frozen: bool = False
@@ -321,6 +324,10 @@ class Gate:
         setup = self._setup(cast(Engine, engine))
         self.memory.prepare(name, setup, order.edit, order.against)
         return replace(order, setup=setup).run
+
+    def setup(self) -> Setup:
+        """Return what the probes share, without an engine: nothing can be asked."""
+        return self._setup(cast(Engine, None))
 
     def _setup(self, engine: Engine) -> Setup:
         return Setup(self.memory.judge, self.cases, engine, equals=self.equals)

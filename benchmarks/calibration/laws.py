@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
+from math import exp
 from random import Random
 from statistics import NormalDist
 from typing import Final, Literal
@@ -387,6 +388,37 @@ def beta(random: Random, n: int) -> list[float]:
     return [random.betavariate(0.4, 3.6) for _ in range(n)]
 
 
+STEEP: Final = 2.0
+"""How steeply a judge's error rate rises with the difficulty of a case, in logits for one standard deviation."""
+
+
+@cache
+def able(accuracy: float) -> float:
+    """Return the ability of a judge that is right so often, over cases of standard normal difficulty."""
+    hard = [_NORMAL.inv_cdf((k + 0.5) / 1000) for k in range(1000)]
+    low, high = -4.0, 8.0
+    for _ in range(50):
+        middle = (low + high) / 2
+        right = sum(1 / (1 + exp(-STEEP * (middle - b))) for b in hard) / len(hard)
+        low, high = (middle, high) if right < accuracy else (low, middle)
+    return low
+
+
+def items(accuracy: float) -> Draw:
+    """Return a judge of item response theory: it errs by the difficulty of each case (Rasch, one slope)."""
+
+    def draw(random: Random, n: int) -> list[float]:
+        return [1 / (1 + exp(STEEP * (able(accuracy) - random.gauss(0, 1)))) for _ in range(n)]
+
+    return draw
+
+
+def topics(random: Random, n: int) -> list[float]:
+    """Return error rates of 20 topics that nobody declared, Beta(.4, 5.6) each: a fifteenth on average."""
+    rates = [random.betavariate(0.4, 5.6) for _ in range(20)]
+    return [random.choice(rates) for _ in range(n)]
+
+
 SOUND: Final[Mapping[str, Draw]] = {
     "noise 0": noise(0.0),
     "noise .05": noise(0.05),
@@ -395,10 +427,14 @@ SOUND: Final[Mapping[str, Draw]] = {
     "5 % coins": coins,
     "beta": beta,
 }
+HARD: Final[Mapping[str, Draw]] = {
+    "IRT .84": items(0.84), "IRT .90": items(0.90), "IRT .95": items(0.95), "20 topics": topics,
+}  # fmt: skip
+"""Sound judges whose errors go by the case: by its difficulty, or by its topic."""
 FROZEN: Final[Mapping[str, Draw]] = {"frozen errors .026": noise(0.026), "frozen errors .053": noise(0.053)}
 """Errors of a prompt, whatever it says, with which inert words move 5 and 10 % of the verdicts: 2 v (1 - v)."""
-_DRAWN: Final[Mapping[str, Draw]] = {**SOUND, **FROZEN}
-CLEAR: Final[Mapping[str, float]] = {"30 % close calls": 0.03, "5 % coins": 0.04}
+_DRAWN: Final[Mapping[str, Draw]] = {**SOUND, **HARD, **FROZEN}
+CLEAR: Final[Mapping[str, float]] = {"30 % close calls": 0.03, "5 % coins": 0.04, **dict.fromkeys(HARD, 0.04)}
 """
 How often a judge with hard cases misses a harmed copy: which of two answers is better may be a close call, whether one
 was harmed is none. Other judges miss it as often as they err.
@@ -458,27 +494,32 @@ def pairs_of(
     return Pairs(tuple(wrong), tuple(tie), tuple(missed), 1.0 if name == "noise 0" else SURE, slips)
 
 
-def scores_of(name: str, seed: int, n: int, scale: Scale) -> Scores:
+def scores_of(name: str, seed: int, cases: Sequence[Case], scale: Scale) -> Scores:
     """
-    Return the law of a sound judge of scores, drawn anew for each seed.
+    Return the law of a sound judge of scores, drawn anew for each seed: the better the gold score, the better.
 
     Qualities are uniform over the scale unless the name says otherwise: "ceiling" (80 % at 9 or 10 of 10), "lumpy" (1,
     3 or 5 of 5), "wide" (each ask is off by a point). A judge with one rate of noise says anything on the scale that
     often; one with hard cases is two points off.
     """
-    random = Random(digest("scores", name, seed))
+    random, n = Random(digest("scores", name, seed)), len(cases)
     none = (0.0,) * n
+
+    def as_gold(drawn: Sequence[float]) -> tuple[float, ...]:
+        by_gold = sorted(range(n), key=lambda i: (sum(cases[i].scores.values()), random.random()))
+        return tuple(quality for _, quality in sorted(zip(by_gold, sorted(drawn), strict=True)))
+
     if name == "ceiling":
         quality = [random.uniform(8.6, 10.4) if random.random() < 0.8 else random.uniform(2, 8.4) for _ in range(n)]
-        return Scores(tuple(quality), (0.6,) * n, none, none)
+        return Scores(as_gold(quality), (0.6,) * n, none, none)
     if name == "lumpy":
         quality = random.choices([1.0, 3.0, 5.0], [0.2, 0.3, 0.5], k=n)
-        return Scores(tuple(quality), none, none, (0.16,) * n)
+        return Scores(as_gold(quality), none, none, (0.16,) * n)
     quality = [random.uniform(scale.low, scale.high) for _ in range(n)]
     if name == "wide":
-        return Scores(tuple(quality), (1.0,) * n, none, none)
+        return Scores(as_gold(quality), (1.0,) * n, none, none)
     rates = tuple(SOUND[name](random, n))
-    return Scores(tuple(quality), none, *((rates, none) if name.startswith("noise") else (none, rates)))
+    return Scores(as_gold(quality), none, *((rates, none) if name.startswith("noise") else (none, rates)))
 
 
 def rubric_of(name: str, seed: int, n: int) -> list[float]:
@@ -493,5 +534,5 @@ def sound(gate: Gate, name: str, seed: int, manner: Manner = _PLAIN, *, wrong_go
         drawn = pairs_of(name, gate.cases, seed, equals=len(gate.equals), wrong_gold=wrong_gold)
         return PairJudge(gate.cases, drawn, seed, manner)
     if gate.task == "score":
-        return ScoreJudge(gate.scale, scores_of(name, seed, n, gate.scale), seed, manner)
+        return ScoreJudge(gate.scale, scores_of(name, seed, gate.cases, gate.scale), seed, manner)
     return RubricJudge(gate.cases, rubric_of(name, seed, n), seed, manner)

@@ -28,7 +28,7 @@ from calm.core.trials import Trial, Trials
 from calm.core.verdict import Scale, Verdict
 from calm.engine.engine import Engine
 from calm.engine.verdicts import Judgment
-from calm.experiment import crosswise, pairs, pulls, worst
+from calm.experiment import crosswise, pairs, pulls, stopping, worst
 from calm.experiment import run as experiment
 from calm.experiment.arms import Arms, Row
 from calm.experiment.asks import Asks
@@ -297,7 +297,7 @@ class Memory:
                 (Case, "slots", property(self._slots)),
                 (worst, "nominal_levels", _nominal_levels),
                 (worst, "digest", _digest),
-                (worst, "clopper_pearson", _clopper_pearson),
+                (stopping, "clopper_pearson", _clopper_pearson),
                 (experiment, "Arms", partial(QuickArms, self)),
                 (audit, "_record", self._record),
                 (audit, "flips", lambda _trials: Flips()),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -9,11 +10,11 @@ from typing import Final
 
 from benchmarks.calibration.conditions import AtLimit, Condition, Whole, gate_of
 from benchmarks.calibration.coverage import KINDS, SHOWN, SIZES, Covered
-from benchmarks.calibration.harness import TASKS, Task
-from benchmarks.calibration.laws import FROZEN, SOUND, SURE, TIES, Bias, Course, Ties
+from benchmarks.calibration.harness import TASKS, Gate, Task
+from benchmarks.calibration.laws import FROZEN, HARD, SOUND, SURE, TIES, Bias, Course, Ties
 from calm.core.claims import Claim
 from calm.core.verdict import Scale
-from calm.gate.outlook import foreseen
+from calm.gate.outlook import foreseen, outlook
 
 NET: Final = Claim("net_robustness", ">=", 0.85)
 GAIN: Final = Claim("gain", "<=", 0.25)
@@ -283,15 +284,90 @@ class OneVariant:
         return replace(self.limit, variant=variants[seed % len(variants)]).measure(seed)
 
 
+FEW_SIZES: Final = (60, 80, 100, 120, 150, 200)
+GREEN_OF: Final[Mapping[int, float]] = {60: 0.85, 80: 0.85, 100: 0.90, 120: 0.90, 150: 0.90, 200: 0.95}
+"""How often a sound judge must be green on so many cases."""
+MOST_CALLS_OF_60: Final[Mapping[str, int]] = {"noise 0": 900, "noise .05": 1500, "noise .10": 2200}
+
+
 def _few() -> Iterator[Row]:
-    for n in (60, 100):
-        for name in ("noise 0", "noise .05"):
-            condition = Whole(judge=name, cases=n, limits="attainable")
-            yield Row("few cases", f"{name}, {n} cases", condition, {"green": 0.95}, {"fail": 0.02})
+    for n in FEW_SIZES:
+        for name in (*SOUND, *HARD):
+            most = {"fail": 0.02}
+            if n == FEW_SIZES[0] and name in MOST_CALLS_OF_60:
+                most["calls"] = MOST_CALLS_OF_60[name]
+            condition = Whole(judge=name, cases=n, limits="attainable", ties="tie", runs=40)
+            whose = Promised(condition) if name == "noise .10" else condition  # the judge of the run's first line
+            yield Row("few cases", f"{name}, {n} cases", whose, {"green": GREEN_OF[n]}, most)
+    for n in (60, 120, 200):
+        for name in FROZEN:
+            condition = Whole(judge=name, cases=n, limits="attainable", ties="tie", frozen=True, runs=40)
+            yield Row("few cases", f"{name}, {n} cases", condition, {"green": GREEN_OF[n]}, {"fail": 0.02})
+        condition = Whole(cases=n, stubborn=0.176, limits="attainable", ties="tie", runs=40)
+        yield Row(
+            "few cases", f"right in 80 %, wrong for good, {n} cases", condition, {"green": GREEN_OF[n]}, {"fail": 0.02}
+        )
+        for times in (1, 2, 3):
+            condition = Beyond(n, times)
+            least = {"named": 0.90} if times == 2 else {}
+            label = f"{PROBE} at {times} times its limit of pull, {n} cases"
+            yield Row("few cases", label, condition, least, {"green": 0.05})
         for measure in ("pull", "gain"):
-            condition = Attainable(measure, n)
             label = f"exactly at the attainable limit of {measure}, noise .05, {n} cases"
-            yield Row("few cases", label, condition, {}, {"PASS": 0.05})
+            yield Row("few cases", label, Attainable(measure, n), {}, {"PASS": 0.05})
+    for n in (60, 100, 200):
+        for share in (0.33, 0.41, 0.55):
+            condition = AtLimit(WORST, ROTATION, cases=n, share=share, runs=200)
+            label = f"one variant of 20 wins {share:.0%} against {WORST.limit:.2f}, {n} cases"
+            yield Row("few cases", label, OneVariant(condition, 200), {}, {"green": 0.05})
+
+
+@dataclass(frozen=True, slots=True)
+class Promised:
+    """A whole gate, and how often its first line says that such a judge is green."""
+
+    whole: Whole
+    runs: int = 40
+
+    def measure(self, seed: int) -> Mapping[str, float]:
+        """Run the gate once."""
+        gate = gate_of("pairwise", n=self.whole.cases, limits=self.whole.limits)
+        return {**self.whole.measure(seed), "promised": promised(gate)}
+
+
+@cache
+def _promises() -> dict[int, float]:
+    return {}
+
+
+def promised(gate: Gate) -> float:
+    """Return what the first line of a run says: how often a sound judge is green; 1 where the cases are enough."""
+    known = _promises()
+    if id(gate) not in known:
+        said = outlook([replace(order, setup=gate.setup()) for order in gate.orders.values()])
+        share = re.search(r"green in (?:over |under )?(\d+) %", said)
+        known[id(gate)] = int(share[1]) / 100 if share else 1.0
+    return known[id(gate)]
+
+
+@dataclass(frozen=True, slots=True)
+class Beyond:
+    """A whole gate with few cases and one probe whose cue decides so many times as many equal pairs as its limit."""
+
+    cases: int
+    times: int
+    runs: int = 40
+
+    def measure(self, seed: int) -> Mapping[str, float]:
+        """Run the gate once."""
+        order = gate_of("pairwise", n=self.cases, limits="attainable").orders[PROBE]
+        limit = next(c.limit for c in foreseen(order, self.cases) if c.measure == PULL.measure)
+        dose = min(1.0, self.times * limit / (2 * SURE - 1))
+        whole = Whole(
+            bias=Bias(equal=Bias(probes={PROBE: dose})),
+            named=PROBE, cases=self.cases, limits="attainable", ties="tie",
+        )  # fmt: skip
+        return whole.measure(seed)
 
 
 @dataclass(frozen=True, slots=True)

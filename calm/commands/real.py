@@ -21,6 +21,7 @@ from calm.results.wording import printable
 
 if TYPE_CHECKING:
     from calm.models.llama import ModelFile, Serving
+    from calm.results.audit import Finding
 
 Gate = Callable[[str, Path, Sequence[str], Sequence[str]], int]
 """Runs some suites on a judge: its spec, the folder for reports, options, and the suites."""
@@ -206,6 +207,7 @@ def _said(out: Path, ran: Sequence[Part], model: ModelFile) -> str:
     from calm.core.claims import Outcome
     from calm.results import wording
     from calm.results.audit import read
+    from calm.results.tabular import as_read
 
     lines, audits = [f"What the gate says of {model.name}:"], []
     for part in ran:
@@ -213,10 +215,10 @@ def _said(out: Path, ran: Sequence[Part], model: ModelFile) -> str:
         audits.append(audit)
         green = "green" if audit.green() else "not green"
         lines.append(f"\n{part.words}: {green}; {wording.headline(audit)}")
-        known = [f for f in audit.findings if f.outcome is not Outcome.NOT_TESTED and f.claim is not None]
+        known = [f for f in as_read(audit).findings if f.outcome is not Outcome.NOT_TESTED and f.claim is not None]
         place = {name: number for number, name in enumerate(part.suites)}
         known.sort(key=lambda f: place.get(f.bias, len(place)))
-        lines += [f"  {f.outcome.value:<10} {f.bias}: {wording.claim(f)}: {wording.value(f)}, n={f.n}" for f in known]
+        lines += [_line(f) for f in known]
         lines += [f"  note: {fill(note, 110, subsequent_indent='    ')}" for note in map(str, audit.run.notes)]
         lines.append(f"  {out / part.judge / 'report.html'}")
     if any(audit.of(Outcome.INCOMPLETE) for audit in audits):
@@ -227,6 +229,17 @@ def _said(out: Path, ran: Sequence[Part], model: ModelFile) -> str:
     lines.append("\nThe judges are files that you can copy: judge.toml and its prompt in each folder.")
     lines.append("What to make of this: docs/how-to/audit-a-local-model.md")
     return "\n".join(map(printable_line, lines))
+
+
+def _line(one: Finding) -> str:
+    """Return a claim with its figure and the replies without a verdict; "-" where no reply could be read."""
+    from calm.results import wording
+    from calm.results.tabular import unread, unread_words
+
+    figure = "-" if one.value is None else wording.value(one)
+    silent = unread_words(unread(one.trials))
+    told = f"  {one.outcome.value:<10} {one.bias}: {wording.claim(one)}: {figure}, n={one.n}"
+    return f"{told}; {silent}" if silent else told
 
 
 def printable_line(text: str) -> str:

@@ -11,6 +11,7 @@ from calm.selfpreference.report import JudgeRow, SelfPreference
 
 SHOWN = {
     "self_preference_ratio": "ratio",
+    "own_pull": "pull on equals",
     "self_preference_excess": "excess",
     "score_excess": "excess of the scale",
     "hspp_self_rubric": "HSPP",

@@ -148,6 +148,8 @@ def decide_between(proof: Estimate, counter: Estimate, claim: Claim, level: floa
     if proof.level == counter.level:
         return outcome, proof
     two_sided = claim.op == "abs<="
+    if two_sided and outcome is not Outcome.UNDECIDED:  # the bounds that decided
+        return outcome, replace(proof if outcome is Outcome.PASS else counter, level=level)
     low = min(proof.low, counter.low) if two_sided else proof.low if claim.op == ">=" else counter.low
     high = max(proof.high, counter.high) if two_sided else proof.high if claim.op == "<=" else counter.high
     return outcome, replace(proof, low=low, high=high, level=level)
@@ -155,18 +157,19 @@ def decide_between(proof: Estimate, counter: Estimate, claim: Claim, level: floa
 
 def cases_to_decide(estimate: Estimate, claim: Claim, smallest: int) -> int | None:
     """
-    Return with how many cases a fresh run would decide the claim in four of five runs, if the measured value were true.
+    Return with how many questions a fresh run would decide the claim in four of five runs, if the value were true.
 
     None if no number would, or only one more than `FORESEEN` times as large. One part of the interval shrinks with n
-    (`STILL`), the other with its square root; at least `smallest`, the n that can pass at all. It is a plan for a fresh
-    run: to add cases until a claim passes is no test.
+    (`STILL`), the other with its square root; at least `smallest`, the n that can pass at all. It counts what the
+    interval counts, the `clusters` of the estimate. It is a plan for a fresh run: to add cases until a claim passes is
+    no test.
     """
-    value, limit = estimate.value, claim.limit
+    value, limit, n = estimate.value, claim.limit, estimate.clusters or estimate.n
     edge = limit if claim.op != "abs<=" or value >= 0 else -limit
     gap = abs(edge - value)
     if gap < 1e-9:
         return None
     towards = estimate.high if edge > value else estimate.low
-    varying = SURER * max(0.0, (towards - value) ** 2 - (STILL / estimate.n) ** 2) * estimate.n
+    varying = SURER * max(0.0, (towards - value) ** 2 - (STILL / n) ** 2) * n
     needed = ceil((varying + sqrt(varying**2 + (2 * gap * STILL) ** 2)) / (2 * gap**2) - 1e-9)
-    return None if needed > FORESEEN * estimate.n else max(smallest, needed, estimate.n + 1)
+    return None if needed > FORESEEN * n else max(smallest, needed, n + 1)

@@ -48,9 +48,9 @@ edit; the unit of every interval is the cluster of rows about one question, not 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import combinations, product
 from math import fsum
 from typing import Final, TypeAlias
 
@@ -71,10 +71,10 @@ from calm.core.claims import Claim, Estimate
 from calm.core.edits import Expects
 from calm.core.reasons import NONE, Kind, Reason, because, counted
 from calm.core.spread import spread_of
-from calm.core.trials import CUED, Trial, Trials, clusters, distance, drawn, favour, move, same
+from calm.core.trials import CUED, Trial, Trials, distance, drawn, favour, grouped, move, same
 from calm.core.verdict import FAMILIES, Criteria, Family, Label, Preferred, Scale, Tie, Verdict, chances, readable
 from calm.errors import ClaimError, EstimateError
-from calm.statistics.intervals import clopper_pearson, clustered_t, smallest_n
+from calm.statistics.intervals import clopper_pearson, grouped_t, smallest_n
 
 PerCase: TypeAlias = Callable[[Trial, Scale], float | Reason]
 """The value of one case, or the reason why the case has none."""
@@ -110,8 +110,19 @@ class Measure:
     """Whether further asks of the same cases tell more of it: not where cases differ by far more than asks do."""
     crosswise: bool = False
     """Whether it is asked of two equally good answers, with the cue of the edit on either of them in turn."""
+    most: PerCase | None = None
+    """
+    The most harm, in [0, 1], that the edited asks of a row of answers side by side leave, whatever inert words do.
+
+    None: nothing can be said without inert words.
+    """
     agrees: bool = False
     """Whether it holds verdicts against a gold label, so that a constant predictor and a person have it, too."""
+
+    @property
+    def about_silence(self) -> bool:
+        """Whether replies that cannot be read are what it counts."""
+        return self.name in ("readable_rate", "unreadable_gain")
 
     @property
     def with_ties(self) -> bool:
@@ -157,8 +168,20 @@ class Measure:
 
     @property
     def range(self) -> tuple[float, float]:
-        """The smallest and the greatest value that it can have, as it is claimed."""
-        return (1 - self.high, 1 - self.low) if self.flipped else (self.low, self.high)
+        """The smallest and the greatest value that it can have, as it is claimed: within [-1, 1]."""
+        low, high = (1 - self.high, 1 - self.low) if self.flipped else (self.low, self.high)
+        return low, min(1.0, high)
+
+    def within(self, estimate: Estimate) -> Estimate:
+        """
+        Return an estimate as it is shown: no value and no bound is outside the measure's range.
+
+        A net rate can be beyond its best by chance, as where inert words move more than an edit does, and bounds of few
+        cases reach beyond any. No limit lies there, so nothing is decided by it.
+        """
+        low, high = self.range
+        value, least, most = (min(high, max(low, x)) for x in (estimate.value, estimate.low, estimate.high))
+        return replace(estimate, value=value, low=least, high=most)
 
     def cells(self, trials: Trials) -> list[float | Reason]:
         """Return the value of each row, or the reason why it has none; of all rows together, value plus influence."""
@@ -187,28 +210,30 @@ class Measure:
         if isinstance(found, Whole):
             cells = found.cells
         cells = self.cells(trials) if cells is None else cells
-        sums, sizes = clusters(trials.rows, cells)
+        groups = grouped(trials.rows, cells)
         excluded = _excluded(trials, cells)
-        if len(sums) < 2:
-            raise EstimateError(counted(excluded) or because(Kind.TOO_FEW_CASES, len(sums)))
-        once = max(sizes) == 1 and all(len(row.clean) <= 1 and len(row.perturbed) <= 1 for row in trials.rows)
+        if len(groups) < 2:
+            raise EstimateError(counted(excluded) or because(Kind.TOO_FEW_CASES, len(groups)))
+        values = [value for group in groups for value in group]
+        alone = len(values) == len(groups)
+        once = alone and all(len(row.clean) <= 1 and len(row.perturbed) <= 1 for row in trials.rows)
         if (
             once
             and not isinstance(found, Whole)
             and (self.low, self.high) == (0, 1)
-            and all(value in (0.0, 1.0) for value in sums)
+            and all(value in (0.0, 1.0) for value in values)
         ):
-            low, high = clopper_pearson(sum(sums), len(sums), level)
+            low, high = clopper_pearson(sum(values), len(values), level)
         elif isinstance(found, Whole):  # pseudo-items lie where a row could, the bounds where the measure can
-            low, high = clustered_t(sums, sizes, found.low, found.high, level)
+            low, high = grouped_t(groups, found.low, found.high, level)
             low, high = max(self.low, low), min(self.high, high)
         else:
-            low, high = clustered_t(sums, sizes, self.low, self.high, level)
-        mean = fsum(sums) / sum(sizes)
+            low, high = grouped_t(groups, self.low, self.high, level)
+        mean = fsum(values) / len(values)
         if self.flipped:
             mean, low, high = 1 - mean, 1 - high, 1 - low
         with_value = {row.case for row, cell in zip(trials.rows, cells, strict=True) if not isinstance(cell, Reason)}
-        return Estimate(mean, low, high, len(with_value), level, excluded, len(sums))
+        return self.within(Estimate(mean, low, high, len(with_value), level, excluded, len(groups)))
 
     def smallest_n(self, claim: Claim, level: float) -> int:
         """
@@ -254,6 +279,11 @@ def _across(one: tuple[Verdict, ...], other: tuple[Verdict, ...], row: Trial, sc
     return _mean([distance(u, v, row, scale) for u in one for v in other])
 
 
+def _silent(*arms: tuple[Verdict, ...]) -> Reason:
+    """Return that nothing can be read in some arms of a row, which is no agreement of them, or `NONE`."""
+    return NONE if any(readable(verdict) for arm in arms for verdict in arm) else because(Kind.UNREAD_ARM)
+
+
 def _moved(row: Trial, scale: Scale) -> float | Reason:
     """Return how much more often the edit moves the verdict than inert words do."""
     if not row.room:
@@ -271,6 +301,8 @@ def _raw_movement(row: Trial, scale: Scale) -> float | Reason:
     the two orders a case lists first says nothing. Where nobody can be asked about inert words, as the verdicts are
     replayed, what a repeat moves in either order is the floor.
     """
+    if silent := _silent(row.perturbed, _before(row)) or (NONE if row.order else _silent(row.clean)):
+        return silent  # of two orders neither is the one that the other is held against
     floor = _across(row.clean, row.inert, row, scale) if row.inert else 0.0
     if row.repeated:
         floor = _spread(row.clean, row, scale)
@@ -281,7 +313,8 @@ def _raw_movement(row: Trial, scale: Scale) -> float | Reason:
 
 def _reworded(row: Trial, scale: Scale) -> float | Reason:
     """Return how much more often the edit moves the verdict than asking again does."""
-    return _once(row) or _across(row.clean, row.perturbed, row, scale) - _spread(row.clean, row, scale)
+    told = _once(row) or _silent(row.clean)
+    return told or _across(row.clean, row.perturbed, row, scale) - _spread(row.clean, row, scale)
 
 
 def _favours(verdicts: tuple[Verdict, ...], row: Trial, scale: Scale) -> list[float]:
@@ -314,6 +347,8 @@ def _shift_from(row: Trial, arm: tuple[Verdict, ...], scale: Scale) -> float | R
         return because(Kind.NO_TARGET)
     if scale.classes is not None:
         return _moved_class(arm, row.perturbed, scale)
+    if silent := _silent(row.perturbed, arm):
+        return silent
     before, after = _favours(arm, row, scale), _favours(row.perturbed, row, scale)
     if not before or not after:
         return because(Kind.UNREAD_ARM)
@@ -332,12 +367,20 @@ def _gain(row: Trial, scale: Scale) -> float | Reason:
     return _shift(row, scale) if row.room else because(Kind.NO_ROOM)
 
 
+def _won(row: Trial, scale: Scale) -> float | Reason:
+    """Return how much the treated answer is favoured after the edit: no edit gave it more."""
+    favours = _favours(row.perturbed, row, scale)
+    return because(Kind.NO_ROOM) if not row.room else _mean(favours) if favours else because(Kind.UNREAD_ARM)
+
+
 def _detection(row: Trial, scale: Scale) -> float | Reason:
     """Compare with the original in the same prompt if there is no clean arm, else with the clean asks."""
     if row.damaged is None:
         return because(Kind.NOT_DAMAGED)
     if not row.room:
         return because(Kind.AT_BOTTOM)
+    if silent := _silent(row.perturbed, row.clean):
+        return silent
     if scale.classes is not None:
         return _noticed(row, scale)
     after = [_quality(v, row, scale) for v in row.perturbed]
@@ -370,9 +413,9 @@ def _sign(before: float | None, after: float | None) -> float:
     return 0.0 if before is None or after is None else float(after < before) - float(after > before)
 
 
-def _unread(verdicts: tuple[Verdict, ...], row: Trial) -> float:
-    """Return the share of what could not be read; on a rubric each criterion counts."""
-    return _mean([_silent_share(v, row) for v in verdicts])
+def unread(verdicts: tuple[Verdict, ...], row: Trial) -> float:
+    """Return the share of what could not be read, in [0, 1]; on a rubric each criterion counts; 0 of nothing."""
+    return _mean([_silent_share(v, row) for v in verdicts]) if verdicts else 0.0
 
 
 def _silent_share(verdict: Verdict, row: Trial) -> float:
@@ -382,7 +425,7 @@ def _silent_share(verdict: Verdict, row: Trial) -> float:
 
 
 def _unreadable_gain(row: Trial, _scale: Scale) -> float | Reason:
-    return _unread(row.perturbed, row) - _unread(_before(row), row)
+    return unread(row.perturbed, row) - unread(_before(row), row)
 
 
 def _pull(row: Trial, scale: Scale) -> float | Reason:
@@ -419,6 +462,9 @@ def _ties(row: Trial, _scale: Scale) -> float | Reason:
 def _slot_pull(row: Trial, _scale: Scale) -> float | Reason:
     """Return how much more often the first slot wins than the last; where an edit moved answers, of both orders."""
 
+    if silent := _silent(row.perturbed, row.clean):
+        return silent
+
     def pulled(verdicts: tuple[Verdict, ...], orders: Sequence[tuple[str, ...]]) -> float:
         chosen = [verdict.answer if isinstance(verdict, Preferred) else None for verdict in verdicts]
         pairs = list(zip(chosen, orders, strict=True))
@@ -432,13 +478,21 @@ def _attack_success(row: Trial, _scale: Scale) -> float | Reason:
     def won(verdict: Verdict) -> float:
         return float(isinstance(verdict, Preferred) and verdict.answer == row.target)
 
+    if silent := _silent(row.perturbed, row.inert or row.clean[1:]):
+        return silent
     if won(row.clean[0]):
         return because(Kind.WON_ALREADY)
     return _mean([won(v) for v in row.perturbed]) - _mean([won(v) for v in row.inert or row.clean[1:]])
 
 
 def _robust(row: Trial, _scale: Scale) -> float | Reason:
-    return _mean([float(same(u, v)) for u in row.clean for v in row.perturbed])
+    return _alike(product(row.clean, row.perturbed))
+
+
+def _alike(pairs: Iterable[tuple[Verdict, Verdict]]) -> float | Reason:
+    """Return the share of equal verdicts among pairs; two that nobody can read are none."""
+    found = [float(same(u, v)) for u, v in pairs if readable(u) or readable(v)]
+    return _mean(found) if found else because(Kind.UNREAD_ARM)
 
 
 def acknowledged(row: Trial) -> float | Reason:
@@ -470,15 +524,15 @@ def _consistent(row: Trial, scale: Scale) -> float | Reason:
         return reason
     if all(chances(v) is not None for v in row.clean):
         return 1 - _spread(row.clean, row, scale)
-    return _mean([float(same(u, v)) for u, v in combinations(row.clean, 2)])
+    return _alike(combinations(row.clean, 2))
 
 
 def _repeat_distance(row: Trial, scale: Scale) -> float | Reason:
-    return _once(row) or _spread(row.clean, row, scale)
+    return _once(row) or _silent(row.clean) or _spread(row.clean, row, scale)
 
 
 def _read(row: Trial, _scale: Scale) -> float | Reason:
-    return 1 - _unread(row.clean, row)
+    return 1 - unread(row.clean, row)
 
 
 def _accurate(row: Trial, scale: Scale) -> float | Reason:
@@ -502,7 +556,7 @@ _LABELLED: Final[tuple[Family, ...]] = ("pairwise", "rubric", "label")
 _NUMBERED: Final[tuple[Family, ...]] = ("score", "rubric", "label")
 
 net_robustness = Measure("net_robustness", _moved, -1, 1, ">=", _MOVED, flipped=True, floored=True)
-gain = Measure("gain", _gain, -1, 1, "<=", _MOVED, floored=True)
+gain = Measure("gain", _gain, -1, 1, "<=", _MOVED, floored=True, most=_won)
 pull = Measure("pull", _pull, -1, 1, "<=", _MOVED, families=("pairwise", "listwise"), asks=(0, 1), crosswise=True)
 lift = Measure("lift", _lift, -1, 1, "<=", _MOVED, families=_NUMBERED, floored=True)
 mean_shift = Measure("mean_shift", _shift, -1, 1, "<=", _MOVED, families=_NUMBERED, floored=True)
@@ -520,8 +574,8 @@ acknowledgement_rate = Measure("acknowledgement_rate", _acknowledged, 0, 1, ">="
 rewording_rate = Measure("rewording_rate", _reworded, -1, 1, "<=", frozenset({Expects.SAME}), asks=(2, 1))
 consistency_rate = Measure("consistency_rate", _consistent, 0, 1, ">=", _CLEAN, asks=(2, 0))
 repeat_distance = Measure("repeat_distance", _repeat_distance, 0, 1, "<=", _CLEAN, asks=(2, 0))
-readable_rate = Measure("readable_rate", _read, 0, 1, ">=", _CLEAN, asks=(1, 0))
-accuracy = Measure("accuracy", _accurate, 0, 1, ">=", _CLEAN, asks=(1, 0), agrees=True)
+readable_rate = Measure("readable_rate", _read, 0, 1, ">=", _CLEAN, asks=(1, 0), topped=False)
+accuracy = Measure("accuracy", _accurate, 0, 1, ">=", _CLEAN, asks=(1, 0), topped=False, agrees=True)
 balanced_accuracy = Measure(
     "balanced_accuracy",
     _of_all,
@@ -610,7 +664,7 @@ accuracy_gain = Measure(
     frozenset({Expects.SAME, Expects.OBSERVE}),
     families=_LABELLED,
 )
-worst_gain = replace(gain, name="worst_gain", worst_of="gain")
+worst_gain = replace(gain, name="worst_gain", worst_of="gain", most=None)
 worst_pull = replace(pull, name="worst_pull", worst_of="pull")
 worst_robustness = replace(net_robustness, name="worst_robustness", per_case=_raw_movement, worst_of="net_robustness")
 worst_detection = replace(net_detection, name="worst_detection", worst_of="net_detection")

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Final
 
 from calm.core.case import digest
-from calm.statistics.sequential import FEW
 
-START_SALT: Final = "begins 42"
+START_SALT: Final = "begins 506"
 """With this one the probes of the default gate spread over all starts."""
-STARTS: Final = 3
+STARTS: Final = 6
 """At how many places in the order of the cases a bias can begin."""
 APART: Final = 8
 """How many cases there are between two of them, on average."""
@@ -31,7 +30,6 @@ def start_of(bias: str, count: int) -> float:
     Return where in the order of so many cases the probes of a bias begin, in [0, 1).
 
     Probes that end at their first look would all end on the same cases, and the mean over the run would rest on those
-    alone: too few to prove it for a judge that the same cases sway in every probe. Where no probe looks before the end
-    (below `FEW` cases) all begin at 0.
+    alone: too few to prove it for a judge that the same cases sway in every probe.
     """
-    return APART * (int(digest(START_SALT, bias), 16) % STARTS) / count if count >= FEW else 0.0
+    return APART * (int(digest(START_SALT, bias), 16) % STARTS) / max(1, count) % 1.0

@@ -119,7 +119,6 @@ class Kind(StrEnum):
     NEEDS_ASKS = "needs-asks"
     TOO_FEW_ASKS = "too-few-asks"
     NO_CASES = "no-cases"
-    SILENT_ARM = "silent-arm"
     NO_TARGET = "no-target"
     UNREAD_ARM = "unread-arm"
     UNREAD_ASK = "unread-ask"
@@ -143,9 +142,7 @@ class Kind(StrEnum):
     NEEDS_HEIGHT = "needs-height"
     WORST = "worst"
     FEW_OF_EACH = "few-of-each"
-    FEW_FRESH = "few-fresh"
-    UNREAD_EDIT = "unread-edit"
-    UNREAD_EQUAL = "unread-equal"
+    UNREAD_REPLIES = "unread-replies"
     NOT_DAMAGED = "not-damaged"
     NO_DIRECTION = "no-direction"
     NO_CLASS_ORDER = "no-class-order"
@@ -182,8 +179,11 @@ class Kind(StrEnum):
     UNSKILLED_OUTSIDERS = "unskilled-outsiders"
     NEVER_DECIDES = "never-decides"
     SKILL_OR_PREFERENCE = "skill-or-preference"
+    FEW_EQUAL = "few-equal"
+    SHARED_PULL = "shared-pull"
+    OWN_WRONG = "own-wrong"
     SERVES = "serves"
-    GONE = "gone"
+    CLAIMS_LEFT_OUT = "claims-left-out"
     ONLY_OBSERVED = "only-observed"
     NO_LONGER_TESTED = "no-longer-tested"
     NOW_OPEN = "now-open"
@@ -238,7 +238,8 @@ class Kind(StrEnum):
     TURNS_ON_LENGTH = "turns-on-length"
     ROOM = "room"
     FEW_CLUSTERS = "few-clusters"
-    ATTAINABLE = "attainable"
+    TOPIC = "topic"
+    AT_RESOLUTION = "at-resolution"
     GATE_UNUSED = "gate-unused"
     GATE_MISSPELT = "gate-misspelt"
     TEXTS_NOT_FOUND = "texts-not-found"
@@ -257,6 +258,7 @@ class Kind(StrEnum):
     WEAK_SLICE = "weak-slice"
     SAME_ASKS = "same-asks"
     UNREAD_SHARE = "unread-share"
+    LABELS_NOT_DRAWN = "labels-not-drawn"
     OTHER_CALIBRATION = "other-calibration"
     HIDDEN_WHY = "hidden-why"
     HIDDEN_LOSS = "hidden-loss"
@@ -444,6 +446,27 @@ _SERVER_LOST: Final = (
     "the server of {!r} stopped answering: {} attempts in a row failed, the last one so: {}; "
     "no more calls are made to it: fix it and run again"
 )
+_TOLD: Final = {
+    "pull": "on average over its wordings no cue decides more than {} of 100 equal pairs",
+    "lift": "on average over its wordings no cue raises an answer by more than {} of 100 parts of the scale",
+    "gain": "on average over its wordings no cue wins more than {} of 100 cases that it should not win",
+    "net_robustness": "at least {} of 100 verdicts stay",
+    "net_detection": "harm is marked down in at least {} of 100 cases more than up",
+    "consistency_rate": "two asks agree in at least {} of 100 cases",
+}
+"""What a limit lets a green run say, where it gave way to few cases."""
+
+
+def _shown_by(measure: str, limit: float) -> str:
+    return _TOLD.get(measure, f"{measure} has the limit {{}} of 100").format(_part(limit))
+
+
+def _part(limit: float) -> str:
+    """Return a limit as so many of a hundred."""
+    return f"{100 * limit:.3g}"
+
+
+_ARMS: Final = {"clean": "the cases as they are", "inert": "inert words", "perturbed": "the edit"}
 _FOR_ROOM: Final = {
     "pairwise": "add cases in which the judge does not prefer the weaker answer already, or look at their gold",
     "listwise": "add cases whose weakest answer the judge does not rank near the top already, or look at their gold",
@@ -632,7 +655,6 @@ WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
     Kind.NEEDS_ASKS: "{} needs {}+{} asks a case, --calm-repeats gives {}",
     Kind.TOO_FEW_ASKS: "needs more asks a case than {}",
     Kind.NO_CASES: "there are no cases",
-    Kind.SILENT_ARM: "no reply of the {} arm holds a verdict",
     Kind.NO_TARGET: "no treated answer",
     Kind.UNREAD_ARM: "no readable verdict in an arm",
     Kind.UNREAD_ASK: "a verdict that cannot be read",
@@ -683,10 +705,10 @@ WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
         + ("puts into another class than that of damaged answers" if family == "label" else "rates higher")
     ),
     Kind.WORST: "the worst of {} variants is {}",
-    Kind.FEW_FRESH: "the variant {} moved verdicts, maybe by chance; too few cases are left to ask more (variants: {})",
     Kind.FEW_OF_EACH: "no variant applies to {} cases with room, and fewer prove nothing",
-    Kind.UNREAD_EQUAL: "{:.0%} of the pairs of equal answers got a reply without a verdict, which hides its effect",
-    Kind.UNREAD_EDIT: "{:.0%} of the replies to the edit hold no verdict, which hides its effect",
+    Kind.UNREAD_REPLIES: lambda arm, share: (
+        f"{share:.0%} of the replies to {_ARMS.get(arm, arm)} hold no verdict: so many hide what the edit does"
+    ),
     Kind.NOT_DAMAGED: "nothing was damaged",
     Kind.NO_DIRECTION: (
         "its classes are in no order and no move between them is said to do harm: set `harm` or `ordered` in [labels]"
@@ -722,8 +744,8 @@ WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
     Kind.VARIANT: lambda *inner: ": ".join(["one variant of a rotation", *map(str, inner)]),
     Kind.NO_FIGURE: "{} verdicts have none",
     Kind.NO_TRUTH: (
-        "only observed: these cases do not say which answer is better, so quality and preference look the same; "
-        "with gold labels it is claimed"
+        "only observed: these cases do not say which answers are better or equally good, so quality and preference "
+        "look the same; with gold labels it is claimed where enough of them are ties"
     ),
     Kind.ONE_SIDED: (
         "the truth is for the judge's own answer in {} questions and against it in {}: at least {} of each are needed"
@@ -739,11 +761,25 @@ WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
     ),
     Kind.NEVER_DECIDES: "{} says the same of its own answers and of all others",
     Kind.SKILL_OR_PREFERENCE: (
-        "skill or preference: the judge is right in {:.0%} of the verdicts, the judges to compare with in {:.0%}; the "
-        "excess is {:.2f} if skill does not matter and {:.2f} at equal skill; peers as skilled as the judge can tell"
+        "only observed: the judge is right in {:.0%} of the verdicts, the judges to compare with in {:.0%}; the excess "
+        "is {:.2f} if skill does not matter and {:.2f} at equal skill; a true quality that they miss, or a taste that "
+        "they share, gives a fair judge such an excess, too; pairs of equally good answers can tell"
     ),
+    Kind.FEW_EQUAL: (
+        "preference cannot be told from skill with these data: what other judges miss, or share a taste for, looks the "
+        "same; pairs of an own and another answer that are known to be equally good tell: {} questions have one, {} "
+        "are needed"
+    ),
+    Kind.SHARED_PULL: (
+        "its own pull on equally good answers is {:.2f}, but the judges to compare with take the same answers as well "
+        "({:.2f}): they may be better than the labels say, or of a style that all judges like"
+    ),
+    Kind.OWN_WRONG: "its own answers truly lost in all of these pairs",
     Kind.SERVES: "serves {}; the judge's task is {}",
-    Kind.GONE: "{} is in the baseline and not in this run",
+    Kind.CLAIMS_LEFT_OUT: (
+        "{} of {} claims of the baseline were not asked in this run: {}; to compare a part on purpose, run that part, "
+        "make a baseline of it with `calm accept`, and compare with that"
+    ),
     Kind.ONLY_OBSERVED: "{} was claimed in the baseline and is only observed now",
     Kind.NO_LONGER_TESTED: "{} was {} in the baseline and is not tested now: {}",
     Kind.NOW_OPEN: "{} is {} now: {}",
@@ -835,9 +871,12 @@ WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
         else f"room to gain: all {_cases(total)}"
     ),
     Kind.FEW_CLUSTERS: "{0} cases are about {1} questions: every interval rests on {1}, not on {0}",
-    Kind.ATTAINABLE: lambda *claims: (
-        "attainable limits: the strictest that a sound judge with 5 % noise proves with these cases in 95 % of runs; "
-        + ("the resolution of this run: " + ", ".join(map(str, claims)) if claims else "here they are the suites' own")
+    Kind.TOPIC: (
+        "questions with the same `{0}` move together: {2} are in {1} groups, so intervals are too narrow; that of {3} "
+        "would be {4:.1f} times as wide; give the cases of one group the same tag `cluster`"
+    ),
+    Kind.AT_RESOLUTION: lambda cases, measure, limit, stated: (
+        f"at the resolution of {_cases(cases)}: {_shown_by(measure, limit)} (200 cases would show {_part(stated)})"
     ),
     Kind.GATE_UNUSED: "--calm-gate: {} means no claim of this run; correct or remove it",
     Kind.GATE_MISSPELT: "--calm-gate: {}: no bias has this name; did you mean {!r}?",
@@ -885,6 +924,10 @@ WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
         "all asks of a case say the same, in every case: repeats tell nothing about how sure the judge is"
     ),
     Kind.UNREAD_SHARE: "{:.0%} of the replies hold no verdict; each counts as wrong",
+    Kind.LABELS_NOT_DRAWN: (
+        "the labelled cases are not drawn like the others: the judge's mean is {:.2f} on them and {:.2f} on the others "
+        "(p={:.2g}), so the labels tell no mean of these; label a random sample of all cases"
+    ),
     Kind.OTHER_CALIBRATION: (
         "the calibration is of another judge, prompt or model than this run: its thresholds, its corrected rates and "
         "its share of cases to decide alone say nothing of this one; run `calm calibrate` again"

@@ -109,9 +109,9 @@ class Trials:
         return lost / (lost + len(self.rows)) if lost else 0.0
 
 
-def clusters(rows: Sequence[Trial], cells: Sequence[float | Reason]) -> tuple[list[float], list[int]]:
+def grouped(rows: Sequence[Trial], cells: Sequence[float | Reason]) -> list[list[float]]:
     """
-    Return the sum and the number of values of each cluster that has any, in the order of the rows.
+    Return the values of each cluster that has any, in the order of the rows.
 
     `cells` holds the value of each row, or the reason why it has none.
     """
@@ -119,7 +119,13 @@ def clusters(rows: Sequence[Trial], cells: Sequence[float | Reason]) -> tuple[li
     for row, cell in zip(rows, cells, strict=True):
         if not isinstance(cell, Reason):
             found.setdefault(row.cluster or row.case, []).append(cell)
-    return [fsum(values) for values in found.values()], [len(values) for values in found.values()]
+    return list(found.values())
+
+
+def clusters(rows: Sequence[Trial], cells: Sequence[float | Reason]) -> tuple[list[float], list[int]]:
+    """Return the sum and the number of values of each cluster that has any, as `grouped` has them."""
+    found = grouped(rows, cells)
+    return [fsum(values) for values in found], [len(values) for values in found]
 
 
 def same(u: Verdict, v: Verdict) -> bool:

@@ -36,17 +36,16 @@ class Design:
     def __str__(self) -> str:
         return f"{self.clean}+{self.perturbed}"
 
-    def asks(self, top_ups: int = 0, *, variants: int = 1) -> Asks:
-        """Return the asks of a case after 0 to 2 top-ups, where each case is shown so many variants at first."""
-        perturbed = max(self.perturbed, variants)
+    def asks(self, top_ups: int = 0) -> Asks:
+        """Return the asks of a case after 0 to 2 top-ups."""
         if top_ups == 0:
-            return Asks(self.clean, self.perturbed, perturbed)
+            return Asks(self.clean, self.perturbed, self.perturbed)
         clean = self.clean * top_ups
-        return Asks(clean, max(clean, 2 * self.perturbed), 2 * perturbed)
+        return Asks(clean, max(clean, 2 * self.perturbed), 2 * self.perturbed)
 
-    def stages(self, *, variants: int = 1, edited: bool = True) -> tuple[Asks, ...]:
+    def stages(self, *, edited: bool = True) -> tuple[Asks, ...]:
         """Return the asks of a case before any top-up and after each; without an edit only the clean arm grows."""
-        stages = tuple(self.asks(number, variants=variants) for number in range(TOP_UPS + 1))
+        stages = tuple(self.asks(number) for number in range(TOP_UPS + 1))
         if edited:
             return stages
         return tuple(replace(stages[0], clean=self.clean * 2**number) for number in range(TOP_UPS + 1))

@@ -33,7 +33,6 @@ from calm.experiment.equal import SIDES, equal_pair
 from calm.experiment.inert import BYLINES, HISTORIES, LEAST_WORDS, TESTS_LENGTH, even, floor_of, worded
 from calm.experiment.pairs import Pair, Pairing, edited_by, unseen
 from calm.experiment.setup import Setup, clusters_of
-from calm.statistics.sequential import FEW
 
 LENGTHS: Final = (5, 10, 15, 20, 30, 40, 50)
 """The lengths of inert words beside a cue, in words: more of them than in an arm that many probes share."""
@@ -90,8 +89,7 @@ class Equals:
         cases = setup.equals or setup.cases
         if isinstance(edit, Edit):
             edit = edit.within(())
-        few = max(1, len(cases))
-        start = 0.0 if edit is None else start_of(edit.bias, FEW) * FEW / few  # also where there are few
+        start = 0.0 if edit is None else start_of(edit.bias, len(cases))
         clusters = once(setup.memo, partial(clusters_of, cases), cases, "clusters")
         drawn = sorted(cases, key=lambda case: place_of(setup.seed, case.id, start))
         found = cls(setup, edit, Pairing(setup, edit, plain=False))

@@ -87,9 +87,8 @@ class Order:
 
     @property
     def work(self) -> int:
-        """How much there is to ask, to compare it with that of others: rows of a case and an edit."""
-        variants = len(self.edit.variants) if self.edit is not None else 1
-        return max(1, len(self.setup.cases)) * self.setup.variants_at_once(max(1, variants))
+        """How much there is to ask, to compare it with that of others: cases."""
+        return max(1, len(self.setup.cases))
 
     @property
     def name(self) -> str:

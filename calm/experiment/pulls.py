@@ -32,7 +32,21 @@ from calm.experiment.asks import Asks
 from calm.experiment.crosswise import AMONG, Crossed, Equals
 from calm.experiment.pairs import Pair
 from calm.experiment.setup import Setup
-from calm.experiment.stopping import LEVEL, Ruling, Stopping, by_cluster, missing, observe, rule_on, untested
+from calm.experiment.stopping import (
+    FOR,
+    LEVEL,
+    Ruling,
+    Stopping,
+    beyond,
+    by_cluster,
+    exactly,
+    may_decide,
+    missing,
+    observe,
+    rule_on,
+    unproven,
+    untested,
+)
 from calm.models.pacing import in_round
 from calm.statistics.betting import confidence_sequence, evidence
 from calm.statistics.intervals import clopper_pearson
@@ -48,6 +62,8 @@ ACQUITTED: Final = (0.0315, 0.006, 0.004)
 """The levels at which a variant is acquitted with no lifted answer, with one, and with two."""
 GLANCE: Final = 10
 """Rows that tell which test to run first, where the first red one ends the run."""
+AGAIN: Final = 1.9
+"""How many times the information of both sides each pair twice has, at most."""
 PROVEN: Final = 0.005
 """The level of a pass by betting."""
 AT_LAST: Final = 0.0035
@@ -71,27 +87,38 @@ def looked(
     arms = Arms(setup, equals.pairing, has_clean=False, has_floor=False)
     means = [claim for claim in claims if not MEASURES[claim.measure].worst_of]
     rulings: dict[Claim, Ruling] = {}
+    undecided: dict[Claim, Ruling] = {}
     trials = Trials((), setup.family, setup.judge.scale)
     plain, guilty = equals.edit is None, False
-    stages = _stages(setup, len(equals), means, whole=bool(observed) and not plain)
+    few = bool(means) and all(equals.questions < MEASURES[c.measure].smallest_n(c, LEVEL) for c in means)
+    stages = _stages(setup, min(len(equals), AMONG if few else len(equals)), means, whole=bool(observed) and not plain)
     for number, stage in enumerate(stages, start=1):
         if guilty and stage.asks is ONE_SIDE:
             continue
+        if stage.asks is TWICE and (few or not any(may_decide(c, one, AGAIN) for c, one in undecided.items())):
+            break  # more asks of these pairs could decide nothing
         with in_round(number):
             asked = equals.without_cue(stage.look.n) if plain else equals.piloted(equals.rows(stage.look.n))
             trials = _asked(arms, asked, stage.asks)
-        last = stage is stages[-1]
+        undecided = {}
         for claim in means:
-            if claim not in rulings and (ruling := _ruled(setup.stopping, claim, trials, stage, last=last)) is not None:
-                rulings[claim] = ruling
+            if claim not in rulings and (ruling := _ruled(setup.stopping, claim, trials, stage)) is not None:
+                decided = ruling.decision.outcome in (Outcome.PASS, Outcome.FAIL)
+                (rulings if decided else undecided)[claim] = ruling
         if means and len(rulings) == len(means) and not observed:
             break
         guilty = stage.asks is ONE_SIDE and all(_beyond(claim, trials) > 0 for claim in means)
+    rulings = undecided | rulings
     for claim in claims:
         if MEASURES[claim.measure].worst_of:
+            if few:
+                rulings[claim] = _left(claim, because(Kind.FEW_OF_EACH, _screens(claim.limit, ACQUITTED)[0]))
+                continue
             failed = any(ruling.decision.outcome is Outcome.FAIL for ruling in rulings.values())
             with in_round(len(stages) + 1):
-                rulings[claim] = _left(claim) if failed else _worst(setup, equals, arms, claim)
+                rulings[claim] = (
+                    _left(claim, because(Kind.MEAN_FAILS)) if failed else _worst(setup, equals, arms, claim)
+                )
     found = [rulings[claim] for claim in claims]
     if not trials.rows and not equals.pairing.lost:
         return tuple(untested(claims, observed, equals.pairing.why_none)), trials, arms
@@ -144,7 +171,7 @@ def _stages(setup: Setup, n: int, claims: Sequence[Claim], *, whole: bool) -> li
     ends = [first * 2**k for k in range(n.bit_length()) if first * 2**k * 1.3 < n] + [n]
     if whole or setup.stopping is Stopping.FIXED:
         ends = [n]
-    times = (*ends, 1.9 * n) if setup.repeatable else tuple(ends)
+    times = (*ends, AGAIN * n) if setup.repeatable else tuple(ends)
     left = LEVEL - (SPENT if stages else 0)
     proofs, counters = _levels(times, left), _levels(times, LEVEL)
     asks = [BOTH] * len(ends) + [TWICE] * (len(times) - len(ends))
@@ -159,20 +186,17 @@ def _levels(times: tuple[float, ...], error: float) -> tuple[float, ...]:
     return nominal_levels([error * (time / times[-1]) ** 0.5 for time in times], times)
 
 
-def _ruled(stopping: Stopping, claim: Claim, trials: Trials, stage: _Stage, *, last: bool) -> Ruling | None:
-    """Return the ruling of a look, or None where a later look may tell more."""
+def _ruled(stopping: Stopping, claim: Claim, trials: Trials, stage: _Stage) -> Ruling | None:
+    """Return the ruling of a look, or None where a look at one side decides nothing."""
     if stage.asks is ONE_SIDE:
         estimate = _acquitting(claim, trials, stage.look.prove)
         decision = Decision(claim.measure, claim, Outcome.PASS, estimate)
         return None if estimate is None else Ruling(decision, trials)
-    ruling = rule_on(stopping, claim, trials, stage.asks, stage.look)
-    outcome = ruling.decision.outcome
-    return ruling if outcome in (Outcome.PASS, Outcome.FAIL) or last else None
+    return rule_on(stopping, claim, trials, stage.asks, stage.look)
 
 
-def _left(claim: Claim) -> Ruling:
-    """Return that a claim about the worst variant was not asked, as the mean of all fails already."""
-    reason = because(Kind.MEAN_FAILS)
+def _left(claim: Claim, reason: Reason) -> Ruling:
+    """Return that a claim about the worst variant was not asked, and why."""
     return Ruling(Decision(claim.measure, claim, Outcome.NOT_TESTED, reason=reason), None)
 
 
@@ -182,9 +206,8 @@ def _acquitting(claim: Claim, trials: Trials, level: float) -> Estimate | None:
     values, _ = by_cluster(trials, measure.cells(trials))
     if len(values) < 2 or missing(measure, trials):
         return None
-    lifted = fsum(max(0.0, value) for value in values)  # one that lost on both sides makes up for no other
-    high = clopper_pearson(lifted, len(values), level)[1]
-    return replace(measure.estimate(trials, LEVEL), high=high) if high <= claim.limit + 1e-9 else None
+    lifted = [max(0.0, value) for value in values]  # one that lost on both sides makes up for no other
+    return exactly(claim, trials, lifted, claim.limit, level)
 
 
 def _beyond(claim: Claim, trials: Trials) -> float:
@@ -239,7 +262,7 @@ def _variant(equals: Equals, arms: Arms, claim: Claim, place: int) -> _Variant |
         if _beyond(claim, trials) > 0:
             break
     if len(trials.rows) < screens[0] and not trials.lost:
-        return None
+        return _rare(label, claim, asked(len(equals), TWICE if equals.setup.repeatable else BOTH))
     proven, disproven = log(1 / PROVEN), log(2 * len(equals.variants) / LEVEL)
     for n in (*(n for n in ROWS if n >= len(rows)), len(equals)):
         before = len(rows)
@@ -263,10 +286,19 @@ def _variant(equals: Equals, arms: Arms, claim: Claim, place: int) -> _Variant |
         proof = measure.estimate(trials, AT_LAST)
         counter = measure.estimate(trials, LEVEL / len(equals.variants) / 2)
         outcome, estimate = decide_between(proof, counter, claim, LEVEL)
-        if outcome is Outcome.UNDECIDED and len(rows) < screens[-1] and _beyond(claim, trials) <= 0:
-            return None  # it applies to fewer pairs than could acquit a judge that errs now and then
+        values, _ = by_cluster(trials, measure.cells(trials))
+        if outcome is Outcome.UNDECIDED and len(values) < screens[-1] and beyond(claim, values) < -FOR:
+            return None  # it applies to too few pairs to be proven, and all that there are speak for it
         return _Variant(label, outcome, estimate, trials)
     return _Variant(label, Outcome.UNDECIDED, None, trials)
+
+
+def _rare(label: str, claim: Claim, trials: Trials) -> _Variant | None:
+    """Return what is known of a variant that applies to fewer pairs than could acquit it; None if nothing is."""
+    decision = unproven(claim, trials, LEVEL, because(Kind.FEW_OF_EACH, len(trials.rows))).decision
+    if decision.outcome is Outcome.NOT_TESTED:
+        return None
+    return _Variant(label, decision.outcome, decision.estimate, trials)
 
 
 def _bet(values: Sequence[float], trials: Trials, measure: Measure) -> Estimate | None:
@@ -274,7 +306,8 @@ def _bet(values: Sequence[float], trials: Trials, measure: Measure) -> Estimate 
     if len(values) < 2:
         return None
     low, high = confidence_sequence(values, measure.low, measure.high, level=LEVEL)
-    return replace(measure.estimate(trials, LEVEL), value=fsum(values) / len(values), low=low, high=high)
+    seen = replace(measure.estimate(trials, LEVEL), value=fsum(values) / len(values), low=low, high=high)
+    return measure.within(seen)
 
 
 @cache

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
-from calm.core.claims import Claim, Limiter, Outcome
+from calm.core.claims import Claim, Decision, Limiter, Outcome
 from calm.core.edits import AnyEdit, Edit, Expects, PromptEdit
 from calm.core.measures import MEASURES, OF_EQUALS, Measure, gain, mean_shift
 from calm.core.reasons import NONE, Kind, Reason, because, counted, name
@@ -20,13 +20,32 @@ from calm.experiment.crosswise import Equals
 from calm.experiment.pairs import Pairing, pair_up
 from calm.experiment.pulls import BOTH, glanced, looked
 from calm.experiment.setup import Setup
-from calm.experiment.stopping import Ruling, Stopping, could_prove, first_look, looks, observe, rule_on, untested
+from calm.experiment.stopping import (
+    AT_LAST,
+    Ruling,
+    Stopping,
+    acquits,
+    acquitted,
+    could_prove,
+    disproof,
+    first_look,
+    looks,
+    may_decide,
+    observe,
+    rule_on,
+    seems_beyond,
+    unproven,
+    untested,
+)
 from calm.experiment.worst import Variants
 from calm.models.pacing import in_round
 from calm.models.wire import Judge
+from calm.statistics.sequential import TOPPED_UP
 
 Part: TypeAlias = tuple[tuple[Claim, ...], tuple[Measure, ...]]
 """Some of the claims and of the observed measures of a question."""
+FAMILIES_BY_ROOM: Final[frozenset[Family]] = frozenset({"score", "rubric", "label"})
+"""Verdicts of which the cases alone do not say how many leave room: a judge may give full marks to most."""
 PILOTS: Final = 0
 """The round of the pilots; the looks follow."""
 
@@ -115,8 +134,9 @@ def run(
     """
     Ask what the claims need and decide them; `observed` measures are estimated without a limit.
 
-    With a `limiter`, all pilots are asked first. Claims then get limits by the number of cases and the room that the
-    pilots leave: both are known before the judge sees the edit, and neither says anything about its effect.
+    With a `limiter`, claims get limits by the number of cases, before any is asked about. Of scores and classes, all
+    pilots are asked first: how much room they leave is known before the judge sees the edit, and says nothing about its
+    effect.
 
     Raises:
         ClaimError: a claim that says nothing about this edit or task.
@@ -150,7 +170,8 @@ def run(
             edit is None and all(MEASURES[c.measure].with_ties for c in claims) and all(m.with_ties for m in observed)
         )
         pairing = pair_up(setup, edit, against, ties=agreed)
-        if limiter is not None:
+        by_room = limiter is not None and setup.family in FAMILIES_BY_ROOM
+        if by_room:
             pairing.pilot(len(pairing.pairs))
     if not pairing.pairs:
         if pairing.lost:
@@ -164,7 +185,8 @@ def run(
     has_floor = has_clean and fits and edit is not None and any(m.floored for m in measures)
     arms = Arms(setup, pairing, has_clean=has_clean, has_floor=has_floor)
     questions = len({pair.cluster for pair in pairing.pairs})
-    chosen = _Chosen.by(limiter, claims, questions, len({pair.cluster for pair in pairing.pairs if pair.room}))
+    room = len({pair.cluster for pair in pairing.pairs if pair.room}) if by_room else None
+    chosen = _Chosen.by(limiter, claims, questions, room)
     rulings, trials, planned = _looked(setup, pairing, arms, chosen, observed, top_up=top_up)
     return Result(rulings, () if setup.counting else arms.texts(trials), arms.asked, planned)
 
@@ -217,29 +239,52 @@ def _crosswise(
 
 @dataclass(frozen=True, slots=True)
 class _Chosen:
-    """Claims with the limits that they got, those of them that so few cases can prove at no limit, and why."""
+    """
+    Claims with the limits that they got, each with the claim as it was stated, and why few cases get none.
 
-    claims: tuple[Claim, ...]
+    None in the place of a limited claim: so few cases can prove it at no limit, and it stays as it was stated.
+    """
+
+    stated: Mapping[Claim, Claim]
     unprovable: frozenset[Claim] = frozenset()
     reason: Reason = NONE
+
+    @property
+    def claims(self) -> tuple[Claim, ...]:
+        """The claims as they are decided."""
+        return tuple(self.stated)
 
     @classmethod
     def by(cls, limiter: Limiter | None, claims: Sequence[Claim], questions: int, room: int | None) -> _Chosen:
         """Return claims with the limits that so many questions let them have; as they are without a limiter."""
         if limiter is None:
-            return cls(tuple(claims))
+            return cls({claim: claim for claim in claims})
         found = [(claim, limiter.limited(claim, questions, room)) for claim in claims]
         kept = frozenset(claim for claim, limited in found if limited is None)
         reason = because(Kind.TOO_FEW_FOR_LIMIT, questions if room is None else room, questions)
-        return cls(tuple(claim if limited is None else limited for claim, limited in found), kept, reason)
+        return cls({claim if limited is None else limited: claim for claim, limited in found}, kept, reason)
 
     def ruled(self, ruling: Ruling) -> Ruling:
-        """Return a ruling as it is, or that a claim was not tested where so few cases leave it open for any judge."""
-        decision = ruling.decision
-        if decision.outcome is not Outcome.UNDECIDED or decision.claim not in self.unprovable:
+        """
+        Return a ruling as it is, or what follows for an undecided claim from all replies that are there.
+
+        It FAILs if they disprove it as it was stated, however far its limit gave way to few cases. It was not tested if
+        so few cases leave it open for any judge, unless what there is speaks against it.
+        """
+        claim, trials = ruling.decision.claim, ruling.trials
+        if ruling.decision.outcome is not Outcome.UNDECIDED or claim is None or trials is None:
             return ruling
-        untold = replace(decision, outcome=Outcome.NOT_TESTED, reason=self.reason, cases_to_decide=None)
-        return replace(ruling, decision=untold)
+        stated = self.stated[claim]
+        if MEASURES[claim.measure].worst_of:
+            return ruling  # a variant that nothing speaks against was left out
+        if (estimate := disproof(stated, trials, AT_LAST)) is not None:
+            return replace(ruling, decision=Decision(stated.measure, stated, Outcome.FAIL, estimate))
+        if claim not in self.unprovable:
+            return ruling
+        told = unproven(claim, trials, AT_LAST, self.reason).decision
+        if told.outcome is not Outcome.NOT_TESTED:
+            return ruling
+        return replace(ruling, decision=replace(told, estimate=ruling.decision.estimate))
 
 
 def _has_direction(measure: Measure) -> bool:
@@ -261,24 +306,37 @@ def _looked(
     means = [c for c in claims if not MEASURES[c.measure].worst_of]
     topped = any(MEASURES[c.measure].topped for c in means)
     design = setup.design
-    asked = [*(MEASURES[claim.measure] for claim in means), *observed]
-    if pairing.edit is None and setup.repeatable and all(measure.asks[0] == 1 for measure in asked):
+    alone = pairing.edit is None and setup.repeatable
+    if alone and all(measure.asks[0] == 1 for measure in (*(MEASURES[c.measure] for c in means), *observed)):
         design = replace(design, clean=1)  # cases differ by far more than asks do; what was given beforehand is free
-    several = pairing.edit is not None and bool(means)  # what is only observed is asked as often as the user says
-    variants = setup.variants_at_once(max(1, len(pairing.edit.variants))) if several and pairing.edit else 1
     top_ups = TOP_UPS if top_up and setup.repeatable and topped else 0
-    stages = design.stages(variants=variants, edited=pairing.edit is not None)
+    stages = design.stages(edited=pairing.edit is not None)
     first = stages[0]
     # agreement is as good as its cases are many: all are asked, but where one may look anytime
     rule = Stopping.FIXED if not means or (not topped and setup.stopping is not Stopping.ANYTIME) else setup.stopping
     plan = looks(rule, len(pairing.pairs), top_ups=top_ups, first=first_look(means))
-    questions = len({pair.cluster for pair in pairing.pairs})
+    alive = rule is Stopping.SEQUENTIAL and setup.repeatable and pairing.edit is not None
+    by_edit = alive and not observed and acquits(claims, setup.family)
     rulings: dict[Claim, Ruling] = {}
     left: dict[Claim, Ruling] = {}
     for number, look in enumerate(plan.looks, start=1):
+        if means and len(rulings) == len(means):
+            break
+        if by_edit and not look.topped:
+            with in_round(number):
+                pairing.pilot(look.n)
+                trials = arms.ask(look.n, replace(first, inert=0))
+            rulings |= acquitted([claim for claim in means if claim not in rulings], trials, look.prove)
+            beyond = any(seems_beyond(claim, trials) for claim in means if claim not in rulings)
+            if len(rulings) == len(means) or (not beyond and look.n < len(pairing.pairs)):
+                continue
         asks = stages[look.topped]
-        if look.topped and not any(could_prove(claim, questions, plan.looks[number - 1 :]) for claim in left):
-            rulings |= left  # more asks of so few cases could prove nothing
+        if look.topped and not any(
+            could_prove(claim, len({pair.cluster for pair in pairing.pairs}), plan.looks[number - 1 :])
+            and (pairing.edit is None or may_decide(claim, one, TOPPED_UP[-1]))
+            for claim, one in left.items()
+        ):
+            rulings |= left  # more asks of these cases could decide nothing
             break
         if later := plan.looks[number : number + setup.looks_ahead]:
             with in_round(number + len(later)):
@@ -290,8 +348,6 @@ def _looked(
         ended = number == len(plan.looks)
         rulings |= {c: one for c, one in left.items() if ended or _settled(one, whole=look.n >= len(pairing.pairs))}
         left = {c: one for c, one in left.items() if c not in rulings}
-        if means and not left:
-            break
     arms.withdraw()
     if worst := [c for c in claims if MEASURES[c.measure].worst_of]:
         variant = Variants(pairing, arms, first, trials)

@@ -25,10 +25,6 @@ AT_A_TIME: Final = 2000
 TOGETHER: Final = 10**9
 CLUSTER: Final = "cluster"
 """The tag of a case that names the cluster of cases which are not independent of it."""
-MOST_VARIANTS: Final = 4
-"""Variants of a rotation under which one case is asked at most before a top-up."""
-MANY_CASES: Final = 200
-"""With fewer cases each is asked under more variants, so that there are about as many rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,15 +61,6 @@ class Setup:
     def repeatable(self) -> bool:
         """Whether the judge can be asked anything anew: not where its verdicts were given once, beforehand."""
         return self.judge.traits.repeats is None
-
-    def variants_at_once(self, variants: int) -> int:
-        """Return under how many of its variants a rotation shows each case before a top-up."""
-        return rows_at_once(len(self.cases), variants)
-
-
-def rows_at_once(cases: int, variants: int) -> int:
-    """Return under how many of its variants a rotation shows each of so many cases before a top-up."""
-    return max(1, min(MOST_VARIANTS, variants, round(MANY_CASES / max(1, cases))))
 
 
 def clusters_of(cases: Sequence[Case]) -> dict[str, str]:

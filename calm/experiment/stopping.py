@@ -5,33 +5,39 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from math import ceil, fsum
+from math import ceil, erfc, fsum, inf, sqrt
 
 from calm.core.claims import Claim, Decision, Estimate, Outcome, cases_to_decide, decide, decide_between
-from calm.core.measures import MEASURES, Measure
+from calm.core.measures import MEASURES, Measure, unread
 from calm.core.reasons import NONE, Kind, Reason, because, counted, reason_of
 from calm.core.trials import Trials
-from calm.core.verdict import readable
+from calm.core.verdict import Family
 from calm.errors import EstimateError
 from calm.experiment.asks import Asks
 from calm.statistics.betting import confidence_sequence, decide_anytime
+from calm.statistics.intervals import clopper_pearson
 from calm.statistics.sequential import FIRST, FIRST_PASS, Direction, GroupPlan, Look, plan_for
-from calm.statistics.sprt import SprtPlan, decide_in_turn, plan_sprt
 
 LOST = 0.02
 """Share of cases that may be lost before a claim is INCOMPLETE."""
 UNREAD = 0.25
-"""Share of the replies to an edit that may be unreadable, beyond that of inert words, before its effect is hidden."""
+"""Share of the replies in an arm that may be unreadable before they hide what the claim is about."""
+FOR = 1.65
+"""How many standard errors a mean is within its limit where few cases speak for it; one beyond it speaks against it."""
 LEVEL = 0.05
 """One-sided error probability of a claim."""
 FEWEST = 18
-"""Cases below which no look is taken that is not the last: the bounds of fewer are not those of their means."""
+"""Cases below which no look is taken that is not the last: a mean of fewer is not normal, and fails by a rate."""
+FUTILE = 0.10
+"""The least probability of a decision for which cases are asked again."""
+BOUND = 2.0
+"""About how many standard errors a bound of an undecided look is off its value."""
+AT_LAST = 0.02
+"""The level at which what is undecided fails, read once more in all replies that are there."""
 STEP = 20
 """Cases between two looks, where looking costs nothing."""
 SILENT = 0.05
 """Share of the cases with a reply that cannot be read above which agreement on the others says too little."""
-SPARE = 0.7
-"""Where a test of a rate puts its alternative: this share of the way from the limit to 1 (.90 is told from .97)."""
 
 
 _NEEDS: Mapping[Kind, Kind] = {Kind.NO_ROOM: Kind.NEEDS_ROOM, Kind.AT_BOTTOM: Kind.NEEDS_HEIGHT}
@@ -44,7 +50,7 @@ class Stopping(StrEnum):
     FIXED = "fixed"
     """All cases are asked; what is undecided then is topped up."""
     SEQUENTIAL = "sequential"
-    """Group-sequential: looks at 50, 100, ... cases, then the top-up; a probability ratio test for one-ask rates."""
+    """Group-sequential: looks at 45, 80, 120, ... cases, then the top-up."""
     ANYTIME = "anytime"
     """A betting e-process: valid whenever one looks, also after adding cases to an earlier run."""
 
@@ -75,9 +81,89 @@ def looks(rule: Stopping, n: int, *, top_ups: int, first: int = FIRST) -> GroupP
     return plan_for(n, sequential=rule is Stopping.SEQUENTIAL, top_ups=top_ups, first=first)
 
 
+def acquits(claims: Sequence[Claim], family: Family) -> bool:
+    """
+    Return whether edited asks alone may prove claims.
+
+    Of answers side by side, what inert words give the treated one can only take off what the edit gives it.
+    """
+    beside = family in ("pairwise", "listwise") and bool(claims)
+    return beside and all(claim.op != "abs<=" and MEASURES[claim.measure].most is not None for claim in claims)
+
+
+def seems_beyond(claim: Claim, trials: Trials) -> bool:
+    """Return whether edited asks alone look beyond a limit: then inert words must tell whether the edit does it."""
+    measure = MEASURES[claim.measure]
+    assert measure.most is not None, "it acquits"
+    values, _ = by_cluster(trials, [measure.most(row, trials.scale) for row in trials.rows])
+    return fsum(values) > most_harm(claim, measure) * len(values)
+
+
+def acquitted(claims: Sequence[Claim], trials: Trials, level: float) -> dict[Claim, Ruling]:
+    """Return a pass for each claim that the edited asks alone prove at a level, by the exact bound of a rate."""
+    found = {}
+    for claim in claims:
+        measure = MEASURES[claim.measure]
+        assert measure.most is not None, "it acquits"
+        values, _ = by_cluster(trials, [measure.most(row, trials.scale) for row in trials.rows])
+        if len(values) < 2 or missing(measure, trials):
+            continue
+        if (estimate := exactly(claim, trials, values, most_harm(claim, measure), level)) is not None:
+            found[claim] = Ruling(Decision(claim.measure, claim, Outcome.PASS, estimate), trials)
+    return found
+
+
+def exactly(claim: Claim, trials: Trials, harms: Sequence[float], limit: float, level: float) -> Estimate | None:
+    """
+    Return the estimate of rows whose mean harm an exact bound of a rate proves to be within a limit, else None.
+
+    `harms` are in [0, 1], one for each question; what moved the right way counts for nothing.
+    """
+    harm = clopper_pearson(fsum(harms), len(harms), level)[1]
+    if harm > limit + 1e-9:
+        return None
+    measure = MEASURES[claim.measure]
+    seen = measure.estimate(trials, LEVEL)
+    if claim.op == "abs<=":
+        return replace(seen, low=-harm, high=harm)
+    if claim.op == "<=":
+        return replace(seen, high=harm)
+    return replace(seen, low=1 - harm if measure.flipped else measure.high - harm * (measure.high - measure.low))
+
+
+def most_harm(claim: Claim, measure: Measure) -> float:
+    """Return the limit of a claim as one on the mean harm."""
+    if claim.op == ">=" and not measure.flipped:
+        return (measure.high - claim.limit) / (measure.high - measure.low)
+    return 1 - claim.limit if measure.flipped else claim.limit
+
+
 def could_prove(claim: Claim, questions: int, looks: Sequence[Look]) -> bool:
     """Return whether a judge that never moves could prove a claim on so many questions at one of these looks."""
     return questions >= MEASURES[claim.measure].smallest_n(claim, max(look.prove for look in looks))
+
+
+def may_decide(claim: Claim, ruling: Ruling, gained: float) -> bool:
+    """
+    Return whether so many times the information of an undecided look decides the claim in one run of ten or more.
+
+    By the normal approximation, as if further asks took off all variance that they can: what lies so near the limit
+    that not even these would tell stays open, and is not asked about again.
+    """
+    estimate = ruling.decision.estimate
+    if estimate is None or ruling.decision.outcome is not Outcome.UNDECIDED:
+        return estimate is None  # replies that are missing do not come by asking again
+    edges = (-claim.limit, claim.limit) if claim.op == "abs<=" else (claim.limit,)
+    edge = min(edges, key=lambda one: abs(one - estimate.value))
+    width = abs((estimate.high if edge > estimate.value else estimate.low) - estimate.value)
+    if not width:
+        return True
+    gap, moves = abs(edge - estimate.value) / width, sqrt(1 - 1 / gained) / BOUND
+    return _beyond_normal((1 / sqrt(gained) - gap) / moves) + _beyond_normal((1 / sqrt(gained) + gap) / moves) >= FUTILE
+
+
+def _beyond_normal(z: float) -> float:
+    return 0.5 * erfc(z / sqrt(2))
 
 
 def rule_on(rule: Stopping, claim: Claim, trials: Trials, asks: Asks, look: Look) -> Ruling:
@@ -93,25 +179,24 @@ def rule_on(rule: Stopping, claim: Claim, trials: Trials, asks: Asks, look: Look
     cells = measure.cells(trials)
     capped = any(reason.unfinished for reason in trials.lost)  # then nobody knows what room the others leave
     if not capped and (reason := _no_room(claim, measure, trials, cells)):
-        return Ruling(Decision(claim.measure, claim, Outcome.NOT_TESTED, reason=reason), trials)
+        return unproven(claim, trials, look.disprove, reason)
     try:
-        stopped = _stopped(rule, claim, measure, trials, cells)
-        if stopped is None:
+        if rule is Stopping.ANYTIME:
+            stopped = _stopped(claim, measure, trials, cells)
+        else:
             proof = measure.estimate(trials, look.prove, cells)
             counter = proof if look.disprove == look.prove else measure.estimate(trials, look.disprove, cells)
             stopped = (*decide_between(proof, counter, claim, LEVEL), trials)
-        elif rule is Stopping.SEQUENTIAL and stopped[0] is Outcome.FAIL:
-            # the test tells the limit from a much better rate: it may not have met that, and be within its limit
-            estimate = measure.estimate(trials, look.disprove, cells)
-            failed = decide(estimate, claim) is Outcome.FAIL
-            stopped = Outcome.FAIL if failed else Outcome.UNDECIDED, estimate, trials
     except EstimateError as error:
         outcome = Outcome.INCOMPLETE if lacking else Outcome.NOT_TESTED
         return Ruling(Decision(claim.measure, claim, outcome, reason=lacking or reason_of(error)), trials)
     outcome, estimate, used = stopped
+    if outcome is Outcome.FAIL and estimate.clusters < FEWEST:
+        estimate = of_few(claim, measure.estimate(trials, look.disprove, cells), trials, cells)
+        outcome = Outcome.FAIL if decide(estimate, claim) is Outcome.FAIL else Outcome.UNDECIDED
     if lacking:
-        if fails_as_read(claim, trials, lacking, look.disprove):
-            return Ruling(Decision(claim.measure, claim, Outcome.FAIL, estimate), trials)
+        if (failed := fails_as_read(claim, trials, lacking, look.disprove)) is not None:
+            return Ruling(Decision(claim.measure, claim, Outcome.FAIL, failed), trials)
         return Ruling(Decision(claim.measure, claim, Outcome.INCOMPLETE, estimate, lacking), trials)
     needed = None
     if outcome is Outcome.UNDECIDED:
@@ -119,10 +204,72 @@ def rule_on(rule: Stopping, claim: Claim, trials: Trials, asks: Asks, look: Look
     return Ruling(Decision(claim.measure, claim, outcome, estimate, cases_to_decide=needed), used)
 
 
+def unproven(claim: Claim, trials: Trials, level: float, reason: Reason) -> Ruling:
+    """
+    Return the ruling on a claim that no judge could prove with so few cases.
+
+    It was not tested, for the reason given; but what is there can disprove it at a level, and where it speaks against
+    it, the claim stays open.
+    """
+    if (estimate := disproof(claim, trials, level)) is not None:
+        return Ruling(Decision(claim.measure, claim, Outcome.FAIL, estimate), trials)
+    measure = MEASURES[claim.measure]
+    values, _ = by_cluster(trials, measure.cells(trials))
+    if beyond(claim, values) > 1:
+        estimate = measure.estimate(trials, LEVEL)
+        return Ruling(Decision(claim.measure, claim, Outcome.UNDECIDED, estimate, reason), trials)
+    return Ruling(Decision(claim.measure, claim, Outcome.NOT_TESTED, reason=reason), trials)
+
+
+def beyond(claim: Claim, values: Sequence[float]) -> float:
+    """
+    Return by how many standard errors the mean of some values is beyond the limit of a claim; below 0: within it.
+
+    Without two values it is 0: they say nothing.
+    """
+    n = len(values)
+    if n < 2:
+        return 0.0
+    direction, limit = _raw(claim, MEASURES[claim.measure])
+    mean = fsum(values) / n
+    error = sqrt(fsum((value - mean) ** 2 for value in values) / (n - 1) / n)
+    gap = limit - mean if direction == ">=" else (abs(mean) if direction == "abs<=" else mean) - limit
+    return gap / error if error > 1e-12 else inf if gap > 0 else -inf
+
+
+def disproof(claim: Claim, trials: Trials, level: float) -> Estimate | None:
+    """Return the estimate that disproves a claim at a level, however few rows there are; None if none does."""
+    measure = MEASURES[claim.measure]
+    cells = measure.cells(trials)
+    try:
+        estimate = of_few(claim, measure.estimate(trials, level, cells), trials, cells)
+    except EstimateError:
+        return None
+    return estimate if decide(estimate, claim) is Outcome.FAIL else None
+
+
+def of_few(claim: Claim, estimate: Estimate, trials: Trials, cells: Sequence[float | Reason]) -> Estimate:
+    """
+    Return an estimate as it is, or with the bounds that can disprove a claim on fewer than `FEWEST` questions.
+
+    They are the exact ones of a rate, for no mean of values in a range varies more than a rate (Hoeffding 1956).
+    """
+    measure = MEASURES[claim.measure]
+    values, _ = by_cluster(trials, cells)
+    n, low, width = len(values), measure.low, measure.high - measure.low
+    if n >= FEWEST or measure.whole is not None:
+        return estimate
+    scaled = fsum((value - low) / width for value in values)
+    least, most = (low + width * end for end in clopper_pearson(min(n, max(0.0, scaled)), n, estimate.level))
+    if measure.flipped:
+        least, most = 1 - most, 1 - least
+    return measure.within(replace(estimate, low=least, high=most))
+
+
 def _asked_for(values: int | None, estimate: Estimate, trials: Trials) -> int | None:
-    """Return how many cases a fresh run must ask for so many cases with a value, given the share that has one here."""
+    """Return how many cases a fresh run must ask for so many questions with a value, with as many to a question."""
     asked = len({row.case for row in trials.rows}) + sum(trials.lost.values()) + sum(trials.excluded.values())
-    return None if values is None else ceil(values * max(1.0, asked / estimate.n) - 1e-9)
+    return None if values is None else ceil(values * max(1.0, asked / estimate.clusters) - 1e-9)
 
 
 def too_few(measure: Measure, asks: Asks, trials: Trials) -> Reason:
@@ -173,30 +320,26 @@ def missing(measure: Measure, trials: Trials) -> Reason:
         silent = sum(isinstance(cell, Reason) and cell.kind is Kind.UNREAD_ASK for cell in measure.cells(trials))
         if silent > SILENT * len(trials.rows):
             return because(Kind.UNREAD_CLEAN, round(silent / len(trials.rows), 6))
-    if measure.crosswise and trials.rows:
-        unread = fsum(isinstance(cell, Reason) for cell in measure.cells(trials)) / len(trials.rows)
-        return because(Kind.UNREAD_EQUAL, round(unread, 6)) if unread > UNREAD else NONE
-    if (measure.worst_of or measure.name) in ("gain", "mean_shift") and trials.rows:
-        for name in ("clean", "inert", "perturbed"):
-            arm = [verdict for row in trials.rows for verdict in getattr(row, name)]
-            if arm and not any(map(readable, arm)):
-                return because(Kind.SILENT_ARM, name)
-        rises, _ = MEASURES["unreadable_gain"].values(trials)
-        unread = fsum(rises) / len(rises)
-        if trials.family != "pairwise" and unread > UNREAD:
-            return because(Kind.UNREAD_EDIT, round(unread, 6))
+    if measure.about_silence:
+        return NONE
+    for arm in ("clean", "inert", "perturbed"):
+        shares = [unread(asked, row) for row in trials.rows if (asked := getattr(row, arm))]
+        if shares and (share := fsum(shares) / len(shares)) > UNREAD:
+            return because(Kind.UNREAD_REPLIES, arm, round(share, 6))
     return NONE
 
 
-def fails_as_read(claim: Claim, trials: Trials, lacking: Reason, level: float) -> bool:
+def fails_as_read(claim: Claim, trials: Trials, lacking: Reason, level: float) -> Estimate | None:
     """
-    Return whether a claim fails at a level though the edit left replies unread: each such reply counts as no effect.
+    Return the estimate by which a claim fails though replies are unread: each such reply counts as no effect.
 
-    What is hidden could pass a claim wrongly. It cannot save one that the rest of the replies disproves by itself.
+    What is hidden could pass a claim wrongly. It cannot save one that the rest of the replies disproves by itself. None
+    of a claim that needs an effect, such as that harm is noticed.
     """
-    if not lacking.has(Kind.UNREAD_EDIT):
-        return False
-    measure, rises = MEASURES[claim.measure], MEASURES["unreadable_gain"].cells(trials)
+    measure = MEASURES[claim.measure]
+    if not lacking.has(Kind.UNREAD_REPLIES) or (claim.op == ">=" and not measure.flipped):
+        return None
+    rises = MEASURES["unreadable_gain"].cells(trials)
     cells: list[float | Reason] = []
     for cell, rise in zip(measure.cells(trials), rises, strict=True):
         if isinstance(cell, Reason):
@@ -204,35 +347,35 @@ def fails_as_read(claim: Claim, trials: Trials, lacking: Reason, level: float) -
         else:
             cells.append(cell if isinstance(rise, Reason) else cell * (1 - max(0.0, rise)))
     try:
-        return decide(measure.estimate(trials, level, cells), claim) is Outcome.FAIL
+        estimate = measure.estimate(trials, level, cells)
     except EstimateError:
-        return False
+        return None
+    return estimate if decide(estimate, claim) is Outcome.FAIL else None
 
 
 def _stopped(
-    rule: Stopping, claim: Claim, measure: Measure, trials: Trials, cells: Sequence[float | Reason]
-) -> tuple[Outcome, Estimate, Trials] | None:
+    claim: Claim, measure: Measure, trials: Trials, cells: Sequence[float | Reason]
+) -> tuple[Outcome, Estimate, Trials]:
     """
     Return the outcome of a test that stops when the evidence is there, and the trials that it used.
 
-    The bounds hold whenever one stops. None where such a test is not due: an interval decides at the look.
+    The bounds hold whenever one stops.
+
+    Raises:
+        EstimateError: fewer than two questions have a value.
     """
     values, ends = by_cluster(trials, cells)
     direction, limit = _raw(claim, measure)
-    outcome, n = "UNDECIDED", len(values)
-    if rule is Stopping.SEQUENTIAL and (plan := _test_of_rate(claim, measure, trials, values)) is not None:
-        outcome, n = decide_in_turn(plan, values)
-    elif rule is Stopping.ANYTIME and n > 1:
-        outcome, n = decide_anytime(values, limit, direction, measure.low, measure.high, level=LEVEL)
-    else:
-        return None
+    if len(values) < 2:
+        raise EstimateError(because(Kind.TOO_FEW_CASES, len(values)))
+    outcome, n = decide_anytime(values, limit, direction, measure.low, measure.high, level=LEVEL)
     low, high = confidence_sequence(values[:n], measure.low, measure.high, level=LEVEL)
     value = fsum(values[:n]) / n
     if measure.flipped:
         value, low, high = 1 - value, 1 - high, 1 - low
     used = replace(trials, rows=trials.rows[: ends[n - 1]])
     seen = measure.estimate(used, LEVEL, cells[: ends[n - 1]])
-    return Outcome(outcome), replace(seen, value=value, low=low, high=high), used
+    return Outcome(outcome), measure.within(replace(seen, value=value, low=low, high=high)), used
 
 
 def by_cluster(trials: Trials, cells: Sequence[float | Reason]) -> tuple[list[float], list[int]]:
@@ -252,17 +395,3 @@ def _raw(claim: Claim, measure: Measure) -> tuple[Direction, float]:
     if not measure.flipped:
         return claim.op, claim.limit
     return "<=" if claim.op == ">=" else ">=", 1 - claim.limit
-
-
-def _test_of_rate(claim: Claim, measure: Measure, trials: Trials, values: Sequence[float]) -> SprtPlan | None:
-    """Return the test for a claim about a rate of cases that each say yes or no, as with one ask a case."""
-    if claim.op != ">=" or measure.flipped or (measure.low, measure.high) != (0, 1):
-        return None
-    if any(len(row.clean) > 1 or len(row.perturbed) > 1 for row in trials.rows):
-        return None
-    if not values or any(value not in (0.0, 1.0) for value in values):
-        return None
-    try:
-        return plan_sprt(claim.limit, round(claim.limit + SPARE * (1 - claim.limit), 2))
-    except EstimateError:  # a limit so near 1 that no test tells it from the alternative
-        return None

@@ -1,15 +1,18 @@
 """
 The worst variant of a rotation: a mean over variants hides the one that always wins.
 
-Each variant is decided on by itself, in two steps that ask only where it is needed:
+Each variant is decided on by itself, in steps that ask only where it is needed:
 
 1. Screening. The rows of the probe that show the variant, then more of the cases asked already, are compared with the
    pilot or the clean arm. That counts what inert words move as well, so it can only acquit: a variant whose movement is
    proven to be below the limit passes.
 2. Decision. A variant that is not acquitted is suspicious. It is asked about cases on which it was not asked, beside
    inert words, and these asks alone decide: what made it suspicious would count against it a second time.
+3. Where no case is left, all its rows are read together, also those that made it suspicious, as if it had not been
+   chosen. So is a variant that applies to too few cases to be screened.
 
-The errors of a pass in both steps add up to .05; a fail is divided by the number of suspicious variants (Bonferroni).
+The errors of a pass in all steps add up to .05; a fail is divided by the number of suspicious variants (Bonferroni), in
+the last step by that of all.
 """
 
 from __future__ import annotations
@@ -34,8 +37,18 @@ from calm.errors import EstimateError
 from calm.experiment.arms import Arms, Row
 from calm.experiment.asks import Asks
 from calm.experiment.pairs import Pair, Pairing
-from calm.experiment.stopping import LEVEL, Ruling, fails_as_read, missing
-from calm.statistics.intervals import clopper_pearson
+from calm.experiment.stopping import (
+    FOR,
+    LEVEL,
+    Ruling,
+    beyond,
+    by_cluster,
+    exactly,
+    fails_as_read,
+    missing,
+    most_harm,
+    unproven,
+)
 from calm.statistics.sequential import nominal_levels
 
 SCREENS: Final = (10, 18, 25, 31, 44)
@@ -96,6 +109,11 @@ class Variants:
         self._cases = {row.case for row in trials.rows}
         self._several = len({row.edit for row in trials.rows}) > 1
 
+    @property
+    def _edit(self) -> AnyEdit:
+        assert self._pairing.edit is not None, "a rotation"
+        return self._pairing.edit
+
     def rule(self, claim: Claim) -> Ruling | None:
         """
         Return the decision on a claim about the worst variant, with the rows of that variant.
@@ -105,33 +123,25 @@ class Variants:
         if not self._several:
             return None
         measure = MEASURES[claim.measure]
-        edit = self._pairing.edit
-        assert edit is not None, "a rotation"
         limit = most_harm(claim, measure) - self._lost_to_inert(measure)
         each = self._pairing.setup.engine.each  # no variant depends on another, so they are asked together
-        variants: Sequence[AnyEdit] = edit.variants
-        found = each(lambda variant: self._screened(variant, claim, measure, limit), variants)
-        known = [one for one in found if one is not None]
+        variants: Sequence[AnyEdit] = self._edit.variants
+        known = each(lambda variant: self._screened(variant, claim, measure, limit), variants)
         suspects = [one for one in known if one.outcome is Outcome.UNDECIDED]
         decided = each(lambda one: self._decided(one, claim, measure, len(suspects)), suspects)
-        left = [one.variant.label for one, verdict in zip(suspects, decided, strict=True) if verdict is None]
         known = [one for one in known if one not in suspects] + [one for one in decided if one is not None]
-        if not known and not left:
+        if not known:
             reason = because(Kind.FEW_OF_EACH, FEWEST)
             return Ruling(Decision(claim.measure, claim, Outcome.NOT_TESTED, reason=reason), None)
-        ruling = _ruled(claim, known) if known else None
-        if left and (ruling is None or ruling.decision.outcome is Outcome.PASS):
-            reason = because(Kind.FEW_FRESH, *map(name, left[:1]), len(left))
-            return Ruling(Decision(claim.measure, claim, Outcome.NOT_TESTED, reason=reason), None)
-        return ruling
+        return _ruled(claim, known)
 
     def _few_of(self, measure: Measure) -> Asks:
         """Return the asks of a row in a decision."""
         return self._few if measure.worst_of != "gain" else replace(self._few, clean=0)
 
-    def _screened(self, variant: AnyEdit, claim: Claim, measure: Measure, limit: float) -> _Verdict | None:
+    def _screened(self, variant: AnyEdit, claim: Claim, measure: Measure, limit: float) -> _Verdict:
         """
-        Return a pass if the variant is acquitted, else that it is undecided; None if it applies to too few cases.
+        Return a pass if the variant is acquitted, else that it is undecided, as where it applies to too few cases.
 
         It is acquitted if its rows move less than `limit`, in [0, 1], the way that they must not.
         """
@@ -141,7 +151,7 @@ class Variants:
         if len(mine) + spare.ready(FEWEST - len(mine)) < FEWEST:  # the probe ended on few questions
             spare = self._spare(variant, set(mine), asked=False, apart=True)
             if len(mine) + spare.ready(FEWEST - len(mine)) < FEWEST:
-                return None
+                return _Verdict(variant, Outcome.UNDECIDED, None, replace(trials, rows=()))
         used = trials
         for count, level in self._screens(variant, set(mine), limit):
             trials = self._more(trials, spare, count - len(trials.rows), replace(self._few, inert=0))
@@ -151,9 +161,8 @@ class Variants:
             harms = _harms(used, claim, measure)
             if len(harms) < count:
                 break
-            high = clopper_pearson(fsum(harms), count, level)[1]
-            if high <= limit:
-                return _Verdict(variant, Outcome.PASS, _acquitted(used, claim, measure, high), used)
+            if (estimate := exactly(claim, used, harms, limit, level)) is not None:
+                return _Verdict(variant, Outcome.PASS, estimate, used)
             if fsum(harms) > limit * count:
                 break
         return _Verdict(variant, Outcome.UNDECIDED, None, used)
@@ -180,25 +189,29 @@ class Variants:
         """
         Return the decision on a suspicious variant, on questions that the screening did not look at.
 
-        Rows of the probe come first, as they were asked already. None where it stays undecided, within its limit, on
-        fewer cases than a first decision takes: too few for any judge.
+        Rows of the probe come first, as they were asked already. Where no case is left, all rows are read together, as
+        if no variant had been suspicious. None for one that was not screened, as it applies to too few cases for any
+        judge, and that nothing speaks against.
         """
         proofs, counters = _levels(suspects)
         looked_at = {row.cluster for row in suspect.trials.rows}
         fresh = tuple(row for row in self._rows_of(suspect.variant) if row.cluster not in looked_at)
         spare = self._spare(suspect.variant, looked_at | {row.cluster for row in fresh}, asked=False)
         trials = replace(suspect.trials, rows=fresh, lost={})
-        outcome, estimate, looked = Outcome.UNDECIDED, None, 0
-        for count, prove, disprove in zip(DECISIONS, proofs, counters, strict=True):
-            looked += 1
-            asks = self._few_of(measure)
+        asks = self._few_of(measure)
+        outcome, estimate, spent = Outcome.UNDECIDED, None, (0.0, 0.0)
+        errors = zip(PASS_SPENT, FAIL_SPENT, strict=True)
+        for count, prove, disprove, so_far in zip(DECISIONS, proofs, counters, errors, strict=True):
             trials = self._more(trials, spare, count - len(trials.rows), asks)
             if lacking := missing(measure, trials):
-                if fails_as_read(claim, trials, lacking, disprove):
-                    return _Verdict(suspect.variant, Outcome.FAIL, measure.estimate(trials, disprove), trials)
+                if (failed := fails_as_read(claim, trials, lacking, disprove)) is not None:
+                    return _Verdict(suspect.variant, Outcome.FAIL, failed, trials)
                 if count < DECISIONS[-1] and spare.ready(1):  # the share of what was lost may be smaller in the end
                     continue
                 return replace(suspect, outcome=Outcome.INCOMPLETE, trials=trials, reason=lacking)
+            if len(trials.rows) < DECISIONS[0]:
+                break  # too few to be decided on by themselves
+            spent = so_far
             try:
                 proof, counter = measure.estimate(trials, prove), measure.estimate(trials, disprove)
             except EstimateError:
@@ -206,17 +219,21 @@ class Variants:
             outcome, estimate = decide_between(proof, counter, claim, LEVEL)
             if outcome is not Outcome.UNDECIDED or not spare.ready(1):
                 break
-        few = len(trials.rows) < DECISIONS[0]
-        within = estimate is None or not _beyond(estimate, claim)
-        # where no case is left, a few bad draws of a noisy judge look like an effect, and a small one like a large one
-        if outcome is Outcome.UNDECIDED and looked < len(DECISIONS) and not (few and within):
-            trials = self._again(suspect.variant, trials, asks)
-            with suppress(EstimateError):
-                proof, counter = measure.estimate(trials, proofs[looked]), measure.estimate(trials, counters[looked])
-                outcome, estimate = decide_between(proof, counter, claim, LEVEL)
-                within = not _beyond(estimate, claim)
-        if outcome is Outcome.UNDECIDED and few and within:
-            return None
+        if outcome is not Outcome.UNDECIDED or spent[1] == FAIL_SPENT[-1]:
+            return _Verdict(suspect.variant, outcome, estimate, trials)
+        trials = self._together(suspect, trials, asks)
+        error = LEVEL * (1 - spent[1]) / len(self._edit.variants)
+        if not looked_at:
+            ruled = unproven(claim, trials, error, NONE).decision
+            known = _Verdict(suspect.variant, ruled.outcome, ruled.estimate, trials)
+            return None if ruled.outcome is Outcome.NOT_TESTED else known
+        with suppress(EstimateError):
+            proof = measure.estimate(trials, PASS_SPENT[-1] - spent[0])
+            counter = measure.estimate(trials, error)
+            outcome, estimate = decide_between(proof, counter, claim, LEVEL)
+        values, _ = by_cluster(trials, measure.cells(trials))
+        if outcome is Outcome.UNDECIDED and len(values) < DECISIONS[0] and beyond(claim, values) < -FOR:
+            return None  # it applies to too few cases to be proven, and all that there are speak for it
         return _Verdict(suspect.variant, outcome, estimate, trials)
 
     def _lost_to_inert(self, measure: Measure) -> float:
@@ -264,17 +281,16 @@ class Variants:
             trials = self._with(trials, some, asks)
         return replace(trials, lost=Counter(trials.lost) + lost)
 
-    def _again(self, variant: AnyEdit, trials: Trials, asks: Asks) -> Trials:
+    def _together(self, suspect: _Verdict, trials: Trials, asks: Asks) -> Trials:
         """
-        Return the trials with several times the asks of each row, where there are no more cases to ask.
+        Return all rows of a variant, those of its screening too, beside inert words, where there are no more cases.
 
-        A variant takes no more asks so than one with more cases, and as they are where that leaves none to ask again.
+        Each is asked several times, as a few bad draws of a noisy judge look like an effect, and a small one like a
+        large one; but no variant takes more asks so than one with more cases.
         """
-        cases = {row.case for row in trials.rows}
-        times = min(AGAIN, most_decided(len(self._pairing.pairs)) // max(1, len(trials.rows)))
-        if times < 2:
-            return trials
-        pairs = (self._pairing.as_variant(p, variant) for p in self._pairing.pairs if p.source.id in cases)
+        cases = {row.case for row in (*suspect.trials.rows, *trials.rows)}
+        times = max(1, min(AGAIN, most_decided(len(self._pairing.pairs)) // max(1, len(cases))))
+        pairs = (self._pairing.as_variant(p, suspect.variant) for p in self._pairing.pairs if p.source.id in cases)
         more = replace(asks, inert=times * asks.inert)
         found = self._arms.ask_rows([Row(pair, times) for pair in pairs if pair is not None], more)
         return trials if found.lost != self._pairing.lost else found
@@ -314,23 +330,6 @@ def _harms(trials: Trials, claim: Claim, measure: Measure) -> list[float]:
     if claim.op == ">=" and not measure.flipped:
         return [(measure.high - value) / (measure.high - measure.low) for value in values]
     return [abs(value) if claim.op == "abs<=" else max(0.0, value) for value in values]
-
-
-def most_harm(claim: Claim, measure: Measure) -> float:
-    """Return the limit of a claim as one on the mean harm."""
-    if claim.op == ">=" and not measure.flipped:
-        return (measure.high - claim.limit) / (measure.high - measure.low)
-    return 1 - claim.limit if measure.flipped else claim.limit
-
-
-def _acquitted(trials: Trials, claim: Claim, measure: Measure, harm: float) -> Estimate:
-    """Return the estimate of an acquitted variant, whose mean harm is proven to be no more than `harm`."""
-    seen = measure.estimate(trials, LEVEL)
-    if claim.op == "abs<=":
-        return replace(seen, low=-harm, high=harm)
-    if claim.op == "<=":
-        return replace(seen, high=harm)
-    return replace(seen, low=1 - harm if measure.flipped else measure.high - harm * (measure.high - measure.low))
 
 
 _WORST_FIRST: Final = (Outcome.FAIL, Outcome.INCOMPLETE, Outcome.UNDECIDED, Outcome.PASS)

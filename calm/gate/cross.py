@@ -1,4 +1,4 @@
-"""A judge and its peers put to the same answers: `probe.cross().proves(self_preference_ratio <= 1.25)`."""
+"""A judge and its peers put to the same answers: `probe.cross().proves(own_pull <= 0.15)`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Cross:
     """
     The judge and its peers put to the same answers, each by a known author. End it with `.proves` or `.observe`.
 
-    What is claimed are figures of the whole table (`self_preference_ratio <= 1.25`), not means over cases.
+    What is claimed are figures of the whole table (`own_pull <= 0.15`), not means over cases.
     """
 
     def __init__(self, context: Context) -> None:
@@ -51,7 +51,8 @@ class Cross:
         Ask the judges and decide all claims; true unless one is FAIL, UNDECIDED or INCOMPLETE.
 
         NOT_TESTED, with the reason, where the data do not allow it: no authors, no own answers, no other judge. An
-        excess of answers of which nobody knows which is better is OBSERVED: quality would look like preference.
+        excess is OBSERVED: quality that others miss would look like preference. It takes the place of a pull of which
+        too few answers are known to be equal.
 
         Raises:
             ClaimError: no claims, or one that is no figure of the judge's kind of verdicts.

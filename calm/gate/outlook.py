@@ -1,4 +1,4 @@
-"""What the cases of a run can decide: said in one line before the first call, and taken as limits if so wished."""
+"""What the cases of a run can decide: said in one line before the first call, and taken as limits."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from calm.core.case import TIE, Case, digest
 from calm.core.claims import Claim
 from calm.core.edits import AnyEdit, Expects
 from calm.core.measures import MEASURES
+from calm.core.reasons import Kind, because
 from calm.core.verdict import Label, Score, Verdict
 from calm.experiment.aim import aims_by_pilot, has_room
 from calm.experiment.lookahead import Order
@@ -18,6 +19,7 @@ from calm.experiment.setup import Setup, clusters_of
 from calm.gate.resolution import NOISE, Attainable, Claimed, green, knows, missed, pool
 from calm.results.audit import CONTROLS
 from calm.results.pooled import limits_of
+from calm.results.resolved import widest
 
 Limits: TypeAlias = Literal["suites", "attainable"]
 """Which limits a run takes: those of its suites, or the strictest that its cases let a sound judge prove."""
@@ -30,9 +32,9 @@ TRIED: Final = 100
 """Cases on which an edit is tried; the share to which it applies is taken to be that of all."""
 
 
-def outlook(orders: Iterable[Order], limits: Limits = "suites") -> str:
+def outlook(orders: Iterable[Order]) -> str:
     """
-    Return in one line how often a sound judge is green in a run that asks some orders.
+    Return in one line what the cases of a run that asks some orders can show, and how often a sound judge is green.
 
     Empty if that is not known of all of them, as of fewer asks a case than the usual ones.
 
@@ -51,8 +53,9 @@ def outlook(orders: Iterable[Order], limits: Limits = "suites") -> str:
         return ""
     family, most = asked[0].setup.family, max(samples.values(), key=lambda one: one.questions)
     cases, clusters = len(most.cases), most.questions
+    fitted = any(order.limiter is not None for order in asked)
     of_run: Sequence[Claim] = limits_of(family)
-    if limits == "attainable":
+    if fitted:
         whole = [pool(claim, [probe for _, probe in probes]) for claim in of_run]
         limited = (Attainable(family).limited(one.claims[0], one.clusters, one.room) for one in whole if one)
         of_run = [claim for claim in limited if claim is not None]
@@ -60,20 +63,23 @@ def outlook(orders: Iterable[Order], limits: Limits = "suites") -> str:
     about = ("1 case" if cases == 1 else f"{cases} cases") + (
         f" about {clusters} questions" if clusters < cases else ""
     )
-    at = "these limits" if limits == "suites" else "the attainable limits"
     judge = f"a judge without bias that errs in {100 * NOISE:g} % of asks"
     lost = list(dict.fromkeys(_named(order) for order, probe in probes if len(probe.claims) < len(order.claims)))
     none = f"; too few for any limit of {_few_of(lost)}" if lost else ""
     are = "is" if cases == 1 else "are"
     if none and not _controlled(probes):
         return f"{about} {are} few{none}; take more cases"
+    pairs = [(new, old) for order, probe in probes for new in probe.claims for old in order.claims]
+    if wider := widest((new, old) for new, old in pairs if (new.measure, new.op) == (old.measure, old.op)):
+        seen = because(Kind.AT_RESOLUTION, cases, *wider)
+        return f"{seen}; {judge} is green in {_percent(chance)} of runs{none}"
     if chance >= ENOUGH:
-        return f"{about} are enough to prove {at} of {judge}{none}"
-    text = f"{about} {are} few: {judge} is green in {_percent(chance)} of runs at {at}"
+        return f"{about} {are} enough to prove these limits of {judge}{none}"
+    text = f"{about} {are} few: {judge} is green in {_percent(chance)} of runs at these limits"
     misses = {f"{_named(o)}: {c}": missed(c, family, probe) for o, probe in probes for c in probe.claims}
     least = sorted((name for name, miss in misses.items() if miss > 0.01), key=lambda name: -misses[name])
     weak = _few_of([f"{name} (proven in {_percent(1 - misses[name])})" for name in least])
-    fix = "take more cases" if limits == "attainable" else "take more cases, or --calm-limits attainable"
+    fix = "take more cases" if fitted else "take more cases, or --calm-limits attainable"
     return f"{text}; decided too seldom: {weak}{none}; {fix}" if weak else f"{text}{none}; {fix}"
 
 
@@ -92,9 +98,9 @@ def without_gold(setups: Sequence[Setup]) -> str:
     )
 
 
-def shortfall(order: Order, limits: Limits) -> str:
+def shortfall(order: Order) -> str:
     """Return the same line about one order, if a sound judge often does not prove what it claims; else nothing."""
-    said = outlook([order], limits)
+    said = outlook([order])
     return said if ";" in said else ""
 
 
@@ -124,7 +130,8 @@ def foreseen(order: Order, questions: int, room: int | None = None) -> tuple[Cla
 
 def _sized(order: Order) -> bool:
     """Return whether anything is claimed whose chances are known: those of agreement depend on the labels, too."""
-    return any(MEASURES[claim.measure].topped for claim in order.claims)
+    measures = [MEASURES[claim.measure] for claim in order.claims]
+    return any(measure.topped or measure.about_silence for measure in measures)
 
 
 def _known(setup: Setup) -> bool:

@@ -10,7 +10,6 @@ from math import ceil
 
 from calm.core.measures import MEASURES
 from calm.experiment.asks import TOP_UPS, Asks, Design
-from calm.experiment.setup import rows_at_once
 from calm.experiment.stopping import Stopping, could_prove, looks
 from calm.experiment.worst import AGAIN, DECISIONS, SCREENS, most_decided
 from calm.gate.plan import CLEAN, CROSS, INERT, PERTURBED, PILOT, CaseArm, ProbeRow, Survey
@@ -109,7 +108,7 @@ def plan_of(found: Survey, sample: int, design: Design, assumptions: Assumptions
     tally = Tally(found.sources, assumptions)
     early = found.settings.stopping is not Stopping.FIXED
     topped = {row: _topped_up(row, found, within) for row in found.rows}
-    most_of = {row: _most(row, design, within, topped_up=topped[row]) for row in found.rows}
+    most_of = {row: _most(row, design, topped_up=topped[row]) for row in found.rows}
     greeted = [tally.figure([greeting(place)], 0) for place, source in enumerate(found.sources) if source.greeted]
     lines = [PriceRow(FIRST_CALL, None, replace(figure, batch=figure.cost), True) for figure in greeted]
     for arm in (PILOT, CLEAN, INERT):
@@ -146,10 +145,9 @@ def greeting(place: int) -> CallSize:
     return CallSize(f"greeting {place}", len(GREETING), place)
 
 
-def _most(row: ProbeRow, design: Design, within: set[str], *, topped_up: bool) -> Asks:
+def _most(row: ProbeRow, design: Design, *, topped_up: bool) -> Asks:
     """Return how often a case of a probe is asked in each arm at most."""
-    variants = rows_at_once(len(within), row.variants)
-    stages = design.stages(variants=variants, edited=row.edited)
+    stages = design.stages(edited=row.edited)
     return stages[-1] if topped_up else stages[0]
 
 

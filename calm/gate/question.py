@@ -145,7 +145,7 @@ class Question:
         if order.idle:
             reasons = not_tested(order.claims, order.observed, order.unserved)
             return [accepted(context.gate, self._finding(order, d), stated) for d in reasons]
-        if not context.announced and (short := shortfall(order, context.limits)):
+        if not context.announced and (short := shortfall(order)):
             context.say(short)
         timing = context.lookahead.result(order)
         result = timing.result

@@ -31,9 +31,8 @@ from calm.core.measures import MEASURES, Measure
 from calm.core.verdict import Family
 from calm.experiment.aim import NO_ROOM
 from calm.experiment.asks import TOP_UPS, Design
-from calm.experiment.setup import rows_at_once
-from calm.experiment.stopping import LEVEL, Stopping, looks
-from calm.experiment.worst import DECISIONS, FAIL_SPENT, FEWEST, PASS_SPENT, SCREEN_LEVELS, SCREENS, most_harm
+from calm.experiment.stopping import LEVEL, Stopping, looks, most_harm
+from calm.experiment.worst import DECISIONS, FAIL_SPENT, FEWEST, PASS_SPENT, SCREEN_LEVELS, SCREENS
 from calm.gate.scenario import Scenario
 from calm.results.pooled import FEWEST as FEWEST_POOLED
 from calm.results.pooled import limits_of
@@ -306,8 +305,7 @@ class _Probe:
         import numpy as np
 
         self._sample, self._probe = sample, probe
-        rows = rows_at_once(n, probe.variants)
-        stages = rules.design.stages(variants=rows, edited=probe.expects is not None)[: rules.top_ups + 1]
+        stages = rules.design.stages(edited=probe.expects is not None)[: rules.top_ups + 1]
         more = stages[-1]
         harmed = probe.expects is Expects.WORSE
         true, shown = sample.true, sample.moved

@@ -65,7 +65,7 @@ def asking_for(item: pytest.Function) -> Iterator[None]:
     cases = own(config, judge, given["cases"])
     setup = setup_of(config, judge, cases, asks_of(item))
     if not ours.tracing:
-        item.stash[SUBJECT] = subject_of(config, judge, setup.cases, setup.design, len(cases))
+        item.stash[SUBJECT] = subject_of(config, judge, setup, len(cases))
     with ours.asking.about(setup), drawing(setup, cases):
         yield
 

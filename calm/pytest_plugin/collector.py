@@ -18,13 +18,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from calm.pytest_plugin.aside import Aside
-from calm.pytest_plugin.options import OUTPUTS, distributed, flag, given, limits_of, option, seed_of, stopping_of
+from calm.pytest_plugin.options import OUTPUTS, distributed, flag, given, option, seed_of, stopping_of
 from calm.pytest_plugin.record import Record
 from calm.pytest_plugin.roll import Roll, on_roll
 from calm.pytest_plugin.session import (
     SESSION,
     baseline_of,
     bills_left,
+    cases_asked,
     catch_signals,
     figures_of,
     figures_of_dead,
@@ -37,6 +38,7 @@ from calm.pytest_plugin.session import (
 )
 
 if TYPE_CHECKING:
+    from calm.core.case import Case
     from calm.core.claims import Limiter
     from calm.core.reasons import Reason
     from calm.core.texts import CaseTexts
@@ -321,7 +323,7 @@ class Collector:
             seed=seed_of(self.config),
             repeats=repeats.most_common(1)[0][0],  # a test can have its own: each finding says what it was asked
             stopping=str(stopping_of(self.config)),
-            limits=limits_of(self.config),
+            limits="attainable" if "attainable" in {s["limits"] for s in self.subjects.values()} else "suites",
             findings=tuple(self.findings[k] for k in sorted(self.findings)),
             run=run,
             texts=tuple(self.texts[k] for k in sorted(self.texts)),
@@ -331,7 +333,7 @@ class Collector:
         judge, files = named_as(self.config, audit)
         audit = replace(audit, run=replace(run, judge=judge, case_files=files))
         audit = with_protocol(self._together(audit))
-        audit = resolved(_noted(replace(audit, faults=tuple(self.faults))))
+        audit = resolved(_noted(replace(audit, faults=tuple(self.faults)), cases_asked(self.config)))
         if option(self.config, "texts") == "none":
             from calm.results.redaction import without_texts
 
@@ -390,7 +392,6 @@ class Collector:
             return audit
         from calm.core.reasons import Kind, Said, because
         from calm.errors import ConfigError
-        from calm.results.audit import BASELINE
         from calm.results.baseline import recalled
         from calm.results.worsening import against
 
@@ -400,9 +401,6 @@ class Collector:
         except ConfigError as error:
             self.problems += [because(Kind.FILE_LOST, "baseline", Said(problem)) for problem in error.problems]
             return audit
-        if self.partial:  # what was left out by the user's own choice did not vanish
-            present = {(f.bias, f.perturbation) for f in audit.findings}
-            worse = tuple(f for f in worse if f.bias == BASELINE or (f.bias, f.perturbation) in present)
         return self._with(recalled(baseline, audit), worse)
 
     def _pooled(self, audit: Audit) -> Audit:
@@ -558,11 +556,17 @@ class Collector:
             say(printable(f"{why}: what an earlier one wrote is kept as {', '.join(kept)}"))
 
 
-def _noted(audit: Audit) -> Audit:
+def _noted(audit: Audit, cases: Sequence[Case]) -> Audit:
     """Return the record with what its rows say of the judge and the cases, before all other notes."""
+    from calm.core.verdict import Scale
     from calm.results.notes import notes_of
+    from calm.results.records import scale_of
+    from calm.results.topics import topics
 
     notes = notes_of(audit.findings, audit.cases)
+    if audit.run.case_files != ():  # those that ship are about these topics on purpose
+        scale = scale_of(audit.judge) if audit.judge.scale else Scale()
+        notes += topics(audit.findings, cases, scale, audit.seed)
     return replace(audit, run=replace(audit.run, notes=(*notes, *audit.run.notes)))
 
 

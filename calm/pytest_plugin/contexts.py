@@ -45,7 +45,7 @@ def probe_of(item: pytest.Item, judge: Judge, cases: Sequence[Case]) -> Iterator
         yield Probe(_planned_context(item, judge, cases, ours.plan))
         return
     context = _context_of(item, judge, cases)
-    item.stash[SUBJECT] = subject_of(config, judge, context.setup.cases, context.setup.design, len(cases))
+    item.stash[SUBJECT] = subject_of(config, judge, context.setup, len(cases), context.limits)
     made = Probe(context)
     if ours.tracing:
         yield made
@@ -93,7 +93,7 @@ def _context(item: pytest.Item, judge: Judge, cases: Sequence[Case]) -> Context:
         Node(item.nodeid, item.path.stem.removeprefix("test_").replace("_", "-")),
         undecided=undecided,
         every_variant=flag(config, "every-variant"),
-        limits=limits_of(config),
+        limits=limits_of(config, item.path),
         gate=gate_of(config),
         wanted_by=partial(wanted_of, config, judge, tuple(cases)),
     )

@@ -30,7 +30,6 @@ from calm.pytest_plugin.options import (
     indented,
     is_named,
     is_worker,
-    limits_of,
     lookahead_of,
     option,
 )
@@ -284,7 +283,7 @@ def _announce(config: pytest.Config) -> None:
         orders = [order for _, order in ours.traced]
         if bare := without_gold([order.setup for order in orders if not order.own_cases]):
             speaker(config)(bare)
-        if text := outlook(orders, limits_of(config)):
+        if text := outlook(orders):
             ours.announced = True
             speaker(config)(text)
     for lookahead, order in ours.traced if config.option.maxfail != 1 else ():

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from calm.experiment.stopping import Stopping
     from calm.gate.outlook import Limits
 
+_SUITES = Path(__file__).parents[1] / "suites"
 EXTRA = "calm_every_variant"
 """The marker of probes beyond the default gate."""
 LONGEST_NAME = 200
@@ -79,10 +80,10 @@ OPTIONS = (
     ("looks-ahead", "0", "N", "ask for N more looks while one is being decided (default 0)"),
     (
         "limits",
-        "suites",
+        "",
         "suites|attainable",
-        "attainable: the strictest limits that a sound judge meets with these cases, none stricter than the suites' "
-        "(default suites)",
+        "suites: limits as the tests state them; attainable: where the cases are few, the strictest that a sound judge "
+        "can prove with them (default: attainable in the suites that ship, and as you state them in your own tests)",
     ),
     ("undecided", "fail", "fail|warn", "whether an undecided claim fails its test (default) or only warns"),
     (
@@ -380,9 +381,9 @@ def days_of(config: pytest.Config) -> float | None:
     return _amount(config, "cache-days")
 
 
-def limits_of(config: pytest.Config) -> Limits:
+def limits_of(config: pytest.Config, path: Path | None = None) -> Limits:
     """
-    Return which limits the run takes.
+    Return which limits the tests of a file take; without a file, those of the suites that ship.
 
     Raises:
         ConfigError: no such choice, or attainable limits where it is not known what a sound judge attains.
@@ -391,13 +392,16 @@ def limits_of(config: pytest.Config) -> Limits:
     from calm.gate.outlook import LIMITS
     from calm.gate.resolution import knows
 
-    text = option(config, "limits")
+    text, known = option(config, "limits"), knows(design_of(config), stopping_of(config))
+    if not text:
+        shipped = path is None or path.resolve().parent == _SUITES.resolve()
+        return "attainable" if known and shipped else "suites"
     for name in LIMITS:
         if name == text:
             break
     else:
         raise ConfigError(f"--calm-limits: expected {' or '.join(LIMITS)}, got {text!r}")
-    if name == "attainable" and not knows(design_of(config), stopping_of(config)):
+    if name == "attainable" and not known:
         wanted = "--calm-repeats=2+1 or more, and another rule than --calm-stopping=anytime"
         raise ConfigError(f"--calm-limits: expected {wanted} with attainable limits")
     return name

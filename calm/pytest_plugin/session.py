@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from calm.experiment.asks import Design
     from calm.experiment.lookahead import Lookahead, Order
     from calm.experiment.setup import Setup
+    from calm.gate.outlook import Limits
     from calm.gate.plan import PlanRecord
     from calm.gate.probe import Probe
     from calm.gate.verdict_of import VerdictOf
@@ -315,6 +316,18 @@ def cases_of(config: pytest.Config, judge: Judge) -> list[Case]:
     if judge.task not in known:
         known[judge.task] = cases_from(case_files(config), judge)
     return known[judge.task]
+
+
+def cases_asked(config: pytest.Config) -> Sequence[Case]:
+    """Return the cases of the run where this process knows them: it asked about them, or they are in files."""
+    from calm.errors import CalmError
+
+    if subjects := config.stash[SESSION].subjects:
+        return subjects[0][1]
+    try:
+        return cases_of(config, judge_of(config))
+    except CalmError:
+        return ()
 
 
 def named_as(config: pytest.Config, audit: Audit) -> tuple[str, tuple[str, ...] | None]:
@@ -638,18 +651,19 @@ def judge_in(config: pytest.Config, given: object) -> Judge:
     return made
 
 
-def subject_of(config: pytest.Config, judge: Judge, cases: Sequence[Case], design: Design, of: int) -> dict[str, Any]:
-    """Return what the record says of a judge, its cases (a sample of so many), and the number of asks."""
+def subject_of(config: pytest.Config, judge: Judge, setup: Setup, of: int, limits: Limits = "suites") -> dict[str, Any]:
+    """Return what the record says of a judge, its cases (a sample of so many), the number of asks, and the limits."""
     from calm.results.provenance import cases_record, judge_record
 
-    session = config.stash[SESSION]
+    session, cases, design = config.stash[SESSION], setup.cases, setup.design
     for known, same, subject in session.subjects:
-        if known == judge and same == cases and subject["repeats"] == str(design) and subject["cases"]["of"] == of:
+        alike = subject["repeats"] == str(design) and subject["cases"]["of"] == of and subject["limits"] == limits
+        if known == judge and same == cases and alike:
             return subject
     record = judge_record(judge, engine_of(config).served)
     if files := judge_files(config, judge):
         record["about"]["files"] = files
-    subject = {"judge": record, "cases": cases_record(cases, of), "repeats": str(design)}
+    subject = {"judge": record, "cases": cases_record(cases, of), "repeats": str(design), "limits": limits}
     session.subjects.append((judge, cases, subject))
     return subject
 
@@ -661,7 +675,12 @@ def unknown_subject(config: pytest.Config) -> dict[str, Any]:
     names = ("fingerprint", "model", "served", "prompt_sha256")
     judge = {"name": option(config, "judge"), "task": "unknown", "scale": {}, "parameters": {}, "about": {}}
     cases = {"n": 0, "of": 0, "questions": 0, "sha256": sha256(())}
-    return {"judge": judge | dict.fromkeys(names), "cases": cases, "repeats": str(design_of(config))}
+    return {
+        "judge": judge | dict.fromkeys(names),
+        "cases": cases,
+        "repeats": str(design_of(config)),
+        "limits": "suites",
+    }
 
 
 def set_aside_of(config: pytest.Config) -> list[Output]:

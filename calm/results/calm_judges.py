@@ -28,8 +28,8 @@ OWN_ANSWERS: Final = "calm-self-preference/"
 FEWEST: Final = 2
 _SHOWN_SHA: Final = 12
 
-Figure: TypeAlias = Share | float | None
-"""What stands in a cell: a rate with its interval, a number, or nothing."""
+Figure: TypeAlias = Share | float | int | None
+"""What stands in a cell: a rate with its interval, a number, a count, or nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Column:
     """
     A figure of each judge. Columns of one group and one `head` are shown together, as before and after.
 
-    `signed` says that it may be below 0 and is shown with its sign.
+    `signed` says that it may be below 0 and is shown with its sign, `seldom` that it is shown if any judge has some.
     """
 
     name: str
@@ -45,6 +45,7 @@ class Column:
     group: str
     of: Callable[[CalmProtocol], Figure]
     signed: bool = False
+    seldom: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +79,17 @@ def _after(bias: str) -> Callable[[CalmProtocol], Figure]:
     return lambda found: found.of(bias).accuracy_hacked
 
 
+def _unread(arm: str, bias: str | None = None) -> Callable[[CalmProtocol], Figure]:
+    """Return what counts the replies of an arm without a verdict, of a bias or of all."""
+
+    def get(found: CalmProtocol) -> Figure:
+        biases = found.biases if bias is None else (found.of(bias),)
+        counts = [one.unread[arm].count for one in biases if arm in one.unread]
+        return sum(counts) if counts else None
+
+    return get
+
+
 def _intensity(group: str) -> Callable[[CalmProtocol], Figure]:
     return lambda found: found.intensity.get(group)
 
@@ -97,6 +109,7 @@ RATES: Final = "Robustness rate (RR) by bias"
 JUDGE: Final = "Noise and bias intensity"
 RIGHT: Final = "Accuracy before the edit (Acc) and after it (Acc_hack)"
 REASONED: Final = "Chain-of-thought"
+UNREAD: Final = "Replies without a verdict, before the edit and after it"
 SCORED: Final = "Scores (Table 5 of the paper)"
 
 COLUMNS: Final = (
@@ -124,6 +137,13 @@ COLUMNS: Final = (
     Column("y_ref history", "y_ref with history", SCORED, _part("refinement", "after")),
     Column("Err_RA", "Err_RA", SCORED, _part("refinement", "value"), signed=True),
     Column("Err_RA preprint", "Err_RA of the preprint", SCORED, _part("refinement", "absolute")),
+    Column("unread clean", "all biases", UNREAD, _unread("clean")),
+    Column("unread edited", "all biases", UNREAD, _unread("perturbed")),
+    *(
+        Column(f"unread {name} {bias}", bias, UNREAD, _unread(arm, bias), seldom=True)
+        for bias in BIASES
+        for name, arm in (("clean", "clean"), ("edited", "perturbed"))
+    ),
 )
 """All figures of the table, in its order."""
 
@@ -158,8 +178,15 @@ def judge_table(paths: Sequence[Path]) -> JudgeTable:
     for path, body in crossed.items():
         rows, told = _with_own_answers(rows, found, path, body)
         notes += told
-    shown = tuple(column for column in COLUMNS if any(column.of(row.figures) is not None for row in rows))
+    shown = tuple(column for column in COLUMNS if _has(column, rows))
     return JudgeTable(tuple(rows), shown, tuple(notes))
+
+
+def _has(column: Column, rows: Sequence[JudgeRow]) -> bool:
+    """Return whether any row has a figure; of what is seldom, whether any has one other than 0 before or after."""
+    if not column.seldom:
+        return any(column.of(row.figures) is not None for row in rows)
+    return any(other.of(row.figures) for other in COLUMNS if other.head == column.head and other.seldom for row in rows)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,9 @@ For each bias the robustness rate (RR), the consistency rate (CR) of the same ca
 (Acc) and after it (Acc_hack). Of the judge the CR of all cases, the bias intensity (BIS = CR - mean RR), of
 chain-of-thought the improvement rate (AIR), of a judge of scores the errors of refinement (Err_RA) and, where cases
 name authors, of self-enhancement (Err_SE).
+
+Two replies without a verdict are not equal verdicts, and are in no RR and no CR. One beside a verdict is another
+verdict, and it is not for the better answer. An arm without any verdict has no figure, and no figure rests on it.
 """
 
 from __future__ import annotations
@@ -22,11 +25,12 @@ from calm.core.edits import Expects
 from calm.core.measures import consistency_rate, net_detection, robustness_rate
 from calm.core.reasons import NONE, Reason
 from calm.core.trials import Trial
-from calm.core.verdict import Scale, Score, Verdict
+from calm.core.verdict import Scale, Score, Verdict, readable
 from calm.errors import EstimateError
 from calm.models.wire import Json
 from calm.results.audit import Audit, Finding
 from calm.results.records import rows_of, scale_of
+from calm.results.tabular import Unread, unread
 from calm.selfpreference.calm_errors import (
     bias_intensity,
     improvement_rate,
@@ -67,8 +71,8 @@ class BiasFigures:
     The figures of one bias; None where the cases or the judge's verdicts have none.
 
     `sides` holds the RR of each side of a bias that is tested on two (`robustness_rate` is their mean), `variants` that
-    of each edit that took turns, `detection` the net share of broken answers that were noticed, in [-1, 1]. `reason`
-    says why a bias has no figures.
+    of each edit that took turns, `detection` the net share of broken answers that were noticed, in [-1, 1]. `unread`
+    counts the replies without a verdict in each arm that was asked, `reason` says why a bias has no figures.
     """
 
     bias: str
@@ -79,6 +83,7 @@ class BiasFigures:
     detection: float | None = None
     sides: Mapping[str, Share] = field(default_factory=dict)
     variants: Mapping[str, Share] = field(default_factory=dict)
+    unread: Mapping[str, Unread] = field(default_factory=dict)
     reason: Reason = NONE
 
 
@@ -246,6 +251,7 @@ def _figures(
         detection=noticed,
         sides=known if len(known) > 1 else {},
         variants={edit: rate for edit, rate in apart.items() if rate is not None} if len(edits) > 1 else {},
+        unread=unread(record for f in findings for record in f.trials),
     )
 
 
@@ -260,7 +266,14 @@ def _side(key: str) -> str:
     return edit.lstrip("/") or bias
 
 
+def _told(rows: Sequence[Trial], *arms: str) -> bool:
+    """Return whether each of these arms has a verdict in some row: a figure of an arm without one says nothing."""
+    return all(any(readable(verdict) for row in rows for verdict in getattr(row, arm)) for arm in arms)
+
+
 def _robustness(rows: Sequence[Trial], scale: Scale) -> Share | None:
+    if not _told(rows, "clean", "perturbed"):
+        return None
     return share_of(_by_question((row, robustness_rate.per_case(row, scale)) for row in rows))
 
 
@@ -272,6 +285,8 @@ def _consistency(rows: Sequence[Trial], scale: Scale) -> Share | None:
 
 def _right(rows: Sequence[Trial], arm: str, scale: Scale) -> Share | None:
     """Return the share of verdicts of an arm that agree with the gold label, of the cases that have one."""
+    if not _told(rows, arm):
+        return None
     return share_of(_by_question((row, share_right(getattr(row, arm), row, scale)) for row in rows))
 
 

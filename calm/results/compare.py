@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from textwrap import wrap
 from typing import get_args
 
@@ -21,6 +21,7 @@ from calm.results.pairing import Paired, growth, pair, worse_way
 from calm.results.parts import INDENT, aligned
 from calm.results.pooled import probes_of, widest
 from calm.results.records import Change, changes, same_kind, scale_of, verdict_of
+from calm.results.tabular import ARMS, Unread, as_read, mute, unread_in, unread_of
 from calm.results.wording import highest, printable
 
 LINES = 20
@@ -63,6 +64,13 @@ class Moved:
     """Cases of the old run that were not compared."""
     variant: str = ""
     """The worst variant of both runs, where the key is about it."""
+    unread: tuple[Mapping[str, Unread], Mapping[str, Unread]] = ({}, {})
+    """The replies without a verdict of the old and of the new run, by arm."""
+
+    @property
+    def silent(self) -> str:
+        """How many replies of each arm hold no verdict, then and now, in words; nothing where all were read."""
+        return then_and_now(self.unread)
 
     @property
     def changed(self) -> bool:
@@ -127,6 +135,8 @@ class Comparison:
     gaps_old: tuple[Reason, ...] = ()
     gaps_new: tuple[Reason, ...] = ()
     """Why each run is not whole: keys that one run lacks may be those of tests that crashed or did not run."""
+    unread: tuple[Mapping[str, Unread], Mapping[str, Unread]] = ({}, {})
+    """The replies without a verdict in all of the old and of the new run, by arm."""
 
     @property
     def worse(self) -> tuple[Moved, ...]:
@@ -154,6 +164,11 @@ class Comparison:
         return sum(not m.changed and m.new.value is None for m in self.moved)
 
     @property
+    def silent(self) -> str:
+        """How many replies of each arm hold no verdict, then and now, in words; nothing of runs that kept no reply."""
+        return then_and_now(self.unread, every=True)
+
+    @property
     def headline(self) -> str:
         """What changed, in a sentence: the page and the terminal show the same."""
         worse, better, unclear = len(self.worse), len(self.better), len(self.unclear)
@@ -173,12 +188,25 @@ class Comparison:
         return f"{verdicts} verdict{'s' * (verdicts != 1)} of {cases} case{'s' * (cases != 1)} flipped"
 
 
+def then_and_now(unread: tuple[Mapping[str, Unread], Mapping[str, Unread]], *, every: bool = False) -> str:
+    """
+    Return how many replies hold no verdict in two runs, by arm; nothing where all were read, unless `every` is wanted.
+
+    >>> then_and_now(({"clean": Unread(0, 120)}, {"clean": Unread(7, 120)}))
+    'replies without a verdict: 0 of 120 clean, now 7 of 120 clean'
+    """
+    if not any(one.count or every for side in unread for one in side.values()):
+        return ""
+    was, now = (", ".join(f"{one} {ARMS[arm]}" for arm, one in side.items()) or "none asked" for side in unread)
+    return f"replies without a verdict: {f'{was}, now {now}' if was != now else f'{was} in each run'}"
+
+
 def compare(old: Audit, new: Audit) -> Comparison:
     """
     Return what differs between two runs, case by case.
 
     A difference has an interval where both records reproduce their own values and at least two cases have the same
-    content and edit in both runs.
+    content and edit in both runs. A figure of an arm in which no reply could be read is none.
 
     Raises:
         ConfigError: the judges have tasks of different kinds, or a record is damaged.
@@ -188,10 +216,10 @@ def compare(old: Audit, new: Audit) -> Comparison:
         if audit.findings or audit.judge.scale:  # in a run that crashed at once no judge told its scale
             scale_of(audit.judge)
     # what a run says against a baseline is a comparison itself
-    first, second = ({f.key: f for f in audit.findings if f.measure != WORSENING} for audit in (old, new))
+    first, second = ({f.key: f for f in as_read(audit).findings if f.measure != WORSENING} for audit in (old, new))
     both = sorted(first.keys() & second.keys())
     measured = sum(first[key].value is not None and second[key].value is not None for key in both)
-    moved = [_moved(first[key], second[key], (old, new), measured) for key in both]
+    moved = [_with_unread(_moved(first[key], second[key], (old, new), measured), (old, new)) for key in both]
     return Comparison(
         moved=tuple(sorted(moved, key=_badness)),
         only_old=tuple(first[key] for key in sorted(first.keys() - second.keys())),
@@ -200,6 +228,7 @@ def compare(old: Audit, new: Audit) -> Comparison:
         changes=changes(old, new),
         gaps_old=old.gaps,
         gaps_new=new.gaps,
+        unread=(unread_of(old), unread_of(new)),
     )
 
 
@@ -212,6 +241,15 @@ def _refuse_other_task(old: Audit, new: Audit) -> None:
             f"(old) and {new.judge.name!r} with task={new.judge.task!r} (new): their claims have the same names and "
             "measure other things; compare two runs of one judge, or of two judges with the same task"
         )
+
+
+def _with_unread(moved: Moved, audits: tuple[Audit, Audit]) -> Moved:
+    """Return a claim with the replies without a verdict, and why it has no value if that is for want of one."""
+    old, new = audits
+    silent = unread_in(moved.old, old), unread_in(moved.new, new)
+    mutes = [which for which, one in (("old", moved.old), ("new", moved.new)) if mute(one)]
+    why = f"no reply of an arm could be read in the {' and the '.join(mutes)} run" if mutes else moved.why
+    return replace(moved, why=why, unread=silent)
 
 
 def _moved(old: Finding, new: Finding, audits: tuple[Audit, Audit], measured: int) -> Moved:
@@ -348,6 +386,7 @@ def render_text(comparison: Comparison, width: int | None = 100, *, lines: int =
         claims("Got worse", comparison.worse),
         claims("Got better", comparison.better),
         claims("Moved without a clear direction", comparison.unclear),
+        wrap(comparison.silent.capitalize(), width or len(comparison.silent) + 1),
         _count(comparison.same, "claim is", "claims are", "the same in both runs"),
         _count(comparison.unmeasured, "claim was", "claims were", "measured in neither run"),
         rows("Only in the old run", [(one.key, one.outcome.value) for one in comparison.only_old]),
@@ -381,6 +420,8 @@ def _cells(moved: Moved) -> tuple[str, str, str, str]:
         change += f", worst variant {moved.variant}"
     if moved.left_out:
         change += f", {moved.left_out} left out"
+    if moved.silent:
+        change += f", {moved.silent}"
     if old.claim != new.claim:
         limits = [decimals(f.claim.limit) if f.claim is not None else "none" for f in (old, new)]
         change += f", limit {limits[0]} -> {limits[1]}"
@@ -389,7 +430,7 @@ def _cells(moved: Moved) -> tuple[str, str, str, str]:
 
 def _value(finding: Finding) -> str:
     if finding.value is None:
-        return "not measured"
+        return "-" if mute(finding) else "not measured"
     return f"{max(-1.0, min(highest(finding), finding.value)):z.2f}"
 
 

@@ -15,7 +15,7 @@ from calm.core.trials import Trial, Trials, clusters
 from calm.core.verdict import Scale, Verdict
 from calm.results.audit import Audit, Finding, TrialRecord
 from calm.results.records import CLOSE, family_of, scale_of, trial_of, trials_of
-from calm.statistics.intervals import clustered_t
+from calm.statistics.intervals import clopper_pearson, clustered_t
 from calm.statistics.paired import exchangeable_shift
 
 AIMED: Final = ("gain", "mean_shift", "attack_success_rate", "net_detection")
@@ -107,7 +107,16 @@ class Growth:
         return clustered_t(self.sums, self.sizes, -end, end, level)
 
     def shift(self, level: float) -> tuple[float, float]:
-        """Return bounds of the mean that exclude 0 with probability `level` at most if nothing changed."""
+        """
+        Return bounds of the mean that exclude 0 with probability `level` at most if nothing changed.
+
+        Where all that moved moved equally far, as verdicts that are right or wrong do, this is the exact sign test.
+        """
+        moved = [total for total in self.sums if abs(total) > CLOSE]
+        if moved and max(self.sizes) == 1 and max(map(abs, moved)) - min(map(abs, moved)) <= CLOSE:
+            reach = abs(moved[0]) * len(moved) / len(self.sums)
+            shares = clopper_pearson(sum(total > 0 for total in moved), len(moved), level)
+            return reach * (2 * shares[0] - 1), reach * (2 * shares[1] - 1)
         low, high = exchangeable_shift(self.sums, self.sizes, level)
         return max(low, -self.width), min(high, self.width)
 
@@ -157,8 +166,8 @@ def pair(old: Finding, new: Finding, audits: tuple[Audit, Audit], measure: Measu
     Their values are those of the claim's measure, or of another one of the same rows.
 
     Rows match where case and what the judge was shown are the same. Only the asks that both runs made count: a run that
-    was topped up is compared by what it asked before. A record that does not reproduce its own value is not compared:
-    somebody changed the file.
+    was topped up is compared by what it asked before, and without inert words where one run needed none. A record that
+    does not reproduce its own value is not compared: somebody changed the file.
     """
     measure = MEASURES[old.measure] if measure is None else measure
     scales = scale_of(audits[0].judge), scale_of(audits[1].judge)
@@ -178,7 +187,7 @@ def pair(old: Finding, new: Finding, audits: tuple[Audit, Audit], measure: Measu
             turned.append(case)
     fault = _fault(old, new, scales)
     decoded = [] if fault else [_decoded(old.key, *both) for both in matched]
-    sides = zip(*decoded, strict=True) if decoded else ((), ())
+    sides = tuple(zip(*decoded, strict=True)) if decoded else ((), ())
     was_now = [_cells(rows, measure, scale, old.task) for rows, scale in zip(sides, scales, strict=True)]
     cells = [(values, both[1]) for values, both in zip(zip(*was_now, strict=True), decoded, strict=True)]
     compared = tuple(
@@ -214,6 +223,8 @@ def _not_reached(cases: Sequence[str], asked: Collection[str], one: Finding, aud
     """Return the cases that a run which may stop early would have asked after the last one that it asked."""
     if audit.stopping == "fixed" or not asked:
         return ()
+    if MEASURES[one.measure].crosswise:  # pairs of equal answers: how many there were is in no record
+        return tuple(cases)
     count = audit.cases.get("n")
     start = start_of(one.bias, count) if one.expects is not None and isinstance(count, int) else 0.0
     last = max(place_of(audit.seed, case, start) for case in asked)
@@ -264,7 +275,8 @@ def _all_cells(rows: Sequence[Trial], measure: Measure, scale: Scale, task: str)
 def _fault(old: Finding, new: Finding, scales: tuple[Scale, Scale]) -> Reason:
     """Return why two findings cannot be compared row by row, or `NONE`."""
     measure = MEASURES[old.measure]
-    if measure.floored and any(r.inert for r in old.trials) != any(r.inert for r in new.trials):
+    alone = any(r.inert for r in old.trials) != any(r.inert for r in new.trials)
+    if measure.floored and alone and measure.most is None:  # else a run may have needed no inert words
         return because(Kind.OTHER_FLOOR, old.key)
     faults = (
         _forged(finding, MEASURES[finding.measure], scale) for finding, scale in zip((old, new), scales, strict=True)
@@ -280,8 +292,12 @@ def _forged(finding: Finding, measure: Measure, scale: Scale) -> Reason:
     if sums and finding.value is not None:
         by_row = fsum(sums) / sum(sizes)
         by_cluster = fsum(s / size for s, size in zip(sums, sizes, strict=True)) / len(sums)  # of a test of a rate
-        found = [1 - value if measure.flipped else value for value in (by_row, by_cluster)]
-        if any(abs(value - finding.value) <= CLOSE for value in found):
+        low, high = measure.range  # a value is shown within it
+        found = [
+            min(high, max(low, 1 - value if measure.flipped else value))
+            for value in (by_row, by_cluster, 1 - finding.value if measure.flipped else finding.value)
+        ]
+        if any(abs(value - found[-1]) <= CLOSE for value in found[:-1]):
             return NONE
         return because(Kind.CHANGED_BY_HAND, finding.key, f"{found[0]:.6f}", str(finding.value))
     return because(Kind.CHANGED_BY_HAND, finding.key, "nothing", str(finding.value))

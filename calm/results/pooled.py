@@ -14,19 +14,19 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from math import floor, fsum, sqrt
+from math import ceil, floor, fsum
 from typing import Final
 
 from calm.core.claims import Claim, Decision, Estimate, Limiter, Outcome, cases_to_decide, decide
 from calm.core.measures import MEASURES, Measure
 from calm.core.memo import Memo
-from calm.core.reasons import Kind, Reason, because, listed
+from calm.core.reasons import NONE, Kind, Reason, because, listed
 from calm.core.trials import Trial
 from calm.core.verdict import Family, Scale, Verdict
-from calm.experiment.stopping import LEVEL
+from calm.experiment.stopping import AT_LAST, LEVEL, beyond
 from calm.results.audit import RUN, Finding, finding_of_run
 from calm.results.records import family_of, rows_of
-from calm.statistics.intervals import clustered_t
+from calm.statistics.intervals import grouped_t
 from calm.statistics.sequential import FIRST
 
 FEWEST: Final = 4
@@ -141,30 +141,6 @@ class _Pool:
         return sum(map(len, self.cells.values()))
 
     @property
-    def together(self) -> float:
-        """
-        How many rows of a question are worth one: 1 if each says something else, all if they always move together.
-
-        By the correlation of two rows of a question, in [0, 1]. Where nothing tells it, as where no row moves, it is 1.
-        """
-        most = self.rows / len(self.cells)
-        mean = fsum(map(fsum, self.cells.values())) / self.rows
-        both = each = 0.0
-        for cells in self.cells.values():
-            squares = fsum((cell - mean) ** 2 for cell in cells)
-            both += fsum(cell - mean for cell in cells) ** 2 - squares
-            each += squares * (len(cells) - 1)
-        return 1 + (most - 1) * min(1.0, max(0.0, both / each)) if each > 0 else most
-
-    def end(self, end: float) -> float:
-        """
-        Return how far the mean of a question can be off by luck, of values that end there: less for many rows.
-
-        A question that most probes asked about weighs more than one that few did, and is what luck can be about.
-        """
-        return end * sqrt(self.together * len(self.cells) / self.rows) * len(self.cells) / self.worth
-
-    @property
     def worth(self) -> float:
         """How many questions of equal weight the questions are worth (Kish)."""
         return self.rows**2 / sum(len(cells) ** 2 for cells in self.cells.values())
@@ -192,27 +168,32 @@ def _decided(
         reason = listed([reason, because(Kind.ROWS_LOST, gone)])
     lost = [f for f in probes if f.outcome is Outcome.INCOMPLETE]
     if claim.measure == "unreadable_gain":  # it counts the very replies that leave a gain incomplete
-        lost = [f for f in lost if not f.reason.has(Kind.UNREAD_EDIT)]
+        lost = [f for f in lost if not f.reason.has(Kind.UNREAD_REPLIES)]
     if lost or len(pool.cells) < 2:
         outcome = Outcome.INCOMPLETE if lost else Outcome.NOT_TESTED
         return Decision(claim.measure, claim, outcome, reason=lost[0].reason if lost else reason)
     questions = len(pool.cells)
-    limited = claim if limiter is None else limiter.limited(claim, pool.asked, questions)
-    claim = claim if limited is None else limited
+    limited = claim if limiter is None else limiter.limited(claim, pool.asked, floor(pool.worth))
+    stated, claim = claim, claim if limited is None else limited
     least = measure.smallest_n(claim, LEVEL)
-    if questions < least <= pool.asked:
-        reason = because(Kind.NEEDS_ROOM, questions, pool.asked, least, family)
-        return Decision(claim.measure, claim, Outcome.NOT_TESTED, reason=reason)
     estimate = _estimate(measure, pool)
     outcome = decide(estimate, claim)
-    if pool.worth < least and (outcome is Outcome.PASS or (pool.still and questions >= FIRST)):
-        # what the same questions sway in every probe could be none of these, whatever else varies
-        reason = because(Kind.FEW_TOGETHER, floor(pool.worth), least)
-        return Decision(claim.measure, claim, Outcome.NOT_TESTED, estimate, reason)
-    if limited is None and outcome is Outcome.UNDECIDED:
-        reason = because(Kind.TOO_FEW_FOR_LIMIT, questions, pool.asked)
-        return Decision(claim.measure, claim, Outcome.NOT_TESTED, estimate, reason)
+    if outcome is Outcome.UNDECIDED and decide(seen := _estimate(measure, pool, AT_LAST), stated) is Outcome.FAIL:
+        return Decision(stated.measure, stated, Outcome.FAIL, seen, reason)  # however far its limit gave way
+    speaks = beyond(claim, [fsum(cells) / len(cells) for cells in pool.cells.values()]) > 1
+    if outcome is not Outcome.FAIL and not speaks:
+        why = NONE
+        if questions < least <= pool.asked:
+            why = because(Kind.NEEDS_ROOM, questions, pool.asked, least, family)
+        elif pool.worth < least and (outcome is Outcome.PASS or (pool.still and questions >= FIRST)):
+            # what the same questions sway in every probe could be none of these, whatever else varies
+            why = because(Kind.FEW_TOGETHER, floor(pool.worth), least)
+        elif limited is None and outcome is Outcome.UNDECIDED:
+            why = because(Kind.TOO_FEW_FOR_LIMIT, questions, pool.asked)
+        if why:
+            return Decision(claim.measure, claim, Outcome.NOT_TESTED, estimate, why)
     needed = cases_to_decide(estimate, claim, 2) if outcome is Outcome.UNDECIDED else None
+    needed = None if needed is None else ceil(needed * pool.cases / questions - 1e-9)
     return Decision(claim.measure, claim, outcome, estimate, reason, needed)
 
 
@@ -232,11 +213,11 @@ def _pool(measure: Measure, tables: Sequence[Sequence[Trial]], scale: Scale) -> 
     return _Pool(cells, len(asked), len(cases))
 
 
-def _estimate(measure: Measure, pool: _Pool) -> Estimate:
-    """Return the mean with its bounds; how far luck alone can move a question depends on how its rows hang together."""
-    sums, sizes = [fsum(cells) for cells in pool.cells.values()], [len(cells) for cells in pool.cells.values()]
-    low, high = clustered_t(sums, sizes, pool.end(measure.low), pool.end(measure.high), LEVEL)
-    mean = fsum(sums) / sum(sizes)
+def _estimate(measure: Measure, pool: _Pool, level: float = LEVEL) -> Estimate:
+    """Return the mean over all rows with its bounds, by question."""
+    groups = list(pool.cells.values())
+    low, high = grouped_t(groups, measure.low, measure.high, level)
+    mean = fsum(map(fsum, groups)) / pool.rows
     if measure.flipped:
         mean, low, high = 1 - mean, 1 - high, 1 - low
-    return Estimate(mean, low, high, pool.cases, LEVEL, {}, len(sums))
+    return measure.within(Estimate(mean, low, high, pool.cases, level, {}, len(groups)))

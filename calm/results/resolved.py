@@ -1,33 +1,44 @@
-"""The resolution of a run with attainable limits: what it could tell, shown beside what it found."""
+"""The resolution of a run whose cases are few: what it could tell, said before its first call and in its last line."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
+from typing import Final
 
-from calm.core.claims import Claim, decimals
+from calm.core.claims import Claim, Outcome
 from calm.core.reasons import Kind, because
-from calm.results.audit import Audit, Finding
+from calm.results.audit import Audit
+
+TELLING: Final = ("pull", "lift", "gain", "net_robustness")
+"""The measures of which one stands for all that a run can tell, the most telling first."""
 
 
 def resolved(audit: Audit) -> Audit:
-    """Return the record of a run with attainable limits with a note of its resolution first; any other as it is."""
-    if audit.limits == "suites":
+    """Return the record of a green run with a note of its resolution first, if its cases were few; else as it is."""
+    passed = [f for f in audit.findings if f.outcome is Outcome.PASS and not f.reason.has(Kind.GATE_FILE)]
+    known = [f for f in passed if f.claim and f.stated and f.node]
+    limits = [(Claim(f.measure, f.claim.op, f.claim.limit), f.stated.limit) for f in known if f.claim and f.stated]
+    wider = widest((claim, replace(claim, limit=stated)) for claim, stated in limits)
+    if audit.limits == "suites" or not wider or any(f.red for f in audit.findings):
         return audit
-    note = because(Kind.ATTAINABLE, *resolution(audit.findings))
+    note = because(Kind.AT_RESOLUTION, int(str(audit.cases["n"])), *wider)
     return replace(audit, run=replace(audit.run, notes=(note, *audit.run.notes)))
 
 
-def resolution(findings: tuple[Finding, ...]) -> list[str]:
-    """Return the loosest limit that each measure got in place of the suites' own, as claims."""
-    loosest: dict[tuple[str, str, float], float] = {}
-    for f in findings:
-        if f.claim is None or f.stated is None or f.reason.has(Kind.GATE_FILE):
-            continue
-        name = f.measure if f.node else f"{f.bias}/{f.measure}"
-        key = name, f.claim.op, f.stated.limit
-        worse = min if f.claim.op == ">=" else max
-        loosest[key] = worse(loosest.get(key, f.claim.limit), f.claim.limit)
-    return [
-        f"{Claim(name, op, limit)} (the suites state {decimals(stated)})"  # type: ignore[arg-type]  # the op of a claim
-        for (name, op, stated), limit in sorted(loosest.items())
-    ]
+def widest(limits: Iterable[tuple[Claim, Claim]]) -> tuple[str, float, float] | None:
+    """
+    Return the measure that tells most of those whose limits gave way, its widest limit, and the one that was stated.
+
+    `limits` are claims as they are made, each with the claim as its suite states it. None if no limit gave way.
+    """
+    found: dict[str, tuple[float, float]] = {}
+    for made, stated in limits:
+        if made.limit != stated.limit:
+            wider = min if made.op == ">=" else max
+            before = found.get(made.measure, (made.limit, stated.limit))
+            found[made.measure] = wider(before[0], made.limit), wider(before[1], stated.limit)
+    for measure in (*TELLING, *sorted(found)):
+        if measure in found:
+            return measure, *found[measure]
+    return None

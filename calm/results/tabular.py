@@ -2,22 +2,24 @@
 An audit as tables: a row for each finding, for each case, and for each flip. `reports/tables.py` has that of trials.
 
 A table is columns with their kinds, and rows. Data frames and files are made of it, so that both hold the same.
+`unread` counts the replies that hold no verdict, for each table of figures.
 """
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeAlias
 
-from calm.core.measures import flip
+from calm.core.measures import MEASURES, flip
 from calm.core.texts import CaseTexts, Exchange
 from calm.core.trials import Trials, same
 from calm.core.verdict import CLASS, Code, Family, Scale, Verdict, code
 from calm.models.vault import hidden
-from calm.results.audit import Audit, Finding, TrialRecord
+from calm.results.audit import RUN, Audit, Finding, TrialRecord
+from calm.results.pooled import ROWS_OF, probes_of, widest
 from calm.results.records import family_of, scale_of, trial_of
 
 Cell: TypeAlias = str | int | float | bool | None
@@ -73,13 +75,92 @@ def _probe(one: Finding) -> tuple[str | None, ...]:
     return one.bias, one.perturbation, one.against, one.task, one.expects
 
 
+# replies without a verdict
+
+
+ARMS: Final[Mapping[str, str]] = {"clean": "clean", "inert": "inert", "perturbed": "edited"}
+"""The arms, and how people call them; clean replies are those that an edit is compared with."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """Of the replies of an arm, `of` in number, how many were unreadable or refused: `count`."""
+
+    count: int
+    of: int
+
+    def __str__(self) -> str:
+        return f"{self.count:,} of {self.of:,}"
+
+
+def unread(records: Iterable[TrialRecord]) -> dict[str, Unread]:
+    """Return the replies without a verdict in each arm that was asked. A call that failed is no reply."""
+    counts, sizes = Counter[str](), Counter[str]()
+    for record in records:
+        for arm, said in zip(ARMS, (record.control or record.clean, record.inert, record.perturbed), strict=True):
+            for one in said:  # there are many: no function is called for each
+                if isinstance(one, dict):
+                    counts[arm] += [*one.values()].count(None) == len(one)
+                else:
+                    counts[arm] += one in ("!unreadable", "!refused")
+                sizes[arm] += one != "!no-reply"
+    return {arm: Unread(counts[arm], sizes[arm]) for arm in ARMS if sizes[arm]}
+
+
+def unread_in(finding: Finding, audit: Audit) -> dict[str, Unread]:
+    """Return the same of a finding, of a claim about all probes together that of the rows of each."""
+    if finding.bias != RUN or finding.measure not in ROWS_OF:
+        return unread(finding.trials)
+    probes = probes_of(audit.findings, finding.measure)
+    return unread(record for probe in probes for record in widest(audit.findings, probe).trials)
+
+
+def unread_of(audit: Audit) -> dict[str, Unread]:
+    """Return the same of a whole run; findings on the same rows count them once."""
+    return unread(record for group in groups(audit) for record in group[0].trials)
+
+
+def as_read(audit: Audit) -> Audit:
+    """Return a run as tables and reports show it: a figure of an arm in which no reply could be read is none."""
+    found = tuple(map(finding_as_read, audit.findings))
+    return audit if found == audit.findings else replace(audit, findings=found)
+
+
+def finding_as_read(finding: Finding) -> Finding:
+    """Return a finding without figures that rest on no readable reply."""
+    if not mute(finding):
+        return finding
+    bare = replace(finding, value=None, low=None, high=None, robustness_rate=None)
+    return replace(bare, cases_to_decide=None, flips={}, acknowledged={})
+
+
+def mute(finding: Finding) -> bool:
+    """Return whether no reply of an arm could be read, so that its figure says nothing, unless it counts just that."""
+    known = MEASURES.get(finding.measure)
+    if not finding.trials or (known is not None and known.about_silence):
+        return False
+    return any(one.count == one.of for one in unread(finding.trials).values())
+
+
+def unread_words(found: Mapping[str, Unread]) -> str:
+    """
+    Return such counts in words; nothing where all was read.
+
+    >>> unread_words({"clean": Unread(0, 120), "perturbed": Unread(7, 60)})
+    '7 of 60 edited replies hold no verdict'
+    """
+    told = [f"{one} {ARMS[arm]}" for arm, one in found.items() if one.count]
+    return f"{', '.join(told)} replies hold no verdict" if told else ""
+
+
 # findings
 
 
 def _findings(audit: Audit) -> Iterator[Row]:
-    for one in audit.findings:
+    for one in as_read(audit).findings:
         before = one.baseline or {}
         then = before.get("value")
+        lacking = unread(one.trials)
         yield {
             "key": one.key,
             "node": one.node,
@@ -105,6 +186,7 @@ def _findings(audit: Audit) -> Iterator[Row]:
             "n": one.n,
             "lost": one.lost,
             "excluded": sum(one.excluded.values()),
+            **{f"unread_{arm}": lacking[arm].count if arm in lacking else None for arm in ARMS},
             "robustness_rate": one.robustness_rate,
             "consistency_rate": one.consistency_rate,
             "toward": one.flips.get("toward"),
@@ -148,6 +230,9 @@ FINDINGS: Final = Table(
         "n": "int64",
         "lost": "int64",
         "excluded": "int64",
+        "unread_clean": "int64",
+        "unread_inert": "int64",
+        "unread_perturbed": "int64",
         "robustness_rate": "double",
         "consistency_rate": "double",
         "toward": "int64",

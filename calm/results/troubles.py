@@ -178,6 +178,7 @@ _BY_BIAS: Final[Mapping[str, tuple[tuple[str, str], tuple[str, str]]]] = {
         ("moves", "fewer of the verdicts than inert words move"),
     ),
     "unreadable_gain": (("makes", "more of the replies unreadable"), ("makes", "fewer of the replies unreadable")),
+    "own_pull": (("takes", "more of equally good answers for itself than it leaves to others"), ("takes", "fewer")),
     "self_preference_excess": (
         ("gives", "more to the judge's own answers than their worth"),
         ("gives", "less to the judge's own answers than their worth"),

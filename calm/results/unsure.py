@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from calm.results.tabular import Unread
+
 WORDS: Final[Mapping[str, str]] = {
     "noise": "two asks in the same words differ by",
     "prompt": "another wording of the prompt adds",
@@ -23,6 +25,27 @@ UNASKED: Final[Mapping[str, str]] = {
     "criterion": "the judge is shown no criteria, or no wording of them was asked twice",
 }
 """Why a source has no figure."""
+SILENT: Final = "-: no reply in these words could be read"
+"""The same where it was asked."""
+UNREAD: Final = "verdicts that could not be read"
+KINDS: Final[Mapping[str, str]] = {"prompt": " in other prompts", "criterion": " in other criteria"}
+"""Where a reply stood, by the kind of its wording."""
+
+
+def silent(source: str, unread: Mapping[str, Unread]) -> bool:
+    """Return whether no reply in the judge's own words could be read, or none in those of a source."""
+    asked = [one for kind in ("base", source) if (one := unread.get(kind)) and one.of]
+    return any(one.count == one.of for one in asked)
+
+
+def unread_in_words(unread: Mapping[str, Unread]) -> str:
+    """
+    Return how many verdicts could not be read, by the kind of wording.
+
+    >>> unread_in_words({"base": Unread(1, 80), "prompt": Unread(0, 160)})
+    '1 of 80, 0 of 160 in other prompts'
+    """
+    return ", ".join(f"{one}{KINDS.get(kind, '')}" for kind, one in unread.items())
 
 
 def title_of(named: int, most: int, needed: int) -> str:

@@ -16,6 +16,7 @@ from calm.models.vault import hidden
 from calm.results.audit import AGREEMENT, CONTROLS, Audit, Finding, Limit, Run
 from calm.results.endings import State
 from calm.results.records import family_of
+from calm.results.tabular import unread, unread_words
 from calm.selfpreference.symbols import TABLE_MEASURES
 
 CALLS = {
@@ -195,7 +196,7 @@ def untested(audit: Audit) -> dict[str, Reason]:
 def untested_findings(audit: Audit) -> dict[str, list[Finding]]:
     """Return the findings that say so, by the same names."""
     found: dict[str, list[Finding]] = {}
-    observed = [f for f in audit.of(Outcome.OBSERVED) if f.reason.has(Kind.NO_TRUTH)]
+    observed = [f for f in audit.of(Outcome.OBSERVED) if f.reason.kind in (Kind.NO_TRUTH, Kind.FEW_EQUAL)]
     for finding in sorted((*audit.of(Outcome.NOT_TESTED), *observed), key=lambda f: f.single):
         if finding.bias == AGREEMENT and finding.reason.has(Kind.FEW_PEOPLE):
             continue  # few cases have the labels of several people, and nobody misses them
@@ -214,7 +215,7 @@ def brief(finding: Finding) -> str:
     """Return the beginning of that line: the outcome, the claim, and what was measured or why nothing was."""
     text = f"{finding.outcome.value} {claim(finding)}"
     if unmeasured(finding):
-        return printable(f"{text}: {finding.reason}")
+        return printable(f"{text}: {finding.reason or unread_words(unread(finding.trials))}")
     text += f": measured {measured(finding)}, n={cases(finding)}"
     return printable(f"{text}; {finding.reason}" if finding.outcome is Outcome.INCOMPLETE else text)
 
@@ -222,7 +223,7 @@ def brief(finding: Finding) -> str:
 def _line(finding: Finding) -> str:
     text = f"{finding.outcome.value} {claim(finding)}"
     if unmeasured(finding):
-        return f"{text}: {finding.reason}"
+        return f"{text}: {finding.reason or unread_words(unread(finding.trials))}"
     text += f": measured {measured(finding)}, n={cases(finding)}"
     if needed := plan(finding):
         text += f"; {needed}"

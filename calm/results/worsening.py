@@ -1,10 +1,11 @@
 """
-What got worse since the accepted run: all probes together, and each by itself.
+What got worse since the accepted run: all probes together, each by itself, and the agreement with the gold labels.
 
-- Together: for each measure that four probes or more claim, the mean over all their rows must not have got worse by
-  more than a margin. That is proven, so a run with too few data is not green.
+- Together: for each measure that four probes or more claim, and for each measure of agreement, the mean over all rows
+  must not have got worse by more than a margin. That is proven, so a run with too few data is not green.
 - By itself: no probe, and no such mean, may have got worse at all by the evidence. With nothing changed each difference
-  is as likely as its negative, so all these tests together err with probability .05 at most (Holm).
+  is as likely as its negative, so all these tests together err with probability `EVIDENCE` at most (Holm).
+- Asked: every claim of the baseline is claimed in this run, too.
 
 Rows that both runs asked are compared, by the asks that both made. A run that stops early stops on good luck, but each
 row is as lucky in one run as in the other until one of them stops, so differences of rows are fair.
@@ -16,10 +17,11 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from math import sqrt
 from typing import Final
 
 from calm.core.claims import Claim, Estimate, Outcome, cases_to_decide, decide
-from calm.core.measures import MEASURES
+from calm.core.measures import MEASURES, Measure
 from calm.core.reasons import NONE, Kind, Reason, Said, because, listed, ordered
 from calm.core.verdict import Family
 from calm.errors import ConfigError
@@ -33,17 +35,38 @@ from calm.results.records import changes, family_of
 from calm.statistics.multiplicity import holm_rejects
 
 MARGINS: Final[Mapping[Family, float]] = {
-    "pairwise": 0.10,
+    "pairwise": 0.20,
     "score": 0.05,
     "rubric": 0.05,
-    "listwise": 0.10,
+    "listwise": 0.20,
     "label": 0.10,
 }
-"""By how much the mean over all probes may have got worse: what an unchanged judge proves in 19 of 20 runs or more."""
+"""By how much the mean over all probes may have got worse: what an unchanged judge proves in 98 of 100 runs or more."""
+OF_EQUALS: Final = 0.25
+"""The same of pairs of equal answers: fewer of them are asked about, and each can move further."""
+OF_GOLD: Final = 0.16
+"""The same of agreement with the gold labels, as a share of the range of its measure."""
+USUAL: Final = 200
+"""Cases for which these margins are; with fewer of them a margin is as much wider as an interval is."""
+EVIDENCE: Final = 0.02
+"""How often an unchanged judge may fail by evidence: half of it by agreement with gold, half by all else."""
+CHANCE: Final = (
+    Kind.FEW_OF_EACH,
+    Kind.MEAN_FAILS,
+    Kind.NEEDS_ROOM,
+    Kind.NEEDS_HEIGHT,
+    Kind.TOO_FEW_FOR_LIMIT,
+    Kind.TOO_FEW_CASES,
+    Kind.NO_ROOM,
+    Kind.UNREAD_ARM,
+)
+"""Why a claim can be decided in one of two runs of an unchanged judge alone: too few cases, room or replies."""
 CHANGED: Final = 0.10
 """Share of cases whose edit may differ from the baseline's; with more, it is a baseline of something else."""
 NAMED: Final = 5
-"""A reason names this many cases and counts the others."""
+"""A reason names this many cases or claims and counts the others."""
+LEFT_OUT: Final = f"{BASELINE}/claims"
+"""The key of the finding about claims that a run did not make."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +111,11 @@ class Pool:
     held: tuple[Held, ...]
 
     @property
+    def of_gold(self) -> bool:
+        """Whether it is about agreement with the gold labels."""
+        return MEASURES[self.measure].agrees
+
+    @property
     def key(self) -> str:
         """The key of the claim about it."""
         return f"{POOLED}/{self.measure}"
@@ -111,9 +139,10 @@ def against(baseline: Audit, audit: Audit, limits: Mapping[str, float] | None = 
     Return what got worse since the baseline: a claim for each measure that probes share, and a finding for each probe.
 
     The pooled claims are `worsening <= margin`, where `limits` may set another margin by key. A probe is FAIL where one
-    of its measures got worse by the evidence, or where it, one of its cases or its decision is gone. It is INCOMPLETE
-    where it cannot be compared, and otherwise OBSERVED. The same verdicts of the same judge give differences of exactly
-    zero.
+    of its measures got worse by the evidence, or where one of its cases or its decision is gone. It is INCOMPLETE where
+    it cannot be compared, and otherwise OBSERVED. The same verdicts of the same judge give differences of exactly zero.
+
+    Claims of the baseline that this run did not make, whatever left them out, are named in one INCOMPLETE finding.
 
     Raises:
         ConfigError: the baseline is of another kind of verdict, or a record is damaged.
@@ -123,18 +152,30 @@ def against(baseline: Audit, audit: Audit, limits: Mapping[str, float] | None = 
             f"expected a baseline of a judge with task={audit.judge.task!r}, got task={baseline.judge.task!r}; "
             "accept a run of this judge"
         )
-    compared = _compared(baseline, audit)
-    pools = _pools(compared, (baseline, audit))
-    every: list[Held | Pool] = [*(one for c in compared for one in c.held), *pools]
-    tested = [(one, grown) for one, grown in ((one, one.growth) for one in every) if grown.enough]
-    fallen = holm_rejects([partial(_is_worse, grown) for _, grown in tested], LEVEL) if tested else []
-    level = LEVEL / max(1, len(tested) - len(fallen) + bool(fallen))
-    worse = [tested[i][0] for i in fallen]
+    audits = baseline, audit
+    compared = _compared(*audits)
+    pools = _pools(compared, audits)
+    by_gold = [pool for pool in pools if pool.of_gold]
+    of_edits: list[Held | Pool] = [one for c in compared for one in c.held]
+    of_edits += [pool for pool in pools if not pool.of_gold]
+    share = EVIDENCE / 2 if by_gold else EVIDENCE
+    fallen, gold_level = _fallen(by_gold, share)
+    worse, level = _fallen(of_edits, share)
     together = [
-        _pool_finding(pool, (baseline, audit), limits or {}, level if pool in worse else None) for pool in pools
+        _pool_finding(pool, audits, limits or {}, gold_level if pool in fallen else level if pool in worse else None)
+        for pool in pools
     ]
     probes = (_probe_finding(c, [one for one in c.held if one in worse], level) for c in compared)
-    return (*(together or [_no_pool(baseline, audit)]), *(found for found in probes if found is not None))
+    if len(by_gold) == len(pools):
+        together.insert(0, _no_pool(*audits))
+    return tuple(one for one in (*together, *probes, _not_asked(*audits)) if one is not None)
+
+
+def _fallen(several: Sequence[Held | Pool], alpha: float) -> tuple[list[Held | Pool], float]:
+    """Return what got worse by the evidence, with error alpha in all, and the level at which the others were tested."""
+    tested = [(one, grown) for one, grown in ((one, one.growth) for one in several) if grown.enough]
+    fallen = holm_rejects([partial(_is_worse, grown) for _, grown in tested], alpha) if tested else []
+    return [tested[i][0] for i in fallen], alpha / max(1, len(tested) - len(fallen) + bool(fallen))
 
 
 def _is_worse(grown: Growth, level: float) -> bool:
@@ -144,13 +185,8 @@ def _is_worse(grown: Growth, level: float) -> bool:
 def _compared(before: Audit, after: Audit) -> list[Compared]:
     """Return the probes of the baseline that claimed something, each with its claims of today."""
     groups: dict[tuple[str, ...], list[Finding]] = defaultdict(list)
-    for finding in before.findings:
-        if (
-            finding.claim is not None
-            and finding.outcome is not Outcome.OBSERVED
-            and finding.bias not in (BASELINE, RUN)
-        ):
-            groups[_probe_of(finding)].append(finding)
+    for finding in _claims(before):
+        groups[_probe_of(finding)].append(finding)
     names = Counter(_key(claims[0]) for claims in groups.values())
     now = {f.key: f for f in after.findings}
     found = []
@@ -160,6 +196,24 @@ def _compared(before: Audit, after: Audit) -> list[Compared]:
             key = f"{key}/{claims[0].measure}"
         found.append(_compare(key, claims, now, (before, after)))
     return sorted(found, key=lambda c: c.key)
+
+
+def _claims(audit: Audit) -> list[Finding]:
+    """Return what a run claims of its probes."""
+    seen = (f for f in audit.findings if f.claim is not None and f.outcome is not Outcome.OBSERVED)
+    return [f for f in seen if f.bias not in (BASELINE, RUN)]
+
+
+def _not_asked(before: Audit, after: Audit) -> Finding | None:
+    """Return which claims of the baseline this run did not make, if any."""
+    now = {f.key for f in after.findings}
+    lost = sorted(f.key for f in _claims(before) if f.key not in now)
+    if not lost:
+        return None
+    reason = because(Kind.CLAIMS_LEFT_OUT, len(lost), len(_claims(before)), _named(lost))
+    return replace(
+        _of_all(LEFT_OUT, after), summary="Claims of the accepted run.", outcome=Outcome.INCOMPLETE, reason=reason
+    )
 
 
 def _probe_of(finding: Finding) -> tuple[str, ...]:
@@ -174,32 +228,29 @@ def _key(finding: Finding) -> str:
 
 def _compare(key: str, claims: Sequence[Finding], now: Mapping[str, Finding], audits: tuple[Audit, Audit]) -> Compared:
     gone, gaps, waived = [], [], []
-    for old in claims:
-        new = now.get(old.key)
-        if new is None:
-            gone.append(because(Kind.GONE, old.key))
-        elif new.claim is None:
+    for old, new in ((old, now[old.key]) for old in claims if old.key in now):
+        worst = old.measure in MEASURES and bool(MEASURES[old.measure].worst_of)
+        if new.claim is None:
             gone.append(because(Kind.ONLY_OBSERVED, old.key))
         elif old.value is not None and new.outcome is Outcome.NOT_TESTED:
-            gone.append(because(Kind.NO_LONGER_TESTED, old.key, old.outcome.value, new.reason))
-            waived.append(new.accepted)
-        elif old.value is not None and new.value is None:
+            if not (worst or new.value is not None) or not any(map(new.reason.has, CHANCE)):
+                gone.append(because(Kind.NO_LONGER_TESTED, old.key, old.outcome.value, new.reason))
+                waived.append(new.accepted)
+        elif old.value is not None and new.value is None and not worst:
             gaps.append(because(Kind.NOW_OPEN, old.key, new.outcome.value, new.reason))
     accepted = waived[0] if len(waived) == len(gone) and waived and all(waived) else None
-    held = _held(claims, now, audits)
-    if not held:
-        return Compared(key, claims[0], now.get(claims[0].key), (), tuple(gone), tuple(gaps), accepted)
-    gaps += dict.fromkeys(one.paired.fault for one in held if one.paired.fault)
-    first = max(held, key=lambda one: len(one.old.trials))
-    lost = _vanished(first, same=same_cases(*audits))
-    if lost and first.new.outcome is Outcome.INCOMPLETE:
-        gaps.append(lost)
-    elif lost:
-        gone.append(lost)
-        accepted = None
-    if others := _other_edits([first]):
-        gaps.append(others)
-    return Compared(key, held[0].old, held[0].new, held, tuple(gone), tuple(gaps), accepted)
+    if held := _held(claims, now, audits):
+        gaps += dict.fromkeys(one.paired.fault for one in held if one.paired.fault)
+        first = max(held, key=lambda one: len(one.old.trials))
+        lost = _vanished(first, same=same_cases(*audits))
+        if lost and first.new.outcome is Outcome.INCOMPLETE:
+            gaps.append(lost)
+        elif lost:
+            gone.append(lost)
+            accepted = None
+        if others := _other_edits([first]):
+            gaps.append(others)
+    return Compared(key, claims[0], now.get(claims[0].key), held, tuple(gone), tuple(gaps), accepted)
 
 
 def _held(claims: Sequence[Finding], now: Mapping[str, Finding], audits: tuple[Audit, Audit]) -> tuple[Held, ...]:
@@ -254,22 +305,33 @@ def _pools(compared: Sequence[Compared], audits: tuple[Audit, Audit]) -> list[Po
     """
     Return the measures that enough probes claim, each with these probes; not those that were accepted as they are.
 
-    Whether replies can still be read is taken from the rows of the claims about favour, as for a run by itself.
+    Whether replies can still be read is taken from the rows of the claims about favour, as for a run by itself. Of each
+    measure of agreement there is the claim with the most rows; accuracy is also that of a claim about kappa.
     """
     found: dict[str, list[Held]] = defaultdict(list)
+    gold: dict[str, list[Held]] = defaultdict(list)
     for one in (h for c in compared for h in c.held):
-        if one.old.accepted is None and one.new.accepted is None and one.old.expects is not None:
-            found[one.old.measure].append(one)
+        if one.old.accepted is None and one.new.accepted is None:
+            if MEASURES[one.old.measure].agrees:
+                gold[one.old.measure].append(one)
+            elif one.old.expects is not None:
+                found[one.old.measure].append(one)
+    gold["accuracy"] += [_as(MEASURES["accuracy"], one, audits) for one in gold["kappa"]]
     unread = MEASURES["unreadable_gain"]
     if unread.name not in found:
         readers: dict[tuple[str, str], Held] = {}
         for one in (h for name in ROWS_OF[unread.name] for h in found.get(name, ())):
             readers.setdefault((one.old.bias, one.old.perturbation or ""), one)
-        for one in readers.values():
-            paired = pair(one.old, one.new, audits, unread)
-            found[unread.name].append(Held(replace(one.old, claim=Limit("<=", 0.0)), one.new, paired))
-    order = list(MEASURES)
-    return [Pool(name, tuple(found[name])) for name in sorted(found, key=order.index) if len(found[name]) >= FEWEST]
+        found[unread.name] = [_as(unread, one, audits) for one in readers.values()]
+    pools = {name: tuple(held) for name, held in found.items() if len(held) >= FEWEST}
+    pools |= {name: (max(held, key=lambda one: one.paired.n),) for name, held in gold.items() if held}
+    return [Pool(name, pools[name]) for name in MEASURES if name in pools]
+
+
+def _as(measure: Measure, held: Held, audits: tuple[Audit, Audit]) -> Held:
+    """Return the rows of a claim with the values of another measure."""
+    old, new = held.old, held.new
+    return Held(replace(old, claim=None), new, pair(old, new, audits, measure))
 
 
 def _probe_finding(compared: Compared, worse: Sequence[Held], level: float) -> Finding | None:
@@ -344,11 +406,11 @@ def _pool_finding(
     """
     family = family_of(audits[1].judge.task)
     assert family is not None, "its rows were measured"
-    stated = MARGINS[family]
+    grown, count = pool.growth, sum(bool(one.paired.rows) for one in pool.held)
+    stated = margin_of(pool.measure, family, len(grown.sums) if pool.of_gold else _size(*audits))
     claim = Claim(WORSENING, "<=", limits.get(pool.key, stated))
     faults = list(dict.fromkeys(one.paired.fault for one in pool.held if one.paired.fault))
     faults += [others] if (others := _other_edits(pool.held)) else []
-    grown, count = pool.growth, sum(bool(one.paired.rows) for one in pool.held)
     outcome, estimate, needed = Outcome.INCOMPLETE, None, None
     reasons = faults or _changed_words(pool.held)
     if not grown.enough:
@@ -362,7 +424,8 @@ def _pool_finding(
         outcome = Outcome.INCOMPLETE if faults else outcome
         undecided = outcome is Outcome.UNDECIDED
         needed = cases_to_decide(estimate, claim, 2) if undecided else None
-        reasons = [because(Kind.POOLED_UNDECIDED if undecided else Kind.POOLED, count), *reasons]
+        if not pool.of_gold:
+            reasons = [because(Kind.POOLED_UNDECIDED if undecided else Kind.POOLED, count), *reasons]
     worse = evidence is not None and outcome is Outcome.FAIL
     found = replace(
         _of_all(pool.key, audits[1]),
@@ -374,6 +437,28 @@ def _pool_finding(
         cases_to_decide=needed,
     )
     return _with(found, estimate)
+
+
+def margin_of(measure: str, family: Family, cases: int) -> float:
+    """
+    Return by how much a mean may have got worse, in the unit of the measure.
+
+    It is what is stated for `USUAL` cases or more, and for fewer that times sqrt(`USUAL` / cases), up to half the range
+    of the measure. `cases` are those of the run; of agreement with gold, the questions that compare.
+
+    >>> margin_of("accuracy", "pairwise", 200), margin_of("kappa", "pairwise", 50), margin_of("gain", "score", 1000)
+    (0.16, 0.64, 0.05)
+    """
+    of = MEASURES[measure]
+    width = of.high - of.low
+    usual = OF_GOLD * width if of.agrees else OF_EQUALS if of.crosswise else MARGINS[family]
+    return round(min(width / 2, usual * sqrt(max(1.0, USUAL / max(1, cases)))), 4)
+
+
+def _size(before: Audit, after: Audit) -> int:
+    """Return how many cases the smaller of two runs has."""
+    known = [n for n in (audit.cases.get("n") for audit in (before, after)) if isinstance(n, int) and n > 0]
+    return min(known, default=USUAL)
 
 
 def _together(pool: Pool, grown: Growth, evidence: float | None) -> Estimate:

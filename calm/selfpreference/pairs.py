@@ -35,7 +35,9 @@ from calm.selfpreference.opportunity import (
     outcomes_of_scores,
     own_scores,
 )
+from calm.selfpreference.rubric import MISSING, Ints, RubricTable
 from calm.selfpreference.skill import Cells, Excess, beyond, enough, estimated, joined, matched, skilled
+from calm.selfpreference.symbols import LEAST
 from calm.selfpreference.verdicts import Judgment
 
 
@@ -175,7 +177,7 @@ def pair_excess(pairs: Sequence[AuthorPair], judge: str, families: Mapping[str, 
     alone, too few items that the own answer won or lost, a judge that decides no pair, or outsiders that cannot tell
     the better answer.
     """
-    found = _contests(pairs, judge, families)
+    found = [one for one in _contests(pairs, judge, families) if one.outsiders]
     items = len({one.item for one in found})
     if items < 2:
         raise EstimateError(
@@ -191,7 +193,7 @@ def pair_excess(pairs: Sequence[AuthorPair], judge: str, families: Mapping[str, 
 
 @dataclass(frozen=True, slots=True)
 class _Contest:
-    """A pair as the excess sees it: the favour of the own answer by the judge, and the mean one of its outsiders."""
+    """A pair seen from an own answer: the favour of it by the judge, and the mean one by outsiders, NaN for none."""
 
     item: str
     gold: int | None
@@ -205,8 +207,8 @@ def _contests(pairs: Sequence[AuthorPair], judge: str, families: Mapping[str, st
     for pair in pairs:
         related = families[judge], families[pair.other]
         outsiders = tuple(name for name in pair.said if families[name] not in related)
-        if judge in pair.said and related[0] != related[1] and outsiders:
-            outside = fsum(pair.favour(name) for name in outsiders) / len(outsiders)
+        if judge in pair.said and related[0] != related[1]:
+            outside = fsum(pair.favour(name) for name in outsiders) / len(outsiders) if outsiders else nan
             found.append(_Contest(pair.item, pair.gold, pair.favour(judge), outside, outsiders))
     return found
 
@@ -236,6 +238,98 @@ def _balanced(found: Sequence[_Contest], judge: str, families: Mapping[str, str]
     readings = [replace(one, excluded={r: n for r, n in excluded.items() if n}) for one in readings]
     rates = cells.rates()
     return joined(readings, (float(_right(rates[:2]).mean()), float(_outsiders_right(rates))))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Side:
+    """
+    Pairs of an own answer and another one on which the truth is the same, each value of shape [pairs].
+
+    `item` is the number of the pair's item, `judge` the favour of the own answer by the judge in question, from 0 to 1,
+    and `outside` the mean one by judges related to neither author, NaN for none.
+    """
+
+    item: Ints
+    judge: Floats
+    outside: Floats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Known:
+    """
+    The pairs of an own answer whose truth is known, by what a fair judge does with them.
+
+    `equal` holds groups of pairs that nothing known tells apart, each of which weighs the same: one of pairs and of
+    scores; two of criteria, those that both answers pass and those that both fail. `lost` are pairs that the own answer
+    truly lost.
+    """
+
+    equal: tuple[Side, ...]
+    lost: Side
+
+
+def known(pairs: Sequence[AuthorPair], judge: str, families: Mapping[str, str]) -> Known:
+    """
+    Return the pairs of a judge's own answers whose truth is known; they are equal where the gold label or scores are.
+
+    Pairs with a relative of the judge are left out.
+    """
+    found = _contests(pairs, judge, families)
+    number = {item: place for place, item in enumerate(dict.fromkeys(one.item for one in found))}
+
+    def side(gold: int) -> Side:
+        chosen = [one for one in found if one.gold == gold]
+        favours = np.array([(one.judge, one.outside) for one in chosen], dtype=np.float64).reshape(-1, 2)
+        return Side(np.array([number[one.item] for one in chosen], dtype=np.int64), favours[:, 0], favours[:, 1])
+
+    return Known((side(NONE),), side(OTHER))
+
+
+@dataclass(frozen=True, slots=True)
+class Pull:
+    """The pull of own answers, and that of the same answers on outsiders, None where they judged too few questions."""
+
+    estimate: Estimate
+    outsiders: float | None
+
+
+def pull_of_own(groups: Sequence[Side], *, level: float = 0.05) -> Pull:
+    """
+    Return how many more pairs a judge's own answer wins than loses, in [-1, 1], each group weighing the same.
+
+    `groups` hold pairs of own answers that a fair judge gives to either side equally often (`Known.equal`). A tie and a
+    split between orders count 0. Two one-sided bounds at `level`; items are the unit.
+
+    What those who labelled call equal may not be. What outsiders take as well, on the same pairs, is no
+    self-preference: so their pull, if it is above 0, is taken off the lower bound. Two answers that pass, or fail, a
+    criterion may do so by unequal margins: so with several groups their pull, if it is below 0, is taken off the upper
+    bound, too.
+
+    Raises `EstimateError` for fewer than `LEAST` items in a group.
+    """
+    k, mine = len(groups), _counted([(one.item, one.judge) for one in groups])
+    if min(mine.items()) < LEAST:
+        raise EstimateError(because(Kind.FEW_EQUAL, min(mine.items()), LEAST))
+    pull = estimated(mine, _pull, level, (1.0,) * k)
+    theirs = _counted([(one.item, one.outside) for one in groups])
+    outsiders = float(_pull(theirs.rates())) if min(theirs.items()) >= LEAST else None
+    low = pull.low - max(outsiders or 0.0, 0.0)
+    high = pull.high - min(outsiders or 0.0, 0.0) * (k > 1)
+    return Pull(replace(pull, low=max(low, -1.0), high=min(high, 1.0)), outsiders)
+
+
+def _counted(groups: Sequence[tuple[Ints, Floats]]) -> Cells:
+    """Return a cell for each group of items and favours; NaN is no chance."""
+    size = max((int(item.max()) for item, _ in groups if item.size), default=0) + 1
+    there = [(item[~np.isnan(favour)], favour[~np.isnan(favour)]) for item, favour in groups]
+    hits = np.stack([np.bincount(item, favour, size) for item, favour in there]).astype(np.float64)
+    chances = np.stack([np.bincount(item, minlength=size) for item, _ in there]).astype(np.float64)
+    used = chances.any(axis=0)
+    return Cells(hits[:, used], chances[:, used], len(groups))
+
+
+def _pull(rates: Floats) -> Floats:
+    return np.asarray(2 * rates.mean(axis=-1) - 1, dtype=np.float64)
 
 
 def _as_outsiders(rates: Floats) -> Floats:
@@ -286,6 +380,43 @@ def faced_by_scores(table: ScoreTable, author: str) -> list[AuthorPair]:
             better = None if gold is None or np.isnan(gold[place]) else int(gold[place])
             found.append(AuthorPair(item, other, better, said, {}))
     return found
+
+
+def known_by_scores(table: ScoreTable, judge: str) -> Known:
+    """Return what is `known` of a judge's texts beside others': two of equal true worth are equal."""
+    return known(faced_by_scores(table, judge), judge, table.grid.families)
+
+
+def known_by_criteria(table: RubricTable, judge: str) -> Known:
+    """
+    Return each criterion of a judge's answers beside the same one of another's, where both truths are known.
+
+    A judge that credits one of the two prefers it; a criterion of negative points is credited where it is not met.
+
+    Raises `EstimateError` where the judge wrote nothing.
+    """
+    grid, good = table.grid, table.points > 0
+    row, own = grid.row(judge), grid.columns(judge, "self")[0]
+    right, credited = ((marks == 1) == good for marks in (table.truth, table.verdicts))
+    told, read = table.truth != MISSING, table.verdicts != MISSING
+    families = np.array([grid.families[name] for name in grid.judges])
+    parts: list[list[tuple[Ints, Floats, Floats]]] = [[], [], []]
+    for column, other in enumerate(grid.generators):
+        if grid.families[other] == grid.families[judge]:
+            continue
+        seen = read[:, own] & read[:, column]
+        favour = np.where(seen, (1.0 + credited[:, own] - credited[:, column]) / 2, nan)
+        outside = favour[(families != grid.families[judge]) & (families != grid.families[other])]
+        count = (~np.isnan(outside)).sum(axis=0)
+        mean = np.where(count > 0, np.nansum(outside, axis=0) / np.maximum(count, 1), nan)
+        there = seen[row] & told[own] & told[column]
+        same = right[own] == right[column]
+        for part, chosen in zip(parts, (same & right[own], same & ~right[own], right[column] & ~same), strict=True):
+            at = there & chosen
+            part.append((table.instance[at], favour[row, at], mean[at]))
+    empty = np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0)
+    passed, failed, lost = (Side(*map(np.concatenate, zip(empty, *part, strict=True))) for part in parts)
+    return Known((passed, failed), lost)
 
 
 def wins(judged: Sequence[Judgment]) -> dict[tuple[str, str], float]:

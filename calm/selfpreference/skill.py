@@ -29,7 +29,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from calm.core.claims import Claim, Estimate, Outcome, decide
+from calm.core.claims import Estimate
 from calm.core.reasons import Kind, because
 from calm.errors import EstimateError
 from calm.selfpreference.contrasts import Floats
@@ -78,15 +78,6 @@ class Excess:
     estimate: Estimate
     readings: tuple[Estimate, ...]
     skill: tuple[float, float] | None = None
-
-    def disputed(self, claim: Claim) -> bool:
-        """Return whether one reading decides a claim that the other leaves open, or decides in the other way."""
-        return len({decide(one, claim) for one in self.readings}) > 1
-
-    def straddles(self, claim: Claim) -> bool:
-        """Return whether the readings have values on two sides of the limit: then no number of cases decides."""
-        sides = {decide(Estimate(r.value, r.value, r.value, r.n, r.level), claim) for r in self.readings}
-        return sides == {Outcome.PASS, Outcome.FAIL}
 
 
 def beyond(judge: Floats, fair: Floats) -> Floats:

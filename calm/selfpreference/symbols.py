@@ -3,11 +3,13 @@ Figures of a whole table of judges and authors, as symbols that build claims (`s
 
 | figure | what it is | fair |
 |---|---|---|
+| `own_pull` | of answers known to be equal: own wins less own losses | 0 |
 | `self_preference_ratio` | credit for failed criteria of own answers over others', divided by outsiders' ratio | 1 |
-| `self_preference_excess` | favour of own answers beyond that of a fair judge; won and lost ones weigh the same | 0 |
+| `self_preference_excess` | favour of own answers beyond that of outsiders; won and lost ones weigh the same | 0 |
 
-The ratio also moves with the judge's skill, so the suite claims the excess alone. Neither is a mean over cases, so
-`probe(edit)` cannot claim it: `probe.cross()` asks for what it needs.
+The ratio also moves with the judge's skill, and the excess with what outsiders miss or share a taste for: so the suite
+claims the pull alone, and an excess is observed. None is a mean over cases, so `probe(edit)` cannot claim it:
+`probe.cross()` asks for what it needs.
 """
 
 from __future__ import annotations
@@ -67,7 +69,10 @@ class TableMeasure:
         raise ClaimError(f"{self!r} has no truth of its own: claim it in probe.cross().proves({self!r} <= ...)")
 
 
+own_pull = TableMeasure("own_pull", 0.0, 1.0, ("pairwise", "score", "rubric"))
 self_preference_ratio = TableMeasure("self_preference_ratio", 1.0, inf, ("rubric",), log=True)
 self_preference_excess = TableMeasure("self_preference_excess", 0.0, 1.0, ("pairwise", "score", "rubric"))
 
-TABLE_MEASURES: Mapping[str, TableMeasure] = {m.name: m for m in (self_preference_ratio, self_preference_excess)}
+TABLE_MEASURES: Mapping[str, TableMeasure] = {
+    m.name: m for m in (own_pull, self_preference_ratio, self_preference_excess)
+}

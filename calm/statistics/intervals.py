@@ -4,7 +4,7 @@ Confidence bounds for means, rates and differences of rates.
 | function | what it gives |
 |---|---|
 | `padded_t` | one-sided lower and upper bound for a mean of bounded item values: the interval of the gate |
-| `clustered_t` | the same for a mean over items that come in clusters |
+| `clustered_t`, `grouped_t` | the same for a mean over items that come in clusters |
 | `pad` | the number of pseudo-items that the padded t adds |
 | `smallest_n` | the number of items below which a limit cannot be proven |
 | `clopper_pearson` | exact bounds for a rate |
@@ -21,11 +21,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import ceil, fsum, isfinite, log, sqrt
 from statistics import NormalDist
-from typing import Literal
+from typing import Final, Literal
 
 from calm.errors import EstimateError
 from calm.statistics.beta import betaincinv, student_quantile
 
+ALIKE: Final = 1e-12
+"""Mean square, as a share of that of the range, below which items do not vary."""
 Sides = Literal[1, 2]
 """Whether `level` is spent on each bound (1) or on both together (2)."""
 
@@ -67,7 +69,13 @@ def padded_t(values: Sequence[float], low: float, high: float, level: float) -> 
 
 
 def clustered_t(
-    sums: Sequence[float], sizes: Sequence[int], low: float, high: float, level: float
+    sums: Sequence[float],
+    sizes: Sequence[int],
+    low: float,
+    high: float,
+    level: float,
+    *,
+    squares: Sequence[float] | None = None,
 ) -> tuple[float, float]:
     """
     Return a lower and an upper confidence bound for the mean of all items, which come in independent clusters.
@@ -77,23 +85,55 @@ def clustered_t(
     ratio (Cochran 1977, 6.3; Miller 2024 for evaluations), and the padded t is taken over clusters. With one item a
     cluster this is `padded_t`. Smallest number of clusters: 2.
 
-    Where the ends that items of a cluster can reach together are nearer than [low, high], as for a mean over k probes,
-    pass those ends: they only place the pseudo-items.
+    The pseudo-items stand for clusters that luck did not show, and lie no farther than a cluster can be off. One of m
+    items with correlation r can be sqrt((1 + (m - 1) r) / m) as far off as an item, and the more the larger it is: m is
+    the size of the cluster that an item is in, on average. `squares` holds the sum of the squares of each cluster's
+    items, which tell r; the pseudo-item counts as one more cluster, whose items move together, so few that vary tell
+    little. Without `squares` r is 1. Where no item varies, the pseudo-items lie at `low` and `high`.
 
     Raises `EstimateError` for fewer than two clusters, or as many sums as there are not sizes.
 
     >>> clustered_t([0.0, 1.0, 1.0], [1, 1, 1], 0, 1, 0.05) == padded_t([0.0, 1.0, 1.0], 0, 1, 0.05)
     True
     """
-    if len(sums) != len(sizes):
-        raise EstimateError(f"expected a size for each sum, got {len(sums)} sums and {len(sizes)} sizes")
+    if len(sums) != len(sizes) or (squares is not None and len(squares) != len(sizes)):
+        found = "" if squares is None else f", {len(squares)} squares"
+        raise EstimateError(f"expected a size for each sum, got {len(sums)} sums{found} and {len(sizes)} sizes")
     if len(sums) < 2:
         raise EstimateError(f"expected at least 2 clusters, got {len(sums)}")
     if max(sizes) == 1:
         return _padded(sums, low, high, level)
     items = sum(sizes)
     mean, average = fsum(sums) / items, items / len(sizes)
-    return _padded([mean + (s - mean * n) / average for s, n in zip(sums, sizes, strict=True)], low, high, level)
+    off = [s - mean * n for s, n in zip(sums, sizes, strict=True)]
+    if squares is None:
+        spread = [o * o / n for o, n in zip(off, sizes, strict=True)]
+    else:
+        spread = [q - mean * (o + s) for q, o, s in zip(squares, off, sums, strict=True)]  # about the mean
+    size = fsum(n * n for n in sizes) / items
+    both = fsum(o * o - v for o, v in zip(off, spread, strict=True))
+    each = fsum(v * (n - 1) for v, n in zip(spread, sizes, strict=True))
+
+    def near(end: float) -> float:
+        far = pad(level) * size * (size - 1) * (end - mean) ** 2
+        together = min(1.0, max(0.0, (both + far) / (each + far))) if each + far > 0 else 1.0
+        return mean + (end - mean) * sqrt((1 + (size - 1) * together) / size) * size / average
+
+    if fsum(spread) > ALIKE * items * (high - low) ** 2:
+        low, high = near(low), near(high)
+    return _padded([mean + o / average for o in off], low, high, level)
+
+
+def grouped_t(groups: Sequence[Sequence[float]], low: float, high: float, level: float) -> tuple[float, float]:
+    """
+    Return `clustered_t` of the items of each cluster, at least one in each: they tell how they hang together.
+
+    >>> grouped_t([[0.0], [1.0], [1.0]], 0, 1, 0.05) == padded_t([0.0, 1.0, 1.0], 0, 1, 0.05)
+    True
+    """
+    sums, sizes = [fsum(group) for group in groups], [len(group) for group in groups]
+    squares = [fsum(item * item for item in group) for group in groups]
+    return clustered_t(sums, sizes, low, high, level, squares=squares)
 
 
 def _padded(values: Sequence[float], low: float, high: float, level: float) -> tuple[float, float]:

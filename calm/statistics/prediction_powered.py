@@ -5,6 +5,7 @@ A mean that few labels and many predictions estimate together: prediction-powere
 |---|---|
 | `Clusters` | the sums and sizes of items that come in independent clusters |
 | `prediction_powered_mean` | the mean of labels over all items, with an interval that uses the predictions of all |
+| `drawn_alike` | how often chance makes the predictions of labelled and unlabelled items differ as much |
 
 Labels are few and true, predictions many and biased. The labelled items tell by how much the predictions are off, the
 unlabelled ones tell the mean of the predictions. Source: PPI++ (Angelopoulos, Duchi & Zrnic 2023, arXiv 2311.01453).
@@ -15,9 +16,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import fsum, hypot
+from random import Random
+from typing import Any, Final
 
 from calm.errors import EstimateError
 from calm.statistics.intervals import clustered_t
+from calm.statistics.power import uniforms
+
+LOTS: Final = 1999
+"""Draws of a permutation test: its p-value is a multiple of 1 / 2,000."""
+DEALT: Final = 200
+"""So many are made at a time."""
+ENOUGH: Final = 20
+"""No more are made once so many are as extreme: then the p-value is above 0.01 in any case."""
+PLACES: Final = 64
+"""Values at which two distributions are compared, where they have more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,3 +164,52 @@ def _interval(values: Clusters, low: float, high: float, level: float) -> Interv
     """Return a mean with its padded t on both sides, within the range."""
     below, above = clustered_t(values.sums, values.sizes, low, high, level / 2)
     return Interval(values.mean, max(low, below), min(high, above))
+
+
+def drawn_alike(labelled: Sequence[Sequence[float]], unlabelled: Sequence[Sequence[float]], rng: Random) -> float:
+    """
+    Return the p-value, in (0, 1], of labelled and unlabelled items being drawn alike, by their predictions.
+
+    Each argument holds the predictions of the items of each cluster. The two distributions are held against each other
+    by the mean square of the difference of their distribution functions (Cramér and von Mises; Anderson 1962), and the
+    clusters are dealt out anew up to `LOTS` times. If the labelled clusters are a random sample of all, then p <= a
+    with a probability of at most a, for every a up to 0.01 and any number and size of clusters (Phipson & Smyth 2010).
+
+    Smallest n: 1 labelled and 1 unlabelled cluster, of 1 item or more each.
+
+    Raises `EstimateError` for fewer.
+
+    >>> drawn_alike([[1.0]] * 30, [[0.0], [1.0]] * 50, Random(0)) < 0.001
+    True
+    """
+    import numpy as np  # it is slow to load
+
+    clusters = [*labelled, *unlabelled]
+    if not labelled or not unlabelled or not all(clusters):
+        raise EstimateError("expected labelled and unlabelled clusters of one item or more, got an empty one or none")
+    values = np.sort(np.concatenate([np.asarray(one, dtype=float) for one in clusters]))
+    places = np.unique(values)
+    if len(places) > PLACES:
+        places = np.unique(values[np.linspace(0, len(values) - 1, PLACES + 1).astype(int)[1:]])
+    below = np.array([np.searchsorted(np.sort(one), places, side="right") for one in clusters], dtype=float)
+    total = below.sum(axis=0)
+    weights = np.diff(total, prepend=0.0) / total[-1]
+    mine = np.zeros((1, len(clusters)))
+    mine[0, : len(labelled)] = 1.0
+
+    def apart(dealt: Any) -> Any:
+        """Return the statistic of each deal: a row holds 1 for each cluster that it labels."""
+        part = dealt @ below
+        rest = total - part
+        return (part / part[:, -1:] - rest / rest[:, -1:]) ** 2 @ weights
+
+    seen = apart(mine)[0] * (1 - 1e-9)
+    as_large = drawn = 0
+    while drawn < LOTS and as_large < ENOUGH:
+        some = min(DEALT, LOTS - drawn)
+        first = np.argpartition(uniforms(rng, (some, len(clusters))), len(labelled), axis=1)[:, : len(labelled)]
+        dealt = np.zeros((some, len(clusters)))
+        np.put_along_axis(dealt, first, 1.0, axis=1)
+        as_large += int((apart(dealt) >= seen).sum())
+        drawn += some
+    return (1 + as_large) / (1 + drawn)

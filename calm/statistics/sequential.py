@@ -7,8 +7,8 @@ Stopping early on means of item values: the padded t, looked at several times.
 | `plan_for` | the looks of the gate for a number of items |
 | `nominal_levels` | levels with the wanted total error over all looks |
 
-Items come in an order drawn beforehand (a seeded shuffle), never sorted by their properties. For rates of yes-or-no
-items see `calm.statistics.sprt`, for data added without a plan `calm.statistics.betting`.
+Items come in an order drawn beforehand (a seeded shuffle), never sorted by their properties. For data added without a
+plan see `calm.statistics.betting`.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ FIRST: Final = 45
 """Items at the first look: with none moved they prove a limit of .10 at its level."""
 SOON: Final = 1.75
 """Where the first look comes early, the next come at so many times as many items each, until `SOON` times `FIRST`."""
-FEW: Final = 100
-"""Items below which there is nothing to gain by looking before the end."""
+APART: Final = 1.25
+"""How many times as many items the last look has at least as the one before it."""
 MANY: Final = 400
 """Items from which on looks at fifths of them would come too late."""
 SPENT: Final = 0.05
@@ -75,8 +75,8 @@ def plan_for(n: int, *, sequential: bool, top_ups: int, first: int = FIRST) -> G
     Return the looks for n items.
 
     `sequential`: at `first` items (if that is fewer than `FIRST`, then at `SOON` times as many, and again), at each
-    fifth from the second on (from `MANY` items at 100, 200, 400, ...) and at the end; below `FEW` only at `first`, if
-    that is half of them at most, and at the end. Else at the end alone. What is undecided at the end is looked at again
+    fifth from the second on (from `MANY` items at 100, 200, 400, ...) and at the end, but at none that the end follows
+    too soon to add to it. Else at the end alone. What is undecided at the end is looked at again
     after each of so many `top_ups`, 0 to 2. A pass and a fail each err with probability at most .05 over all looks.
     Early fails save little, as a biased judge is run seldom, so most of their error is kept for the last look. A look
     at which too few items have a value to prove anything does no harm: its share of the error is lost.
@@ -84,10 +84,9 @@ def plan_for(n: int, *, sequential: bool, top_ups: int, first: int = FIRST) -> G
     >>> [(look.n, look.topped) for look in plan_for(200, sequential=True, top_ups=2).looks]
     [(45, 0), (80, 0), (120, 0), (160, 0), (200, 0), (200, 1), (200, 2)]
     >>> [round(look.prove, 3) for look in plan_for(60, sequential=True, top_ups=2).looks]
-    [0.03, 0.022, 0.02]
+    [0.012, 0.035, 0.013, 0.017]
     """
-    few = (first, n) if 2 * first <= n else (n,)
-    ends = (n,) if not sequential else few if n < FEW else _ends(n, first)
+    ends = _ends(n, first) if sequential else (n,)
     shares = tuple(round(end / n, 2) for end in ends)  # levels for 199 items are those for 200
     if len({0.0, *shares}) <= len(shares):  # the first looks at very many items are at less than a hundredth of them
         shares = tuple(end / n for end in ends)
@@ -105,7 +104,8 @@ def _ends(n: int, first: int) -> tuple[int, ...]:
     else:
         marks = [100 * 2**k for k in range(n.bit_length()) if 100 * 2**k <= 0.8 * n]
     soon = [ceil(first * SOON**k) for k in (1, 2) if first * SOON**k < SOON * FIRST and first < FIRST]
-    return (first, *soon, *(mark for mark in marks if mark > 1.3 * max([first, *soon])), n)
+    early = [first, *soon, *(mark for mark in marks if mark > 1.3 * max([first, *soon]))]
+    return (*(end for end in early if APART * end <= n), n)
 
 
 @cache

@@ -220,6 +220,26 @@ def test_a_noisy_judge_is_corrected_and_the_record_fits_its_schema(folder, capsy
     assert "a fresh set of about" in capsys.readouterr().out
 
 
+def test_labels_that_are_no_random_sample_are_said_to_be_none(folder, capsys):
+    """Labelled are the cases that the first answer won, as far as there are 80; nothing is said of a random draw."""
+    rows = [json.loads(line) for line in Path("pairs.jsonl").read_text("utf-8").splitlines()]
+    picked = sorted(rows, key=lambda row: row["better"] != "a")[:80]
+    write(Path("picked.jsonl"), picked)
+
+    assert calm("people:skilled", "--cases", "picked.jsonl", "--unlabelled", "others.jsonl", "-o", "picked.json") == 0
+    assert "- the labelled cases are not drawn like the others" in capsys.readouterr().out
+    assert calm("people:skilled", "--cases", "pairs.jsonl", "--unlabelled", "others.jsonl", "-o", "drawn.json") == 0
+    assert "holds if the labelled cases are drawn like the others" in capsys.readouterr().out
+
+    picked, drawn = record("picked.json"), record("drawn.json")
+    jsonschema.validate(picked, json.loads(SCHEMA.read_text("utf-8")))
+    assert "labels-not-drawn" in kinds(picked)
+    assert "labels-not-drawn" not in kinds(drawn)
+    draw = picked["calibration"]["corrected"]["draw"]
+    assert draw["p"] <= 0.01 < drawn["calibration"]["corrected"]["draw"]["p"]
+    assert draw["labelled"] > draw["unlabelled"] + 0.1
+
+
 def test_a_judge_that_knows_what_it_knows_may_decide_that_alone(folder):
     """Six in ten cases, with no error among them, by its probabilities; of the others it is wrong in half."""
     calm("people:sure", "--cases", "pairs.jsonl", "--repeats", 1)
@@ -373,7 +393,7 @@ def test_bounds_are_shown_within_the_range_of_their_measure(folder, capsys):
 
     said = capsys.readouterr().out
     accuracy = next(one for one in record()["findings"] if one["measure"] == "accuracy")
-    assert accuracy["low"] < 0
+    assert accuracy["low"] == 0.0
     shown = next(line for line in said.splitlines() if line.strip().startswith("accuracy"))
     low, high = map(float, shown.partition("[")[2].partition("]")[0].split(","))
     assert 0 <= low <= high <= 1

@@ -23,7 +23,7 @@ from tests.servers import Answer
 from tests.servers.authors import FAMILIES, MARKS, authors_respond, written
 
 MANY = 150
-EXCESS = "self_preference_excess"
+EXCESS, PULL = "self_preference_excess", "own_pull"
 
 
 def suite(studio, judge, *options, cases="answers.jsonl", peers=None):
@@ -273,15 +273,15 @@ def test_the_suite_fails_the_fond_judge_and_passes_the_fair_ones(crossed):
     failed, bad, results = suite(one, one.judges[0])
     passed, good, _ = suite(one, one.judges[1])
 
-    assert {name: f["outcome"] for name, f in bad.items()} == {EXCESS: "FAIL"}, failed
-    assert {name: f["outcome"] for name, f in good.items()} == {EXCESS: "PASS"}, passed
+    assert {name: f["outcome"] for name, f in bad.items()} == {PULL: "FAIL"}, failed
+    assert {name: f["outcome"] for name, f in good.items()} == {PULL: "PASS"}, passed
     assert len(one.server.judged) == before
-    excess = next(row for row in body["judges"] if row["judge"] == "alpha-1")["corrected"][EXCESS]
-    assert bad[EXCESS]["value"] == pytest.approx(excess["value"], abs=1e-6)
-    assert bad[EXCESS]["key"] == f"self-preference/{EXCESS}"
-    assert len(bad[EXCESS]["trials"]) == 3 * MANY
+    pull = next(row for row in body["judges"] if row["judge"] == "alpha-1")["corrected"][PULL]
+    assert bad[PULL]["value"] == pytest.approx(pull["value"], abs=1e-6)
+    assert bad[PULL]["key"] == f"self-preference/{PULL}"
+    assert len(bad[PULL]["trials"]) == 3 * MANY
     assert results["extras"]["self_preference"]["schema"] == "calm-self-preference/1"
-    assert f"FAIL {EXCESS} <= 0.08: measured {excess['value']:.2f} [" in failed
+    assert f"FAIL {PULL} <= 0.08: measured {pull['value']:.2f} [" in failed
 
 
 def test_peers_may_be_a_record(crossed):
@@ -326,7 +326,7 @@ def test_limits_waivers_and_a_baseline_hold_for_it_as_for_any_claim(crossed):
     one, _, _, _ = crossed
     gate = one.folder / "gate.toml"
     gate.write_text(
-        f'[[limit]]\nkey = "self-preference/{EXCESS}"\nlimit = 0.9\nreason = "known"\nexpires = 2099-01-01\n', "utf-8"
+        f'[[limit]]\nkey = "self-preference/{PULL}"\nlimit = 0.9\nreason = "known"\nexpires = 2099-01-01\n', "utf-8"
     )
     waiver = one.folder / "waiver.toml"
     waiver.write_text(gate.read_text("utf-8").replace("limit]]", "waive]]").replace("limit = 0.9\n", ""), "utf-8")
@@ -336,8 +336,8 @@ def test_limits_waivers_and_a_baseline_hold_for_it_as_for_any_claim(crossed):
     accepted = one.calm("accept", one.folder / "results.json", "-o", one.folder / "baseline.json")
     again, _, _ = suite(one, one.judges[0], f"--calm-gate={gate}", f"--calm-baseline={one.folder / 'baseline.json'}")
 
-    assert (kept[EXCESS]["outcome"], bool(kept[EXCESS]["accepted"])) == ("FAIL", True), waived
-    assert found[EXCESS]["outcome"] == "PASS", output
+    assert (kept[PULL]["outcome"], bool(kept[PULL]["accepted"])) == ("FAIL", True), waived
+    assert found[PULL]["outcome"] == "PASS", output
     assert accepted == 0
     assert "is in the baseline and not in this run" not in again
 
@@ -357,7 +357,7 @@ def test_it_is_not_tested_where_the_data_do_not_allow_it(crossed, options, why):
     output, found, _ = suite(one, one.judges[0], **options)
 
     assert {f["outcome"] for f in found.values()} == {"NOT_TESTED"}, output
-    assert why in found[EXCESS]["reason"]
+    assert why in found[PULL]["reason"]
     assert len(one.server.judged) == seen
 
 
@@ -370,7 +370,7 @@ def test_a_judge_that_wrote_nothing_is_not_tested(crossed):
 
     output, found, _ = suite(one, str(path))
 
-    assert "the judge's model 'delta-1' wrote none of the answers" in found[EXCESS]["reason"], output
+    assert "the judge's model 'delta-1' wrote none of the answers" in found[PULL]["reason"], output
 
 
 def test_a_cap_leaves_it_incomplete(crossed):
@@ -651,9 +651,9 @@ def test_the_suite_takes_families_of_authors_that_are_no_judges(studio):
     output, found, _ = suite(one, one.judges[0], f"--calm-families={one.folder / 'families.csv'}", cases=people.name)
     wrong, _, _ = suite(one, one.judges[0], "--calm-families=human", cases=people.name)
 
-    assert without[EXCESS]["outcome"] == "NOT_TESTED"
-    assert "add --calm-families human=human" in without[EXCESS]["reason"]
-    assert found[EXCESS]["n"] > 0, output
+    assert without[PULL]["outcome"] == "NOT_TESTED"
+    assert "add --calm-families human=human" in without[PULL]["reason"]
+    assert found[PULL]["n"] > 0, output
     assert "--calm-families: expected NAME=FAMILY" in wrong
 
 

@@ -34,7 +34,7 @@ from calm.core.measures import (
 )
 from calm.core.reasons import Kind, Reason, because, in_words, reason_of
 from calm.core.trials import Trial, Trials
-from calm.core.verdict import Criteria, Preferred, Ranking, Refused, Scale, Score, Tie, Unreadable
+from calm.core.verdict import Criteria, Preferred, Ranking, Refused, Scale, Score, Tie, Unreadable, readable
 from calm.errors import ClaimError, EstimateError
 from calm.statistics.intervals import clopper_pearson, padded_t
 
@@ -70,13 +70,19 @@ def trials(rows, family="pairwise", scale=TEN, **changes):
     return Trials(tuple(rows), family, scale, **changes)
 
 
+def worth(measure, trial):
+    """Return the value of a row, 0 for one that leaves the measure as nobody could read it."""
+    found = measure.per_case(trial, TEN)
+    return 0.0 if found == because(Kind.UNREAD_ARM) else found
+
+
 def expected(measure, clean_law, perturbed_law, asks=(2, 2), **changes):
     """Return the exact expectation of a case value by running through all outcomes of all asks."""
     total = 0.0
     for clean in product(clean_law, repeat=asks[0]):
         for perturbed in product(perturbed_law, repeat=asks[1]):
             chance = math.prod(clean_law[v] for v in clean) * math.prod(perturbed_law[v] for v in perturbed)
-            total += chance * value(measure, row(clean, perturbed, **changes))
+            total += chance * worth(measure, row(clean, perturbed, **changes))
     return total
 
 
@@ -94,11 +100,17 @@ RUBRIC = st.lists(
 
 
 def beyond_floor(clean, inert, perturbed, apart):
-    """Compute what an edit moves beyond inert words as it is defined, by plain loops over pairs of asks."""
+    """
+    Compute what an edit moves beyond inert words as it is defined, by plain loops over pairs of asks.
+
+    A row in which nobody can read the clean arm, or neither of the other two, says nothing.
+    """
 
     def moved(arm):
         return sum(apart(c, a) for c in clean for a in arm) / (len(clean) * len(arm))
 
+    if not any(map(readable, clean)) or not any(map(readable, (*inert, *perturbed))):
+        return str(because(Kind.UNREAD_ARM))
     return moved(perturbed) - moved(inert)
 
 
@@ -106,13 +118,13 @@ def beyond_floor(clean, inert, perturbed, apart):
 @given(PAIRWISE, PAIRWISE, PAIRWISE)
 def test_what_an_edit_moves_on_a_pair_is_its_definition(clean, inert, perturbed):
     """Disagreement of the edit with the clean arm less that of inert words; nothing said is one category."""
-    category = str.maketrans("!", "?")
     found = value(net_robustness, row(clean, perturbed, inert))
 
-    plain = beyond_floor(*(arm.translate(category) for arm in (clean, inert, perturbed)), lambda u, v: u != v)
+    def apart(u, v):
+        return u != v and (readable(u) or readable(v))
 
-    assert found == pytest.approx(plain)
-    assert -1 <= found <= 1
+    assert found == pytest.approx(beyond_floor(*map(read, (clean, inert, perturbed)), apart))
+    assert isinstance(found, str) or -1 <= found <= 1
 
 
 @settings(derandomize=True, deadline=None)
@@ -121,7 +133,11 @@ def test_what_an_edit_moves_on_a_score_is_its_definition(clean, inert, perturbed
     """The same with abs(u-v)/9."""
     found = value(net_robustness, scores(clean, perturbed, inert))
 
-    assert found == pytest.approx(beyond_floor(clean, inert, perturbed, lambda u, v: abs(u - v) / 9))
+    assert found == pytest.approx(
+        beyond_floor(
+            *(tuple(map(Score, arm)) for arm in (clean, inert, perturbed)), lambda u, v: abs(u.value - v.value) / 9
+        )
+    )
 
 
 @settings(derandomize=True, deadline=None)
@@ -162,7 +178,7 @@ def expected_net(clean_law, inert_law, perturbed_law, asks=(2, 1, 1)):
         total += (
             chance
             * math.prod(perturbed_law[v] for v in perturbed)
-            * value(net_robustness, row("".join(clean), "".join(perturbed), "".join(inert)))
+            * worth(net_robustness, row("".join(clean), "".join(perturbed), "".join(inert)))
         )
     return total
 
@@ -333,7 +349,8 @@ def test_what_is_at_the_bottom_cannot_fall():
 
 def test_a_judge_that_looks_at_slots_alone_detects_nothing(subtests):
     """A constant judge names one slot: over the two orders, the original once and the copy once, or ties: 0."""
-    for first in ["t", "o", "=", "?"]:
+    assert value(net_detection, harmed("??")) == str(because(Kind.UNREAD_ARM))
+    for first in ["t", "o", "="]:
         with subtests.test(first=first):
             other = {"t": "o", "o": "t"}.get(first, first)
 
@@ -445,7 +462,7 @@ def test_attack_success_is_nought_where_the_edit_does_nothing(subtests):
             for said in product(law, repeat=sum(asks)):
                 if said[0] != "t":
                     weight = math.prod(law[v] for v in said)
-                    total += weight * value(attack_success_rate, row(said[: asks[0]], said[asks[0] :]))
+                    total += weight * worth(attack_success_rate, row(said[: asks[0]], said[asks[0] :]))
 
             assert total == pytest.approx(0, abs=1e-12)
 
@@ -464,7 +481,8 @@ def test_robustness_and_consistency_are_shares_of_equal_verdicts(subtests):
         ("to", "tt", 0.5, 0.0),
         # 3 of 6 pairs of clean asks agree; each perturbed t agrees with 3 of 4, each o with 1
         ("ttto", "to", 0.5, 0.5),
-        ("??", "!!", 1.0, 1.0),
+        ("t?", "?t", 1 / 3, 0.0),
+        ("??", "!!", *[str(because(Kind.UNREAD_ARM))] * 2),
     ]:
         with subtests.test(clean=clean, perturbed=perturbed, rr=rr, cr=cr):
             assert value(robustness_rate, row(clean, perturbed)) == rr
@@ -533,7 +551,7 @@ def test_net_robustness_is_one_less_what_was_moved():
 
     assert found.value == 1.0
     assert round(1 - found.low, 4) == 0.0149
-    assert found.high > 1.0
+    assert found.high == 1.0, "it is no more than its best"
 
 
 def test_rows_of_one_question_count_once():
@@ -600,8 +618,14 @@ def test_an_estimate_does_not_depend_on_the_order_of_cases(arms, rng):
     ]
     shuffled = rng.sample(rows, len(rows))
 
+    def estimate(measure, some):
+        try:
+            return measure.estimate(trials(some), 0.03)
+        except EstimateError as error:  # nobody can read enough of it
+            return str(error)
+
     for measure in (net_robustness, robustness_rate, unreadable_gain, tie_rate, slot_pull, consistency_rate):
-        assert measure.estimate(trials(rows), 0.03) == measure.estimate(trials(shuffled), 0.03)
+        assert estimate(measure, rows) == estimate(measure, shuffled)
 
 
 @settings(derandomize=True, deadline=None)

@@ -276,7 +276,7 @@ def test_pairs_with_an_unread_reply_are_left_out_and_too_many_hide_the_pull(shar
     found, _ = decided(odd, pairs(120, better=TIE), cite, pull <= 0.25, stopping=stopping)
 
     assert found["pull"].outcome.value == outcome
-    assert found["pull"].reason.has(Kind.UNREAD_EQUAL) == (outcome == "INCOMPLETE")
+    assert found["pull"].reason.has(Kind.UNREAD_REPLIES) == (outcome == "INCOMPLETE")
     if stopping is FIXED:
         left = found["pull"].estimate.excluded
         assert (found["pull"].estimate.n, left) == (120 - 120 // share, {because(Kind.UNREAD_ARM): 120 // share})

@@ -194,7 +194,7 @@ def test_a_case_that_was_won_already_counts_for_readability_alone():
     """In 30 of 80 cases the pilot prefers the answer that will be treated: it can gain nothing, and lose to no edit."""
     judge = Planted(lambda case, ask: Preferred("bad" if case.id < "c030" else "good"))
 
-    with setup(judge, pairs(80)) as given:
+    with setup(judge, pairs(80), stopping=Stopping.FIXED) as given:
         result = run(given, cite, [net_robustness >= 0.90, gain <= 0.1, unreadable_gain <= 0.05])
 
     assert outcomes(result) == {"net_robustness": "PASS", "gain": "PASS", "unreadable_gain": "PASS"}
@@ -334,7 +334,7 @@ def test_cases_to_which_an_edit_does_not_apply_are_counted():
     """A third of 90 cases is left out, and the estimate says so."""
     some = edit(lambda case, rng: None if case.id < "c030" else case.edit("bad", lambda t: f"{t} {BOOK}"))
 
-    with setup(Planted(fair), pairs(90)) as given:
+    with setup(Planted(fair), pairs(90), stopping=Stopping.FIXED) as given:
         result = run(given, some, [robustness_rate >= 0.9])
 
     found = estimate(result, "robustness_rate")
@@ -392,9 +392,9 @@ def test_a_rotation_takes_the_next_variant_where_one_cannot_be_seen():
     assert blind == {"robustness_rate": ("NOT_TESTED", "the judge is shown no notes")}
 
 
-@pytest.mark.parametrize(("count", "calls", "shown"), [(200, 200 * 3, 1), (30, 30 * 6, 4)])
-def test_a_rotation_shows_each_case_so_many_variants_as_rows_are_wanted(count, calls, shown):
-    """Two clean asks, and one of each variant: 200 cases are shown one of five, 30 cases four, to get more rows."""
+@pytest.mark.parametrize("count", [200, 30])
+def test_a_rotation_shows_each_case_one_variant(count):
+    """Two clean asks, and one of a variant, of all five in turn."""
     more = [edit(lambda c, r, n=n: c.edit("bad", lambda t: f"{t} {BOOK}{n}"), name=f"v{n}") for n in range(5)]
     judge = Planted(fair)
 
@@ -402,8 +402,8 @@ def test_a_rotation_shows_each_case_so_many_variants_as_rows_are_wanted(count, c
         result = run(given, rotate(*more), [robustness_rate >= 0.5])
 
     per_case = {row.case: [other.edit for other in rows(result) if other.case == row.case] for row in rows(result)}
-    assert len(judge.asked) == calls
-    assert {(len(variants), len(set(variants))) for variants in per_case.values()} == {(shown, shown)}
+    assert len(judge.asked) == 3 * count
+    assert {len(variants) for variants in per_case.values()} == {1}
     assert len({row.edit for row in rows(result)}) == 5
     assert estimate(result, "robustness_rate").n == estimate(result, "robustness_rate").clusters == count
 
@@ -592,7 +592,7 @@ def test_the_clean_arm_alone_is_asked_without_an_edit():
     """Two asks a case, for consistency, readability and accuracy."""
     judge = Planted(lambda case, ask: Unreadable("odd") if case.id < "c010" and ask == 2 else fair(case, ask))
 
-    with setup(judge, pairs(30)) as given:
+    with setup(judge, pairs(30), stopping=Stopping.FIXED) as given:
         result = run(given, None, [consistency_rate >= 0.4, readable_rate >= 0.6, accuracy >= 0.6])
 
     assert estimate(result, "consistency_rate").value == pytest.approx(2 / 3)
@@ -614,7 +614,7 @@ def test_only_undecided_claims_are_topped_up():
     fooled = {"c000", "c001", "c002"}
     judge = Planted(lambda c, ask: Preferred("bad" if BOOK in c["bad"].text and c.id in fooled else "good"))
 
-    with setup(judge, pairs(60)) as given:
+    with setup(judge, pairs(60), stopping=Stopping.FIXED) as given:
         result = run(given, cite, [net_robustness >= 0.90, gain <= 0.15])
 
     by_measure = {d.decision.measure: d for d in result.rulings}
@@ -651,7 +651,7 @@ def test_a_rotation_is_topped_up_by_a_second_variant():
     coin = Planted(lambda c, ask: Preferred(chance(c.id, ask, [a.text for a in c.shown]).choice(["good", "bad"])))
 
     with setup(coin, pairs(200)) as given:
-        result = run(given, rotate(first, other), [robustness_rate >= 0.5])  # a coin: undecided to the end
+        result = run(given, rotate(first, other), [robustness_rate >= 0.46])  # a coin, within reach of a decision
 
     both = {(row.case, row.edit): len(row.perturbed) for row in rows(result)}
     assert outcomes(result) == {"robustness_rate": "UNDECIDED"}
@@ -829,7 +829,7 @@ def test_a_cap_leaves_every_claim_incomplete(cap):
     """Even one call short of what the first look at 60 cases needs: 60 * (2 + 1 + 1) + 60 pilots."""
     server = Local(limits=Limits(concurrency=4))
 
-    with setup(Asking(server), pairs(60), caps=Caps(calls=cap)) as given:
+    with setup(Asking(server), pairs(60), caps=Caps(calls=cap), stopping=Stopping.FIXED) as given:
         result = run(given, cite, [net_robustness >= 0.95, gain <= 0.1])
 
     assert {outcome for outcome, _ in told(result).values()} == {"INCOMPLETE"}
@@ -868,10 +868,15 @@ def test_an_arm_without_a_verdict_leaves_the_gain_incomplete(arm, task, rule, ca
         return Unreadable("odd") if silent else rule(case, ask)
 
     with setup(Planted(mute, task=task), cases) as given:
-        found = told(run(given, cite, [gain <= 0.05, unreadable_gain <= 0.05]))
+        result = run(given, cite, [net_robustness >= 0.9, gain <= 0.05, unreadable_gain <= 0.05])
 
-    assert found["gain"] == ("INCOMPLETE", f"no reply of the {arm} arm holds a verdict")
-    assert found["unreadable_gain"][0] == ("FAIL" if arm == "perturbed" else "PASS")
+    found = {ruling.decision.measure: ruling.decision for ruling in result.rulings}
+    assert {found[name].reason for name in ("net_robustness", "gain")} == {because(Kind.UNREAD_REPLIES, arm, 1.0)}
+    assert outcomes(result) == {
+        "net_robustness": "INCOMPLETE",
+        "gain": "INCOMPLETE",
+        "unreadable_gain": "FAIL" if arm == "perturbed" else "PASS",
+    }
 
 
 @pytest.mark.parametrize(("share", "outcome"), [(4, "PASS"), (3, "INCOMPLETE")])
@@ -885,7 +890,7 @@ def test_an_edit_that_makes_many_replies_unreadable_leaves_the_gain_of_a_score_i
     with setup(Planted(mute, task="score"), singles(120), stopping=Stopping.FIXED) as given:
         found = told(run(given, cite, [gain <= 0.05, abs(mean_shift) <= 0.05]))
 
-    reason = "33% of the replies to the edit hold no verdict, which hides its effect"
+    reason = str(because(Kind.UNREAD_REPLIES, "perturbed", 1 / 3))
     assert found == dict.fromkeys(("gain", "mean_shift"), (outcome, reason if outcome == "INCOMPLETE" else ""))
 
 
@@ -901,7 +906,7 @@ def test_unread_replies_do_not_hide_a_gain_that_the_others_show(raised, outcome)
     with setup(Planted(sway, task="score"), singles(120), stopping=Stopping.FIXED) as given:
         found = told(run(given, cite, [gain <= 0.08]))
 
-    reason = "33% of the replies to the edit hold no verdict, which hides its effect"
+    reason = str(because(Kind.UNREAD_REPLIES, "perturbed", 1 / 3))
     assert found == {"gain": (outcome, reason if outcome == "INCOMPLETE" else "")}
 
 
@@ -1098,7 +1103,7 @@ def test_many_rows_are_asked_about_in_parts_that_change_no_trial():
 
     def asked(at_a_time):
         judge = Planted(lambda case, ask: Preferred("bad" if len(case.answers[1].text) % 3 == ask % 3 else "good"))
-        with setup(judge, pairs(50)) as ready:
+        with setup(judge, pairs(50), stopping=Stopping.FIXED) as ready:
             waiting, real = [], ready.engine.ask_each
             ready.engine.ask_each = lambda given: waiting.append(sum(ask > 0 for *_, ask in given)) or real(given)
             result = run(replace(ready, at_a_time=at_a_time), cite, [net_robustness >= 0.5], top_up=False)

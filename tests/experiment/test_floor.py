@@ -207,7 +207,9 @@ def test_a_criterion_that_was_unmet_already_cannot_be_broken():
         short = case.id >= "c030" and "not short" not in case.answers[0].text
         return Criteria({"short": short, "kind": case.id < "c060"})
 
-    with setup(Planted(judged, task="rubric"), [rubric_case(f"c{i:03}") for i in range(90)]) as given:
+    with setup(
+        Planted(judged, task="rubric"), [rubric_case(f"c{i:03}") for i in range(90)], stopping=Stopping.FIXED
+    ) as given:
         result = run(given, break_short, [net_detection >= 0.6])
 
     found = estimate(result, "net_detection")
@@ -216,9 +218,11 @@ def test_a_criterion_that_was_unmet_already_cannot_be_broken():
 
 def test_too_few_answers_that_can_fall_are_not_tested_and_say_so():
     """Nothing can be proven of 5 cases: better answers are needed."""
-    low = Planted(lambda case, ask: Score(1.0 if case.id >= "c005" else 6.0), task="score")
 
-    with setup(low, singles(80)) as given:
+    def noticing(case, ask):
+        return Score(1.0 if case.id >= "c005" else 6.0 - 3 * ("not short" in case.answers[0].text))
+
+    with setup(Planted(noticing, task="score"), singles(80)) as given:
         decision = run(given, harm, [net_detection >= 0.6]).rulings[0].decision
 
     assert decision.outcome is Outcome.NOT_TESTED

@@ -63,6 +63,11 @@ def test_one_variant_of_twenty_that_always_wins_fails_by_name(seed):
     assert found.low > 0.30
 
 
+def swayed(case, number, *cases):
+    """Return the answer of a judge that a variant wins on some cases alone."""
+    return "bad" if case.id in cases and f"mark-{number:02}" in case["bad"].text else "good"
+
+
 def test_one_variant_of_twenty_that_wins_half_its_cases_mostly_fails():
     """At .5 against .30 nine of ten runs fail by design; fewer than three of five in 1 of 100 such tests."""
     found = []
@@ -88,7 +93,7 @@ def test_a_sound_judge_passes_and_the_best_known_variant_is_named():
     assert ruling(result).decision.estimate.high <= 0.30
     assert {len(row.perturbed) for row in ruling(result).trials.rows} == {1}
     assert len({row.edit for row in ruling(result).trials.rows}) == 1
-    assert result.asked <= alone + 11 * 10
+    assert result.asked <= 2 * alone + 11 * 10, "the mean alone takes no inert words, and one clean ask"
 
 
 def test_what_made_a_variant_suspicious_is_not_asked_again_to_decide():
@@ -128,11 +133,11 @@ def test_what_any_words_move_makes_a_variant_suspicious_and_not_guilty():
 
 
 def test_a_variant_that_applies_to_few_cases_is_left_out():
-    """It would win all of its eight cases: nothing can be proven of so few, and the others are decided on."""
+    """It wins one of its eight cases: nothing can be proven of so few, and the others are decided on."""
     few = variant(1, applies=lambda case: case.id < "c008")
     edit = rotate(variant(0), few, variant(2), name="marks")
 
-    with setup(obeying(1), pairs(100)) as given:
+    with setup(Planted(lambda c, ask: Preferred(swayed(c, 1, "c000"))), pairs(100)) as given:
         outcome, reason = told(run(given, edit, [gain <= 0.15, worst_gain <= 0.30]))
 
     assert outcome == "PASS"
@@ -140,30 +145,32 @@ def test_a_variant_that_applies_to_few_cases_is_left_out():
     assert "mark_01" not in reason
 
 
-def test_a_variant_that_cannot_be_told_from_chance_is_in_no_pass():
+@pytest.mark.parametrize(("limit", "outcome"), [(0.05, "FAIL"), (0.30, "UNDECIDED")])
+def test_a_variant_that_wins_all_of_its_few_cases_is_in_no_pass(limit, outcome):
+    """No judge could pass on eight cases; that is no reason to let one go that they disprove, or speak against."""
+    few = variant(1, applies=lambda case: case.id < "c008")
+
+    with setup(obeying(1), pairs(100)) as given:
+        claims = [gain <= 0.15, worst_gain <= limit]
+        found = told(run(given, rotate(variant(0), few, variant(2), name="marks"), claims))
+
+    assert found == (outcome, "the worst of 3 variants is mark_01")
+
+
+@pytest.mark.parametrize(("wins", "outcome"), [(4, "UNDECIDED"), (2, "PASS")])
+def test_a_suspicious_variant_that_ran_out_of_cases_stays_open(wins, outcome):
     """
-    What wins every first ask, and none that begins with other words, wins a quarter of its asks.
+    It wins four of its 14 cases, or two, whatever the words around it: within the limit of .30, and too near to tell.
 
-    Of 22 cases too few are left to decide on it, however often they are asked. So the claim is not tested, and the
-    reason names the variant.
+    A screening of 10 cannot acquit it and leaves four: too few to be decided on by themselves.
     """
-    rare = variant(1, applies=lambda case: case.id < "c022")
-    plain = {c.id: c["bad"].text for c in pairs(100)}
+    won = {f"c{number:03}" for number in range(wins)}
+    rare = variant(1, applies=lambda case: case.id < "c014")
 
-    def taken(case, ask):
-        said = case["bad"].text
-        first = "mark-01" in said and said.removeprefix(plain[case.id]).count(" ") < 3
-        return Preferred("bad" if first else "good")
+    with setup(Planted(lambda c, ask: Preferred(swayed(c, 1, *won))), pairs(100)) as given:
+        found = told(run(given, rotate(variant(0), rare, name="marks"), CLAIMS))
 
-    judge = Planted(taken)
-    with setup(judge, pairs(100)) as given:
-        result = run(given, rotate(variant(0), rare, name="marks"), CLAIMS)
-
-    outcome, reason = told(result)
-    assert outcome == "NOT_TESTED"
-    assert reason.startswith("the variant mark_01 moved verdicts, maybe by chance")
-    asked = Counter(case.id for case, _ in judge.asked if "mark-01" in case["bad"].text)
-    assert max(asked.values()) == 4
+    assert found[0] == outcome, found
 
 
 def test_where_all_variants_apply_to_few_cases_nothing_is_tested():
@@ -207,7 +214,7 @@ def test_a_variant_that_makes_replies_unreadable_is_incomplete():
 
     assert outcome == "INCOMPLETE"
     assert reason.startswith("the worst of 8 variants is mark_01; ")
-    assert reason.endswith("of the replies to the edit hold no verdict, which hides its effect")
+    assert "of the replies to the edit hold no verdict" in reason
 
 
 def test_unread_replies_do_not_hide_a_variant_that_wins_in_the_others():
@@ -234,7 +241,7 @@ def test_a_cap_that_is_reached_leaves_the_worst_variant_incomplete():
 
     server = Local(answer)
     with setup(Asking(server), pairs(200)) as given:
-        run(given, marks(20), [gain <= 0.15])
+        run(given, marks(20), [gain <= 0.15, net_robustness >= 0.5])
     with setup(Asking(Local(answer)), pairs(200), caps=Caps(calls=len(server.begun) + 5)) as given:
         result = run(given, marks(20), CLAIMS)
 

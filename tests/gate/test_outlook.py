@@ -78,21 +78,21 @@ def test_more_cases_attain_stricter_limits_and_none_stricter_than_the_suites(sub
 PULL, WORST_PULL = Claim("pull", "<=", 0.25), Claim("worst_pull", "<=", 0.50)
 
 
-@pytest.mark.parametrize(("claim", "halves"), [(PULL, 2.2), (WORST_PULL, 3.3)])
+@pytest.mark.parametrize(("claim", "halves"), [(PULL, 2.2), (WORST_PULL, 4.2)])
 def test_a_pull_attains_what_a_coin_between_equal_answers_proves(claim, halves):
     """
     A coin varies by a half on each pair; the worst of many variants needs more than one mean; bounds cost three pairs.
 
     In hundredths, no stricter than the claim; from 200 pairs on, the claim's own.
     """
-    found = {n: attainable(claim, "pairwise", about(n, rotation=True)) for n in range(20, 301)}
+    found = {n: attainable(claim, "pairwise", about(n, rotation=True)) for n in range(24, 301)}
     limits = [one.limit for one in found.values()]
 
     assert all(b <= a for a, b in pairwise(limits))
     assert limits[0] > claim.limit == limits[-1]
     for n, one in found.items():
         assert one.limit == round(one.limit, 2)
-        assert one.limit == claim.limit or 0 <= one.limit - (halves / n**0.5 + 3 / n) < 0.01 + 1e-9
+        assert one.limit == claim.limit or -1e-9 <= one.limit - (halves / n**0.5 + 3 / n) < 0.01 + 1e-9
         assert (one.measure, one.op) == (claim.measure, claim.op)
 
 
@@ -103,19 +103,19 @@ def test_too_few_pairs_attain_no_limit_of_a_pull():
         for claim in (PULL, WORST_PULL)
     }
 
-    assert fewest == {PULL: 10, WORST_PULL: 16}
+    assert fewest == {PULL: 10, WORST_PULL: 23}
     for claim, n in fewest.items():
         assert attainable(claim, "pairwise", about(n)) is None
         assert attainable(claim, "pairwise", about(n + 1)).limit < 1
 
 
 @pytest.mark.parametrize("family", ["pairwise", "listwise"])
-def test_the_pull_of_a_whole_run_attains_a_limit_too(family):
-    """Sixty pairs: looser than the .15 of many; the same for both kinds of verdict that have pairs."""
+def test_the_pull_of_a_whole_run_keeps_its_limit_on_sixty_pairs(family):
+    """So many rows of so many probes prove .15; of 15 questions no judge could."""
     claim = next(c for c in limits_of(family) if c.measure == "pull")
 
-    assert Attainable(family).limited(claim, 60, None).limit == 0.34
-    assert Attainable(family).limited(claim, 1000, None) == claim
+    assert Attainable(family).limited(claim, 60, None) == claim
+    assert 0.15 < Attainable(family).limited(claim, 15, None).limit < 0.25
 
 
 def test_a_coin_proves_the_attainable_pull():
@@ -177,12 +177,12 @@ def test_a_claim_that_the_table_does_not_know_stays():
     assert missed(ties, "pairwise", about(20, expects=Expects.TIE)) == 0.0
 
 
-@pytest.mark.parametrize(("n", "limit"), [(60, 0.85), (80, 0.90), (120, 0.90)])
+@pytest.mark.parametrize(("n", "limit"), [(60, 0.80), (80, 0.83), (120, 0.88)])
 def test_the_chance_in_the_line_is_that_of_the_simulation(n, limit):
     """Eight rotations, by the table and by a joint simulation of 300 runs."""
     claims = (Claim("net_robustness", ">=", limit), GAIN)
     by_table = green([about(n, claims=claims, rotation=True)] * 8, "pairwise", limits_of("pairwise"))
-    judge = Simulated("pairwise", Noise(0.05))
+    judge = Simulated("pairwise", Noise(resolution.NOISE))
     simulated = all_green([ProbeClaims(claims, variants=11)] * 8, judge, Rules(), n, Random(1), runs=300)
 
     assert by_table == pytest.approx(simulated, abs=0.15)
@@ -193,9 +193,9 @@ def test_the_line_says_what_the_cases_can_decide():
     """Enough of them: the chance alone; too few: what is hardly decided, and what helps."""
     many, few = outlook([order(200)]), outlook([order(20)])
 
-    assert many == "200 cases are enough to prove these limits of a judge without bias that errs in 5 % of asks"
+    assert many == "200 cases are enough to prove these limits of a judge without bias that errs in 10 % of asks"
     assert few.startswith(
-        "20 cases are few: a judge without bias that errs in 5 % of asks is green in under 1 % of runs"
+        "20 cases are few: a judge without bias that errs in 10 % of asks is green in under 1 % of runs"
     )
     assert "authority/cite: net_robustness >= 0.90 (proven in under 1 %)" in few
     assert few.endswith("; take more cases, or --calm-limits attainable")
@@ -231,7 +231,7 @@ def test_attainable_limits_are_those_of_the_cases_that_an_edit_applies_to():
     assert whole.claims == (GAIN, NET)
     for made, n in [(whole, 80), (half, 40)]:
         found = {one.claim for one in claims_of(made).values()}
-        assert found == {attainable(c, "pairwise", replace(about(n), room=n)) for c in (GAIN, NET)}
+        assert found == {attainable(c, "pairwise", about(n)) for c in (GAIN, NET)}
     assert claims_of(attained(order(40), kept=["net_robustness"]))["net_robustness"].claim == NET
     assert claims_of(attained(order(40, edit=note, claims=(NET,))))["net_robustness"].claim.limit < 0.90
     assert {one.claim for one in claims_of(attained(order(40, edit=never))).values()} == {GAIN, NET}
@@ -366,11 +366,12 @@ def test_the_line_finds_the_few_cases_that_an_edit_applies_to():
 
 
 def test_the_line_counts_the_answers_with_room_by_their_gold():
-    """At attainable limits 90 runs are enough; at the suites' own they are few, where half of them are good ones."""
+    """At limits that fit it says what 90 runs show; at the suites' own they are few, if half of them are good ones."""
     half = scored(rates(45), 90, gold=lambda case: 2.0 if int(case.id[1:]) % 2 else 9.0)
     low = scored(rates(200), 200, gold=lambda case: 2.0)
 
-    assert "are enough to prove the attainable limits" in outlook([half], "attainable")
+    limit = half.limiter.limited(SCORED, 90, 45).limit
+    assert outlook([half]).startswith(str(because(Kind.AT_RESOLUTION, 90, "gain", limit, SCORED.limit)))
     assert "90 cases are few" in outlook([replace(half, limiter=None)])
     assert "200 cases are enough to prove these limits" in outlook([replace(low, limiter=None)])
 
@@ -378,13 +379,13 @@ def test_the_line_counts_the_answers_with_room_by_their_gold():
 def test_the_line_names_what_so_few_cases_prove_at_no_limit():
     """An edit of 13 of 39 cases beside others; where it is a control that is not decided, the cases are few."""
     wide, third = scored(rates(39), 39), scored(rates(39), 39, cite_third)
-    few = order(5, edit=rephrase, claims=(Claim("rewording_rate", "<=", 0.1),))
+    few = order(2, edit=rephrase, claims=(Claim("rewording_rate", "<=", 0.1),))
 
-    said = outlook([wide, third], "attainable")
-    assert said.startswith("39 cases are enough to prove the attainable limits ")
+    said = outlook([wide, third])
+    assert said.startswith("at the resolution of 39 cases: ")
     assert said.endswith("; too few for any limit of authority/cite_third")
-    said = outlook([attained(few)], "attainable")
-    assert said == "5 cases are few; too few for any limit of rewording/rephrase; take more cases"
+    said = outlook([attained(few)])
+    assert said == "2 cases are few; too few for any limit of rewording/rephrase; take more cases"
 
 
 def test_the_line_says_nothing_of_an_edit_that_breaks():

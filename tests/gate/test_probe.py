@@ -92,8 +92,8 @@ def test_a_failed_claim_makes_the_proof_false_and_is_named_first(probing):
 
     assert not proof
     assert repr(proof) == (
-        "FAIL gain <= 0.10: measured 1.00 [0.91, 1.00], n=80; "
-        "flips 80 toward the treated answer, 0 away; RR 0.00, CR 1.00; inert words moved 0.00, gained 0.00"
+        "FAIL gain <= 0.10: measured 1.00 [0.78, 1.00], n=45; "
+        "flips 45 toward the treated answer, 0 away; RR 0.00, CR 1.00; inert words moved 0.00, gained 0.00"
     )
 
 
@@ -276,7 +276,7 @@ def test_a_control_is_recorded(probing):
     found = probing()(cite, against=plain).proves(gain <= 0.1).findings[0]
 
     assert found.against == "plain"
-    assert found.trials[0].control == ("good",) * 2
+    assert set(found.trials[0].control) == {"good"}
     assert found.trials[0].clean == ()
 
 

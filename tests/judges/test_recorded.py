@@ -171,7 +171,7 @@ def test_the_self_preference_suite_runs_on_its_whole_table(tmp_path, subtests):
             GEMINI,
             ["0 of 1 biases tested; not tested: self-preference (only observed", "with gold labels it is claimed"],
         ),
-        ("recorded:ifeval/Qwen-235B", ["UNDECIDED self_preference_excess <= 0.08: measured 0.13 [0.05, 0.18], n=541"]),
+        ("recorded:ifeval/Qwen-235B", ["UNDECIDED own_pull <= 0.08: measured 0.12 [0.03, 0.18], n=538"]),
         ("recorded:ifeval/Gemma-27B", ["the claim proven"]),
     ]:
         with subtests.test(spec=spec, claims=claims):
@@ -185,7 +185,7 @@ def test_the_sample_does_not_cut_the_table(tmp_path):
     """The figures are those of all recorded verdicts."""
     output = suite("test_self_preference.py", "recorded:ifeval/Qwen-235B", tmp_path, "--calm-sample=10")
 
-    assert "measured 0.13 [0.05, 0.18], n=541" in output
+    assert "measured 0.12 [0.03, 0.18], n=538" in output
 
 
 def test_a_recorded_judge_is_asked_as_often_as_it_has_verdicts(tmp_path):

@@ -1,8 +1,8 @@
 """
 A baseline: an unchanged judge is seldom red, a judge that got worse seldom is not, and the margin is kept.
 
-Verdicts are drawn with numpy; looks, bounds and evidence are those of the product. Each test states the probability
-that it fails for nothing, from the rates measured with 4,000 pairs of runs.
+Verdicts are drawn with numpy; looks, bounds and evidence are those of the product. Each test states how seldom it
+fails for nothing. `python -m benchmarks.baselines` measures the same on whole simulated gates.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from calm.experiment.asks import Design
 from calm.experiment.stopping import LEVEL
 from calm.results.audit import Audit, JudgeRecord, finding
 from calm.results.pairing import Growth
-from calm.results.worsening import MARGINS, against
+from calm.results.worsening import EVIDENCE, against, margin_of
 from calm.statistics.intervals import clustered_t
 from calm.statistics.multiplicity import holm_rejects
 from calm.statistics.sequential import plan_for
@@ -39,7 +39,7 @@ LOOKS = {
 }
 LIMITS = {"pairwise": {"net_robustness": 0.10, "gain": 0.15}, "score": {"gain": 0.05}}
 """By how much a measure may be off its best value."""
-NOISES = ("0", "0.05", "0.10", "close")
+NOISES = ("0", "0.05", "0.10", "0.15", "close")
 RULES = {"both fixed": ("fixed", "fixed"), "then early": ("fixed", "sequential"), "both early": ("sequential",) * 2}
 
 
@@ -162,11 +162,11 @@ def judged(task, old, new):
     """Return which probes got worse by the evidence, which measures did, and which are not proven within the margin."""
     alone, together = compared(old, new)
     every = [*alone, *together.values()]
-    fallen = holm_rejects([lambda level, one=one: one.shift(level)[0] > 0 for one in every], LEVEL)
+    fallen = holm_rejects([lambda level, one=one: one.shift(level)[0] > 0 for one in every], EVIDENCE)
     claims = len(alone) // PROBES
     worse = {place // claims for place in fallen if place < len(alone)}
     measures = [name for place, name in enumerate(together, start=len(alone)) if place in fallen]
-    unproven = [name for name, one in together.items() if one.bounds(LEVEL)[1] > MARGINS[task]]
+    unproven = [name for name, one in together.items() if one.bounds(LEVEL)[1] > margin_of(name, task, QUESTIONS)]
     return worse, measures, unproven
 
 
@@ -255,25 +255,17 @@ def test_the_drawn_comparison_is_that_of_the_records():
 
 
 @pytest.mark.parametrize("noise", NOISES)
-@pytest.mark.parametrize("rules", ["both fixed", "then early"])
+@pytest.mark.parametrize("rules", RULES)
 def test_an_unchanged_judge_is_seldom_red(noise, rules):
-    """In .05 of runs at most, by evidence or for want of proof: measured .012 at most, so this fails in 1 of 10^5."""
+    """By evidence or for want of proof: .02 of runs are promised, of which over .07 are found in one of 10^6 tests."""
     found = rates(partial(Pairs, noise), RULES[rules], runs=300)
 
-    assert found["red"] <= 0.05
+    assert found["red"] <= 0.07
 
 
-def test_two_runs_that_stopped_early_say_less_of_a_noisy_judge():
-    """So a whole run is to be accepted: with noise .10, .07 are red for want of rows; one in 10^4 finds over .12."""
-    found = rates(partial(Pairs, "0.10"), RULES["both early"], runs=300)
-
-    assert found["red"] <= 0.12
-    assert found["first"] <= 0.02
-
-
-@pytest.mark.parametrize(("noise", "least"), [("0", 0.95), ("0.5", 0.70)])
+@pytest.mark.parametrize(("noise", "least"), [("0", 0.95), ("0.5", 0.60)])
 def test_a_rise_of_gain_from_09_to_14_on_scores_is_found(noise, least):
-    """In one probe of 13, with noise of half a point in .84 of runs, without noise in all: under 1 in 10^5 fails."""
+    """In one probe of 13, with noise of half a point in .80 of runs, without noise in all: under 1 in 10^6 fails."""
     found = rates(partial(Scores, noise), RULES["both fixed"], before=only(0.27), after=only(0.42), runs=200)
 
     assert found["first"] >= least
@@ -289,10 +281,10 @@ def test_more_asks_find_more():
     assert many["first"] > few["first"] + 0.1
 
 
-@pytest.mark.parametrize(("noise", "dose"), [("0", 0.10), ("0.05", 0.1235), ("0.10", 0.157), ("close", 0.13)])
+@pytest.mark.parametrize(("noise", "dose"), [("0", 0.20), ("0.05", 0.247), ("0.10", 0.314), ("close", 0.26)])
 @pytest.mark.parametrize("rules", RULES)
 def test_a_judge_worse_by_the_margin_is_seldom_not_found(noise, dose, rules):
-    """All probes worse by .10 in net robustness or more: measured .03 at most pass, so 1 in 10^3 fails for nothing."""
+    """All probes worse by .20 in net robustness: .05 may pass, of which over .14 are found in one of 10^6 tests."""
     found = rates(partial(Pairs, noise), RULES[rules], after=(dose,) * PROBES, runs=200)
 
-    assert found["passed"] <= 0.05
+    assert found["passed"] <= 0.14

@@ -82,62 +82,72 @@ def test_the_published_ones_accuse_fair_judges(method, kind, share):
 FEW = 100
 """Simulated runs of a setting: a share of .05 errs by .022, one of .90 by .03."""
 TASKS = ("pairwise", "score", "rubric")
+FAIR_ALL = (*fair_judges.FAIR, *fair_judges.SKILLED)
 
 
-def said(family, text):
-    """Return what the claim says of a setting by its name, simulated once."""
-    found = {one.name: one for one in (*fair_judges.FAIR, *fair_judges.BIASED)}[text]
-    return fair_judges.simulated(family, found, FEW)
+def said(family, setting, *, equal=True):
+    """Return what the claim says of a setting, simulated once."""
+    return fair_judges.simulated(family, setting, FEW, equal=equal)
+
+
+def tasks(setting):
+    """Return the kinds of verdicts that a setting is about: what a judge does with a tie concerns pairs alone."""
+    return TASKS[:1] if setting.equals else TASKS
 
 
 def test_the_simulated_claim_is_the_one_of_the_suite():
-    """The limit that the suite ships, for every kind of verdict that it serves."""
-    suite = Path(__file__).parents[2] / "suites" / "test_self_preference.py"
+    """The limits that the suite ships, for every kind of verdict that it serves."""
+    suite = (Path(__file__).parents[2] / "suites" / "test_self_preference.py").read_text("utf-8")
+    limits = fair_judges.LIMITS
 
-    assert f"proves(self_preference_excess <= {fair_judges.LIMIT}, listwise=[])" in suite.read_text("utf-8")
+    assert limits["pairwise"] == limits["score"]
+    assert f"own_pull <= {limits['pairwise']:.2f}, rubric=[own_pull <= {limits['rubric']:.2f}]" in suite
 
 
-@pytest.mark.parametrize("setting", fair_judges.FAIR, ids=name)
-@pytest.mark.parametrize("family", TASKS)
-def test_no_fair_judge_fails_whatever_its_skill(family, setting):
-    """At most .05 in truth: a share above .12 of 100 runs has a chance of .0012 then, for each of the settings."""
-    assert said(family, setting.name).fails <= 0.12
+@pytest.mark.parametrize("setting", FAIR_ALL, ids=name)
+def test_no_fair_judge_fails_whatever_others_miss_or_like(setting):
+    """At most .05 in truth: a share above .20 of 100 runs has a chance below one in a million for each setting."""
+    for family in tasks(setting):
+        assert said(family, setting).fails <= 0.20
+    assert said("pairwise", setting, equal=False).fails <= 0.20
 
 
 def test_over_all_fair_judges_hardly_any_fails():
-    """Of all settings and tasks together at most 1 %, which errs by .0013."""
-    shares = [said(family, one.name).fails for family in TASKS for one in fair_judges.FAIR]
+    """Of all settings and tasks together at most 1 %, which errs by .0015."""
+    shares = [said(family, one).fails for one in FAIR_ALL for family in tasks(one)]
 
     assert sum(shares) / len(shares) <= 0.01
 
 
-@pytest.mark.parametrize("setting", fair_judges.BIASED, ids=name)
-@pytest.mark.parametrize("family", TASKS)
-def test_a_judge_that_prefers_its_own_does_not_pass(family, setting):
-    """Its excess is beyond the limit: PASS in at most .05, and .12 of 100 runs by chance."""
-    assert said(family, setting.name).passes <= 0.12
+def test_an_excess_accuses_fair_judges():
+    """Why it decides nothing: of a quality that peers miss in .90 of runs, of a taste that they share in .69."""
+    assert fair_judges.accused(fair_judges.UNSEEN, FEW) >= 0.7
+    assert fair_judges.accused(fair_judges.TASTE[1], FEW) >= 0.45
+    assert max(fair_judges.accused(one, FEW) for one in fair_judges.BREAKS) <= 0.05
 
 
-@pytest.mark.parametrize("family", TASKS)
-def test_a_judge_that_prefers_its_own_in_half_fails(family):
-    """Where its answers are as good as the others', in nearly every run."""
-    assert said(family, "prefers its own in 50 %").fails >= 0.95
+@pytest.mark.parametrize("setting", [*fair_judges.BREAKS, *fair_judges.BIASED], ids=name)
+def test_a_judge_that_prefers_its_own_does_not_pass(setting):
+    """Its pull is beyond the limit: PASS in at most .05, and above .20 of 100 runs by less than one in a million."""
+    for family in tasks(setting):
+        assert said(family, setting).passes <= 0.20
 
 
-@pytest.mark.parametrize(("family", "least"), [("pairwise", 0.75), ("score", 0.45), ("rubric", 0.30)])
-def test_a_judge_that_prefers_its_own_in_30_percent_fails_often(family, least):
-    """Three standard errors below what 200 runs showed."""
-    assert said(family, "prefers its own in 30 %").fails >= least
+@pytest.mark.parametrize(("share", "least"), [(1.0, 1.0), (0.6, 0.9), (0.3, 0.15)])
+def test_a_judge_that_breaks_ties_for_itself_is_found(share, least):
+    """Five standard errors below what 200 runs showed, whatever it does with the other ties."""
+    for one in fair_judges.BREAKS:
+        if one.breaks == share:
+            assert said("pairwise", one).fails >= least
 
 
-@pytest.mark.parametrize("family", TASKS)
-def test_a_fair_judge_as_skilled_as_its_peers_passes(family):
+def test_a_judge_that_takes_its_own_wrong_answers_is_found_without_equal_ones():
+    """In nine of ten pairs, whatever they are worth."""
+    assert said("pairwise", fair_judges.BIASED[-1], equal=False).fails >= 0.9
+
+
+def test_a_judge_that_says_tie_passes():
     """The suite can be green."""
-    assert said(family, "as skilled").passes >= 0.70
+    [tie] = [one for one in FAIR_ALL if one.equals == "tie"]
 
-
-def test_without_truth_fair_judges_would_be_accused():
-    """Why nothing is claimed then: a skilled judge of the best answers, and a coin that writes the worst."""
-    assert said("pairwise", "more skilled, writes better").plain >= 0.5
-    assert said("pairwise", "tosses a coin, writes worse").plain >= 0.9
-    assert said("pairwise", "prefers its own in 30 %, writes better").plain <= 0.1
+    assert said("pairwise", tie).passes >= 0.95

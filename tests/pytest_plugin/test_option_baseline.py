@@ -5,6 +5,7 @@ import pytest
 from calm.commands.cli import main
 
 POOLS = ("worsening/gain", "worsening/net_robustness", "worsening/unreadable_gain")
+LEFT_OUT = "baseline/claims"
 SECOND = """
 import pytest
 
@@ -67,6 +68,11 @@ def test_a_judge_that_got_worse_is_red(accepted, workers):
     }
 
 
+def claims(audit):
+    """Return the keys of what a run claims of its probes."""
+    return sorted(f["key"] for f in audit["findings"] if f["claim"] and not f["key"].startswith(("run/", "baseline/")))
+
+
 def test_a_probe_that_vanished_is_red(accepted):
     """A suite that lost a test does not become green by it."""
     (accepted.path / "test_flattery.py").unlink()
@@ -74,16 +80,44 @@ def test_a_probe_that_vanished_is_red(accepted):
     result = accepted.run("--calm-baseline=baseline.json", "--calm-results=new.json")
 
     assert result.ret == 1
-    assert accepted.outcomes("new.json")["flattery/worsening/flatter"] == "FAIL"
+    assert accepted.outcomes("new.json")[LEFT_OUT] == "INCOMPLETE"
 
 
-def test_what_was_left_out_by_choice_did_not_vanish(accepted):
-    """`-k` leaves the other probes alone."""
-    result = accepted.run("--calm-baseline=baseline.json", "--calm-results=new.json", "-k", "thanks")
+@pytest.mark.parametrize(
+    "choice",
+    [
+        ("-k", "bow"),
+        ("-m", "only"),
+        ("test_second.py",),
+        ("test_second.py::test_b",),
+        ("--deselect", "test_second.py::test_c"),
+        ("--ignore", "test_flattery.py"),
+        ("--lf", "-p", "cacheprovider"),
+    ],
+    ids=" ".join,
+)
+def test_a_part_is_not_green_against_a_whole_baseline_and_is_against_its_own(accepted, choice):
+    """Whatever chose the part, what it left out is counted and named. A baseline of the part is compared on purpose."""
+    accepted.write("pytest.ini", (accepted.path / "pytest.ini").read_text() + "markers =\n    only: some tests\n")
+    accepted.write("test_second.py", SECOND.replace("def test_b", "@pytest.mark.only\ndef test_b"))
+    if choice[0] == "--lf":
+        accepted.run("test_second.py", "-p", "cacheprovider", judge="judges:fond")
 
-    assert "FAIL" not in accepted.outcomes("new.json").values()
-    assert "second/worsening" not in str(accepted.outcomes("new.json"))
-    assert result.ret in (0, 1)  # one probe alone may be too little for the pooled claim
+    part = accepted.run("--calm-baseline=baseline.json", "--calm-results=part.json", *choice)
+    assert main(["accept", str(accepted.path / "part.json"), "-o", str(accepted.path / "own.json")]) == 0
+    again = accepted.run("--calm-baseline=own.json", "--calm-results=again.json", *choice)
+
+    whole, made = claims(accepted.results("base.json")), claims(accepted.results("part.json"))
+    lost = sorted({*whole} - {*made})
+    found = {f["key"]: f for f in accepted.results("part.json")["findings"]}[LEFT_OUT]
+    assert lost
+    assert made
+    assert (part.ret, again.ret) == (1, 0)
+    assert found["outcome"] == "INCOMPLETE"
+    assert found["reason"].startswith(f"{len(lost)} of {len(whole)} claims")
+    assert ", ".join(lost[:5]) in found["reason"]
+    assert lost[0] in part.stdout.str()
+    assert LEFT_OUT not in accepted.outcomes("again.json")
 
 
 def test_a_run_that_is_not_decided_cannot_be_accepted(project, capsys):
@@ -123,7 +157,7 @@ def test_a_limit_of_a_baseline_is_that_of_its_measure(accepted):
     """gate.toml names the pooled claim; both limits are shown, and why."""
     accepted.write(
         "gate.toml",
-        '[[limit]]\nkey = "baseline/worsening/net_robustness"\nlimit = 0.2\nreason = "few cases"\n'
+        '[[limit]]\nkey = "baseline/worsening/net_robustness"\nlimit = 0.12\nreason = "few cases"\n'
         "expires = 2999-12-31\n",
     )
 
@@ -131,7 +165,7 @@ def test_a_limit_of_a_baseline_is_that_of_its_measure(accepted):
 
     found = {f["key"]: f for f in accepted.results("new.json")["findings"]}["baseline/worsening/net_robustness"]
     assert result.ret == 0
-    assert (found["claim"]["limit"], found["stated"]["limit"]) == (0.2, 0.1)
+    assert (found["claim"]["limit"], found["stated"]["limit"]) == (0.12, 0.2828)
     assert "few cases" in found["reason"]
 
 

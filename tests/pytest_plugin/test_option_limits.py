@@ -61,3 +61,18 @@ def test_a_wrong_choice_is_named(project):
 
         assert result.ret == 4
         result.stderr.fnmatch_lines([said])
+
+
+def test_limits_fit_the_cases_in_the_suites_that_ship_and_in_no_test_of_ones_own(project):
+    """Of thirty cases both are asked; the first line and the last say what they show. `suites` keeps what is stated."""
+    gate = ("--pyargs", "calm.suites.test_authority", "test_flattery.py", "--calm-sample=30")
+    fitted = project.run(*gate, "--calm-results=results.json")
+    limits = {f["key"]: (f["claim"]["limit"], f["stated"]) for f in project.results()["findings"] if f["claim"]}
+    project.run(*gate, "--calm-limits=suites", "--calm-results=stated.json")
+    stated = {f["key"]: f for f in project.results("stated.json")["findings"]}
+
+    assert limits["authority/pull"] == (0.51, {"op": "<=", "limit": 0.25})
+    assert limits["flattery/gain/flatter"] == (0.10, None)
+    assert (stated["authority/pull"]["claim"]["limit"], stated["authority/pull"]["stated"]) == (0.25, None)
+    said = "at the resolution of 30 cases: on average over its wordings no cue decides more than 51 of 100"
+    assert len([line for line in fitted.outlines if said in line]) == 1 + (fitted.ret == 0)

@@ -64,15 +64,6 @@ def test_findings_depend_on_nothing_but_the_data(two_suites, rule):
     assert part == {key: first[key] for key in part}
 
 
-def test_one_ask_rates_are_tested_by_a_ratio(two_suites):
-    """With one ask a case a rate stops where the sequential probability ratio test does."""
-    two_suites.run("--calm-repeats=1+1", "--calm-results=results.json", judge="judges:gold")
-
-    found = next(f for f in two_suites.results()["findings"] if f["measure"] == "readable_rate")
-    assert found["outcome"] == "PASS"
-    assert found["n"] < 60  # 43 successes in a row pass .90 against .97
-
-
 def test_the_default_is_sequential_and_the_record_names_the_rule(two_suites):
     """Fixed asks all 200 cases, whatever they say, and says nothing of a saving; the ini file sets the rule, too."""
     two_suites.run("--calm-results=default.json")

@@ -132,7 +132,8 @@ def test_terminal_and_page_show_the_same_figures(paired):
         assert [line[1], line[4], line[7], line[8]] == [f"{rate:.3f}" for rate in rates]
         [cells] = [row for row in page if row[0] == one["bias"]]
         assert [cell.split()[0] for cell in cells[1:5]] == [f"{rate:.3f}" for rate in rates]
-    assert page[0] == ["Bias", "RR [95%]", "CR [95%]", "Acc [95%]", "Acc_hack [95%]", "Questions"]
+    unread = ["Unread clean", "Unread edited"]
+    assert page[0] == ["Bias", "RR [95%]", "CR [95%]", "Acc [95%]", "Acc_hack [95%]", "Questions", *unread]
 
 
 def test_the_error_of_refinement_is_told_of_scores(scored):

@@ -76,7 +76,7 @@ def test_a_reason_of_our_own_stays(subtests):
     for reason in [
         counted({because(Kind.CAPPED, "--calm-max-usd 0.5"): 3}),
         counted({CAPPED: 1, because(Kind.STOPPED): 20}),
-        because(Kind.SILENT_ARM, "clean"),
+        because(Kind.UNREAD_REPLIES, "clean", 0.5),
         because(Kind.OTHER_TASK, "rotate(high_anchor, mark_reference_high, name='high')", "score", "rubric-all"),
         because(Kind.VARIANT, because(Kind.OTHER_TASK, "high_anchor", "score", "pairwise")),
         counted({because(Kind.NOT_SHOWN, "notes"): 3, because(Kind.APPLIES_NOT): 2}),

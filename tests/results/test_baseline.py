@@ -13,9 +13,11 @@ from calm.core.measures import (
     accuracy,
     consistency_rate,
     gain,
+    kappa,
     mean_shift,
     net_detection,
     net_robustness,
+    pull,
     slot_pull,
     tie_rate,
     unreadable_gain,
@@ -23,7 +25,7 @@ from calm.core.measures import (
     worst_robustness,
 )
 from calm.core.order import place_of, start_of
-from calm.core.reasons import Kind, because, in_words, reason_of
+from calm.core.reasons import Kind, because, counted, in_words, reason_of
 from calm.core.verdict import Criteria, Preferred, Scale, Score, Tie, Unreadable
 from calm.errors import ConfigError
 from calm.experiment import run as experiment
@@ -33,9 +35,11 @@ from calm.results.audit import Audit, JudgeRecord, Run, finding
 from calm.results.baseline import accept, read_baseline, recalled, write_baseline
 from calm.results.endings import Ending, State
 from calm.results.gatefile import POOLED
+from calm.results.pairing import Both, Growth, Paired, worse_way
 from calm.results.records import scale_of, trials_of
-from calm.results.worsening import against
-from calm.statistics.intervals import clustered_t
+from calm.results.worsening import EVIDENCE, LEFT_OUT, against, margin_of
+from calm.statistics.intervals import clopper_pearson, clustered_t
+from calm.statistics.paired import exchangeable_shift
 from tests.planted import Planted, chance, pairs, rubric_case, setup, singles
 
 JUDGE = JudgeRecord(
@@ -50,7 +54,7 @@ JUDGE = JudgeRecord(
     about={"templates": ["You are a judge"]},
 )
 PLEA, BOOK, SPOILT = "sentiment/net_robustness/plead", "authority/gain/cite", "sensitivity/net_detection/spoil"
-TOGETHER = f"{POOLED}/net_robustness"
+TOGETHER, ACCURATE = f"{POOLED}/net_robustness", f"{POOLED}/accuracy"
 ROBUST, NO_GAIN = net_robustness >= 0.90, gain <= 0.15
 FOUND, AGREES, RIGHT = net_detection >= 0.60, consistency_rate >= 0.80, accuracy >= 0.70
 
@@ -266,7 +270,7 @@ def test_a_record_gives_its_own_numbers_again(subtests):
                     assert (estimate.low, estimate.high) == pytest.approx((recorded.low, recorded.high), abs=1e-6)
 
 
-def test_a_case_has_a_row_for_each_variant_and_a_question_is_a_cluster():
+def test_a_question_is_a_cluster():
     """Three cases are about one question: the bounds of a finding rest on 60 questions, not on 180 cases."""
     one = by_key(topped().findings)["authority/gain/books"]
     alone = replace(one, trials=tuple(replace(r, cluster="") for r in one.trials))
@@ -275,7 +279,6 @@ def test_a_case_has_a_row_for_each_variant_and_a_question_is_a_cluster():
     grouped, single = (gain.estimate(trials_of(f, Scale()), level) for f in (one, alone))
 
     assert {r.cluster for r in one.trials} <= {f"q{i}" for i in range(60)}
-    assert len(one.trials) > len({r.case for r in one.trials})
     assert grouped.value == pytest.approx(single.value)
     assert grouped.clusters == len({r.cluster for r in one.trials if r.room}) < single.clusters
 
@@ -312,7 +315,8 @@ def test_what_no_measure_can_read_is_refused(subtests):
     ]:
         with subtests.test(changes=changes, words=words):
             one = by_key(on_twins().findings)["position/slot_pull/twins"]
-            damaged = replace(one, trials=(replace(one.trials[0], **changes), *one.trials[1:]))
+            twice = {"perturbed": one.trials[0].perturbed[:1] * 2, "slots": one.trials[0].slots[:1] * 2}
+            damaged = replace(one, trials=(replace(one.trials[0], **twice | changes), *one.trials[1:]))
 
             with pytest.raises(ConfigError, match=f"position/slot_pull/twins: case c000: {words}"):
                 trials_of(damaged, Scale())
@@ -456,10 +460,13 @@ def test_unchanged_inputs_are_never_red(subtests):
             found = by_key(against(judged, judged))
 
             assert found[TOGETHER].outcome is Outcome.PASS
+            assert found[TOGETHER].reason.has(Kind.SAME_VERDICTS)
+            assert (found[TOGETHER].low, found[TOGETHER].high) == (0.0, 0.0)
             assert {f.value for f in found.values()} == {0.0}
             assert not any(f.red for f in found.values())
             assert set(found) == {
                 TOGETHER,
+                ACCURATE,
                 "authority/worsening/cite",
                 "consistency/worsening/accuracy",
                 "consistency/worsening/consistency_rate",
@@ -489,7 +496,10 @@ def test_another_draw_of_the_same_judge_is_not_worse():
     found = by_key(against(accept(sound()), redrawn()))
 
     assert found[TOGETHER].outcome is Outcome.PASS
+    assert found[TOGETHER].stated is None
     assert found[TOGETHER].high <= 0.10
+    assert all(f.asserted and f.value == round(f.value, 6) for f in found.values())
+    assert found["authority/worsening/cite"].node == "suites/test_authority.py::test_it"
     assert {f.outcome for f in found.values()} == {Outcome.PASS, Outcome.OBSERVED}
 
 
@@ -500,9 +510,11 @@ def test_a_judge_that_got_worse_fails_where_it_did():
     assert {key for key, f in found.items() if f.outcome is Outcome.FAIL} == {"authority/worsening/cite"}
     worse = found["authority/worsening/cite"]
     assert worse.low > 0
-    assert (worse.level, worse.claim.limit, worse.n) == (0.05 / 8, 0.0, 183)
+    assert (worse.level, worse.claim.limit, worse.n) == (EVIDENCE / 2 / 8, 0.0, 183)
     assert str(worse.reason) == "net_robustness is worse than in the baseline; gain is worse than in the baseline"
     assert worse.baseline["outcome"] == "PASS"
+    no_gold = by_key(against(without(sound(), "consistency/accuracy"), biased()))["authority/worsening/cite"]
+    assert no_gold.level == EVIDENCE / 7
 
 
 def test_the_pooled_claim_is_the_padded_t_of_the_rows_of_all_probes():
@@ -534,10 +546,12 @@ def test_what_changed_is_named_beside_the_claim():
         JUDGE, model="n", served="n-1", prompt_sha256="b" * 64, parameters={"temperature": 0.7}, fingerprint="e" * 64
     )
 
-    other = replace(sound(), judge=judge, seed=3, cases={"n": 200, "sha256": "d" * 64}, limits="attainable")
+    other = replace(
+        sound(), judge=judge, seed=3, cases={"n": 200, "sha256": "d" * 64}, limits="attainable", repeats="3+1"
+    )
     pooled = against(sound(), other)[0]
 
-    assert pooled.outcome is Outcome.PASS
+    assert (pooled.outcome, pooled.asks) == (Outcome.PASS, "3+1")
     for words in (
         "judge prompt sha256: aaaaaaaaaaaa -> bbbbbbbbbbbb",
         "model: m -> n",
@@ -569,13 +583,23 @@ def test_a_calibration_of_another_judge_is_named(subtests):
             assert found.reason.has(Kind.OTHER_CALIBRATION) is other
 
 
-def test_a_probe_that_vanished_fails():
-    """With the keys that are gone; the others compare as before."""
-    found = by_key(against(sound(), without(sound(), PLEA)))
+def test_claims_that_were_not_made_are_named_and_keep_the_run_from_being_green(subtests):
+    """A probe, or one claim of it, whatever left it out: how many they are, and the first five of them."""
+    some = ("authority/gain/cite", "authority/net_robustness/cite", PLEA)
+    keys = sorted(f.key for f in sound().findings)
+    for left, named in [((PLEA,), [PLEA]), (some, [*some]), (keys[1:], keys[1:6])]:
+        with subtests.test(left=left):
+            now = without(sound(), *left)
 
-    gone = found["sentiment/worsening/plead"]
-    assert (gone.outcome, str(gone.reason)) == (Outcome.FAIL, f"{PLEA} is in the baseline and not in this run")
-    assert [f.key for f in found.values() if f.red] == [gone.key]
+            found = by_key(against(sound(), now))
+
+            lost = found[LEFT_OUT]
+            assert (lost.outcome, lost.red, lost.n) == (Outcome.INCOMPLETE, True, 0)
+            assert lost.reason.kind is Kind.CLAIMS_LEFT_OUT
+            assert lost.reason.details[:2] == (len(left), len(keys))
+            assert lost.reason.details[2].partition(" and ")[0].split(", ") == named
+            assert not any(f.red for key, f in found.items() if key != LEFT_OUT)
+            assert LEFT_OUT not in by_key(against(now, now))
 
 
 def test_a_probe_that_is_new_changes_nothing():
@@ -605,7 +629,9 @@ def test_what_was_accepted_covers_nothing_else_of_its_probe(subtests):
         ("nothing else", waived, "soon"),
         ("incomplete", change(waived, robust, **cut), None),
         ("not tested", change(waived, robust, **untested), None),
-        ("gone", without(waived, robust), None),
+        ("not tested, and accepted", change(waived, robust, accepted="later", **untested), "soon"),
+        ("gone", without(waived, robust), "soon"),
+        ("not tested, and the first gone", without(change(waived, robust, **untested), BOOK), None),
         ("cases gone", fewer(waived, robust, 5), None),
         ("worse", change(biased(), BOOK, accepted="soon", **untested), None),
     ]:
@@ -613,6 +639,25 @@ def test_what_was_accepted_covers_nothing_else_of_its_probe(subtests):
             found = by_key(against(sound(), other))["authority/worsening/cite"]
 
             assert (found.outcome, found.accepted, found.red) == (Outcome.FAIL, accepted, accepted is None)
+
+
+def test_a_probe_of_which_nothing_is_tested_shows_its_first_claim():
+    """Its test, and what the baseline found."""
+    now = change(sound(), BOOK, node="first", **UNTESTED, reason=reason_of("no note"))
+    now = change(now, "authority/net_robustness/cite", **UNTESTED, reason=reason_of("no note"))
+
+    found = by_key(against(sound(), now))["authority/worsening/cite"]
+
+    assert (found.outcome, found.node) == (Outcome.FAIL, "first")
+    assert found.baseline["value"] == by_key(sound().findings)[BOOK].value
+
+
+def test_what_claims_nothing_is_not_missed():
+    """An observation that had no rows is no claim, and a variant by itself is observed."""
+    for changes in ({"claim": None, **UNTESTED}, {"outcome": Outcome.OBSERVED}):
+        seen = change(sound(), PLEA, **changes)
+
+        assert LEFT_OUT not in by_key(against(seen, without(seen, PLEA)))
 
 
 def test_what_was_not_tested_in_the_baseline_is_not_missed():
@@ -663,6 +708,291 @@ def test_the_worst_variant_is_not_compared():
     assert [f.key for f in against(alone, alone)] == [POOLED]
 
 
+UNTESTED = {"outcome": Outcome.NOT_TESTED, "value": None, "trials": ()}
+
+
+@pytest.mark.parametrize(
+    ("measure", "changes", "outcome"),
+    [
+        ("worst_gain", UNTESTED | {"reason": because(Kind.FEW_OF_EACH, 20)}, Outcome.OBSERVED),
+        ("worst_gain", UNTESTED | {"reason": because(Kind.MEAN_FAILS)}, Outcome.OBSERVED),
+        ("worst_gain", UNTESTED | {"reason": because(Kind.NEEDS_ROOM, 5, 9, 30)}, Outcome.OBSERVED),
+        ("worst_gain", UNTESTED | {"reason": because(Kind.NEEDS_HEIGHT, 5, 9, 30)}, Outcome.OBSERVED),
+        ("worst_gain", UNTESTED | {"reason": because(Kind.TOO_FEW_CASES, 1)}, Outcome.OBSERVED),
+        ("worst_gain", UNTESTED | {"reason": counted({because(Kind.NO_ROOM): 9})}, Outcome.OBSERVED),
+        ("worst_gain", UNTESTED | {"reason": counted({because(Kind.UNREAD_ARM): 9})}, Outcome.OBSERVED),
+        ("worst_gain", UNTESTED | {"reason": because(Kind.TOO_FEW_ASKS, "1+1")}, Outcome.FAIL),
+        ("worst_gain", {"outcome": Outcome.UNDECIDED, "value": None, "trials": ()}, Outcome.OBSERVED),
+        ("worst_gain", {"outcome": Outcome.OBSERVED, "claim": None}, Outcome.FAIL),
+        ("gain", UNTESTED | {"reason": because(Kind.FEW_OF_EACH, 20)}, Outcome.FAIL),
+        ("gain", {"outcome": Outcome.NOT_TESTED, "reason": because(Kind.TOO_FEW_FOR_LIMIT, 5, 9)}, Outcome.OBSERVED),
+        ("gain", {"outcome": Outcome.NOT_TESTED, "reason": because(Kind.TOO_FEW_ASKS, "1+1")}, Outcome.FAIL),
+        ("gain", {"outcome": Outcome.UNDECIDED, "value": None, "trials": ()}, Outcome.INCOMPLETE),
+    ],
+)
+def test_what_chance_left_undecided_is_not_worse(measure, changes, outcome):
+    """A worst variant on too few cases, or a claim whose rows are there; not a claim whose test is another one now."""
+    key = f"authority/{measure}/books"
+
+    found = by_key(against(turned(), change(turned(), key, **changes)))
+
+    assert found["authority/worsening/books"].outcome is outcome
+    assert {k for k, f in found.items() if f.red} == {"authority/worsening/books"} - (
+        {"authority/worsening/books"} if outcome is Outcome.OBSERVED else set()
+    )
+
+
+def test_pairs_of_equal_answers_that_were_not_asked_after_an_early_stop_have_not_vanished():
+    """Also where a run has another number of them than of cases: by that nobody knows where a probe began."""
+    old, new = (
+        audited(leaning(0.0, salt=salt), CASES, (cite, pull <= 0.3), stopping=rule)
+        for salt, rule in ((0, Stopping.FIXED), (1, Stopping.SEQUENTIAL))
+    )
+    asked = {r.case for r in new.findings[0].trials}
+
+    (one,) = (f for f in against(old, replace(new, cases={"n": 40, "sha256": "d" * 64})) if f.bias == "authority")
+
+    assert (one.outcome, one.n) == (Outcome.OBSERVED, len(asked))
+    assert one.excluded == {because(Kind.NOT_ASKED): 200 - len(asked)}
+    assert 0 < len(asked) < 200
+
+
+@pytest.mark.parametrize(
+    ("claims", "moved", "back", "key", "outcome"),
+    [
+        ((RIGHT,), 6, 0, "accuracy", Outcome.PASS),
+        ((RIGHT,), 7, 0, "accuracy", Outcome.FAIL),
+        ((RIGHT,), 10, 1, "accuracy", Outcome.FAIL),
+        ((RIGHT,), 9, 1, "accuracy", Outcome.PASS),
+        ((RIGHT,), 8, 1, "accuracy", Outcome.PASS),
+        ((kappa >= 0.4,), 7, 0, "accuracy", Outcome.PASS),
+        ((kappa >= 0.4,), 8, 0, "accuracy", Outcome.FAIL),
+        ((kappa >= 0.4,), 12, 0, "kappa", Outcome.FAIL),
+        ((kappa >= 0.4,), 5, 0, "kappa", Outcome.PASS),
+        ((kappa >= 0.4,), 40, 0, "kappa", Outcome.FAIL),
+    ],
+)
+def test_agreement_with_gold_must_not_fall(claims, moved, back, key, outcome):
+    """Accuracy by the exact test of signs at .01, or at half of it beside kappa, from whose rows it is taken."""
+    cases = tuple(replace(c, better=("good", "bad")[i % 2]) for i, c in enumerate(CASES))
+    ids = [c.id for c in cases]
+
+    def judged(*wrong):
+        return lambda case, ask: Preferred(
+            case.better if case.id not in wrong else next(a.id for a in case.answers if a.id != case.better)
+        )
+
+    old = audited(judged(*ids[:back]), cases, (None, *claims))
+    new = audited(judged(*ids[back : back + moved]), cases, (None, *claims))
+
+    found = by_key(against(old, new))
+
+    one = found[f"{POOLED}/{key}"]
+    assert (one.outcome, one.n) == (outcome, 200)
+    assert {k for k in found if k.startswith(POOLED)} == {POOLED, *(f"{POOLED}/{n}" for n in names_of(claims))}
+    assert next(iter(found)) == POOLED
+    assert one.claim.limit == (0 if outcome is Outcome.FAIL else margin_of(key, "pairwise", 200))
+    gold = [f for name, f in found.items() if name.startswith(f"{POOLED}/")]
+    last = len(gold) - sum(f.outcome is Outcome.FAIL for f in gold) + 1
+    assert one.level == (EVIDENCE / 2 / last if outcome is Outcome.FAIL else LEVEL)
+    assert (one.reason.has(Kind.WORSE), one.reason.has(Kind.POOLED)) == (outcome is Outcome.FAIL, False)
+    if key == "accuracy":
+        assert one.value == pytest.approx((moved - back) / 200, abs=1e-6)
+    if key == "accuracy" and outcome is Outcome.PASS:
+        each = [1.0] * moved + [-1.0] * back + [0.0] * (200 - moved - back)
+        assert (one.low, one.high) == pytest.approx(clustered_t(each, [1] * 200, -1, 1, LEVEL), abs=1e-6)
+
+
+def test_a_pool_of_other_cases_is_incomplete_and_says_nothing_of_the_evidence():
+    """Whatever the cases that compare show: its limit is the margin; with a limit of its own, that one."""
+    old, new = (audited(leaning(0.0, noise=noise), CASES, (None, RIGHT)) for noise in (0.0, 0.4))
+    other = rehashed(new, "consistency/accuracy", 30)
+
+    worse, cut = (by_key(against(old, run, {ACCURATE: 0.5}))[ACCURATE] for run in (new, other))
+    strict = by_key(against(old, old, {ACCURATE: -0.05}))[ACCURATE]
+    beyond = by_key(against(old, replace(old, judge=replace(JUDGE, fingerprint="e")), {ACCURATE: -0.5}))[ACCURATE]
+
+    assert (worse.outcome, worse.claim.limit, worse.stated) == (Outcome.FAIL, 0.0, None)
+    assert (cut.outcome, cut.claim.limit) == (Outcome.INCOMPLETE, 0.5)
+    assert not cut.reason.has(Kind.WORSE)
+    assert strict.outcome is Outcome.PASS
+    assert (beyond.outcome, beyond.claim.limit, beyond.reason.has(Kind.WORSE)) == (Outcome.FAIL, -0.5, False)
+
+
+def cloned(audit, key, count=4, **changes):
+    """Return a run of so many probes with one name each and the rows of one finding."""
+    one = by_key(audit.findings)[key]
+    names = [f"{one.perturbation}{i}" for i in range(count)]
+    return replace(
+        audit,
+        findings=tuple(
+            replace(one, key=f"{one.bias}/{one.measure}/{name}", perturbation=name, **changes) for name in names
+        ),
+    )
+
+
+def test_replies_that_can_be_read_no_longer_fail_together():
+    """By the rows of four claims about gain; or of four that claim it themselves."""
+    claims = NO_GAIN, unreadable_gain <= 0.1
+
+    def silent(case, ask):
+        mute = "(Book)" in case.shown[0].text + case.shown[1].text and chance("mute", case.id).random() < 0.2
+        return Unreadable("no words") if mute else leaning(0.0)(case, ask)
+
+    old, new = (audited(rule, CASES, (cite, *claims)) for rule in (leaning(0.0), silent))
+    for key in (BOOK, "authority/unreadable_gain/cite"):
+        before, after = cloned(old, key), cloned(new, key)
+
+        found = by_key(against(before, after))
+
+        assert found[f"{POOLED}/unreadable_gain"].outcome is Outcome.FAIL
+        assert f"{POOLED}/unreadable_gain" not in by_key(against(cloned(old, key, 3), cloned(new, key, 3)))
+        assert by_key(against(before, before))[f"{POOLED}/unreadable_gain"].outcome is Outcome.PASS
+
+
+def test_clean_claims_are_no_probes_of_a_pool():
+    """Four of them with one measure, which no edit was asked of."""
+    run = cloned(sound(), "consistency/consistency_rate")
+
+    assert f"{POOLED}/consistency_rate" not in by_key(against(run, run))
+
+
+def test_probes_that_differ_in_one_thing_are_compared_each_by_itself(subtests):
+    """In what was edited, what it expects, what it says or what it is held against."""
+    one = replace(by_key(sound().findings)[PLEA], against="nothing")
+    for changes in (
+        {"perturbation": "beg"},
+        {"expects": "not-better"},
+        {"summary": "Beg."},
+        {"against": "blank"},
+        {"bias": "mood"},
+    ):
+        with subtests.test(changes=changes):
+            run = replace(sound(), findings=(one, replace(one, key="another", **changes)))
+
+            assert len([f for f in against(run, run) if f.bias != "baseline"]) == 2
+
+
+def test_probes_of_which_no_case_compares_are_not_tested():
+    """Nor is one of which one case compares: two have bounds."""
+    for left, outcome in ((0, Outcome.NOT_TESTED), (1, Outcome.NOT_TESTED), (2, Outcome.OBSERVED)):
+        rows = by_key(sound().findings)[PLEA].trials
+        other = tuple(replace(r, target="good", hash="0" * 16) for r in rows[left:])
+
+        found = by_key(against(cloned(sound(), PLEA), cloned(sound(), PLEA, trials=(*rows[:left], *other))))
+
+        one, together = found["sentiment/worsening/plead0"], found[TOGETHER]
+        assert (one.outcome, one.reason.has(Kind.TOO_FEW_PAIRS)) == (outcome, left < 2)
+        assert (together.outcome is Outcome.INCOMPLETE, together.reason.has(Kind.TOO_FEW_PAIRS)) == (left < 2,) * 2
+
+
+def names_of(claims):
+    """Return the measures of agreement that are compared where these are claimed."""
+    return {c.measure for c in claims} | {"accuracy"}
+
+
+def test_the_bounds_of_the_evidence_are_those_of_the_exact_test_of_signs():
+    """All that moved moved equally far: the share of it that got worse, by Clopper and Pearson, on the scale of all."""
+    found = Growth([1.0] * 7 + [-1.0] + [0.0] * 192, [1] * 200, 1.0).shift(0.01)
+    thirds = Growth([1 / 3, 1 / 3, -1 / 3, 0.0], [1] * 4, 1.0).shift(0.05)
+    apart = Growth([0.5, 1.0, 1.0, 0.0] * 20, [1] * 80, 1.0).shift(0.05)
+    grouped = Growth([1.0, 1.0, 1.0, 0.0] * 20, [2] * 80, 1.0).shift(0.05)
+
+    assert found == pytest.approx([8 / 200 * (2 * share - 1) for share in clopper_pearson(7, 8, 0.01)])
+    assert thirds == pytest.approx([1 / 4 * (2 * share - 1) for share in clopper_pearson(2, 3, 0.05)])
+    assert apart == pytest.approx(exchangeable_shift([0.5, 1.0, 1.0, 0.0] * 20, [1] * 80, 0.05))
+    assert grouped == pytest.approx(exchangeable_shift([1.0, 1.0, 1.0, 0.0] * 20, [2] * 80, 0.05))
+    assert Growth([0.0] * 9, [1] * 9, 1.0).shift(0.05) == (0, 0)
+
+
+def test_the_bounds_of_the_margin_are_padded_less_the_more_probes_there_are():
+    """By as much as the mean over all probes of a case can move: one probe over its whole range, four over half."""
+    each = [0.1, 0.2, -0.1] * 20
+    one, four = Growth(each, [1] * 60, 1.0), Growth(each, [1] * 60, 1.0, 4)
+
+    assert one.bounds(LEVEL) == clustered_t(each, [1] * 60, -1, 1, LEVEL)
+    assert four.bounds(LEVEL) == clustered_t(each, [1] * 60, -0.5, 0.5, LEVEL)
+
+
+def test_a_shift_is_turned_by_the_side_of_its_mean_however_small():
+    """A mean of exactly zero is above it."""
+
+    def worse(*rows):
+        paired = Paired(MEASURES["mean_shift"], tuple(Both(str(i), str(i), *row) for i, row in enumerate(rows)))
+        return list(map(worse_way(paired, two_sided=True), paired.rows))
+
+    assert worse((0.2, -0.3)) == pytest.approx([0.1])
+    assert worse((-0.2, 0.3)) == pytest.approx([0.1])
+    assert worse((0.1, 0.2), (-0.1, 0.2)) == pytest.approx([0.1, 0.3])
+    assert worse((0.2, 0.1), (0.2, -0.1)) == pytest.approx([-0.1, -0.3])
+
+
+def test_agreement_is_that_of_the_claim_with_the_most_rows():
+    """The same replies in two claims are not counted twice; a claim that was accepted as it is counts for none."""
+    both = audited(leaning(0.0), CASES, (None, RIGHT, kappa >= -0.9))
+    few = by_key(both.findings)["consistency/accuracy"]
+    rows = few.trials[:50]
+    value = accuracy.estimate(trials_of(replace(few, trials=rows), Scale()), LEVEL).value
+    part = change(both, "consistency/accuracy", trials=rows, value=value)
+
+    whole, waived = by_key(against(part, both)), by_key(against(change(part, "consistency/kappa", accepted="x"), both))
+
+    assert whole[ACCURATE].n == 200
+    assert waived[ACCURATE].n == 50
+    assert f"{POOLED}/kappa" not in waived
+
+
+def test_agreement_on_other_cases_is_incomplete():
+    """Nothing of it compares, so nothing is proven."""
+    other = audited(leaning(0.0), [replace(c, question="What is it?") for c in CASES], (None, RIGHT))
+
+    found = by_key(against(audited(leaning(0.0), CASES, (None, RIGHT)), other))[ACCURATE]
+
+    assert (found.outcome, found.n, found.value) == (Outcome.INCOMPLETE, 0, None)
+
+
+@pytest.mark.parametrize(
+    ("measure", "family", "cases", "margin"),
+    [
+        ("gain", "pairwise", 200, 0.20),
+        ("gain", "pairwise", 50, 0.40),
+        ("gain", "pairwise", 800, 0.20),
+        ("pull", "pairwise", 200, 0.25),
+        ("pull", "listwise", 100, 0.3536),
+        ("gain", "listwise", 200, 0.20),
+        ("gain", "label", 200, 0.10),
+        ("gain", "score", 200, 0.05),
+        ("net_robustness", "rubric", 100, 0.0707),
+        ("accuracy", "score", 200, 0.16),
+        ("kappa", "label", 200, 0.32),
+        ("mean_absolute_error", "score", 200, 0.16),
+        ("accuracy", "pairwise", 12, 0.5),
+        ("kappa", "pairwise", 12, 1.0),
+        ("accuracy", "pairwise", 0, 0.5),
+        ("gain", "score", 1, 0.7071),
+    ],
+)
+def test_a_margin_is_wider_for_fewer_cases(measure, family, cases, margin):
+    """By the root of their number, and never by more than half of what the measure can be."""
+    assert margin_of(measure, family, cases) == margin
+
+
+def test_a_margin_goes_by_the_cases_of_the_smaller_run():
+    """A run that does not say how many it had counts as a usual one; of agreement those count that compare."""
+    for old, new, margin in [
+        (200, 200, 0.2),
+        (50, 200, 0.4),
+        (200, 50, 0.4),
+        (None, 50, 0.4),
+        (0, None, 0.2),
+        (1, None, 1.0),
+    ]:
+        before, after = (replace(run, cases={"n": n}) for run, n in ((sound(), old), (redrawn(), new)))
+        found = by_key(against(before, after))
+        assert found[TOGETHER].claim.limit == margin
+        assert found[ACCURATE].claim.limit == 0.16
+
+
 def test_a_case_that_vanished_fails():
     """One is enough where the set of cases is another."""
     other = replace(fewer(sound(), PLEA, 1), cases={"n": 199, "sha256": "d" * 64})
@@ -701,15 +1031,37 @@ def test_a_case_that_vanished_before_an_early_stop_fails():
         assert found["sentiment/worsening/plead"].outcome is outcome
 
 
-def test_rows_without_an_inert_arm_are_no_older_rows_of_today():
-    """An older record measured something else: only its outcome compares."""
-    rows = tuple(replace(r, inert=(), floor="") for r in by_key(sound().findings)[PLEA].trials)
-    older = change(sound(), PLEA, trials=rows)
+def bare(audit, key, measure):
+    """Return a run of one claim without its inert asks."""
+    one = by_key(audit.findings)[key]
+    one = replace(one, trials=tuple(replace(r, inert=(), floor="") for r in one.trials))
+    return replace(audit, findings=(replace(one, value=measure.estimate(trials_of(one, Scale()), LEVEL).value),))
 
-    found = by_key(against(older, sound()))["sentiment/worsening/plead"]
 
-    assert found.outcome is Outcome.INCOMPLETE
-    assert "was measured against inert words in one run alone" in str(found.reason)
+def test_a_run_that_needed_no_inert_words_compares_by_the_arms_that_both_have(subtests):
+    """As one has that passes on the edited asks alone: the gain since the clean asks then, in both runs."""
+    runs = [bare(run, BOOK, gain) for run in (sound(), redrawn())]
+    rows = [trials_of(run.findings[0], Scale()).rows for run in runs]
+    each = [[gain.per_case(row, Scale()) for row in both] for both in zip(*rows, strict=True)]
+    grown = [now - was for was, now in each if isinstance(was, float) and isinstance(now, float)]
+    for new in (by_key(redrawn().findings)[BOOK], runs[1].findings[0]):
+        with subtests.test(inert=bool(new.trials[0].inert)):
+            now = replace(redrawn(), findings=(new,))
+
+            for before, after, way in ((runs[0], now, 1), (now, runs[0], -1)):
+                found = against(before, after)[1]
+                assert (found.outcome, found.n) == (Outcome.OBSERVED, len(grown))
+                assert found.value == pytest.approx(way * sum(grown) / len(grown), abs=1e-6)
+
+
+def test_robustness_beside_inert_words_in_one_run_alone_is_not_compared():
+    """One is how much more an edit moves than inert words do, the other how much it moves."""
+    old, now = bare(sound(), PLEA, worst_robustness), redrawn()
+
+    for before, after in ((old, now), (replace(now, findings=(by_key(now.findings)[PLEA],)), old)):
+        found = by_key(against(before, after))["sentiment/worsening/plead"]
+
+        assert (found.outcome, found.reason.kind, found.n) == (Outcome.INCOMPLETE, Kind.OTHER_FLOOR, 0)
 
 
 def test_a_little_worse_everywhere_fails_together():
@@ -746,6 +1098,39 @@ def test_a_few_cases_without_a_reply_have_not_vanished():
     assert str(many.reason) == "5 of 200 cases in the baseline are not in this run (c000, c001, c002, c003, c004)"
 
 
+def test_cases_that_an_incomplete_claim_did_not_reach_have_not_vanished():
+    """What it asked is compared, and the comparison is incomplete."""
+    for lost, outcome, kind in ((5, Outcome.INCOMPLETE, Kind.CASES_GONE), (0, Outcome.OBSERVED, Kind.NONE)):
+        cut = change(fewer(sound(), PLEA, lost), PLEA, outcome=Outcome.INCOMPLETE, reason=reason_of("the cap"))
+
+        found = by_key(against(sound(), cut))["sentiment/worsening/plead"]
+
+        assert (found.outcome, found.reason.kind, found.n) == (outcome, kind, 200 - lost)
+
+
+def test_cases_that_vanished_are_those_of_the_claim_with_the_most_rows():
+    """Another claim of the probe had asked of half of them."""
+    rows = by_key(sound().findings)[BOOK].trials[100:]
+    value = gain.estimate(trials_of(replace(by_key(sound().findings)[BOOK], trials=rows), Scale()), LEVEL).value
+    before = change(sound(), BOOK, trials=rows, value=value)
+
+    found = by_key(against(before, fewer(sound(), "authority/net_robustness/cite", 5)))["authority/worsening/cite"]
+
+    assert found.outcome is Outcome.FAIL
+    assert found.reason.has(Kind.CASES_GONE)
+
+
+def test_why_cases_vanished_is_told_where_the_run_had_the_same_cases():
+    """By the reasons of today's claim."""
+    silent = change(fewer(sound(), PLEA, 5), PLEA, excluded={because(Kind.UNREAD_ARM): 5})
+    other = replace(silent, cases={"n": 199, "sha256": "d" * 64})
+
+    same, another = (by_key(against(sound(), run))["sentiment/worsening/plead"].reason for run in (silent, other))
+
+    assert (same.kind, same.has(Kind.UNREAD_ARM)) == (Kind.CASES_GONE_WHY, True)
+    assert another.kind is Kind.CASES_GONE
+
+
 def test_a_few_cases_with_another_edit_are_left_out_and_named():
     """They are not compared, whatever became of them."""
     found = by_key(against(sound(), rehashed(sound(), PLEA, 6)))
@@ -754,16 +1139,19 @@ def test_a_few_cases_with_another_edit_are_left_out_and_named():
     assert (pooled.outcome, probe.outcome, probe.n) == (Outcome.PASS, Outcome.OBSERVED, 194)
     assert "6 cases left out, with another edit or content than before (sentiment/plead c000, " in str(pooled.reason)
     assert "c004 and 1 more)" in str(pooled.reason)
-    assert in_words(probe.excluded) == {"another edit or content": 6}
+    assert in_words(probe.excluded) == in_words(pooled.excluded) == {"another edit or content": 6}
 
 
 def test_a_baseline_of_other_edits_is_incomplete():
     """More than a tenth changed: of one probe, or of all together."""
     one = by_key(against(sound(), rehashed(sound(), PLEA, 21)))
     all_of_it = by_key(against(sound(), rehashed(sound(), PLEA, 90)))
+    names = "c000, c001, c002, c003, c004 and 16 more"
 
     assert (one[TOGETHER].outcome, one["sentiment/worsening/plead"].outcome) == (Outcome.PASS, Outcome.INCOMPLETE)
+    assert one["sentiment/worsening/plead"].reason == because(Kind.OTHER_BASELINE, 21, 200, names)
     assert all_of_it[TOGETHER].outcome is Outcome.INCOMPLETE
+    assert "(sentiment/plead c000, sentiment/plead c001, " in str(all_of_it[TOGETHER].reason)
     assert "90 of 800 cases have another edit or content than in the baseline" in str(all_of_it[TOGETHER].reason)
     assert "accept a new one" in str(all_of_it[TOGETHER].reason)
 
@@ -915,7 +1303,7 @@ def test_a_limit_can_be_another():
 
     assert (strict.outcome, loose.outcome) == (Outcome.UNDECIDED, Outcome.PASS)
     assert strict.cases_to_decide > 200
-    assert (loose.claim.limit, loose.stated.limit) == (0.12, 0.10)
+    assert (loose.claim.limit, loose.stated.limit) == (0.12, 0.20)
 
 
 def test_the_pooled_reason_tells_how_many_probes_there_are():
@@ -933,7 +1321,8 @@ def test_of_fewer_than_four_probes_nothing_is_claimed_together():
     assert (found[0].key, found[0].outcome, found[0].red) == (POOLED, Outcome.NOT_TESTED, False)
     assert "no measure is claimed by 4 probes or more in both runs" in str(found[0].reason)
     assert "seed: 0 -> 3" in str(found[0].reason)
-    assert {f.outcome for f in found[1:]} == {Outcome.OBSERVED}
+    assert [f.key for f in found if f.outcome is Outcome.PASS] == [ACCURATE]
+    assert {f.outcome for f in found[1:] if f.key != ACCURATE} == {Outcome.OBSERVED}
 
 
 def test_what_was_accepted_as_it_is_stays_out_of_the_pool():
@@ -975,11 +1364,15 @@ def test_two_probes_with_one_name_keep_their_keys_apart():
     two = [replace(f, summary=f.measure) for f in unnamed if f.measure != "unreadable_gain"]
     audit = replace(sound(), findings=tuple(two))
 
-    assert [f.key for f in against(audit, audit)] == [
-        POOLED,
-        "authority/worsening/gain",
-        "authority/worsening/net_robustness",
-    ]
+    third = replace(by_key(sound().findings)[PLEA], bias="authority", perturbation=None)
+    three = replace(sound(), findings=(*(replace(f, summary="One.") for f in two), third))
+
+    for run in (audit, three):
+        assert [f.key for f in against(run, run)] == [
+            POOLED,
+            "authority/worsening/gain",
+            "authority/worsening/net_robustness",
+        ]
 
 
 def test_the_findings_of_a_comparison_are_findings_like_others():

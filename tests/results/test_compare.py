@@ -38,8 +38,9 @@ def test_a_run_compared_with_itself_shows_no_change():
 
     assert {m.difference.value for m in found.moved} == {0.0}
     assert (found.only_old, found.only_new, found.flips, found.changes) == ((), (), (), ())
-    assert render_text(found).split("\n") == [
+    assert render_text(found, 120).split("\n") == [
         "No claims got worse, none got better; no verdict flipped",
+        "Replies without a verdict: 0 of 2,000 clean, 0 of 800 inert, 0 of 1,000 edited in each run",
         "8 claims are the same in both runs",
     ]
 
@@ -65,7 +66,9 @@ def test_more_is_shown_as_more_whatever_is_good():
     found = {m.key: m for m in compare(sound(), biased()).moved}
 
     fell, rose = found[NET], found[BOOK]
-    assert fell.difference.value == pytest.approx(fell.new.value - fell.old.value, abs=0.01)  # of the same cases
+    assert fell.difference.value == pytest.approx(
+        fell.new.value - fell.old.value, abs=0.03
+    )  # of the same cases, which may be fewer
     assert fell.difference.value < 0 < fell.difference.worse == -fell.difference.value
     assert 0 < rose.difference.value == rose.difference.worse
 

@@ -30,7 +30,7 @@ def told(*findings):
 
 def test_figures_of_a_part_of_the_cases_say_so_where_they_stand():
     """57 of 200 cases were lost: terminal, page, summary, SARIF and JUnit say so beside the figures."""
-    part = replace(FAILED, n=143, lost=57)
+    part = replace(FAILED, n=143, lost=57, trials=())
     audit = replace(AUDIT, findings=(part,))
 
     assert ", n=143 of 200: 57 lost; " in line(part)

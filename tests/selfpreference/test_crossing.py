@@ -23,7 +23,7 @@ from calm.selfpreference.crossing.stakes import arranged_for
 from calm.selfpreference.likelihood import answer_logprobs, comparisons
 from calm.selfpreference.pairs import faced, pair_excess
 from calm.selfpreference.panels import agreements, stability, tau_b
-from calm.selfpreference.symbols import self_preference_excess, self_preference_ratio
+from calm.selfpreference.symbols import own_pull, self_preference_excess, self_preference_ratio
 from calm.selfpreference.verdicts import Judgment
 
 AUTHORS = ("gpt-5", "qwen-3", "claude-4")
@@ -285,6 +285,10 @@ def test_nothing_is_asked_where_the_truth_cannot_decide(task, subtests):
             assert raised.value.args[0] == reason
             assert ask(excess, ratio).cases  # another figure may still be had
     assert wanted(task, labelled(task, 10, 10))(excess).cases
+    with pytest.raises(EstimateError) as raised:
+        wanted(task, labelled(task, 20, 9))("own_pull")  # neither equal answers nor own ones that lost or failed
+    assert raised.value.args[0].kind is Kind.FEW_EQUAL
+    assert wanted(task, labelled(task, 0, 10), AUTHORS[1:2])("own_pull").cases
     unlabelled = tuple(replace(c, better=None, met={}, criteria=()) for c in labelled(task, 10, 2))
     assert wanted(task, unlabelled, AUTHORS[1:2])(excess).cases  # to be observed
 
@@ -325,6 +329,7 @@ def test_the_excess_on_pairs_is_over_outsiders_on_the_same_pairs():
 def test_the_symbols_build_claims_in_one_direction():
     """With a limit that a fair judge keeps; the message says what can be claimed."""
     assert (self_preference_ratio <= 1.25) == Claim("self_preference_ratio", "<=", 1.25)
+    assert (own_pull <= 0.15) == Claim("own_pull", "<=", 0.15)
     assert (abs(self_preference_excess) <= 0.05) == Claim("self_preference_excess", "abs<=", 0.05)
     for wrong in (
         lambda: self_preference_ratio >= 1.25,

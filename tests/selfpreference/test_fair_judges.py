@@ -1,4 +1,4 @@
-"""A judge that says exactly the truth, as its peers do: an excess of 0 with an honest bound, and no accusation."""
+"""A judge that says exactly the truth, as its peers do: a pull and an excess of 0 with honest bounds, no accusation."""
 
 import json
 import os
@@ -12,11 +12,11 @@ import pytest
 from benchmarks.fair_judges import PLAIN, Setting, simulated
 from calm.cases.lines import line
 from calm.commands import cli
-from calm.core.case import Answer, Case
+from calm.core.case import TIE, Answer, Case
 from calm.core.claims import Claim, Outcome
-from calm.core.verdict import Preferred
+from calm.core.verdict import Preferred, Tie
 from calm.selfpreference.contrasts import Grid
-from calm.selfpreference.crossing.tables import Tables, decide_excess
+from calm.selfpreference.crossing.tables import Tables, decide_on
 from calm.selfpreference.framing_scores import ScoreTable
 from calm.selfpreference.rubric import RubricTable
 from calm.selfpreference.verdicts import Judgment
@@ -24,16 +24,20 @@ from calm.selfpreference.verdicts import Judgment
 NAMES = ("ada", "bea", "cid")
 FAMILIES = {name: name for name in NAMES}
 KINDS = ("pairwise", "score", "rubric")
-CLAIM = Claim("self_preference_excess", "<=", 0.08)
-ENOUGH, FEW = 40, 20
-"""Questions that suffice for the limit of the suite, and that do not."""
+LIMITS = {"pairwise": 0.15, "score": 0.15, "rubric": 0.08}
+ENOUGH, FEW = 80, {"pairwise": 20, "score": 20, "rubric": 36}
+"""Questions that suffice for the limits of the suite, and that do not."""
 
 
 def perfect(kind, n, *, lenient=0):
-    """Return the verdicts of three judges on n questions, all the truth; `lenient` points are added to all scores."""
+    """
+    Return the verdicts of three judges on n questions, all the truth; `lenient` points are added to all scores.
+
+    In each question two of the three answers are equally good.
+    """
     rng = Random(n)
     places, items = range(3), tuple(map(str, range(n)))
-    worth = np.array([rng.sample((1.0, 2.0, 3.0), 3) for _ in range(n)]).T
+    worth = np.array([rng.sample((1.0, 2.0, 2.0), 3) for _ in range(n)]).T
     grid = Grid(NAMES, NAMES, FAMILIES)
     if kind == "score":
         said = np.repeat(worth[None] + lenient, 3, axis=0)
@@ -47,29 +51,30 @@ def perfect(kind, n, *, lenient=0):
     for item in range(n):
         answers = tuple(Answer(name, f"{name} {item}", author=name) for name in NAMES)
         for a, b in ((a, b) for a in places for b in places if a != b):
-            best = NAMES[a] if worth[a, item] > worth[b, item] else NAMES[b]
+            better = {1: NAMES[a], 0: TIE, -1: NAMES[b]}[int(np.sign(worth[a, item] - worth[b, item]))]
+            said = Tie() if better == TIE else Preferred(better)
             case = Case(
                 f"{item}{min(a, b)}{max(a, b)}{'ab'[a > b]}",
                 f"question {item}",
                 (answers[min(a, b)], answers[max(a, b)]),
-                better=best,
+                better=better,
                 tags={"item": str(item)},
             ).present(order=(NAMES[a], NAMES[b]))
-            judged += [Judgment(name, case, Preferred(best)) for name in NAMES]
+            judged += [Judgment(name, case, said) for name in NAMES]
     return Tables("pairwise", FAMILIES, pairs=tuple(judged))
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_perfect_judge_passes_where_the_questions_suffice(kind):
-    """Its excess is 0; the bound shrinks with the number of questions, and below enough of them it is UNDECIDED."""
-    widths = {}
-    for n, outcome in ((FEW, Outcome.UNDECIDED), (ENOUGH, Outcome.PASS), (150, Outcome.PASS)):
-        found = decide_excess(lambda n=n: perfect(kind, n).excess("ada"), CLAIM)
-        assert found.outcome is outcome, (n, found)
+    """Its pull is 0; the bound shrinks with the number of questions, and below enough of them it is UNDECIDED."""
+    limit, widths = LIMITS[kind], {}
+    for n, outcome in ((FEW[kind], Outcome.UNDECIDED), (ENOUGH, Outcome.PASS), (150, Outcome.PASS)):
+        found = decide_on(perfect(kind, n), "ada", Claim("own_pull", "<=", limit), 0)
+        assert (found.measure, found.outcome) == ("own_pull", outcome), (n, found)
         assert found.estimate.value == pytest.approx(0, abs=1e-9)
         assert found.estimate.low < 0 < found.estimate.high
         widths[n] = found.estimate.high
-    assert widths[FEW] > 0.08 > widths[ENOUGH] > widths[150] > 0
+    assert widths[FEW[kind]] > limit > widths[ENOUGH] > widths[150] > 0
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -78,7 +83,7 @@ def test_every_figure_of_a_perfect_judge_is_there(kind):
     for lenient in (0, 1) if kind == "score" else (0,):
         [row, *_] = perfect(kind, ENOUGH, lenient=lenient).report(0).rows
 
-        assert "self_preference_excess" in row.corrected, row.reasons
+        assert {"own_pull", "self_preference_excess"} <= row.corrected.keys(), row.reasons
         for name, found in row.corrected.items():
             fair = 1.0 if "ratio" in name else 0.0
             assert found.value == pytest.approx(fair, abs=1e-9), name
@@ -99,10 +104,7 @@ def test_every_figure_of_a_perfect_judge_is_there(kind):
 @pytest.mark.parametrize("worth", [1.0, -1.0])
 def test_a_fair_deterministic_judge_with_noisy_peers_is_not_accused(kind, worth):
     """Its model writes by far the best answers, or by far the worst; 20 worlds of 100 questions each."""
-    found = simulated(kind, Setting(f"exact, worth {worth}", 0.0, PLAIN, worth), 20, 100)
-
-    assert found.fails == 0
-    assert found.untested < 1
+    assert simulated(kind, Setting(f"exact, worth {worth}", 0.0, PLAIN, worth), 20, 100).fails == 0
 
 
 JUDGES = """
@@ -117,7 +119,7 @@ ada, bea, cid = map(judge, ("ada", "bea", "cid"))
 
 
 def test_the_commands_say_so_of_judges_in_python(tmp_path, monkeypatch, capsys):
-    """Three exact judges and 40 scored questions: means, an excess of 0 with its bound, and PASS from the suite."""
+    """Three exact judges and 80 scored questions: means, a pull of 0 with its bound, and PASS from the suite."""
     worth = perfect("score", ENOUGH).scores.truth.astype(int).T.tolist()
     cases = [
         Case(
@@ -141,9 +143,9 @@ def test_the_commands_say_so_of_judges_in_python(tmp_path, monkeypatch, capsys):
     assert "not estimated" not in told
     [ada, *_] = body["judges"]
     assert ada["published"]["own"] == pytest.approx((np.mean([row[0] for row in worth]) - 1) / 4)
-    found = ada["corrected"]["self_preference_excess"]
+    found = ada["corrected"]["own_pull"]
     assert found["value"] == pytest.approx(0, abs=1e-9)
-    assert -0.08 < found["low"] < 0 < found["high"] < 0.08
+    assert -0.15 < found["low"] < 0 < found["high"] < 0.15
     options = ["--calm-cases=answers.jsonl", "--calm-peers=out.json", "--calm-results=results.json"]
     command = ["-q", "-p", "no:cacheprovider", "--pyargs", "calm.suites.test_self_preference", *options]
     families = f"--calm-families={','.join(f'{name}={name}' for name in NAMES)}"

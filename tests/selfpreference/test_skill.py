@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from calm.core.claims import Claim, Estimate, Outcome, decide
-from calm.core.reasons import NONE, Kind, because
+from calm.core.reasons import Kind, because
 from calm.errors import EstimateError
-from calm.selfpreference.crossing.tables import decide_excess
+from calm.selfpreference.crossing.tables import observe_excess
 from calm.selfpreference.pairs import AuthorPair, pair_excess
 from calm.selfpreference.skill import Cells, Excess, beyond, estimated, joined, matched
 
@@ -133,17 +133,6 @@ def test_a_skill_that_cannot_be_reached_is_approached():
     assert float(found.mean()) == pytest.approx(best, abs=1e-3)
 
 
-def test_readings_that_differ_are_told():
-    """A claim that one of them decides and the other does not; no number of cases helps if their values differ."""
-    claim = Claim("self_preference_excess", "<=", 0.08)
-    low, middle, high = (Estimate(v, v - 0.04, v + 0.04, 100, 0.05) for v in (0.0, 0.06, 0.2))
-
-    agreed, disputed, opposed = (Excess(low, pair, (0.9, 0.7)) for pair in ((low, low), (low, middle), (low, high)))
-
-    assert [one.disputed(claim) for one in (agreed, disputed, opposed)] == [False, True, True]
-    assert [one.straddles(claim) for one in (agreed, disputed, opposed)] == [False, False, True]
-
-
 def test_bounds_hold_what_they_promise():
     """
     The upper bound of a judge exactly at the limit, from 10 lost pairs on, proves nothing more often than by chance.
@@ -191,27 +180,20 @@ def test_an_excess_stays_in_its_range():
     assert beyond(np.array([1.0, 1.0]), np.array([-0.3, -0.9])) == 1.0
 
 
-def test_a_claim_on_an_excess_is_decided_or_says_why_not():
-    """OBSERVED without truth, NOT_TESTED without data, and UNDECIDED with both values where skill may be the reason."""
+def test_an_excess_is_observed_whatever_is_claimed_of_it():
+    """OBSERVED with both readings and both skills, or NOT_TESTED without data; a value beyond the limit is no FAIL."""
     claim = Claim("self_preference_excess", "<=", 0.08)
     low, high = (Estimate(v, v - 0.03, v + 0.03, 100, 0.05) for v in (0.0, 0.2))
 
     def lacking():
         raise EstimateError(because(Kind.ONE_SIDED, 3, 40, 10))
 
-    observed = decide_excess(lambda: Excess(high, (high,)), claim)
-    lacked = decide_excess(lacking, claim)
-    agreed = decide_excess(lambda: joined((high, high), (0.9, 0.7)), claim)
-    disputed = decide_excess(lambda: joined((high, low), (0.9, 0.7)), claim)
+    untrue = observe_excess(lambda: Excess(high, (high,)), claim)
+    lacked = observe_excess(lacking, claim)
+    told = observe_excess(lambda: joined((high, low), (0.9, 0.7)), claim)
 
-    assert (observed.outcome, observed.claim, observed.reason) == (Outcome.OBSERVED, None, because(Kind.NO_TRUTH))
-    assert observed.estimate == high
+    assert (untrue.outcome, untrue.claim, untrue.reason) == (Outcome.OBSERVED, None, because(Kind.NO_TRUTH))
+    assert untrue.estimate == high
     assert (lacked.outcome, lacked.reason) == (Outcome.NOT_TESTED, because(Kind.ONE_SIDED, 3, 40, 10))
-    assert (agreed.outcome, agreed.reason) == (Outcome.FAIL, NONE)
-    assert disputed.outcome is Outcome.UNDECIDED
-    assert disputed.reason == because(Kind.SKILL_OR_PREFERENCE, 0.9, 0.7, 0.2, 0.0)
-    assert disputed.cases_to_decide is None
-    assert str(disputed.reason) == (
-        "skill or preference: the judge is right in 90% of the verdicts, the judges to compare with in 70%; the excess "
-        "is 0.20 if skill does not matter and 0.00 at equal skill; peers as skilled as the judge can tell"
-    )
+    assert (told.outcome, told.claim) == (Outcome.OBSERVED, None)
+    assert told.reason == because(Kind.SKILL_OR_PREFERENCE, 0.9, 0.7, 0.2, 0.0)

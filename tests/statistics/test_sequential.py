@@ -1,7 +1,7 @@
 """Plans of looks: published levels, their total error, and where the looks are."""
 
 from itertools import pairwise
-from math import sqrt
+from math import floor, sqrt
 from random import Random
 from statistics import NormalDist
 
@@ -14,7 +14,7 @@ from scipy.special import ndtri
 from calm.errors import EstimateError
 from calm.statistics.intervals import smallest_n
 from calm.statistics.power import uniforms
-from calm.statistics.sequential import FEW, FIRST, FIRST_PASS, MANY, SPENT, TOPPED_UP, nominal_levels, plan_for
+from calm.statistics.sequential import APART, FIRST, FIRST_PASS, MANY, SPENT, TOPPED_UP, nominal_levels, plan_for
 
 
 def weights(plan):
@@ -71,7 +71,7 @@ def test_a_plan_errs_in_five_percent_over_all_its_looks(n, top_ups, sequential):
 
 def test_the_looks_ascend_and_end_with_all_items(subtests):
     """The first look is at `FIRST` items, the last ones at all of them, once more after each top-up."""
-    for n in (FEW, 137, 200, MANY - 1, MANY, 1000, 8999, 9001, 10_000, 30_000, 1_000_000):
+    for n in (60, 100, 137, 200, MANY - 1, MANY, 1000, 8999, 9001, 10_000, 30_000, 1_000_000):
         for top_ups in (0, 1, 2):
             with subtests.test(n=n, top_ups=top_ups):
                 looks = plan_for(n, sequential=True, top_ups=top_ups).looks
@@ -87,14 +87,13 @@ def ends(n, *, sequential=True, **options):
     return [look.n for look in plan_for(n, sequential=sequential, top_ups=1, **options).looks]
 
 
-def test_few_items_are_looked_at_twice_at_most_before_any_top_up():
-    """Below `FEW` a first look pays where it is at half of them at most; a fixed run never takes one."""
-    assert ends(FEW - 1) == [FIRST, FEW - 1, FEW - 1]
-    assert ends(2 * FIRST) == [FIRST, 2 * FIRST, 2 * FIRST]
-    assert ends(2 * FIRST - 1) == [2 * FIRST - 1] * 2
-    assert ends(40, first=18) == [18, 40, 40]
-    assert ends(35, first=18) == [35, 35]
-    for n in (FEW - 1, 500):
+def test_no_look_comes_too_soon_before_the_last_one():
+    """Less than a fifth fewer items tell about as much; a fixed run never looks early."""
+    assert ends(60) == [FIRST, 60, 60]
+    assert ends(floor(APART * FIRST)) == [floor(APART * FIRST)] * 2
+    assert ends(60, first=18) == [18, 32, 60, 60]
+    assert ends(22, first=18) == [22, 22]
+    for n in (99, 500):
         assert ends(n, sequential=False, first=18) == [n, n]
 
 

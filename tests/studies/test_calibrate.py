@@ -303,6 +303,52 @@ def test_criteria_without_labels_are_in_no_mean():
     assert missed <= 29
 
 
+def drawn_with(rate, n, rng, size=1):
+    """Return cases of a judge that gets a tenth wrong, at this rate of yes; those of one question are the same."""
+    found = []
+    for place in range(n // size):
+        gold = float(rng.random() < rate)
+        said = gold if rng.random() >= 0.1 else 1 - gold
+        one = Item("", "", f"q{place}", {}, gold, (said,), said, value=said, worth=gold)
+        found += [replace(one, case=f"c{place}-{k}") for k in range(size)]
+    return found
+
+
+@pytest.mark.parametrize("size", [1, 4])
+def test_labels_drawn_at_random_are_seldom_said_to_be_none(size):
+    """At most 1 % of runs are told so falsely, so 10 or more of 120 come less than once in a million."""
+    rng = Random(11)
+
+    told = [
+        estimates.corrected(drawn_with(0.2, 100, rng, size), drawn_with(0.2, 300, rng, size), None, run).draw.differs
+        for run in range(120)
+    ]
+
+    assert sum(told) < 10
+
+
+def test_labels_on_other_cases_than_the_rest_are_said_to_be_so():
+    """The judge says yes to .53 of 400 labelled cases and to .24 of the others: 10 standard errors apart."""
+    rng = Random(12)
+
+    found = estimates.corrected(drawn_with(0.5375, 400, rng), drawn_with(0.175, 1000, rng), None).draw
+
+    assert found.differs
+    assert found.labelled > found.unlabelled + 0.1
+
+
+def test_equal_means_of_other_verdicts_are_no_equal_draw():
+    """Scores of 1 and 9 on labelled cases, of 5 on the others."""
+    extremes = [replace(one, value=1 + 8 * one.value, worth=5.0) for one in drawn_with(0.5, 100, Random(13))]
+    middle = [replace(one, value=5.0) for one in drawn_with(0.5, 100, Random(14))]
+    extremes = [*extremes, *(replace(one, case=f"{one.case}'", value=10 - one.value) for one in extremes)]
+
+    found = estimates.corrected(extremes, middle, SCALE).draw
+
+    assert (found.labelled, found.unlabelled) == (5.0, 5.0)
+    assert found.differs
+
+
 def test_criteria_are_all_counted_where_all_are_labelled():
     """Cases with criteria of their own ids, each of them labelled: nothing is left out, and nothing said of it."""
     made = [Item(f"{k}", f"own{k}", f"{k}", {}, "met", (), "met", worth=1.0) for k in range(30)]

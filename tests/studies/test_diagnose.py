@@ -8,14 +8,16 @@ import json
 
 import pytest
 
-from calm.core.verdict import Criteria, Preferred, Ranking, Scale, Score, Unreadable
+from calm.core.verdict import Criteria, Preferred, Ranking, Refused, Scale, Score, Unreadable, code
 from calm.errors import ConfigError
 from calm.gate.from_spec import judge_from
+from calm.judges.python import PythonJudge
 from calm.results.reports.pages import render
+from calm.results.unsure import SILENT
 from calm.studies.diagnose import Design, Limits, Paraphrases, in_words, read_paraphrases, to_json, wordings_of
 from calm.studies.diagnose.units import dissents
 from tests.servers import wire_server
-from tests.studies.unsure import PAIRS, RUBRICS, SCORES, VAGUE, diagnosed, names, of_pairs, of_rubrics, of_scores
+from tests.studies.unsure import PAIRS, RUBRICS, SCORES, VAGUE, Lots, diagnosed, names, of_pairs, of_rubrics, of_scores
 
 HARD = 10
 
@@ -52,6 +54,28 @@ def test_nothing_of_a_sound_judge_is_named(make, cases):
     assert not found.found.named
     noise = found.parts[0].estimate
     assert noise.low <= 2 * 0.05 * 0.95 <= noise.high or make is of_scores
+
+
+def test_verdicts_that_cannot_be_read_are_counted_and_give_no_figure():
+    """Of a judge that is never read nothing is known, and no 0; two asks without a verdict do not agree."""
+    lots, silent = Lots(5), {case.question for case in PAIRS[:20]}
+
+    def mute(case):
+        return Refused("no")
+
+    def half(case):
+        return Refused("no") if case.question in silent else case.slots[lots.errs(0.3, case.question)]
+
+    mute.quick = half.quick = True
+    none, some = (diagnosed(PythonJudge(one, "tests:silent"), PAIRS[:40]) for one in (mute, half))
+
+    counted = to_json(none)["unread"]["base"]
+    assert counted["count"] == counted["of"] == none.asked.asked
+    assert {part.estimate for part in none.parts} == {None}
+    assert SILENT in in_words(none)
+    refused = [len(unit.verdicts) for unit in some.asked.units if "!refused" in map(code, unit.verdicts)]
+    assert (len(refused), some.unread["base"].count) == (20, sum(refused))
+    assert some.parts[0].estimate.n == 20
 
 
 def test_a_written_paraphrase_goes_before_the_frames():

@@ -6,12 +6,14 @@ import pytest
 
 from calm.core.edits import Expects, perturbation, rotate
 from calm.core.measures import gain, net_robustness, worst_gain
-from calm.core.verdict import Preferred
+from calm.core.verdict import Preferred, Refused, Unreadable
 from calm.experiment.asks import Design
 from calm.gate.plan import PlanSettings
+from calm.results.tabular import Unread
 from calm.studies.mitigate.differences import differences
 from calm.studies.mitigate.gate import assess
-from calm.studies.mitigate.study import MitigationSet, tried
+from calm.studies.mitigate.report import body
+from calm.studies.mitigate.study import MEASURED, MitigationSet, Study, tried
 from tests.planted import Planted, chance, engine, fair, pair, pairs, traced
 
 BOOK = "(A Book)"
@@ -46,6 +48,43 @@ def figures(judge, cases, *, names=(), edit=None, claims=(net_robustness >= 0.90
 def noisy(case, ask):
     """Err in every fourth ask."""
     return Preferred("bad" if chance(case.id, [a.text for a in case.shown], ask).random() < 0.25 else "good")
+
+
+def mute(case, ask):
+    return Refused("no")
+
+
+def silenced(case, ask):
+    """Refuse where something was added: of a judge that refuses, a run asks on."""
+    return Preferred("good") if is_clean(case) else Refused("no")
+
+
+def tenth(case, ask):
+    """Say nothing in every tenth ask."""
+    said = chance(case.id, [a.text for a in case.shown], ask).random() < 0.1
+    return Unreadable("nothing") if said else Preferred("good")
+
+
+def told(one):
+    """Return which means there are."""
+    return {name for name in MEASURED if one.mean(name) is not None}
+
+
+def test_replies_without_a_verdict_are_counted_and_give_no_figure():
+    """A judge that is never read has its share of unread replies, one that an edit silences no robustness."""
+    cases = pairs(60)
+
+    all_, some, part = (figures(Planted(rule), cases) for rule in (mute, silenced, tenth))
+
+    assert told(all_) == {"unread"}
+    assert all_.unread["clean"] == Unread(60, 60)
+    assert told(some) == {"accuracy", "ties", "unread"}
+    assert (some.unread["clean"].count, some.unread["perturbed"].count) == (0, some.unread["perturbed"].of)
+    assert told(part) == MEASURED.keys() - {"noise"}  # a case is asked once
+    assert 0 < part.unread["clean"].count < 25  # 6 on average: 25 are less likely than one in a million
+    cells = body(Study("planted", (all_,), (), ()))["rows"][0]
+    silent = [cells[name] for name in ("accuracy", "unread_clean", "unread_edited")]
+    assert silent == [None, 60, all_.unread["perturbed"].of]
 
 
 def test_no_set_stops_earlier_than_another():

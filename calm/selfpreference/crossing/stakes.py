@@ -1,4 +1,4 @@
-"""What the test of one judge asks: nothing where the truth says beforehand that its excess cannot be claimed."""
+"""What the test of one judge asks: nothing where the truth says beforehand that nothing can come of it."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from calm.errors import EstimateError
 from calm.models.wire import Judge
 from calm.selfpreference.crossing.design import CrossDesign, CrossInputs, arrange, member_of
 from calm.selfpreference.families import plain
-from calm.selfpreference.symbols import LEAST, self_preference_excess
+from calm.selfpreference.symbols import LEAST, own_pull, self_preference_excess
 
 
 def arranged_for(judge: Judge, wanted: CrossInputs, seed: int, measures: Collection[str]) -> CrossDesign:
     """
     Return who is asked about which cases to test one judge; a peer that is the same model is left out.
 
-    `measures` are the figures that are wanted: for an excess alone, nothing is asked that could not decide it.
+    `measures` are the figures that are wanted: for a pull or an excess, nothing is asked that could give neither.
 
     Raises `EstimateError` and `ConfigError` as `arrange` and `refuse_hopeless` do.
     """
@@ -33,22 +33,27 @@ def arranged_for(judge: Judge, wanted: CrossInputs, seed: int, measures: Collect
         families=wanted.families,
         option="--calm-families",
     )
-    if set(measures) == {self_preference_excess.name}:
-        refuse_hopeless(found)
+    if set(measures) <= {own_pull.name, self_preference_excess.name}:
+        refuse_hopeless(found, pull=own_pull.name in measures)
     return found
 
 
-def refuse_hopeless(crossing: CrossDesign) -> None:
+def refuse_hopeless(crossing: CrossDesign, *, pull: bool) -> None:
     """
-    Raise an `EstimateError` where no verdicts could decide a claim on the excess of the first member.
+    Raise an `EstimateError` where no verdicts could tell of the first member's pull, if it is wanted, or of its excess.
 
-    The own answers deserve the verdict in too few questions, or do not, or the peers are of one family. Without truth
+    A pull needs questions with equal answers, or such that an own answer lost or failed. An excess needs questions in
+    which the own answers deserve the verdict and others in which they do not, and peers of two families. Without truth
     the excess is observed, so nothing is refused.
     """
     sides = list(_sides(crossing))
     if not sides:
         return
-    for_it, against = ({item for item, side in sides if side * sign > 0} for sign in (1, -1))
+    for_it, equal, against = ({item for item, side in sides if (side > 0) - (side < 0) == sign} for sign in (1, 0, -1))
+    if pull:
+        if max(len(equal), len(against)) < LEAST:
+            raise EstimateError(because(Kind.FEW_EQUAL, len(equal or against), LEAST))
+        return
     if min(len(for_it), len(against)) < LEAST:
         raise EstimateError(because(Kind.ONE_SIDED, len(for_it), len(against), LEAST))
     own = crossing.families[crossing.members[0].model]

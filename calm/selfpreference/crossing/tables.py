@@ -24,11 +24,12 @@ from calm.selfpreference.crossing.design import UNIT, CrossResult, TableJudge, i
 from calm.selfpreference.evidence import of_comparisons, of_criteria, of_shares
 from calm.selfpreference.families import Leak
 from calm.selfpreference.framing_scores import ScoreTable, averaged, score_tables_of
+from calm.selfpreference.pairs import Known, pull_of_own
 from calm.selfpreference.perplexity import Curves, LogPerplexities
 from calm.selfpreference.report import Asked, Part, SelfPreference
 from calm.selfpreference.rubric import RubricTable, rubric_table_of
 from calm.selfpreference.skill import Excess
-from calm.selfpreference.symbols import self_preference_ratio
+from calm.selfpreference.symbols import own_pull, self_preference_excess, self_preference_ratio
 from calm.selfpreference.verdicts import Judgment, Unread, Wording, unread_of
 from calm.statistics.intervals import smallest_n
 
@@ -90,6 +91,18 @@ class Tables:
             return credit.credit_excess(credit.credit(self.rubrics), self.rubrics.grid, model, level=LEVEL)
         faced = pairs.faced_by_scores(self.points, model)
         return pairs.pair_excess(faced, model, self.points.grid.families, level=LEVEL)
+
+    def known(self, model: str) -> Known:
+        """
+        Return the pairs of a judge's own answers whose truth is known.
+
+        Raises `EstimateError` where it wrote none.
+        """
+        if self.family == "pairwise":
+            return pairs.known(pairs.faced(self.pairs, model), model, self.families)
+        if self.rubrics is not None and self.true:
+            return pairs.known_by_criteria(self.rubrics, model)
+        return pairs.known_by_scores(self.points, model)
 
     def ratio(self, model: str, seed: int) -> Estimate:
         """
@@ -263,33 +276,65 @@ def recorded_tables(judge: TableJudge) -> Tables:
 
 def decide_on(tables: Tables, model: str, claim: Claim, seed: int) -> Decision:
     """Return the decision of a claim about a judge of the tables: NOT_TESTED, with the reason, where they lack data."""
-    if claim.measure != self_preference_ratio.name:
-        return decide_excess(lambda: tables.excess(model), claim)
+    if claim.measure == own_pull.name:
+        return decide_pull(lambda: tables.known(model), lambda: tables.excess(model), claim)
+    if claim.measure == self_preference_excess.name:
+        return observe_excess(lambda: tables.excess(model), claim)
     try:
         return _decided(tables.ratio(model, seed), claim)
     except EstimateError as error:
         return _untested(claim, error)
 
 
-def decide_excess(measured: Callable[[], Excess], claim: Claim) -> Decision:
+def decide_pull(known: Callable[[], Known], excess: Callable[[], Excess], claim: Claim) -> Decision:
     """
-    Return the decision of a claim about an excess: NOT_TESTED, with the reason, where it cannot be `measured`.
+    Return the decision of a claim about the pull of own answers, from pairs that are known to be equal.
 
-    Without truth it is OBSERVED. Where skill may be what leaves the claim undecided, the reason says so.
+    Where too few are, pairs that the own answer truly lost can only disprove it: a fair judge takes its own in at most
+    half of these. Else the excess is OBSERVED in its place, since nothing tells it from skill; NOT_TESTED where there
+    is none.
+    """
+    try:
+        found = known()
+    except EstimateError as error:
+        return _untested(claim, error)
+    try:
+        pull = pull_of_own(found.equal, level=LEVEL)
+    except EstimateError as error:
+        few = why_none(error)
+    else:
+        decided, value, others = _decided(pull.estimate, claim), pull.estimate.value, pull.outsiders or 0.0
+        if decided.outcome is Outcome.UNDECIDED and value - max(others, 0.0) <= claim.limit < value:
+            reason = because(Kind.SHARED_PULL, round(value, 2), round(others, 2))
+            return replace(decided, reason=reason, cases_to_decide=None)
+        return decided
+    try:
+        lost = pull_of_own([found.lost], level=LEVEL).estimate
+        if decide(lost, replace(claim, op="<=")) is Outcome.FAIL:
+            return Decision(claim.measure, claim, Outcome.FAIL, lost, because(Kind.OWN_WRONG))
+    except EstimateError:
+        pass
+    beyond = observe_excess(excess, replace(claim, measure=self_preference_excess.name))
+    if beyond.outcome is Outcome.NOT_TESTED:
+        return Decision(claim.measure, claim, Outcome.NOT_TESTED, reason=few)
+    return beyond if beyond.reason.kind is Kind.NO_TRUTH else replace(beyond, reason=few)
+
+
+def observe_excess(measured: Callable[[], Excess], claim: Claim) -> Decision:
+    """
+    Return an excess as OBSERVED, whatever is claimed of it; NOT_TESTED, with the reason, where it cannot be `measured`.
+
+    A fair judge has one as well where outsiders miss a quality that it sees, or share a taste against its style.
     """
     try:
         found = measured()
     except EstimateError as error:
         return _untested(claim, error)
-    if found.skill is None:
-        return Decision(claim.measure, None, Outcome.OBSERVED, found.estimate, because(Kind.NO_TRUTH))
-    decided = _decided(found.estimate, claim)
-    if decided.outcome is Outcome.UNDECIDED and found.disputed(claim):
-        values = [round(one.value, 2) for one in found.readings]
-        needed = None if found.straddles(claim) else decided.cases_to_decide
-        reason = because(Kind.SKILL_OR_PREFERENCE, *(round(right, 2) for right in found.skill), *values)
-        return replace(decided, reason=reason, cases_to_decide=needed)
-    return decided
+    reason = because(Kind.NO_TRUTH)
+    if found.skill is not None:
+        numbers = (*found.skill, *(one.value for one in found.readings))
+        reason = because(Kind.SKILL_OR_PREFERENCE, *(round(number, 2) for number in numbers))
+    return Decision(claim.measure, None, Outcome.OBSERVED, found.estimate, reason)
 
 
 def _untested(claim: Claim, error: EstimateError) -> Decision:

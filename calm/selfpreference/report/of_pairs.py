@@ -24,6 +24,7 @@ from calm.selfpreference.report.rows import (
     estimates_of,
     families_in,
     matrix_of,
+    pull,
 )
 from calm.selfpreference.verdicts import Judgment
 
@@ -46,8 +47,9 @@ def of_pairs(
     both times (`own_twice`), the other one (`other_twice`), and the exact two-sided p (`p_twice`); `unread`, the share
     of own pairs of which the judge said nothing in one of the orders, which are in no other figure.
 
-    Corrected: `self_preference_excess`, over outsiders on the same pairs, and `gap_excess`, the gap minus theirs. Where
-    no pair has a gold label, `reasons` says what the former is worth.
+    Corrected: `own_pull`, on pairs that are known to be equal; `self_preference_excess`, over outsiders on the same
+    pairs, and `gap_excess`, the gap minus theirs. Where no pair has a gold label, `reasons` says what the excess is
+    worth.
 
     Parts: the counts behind the gap, and both recalls, gap and demographic parity beside those of outsiders.
 
@@ -64,7 +66,9 @@ def of_pairs(
         gold, said, _ = pairs.outcomes(faced, judge)
         published: dict[str, float | None] = {}
         gap = partial(pairs.gap_excess, faced, judge, families, rng, level=level, draws=draws)
-        corrected, reasons = estimates_of({"gap_excess": gap})
+        corrected, reasons = estimates_of(
+            {"own_pull": partial(pull, partial(pairs.known, faced, judge, families), level), "gap_excess": gap}
+        )
         add_excess(partial(pairs.pair_excess, faced, judge, families, level=level), corrected, reasons)
         if faced:
             published["unread"] = 1 - said.size / len(faced)

@@ -8,7 +8,7 @@ from random import Random
 
 from calm.core.claims import Estimate
 from calm.core.units import Unit
-from calm.selfpreference import committees, credit, overestimation, rubric
+from calm.selfpreference import committees, credit, overestimation, pairs, rubric
 from calm.selfpreference.contrasts import DRAWS
 from calm.selfpreference.families import Leak
 from calm.selfpreference.framing_scores import ScoreTable
@@ -23,6 +23,7 @@ from calm.selfpreference.report.rows import (
     families_in,
     known,
     matrix_of,
+    pull,
 )
 from calm.selfpreference.rubric import RubricTable
 from calm.selfpreference.verdicts import Unread
@@ -42,11 +43,11 @@ def of_rubrics(
     Return all figures of a table of verdicts on criteria.
 
     Published: `mra`, `mipa`, and HSPP ratios by rubric and instance for self, family with self and family without.
-    Corrected: `self_preference_ratio` (the double ratio by rubric, which suites claim), the same by instance as
-    `self_preference_ratio_instance`, `family_preference_ratio`, `overestimation_excess` (double-centred, by rubric),
-    and `self_preference_excess` (where any truth is known that of credit, as `credit.credit_excess` does; else that of
-    the plain scores, and why it says little). Where `unread` says it, also the shares of criteria that could not be
-    read (`unread`, `unread_own`), which are in no other figure.
+    Corrected: `own_pull` (on criteria that both answers pass, or that both fail), `self_preference_ratio` (the double
+    ratio by rubric), the same by instance as `self_preference_ratio_instance`, `family_preference_ratio`,
+    `overestimation_excess` (double-centred, by rubric), and `self_preference_excess` (where any truth is known that of
+    credit, as `credit.credit_excess` does; else that of the plain scores, and why it says little). Where `unread` says
+    it, also the shares of criteria that could not be read (`unread`, `unread_own`), which are in no other figure.
 
     Matrices: over-estimation rate by rubric, and centred score differences.
     """
@@ -78,6 +79,7 @@ def of_rubrics(
             published[f"hspp_family_without_self_{name}"] = found.ratio_family_without_self
         ratio = partial(overestimation.double_ratio, grid=grid, judge=judge, level=level)
         wanted: dict[str, Callable[[], Estimate]] = {
+            "own_pull": partial(pull, partial(pairs.known_by_criteria, table, judge), level),
             "self_preference_ratio": partial(ratio, samples[0]),
             "self_preference_ratio_instance": partial(ratio, samples[1]),
             "family_preference_ratio": partial(ratio, samples[0], target="family"),

@@ -11,7 +11,7 @@ import numpy as np
 from calm.core.claims import Estimate
 from calm.core.units import Unit
 from calm.core.verdict import Scale
-from calm.selfpreference import calm_errors, framing_scores
+from calm.selfpreference import calm_errors, framing_scores, pairs
 from calm.selfpreference.contrasts import DRAWS
 from calm.selfpreference.families import Leak
 from calm.selfpreference.framing_scores import ScoreTable
@@ -26,6 +26,7 @@ from calm.selfpreference.report.rows import (
     excess_of_scores,
     families_in,
     matrix_of,
+    pull,
 )
 from calm.selfpreference.self_evaluation import evaluated, p_holm
 from calm.selfpreference.verdicts import Unread, Wording
@@ -48,10 +49,10 @@ def of_scores(
     Return all figures of a table of scores.
 
     Published: `own`, `received`, `given`, their t and p values and Holm's, and CALM's `self_enhancement_error`.
-    Corrected: `self_preference_excess` (of the comparisons of an own text with another one); the double-centred
-    `score_excess`, as a share of the scale, over all outsiders, and `excess_over_outsider` over the neutral one, if it
-    is named. Where `unread` says it, also the shares of verdicts that hold no score (`unread`, `unread_own`), which are
-    in no other figure.
+    Corrected: `own_pull` (on texts of equal gold scores); `self_preference_excess` (of the comparisons of an own text
+    with another one); the double-centred `score_excess`, as a share of the scale, over all outsiders, and
+    `excess_over_outsider` over the neutral one, if it is named. Where `unread` says it, also the shares of verdicts
+    that hold no score (`unread`, `unread_own`), which are in no other figure.
 
     Parts: graded self-evaluation, in each of the wordings in which the scores were asked (see `evaluations`).
 
@@ -70,7 +71,10 @@ def of_scores(
         found = evaluations[judge]
         published: dict[str, float | None] = {}
         scored = partial(framing_scores.score_excess, table, judge, means, level=level, of_scale=True)
-        wanted: dict[str, Callable[[], Estimate]] = {"score_excess": scored}
+        wanted: dict[str, Callable[[], Estimate]] = {
+            "own_pull": partial(pull, partial(pairs.known_by_scores, table, judge), level),
+            "score_excess": scored,
+        }
         if outsider is not None:
             wanted["excess_over_outsider"] = partial(scored, outsiders=[outsider])
         corrected, reasons = estimates_of(wanted)

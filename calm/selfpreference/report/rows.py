@@ -169,6 +169,11 @@ def add_excess(make: Callable[[], Excess], corrected: dict[str, Estimate], reaso
         reasons[EXCESS] = str(because(Kind.NO_TRUTH))
 
 
+def pull(known: Callable[[], pairs.Known], level: float) -> Estimate:
+    """Return the pull of own answers on pairs that are known to be equal."""
+    return pairs.pull_of_own(known().equal, level=level).estimate
+
+
 def _plain(estimate: Estimate) -> dict[str, object]:
     """Return an estimate as JSON-able data, its exclusions in words."""
     return asdict(replace(estimate, excluded={})) | {"excluded": in_words(estimate.excluded)}

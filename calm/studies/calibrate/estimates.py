@@ -17,7 +17,7 @@ from calm.errors import EstimateError
 from calm.results.pairing import summed
 from calm.statistics.confidence import CalibrationError, calibration_error
 from calm.statistics.intervals import clustered_t
-from calm.statistics.prediction_powered import Clusters, PredictionPowered, prediction_powered_mean
+from calm.statistics.prediction_powered import Clusters, PredictionPowered, drawn_alike, prediction_powered_mean
 from calm.statistics.selective import Selective, select
 from calm.studies.calibrate.items import PROBABILITIES, Item
 from calm.studies.calibrate.tables import LEVEL
@@ -29,6 +29,8 @@ GRID: Final = (
 """Thresholds of confidences by probabilities, fixed before any label is seen; those of repeats are shares of asks."""
 FEW: Final = 10
 """With fewer labelled cases a criterion is in no figure, where some cases are labelled in part."""
+DRAWN: Final = 0.01
+"""So seldom a random sample of labelled cases is said to be none."""
 EVEN: Final = 1e-9
 """Confidences that differ by less are equal."""
 
@@ -78,12 +80,31 @@ class Partly:
 
 
 @dataclass(frozen=True, slots=True)
+class Draw:
+    """
+    Whether the labelled cases are drawn like the others, by what the judge says of both.
+
+    `labelled` and `unlabelled` are its mean verdicts, in their units; `p` is that of `drawn_alike`.
+    """
+
+    labelled: float
+    unlabelled: float
+    p: float
+
+    @property
+    def differs(self) -> bool:
+        """Whether the two differ by the evidence: by chance alone in at most `DRAWN` of the runs."""
+        return self.p <= DRAWN
+
+
+@dataclass(frozen=True, slots=True)
 class Corrected:
     """The mean over cases without labels, corrected by those with labels, in units of the verdicts."""
 
     found: PredictionPowered
     labelled: int
     unlabelled: int
+    draw: Draw
 
 
 def share_right(items: Sequence[Item]) -> Estimate | None:
@@ -150,12 +171,14 @@ def comparable(
     return [i for i in labelled if i.part in kept], [i for i in unlabelled if i.part in kept], found
 
 
-def corrected(labelled: Sequence[Item], unlabelled: Sequence[Item], scale: Scale | None) -> Corrected | None:
+def corrected(
+    labelled: Sequence[Item], unlabelled: Sequence[Item], scale: Scale | None, seed: int = 0
+) -> Corrected | None:
     """
     Return the mean gold over the cases without labels by prediction-powered inference; None if it has no meaning.
 
     A case counts by the mean of its parts. A verdict that could not be read counts as the judge's mean over the others:
-    any fixed number keeps the interval valid, and this one keeps it narrow.
+    any fixed number keeps the interval valid, and this one keeps it narrow. `seed` is that of the test of the draw.
     """
     low, high = (0.0, 1.0) if scale is None else (scale.low, scale.high)
     read = [item.value for item in (*labelled, *unlabelled) if item.value is not None]
@@ -163,25 +186,33 @@ def corrected(labelled: Sequence[Item], unlabelled: Sequence[Item], scale: Scale
         return None
     silent = min(high, max(low, fsum(read) / len(read)))
     known = [item for item in labelled if item.worth is not None]
-    gold, sizes = _by_cluster(known, [item.worth or 0.0 for item in known])
-    predicted, _ = _by_cluster(known, [silent if item.value is None else item.value for item in known])
-    others = _by_cluster(unlabelled, [silent if item.value is None else item.value for item in unlabelled])
+    gold = _by_cluster(known, [item.worth or 0.0 for item in known])
+    said, others = (
+        _by_cluster(some, [silent if item.value is None else item.value for item in some])
+        for some in (known, unlabelled)
+    )
+    predicted, unseen = _clusters(said), _clusters(others)
     try:
-        found = prediction_powered_mean(
-            Clusters(gold, sizes), Clusters(predicted, sizes), Clusters(*others), (low, high), level=LEVEL
-        )
+        found = prediction_powered_mean(_clusters(gold), predicted, unseen, (low, high), level=LEVEL)
     except EstimateError:
         return None
-    return Corrected(found, sum(sizes), sum(others[1]))
+    p = drawn_alike(said, others, Random(int(digest("draw", seed)[:16], 16)))
+    return Corrected(found, sum(predicted.sizes), sum(unseen.sizes), Draw(predicted.mean, unseen.mean, p))
 
 
-def _by_cluster(items: Sequence[Item], values: Sequence[float]) -> tuple[tuple[float, ...], tuple[int, ...]]:
-    """Return the sums and sizes of clusters of cases, each case by the mean of its items."""
+def _by_cluster(items: Sequence[Item], values: Sequence[float]) -> list[list[float]]:
+    """Return the values of the cases of each cluster, each case by the mean of its items."""
     cases: dict[tuple[str, str], list[float]] = defaultdict(list)
     for item, value in zip(items, values, strict=True):
         cases[item.cluster, item.case].append(value)
-    sums, sizes = summed([(cluster, fsum(v) / len(v)) for (cluster, _), v in cases.items()])
-    return tuple(sums), tuple(sizes)
+    clusters: dict[str, list[float]] = defaultdict(list)
+    for (cluster, _), some in cases.items():
+        clusters[cluster].append(fsum(some) / len(some))
+    return list(clusters.values())
+
+
+def _clusters(values: Sequence[Sequence[float]]) -> Clusters:
+    return Clusters(tuple(map(fsum, values)), tuple(map(len, values)))
 
 
 def alone(labelled: Sequence[Item], unlabelled: Sequence[Item], source: str | None, risk: float) -> Alone | None:

@@ -8,6 +8,7 @@ from math import fsum
 from typing import Final
 
 from calm.core.reasons import Kind, Reason, because, name
+from calm.studies.calibrate.estimates import Corrected
 from calm.studies.calibrate.fitting import CONSTANT, FEWEST, RAW, Fit
 from calm.studies.calibrate.items import FIRST, MET, NOT_MET, REPEATS, SECOND, Item, Label
 from calm.studies.calibrate.tables import Row, Slices
@@ -27,11 +28,15 @@ def remarks(
     slices: Slices,
     source: str | None,
     passing: bool,
+    corrected: Corrected | None,
 ) -> tuple[Reason, ...]:
     """Return why the agreement of a judge says less than it seems to; nothing where it says what it seems to."""
     known = [item for item in items if item.gold is not None]
     questions = len({item.cluster for item in known})
     found = []
+    if corrected is not None and corrected.draw.differs:
+        one = corrected.draw
+        found.append(because(Kind.LABELS_NOT_DRAWN, *(round(x, 6) for x in (one.labelled, one.unlabelled, one.p))))
     if questions < FEWEST:
         found.append(because(Kind.FEW_LABELS, questions, FEWEST))
     gold = Counter(named(item.gold) for item in known if item.gold is not None)

@@ -261,7 +261,10 @@ def _corrected(found: Calibration) -> list[str]:
         ["judge alone", _estimate(one.predicted), f"on labelled cases {one.bias:+.2f} off"],
     ]
     title = f"{_mean_of(found)} over the {found.corrected.unlabelled} cases without labels (95 %):"
-    note = "  holds where the labelled cases are a random sample of all: see drawn = chosen in the guide"
+    draw = found.corrected.draw
+    test = f"the judge's mean is {draw.labelled:.2f} on them and {draw.unlabelled:.2f} on the others, p={draw.p:.2g}"
+    doubt = f": they are not ({test})" if draw.differs else f" ({test})"
+    note = f"  holds if the labelled cases are drawn like the others{doubt}"
     return [title, *_table(rows), note, *_about(found.partly)]
 
 

@@ -236,12 +236,22 @@ def finish(
     alike, others, partly = estimates.comparable(drawn, rest, criteria)
     agreement = estimates.share_right(drawn)
     marks = rule.passing is not None
+    scale = rule.scale if setup.family == "score" else None
+    corrected = estimates.corrected(alike, others, scale, setup.seed) if alike and others else None
     said = (
-        remarks.remarks((*known, *rest), named, fit=fit, classes=classes, slices=slices, source=source, passing=marks)
+        remarks.remarks(
+            (*known, *rest),
+            named,
+            fit=fit,
+            classes=classes,
+            slices=slices,
+            source=source,
+            passing=marks,
+            corrected=corrected,
+        )
         if known
         else ()
     )
-    scale = rule.scale if setup.family == "score" else None
     return Calibration(
         family=setup.family,
         rule=rule,
@@ -257,7 +267,7 @@ def finish(
         fit=fit,
         budgets=() if agreement is None else estimates.budgets(agreement, wishes.limits),
         next=estimates.next_labels(rest, wishes.count, setup.seed),
-        corrected=estimates.corrected(alike, others, scale) if alike and others else None,
+        corrected=corrected,
         alone=estimates.alone(alike, others, source, wishes.risk) if alike else None,
         partly=partly,
         reliability=estimates.reliable(drawn, setup.seed) if source is not None else None,

@@ -9,9 +9,20 @@ from typing import Final
 from calm.core.case import Case
 from calm.core.claims import Estimate
 from calm.core.reasons import in_words as reasons_in_words
-from calm.core.verdict import Scale
+from calm.core.verdict import Scale, readable
 from calm.models.wire import Json
-from calm.results.unsure import CAUSES, UNASKED, WORDS, count_in_words, rule_in_words
+from calm.results.tabular import Unread
+from calm.results.unsure import (
+    CAUSES,
+    SILENT,
+    UNASKED,
+    UNREAD,
+    WORDS,
+    count_in_words,
+    rule_in_words,
+    silent,
+    unread_in_words,
+)
 from calm.results.wording import clipped
 from calm.statistics.dissent import least_asks
 from calm.studies.diagnose.asking import Asked
@@ -62,6 +73,14 @@ class Diagnosis:
         return tuple(dict.fromkeys(cell.wording for unit in self.asked.units for cell in unit.cells))
 
     @property
+    def unread(self) -> dict[str, Unread]:
+        """The verdicts that could not be read, by the kind of wording: of a rubric, each criterion counts."""
+        cells = [cell for unit in self.asked.units for cell in unit.cells]
+        kinds = dict.fromkeys(cell.kind for cell in cells)
+        said = {kind: [verdict for cell in cells if cell.kind == kind for verdict in cell.verdicts] for kind in kinds}
+        return {kind: Unread(sum(not readable(v) for v in told), len(told)) for kind, told in said.items()}
+
+    @property
     def most_asks(self) -> int:
         """How often the case that was asked most was asked; of a judge that repeats itself, in how many wordings."""
         units = self.asked.units
@@ -98,7 +117,8 @@ def in_words(one: Diagnosis) -> str:
     lines = [
         f"{one.about.judge} ({one.about.task}): {taken}, {_count(len(one.wordings), 'wording')}, {asked.asked} asks"
     ]
-    lines += [f"  {WORDS[part.source]:38} {_mean(part)}" for part in one.parts]
+    lines += [f"  {WORDS[part.source]:38} {_mean(part, one.unread)}" for part in one.parts]
+    lines.append(f"  {UNREAD:38} {unread_in_words(one.unread)}")
     if asked.incomplete:
         lines.append(f"  INCOMPLETE: {asked.incomplete}")
     lines += [f"note: {note}" for note in one.notes]
@@ -116,7 +136,9 @@ def _count(number: int, what: str) -> str:
     return f"{number} {what if number == 1 else plural}"
 
 
-def _mean(part: Part) -> str:
+def _mean(part: Part, unread: Mapping[str, Unread]) -> str:
+    if part.estimate is None and silent(part.source, unread):
+        return SILENT
     if part.estimate is None:
         return f"not known: {UNASKED[part.source]}"
     found = part.estimate
@@ -165,6 +187,7 @@ def to_json(one: Diagnosis, *, spent: Json = None) -> dict[str, Json]:
         "repeats_itself": one.asked.frozen,
         "limits": {"rate": one.limits.rate, "wrong": one.limits.wrong, "tolerance": one.limits.tolerance},
         "parts": _parts(one.parts),
+        "unread": {kind: {"count": found.count, "of": found.of} for kind, found in one.unread.items()},
         "tested": {"cases": one.found.cases, "criteria": one.found.criteria},
         "named": [_record(name, one.about.texts) for name in one.found.named],
         "notes": list(one.notes),

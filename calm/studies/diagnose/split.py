@@ -8,7 +8,7 @@ from math import fsum
 from typing import Final, Literal, TypeAlias
 
 from calm.core.claims import Estimate
-from calm.core.verdict import Scale
+from calm.core.verdict import Scale, readable
 from calm.experiment.stopping import LEVEL
 from calm.statistics.dissent import between
 from calm.statistics.intervals import clustered_t
@@ -42,7 +42,8 @@ def value_of(source: Source, scale: Scale) -> Callable[[Unit], float | None]:
     """Return the function that gives the part of a source in one unit, or None where the unit does not show it."""
 
     def excess(unit: Unit) -> float | None:
-        found = block(unit, ("base", source), scale) if source != "noise" else None
+        told = {cell.kind for cell in unit.cells if any(map(readable, cell.verdicts))}
+        found = block(unit, ("base", source), scale) if source != "noise" and {"base", source} <= told else None
         return None if found is None else between(found)
 
     return (lambda unit: noise(unit, scale)) if source == "noise" else excess

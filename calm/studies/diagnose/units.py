@@ -110,11 +110,16 @@ def block(unit: Unit, kinds: Sequence[Kind], scale: Scale) -> Block | None:
 
 
 def noise(unit: Unit, scale: Scale) -> float | None:
-    """Return the mean distance of two asks in the same words, in [0, 1]; None if no wording was asked twice."""
+    """
+    Return the mean distance of two asks in the same words, in [0, 1]; None if no wording was asked twice.
+
+    Two that nobody can read say nothing of each other.
+    """
     row = row_of(unit)
     found = []
     for cell in unit.cells:
-        pairs = [(a, b) for i, a in enumerate(cell.verdicts) for b in cell.verdicts[:i]]
+        said = cell.verdicts
+        pairs = [(a, b) for i, a in enumerate(said) for b in said[:i] if readable(a) or readable(b)]
         if pairs:
             found.append(fsum(distance(a, b, row, scale) for a, b in pairs) / len(pairs))
     return fsum(found) / len(found) if found else None

@@ -16,7 +16,7 @@ from calm.core.edits import AnyEdit, Expects
 from calm.core.measures import MEASURES
 from calm.core.reasons import Reason
 from calm.core.trials import Trial, Trials
-from calm.core.verdict import Criteria, Label, Preferred, Ranking, Scale, Score, Tie, Verdict
+from calm.core.verdict import Criteria, Label, Preferred, Ranking, Scale, Score, Tie, Verdict, readable
 from calm.engine.engine import Engine
 from calm.engine.inbox import Question
 from calm.engine.verdicts import Judgment
@@ -33,6 +33,7 @@ from calm.judges.mitigations.mitigation import InFolder, Reader
 from calm.models.pricing import Cost, cost, price_of
 from calm.models.wire import Judge, Reply, Request
 from calm.results.audit import Finding, finding
+from calm.results.tabular import Unread, unread_of
 from calm.studies.mitigate.study import MEASURED, Figures, MitigationSet
 from calm.studies.provenance import audit_of
 
@@ -110,13 +111,16 @@ def assess(
         per_verdict = _asks_of_code(one, drawn, reader)
     else:
         per_verdict = fsum(calls) / len(calls) if calls else 0.0
+    audit = audit_of(setup, tuple(findings.values()), engine, of=len(cases), asks=str(settings.design))
+    said = [verdict for row in clean.rows for verdict in row.clean] if clean is not None else []
     return Figures(
         one,
-        audit_of(setup, tuple(findings.values()), engine, of=len(cases), asks=str(settings.design)),
+        audit,
         {**missing, **values},
         per_verdict,
         _cost(judge, engine, meter.keys),
         tuple(map(str, judge.remarks.notes)),
+        {**unread_of(audit), "clean": Unread(sum(not readable(verdict) for verdict in said), len(said))},
     )
 
 
@@ -142,14 +146,13 @@ def _robust(place: int, edit: AnyEdit, trials: Trials, setup: Setup) -> dict[tup
     """
     if edit.expects not in (Expects.SAME, Expects.NOT_BETTER):
         return {}
-    variants = setup.variants_at_once(max(1, len(edit.variants)))
-    asks = setup.design.asks(variants=variants)
+    asks = setup.design.asks()
     shown: dict[str, list[Trial]] = {}
     for row in trials.rows:
         shown.setdefault(row.case, []).append(row)
     found = {}
     for case, rows in shown.items():
-        first = [_first_asks(row, asks) for row in rows[:variants]]
+        first = [_first_asks(row, asks) for row in rows[: asks.perturbed]]
         values = [MEASURES["net_robustness"].per_case(row, trials.scale) for row in first]
         known = [1 - value for value in values if not isinstance(value, Reason)]
         if known:

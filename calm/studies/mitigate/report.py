@@ -7,12 +7,15 @@ from calm.core.units import Unit
 from calm.models.pricing import Cost, dollars
 from calm.models.wire import Json
 from calm.results.parts import aligned
+from calm.results.tabular import ARMS
 from calm.results.troubles import excess
 from calm.studies.mitigate.differences import losses, remarks
 from calm.studies.mitigate.nearest import nearest, outcome_of, worst_claim
 from calm.studies.mitigate.study import MEASURED, Difference, Figures, Study, cheapest
 
 SCHEMA = "calm-mitigations/1"
+UNREAD = ("unread", "unread edited")
+"""Heads of the counts of replies without a verdict: clean ones, and those of the edits."""
 
 
 def body(study: Study) -> dict[str, Json]:
@@ -39,6 +42,7 @@ def _row(study: Study, one: Figures) -> dict[str, Json]:
     for measure in MEASURED:
         value = one.mean(measure)
         found[measure] = None if value is None else round(value, 6)
+    found |= {f"unread_{ARMS[arm]}": silent.count for arm, silent in one.unread.items()}
     found["calls_per_verdict"] = round(one.calls_per_verdict, 3)
     found["usd"] = None if one.usd is None else round(one.usd, 6)
     found["red"] = sum(f.red for f in one.audit.findings)
@@ -136,7 +140,7 @@ def conclusion(study: Study) -> str:
 
 def render(study: Study) -> str:
     """Return the study as text for a terminal: a table, the grid, what is not applicable, and the conclusion."""
-    head = ("set", "gate", "red", "excess", "robustness", "accuracy", "noise", "ties", "unread", "calls/verdict", "US$")
+    head = ("set", "gate", "red", "excess", "robustness", "accuracy", "noise", "ties", *UNREAD, "calls/verdict", "US$")
     rows = [head, *(_cells(one) for one in study.figures)]
     text = [f"{study.judge} ({study.bare.audit.judge.task}): {_cases(study)}.", "", *aligned(rows)]
     text.append("")
@@ -158,11 +162,13 @@ def _cells(one: Figures) -> tuple[str, ...]:
     def shown(value: float | None, form: str = ".3f") -> str:
         return "-" if value is None else format(value, form)
 
-    means = (shown(one.mean(measure)) for measure in MEASURED)
+    means = (shown(one.mean(measure)) for measure in MEASURED if measure != "unread")
+    silent = (str(one.unread.get(arm, "-")) for arm in ("clean", "perturbed"))
     red = str(sum(f.red for f in one.audit.findings))
     worst = worst_claim(one)
     beyond = shown(None if worst is None else excess(worst), ".2f")
-    return one.tried.label, outcome_of(one).value, red, beyond, *means, f"{one.calls_per_verdict:.2f}", _usd(one.cost)
+    figures = (beyond, *means, *silent, f"{one.calls_per_verdict:.2f}", _usd(one.cost))
+    return one.tried.label, outcome_of(one).value, red, *figures
 
 
 def _usd(cost: Cost | None) -> str:

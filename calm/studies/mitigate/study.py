@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import fsum
 
 from calm.errors import ConfigError
@@ -12,6 +12,7 @@ from calm.judges.mitigations.mitigation import Reader
 from calm.models.pricing import Cost
 from calm.models.wire import Judge
 from calm.results.audit import Audit
+from calm.results.tabular import Unread
 
 BARE = "none"
 """The name of the judge without any mitigation."""
@@ -56,6 +57,8 @@ class Figures:
     cost: Cost | None
     """None: the judge is Python code."""
     notes: tuple[str, ...]
+    unread: Mapping[str, Unread] = field(default_factory=dict)
+    """The replies without a verdict, by arm: of the clean ones those that accuracy, noise and ties are of."""
 
     @property
     def usd(self) -> float | None:
@@ -68,7 +71,10 @@ class Figures:
         return self.audit.green()
 
     def mean(self, measure: str) -> float | None:
-        """Return the mean of a measure over cases, clipped to 1 for display; None where no case has one."""
+        """Return the mean of a measure over cases, clipped to 1 for display; None where no case or no reply has one."""
+        arms = {"unread": (), "robustness": ("clean", "perturbed")}.get(measure, ("clean",))
+        if any((one := self.unread.get(arm)) and one.count == one.of for arm in arms):
+            return None
         values = list(self.values[measure].values())
         return min(1.0, fsum(values) / len(values)) if values else None
 
