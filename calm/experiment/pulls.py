@@ -33,11 +33,10 @@ from calm.experiment.crosswise import AMONG, Crossed, Equals
 from calm.experiment.pairs import Pair
 from calm.experiment.setup import Setup
 from calm.experiment.stopping import (
-    FOR,
     LEVEL,
     Ruling,
     Stopping,
-    beyond,
+    all_for,
     by_cluster,
     exactly,
     may_decide,
@@ -286,9 +285,8 @@ def _variant(equals: Equals, arms: Arms, claim: Claim, place: int) -> _Variant |
         proof = measure.estimate(trials, AT_LAST)
         counter = measure.estimate(trials, LEVEL / len(equals.variants) / 2)
         outcome, estimate = decide_between(proof, counter, claim, LEVEL)
-        values, _ = by_cluster(trials, measure.cells(trials))
-        if outcome is Outcome.UNDECIDED and len(values) < screens[-1] and beyond(claim, values) < -FOR:
-            return None  # it applies to too few pairs to be proven, and all that there are speak for it
+        if outcome is Outcome.UNDECIDED and all_for(claim, trials, screens[-1]):
+            return None
         return _Variant(label, outcome, estimate, trials)
     return _Variant(label, Outcome.UNDECIDED, None, trials)
 

@@ -93,24 +93,27 @@ def acquits(claims: Sequence[Claim], family: Family) -> bool:
 
 def seems_beyond(claim: Claim, trials: Trials) -> bool:
     """Return whether edited asks alone look beyond a limit: then inert words must tell whether the edit does it."""
-    measure = MEASURES[claim.measure]
-    assert measure.most is not None, "it acquits"
-    values, _ = by_cluster(trials, [measure.most(row, trials.scale) for row in trials.rows])
-    return fsum(values) > most_harm(claim, measure) * len(values)
+    values = _most(claim, trials)
+    return fsum(values) > most_harm(claim, MEASURES[claim.measure]) * len(values)
 
 
 def acquitted(claims: Sequence[Claim], trials: Trials, level: float) -> dict[Claim, Ruling]:
     """Return a pass for each claim that the edited asks alone prove at a level, by the exact bound of a rate."""
     found = {}
     for claim in claims:
-        measure = MEASURES[claim.measure]
-        assert measure.most is not None, "it acquits"
-        values, _ = by_cluster(trials, [measure.most(row, trials.scale) for row in trials.rows])
+        measure, values = MEASURES[claim.measure], _most(claim, trials)
         if len(values) < 2 or missing(measure, trials):
             continue
         if (estimate := exactly(claim, trials, values, most_harm(claim, measure), level)) is not None:
             found[claim] = Ruling(Decision(claim.measure, claim, Outcome.PASS, estimate), trials)
     return found
+
+
+def _most(claim: Claim, trials: Trials) -> list[float]:
+    """Return the most harm that the edited asks leave in each question."""
+    most = MEASURES[claim.measure].most
+    assert most is not None, "it acquits"
+    return by_cluster(trials, [most(row, trials.scale) for row in trials.rows])[0]
 
 
 def exactly(claim: Claim, trials: Trials, harms: Sequence[float], limit: float, level: float) -> Estimate | None:
@@ -214,8 +217,7 @@ def unproven(claim: Claim, trials: Trials, level: float, reason: Reason) -> Ruli
     if (estimate := disproof(claim, trials, level)) is not None:
         return Ruling(Decision(claim.measure, claim, Outcome.FAIL, estimate), trials)
     measure = MEASURES[claim.measure]
-    values, _ = by_cluster(trials, measure.cells(trials))
-    if beyond(claim, values) > 1:
+    if beyond(claim, by_cluster(trials, measure.cells(trials))[0]) > 1:
         estimate = measure.estimate(trials, LEVEL)
         return Ruling(Decision(claim.measure, claim, Outcome.UNDECIDED, estimate, reason), trials)
     return Ruling(Decision(claim.measure, claim, Outcome.NOT_TESTED, reason=reason), trials)
@@ -235,6 +237,12 @@ def beyond(claim: Claim, values: Sequence[float]) -> float:
     error = sqrt(fsum((value - mean) ** 2 for value in values) / (n - 1) / n)
     gap = limit - mean if direction == ">=" else (abs(mean) if direction == "abs<=" else mean) - limit
     return gap / error if error > 1e-12 else inf if gap > 0 else -inf
+
+
+def all_for(claim: Claim, trials: Trials, enough: int) -> bool:
+    """Return whether a claim has fewer than `enough` questions, which no judge could prove, and all speak for it."""
+    values, _ = by_cluster(trials, MEASURES[claim.measure].cells(trials))
+    return len(values) < enough and beyond(claim, values) < -FOR
 
 
 def disproof(claim: Claim, trials: Trials, level: float) -> Estimate | None:

@@ -38,11 +38,9 @@ from calm.experiment.arms import Arms, Row
 from calm.experiment.asks import Asks
 from calm.experiment.pairs import Pair, Pairing
 from calm.experiment.stopping import (
-    FOR,
     LEVEL,
     Ruling,
-    beyond,
-    by_cluster,
+    all_for,
     exactly,
     fails_as_read,
     missing,
@@ -231,9 +229,8 @@ class Variants:
             proof = measure.estimate(trials, PASS_SPENT[-1] - spent[0])
             counter = measure.estimate(trials, error)
             outcome, estimate = decide_between(proof, counter, claim, LEVEL)
-        values, _ = by_cluster(trials, measure.cells(trials))
-        if outcome is Outcome.UNDECIDED and len(values) < DECISIONS[0] and beyond(claim, values) < -FOR:
-            return None  # it applies to too few cases to be proven, and all that there are speak for it
+        if outcome is Outcome.UNDECIDED and all_for(claim, trials, DECISIONS[0]):
+            return None
         return _Verdict(suspect.variant, outcome, estimate, trials)
 
     def _lost_to_inert(self, measure: Measure) -> float:
