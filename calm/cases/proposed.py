@@ -72,7 +72,7 @@ class Proposal:
     """
     How a table is read: its columns by field, the words of its gold, and the fields that no column seems to hold.
 
-    What a user has said already is not in it, nor what needs no saying: a column with the name of a field.
+    What a user has said already is not in it, nor a column that has the name of its field.
     """
 
     columns: tuple[Guess, ...]
@@ -141,7 +141,7 @@ class _Found:
         if column is not None:
             self.columns[key] = column
             self.left = [one for one in self.left if one is not column]
-            if key != column.name:
+            if key != column.name or key == VERDICT:
                 self.guesses.append(Guess(key, column.name, known))
 
 

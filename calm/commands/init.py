@@ -100,7 +100,7 @@ def _init(options: argparse.Namespace) -> int:
     prompt = prompt_of_file(options, draft) if options.prompt else prompt_of_log(found, draft) if found else None
     cases: Sequence[Case] = ()
     if found is None:
-        held = cases_in(options, prompt, draft) if options.cases else made_cases(_task(options, prompt), draft)
+        held = cases_in(options, prompt, draft) if options.cases else made_cases(_task(options, prompt), prompt, draft)
         found, cases = (None, held) if isinstance(held, Sequence) else (held, held.cases)
         if found is None:
             prompt = prompt or started(_task(options, None, cases), cases, draft)
@@ -137,6 +137,9 @@ def _init(options: argparse.Namespace) -> int:
         say(f"note: {text}")
     if prompt is not None and cases and options.cases:
         say(_resolution(prompt.task, cases))
+    if prompt is None:
+        say(f"next: calm audit {quote(str(folder / draft.judge))}")
+        return DONE
     return _tried(folder, draft.judge, key)
 
 
@@ -236,7 +239,7 @@ def _linted(path: Path) -> Iterator[str]:
 
 def _ask_files(options: argparse.Namespace) -> None:
     """Ask a person which prompt and which cases the judge has, if no option names any; the only one is proposed."""
-    if not at_terminal() or options.log or options.task:
+    if not at_terminal() or options.log:
         return
     for name, what, endings in (
         ("prompt", "Which file is your judge's prompt", PROMPTS),
@@ -244,7 +247,9 @@ def _ask_files(options: argparse.Namespace) -> None:
     ):
         if getattr(options, name) is None:
             near = [one.name for one in sorted(Path().iterdir()) if one.suffix.lower() in endings and one.is_file()]
-            said = answered(f"{what} (- for none)", near[0] if len(near) == 1 else "-")
+            usual = near[0] if len(near) == 1 else "-"
+            while (said := answered(f"{what} (- for none)", usual)) != "-" and not Path(said).is_file():
+                say(f"there is no file {said}")
             setattr(options, name, None if said == "-" else said)
 
 

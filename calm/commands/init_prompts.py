@@ -40,6 +40,8 @@ _BETWEEN: Final = "\n\0\n"
 """What stands between the messages while they are turned round together."""
 
 
+STARTED: Final = Scale(1.0, 5.0, 1.0)
+"""The scale of the prompt to start from."""
 STARTER: Final = "judge.jinja"
 STARTER_TWIN: Final = "judge.negative.jinja"
 
@@ -81,14 +83,13 @@ def started(task: Task, cases: Sequence[Case], draft: Draft) -> Prompt:
     from calm.cases.shapes import parts_of
 
     scores = [score for case in cases for score in case.scores.values()]
-    scale = Scale(1.0, 5.0, 1.0)
-    begun = task in init_files.STARTERS and (task != "score" or all(scale.holds(score) for score in scores))
+    begun = task in init_files.STARTERS and (task != "score" or all(STARTED.holds(score) for score in scores))
     if begun:
         parts = parts_of(cases)
         draft.files[STARTER] = init_files.starter(task, parts=parts)
         draft.files[STARTER_TWIN] = init_files.starter(task, negative=True, parts=parts)
         table = {"user_file": STARTER, "negative_user_file": STARTER_TWIN}
-        return Prompt(task, table, {"format": "brackets"}, scale=scale if task == "score" else None)
+        return Prompt(task, table, {"format": "brackets"}, scale=STARTED if task == "score" else None)
     if task == "score":
         scale = usual_scale(scores)
         draft.notes.append(
@@ -142,9 +143,9 @@ def prompt_of_file(options: argparse.Namespace, draft: Draft) -> Prompt:
     if task == "score" and asked.scale is None and not asked.values:
         draft.notes.append("the prompt does not show its scale, so it is 1 to 10: check [verdict.scale] in judge.toml")
     if asked.values:
-        worth = ", ".join(f"{word} is {value:g}" for word, value in asked.values.items())
+        worth = ", ".join(f"{word} is {value}" for word, value in asked.values.items())
         draft.notes.append(f"{worth}: [verdict.values] in judge.toml says so, check it")
-        prompt.scale = Scale(0.0, 1.0, 1.0)
+        prompt.scale = Scale(0.0, 1.0, 1.0) if task == "score" else None
     prompt.verdict, prompt.values, prompt.directed = dict(asked.form), asked.values, asked.directed
     return prompt
 

@@ -3,6 +3,7 @@
 import argparse
 import io
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -233,7 +234,7 @@ def test_a_prompt_gets_its_twin_by_rule_or_says_why_not(folder, capsys):
 
     assert "worse" in (folder / "one" / "judge.negative.jinja").read_text("utf-8")
     assert not (folder / "two" / "judge.negative.jinja").exists()
-    assert "no rule turns 'superior' in line 4 round: framing is NOT TESTED" in capsys.readouterr().out
+    assert re.search(r"because of the word 'superior' .judge.jinja, line 4.", capsys.readouterr().out)
 
 
 def test_a_twin_and_a_system_message_of_ones_own_are_taken(folder):
@@ -299,7 +300,7 @@ def test_a_placeholder_that_is_not_understood_is_refused(folder, text, message):
 
 def test_the_linter_says_what_is_wrong_with_the_draft(folder, capsys):
     """Its errors are notes, and the other findings are counted."""
-    (folder / "p.txt").write_text("Is {answer_2} better than {answer_1}? Reply [[1]] or [[2]].", "utf-8")
+    (folder / "p.txt").write_text("Is {answer_2} better than {answer_1}? Reply [[yes]] or [[no]].", "utf-8")
 
     assert run("--prompt", "p.txt") == DONE
 
@@ -322,7 +323,7 @@ def test_a_field_that_a_prompt_shows_and_no_case_has_is_named_before_anything_is
     ("text", "message"),
     [
         ("", "expected a prompt, got an empty file"),
-        ("Is it good?", "expected a placeholder for the answer.+got none; rename it"),
+        ("Is it good?", "expected a placeholder for the answer.+got none"),
         ("Is {thing} good?", r"expected a placeholder for the answer.+got \{thing\}"),
     ],
 )
@@ -356,15 +357,15 @@ def test_options_that_do_not_fit_are_refused(folder, options, message):
     assert there(folder) == set()
 
 
-def test_columns_of_a_table_are_guessed_by_their_names(folder, capsys):
-    """What was taken for granted is said; a word for the better answer is explained with --value."""
+def test_columns_of_a_table_are_known_by_their_names(folder, capsys):
+    """What was taken is said, and a word for the better answer can be explained with --value."""
     (folder / "t.csv").write_text("Prompt,Response A,Response B,winner\nWhy?,So.,Thus.,model_b\n", "utf-8")
 
     assert run("--cases", "t.csv", "--value", "model_b=b") == DONE
 
     [case] = read_files(["cases.jsonl"])
     assert (case.question, [a.text for a in case.answers], case.better) == ("Why?", ["So.", "Thus."], "b")
-    assert "Response A is the answer_a" in capsys.readouterr().out
+    assert "'Response A' is the answer a" in capsys.readouterr().out
 
 
 def test_a_log_gives_a_judge_that_is_asked_and_one_that_replays(folder, capsys):
@@ -403,17 +404,16 @@ def test_runs_of_an_agent_are_cases_and_the_prompt_shows_them(folder, capsys):
 
 
 def test_scores_beyond_the_prompt_to_start_from_get_the_prompt_that_has_their_scale(folder, capsys):
-    """It rates from 1 to 5, calm's own one from 1 to 10; beyond that nothing is written."""
+    """It rates from 1 to 5, calm's own one on any usual scale; beyond these nothing is written."""
     (folder / "agent.jsonl").write_text(json.dumps({"messages": RUN, "score": 8}) + "\n", "utf-8")
 
     assert run("--cases", "agent.jsonl", "--task", "score", "--dir", "made") == DONE
 
-    assert "rates from 1 to 10, as the scores of the cases do" in capsys.readouterr().out
     assert "judge.jinja" not in there(folder / "made")
     scale = judge_from("made/judge.toml", {"OPENAI_API_KEY": "k"}).scale
     assert (scale.low, scale.high) == (1, 10)
-    (folder / "agent.jsonl").write_text(json.dumps({"messages": RUN, "score": 80}) + "\n", "utf-8")
-    with pytest.raises(ConfigError, match="expected scores from 1 to 10, the scale of the prompt, got 80"):
+    (folder / "agent.jsonl").write_text(json.dumps({"messages": RUN, "score": 800}) + "\n", "utf-8")
+    with pytest.raises(ConfigError, match="expected scores on a usual scale"):
         run("--cases", "agent.jsonl", "--task", "score", "--dir", "other")
 
 
@@ -437,20 +437,21 @@ def test_a_log_whose_prompt_is_not_found_gives_no_judge_that_is_asked(folder, na
     assert there(folder / "made") == {"cases.jsonl", "verdicts.jsonl", "recorded.toml", "gate.toml"}
     said = capsys.readouterr().out
     assert why in said
-    assert "next: calm audit made/recorded.toml --cases made/cases.jsonl" in said
+    assert said.endswith("next: calm audit made/recorded.toml\n")
 
 
 def test_a_person_at_a_terminal_is_asked_what_no_option_says(folder, monkeypatch, capsys):
-    """An answer that is none is asked for again; an empty one means the usual."""
-    said = iter(["scores", "score", "", "", "none"])
+    """An answer that is none is asked for again; an empty one means the usual; the CI is not asked for."""
+    said = iter(["", "missing.csv", "", "scores", "score", "", "claude"])
     monkeypatch.setattr("builtins.input", lambda question: next(said))
     for stream in ("sys.stdin", "sys.stdout"):
         monkeypatch.setattr(f"{stream}.isatty", lambda: True, raising=False)
 
     assert run() == DONE
 
-    assert judge_from("judge.toml", {"OPENAI_API_KEY": "k"}).task == "score"
-    assert not (folder / ".github").exists()
+    judge = judge_from("judge.toml", {"OPENAI_API_KEY": "k"})
+    assert (judge.task, judge.endpoints[0].model) == ("score", "claude")
+    assert next(said, None) is None
     assert "got scores" in capsys.readouterr().out
 
 
@@ -512,4 +513,4 @@ def test_a_field_of_a_prompt_is_the_column_of_its_name(folder, capsys):
     (case,) = read_files(["cases.jsonl"])
     assert case.fields == {"policy": "At most 5 days."}
     assert case.better == "a"
-    assert "taken for granted: Policy is the field.policy" in capsys.readouterr().out
+    assert "'Policy' is the field policy" in capsys.readouterr().out
