@@ -49,6 +49,12 @@ _OF_GOLD: Final = frozenset(
 )
 _OF_ID: Final = frozenset(("id", "nr", "no", "number", "uuid", "key"))
 _TIES: Final = frozenset(("tie", "tied", "same", "both", "equal", "draw", "neither", "none", "no preference", "="))
+_SHARES: Final[Mapping[str, float]] = {
+    **WORDS,
+    **dict.fromkeys(("good", "right", "accept", "accepted", "helpful", "safe", "acceptable", "positive"), 1.0),
+    **dict.fromkeys(("bad", "wrong", "reject", "rejected", "unhelpful", "unsafe", "unacceptable", "negative"), 0.0),
+}
+"""Where plain words for a verdict stand between the worst (0) and the best (1)."""
 _LOW: Final = re.compile(r"un|in|im|not?\b|non|mis|bad|poor|wrong|low|weak|never|terrible|useless|reject")
 _MIDDLE: Final = re.compile(r"part|some|mixed|medium|middle|fair|ok|average|acceptable|unsure|neutral")
 _PROSE: Final = 20
@@ -297,7 +303,7 @@ def _words(found: _Found, given: Mapping[str, str], scale: Scale | None) -> Iter
 
 
 def _share(word: str) -> float | None:
-    return WORDS.get(word.strip().lower())
+    return _SHARES.get(word.strip().lower())
 
 
 def _sides(found: _Found, words: Counter[str]) -> Iterator[Guess]:
