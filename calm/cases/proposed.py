@@ -270,12 +270,14 @@ def _gold(found: _Found, *, classes: bool) -> None:
         exact = [one for name in _BETTER for one in worded if one.bare == name]
         found.take("better", exact, known=True)
         found.take("better", [one for one in worded if one.has(_OF_GOLD)])
+        answers = _answers(found)
+        found.take("better", [one for one in worded if all(_tied(word) or _named(word, answers) for word in one.words)])
         return
     judged = [one for one in worded if one.has(_OF_JUDGE)]
     people = [one for one in worded if one not in judged]
     exact = [one for name in _GOLD for one in people if one.bare == name]
     gold = [*exact, *(one for one in people if one.has(_OF_GOLD))]
-    if gold and found.answered and not {"score", "label"} & found.columns.keys():
+    if gold and not {"score", "label"} & found.columns.keys():
         one = gold[0]
         scored = not classes and (one.numeric or bool(judged) or all(_share(word) is not None for word in one.words))
         found.take("score" if scored else "label", [one], known=one in exact)
@@ -308,7 +310,7 @@ def _share(word: str) -> float | None:
 
 def _sides(found: _Found, words: Counter[str]) -> Iterator[Guess]:
     """Yield which answer each word names: by its letter, by the column of the answer, by its side, or by its order."""
-    answers = {key[-1]: one for key, one in found.columns.items() if re.fullmatch("answer_[a-z]", key)}
+    answers = _answers(found)
     authors = {name for key, one in found.columns.items() if key.startswith("author_") for name in one.values}
     said = {word: _named(word, answers) for word in words if word.strip().lower() not in (*answers, TIE)}
     said = {word: letter for word, letter in said.items() if word not in authors}
@@ -323,6 +325,11 @@ def _sides(found: _Found, words: Counter[str]) -> Iterator[Guess]:
             yield Guess(word, letter, known=True, count=words[word])
         else:
             yield Guess(word, free.pop(0) if free else TIE, count=words[word])
+
+
+def _answers(found: _Found) -> dict[str, _Column]:
+    """Return the columns of several answers by letter."""
+    return {key[-1]: one for key, one in found.columns.items() if re.fullmatch("answer_[a-z]", key)}
 
 
 def _tied(word: str) -> bool:

@@ -169,15 +169,18 @@ def _resolution(task: Task, cases: Sequence[Case]) -> str:
     """Return in one line what so many cases can show."""
     from calm.core.claims import Claim
     from calm.core.edits import Expects
+    from calm.experiment.setup import clusters_of
     from calm.gate.resolution import USUAL as ENOUGH
     from calm.gate.resolution import Claimed, attainable
 
-    claim = Claim("gain", "<=", 0.15)
-    found = attainable(claim, FAMILY[task], Claimed((claim,), Expects.NOT_BETTER, rotation=False, clusters=len(cases)))
+    claim, questions = Claim("gain", "<=", 0.15), len({*clusters_of(cases).values()})
+    found = attainable(claim, FAMILY[task], Claimed((claim,), Expects.NOT_BETTER, rotation=False, clusters=questions))
+    many = "1 case" if len(cases) == 1 else f"{len(cases)} cases"
+    about = many if questions == len(cases) else f"{many} about {questions} questions"
     if found is None:
-        return f"{len(cases)} cases are too few to show any bias. Take about {ENOUGH}"
-    usual = f"; {ENOUGH} cases would show one of {100 * claim.limit:g}" if found.limit > claim.limit else ""
-    return f"{len(cases)} cases can rule out a bias that decides {100 * found.limit:g} of 100 cases{usual}"
+        return f"{about} cannot rule out any bias. Take about {ENOUGH}"
+    usual = f"; {ENOUGH} cases can rule out one of {100 * claim.limit:g}" if found.limit > claim.limit else ""
+    return f"{about} can rule out a bias that decides {100 * found.limit:g} of 100 cases{usual}"
 
 
 def _add_workflow(options: argparse.Namespace, draft: Draft, key: str | None) -> None:

@@ -77,9 +77,17 @@ def _refuse_runs(options: argparse.Namespace) -> None:
 
 
 def made_cases(task: Task, prompt: Prompt | None, draft: Draft) -> Sequence[Case]:
-    """Return cases that a program makes, to start with, with gold on the scale of the judge."""
+    """
+    Return cases that a program makes, to start with, with gold on the scale of the judge.
+
+    Raises:
+        ConfigError: the prompt shows a field that only a person's own cases can have.
+    """
     from calm.cases.generate import generate
 
+    own = [f"{{{name}}}" for name, key in ({} if prompt is None else prompt.shown).items() if key.startswith("field.")]
+    if own:
+        raise ConfigError(f"the prompt shows {', '.join(own)}, and no made case has it. Use your own: --cases FILE")
     scale = STARTED if prompt is None else prompt.scale or Scale()
 
     draft.notes.append(

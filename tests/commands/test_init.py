@@ -310,10 +310,10 @@ def test_the_linter_says_what_is_wrong_with_the_draft(folder, capsys):
 
 
 def test_a_field_that_a_prompt_shows_and_no_case_has_is_named_before_anything_is_written(folder):
-    """The message names the case and the field."""
+    """The message names the field, and the option that brings cases."""
     (folder / "p.txt").write_text("{tone}: rate {answer} from 1 to 5: [[N]]", "utf-8")
 
-    with pytest.raises(ConfigError, match=r"expected fields\.tone, got none"):
+    with pytest.raises(ConfigError, match=r"the prompt shows \{tone\}.*--cases FILE"):
         run("--prompt", "p.txt")
 
     assert there(folder) == {"p.txt"}

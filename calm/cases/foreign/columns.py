@@ -164,7 +164,7 @@ def import_table(table: Table, plan: Columns) -> ImportResult:
     if bare and len(bare) < len(found):
         notes.append(f"{len(bare)} of {len(found)} cases have no gold: {listed(bare)}")
     elif bare:
-        notes.append("no case has gold: map a column to better, score or label, or say --better a, if you have it")
+        notes.append("no case has gold: map a column to better, score or label, if you have one")
     used = {column.partition(".")[0] for column in shape.columns.values()} | set(shape.columns.values())
     if idle := [column for column in table.columns if column not in used]:
         notes.append(f"columns that nothing was taken from: {', '.join(idle)}")
