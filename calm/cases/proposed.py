@@ -49,6 +49,9 @@ _OF_GOLD: Final = frozenset(
 )
 _OF_ID: Final = frozenset(("id", "nr", "no", "number", "uuid", "key"))
 _TIES: Final = frozenset(("tie", "tied", "same", "both", "equal", "draw", "neither", "none", "no preference", "="))
+_FIRST: Final = {key: place for place, key in enumerate(("id", "question", "answer", "answer_a", "answer_b"))}
+_LAST: Final = ("better", "score", "label", VERDICT)
+"""Fields that are named first, and last."""
 _SHARES: Final[Mapping[str, float]] = {
     **WORDS,
     **dict.fromkeys(("good", "right", "accept", "accepted", "helpful", "safe", "acceptable", "positive"), 1.0),
@@ -183,7 +186,8 @@ def proposal(
         lacking += [key for key in ("question", *shown.values()) if key not in found.columns]
         lacking += [] if found.answered or lacking else ["answer"]
     _gold(found, classes=classes)
-    return Proposal(tuple(found.guesses), tuple(_words(found, words, scale)), tuple(dict.fromkeys(lacking)))
+    guesses = sorted(found.guesses, key=lambda one: (one.key in _LAST, _FIRST.get(one.key, len(_FIRST))))
+    return Proposal(tuple(guesses), tuple(_words(found, words, scale)), tuple(dict.fromkeys(lacking)))
 
 
 def _column(table: Table, name: str) -> _Column:

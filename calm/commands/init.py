@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from shlex import quote
@@ -90,28 +90,13 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 
 
 def _init(options: argparse.Namespace) -> int:
-    from calm.cases.lines import line
-
     folder = Path(options.dir)
     _refuse(options)
+    if at_terminal() and _are_there([folder / "judge.toml"], options):
+        return REFUSED  # before anything is asked
     _ask_files(options)
     draft = Draft()
-    found = of_log(options, draft)
-    prompt = prompt_of_file(options, draft) if options.prompt else prompt_of_log(found, draft) if found else None
-    cases: Sequence[Case] = ()
-    if found is None:
-        held = cases_in(options, prompt, draft) if options.cases else made_cases(_task(options, prompt), prompt, draft)
-        found, cases = (None, held) if isinstance(held, Sequence) else (held, held.cases)
-        if found is None:
-            prompt = prompt or started(_task(options, None, cases), cases, draft)
-            refuse_other_scale(options, cases, prompt)
-            draft.files[CASES] = "".join(line(case) for case in cases)
-            draft.classes = tuple(dict.fromkeys(case.label for case in cases if case.label is not None))
-    if prompt is not None:
-        _ask_model(options, prompt, asked=not options.log)
-        draft_judge(options, prompt, found, draft)
-    else:
-        draft.judge = RECORDED
+    prompt, cases = _drafted(options, draft)
     key = init_files.check(draft.files, draft.judge)
     draft.files["gate.toml"] = init_files.GATE
     if prompt is not None and options.ci != "none":
@@ -122,25 +107,57 @@ def _init(options: argparse.Namespace) -> int:
     read = [one for one in (options.prompt, options.system, options.negative, options.cases, *options.log) if one]
     if taken := [path for path in files if any(_same(path, Path(one)) for one in read)]:
         raise ConfigError(f"{taken[0]} would overwrite itself. Give another folder: --dir judge")
-    there = [path for path in files if path.exists() or path.is_symlink()]
-    if there and not options.force:
-        verb, them = ("exists", "it") if len(there) == 1 else ("exist", "them")
-        names = ", ".join(map(str, there))
-        say(f"calm: {names} {verb} already, so nothing was written; to write over {them}, add --force", error=True)
+    if _are_there(files, options):
         return REFUSED
     judges = [folder / name for name in draft.files if name in (draft.judge, RECORDED)]
     put(files, init_files.WRITTEN, judges=judges, force=options.force)
     say(f"wrote {', '.join(map(str, files))}")
     for note in draft.notes:
         say(f"note: {note}")
-    for text in _linted(folder / draft.judge) if prompt is not None else ():
-        say(f"note: {text}")
-    if prompt is not None and cases and options.cases:
-        say(_resolution(prompt.task, cases))
     if prompt is None:
         say(f"next: calm audit {quote(str(folder / draft.judge))}")
         return DONE
+    for note in _linted(folder / draft.judge):
+        say(f"note: {note}")
+    if options.cases:
+        say(_resolution(prompt.task, cases))
     return _tried(folder, draft.judge, key)
+
+
+def _drafted(options: argparse.Namespace, draft: Draft) -> tuple[Prompt | None, Sequence[Case]]:
+    """Draft the judge and its cases; return its prompt, and the cases. Without a prompt the judge replays verdicts."""
+    from calm.cases.lines import line
+
+    found = of_log(options, draft)
+    prompt = prompt_of_file(options, draft) if options.prompt else prompt_of_log(found, draft) if found else None
+    cases: Sequence[Case] = ()
+    if found is None:
+        held = cases_in(options, prompt, draft) if options.cases else made_cases(_task(options, prompt), prompt, draft)
+        if not isinstance(held, Sequence):  # the verdicts of a table
+            draft.judge = RECORDED
+            return None, held.cases
+        cases = held
+        prompt = prompt or started(_task(options, None, cases), cases, draft)
+        refuse_other_scale(options, cases, prompt)
+        draft.files[CASES] = "".join(line(case) for case in cases)
+        draft.classes = tuple(dict.fromkeys(case.label for case in cases if case.label is not None))
+    if prompt is None:
+        draft.judge = RECORDED
+        return None, cases
+    _ask_model(options, prompt, asked=not options.log)
+    draft_judge(options, prompt, found, draft)
+    return prompt, cases
+
+
+def _are_there(paths: Iterable[Path], options: argparse.Namespace) -> bool:
+    """Return whether files are there that may not be written over, and say which."""
+    there = [path for path in paths if path.exists() or path.is_symlink()]
+    if not there or options.force:
+        return False
+    verb, them = ("exists", "it") if len(there) == 1 else ("exist", "them")
+    names = ", ".join(map(str, there))
+    say(f"calm: {names} {verb} already, so nothing was written; to write over {them}, add --force", error=True)
+    return True
 
 
 def _task(options: argparse.Namespace, prompt: Prompt | None, cases: Sequence[Case] = ()) -> Task:

@@ -123,7 +123,7 @@ def prompt_of_file(options: argparse.Namespace, draft: Draft) -> Prompt:
     task = _task(options, made.answers)
     if every:
         meanings = dict.fromkeys(f"{one.written} is {_meaning(one)}" for one in every)
-        draft.notes.append(f"in the prompt {', '.join(meanings)}")
+        draft.notes.append(f"in the prompt, {', '.join(meanings)}")
     names = [one.name for found in translate(*texts).found for one in found]
     prompt = Prompt(task, said=said, shown=dict(zip(names, map(_case_field, every), strict=True)))
     _put([turn.role for turn in turns], made.templates, prompt, draft)
@@ -235,7 +235,7 @@ def _task(options: argparse.Namespace, answers: int | None) -> Task:
 def _meaning(one: Placeholder) -> str:
     meanings = {"first": "the first answer", "second": "the second answer", "answer": "the answer"}
     if one.role is None:
-        return f"the field {_field(one)} of a case"
+        return f"the field {_field(one)}"
     return meanings.get(one.role, f"the {one.role}") + ("" if one.cut is None else f", cut after {one.cut} characters")
 
 
@@ -282,7 +282,9 @@ def _twin(templates: Sequence[str], prompt: Prompt, draft: Draft) -> None:
     twins = (made.text or "").split(_BETWEEN)
     if made.text is not None and len(twins) == len(templates):
         _name_twin(twins[1:] if len(twins) > 1 and twins[0] == templates[0] else twins, prompt, draft)
-        draft.notes.append("judge.negative.jinja asks the other way round; it was made by rule: read it")
+        draft.notes.append(
+            "judge.negative.jinja asks for the worse answer, or how bad it is. A rule made it from your prompt: read it"
+        )
         return
     before = whole.count("\n", 0, whole.find(_BETWEEN) + len(_BETWEEN)) if _BETWEEN in whole else 0
     file = "judge.jinja" if len(templates) == 1 or made.line > before else "judge.system.jinja"

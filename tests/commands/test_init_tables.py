@@ -129,7 +129,8 @@ def test_what_is_said_is_not_guessed():
         (["--placeholder", "ticket=asked"], "--placeholder: expected ticket= and a, b, question"),
         (["--map", "question=Costumer message"], "did you mean 'Customer message'"),
         (["--map", "question"], "--map: expected FIELD=COLUMN"),
-        (["--value", "v1"], "--value: expected WORD=MEANING"),
+        (["--value", "v1"], "--value: expected WORD=ANSWER"),
+        (["--map", "questoin=QA pick"], "did you mean 'question'"),
     ],
 )
 def test_an_option_that_fits_nothing_is_refused(said, fault):
@@ -237,6 +238,9 @@ def test_a_table_of_verdicts_and_labels_is_a_judge_that_replays():
     assert [[*case.annotations.values()] for case in cases][2] == []
     assert sum(bool(case.annotations) for case in cases) == 3
     assert cli.main(["try", "recorded.toml"]) == DONE
+    assert run("--cases", "results.csv", "--model", "m", "--dir", "live") == DONE
+    live = judge_from("live/judge.toml", {"OPENAI_API_KEY": "k"})
+    assert (live.task, live.scale.high) == ("score", 1)
 
 
 @pytest.mark.parametrize(
@@ -328,10 +332,10 @@ def test_at_a_terminal_all_is_asked_and_nothing_twice(folder):
     assert [question.split(" [")[0] for question in questions] == [
         "Which file is your judge's prompt (- for none)",
         "Which file holds your cases (- for none)",
-        "Which column is the field policy",
+        "Which column is the question",
         "Which column is the answer a",
         "Which column is the answer b",
-        "Which column is the question",
+        "Which column is the field policy",
         "Which column is the better answer",
         "Where is its model: openai, openai-responses, anthropic, or an address such as http://127.0.0.1:8000/v1",
         "Which model",

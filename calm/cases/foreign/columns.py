@@ -167,7 +167,7 @@ def import_table(table: Table, plan: Columns) -> ImportResult:
         notes.append("no case has gold: map a column to better, score or label, if you have one")
     used = {column.partition(".")[0] for column in shape.columns.values()} | set(shape.columns.values())
     if idle := [column for column in table.columns if column not in used]:
-        notes.append(f"columns that nothing was taken from: {', '.join(idle)}")
+        notes.append(f"columns that are not used: {', '.join(idle)}")
     return ImportResult(tuple(case for _, case in found), len(table.rows), tuple(notes))
 
 
@@ -234,7 +234,7 @@ KNOWN_BY: Final[Mapping[str, frozenset[str]]] = {
 
 
 def _shape(table: Table, plan: Columns) -> _Shape:
-    own = {name: name for name in table.columns if is_field(name)}
+    own = {name: name for name in table.columns if is_field(name) and name not in plan.columns.values()}
     columns = {**own, **plan.columns}
     taken = {part for column in columns.values() for part in (column, column.partition(".")[0])}
     talks = columns_of(table.rows, [name for name in table.columns if name not in taken])
