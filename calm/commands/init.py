@@ -266,11 +266,22 @@ def _ask_files(options: argparse.Namespace) -> None:
         ("cases", "Which file holds your cases", TABLES),
     ):
         if getattr(options, name) is None:
-            near = [one.name for one in sorted(Path().iterdir()) if one.suffix.lower() in endings and one.is_file()]
-            usual = near[0] if len(near) == 1 else "-"
+            near = [one for one in sorted(Path().iterdir()) if one.suffix.lower() in endings and one.is_file()]
+            near = [one for one in near if name != "prompt" or _has_placeholders(one)]
+            usual = near[0].name if len(near) == 1 else "-"
             while (said := answered(f"{what} (- for none)", usual)) != "-" and not Path(said).is_file():
                 say(f"there is no file {said}")
             setattr(options, name, None if said == "-" else said)
+
+
+def _has_placeholders(path: Path) -> bool:
+    from calm.core.files import read_text
+    from calm.judges.prompts.foreign import style_of
+
+    try:
+        return style_of(read_text(path, "a prompt")) is not None
+    except ConfigError:
+        return False
 
 
 def _ask_model(options: argparse.Namespace, prompt: Prompt, *, asked: bool) -> None:

@@ -326,6 +326,7 @@ def test_a_prompt_with_two_answers_is_no_prompt_for_scores():
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a terminal of POSIX")
 def test_at_a_terminal_all_is_asked_and_nothing_twice(folder):
     """Without any option: the files, the columns that no name says, and the model; Enter takes what is proposed."""
+    Path("README.md").write_text("# No prompt\n", "utf-8")
     questions, status = talked(["init"], {"Where is": "http://127.0.0.1:9/v1", "Which model": "m"})
 
     assert status != 0  # nothing listens there, so the try fails, and the files are written
