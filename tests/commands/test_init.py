@@ -18,7 +18,7 @@ from ruamel.yaml import YAML
 
 from calm import ConfigError
 from calm.cases import read_files
-from calm.commands import DONE, REFUSED, cli, file_set, init, init_drafts, init_files
+from calm.commands import DONE, REFUSED, cli, file_set, init, init_ci, init_drafts, init_files
 from calm.core.case import Framing
 from calm.gate.from_spec import judge_from
 from calm.results.outputs import VERDICTS
@@ -162,6 +162,55 @@ def test_a_workflow_that_must_be_moved_says_so(folder, name, tree, capsys):
 
     assert (folder / name / ".github" / "workflows" / "judge.yml").exists()
     assert "is run only at the root of a repository" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("config", "file", "ci"),
+    [
+        ('[remote "origin"]\n\turl = git@gitlab.example.org:a/b.git\n', "", "gitlab"),
+        ("", ".gitlab-ci.yml", "gitlab"),
+        ('[remote "origin"]\n\turl = git@gitlab.example.org:a/b.git\n', ".github/x", "github"),
+        ("", "", "github"),
+    ],
+)
+def test_the_ci_is_that_of_the_repository(folder, config, file, ci):
+    """As its files and its remotes say."""
+    (folder / ".git").mkdir()
+    (folder / ".git" / "config").write_text(config, "utf-8")
+    if file:
+        (folder / file).parent.mkdir(exist_ok=True)
+        (folder / file).write_text("", "utf-8")
+    (folder / "below").mkdir()
+
+    assert init_ci.usual(folder / "below") == ci
+
+
+@pytest.mark.parametrize(
+    ("origin", "line", "notes"),
+    [
+        (None, 'pip install "calm-judge==', 0),
+        ({"url": "file:///home/me/calm", "dir_info": {}}, "pip install calm-judge\n", 1),
+        (
+            {"url": "https://example.org/calm.git", "vcs_info": {"vcs": "git", "commit_id": "abc"}},
+            'pip install "calm-judge @ git+https://example.org/calm.git@abc"',
+            0,
+        ),
+    ],
+)
+def test_the_workflow_installs_calm_from_where_it_is_installed_here(folder, monkeypatch, origin, line, notes):
+    """What no other machine can see is left to a person, and said."""
+    about = folder / "calm_judge-9.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: calm-judge\nVersion: 9\n", "utf-8")
+    if origin is not None:
+        (about / "direct_url.json").write_text(json.dumps(origin), "utf-8")
+    monkeypatch.syspath_prepend(str(folder))
+
+    made = init_ci.workflow("github", Path(), None)
+
+    assert line in made.text
+    assert len(made.left) == notes
+    assert YAML(typ="safe").load(io.StringIO(made.text))
 
 
 @pytest.mark.parametrize(("ci", "name"), [("gitlab", ".gitlab-ci.yml"), ("none", None)])
