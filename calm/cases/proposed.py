@@ -43,7 +43,20 @@ _GOLD: Final = (
 _OF_JUDGE: Final = frozenset(("verdict", "judge", "judged", "judgement", "judgment", "predicted", "llm", "auto"))
 _OF_GOLD: Final = frozenset(
     (
-        *("gold", "human", "expert", "annotator", "label", "truth", "manual", "qa", "pick", "picked", "winner"),
+        *(
+            "gold",
+            "human",
+            "expert",
+            "annotator",
+            "rater",
+            "label",
+            "truth",
+            "manual",
+            "qa",
+            "pick",
+            "picked",
+            "winner",
+        ),
         *("preferred", "preference", "better", "best", "choice", "chosen", "score", "rating", "grade", "stars"),
     )
 )

@@ -144,7 +144,7 @@ def _drafted(options: argparse.Namespace, draft: Draft) -> tuple[Prompt | None, 
     if prompt is None:
         draft.judge = RECORDED
         return None, cases
-    _ask_model(options, prompt, asked=not options.log)
+    _ask_model(options, prompt, draft)
     draft_judge(options, prompt, found, draft)
     return prompt, cases
 
@@ -284,13 +284,19 @@ def _has_placeholders(path: Path) -> bool:
         return False
 
 
-def _ask_model(options: argparse.Namespace, prompt: Prompt, *, asked: bool) -> None:
+def _ask_model(options: argparse.Namespace, prompt: Prompt, draft: Draft) -> None:
     """Ask a person for the best end of the scale, and for the model and where it is, if nothing says it."""
     if prompt.scale is not None and prompt.task == "score":
-        if options.best is None and not prompt.directed and at_terminal():
+        asked = options.best is None and not prompt.directed
+        if asked and at_terminal():
             options.best = chosen("Which end of the scale is the best", ("high", "low"), "high")
+        elif asked:
+            draft.notes.append(
+                "the prompt does not say which end of its scale is the best: it is taken to be the high one. If it is "
+                "the low one, add --best low"
+            )
         prompt.scale = replace(prompt.scale, best=options.best or prompt.scale.best)
-    if not (asked and at_terminal()):
+    if options.log or not at_terminal():
         return
     while options.provider is None and options.base_url is None:
         where = f"Where is its model: {', '.join(PROVIDERS)}, or an address such as http://127.0.0.1:8000/v1"
