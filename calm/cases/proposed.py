@@ -233,9 +233,7 @@ def _by_name(found: _Found, shown: Mapping[str, str]) -> None:
         usual.pop("answer", None)
     for key, some in usual.items():
         texts = [one for one in some if not one.words] or some
-        if len(texts) == 1 and not (
-            key.startswith("answer") and found.answered and key not in ("answer_a", "answer_b")
-        ):
+        if len(texts) == 1 and not (key == "answer" and found.answered):
             found.take(key, texts, known=True)
     for side in "ab":  # the models that wrote the answers
         if f"answer_{side}" in found.columns:
