@@ -285,7 +285,7 @@ def test_a_wrong_value_of_cases_is_a_fault_of_judge_toml(value):
         f'[judge]\nname = "j"\ntask = "score"\ncases = {value}\n[model]\nprovider = "openai"\nmodel = "m"\n', "utf-8"
     )
 
-    with pytest.raises(ConfigError, match=r"\[judge\] cases: expected the name of a file of cases"):
+    with pytest.raises(ConfigError, match=r"\[judge\] cases: expected a name, or a list of names"):
         judge_from("judge.toml", {"OPENAI_API_KEY": "k"})
 
 
