@@ -6,17 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from calm.core.claims import Outcome
-from calm.results.audit import AGREEMENT, BASELINE, CONTROLS, RUN, Audit
-from calm.results.command_lines import hunt, mitigate, subject
-from calm.results.meaning import meaning
-from calm.results.remedies import PAGE, PAGES
+from calm.results.audit import BASELINE, RUN, Audit
+from calm.results.command_lines import subject
 from calm.results.reports.flips import Group
 from calm.results.reports.highlights import Highlight
 from calm.results.reports.rows import FindingRow
 from calm.results.reports.texts import Text, cut
+from calm.results.sentences import capital, sentence
+from calm.results.steps import Step, steps_of
 from calm.results.troubles import Trouble, name_of, troubles
-from calm.results.wording import flip_words, plan
+from calm.results.wording import figures
 
 CARDS: Final = 6
 """So many troubles have a card; of the others there is a line each."""
@@ -25,18 +24,9 @@ REASON: Final = 400
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
-    """Something to do next: what it is for, and its command, or nothing where a page says it all."""
-
-    what: str
-    command: str = ""
-    page: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class Card:
     """
-    A trouble as a card: its effect in words, what was claimed, its worst flip, and what to do next.
+    A trouble as a card: its sentence, the figures behind it, the case that changed most, and what to do next.
 
     `row` is its lead in the table; `flips` and `details` are places in the page, empty where there are none. One that
     is not `full` has a line of a list instead of a card.
@@ -44,11 +34,9 @@ class Card:
 
     trouble: Trouble
     name: str
-    effect: str
-    claimed: str
+    sentence: str
     row: FindingRow | None
-    flipped: str
-    reason: Text
+    figures: Text
     worst: Highlight | None
     flips: str
     details: str
@@ -71,25 +59,16 @@ def _card(audit: Audit, one: Trouble, rows: Mapping[str, FindingRow], places: Ma
     worst = _example(group.first) if group else None
     return Card(
         trouble=one,
-        name=_capital(name_of(one.bias)),
-        effect=_effect(one),
-        claimed=meaning(lead),
+        name=capital(name_of(one.bias)),
+        sentence=sentence(lead),
         row=rows.get(lead.key),
-        flipped=flip_words(lead).removeprefix("flips ") if worst else "",
-        reason=cut(str(lead.reason), REASON),
+        figures=cut(figures(lead), REASON),
         worst=worst,
         flips=f"flips-{group.probe.anchor}" if group and group.first else "",
         details=group.probe.anchor if group else "",
-        steps=tuple(_steps(audit, one)),
+        steps=tuple(steps_of(audit, one)),
         full=True,
     )
-
-
-def _effect(one: Trouble) -> str:
-    """Return what the lead of a trouble measured, in a sentence."""
-    if one.effect is not None:
-        return one.effect.sentence
-    return "Nothing was measured." if one.lead.value is None else "Too few replies came to say anything."
 
 
 def _example(flips: Sequence[Highlight]) -> Highlight | None:
@@ -98,36 +77,7 @@ def _example(flips: Sequence[Highlight]) -> Highlight | None:
     return min(loudest, key=lambda one: (not one.came, bool(one.went), len(one.came), one.case), default=None)
 
 
-def _steps(audit: Audit, one: Trouble) -> list[Step]:
-    """Return what to do about a trouble: by its outcome, and by what fits the judge."""
-    if one.outcome is Outcome.INCOMPLETE:
-        return [Step("Run it again: what was asked before comes from the cache.")]
-    if one.outcome is Outcome.UNDECIDED:
-        needed = next(filter(None, map(plan, one.findings)), "")
-        return [
-            Step(f"{_capital(needed)}." if needed else "Ask about more cases, or with more repeats (--calm-repeats).")
-        ]
-    steps = []
-    if one.bias in CONTROLS:
-        steps.append(Step("See to this first: while it fails, no other finding means much."))
-    if one.bias in (RUN, BASELINE):
-        return [Step("It sums up all probes: begin with the worst bias.")]
-    failed = [f for f in one.findings if f.outcome is Outcome.FAIL]
-    if command := mitigate(audit, one.bias, list(dict.fromkeys(f.node for f in failed if f.node))):
-        steps.append(Step("Try mitigations, and see which one helps (add --plan for the cost)", command))
-    elif one.bias != AGREEMENT:
-        steps.append(Step("No ready mitigation fits a judge whose prompt calm cannot change: change its own code"))
-    if command := hunt(audit, failed):
-        steps.append(Step("Find the smallest text that flips it, and keep it as a test", command))
-    steps.append(Step("Read", page=PAGES.get(one.bias, PAGE)))
-    return steps
-
-
 def stands_in(audit: Audit) -> str:
     """Return what a person has to put into the commands of a page; nothing where they run as they are."""
     named = subject(audit)
     return "" if named.whole else ", ".join(word for word in (named.judge, *named.cases) if word.isupper())
-
-
-def _capital(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}"
