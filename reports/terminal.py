@@ -37,10 +37,10 @@ WIDTH, HEIGHT = 100, 24
 """Columns and lines of a screen whose size is not known, as of a log."""
 LOG: Final = 4_000
 """Columns of an output that is no terminal: what reads it breaks lines itself."""
-OTHERS: Final = 7
+OTHERS: Final = 5
 """Lines of a screen that others take: the prompt, what a command says, pytest's dots, heading and last line."""
-FEWEST: Final = 12
-"""Lines that are used in any case, however low the terminal is."""
+FEWEST: Final = 3
+"""So many biases have their sentence, however low the terminal is."""
 NOTES: Final = 3
 """So many notes are shown at once, under `-v`; the report has all."""
 MORE: Final = "-v shows all"
@@ -69,7 +69,7 @@ class Screen:
     @property
     def room(self) -> int:
         """Lines that are free for what calm says below its heading."""
-        return max(FEWEST, self.height - OTHERS - self.above)
+        return self.height - OTHERS - self.above
 
     def rows(self, line: Line) -> int:
         """Return how many lines of the screen a line takes."""
@@ -90,12 +90,11 @@ def shown(audit: Audit, screen: Screen, ended: Ended) -> list[Line]:
     """Return what is shown of a run below a heading: at most `screen.room` lines, unless commands are long."""
     audit = as_read(audit)
     notes = [note for note in audit.run.notes if note.kind is not Kind.AT_RESOLUTION]
-    end = [Line(printable(text)) for text in (tested(audit), *calm_protocol.told(audit), bill(audit))]
-    if notes:
-        end.append(Line(f"{len(notes)} note{'s' * (len(notes) != 1)}: {MORE}"))
+    said = f"; {len(notes)} note{'s' * (len(notes) != 1)}: {MORE}" if notes else ""
+    end = [Line(printable(text)) for text in (tested(audit), *calm_protocol.told(audit), f"{bill(audit)}{said}")]
     end += _last(audit, ended)
     first = _first(audit, ended)
-    found = [*_loose(audit), *(_trouble(one) for one in troubles(audit)), *_accepted(audit)]
+    found = [*map(_trouble, troubles(audit)), *_loose(audit), *_accepted(audit)]
     room = screen.room - sum(map(screen.rows, (*first, *end)))
     kept = _fitting(found, room, screen)
     if len(kept) < len(found):
@@ -144,10 +143,12 @@ def _last(audit: Audit, ended: Ended) -> list[Line]:
     if (step := next_step(audit, results, green=ended.green)) is not None:
         told.append(Line(f"next: {step.what[:1].lower()}{step.what[1:]}"))
         told.append(Line(printable(f"  {step.command}"), whole=True))
-    pages = [path for path in ended.written if path.suffix == ".html"]
-    told += [Line(f"report: {path}", whole=True) for path in pages]
-    rest = [str(path) for path in ended.written if path not in pages]
-    return [*told, *([Line(printable(f"wrote {', '.join(rest)}"))] if rest else [])]
+    if not ended.written:
+        return told
+    files = sorted(ended.written, key=lambda path: path.suffix != ".html")
+    beside = ", ".join(path.name if path.parent == files[0].parent else str(path) for path in files[1:])
+    word = "report" if files[0].suffix == ".html" else "wrote"
+    return [*told, Line(printable(f"{word}: {files[0]}{f' (beside it {beside})' if beside else ''}"))]
 
 
 def _trouble(one: Trouble) -> Line:
@@ -185,8 +186,8 @@ def _short(text: str) -> str:
 
 
 def _fitting(found: Sequence[Line], room: int, screen: Screen) -> list[Line]:
-    """Return as many of the first lines as there is room for, and at least one."""
+    """Return as many of the first lines as there is room for, and a few in any case."""
     kept = list(found)
-    while len(kept) > 1 and sum(map(screen.rows, kept)) > room:
+    while len(kept) > FEWEST and sum(map(screen.rows, kept)) > room:
         kept.pop()
     return kept

@@ -63,6 +63,8 @@ CONTROLS = {
 
 AGREEMENT = "agreement"
 """The suite about agreement with gold labels and people. It is no bias, and a run without labels is whole."""
+SHIPPED: Final = "calm.perturbations."
+"""Modules of edits whose first line says after its colon what they do."""
 LABELLED = "The cases as they are, held against their labels."
 """What is done where agreement is measured."""
 
@@ -464,15 +466,14 @@ def finding(
 
 
 def _what(edit: AnyEdit, reason: Reason) -> str:
-    """Return what an edit does; of a rotation what its worst variant does, or what the module of all variants says."""
+    """Return what an edit does; of a rotation what its worst variant does, or what the module of its bias says."""
     worst = reason.worst
     chosen = next((one for one in edit.variants if one.label == worst), edit)
-    homes = {getattr(one.rewrite, "__module__", "") for one in chosen.variants}
-    if not homes:
+    if not chosen.variants:
         return chosen.summary
-    home = homes.pop()
-    shipped = not homes and home.startswith("calm.perturbations.") and home in sys.modules
-    return (sys.modules[home].__doc__ or "").partition("\n")[0].partition(": ")[2] if shipped else ""
+    shipped = all(getattr(one.rewrite, "__module__", "").startswith(SHIPPED) for one in chosen.variants)
+    home = sys.modules.get(f"{SHIPPED}{edit.bias.replace('-', '_')}") if shipped else None
+    return ((home and home.__doc__) or "").partition("\n")[0].partition(": ")[2]
 
 
 def finding_of_run(decision: Decision, *, task: str, stated: Claim, scale: Scale, family: Family) -> Finding:

@@ -9,18 +9,22 @@ done comes from the summary of the edit (`Finding.what`): a clause that begins w
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from statistics import fmean
 from typing import Final
 
-from calm.core.claims import Claim
+from calm.core.claims import Claim, Outcome
 from calm.core.measures import MEASURES
-from calm.core.verdict import Family
-from calm.results.audit import BASELINE, RUN, Finding
+from calm.core.trials import CUED
+from calm.core.verdict import Code, Family
+from calm.results.audit import BASELINE, RUN, Finding, TrialRecord
 from calm.results.records import family_of
 
 MOST_PLACES: Final = 4
 """So many digits of a bound are shown at most."""
+FEW_ROWS: Final = 2
+"""A variant with fewer rows is not named as the one that moved most."""
 FEW_POINTS: Final = 5
 """A scale with fewer points than this has figures to two places."""
 
@@ -133,7 +137,9 @@ def sentence(one: Finding) -> str:
     about = f"{one.n} of {one.n + one.lost}" if one.lost else f"{one.n}"
     allowed = f"; {figure.allowed}{' the other way' if turned and figure.least else ''}" if one.claim else ""
     words = _filled(said[turned], figure.shown(value) + figure.unit, one)
-    return f"{words} ({bounds}, from {about} case{'s' * (about != '1')}{allowed})"
+    most = "" if one.reason.worst or one.outcome is not Outcome.FAIL else _loudest(one.trials)
+    loudest = f"; most by {most}" if most else ""
+    return f"{words} ({bounds}, from {about} case{'s' * (about != '1')}{allowed}){loudest}{_slot(one)}"
 
 
 def allows(claim: Claim, task: str, who: str = "an edit") -> str:
@@ -239,6 +245,37 @@ def _filled(words: str, figure: str, one: Finding) -> str:
     whom = "it" if named_it else "one of them" if pulled else "the worse answer" if several else "the answer"
     start = f"Between two equally good answers, {done}" if pulled else capital(done)
     return f"{start} {words.format(n=figure, **_names(one.task, whom))}"
+
+
+def _slot(one: Finding) -> str:
+    """Return to which slot the verdicts went that another order changed: the treated answer is the one shown first."""
+    first, last = one.flips.get("toward", 0), one.flips.get("away", 0)
+    if one.bias != "position" or base(one.measure) == "slot_pull" or not first + last:
+        return ""
+    where = "first" if first >= last else _names(one.task)["last"]
+    return f"; {max(first, last)} of {first + last} changes go to the answer shown {where}"
+
+
+def _loudest(rows: Sequence[TrialRecord]) -> str:
+    """Return the variant that moved its rows most, by its label; nothing where all rows have one edit."""
+    moved: dict[str, list[float]] = {}
+    for row in rows:
+        before = row.inert or row.control or row.clean
+        after = [_favour(code, row) for code in row.perturbed]
+        if after and (before or row.target == CUED):
+            was = fmean(_favour(code, row) for code in before) if before else 0.5
+            moved.setdefault(row.edit, []).append(fmean(after) - was)
+    means = {label: abs(fmean(found)) for label, found in moved.items() if len(found) >= FEW_ROWS}
+    return max(means, key=lambda label: means[label], default="") if len(moved) > 1 else ""
+
+
+def _favour(code: Code, row: TrialRecord) -> float:
+    """Return what a verdict is worth to the treated answer: a score, or whether it won; a half if it says neither."""
+    if isinstance(code, int | float):
+        return float(code)
+    if not isinstance(code, str) or code == "tie" or code.startswith("!"):
+        return 0.5
+    return float(code == row.target)
 
 
 def _names(task: str, whom: str = "the worse answer") -> dict[str, str]:
