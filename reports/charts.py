@@ -16,7 +16,7 @@ from calm.core.trials import Trial, favour, move
 from calm.core.verdict import Code, Label, Scale, decode
 from calm.results.audit import BASELINE, CONTROLS, Finding, TrialRecord
 from calm.results.records import family_of
-from calm.results.wording import highest
+from calm.results.sentences import highest
 
 STEPS = (0.01, 0.02, 0.05, 0.1, 0.25, 0.5)
 """How far apart the ticks of an axis can stand."""

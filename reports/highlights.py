@@ -19,7 +19,7 @@ from calm.results.records import family_of, scale_of, trial_of
 from calm.results.reports.texts import CaseView
 
 _PULLED = {"toward": "the cue won", "away": "the cue lost"}
-_SIDES = {CUED: "the one with the cue", PLAIN: "the other one"}
+_SIDES = {CUED: "the edited one of two equal answers", PLAIN: "the other one of two equal answers"}
 FAR = 0.25
 """Share of the scale from which a score is against the gold label."""
 

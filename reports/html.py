@@ -18,6 +18,7 @@ from pathlib import Path
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import escape
 
+from calm.core.claims import Outcome
 from calm.results import outputs
 from calm.results.audit import SCHEMA, Audit
 from calm.results.reports.calm_protocol import view_of
@@ -91,7 +92,9 @@ def render(audit: Audit) -> str:
         "audit": audit,
         "word": word,
         "why": cut(why, PASSAGE),
-        "said": cut(sentence(worst[0].lead), PASSAGE) if worst else None,
+        "said": next(
+            (cut(sentence(one.lead), PASSAGE) for one in worst[:1] if one.outcome is not Outcome.INCOMPLETE), None
+        ),
         "tally": cut(tested(audit), PASSAGE),
         "meaning": meaning_of(audit),
         "cards": cards_of(audit, rows, flips),

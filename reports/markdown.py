@@ -19,7 +19,7 @@ from calm.results.audit import BASELINE, CONTROLS, RUN, Audit, Finding
 from calm.results.meaning import resolution
 from calm.results.reports.charts import finite
 from calm.results.reports.html import visible
-from calm.results.sentences import sentence
+from calm.results.sentences import sentence, unmeasured
 from calm.results.steps import steps_of
 from calm.results.tabular import ARMS, as_read, unread
 from calm.results.troubles import troubles, verdict_of
@@ -32,7 +32,6 @@ from calm.results.wording import (
     measured,
     plan,
     tested,
-    unmeasured,
     untested,
 )
 

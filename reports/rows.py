@@ -13,7 +13,7 @@ from calm.results.audit import AGREEMENT, RUN, Audit, Finding
 from calm.results.meaning import resolution
 from calm.results.reports.charts import Axis, Plot, plot_of
 from calm.results.reports.texts import Text, cut
-from calm.results.sentences import sentence
+from calm.results.sentences import sentence, unmeasured
 from calm.results.tabular import ARMS, unread_in, unread_words
 from calm.results.wording import (
     beside_others,
@@ -24,7 +24,6 @@ from calm.results.wording import (
     own_texts,
     places,
     points,
-    unmeasured,
     untested_findings,
     value,
 )

@@ -12,7 +12,7 @@ from calm.results.reports.flips import Group
 from calm.results.reports.highlights import Highlight
 from calm.results.reports.rows import FindingRow
 from calm.results.reports.texts import Text, cut
-from calm.results.sentences import capital, sentence
+from calm.results.sentences import capital, loudest, sentence
 from calm.results.steps import Step, steps_of
 from calm.results.troubles import Trouble, name_of, troubles
 from calm.results.wording import figures
@@ -56,7 +56,7 @@ def cards_of(audit: Audit, rows: Sequence[FindingRow], groups: Sequence[Group]) 
 def _card(audit: Audit, one: Trouble, rows: Mapping[str, FindingRow], places: Mapping[str, Group]) -> Card:
     lead = one.lead
     group = places.get(lead.key) or next((places[f.key] for f in one.findings if f.key in places), None)
-    worst = _example(group.first) if group else None
+    worst = _example(group.first, loudest(lead)) if group else None
     return Card(
         trouble=one,
         name=capital(name_of(one.bias)),
@@ -71,10 +71,11 @@ def _card(audit: Audit, one: Trouble, rows: Mapping[str, FindingRow], places: Ma
     )
 
 
-def _example(flips: Sequence[Highlight]) -> Highlight | None:
-    """Return the flip that is the quickest to read among the loudest: what only adds a few words."""
-    loudest = [one for one in flips if (one.word, one.weight) == (flips[0].word, flips[0].weight)]
-    return min(loudest, key=lambda one: (not one.came, bool(one.went), len(one.came), one.case), default=None)
+def _example(flips: Sequence[Highlight], variant: str) -> Highlight | None:
+    """Return the flip of a variant, if it has one, that is the quickest to read among the loudest."""
+    flips = [one for one in flips if one.edit == variant] or flips
+    most = [one for one in flips if (one.word, one.weight) == (flips[0].word, flips[0].weight)]
+    return min(most, key=lambda one: (not one.came, bool(one.went), len(one.came), one.case), default=None)
 
 
 def stands_in(audit: Audit) -> str:

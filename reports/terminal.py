@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Final
 
 from calm.core.claims import Outcome
-from calm.core.reasons import Kind
+from calm.core.reasons import Kind, Reason, shared
 from calm.results.audit import AGREEMENT, Audit
 from calm.results.endings import State
 from calm.results.meaning import Resolution, in_order, resolution
 from calm.results.reports import calm_protocol
-from calm.results.sentences import sentence
+from calm.results.sentences import sentence, unmeasured
 from calm.results.steps import next_step
 from calm.results.tabular import as_read, unread, unread_words
 from calm.results.troubles import Trouble, name_of, troubles, verdict_of
@@ -29,7 +29,6 @@ from calm.results.wording import (
     plan,
     printable,
     tested,
-    unmeasured,
     untested_by_reason,
 )
 
@@ -94,7 +93,7 @@ def shown(audit: Audit, screen: Screen, ended: Ended) -> list[Line]:
     end = [Line(printable(text)) for text in (tested(audit), *calm_protocol.told(audit), f"{bill(audit)}{said}")]
     end += _last(audit, ended)
     first = _first(audit, ended)
-    found = [*map(_trouble, troubles(audit)), *_loose(audit), *_accepted(audit)]
+    found = [*_troubles(audit), *_loose(audit), *_accepted(audit)]
     room = screen.room - sum(map(screen.rows, (*first, *end)))
     kept = _fitting(found, room, screen)
     if len(kept) < len(found):
@@ -149,6 +148,22 @@ def _last(audit: Audit, ended: Ended) -> list[Line]:
     beside = ", ".join(path.name if path.parent == files[0].parent else str(path) for path in files[1:])
     word = "report" if files[0].suffix == ".html" else "wrote"
     return [*told, Line(printable(f"{word}: {files[0]}{f' (beside it {beside})' if beside else ''}"))]
+
+
+def _troubles(audit: Audit) -> Iterable[Line]:
+    """Yield the biases that are not proven, the worst first; those without figures for one reason in one line."""
+    alike: dict[Reason, list[Trouble]] = {}
+    for one in troubles(audit):
+        if one.lead.value is None:
+            alike.setdefault(shared(one.lead.reason), []).append(one)
+        else:
+            yield _trouble(one)
+    for reason, found in alike.items():
+        if len(found) == 1:
+            yield _trouble(found[0])
+        else:
+            names = ", ".join(name_of(one.bias) for one in found)
+            yield Line(printable(f"{found[0].outcome.value} {names}: {reason}"), _COLOURS[found[0].outcome])
 
 
 def _trouble(one: Trouble) -> Line:

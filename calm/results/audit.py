@@ -473,7 +473,7 @@ def _what(edit: AnyEdit, reason: Reason) -> str:
         return chosen.summary
     shipped = all(getattr(one.rewrite, "__module__", "").startswith(SHIPPED) for one in chosen.variants)
     home = sys.modules.get(f"{SHIPPED}{edit.bias.replace('-', '_')}") if shipped else None
-    return ((home and home.__doc__) or "").partition("\n")[0].partition(": ")[2]
+    return ((home and home.__doc__) or "").strip().partition("\n")[0].partition(": ")[2]
 
 
 def finding_of_run(decision: Decision, *, task: str, stated: Claim, scale: Scale, family: Family) -> Finding:

@@ -9,8 +9,9 @@ done comes from the summary of the edit (`Finding.what`): a clause that begins w
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from math import inf
 from statistics import fmean
 from typing import Final
 
@@ -20,6 +21,7 @@ from calm.core.trials import CUED
 from calm.core.verdict import Code, Family
 from calm.results.audit import BASELINE, RUN, Finding, TrialRecord
 from calm.results.records import family_of
+from calm.selfpreference.symbols import TABLE_MEASURES
 
 MOST_PLACES: Final = 4
 """So many digits of a bound are shown at most."""
@@ -123,7 +125,7 @@ def sentence(one: Finding) -> str:
 
     Shares are of a hundred; of a judge on a scale the figures are in points, or in percent of a scale without points.
     """
-    if one.value is None or one.low is None or one.high is None or one.bias == BASELINE:
+    if one.value is None or one.low is None or one.high is None or unmeasured(one) or one.bias == BASELINE:
         return capital(str(one.reason) or "nothing was measured")
     limit = None if one.claim is None else one.claim.limit
     said, figure = _said(one.measure, limit, one.claim.op if one.claim else "", one.task, one.scale)
@@ -137,9 +139,9 @@ def sentence(one: Finding) -> str:
     about = f"{one.n} of {one.n + one.lost}" if one.lost else f"{one.n}"
     allowed = f"; {figure.allowed}{' the other way' if turned and figure.least else ''}" if one.claim else ""
     words = _filled(said[turned], figure.shown(value) + figure.unit, one)
-    most = "" if one.reason.worst or one.outcome is not Outcome.FAIL else _loudest(one.trials)
-    loudest = f"; most by {most}" if most else ""
-    return f"{words} ({bounds}, from {about} case{'s' * (about != '1')}{allowed}){loudest}{_slot(one)}"
+    most = "" if one.reason.worst or one.outcome is not Outcome.FAIL else loudest(one)
+    by = f"; most by {most}" if most else ""
+    return f"{words} ({bounds}, from {about} case{'s' * (about != '1')}{allowed}){by}{_slot(one)}"
 
 
 def allows(claim: Claim, task: str, who: str = "an edit") -> str:
@@ -256,10 +258,12 @@ def _slot(one: Finding) -> str:
     return f"; {max(first, last)} of {first + last} changes go to the answer shown {where}"
 
 
-def _loudest(rows: Sequence[TrialRecord]) -> str:
-    """Return the variant that moved its rows most, by its label; nothing where all rows have one edit."""
+def loudest(one: Finding) -> str:
+    """Return the worst variant of a finding, or the one that moved its rows most; nothing where all have one edit."""
+    if worst := one.reason.worst:
+        return worst
     moved: dict[str, list[float]] = {}
-    for row in rows:
+    for row in one.trials:
         before = row.inert or row.control or row.clean
         after = [_favour(code, row) for code in row.perturbed]
         if after and (before or row.target == CUED):
@@ -307,6 +311,33 @@ def _gerund(verb: str) -> str:
     """
     verb = verb.lower()
     return f"{verb}{verb[-1]}ing" if verb in _SHORT else f"{verb.removesuffix('e')}ing"
+
+
+def unmeasured(finding: Finding) -> bool:
+    """Return whether a finding has no figures, or lacks so many data that its interval is all that it can be."""
+    if finding.value is None or finding.low is None or finding.high is None:
+        return True
+    lowest, top = ends(finding)
+    return finding.outcome is Outcome.INCOMPLETE and finding.low <= lowest and finding.high >= top
+
+
+def ends(finding: Finding) -> tuple[float, float]:
+    """Return the lowest and the highest value that the measure of a finding can have."""
+    known = MEASURES.get(finding.measure)
+    return known.range[0] if known is not None else -1.0, highest(finding)
+
+
+def highest(finding: Finding) -> float:
+    """
+    Return the highest value that the measure of a finding can have: mostly 1, of a ratio no end, of a difference 2.
+
+    A net robustness goes up to 2: above 1 the edit moved fewer verdicts than inert words did.
+    """
+    if finding.measure in MEASURES:
+        return MEASURES[finding.measure].range[1]
+    if finding.measure not in TABLE_MEASURES:
+        return 2.0
+    return inf if (figure := TABLE_MEASURES.get(finding.measure)) is not None and figure.log else 1.0
 
 
 def capital(text: str) -> str:

@@ -7,11 +7,10 @@ from shlex import join
 from typing import Final
 
 from calm.core.claims import Outcome
-from calm.core.trials import CUED
-from calm.results.audit import AGREEMENT, BASELINE, CONTROLS, RUN, Audit, Finding, TrialRecord
+from calm.results.audit import AGREEMENT, BASELINE, CONTROLS, RUN, Audit, TrialRecord
 from calm.results.command_lines import again, hunt, mitigate
 from calm.results.remedies import PAGE, PAGES
-from calm.results.sentences import capital
+from calm.results.sentences import capital, loudest
 from calm.results.troubles import Trouble, troubles
 from calm.results.wording import plan
 
@@ -35,8 +34,7 @@ def steps_of(audit: Audit, one: Trouble) -> list[Step]:
         return [Step("It sums up all probes: begin with the worst bias.")]
     if one.outcome is Outcome.UNDECIDED:
         needed = next(filter(None, map(plan, one.findings)), "")
-        look = [Step("Look at a case that changed", command)] if (command := _case(audit, one.lead)) else []
-        return [Step(f"{capital(needed) if needed else MORE}."), *look]
+        return [Step(f"{capital(needed) if needed else MORE}."), *_look(audit, one)]
     steps = []
     if one.bias in CONTROLS:
         steps.append(Step("Do this first: while it fails, no other finding means much."))
@@ -47,8 +45,7 @@ def steps_of(audit: Audit, one: Trouble) -> list[Step]:
         steps.append(Step("No ready mitigation fits a judge whose prompt calm cannot change: change its own code."))
     if command := hunt(audit, failed):
         steps.append(Step("Find the smallest text that flips it, and keep it as a test", command))
-    if command := _case(audit, one.lead):
-        steps.append(Step("Look at a case that changed", command))
+    steps += _look(audit, one)
     steps.append(Step("Read", page=PAGES.get(one.bias, PAGE)))
     return steps
 
@@ -66,17 +63,18 @@ def next_step(audit: Audit, results: str, *, green: bool) -> Step | None:
     return next(found, None)
 
 
-def _case(audit: Audit, lead: Finding) -> str:
-    """Return the command that asks again about the case of a finding that changed most; nothing without one."""
-    worst = lead.reason.worst
-    rows = [row for row in lead.trials if not worst or row.edit == worst]
-    found = max(rows, key=_changed, default=None)
-    return again(audit, lead, found) if found is not None and _changed(found) else ""
+def _look(audit: Audit, one: Trouble) -> list[Step]:
+    """Return the step that asks again about the case that changed most; none where no command line can ask it."""
+    for finding in one.findings:
+        most = loudest(finding)
+        rows = [row for row in finding.trials if not most or row.edit == most]
+        for row in sorted(rows, key=_changed, reverse=True):
+            if _changed(row) and (command := again(audit, finding, row)):
+                return [Step("Look at a case that changed", command)]
+    return []
 
 
 def _changed(row: TrialRecord) -> float:
-    """Return the share of asks after the edit whose verdict is none of those before it, or took the side of the cue."""
+    """Return the share of asks after the edit whose verdict is none of those before it."""
     before = row.control or row.clean or row.inert
-    return sum(code == CUED or (row.target != CUED and code not in before) for code in row.perturbed) / max(
-        1, len(row.perturbed)
-    )
+    return sum(code not in before for code in row.perturbed) / max(1, len(row.perturbed))

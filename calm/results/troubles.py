@@ -12,7 +12,7 @@ from typing import Final
 
 from calm.core.claims import Outcome
 from calm.core.measures import MEASURES
-from calm.results.audit import AGREEMENT, BASELINE, RUN, Audit, Finding
+from calm.results.audit import AGREEMENT, BASELINE, CONTROLS, RUN, Audit, Finding
 from calm.results.sentences import base
 
 ORDER: Final = (Outcome.FAIL, Outcome.INCOMPLETE, Outcome.UNDECIDED)
@@ -52,7 +52,8 @@ def _trouble(bias: str, findings: Sequence[Finding]) -> Trouble:
 def proven(audit: Audit) -> list[Finding]:
     """Return of each bias the finding that passed and says most, those nearest to their limit first."""
     passed = sorted((f for f in audit.findings if f.outcome is Outcome.PASS), key=_telling)
-    return sorted({f.bias: f for f in reversed(passed)}.values(), key=lambda f: (f.bias == RUN, -_beyond(f), f.key))
+    last = (*CONTROLS, AGREEMENT, RUN)
+    return sorted({f.bias: f for f in reversed(passed)}.values(), key=lambda f: (f.bias in last, -_beyond(f), f.key))
 
 
 def _telling(one: Finding) -> tuple[object, ...]:

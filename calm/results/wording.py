@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from math import inf
 from textwrap import wrap
 from typing import Any
 
@@ -16,7 +15,7 @@ from calm.models.pricing import dollars
 from calm.models.vault import hidden
 from calm.results.audit import AGREEMENT, CONTROLS, Audit, Finding, Limit, Run
 from calm.results.records import family_of
-from calm.selfpreference.symbols import TABLE_MEASURES
+from calm.results.sentences import ends, unmeasured
 
 CALLS = {
     "recorded": "verdicts read from the record",
@@ -70,8 +69,7 @@ _BRACKETS = re.compile(r"##((?:vso)?\[)")
 
 _DECIDED = {Outcome.PASS, Outcome.FAIL, Outcome.UNDECIDED}
 """Outcomes that data stand behind."""
-PLAN = "a fresh run needs about {} cases"
-ON = " (to continue this one: --calm-stopping anytime)"
+PLAN = "a new run with about {:,} cases would decide it"
 """How many cases decide an undecided claim. To add cases until it passes is no test, but by the anytime rule."""
 
 
@@ -200,12 +198,9 @@ def figures(finding: Finding) -> str:
 
 
 def plan(finding: Finding) -> str:
-    """Return how many cases decide an undecided claim, or nothing; some measures have no test that goes on."""
-    if finding.outcome is not Outcome.UNDECIDED or not finding.cases_to_decide:
-        return ""
-    measure = MEASURES.get(finding.measure)
-    on = "" if measure is not None and measure.whole is not None else ON
-    return f"{PLAN.format(finding.cases_to_decide)}{on}"
+    """Return how many cases decide an undecided claim, or nothing."""
+    undecided = finding.outcome is Outcome.UNDECIDED and finding.cases_to_decide
+    return PLAN.format(finding.cases_to_decide) if undecided else ""
 
 
 def claim(finding: Finding) -> str:
@@ -224,7 +219,7 @@ def value(finding: Finding) -> str:
     """
     if finding.value is None or finding.low is None or finding.high is None:
         return "nothing"
-    return _interval((finding.value, finding.low, finding.high), _ends(finding), finding.claim)
+    return _interval((finding.value, finding.low, finding.high), ends(finding), finding.claim)
 
 
 def measured(finding: Finding) -> str:
@@ -277,33 +272,6 @@ def _on_scale(finding: Finding) -> tuple[float, float, float] | None:
 
 def _point_places(span: float) -> int:
     return 1 if span >= FEW_POINTS else 2
-
-
-def unmeasured(finding: Finding) -> bool:
-    """Return whether a finding has no figures, or lacks so many data that its interval is all that it can be."""
-    if finding.value is None or finding.low is None or finding.high is None:
-        return True
-    lowest, top = _ends(finding)
-    return finding.outcome is Outcome.INCOMPLETE and finding.low <= lowest and finding.high >= top
-
-
-def _ends(finding: Finding) -> tuple[float, float]:
-    """Return the lowest and the highest value that the measure of a finding can have."""
-    known = MEASURES.get(finding.measure)
-    return known.range[0] if known is not None else -1.0, highest(finding)
-
-
-def highest(finding: Finding) -> float:
-    """
-    Return the highest value that the measure of a finding can have: mostly 1, of a ratio no end, of a difference 2.
-
-    A net robustness goes up to 2: above 1 the edit moved fewer verdicts than inert words did.
-    """
-    if finding.measure in MEASURES:
-        return MEASURES[finding.measure].range[1]
-    if finding.measure not in TABLE_MEASURES:
-        return 2.0
-    return inf if (figure := TABLE_MEASURES.get(finding.measure)) is not None and figure.log else 1.0
 
 
 def control(finding: Finding) -> str:
