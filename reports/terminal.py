@@ -187,7 +187,8 @@ def _accepted(audit: Audit) -> Iterable[Line]:
 def _loose(audit: Audit) -> list[Line]:
     """Return what keeps the gate from being green although no finding says so, and what crashed."""
     crashed = (f"{one.node} crashed: {one.reason}" for one in audit.tests if one.state is State.CRASHED)
-    return [Line(_short(text), "red") for text in (*audit.loose_ends, *crashed)]
+    loose = () if audit.outcome is Outcome.FAIL else audit.loose_ends
+    return [Line(_short(text), "red") for text in (*loose, *crashed)]
 
 
 def _short(text: str) -> str:
