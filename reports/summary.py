@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from calm.core.case import COPY
+from calm.core.trials import CUED, PLAIN
 from calm.results.audit import BASELINE, RUN, Audit
 from calm.results.command_lines import subject
 from calm.results.reports.flips import Group
@@ -15,10 +17,12 @@ from calm.results.reports.texts import Text, cut
 from calm.results.sentences import capital, loudest, sentence
 from calm.results.steps import Step, steps_of
 from calm.results.troubles import Trouble, name_of, troubles
-from calm.results.wording import figures
+from calm.results.wording import clipped, figures
 
 CARDS: Final = 6
 """So many troubles have a card; of the others there is a line each."""
+ANSWER, MOST_ANSWERS = 240, 2
+"""Characters of an answer on a card, and the most answers that are shown."""
 REASON: Final = 400
 """Characters of a reason on a card."""
 
@@ -38,6 +42,7 @@ class Card:
     row: FindingRow | None
     figures: Text
     worst: Highlight | None
+    answers: tuple[tuple[str, str], ...]
     flips: str
     details: str
     steps: tuple[Step, ...]
@@ -64,6 +69,7 @@ def _card(audit: Audit, one: Trouble, rows: Mapping[str, FindingRow], places: Ma
         row=rows.get(lead.key),
         figures=cut(figures(lead), REASON),
         worst=worst,
+        answers=_answers(worst) if worst else (),
         flips=f"flips-{group.probe.anchor}" if group and group.first else "",
         details=group.probe.anchor if group else "",
         steps=tuple(steps_of(audit, one)),
@@ -76,6 +82,26 @@ def _example(flips: Sequence[Highlight], variant: str) -> Highlight | None:
     flips = [one for one in flips if one.edit == variant] or flips
     most = [one for one in flips if (one.word, one.weight) == (flips[0].word, flips[0].weight)]
     return min(most, key=lambda one: (not one.came, bool(one.went), len(one.came), one.case), default=None)
+
+
+def _answers(one: Highlight) -> tuple[tuple[str, str], ...]:
+    """Return the answers of a case as the judge saw them with the edit, by what each is; none if they were not kept."""
+    if one.texts is None:
+        return ()
+    before, after = (one.texts.answers.get(arm, {}) for arm in ("clean", "perturbed"))
+    roles = {
+        one.texts.better: "Better answer",
+        CUED: "One of two equally good answers, with the edit",
+        PLAIN: "The other, without it",
+        **{answer: "Damaged copy" for answer in after if answer.endswith(COPY)},
+    }
+    usual = "Worse answer" if one.texts.better in after else "Answer"
+    edited = {answer for answer, text in after.items() if before.get(answer, text) != text} - {CUED}
+    return tuple(
+        (f"{roles.get(answer, usual)}{', edited' if answer in edited else ''}", clipped(text, ANSWER))
+        for answer, text in after.items()
+        if len(after) <= MOST_ANSWERS
+    )
 
 
 def stands_in(audit: Audit) -> str:

@@ -14,7 +14,7 @@ from calm.results.sentences import capital, loudest
 from calm.results.troubles import Trouble, troubles
 from calm.results.wording import plan
 
-MORE: Final = "Ask about more cases, or with more repeats (--calm-repeats)"
+MORE: Final = "Ask about more cases"
 
 
 @dataclass(frozen=True, slots=True)
