@@ -89,7 +89,7 @@ def _answers(one: Highlight) -> tuple[tuple[str, str], ...]:
     if one.texts is None:
         return ()
     before, after = (one.texts.answers.get(arm, {}) for arm in ("clean", "perturbed"))
-    roles = {
+    roles: dict[str | None, str] = {
         one.texts.better: "Better answer",
         CUED: "One of two equally good answers, with the edit",
         PLAIN: "The other, without it",
