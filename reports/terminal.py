@@ -152,18 +152,19 @@ def _last(audit: Audit, ended: Ended) -> list[Line]:
 
 def _troubles(audit: Audit) -> Iterable[Line]:
     """Yield the biases that are not proven, the worst first; those without figures for one reason in one line."""
-    alike: dict[Reason, list[Trouble]] = {}
-    for one in troubles(audit):
-        if one.lead.value is None:
-            alike.setdefault(shared(one.lead.reason), []).append(one)
-        else:
+    alike: dict[tuple[Outcome, Reason], list[Trouble]] = {}
+    found = troubles(audit)
+    for one in found:
+        if unmeasured(one.lead):
+            alike.setdefault((one.outcome, shared(one.lead.reason)), []).append(one)
+    for one in found:
+        same = alike.get((one.outcome, shared(one.lead.reason)), [one]) if unmeasured(one.lead) else [one]
+        if len(same) == 1:
             yield _trouble(one)
-    for reason, found in alike.items():
-        if len(found) == 1:
-            yield _trouble(found[0])
-        else:
-            names = ", ".join(name_of(one.bias) for one in found)
-            yield Line(printable(f"{found[0].outcome.value} {names}: {reason}"), _COLOURS[found[0].outcome])
+        elif one is same[0]:
+            names = ", ".join(name_of(other.bias) for other in same)
+            text = f"{one.outcome.value} {names}: {shared(one.lead.reason)}"
+            yield Line(printable(text), _COLOURS[one.outcome])
 
 
 def _trouble(one: Trouble) -> Line:

@@ -98,7 +98,6 @@ def test_the_figures_of_an_undecided_claim_have_how_many_cases_are_needed():
 
     assert figures(undecided).startswith("gain <= 0.10: measured 0.01 [-0.02, 0.05], n=40; ")
     assert "71 cases" in figures(undecided)
-    assert "--calm-stopping anytime" in figures(undecided)
     assert "cases" not in figures(replace(undecided, cases_to_decide=None))
 
 
