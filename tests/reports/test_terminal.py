@@ -198,7 +198,7 @@ def test_why_something_is_incomplete_is_said():
     part = failed("a", value=1.0, low=-1.0, high=1.0, outcome=Outcome.INCOMPLETE, n=2, lost=58)
     [one] = of_troubles(said(of(replace(part, reason=listed([because(Kind.WORST, 3, "v1"), capped])))))
     assert "(v1)" in one
-    assert "from 2 of 60 cases" in one
+    assert "--calm-max-calls 200" in one
 
 
 def test_what_crashed_is_named_without_the_folder_of_an_installation():
