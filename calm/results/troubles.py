@@ -120,8 +120,8 @@ def verdict_of(audit: Audit, *, green: bool) -> tuple[str, str]:
     if audit.gaps:
         return "NOT GREEN", f"the run is not whole: {audit.gaps[0]}"
     if incomplete or undecided:
-        lacking = f"{incomplete} {of} lack replies" if incomplete else ""
-        few = f"{undecided}{'' if lacking else f' {of}'} need more data" if undecided else ""
+        lacking = f"{incomplete} {of} lack{'s' * (incomplete == 1)} replies" if incomplete else ""
+        few = f"{undecided}{'' if lacking else f' {of}'} need{'s' * (undecided == 1)} more data" if undecided else ""
         return "NOT GREEN", f"nothing is proven wrong, but {', '.join(filter(None, (lacking, few)))}"
     return "NOT GREEN", next(iter(audit.loose_ends), "no claim was made")
 
