@@ -120,7 +120,7 @@ engine are simulated; `tests/power/test_calibration_harness.py` shows that the r
 
 ```sh
 python -m benchmarks.calibration --rows numbers.jsonl  # measure; a later run goes on from there
-python -m benchmarks.calibration --rows numbers.jsonl --write docs/reference/calibration.md
+python -m benchmarks.calibration --rows numbers.jsonl --write docs/measured/calibration.md
 pytest tests/power -k calibration  # hold the gate to what this page promises
 ```
 
