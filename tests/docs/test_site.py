@@ -9,7 +9,6 @@ from functools import partial
 from html.parser import HTMLParser
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
-from urllib.parse import quote_plus
 
 import pytest
 from markdown_it import MarkdownIt
