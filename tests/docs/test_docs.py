@@ -416,10 +416,13 @@ def test_the_suite_of_own_answers_says_what_it_lacks(pytester):
     """On cases without authors the stricter limit is not tested, and the reason is given."""
     write_files(HOW_TO / "test-self-preference.md", pytester.path)
 
-    told = inner(pytester, "suites/test_own_answers.py", "--calm-judge=planted:noise=0.02,task=rubric", "-q")
+    judge = ("--calm-judge=planted:noise=0.02,task=rubric", "--calm-results=results.json")
 
-    assert "author" in told, told
-    assert "1 not tested" in told
+    inner(pytester, "suites/test_own_answers.py", *judge, "-q")
+
+    (finding,) = json.loads((pytester.path / "results.json").read_text("utf-8"))["findings"]
+    assert finding["outcome"] == "NOT_TESTED"
+    assert "author" in finding["reason"]
 
 
 @pytest.mark.parametrize(("page", "judge"), JUDGES)
@@ -443,10 +446,11 @@ def test_the_conftest_in_the_docs_puts_its_judge_in_place(pytester):
         "    assert probe().proves(readable_rate >= 0.95)\n"
     )
 
-    told = inner(pytester, "test_any.py", "-q")
+    inner(pytester, "test_any.py", "--calm-results=results.json", "-q")
 
-    assert "judge conftest:longest (pairwise)" in told
-    assert "the claim proven" in told
+    record = json.loads((pytester.path / "results.json").read_text("utf-8"))
+    assert record["judge"]["name"] == "conftest:longest"
+    assert [finding["outcome"] for finding in record["findings"]] == ["PASS"]
 
 
 @pytest.mark.parametrize("page", sorted(EXPLANATION.glob("*.md")), ids=name)
