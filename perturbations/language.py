@@ -1,4 +1,4 @@
-"""Language: mix languages, change the script, or use a learner's English, with the same content."""
+"""Language: mix languages or scripts, or use a learner's English, with the same content."""
 
 from __future__ import annotations
 

@@ -168,6 +168,7 @@ def _decided(one: Finding) -> str:
         Outcome.UNDECIDED: f"The interval has the limit inside it: too few data to tell.{more}",
         Outcome.INCOMPLETE: "Replies are missing, so nothing is decided.",
         Outcome.NOT_TESTED: "This was not asked.",
+        Outcome.OBSERVED: "This was only observed: nothing is decided by it.",
     }
     return words[one.outcome]
 

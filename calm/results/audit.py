@@ -471,7 +471,8 @@ def _what(edit: AnyEdit, reason: Reason) -> str:
     chosen = next((one for one in edit.variants if one.label == worst), edit)
     if not chosen.variants:
         return chosen.summary
-    shipped = all(getattr(one.rewrite, "__module__", "").startswith("calm.") for one in chosen.variants)
+    made = (getattr(one.rewrite, "rewrite", one.rewrite) for one in chosen.variants)  # an edit may rename another one
+    shipped = all(getattr(one, "__module__", "").startswith(SHIPPED) for one in made)
     home = sys.modules.get(f"{SHIPPED}{edit.bias.replace('-', '_')}") if shipped else None
     return ((home and home.__doc__) or "").strip().partition("\n")[0].partition(": ")[2]
 

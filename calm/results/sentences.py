@@ -68,8 +68,14 @@ _POINTS: Final[Mapping[str, tuple[str, str]]] = {
 """What is said where a verdict is a place on a scale; these figures are in points."""
 _JUDGE: Final[Mapping[str, tuple[str, str]]] = {
     "consistency_rate": ("Asked twice, the judge says the same in {n} of 100 cases", ""),
+    "repeat_distance": ("Asked twice, the judge gives verdicts that are {n} % apart", ""),
     "readable_rate": ("{n} of 100 replies can be read", ""),
     "rewording_rate": ("Neutral words alone change {n} of 100 verdicts", ""),
+    "mean_error": (
+        "The judge is {n} % of the scale above the gold on average",
+        "The judge is {n} % of the scale below the gold on average",
+    ),
+    "mean_absolute_error": ("A verdict is {n} % of the scale away from the gold on average", ""),
     "accuracy": ("The judge is right in {n} of 100 cases", ""),
     "balanced_accuracy": ("The judge finds {n} of 100 cases of a gold label, on average over the labels", ""),
     "annotator_advantage": (
@@ -134,7 +140,7 @@ def sentence(one: Finding) -> str:
     if turned:
         value, low, high = -value, -high, -low
     elif not said[1] and figure.factor != 1:
-        value, low = max(0.0, value), max(0.0, low)
+        value, low, high = max(0.0, value), max(0.0, low), max(0.0, high)
     bounds = f"{figure.bound(low, turned)} to {figure.bound(high, turned)}"
     about = f"{one.n} of {one.n + one.lost}" if one.lost else f"{one.n}"
     allowed = f"; {figure.allowed}{' the other way' if turned and figure.least else ''}" if one.claim else ""
@@ -188,7 +194,7 @@ class _Figure:
 
     def bound(self, number: float, turned: bool) -> str:
         """Return a bound, with as many places as show that it misses the limit, if it does."""
-        places, edge = self.places, None if self.limit is None else self.of(self.limit)
+        places, edge = self.places, None if self.limit is None else round(self.of(self.limit), 9)
 
         def misses(told: float) -> bool:
             if edge is None or (turned and not self.two_sided):
@@ -227,7 +233,9 @@ def _said(
 
 
 def _shares(name: str, op: str, family: Family | None) -> tuple[str, str] | None:
-    known = {**_SHARES, **(_CLASSES if family == "label" else {}), **_JUDGE}
+    if family == "label" and name in _CLASSES:
+        return _CLASSES[name]
+    known = {**_SHARES, **_JUDGE}
     return known.get(f"abs {name}" if op == "abs<=" else name) or known.get(name)
 
 

@@ -375,7 +375,8 @@ def test_a_probe_in_the_docs_passes_for_a_sound_judge(page, file, pytester):
 
     told = inner(pytester, file, "--calm-judge=planted:noise=0.02", "-q")
 
-    assert "1 of 1 biases tested; all 2 claims proven" in told, told
+    assert "GREEN (exit 0): every claim holds" in told, told
+    assert "tested: 1 of 1 bias" in told, told
 
 
 @pytest.mark.parametrize(("file", "biased", "found"), [slow(*row) for row in PROPERTIES])
