@@ -180,7 +180,7 @@ def test_a_reader_finds_a_page_by_its_words(site, chromium):  # noqa: F811
 
 
 SOUGHT = {
-    "quickstart": "index.html#quickstart",
+    **dict.fromkeys(("quickstart", "install"), "index.html#quickstart"),
     "price": "index.html#price-and-cost-of-a-run",
     "cost": "index.html#price-and-cost-of-a-run",
     "my own cases csv": "index.html#i-have",
