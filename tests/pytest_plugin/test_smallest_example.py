@@ -111,14 +111,14 @@ def test_a_judge_of_a_conftest_is_left_to_the_reader(pytester):
         import pytest
         from calm.judges.python import PythonJudge
 
-        def longest(case):
-            return max(case.answers, key=lambda answer: len(answer.text)).id
+        def credulous(case):
+            return next((answer.id for answer in case.answers if "Source: " in answer.text), case.better)
 
-        longest.reads = ("question", "answers")
+        credulous.reads = ("question", "answers", "better")
 
         @pytest.fixture(scope="session")
         def judge():
-            return PythonJudge(longest)
+            return PythonJudge(credulous)
         """
     )
 
