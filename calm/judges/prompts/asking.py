@@ -19,7 +19,10 @@ _KEY: Final = re.compile(
 )
 _JSON: Final = re.compile(r"\bJSON\b|\{\s*[\"']\w+[\"']\s*:", re.IGNORECASE)
 _TAG: Final = re.compile(r"<(verdict|score|rating|grade|result|judgement|judgment|decision)>", re.IGNORECASE)
-_LINE: Final = re.compile(r"^\s*[\"'`*]*(score|rating|grade|verdict|final verdict|decision)[\"'`*]*\s*:", re.I | re.M)
+_LINE: Final = re.compile(
+    r"(?:^\s*[\"'`*]*|[\"'`])(score|rating|grade|verdict|final verdict|decision)[\"'`*]*\s*:",
+    re.IGNORECASE | re.MULTILINE,
+)
 _WHOLE: Final = re.compile(r"\b(?:integer|whole number)", re.IGNORECASE)
 _RANK: Final = ("score", "rating", "grade", "verdict", "winner", "choice", "preference", "better", "result")
 """Keys of a JSON reply, those first that say the verdict where there are several."""
@@ -71,6 +74,8 @@ def asked_in(text: str, task: Task) -> Asked:
 
     >>> asked_in("Rate it from 1 to 5. Reply in JSON with the key `score`: ...", "score").form
     {'format': 'json', 'field': 'score'}
+    >>> asked_in("Answer with one line: 'Verdict: A' or 'Verdict: B'.", "pairwise").form["format"]
+    'regex'
     """
     found = _asked_in(text, task)
     if found.scale is None:
