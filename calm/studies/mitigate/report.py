@@ -6,11 +6,12 @@ from calm.core.claims import decimals
 from calm.core.units import Unit
 from calm.models.pricing import Cost, dollars
 from calm.models.wire import Json
+from calm.results.audit import Finding
 from calm.results.parts import aligned
 from calm.results.tabular import ARMS
-from calm.results.troubles import excess
+from calm.results.troubles import effect_of, excess
 from calm.studies.mitigate.differences import losses, remarks
-from calm.studies.mitigate.nearest import nearest, outcome_of, worst_claim
+from calm.studies.mitigate.nearest import nearest, outcome_of, same_claim, worst_claim
 from calm.studies.mitigate.study import MEASURED, Difference, Figures, Study, cheapest
 
 SCHEMA = "calm-mitigations/1"
@@ -53,7 +54,7 @@ def _row(study: Study, one: Figures) -> dict[str, Json]:
 
 
 def _nearest_body(one: Figures) -> dict[str, Json]:
-    """Return the nearest set with its worst claim, and the biases that stay red."""
+    """Return the set that helps most with its worst claim, and the biases that stay red."""
     worst = worst_claim(one)
     found: dict[str, Json] = {"set": one.tried.label, "outcome": outcome_of(one).value}
     found["excess"] = None if worst is None else _rounded(excess(worst))
@@ -126,16 +127,36 @@ def conclusion(study: Study) -> str:
             f"The cheapest set that passes the gate is {best.tried.label}: {best.calls_per_verdict:.2f} calls a "
             f"verdict (bare: {study.bare.calls_per_verdict:.2f}){cost_}.{but}"
         )
-    near = nearest(study)
-    assert near is not None
-    open_ = ", ".join(_red(near)) or "; ".join(near.audit.loose_ends)
-    said = f"No set passes the gate. The nearest is {near.tried.label} ({outcome_of(near).value}"
-    worst = worst_claim(near)
-    if worst is not None and worst.value is not None and worst.claim is not None:
-        claim = f"{worst.measure} {worst.claim.op} {decimals(worst.claim.limit)}"
-        far = f"{excess(worst):.0%} of the room beyond the limit" if excess(worst) else "not beyond its limit"
-        said += f"; its worst claim is {worst.key}, at {worst.value:.3f} for {claim}: {far}"
-    return f"{said}), with which these stay red: {open_}."
+    return _without_a_pass(study)
+
+
+def _without_a_pass(study: Study) -> str:
+    """Return what to know where no set passes: which one helps most, that none helps, or that data are missing."""
+    worst, near = worst_claim(study.bare), nearest(study)
+    if worst is None or worst.claim is None or not excess(worst):
+        open_ = "; ".join(study.bare.audit.loose_ends) or ", ".join(_red(study.bare))
+        return f"No set passes the gate. The judge alone is beyond no limit, but the data are too few: {open_}."
+    tried = {one.tried.label: same_claim(one, worst) for one in study.figures[1:]}
+    known = {label: found for label, found in tried.items() if found is not None and found.value is not None}
+    allowed = f"allowed: {worst.measure} {worst.claim.op} {decimals(worst.claim.limit)}"
+    if near is not None:
+        lost = "".join(f"; it {words}" for words in losses(study, near))
+        stays = ", ".join(_red(near)) or "; ".join(near.audit.loose_ends)
+        than = f"{_brief(known[near.tried.label])} ({_share(worst)} without it; {allowed})"
+        return f"No set passes the gate. {near.tried.label} helps most: {than}{lost}. Still open: {stays}."
+    best = min(known, key=lambda label: excess(known[label]) or 0.0, default=None)
+    than = "" if best is None else f" ({_share(known[best])} with {best}; {allowed})"
+    return f"No remedy helps: {_brief(worst)}{than}. Leave the judge as it is, or change its prompt."
+
+
+def _brief(found: Finding) -> str:
+    effect = effect_of(found)
+    return "no figure" if effect is None else effect.brief()
+
+
+def _share(found: Finding) -> str:
+    effect = effect_of(found)
+    return "no figure" if effect is None else effect.share or effect.brief()
 
 
 def render(study: Study) -> str:
