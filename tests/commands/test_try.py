@@ -1,12 +1,21 @@
 """`calm try`: one case, each reply named by its slot, its id, its author and its worth."""
 
+import json
+
 import pytest
 
 from calm.commands import cli
 
-CASE = (
-    '{"id": "c", "question": "Who?", "better": "a", "answers": ['
-    '{"id": "a", "text": "It rains here. It was her.", "author": "Bot v1"}, {"id": "b", "text": "It snows here. It was him.", "author": "Bot v2"}]}'
+CASE = json.dumps(
+    {
+        "id": "c",
+        "question": "Who?",
+        "better": "a",
+        "answers": [
+            {"id": "a", "text": "It rains here. It was her.", "author": "Bot v1"},
+            {"id": "b", "text": "It snows here. It was him.", "author": "Bot v2"},
+        ],
+    }
 )
 
 
