@@ -147,7 +147,8 @@ def _runs(options: argparse.Namespace) -> int:
 
         comparison.write(found, old, new, Path(options.out))  # whoever reads only the first lines has a page, too
     width = get_terminal_size().columns if sys.stdout.isatty() else None
-    print(render_text(found, width, lines=LINES if options.lines is None else options.lines))
+    lines = LINES if options.lines is None else options.lines
+    print(render_text(found, width, lines=lines, since=Path(options.files[0]).name))
     if options.out:
         print(f"wrote {printable(options.out)}")
     return DONE

@@ -37,7 +37,7 @@ from calm.results.endings import Ending, State
 from calm.results.gatefile import POOLED
 from calm.results.pairing import Both, Growth, Paired, worse_way
 from calm.results.records import scale_of, trials_of
-from calm.results.worsening import EVIDENCE, LEFT_OUT, against, margin_of
+from calm.results.worsening import EVIDENCE, LEFT_OUT, against, margin_of, since_baseline
 from calm.statistics.intervals import clopper_pearson, clustered_t
 from calm.statistics.paired import exchangeable_shift
 from tests.planted import Planted, chance, pairs, rubric_case, setup, singles
@@ -1424,3 +1424,20 @@ def test_criteria_that_weigh_the_same_compare():
         assert (again[key].outcome, again[key].n) == (Outcome.OBSERVED, 60)
         assert (other[key].outcome, other[key].n) == (Outcome.OBSERVED, 55)
         assert in_words(other[key].excluded) == {"another edit or content": 5}
+
+
+def test_what_got_worse_since_a_baseline_is_one_sentence():
+    """By the worst outcome of what was compared; nothing where no baseline was, and what was accepted is left out."""
+
+    def said(outcome, **changes):
+        one = replace(sound().findings[0], key=f"{POOLED}/gain", measure="worsening", outcome=outcome, **changes)
+        return since_baseline(replace(sound(), findings=(*sound().findings, one)), "old.json")
+
+    fine = said(Outcome.PASS)
+    others = [said(outcome) for outcome in (Outcome.FAIL, Outcome.INCOMPLETE, Outcome.UNDECIDED)]
+
+    assert since_baseline(sound(), "old.json") == ""
+    assert "old.json" in fine
+    assert len({fine, *others}) == 4
+    assert all("gain" in words for words in others)
+    assert said(Outcome.FAIL, accepted="until spring") == fine
