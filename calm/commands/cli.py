@@ -100,6 +100,7 @@ def _run(arguments: Sequence[str] | None) -> int:
     ]  # argparse takes them only directly behind the judge
     run: Callable[[argparse.Namespace], int] = options.run
     try:
+        _remember_cases(options)
         with SIGNALS.caught():
             return run(options)
     except CalmError as error:
@@ -112,6 +113,16 @@ def _run(arguments: Sequence[str] | None) -> int:
     except BrokenPipeError:  # nobody reads our output any more: `calm try ... | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE
+
+
+def _remember_cases(options: argparse.Namespace) -> None:
+    """Give a command about one judge the cases that its judge.toml names, if the command line names none."""
+    if getattr(options, "cases", None) != [] or any(word.startswith("--calm-cases") for word in options.pytest):
+        return
+    if (spec := str(getattr(options, "judge", ""))).endswith(".toml"):
+        from calm.judges.judgefile import remembered
+
+        options.cases = remembered(spec)
 
 
 def _parser_for(words: Sequence[str]) -> argparse.ArgumentParser:

@@ -4,24 +4,40 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
+import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from shlex import quote
-from typing import Final, cast, get_args
+from typing import TYPE_CHECKING, Final, cast, get_args
 
 from calm.commands import DONE, REFUSED, add_command, attempt, init_files, logs
 from calm.commands.file_set import put
-from calm.commands.init_drafts import RECORDED, USUAL, draft_cases, draft_judge, of_log
-from calm.commands.init_prompts import Draft, prompt_of
-from calm.core.verdict import Task
+from calm.commands.init_asked import answered, at_terminal, chosen, say
+from calm.commands.init_drafts import (
+    CASES,
+    RECORDED,
+    USUAL,
+    cases_in,
+    draft_judge,
+    made_cases,
+    of_log,
+    refuse_other_scale,
+    task_of,
+)
+from calm.commands.init_prompts import Draft, Prompt, prompt_of_file, prompt_of_log, started
+from calm.core.verdict import FAMILY, Task
 from calm.errors import CalmError, ConfigError
 from calm.models.address import Provider
-from calm.results.wording import printable
+
+if TYPE_CHECKING:
+    from calm.core.case import Case
 
 TASKS: Final[tuple[Task, ...]] = get_args(Task)
 PROVIDERS: Final[tuple[Provider, ...]] = get_args(Provider)
 CI: Final = ("github", "gitlab", "none")
+PROMPTS: Final = (".txt", ".md", ".jinja", ".jinja2", ".j2", ".prompt")
+TABLES: Final = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet")
 
 
 def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -30,8 +46,9 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         commands,
         "init",
         "Write what an audit needs: judge.toml, its prompt with the negative twin, cases.jsonl, gate.toml and a CI "
-        "workflow. It starts from a prompt file, a log of another tool, a table, or from nothing. At a terminal "
-        "it asks what no option says. At the end it tries the judge on one case, if it has a key.",
+        "workflow. It starts from a prompt file, a log of another tool, a table, or from nothing. It reads prompt and "
+        "table by their names. What the names do not say it asks at a terminal; elsewhere it proposes the whole "
+        "command. At the end it tries the judge on one case, if it has a key.",
         "calm init --prompt prompt.txt --cases sixty.csv --model gpt-4.1-mini",
     )
     init.add_argument("--dir", default=".", metavar="DIR", help="the folder to write to (default: this one)")
@@ -49,28 +66,49 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         action="append",
         default=[],
         metavar="WORD=MEANING",
-        help="what a WORD of a verdict means (repeatable)",
+        help="what a WORD of the gold means: a, b, ... or tie, or a number; of a log, a number (repeatable)",
     )
+    init.add_argument(
+        "--placeholder",
+        action="append",
+        default=[],
+        metavar="NAME=MEANING",
+        help="what a placeholder of the prompt means: question, answer, a, b, reference, context or field.NAME "
+        "(repeatable)",
+    )
+    init.add_argument("--best", choices=("high", "low"), metavar="END", help="of scores, the best end: high or low")
+    init.add_argument("--yes", action="store_true", help="take the columns and words as they are guessed")
     logs.add_options(init)
-    init.add_argument("--name", metavar="NAME", help="how reports call the judge (default: after the folder)")
+    init.add_argument("--name", metavar="NAME", help="how reports call the judge (default: as the prompt file)")
     init.add_argument("--provider", choices=PROVIDERS, metavar="API", help=f"{', '.join(PROVIDERS)} (default openai)")
     init.add_argument("--model", metavar="MODEL", help="the model's name, as its server knows it")
     init.add_argument("--base-url", metavar="URL", help="a compatible server, such as http://127.0.0.1:8000/v1")
     init.add_argument("--api-key-env", metavar="NAME", help="the name of the variable that holds the key")
-    init.add_argument("--ci", choices=CI, metavar="CI", help="github, gitlab or none (default github)")
+    init.add_argument("--ci", choices=CI, metavar="CI", help="github, gitlab or none (default: as the repository says)")
     init.add_argument("--force", action="store_true", help="overwrite files that are there")
     init.set_defaults(run=_init)
 
 
 def _init(options: argparse.Namespace) -> int:
+    from calm.cases.lines import line
+
     folder = Path(options.dir)
     _refuse(options)
-    _ask(options)
+    _ask_files(options)
     draft = Draft()
     found = of_log(options, draft)
-    prompt = prompt_of(options, found, draft)
+    prompt = prompt_of_file(options, draft) if options.prompt else prompt_of_log(found, draft) if found else None
+    cases: Sequence[Case] = ()
+    if found is None:
+        held = cases_in(options, prompt, draft) if options.cases else made_cases(_task(options, prompt), draft)
+        found, cases = (None, held) if isinstance(held, Sequence) else (held, held.cases)
+        if found is None:
+            prompt = prompt or started(_task(options, None, cases), cases, draft)
+            refuse_other_scale(options, cases, prompt)
+            draft.files[CASES] = "".join(line(case) for case in cases)
+            draft.classes = tuple(dict.fromkeys(case.label for case in cases if case.label is not None))
     if prompt is not None:
-        draft_cases(options, prompt, found, draft)
+        _ask_model(options, prompt, asked=not options.log)
         draft_judge(options, prompt, found, draft)
     else:
         draft.judge = RECORDED
@@ -79,38 +117,74 @@ def _init(options: argparse.Namespace) -> int:
     if prompt is not None and options.ci != "none":
         _add_workflow(options, draft, key)
     files = {_place(folder, name): text for name, text in draft.files.items()}
+    if options.cases and _same(folder / CASES, Path(options.cases)) and _are_cases(options.cases):
+        del files[folder / CASES]  # they are what is read, as they are
+    read = [one for one in (options.prompt, options.system, options.negative, options.cases, *options.log) if one]
+    if taken := [path for path in files if any(_same(path, Path(one)) for one in read)]:
+        raise ConfigError(f"{taken[0]} would overwrite itself. Give another folder: --dir judge")
     there = [path for path in files if path.exists() or path.is_symlink()]
-    given = {Path(one).resolve() for one in (options.prompt, options.system, options.negative, options.cases) if one}
-    given |= {Path(one).resolve() for one in options.log}
-    if taken := [str(path) for path in files if path.resolve() in given]:
-        raise ConfigError(f"expected --dir DIR, as {', '.join(taken)} would be written over what is read, got the same")
     if there and not options.force:
         verb, them = ("exists", "it") if len(there) == 1 else ("exist", "them")
         names = ", ".join(map(str, there))
-        _say(
-            f"calm: {names} {verb} already, so nothing was written; to write over {them}, as after a calm init that "
-            "was stopped half way, add --force",
-            error=True,
-        )
+        say(f"calm: {names} {verb} already, so nothing was written; to write over {them}, add --force", error=True)
         return REFUSED
     judges = [folder / name for name in draft.files if name in (draft.judge, RECORDED)]
     put(files, init_files.WRITTEN, judges=judges, force=options.force)
-    _say(f"wrote {', '.join(map(str, files))}")
+    say(f"wrote {', '.join(map(str, files))}")
     for note in draft.notes:
-        _say(f"note: {note}")
-    for line in _linted(folder / draft.judge) if prompt is not None else ():
-        _say(f"note: {line}")
+        say(f"note: {note}")
+    for text in _linted(folder / draft.judge) if prompt is not None else ():
+        say(f"note: {text}")
+    if prompt is not None and cases and options.cases:
+        say(_resolution(prompt.task, cases))
     return _tried(folder, draft.judge, key)
+
+
+def _task(options: argparse.Namespace, prompt: Prompt | None, cases: Sequence[Case] = ()) -> Task:
+    """Return what the judge does: as an option or its prompt says, as its cases show, or as a person says."""
+    if prompt is not None:
+        return prompt.task
+    if options.task is None and not cases and at_terminal():
+        options.task = chosen("What does the judge do", TASKS, "pairwise")
+    return cast("Task", options.task or (task_of(cases) if cases else "pairwise"))
+
+
+def _same(one: Path, other: Path) -> bool:
+    return one.resolve() == other.resolve()
+
+
+def _are_cases(name: str) -> bool:
+    from calm.cases import read_files
+
+    try:
+        return bool(read_files([name]))
+    except ConfigError:
+        return False
+
+
+def _resolution(task: Task, cases: Sequence[Case]) -> str:
+    """Return in one line what so many cases can show."""
+    from calm.core.claims import Claim
+    from calm.core.edits import Expects
+    from calm.gate.resolution import USUAL as ENOUGH
+    from calm.gate.resolution import Claimed, attainable
+
+    claim = Claim("gain", "<=", 0.15)
+    found = attainable(claim, FAMILY[task], Claimed((claim,), Expects.NOT_BETTER, rotation=False, clusters=len(cases)))
+    if found is None:
+        return f"{len(cases)} cases are too few to show any bias. Take about {ENOUGH}"
+    usual = f"; {ENOUGH} cases would show one of {100 * claim.limit:g}" if found.limit > claim.limit else ""
+    return f"{len(cases)} cases can rule out a bias that decides {100 * found.limit:g} of 100 cases{usual}"
 
 
 def _add_workflow(options: argparse.Namespace, draft: Draft, key: str | None) -> None:
     """Draft the workflow, and say what is left to do for it."""
-    from calm.commands.init_ci import workflow
+    from calm.commands.init_ci import usual, workflow
 
-    made = workflow(options.ci or "github", Path(options.dir), key)
+    folder = Path(options.dir)
+    made = workflow(options.ci or usual(folder), folder, key)
     draft.files[made.place] = made.text
-    if made.left:
-        draft.notes.append(made.left)
+    draft.notes += made.left
     if key is None:
         where = f": {options.base_url} must answer where it runs" if options.base_url else ""
         draft.notes.append(f"the judge needs no key, so the workflow has none{where}")
@@ -134,6 +208,8 @@ def _refuse(options: argparse.Namespace) -> None:
     ]
     if options.prompt and options.log:
         faults.append("--prompt, --log: expected one of them, as a log brings its own prompt; take one out")
+    if options.placeholder and not options.prompt:
+        faults.append("--placeholder: expected --prompt FILE beside it, got none")
     if logs.asked_for(options) and not options.log:
         faults.append("--from, --metric, --gold, --scale: expected --log FILE beside them, got none")
     if options.cases and options.log:
@@ -158,34 +234,36 @@ def _linted(path: Path) -> Iterator[str]:
 # ------------------------------------------------------------------------------------------------------ the questions
 
 
-def _ask(options: argparse.Namespace) -> None:
-    """Ask a person at a terminal what no option says; nobody is asked anywhere else."""
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+def _ask_files(options: argparse.Namespace) -> None:
+    """Ask a person which prompt and which cases the judge has, if no option names any; the only one is proposed."""
+    if not at_terminal() or options.log or options.task:
         return
-    if not options.log and not options.prompt and options.task is None:
-        options.task = _chosen("What does the judge do", TASKS, "pairwise")
-    if options.provider is None and not options.log:
-        options.provider = _chosen("Which API does its model have", PROVIDERS, "openai")
-    if options.model is None and not options.log:
-        usual = USUAL[cast("Provider", options.provider or "openai")]
-        options.model = _answered(f"Which model [{usual}]? ") or usual
-    if options.ci is None:
-        options.ci = _chosen("A workflow for which CI", CI, "github")
+    for name, what, endings in (
+        ("prompt", "Which file is your judge's prompt", PROMPTS),
+        ("cases", "Which file holds your cases", TABLES),
+    ):
+        if getattr(options, name) is None:
+            near = [one.name for one in sorted(Path().iterdir()) if one.suffix.lower() in endings and one.is_file()]
+            said = answered(f"{what} (- for none)", near[0] if len(near) == 1 else "-")
+            setattr(options, name, None if said == "-" else said)
 
 
-def _chosen(question: str, known: Sequence[str], usual: str) -> str:
-    while True:
-        said = _answered(f"{question}: {', '.join(known)} [{usual}]? ") or usual
-        if said in known:
-            return said
-        _say(f"expected one of {', '.join(known)}, got {said}")
-
-
-def _answered(question: str) -> str:
-    try:
-        return input(question).strip()
-    except EOFError:
-        return ""
+def _ask_model(options: argparse.Namespace, prompt: Prompt, *, asked: bool) -> None:
+    """Ask a person for the best end of the scale, and for the model and where it is, if nothing says it."""
+    if prompt.scale is not None and prompt.task == "score":
+        if options.best is None and not prompt.directed and at_terminal():
+            options.best = chosen("Which end of the scale is the best", ("high", "low"), "high")
+        prompt.scale = replace(prompt.scale, best=options.best or prompt.scale.best)
+    if not (asked and at_terminal()):
+        return
+    while options.provider is None and options.base_url is None:
+        where = f"Where is its model: {', '.join(PROVIDERS)}, or an address such as http://127.0.0.1:8000/v1"
+        said = answered(where, PROVIDERS[0])
+        options.provider = next((one for one in PROVIDERS if one == said), None)
+        options.base_url = said if re.match("https?://", said) else None
+    if options.model is None:
+        usual = USUAL[cast("Provider", options.provider or PROVIDERS[0])]
+        options.model = answered("Which model", "" if options.base_url else usual)
 
 
 # ------------------------------------------------------------------------------------------------------------- the try
@@ -193,12 +271,13 @@ def _answered(question: str) -> str:
 
 def _tried(folder: Path, judge: str, key: str | None) -> int:
     """Ask the judge about one case, unless its key lacks; say what to do next."""
-    path, cases = folder / judge, folder / "cases.jsonl"
-    named = f"{quote(str(path))} --cases {quote(str(cases))}"
+    path, cases = folder / judge, folder / CASES
+    named = quote(str(path))
     if key is not None and not os.environ.get(key, "").strip():
-        _say(f"no call was made, as {key} is not set: export {key}=..., then: calm try {named}")
+        say(f"no call was made, as {key} is not set: export {key}=...")
+        say(f"next: calm try {named}")
         return DONE
-    _say("one case, to see that the judge answers:")
+    say("one case, to see that the judge answers:")
     parser = argparse.ArgumentParser(prog="calm")
     attempt.register(parser.add_subparsers())
     options = parser.parse_args(["try", str(path), "--cases", str(cases)])
@@ -207,14 +286,10 @@ def _tried(folder: Path, judge: str, key: str | None) -> int:
     except CalmError as error:
         problems = error.problems if isinstance(error, ConfigError) else str(error).splitlines()
         for problem in problems:
-            _say(f"calm: {problem}", error=True)
+            say(f"calm: {problem}", error=True)
         status = REFUSED
     if status != DONE:
-        _say(f"the files are written; when this is fixed: calm try {named}", error=True)
+        say(f"the files are written; when this is fixed: calm try {named}", error=True)
         return REFUSED
-    _say(f"next: calm audit {named}")
+    say(f"next: calm audit {named}")
     return DONE
-
-
-def _say(text: str, *, error: bool = False) -> None:
-    print(printable(text), file=sys.stderr if error else sys.stdout)

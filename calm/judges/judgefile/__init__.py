@@ -3,5 +3,6 @@
 from calm.judges.judgefile.judge import read_judge
 from calm.judges.judgefile.keys import KEYS
 from calm.judges.judgefile.prompt import prompt_faults
+from calm.judges.judgefile.remembered import remembered
 
-__all__ = ["KEYS", "prompt_faults", "read_judge"]
+__all__ = ["KEYS", "prompt_faults", "read_judge", "remembered"]

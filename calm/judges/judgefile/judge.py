@@ -12,6 +12,7 @@ from calm.errors import ConfigError, nearest
 from calm.judges.judgefile.keys import KEYS, TABLES
 from calm.judges.judgefile.model import server_of
 from calm.judges.judgefile.prompt import ORDERS, prompt_of
+from calm.judges.judgefile.remembered import files_in
 from calm.judges.judgefile.tables import Table, dict_of, one_of, read_document, shown
 from calm.judges.judgefile.verdict import classes_of, format_of, scale_of
 from calm.judges.prompted import PromptedJudge
@@ -81,9 +82,10 @@ def _panel(path: Path, document: Mapping[str, object], env: Mapping[str, str], *
         if name not in ("judge", "panel"):
             known = "; a panel has no model and no prompt of its own" if name in TABLES else nearest(name, ("judge",))
             problems.append(f"{path}: expected [judge] and [panel] alone, got a table [{name}]{known}")
-    judge = Table(path, "judge", dict_of(document.get("judge")), problems, ("name",))
+    judge = Table(path, "judge", dict_of(document.get("judge")), problems, ("name", "cases"))
     table = Table(path, "panel", dict_of(document.get("panel")), problems, KEYS["panel"])
     own_name = judge.line("name")
+    files_in(judge)
     names, weights = table.get("members"), table.get("weights")
     rule = table.choice("rule", RULES) or "majority"
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
@@ -125,6 +127,7 @@ def _judge(
     name = judge.line("name", required=True)
     task = one_of(TASKS, judge.choice("task", TASKS, required=True))
     family = judge.line("family")
+    files_in(judge)
     mitigations = _mitigations(judge, task)
     classes = classes_of(document, judge.path, task, judge.problems)
     form, schema = format_of(verdict, task, classes)
