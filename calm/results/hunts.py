@@ -38,9 +38,10 @@ LINE: Final = "\N{DOWNWARDS ARROW WITH CORNER LEFTWARDS}"
 """The sign of a new line in what was added."""
 
 
-def words_added(pieces: Iterable[str], removed: int) -> str:
-    """Return the texts that were added, with dots between those at several places, and how many words went."""
+def words_added(pieces: Iterable[str], removed: int, quote: str = "") -> str:
+    """Return the texts that were added, in quotes, with dots between those at several places; how many words went."""
     words = " ... ".join(piece.replace("\n", LINE).strip() for piece in pieces)
+    words = f"{quote}{words}{quote}" if words else ""
     less = f"(less {removed} word{'s' * (removed > 1)})" if removed else ""
     return f"{words} {less}".strip()
 

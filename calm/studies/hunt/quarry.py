@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from concurrent.futures import CancelledError
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Final, Protocol
 
 from calm.core.case import Case
@@ -140,13 +140,14 @@ class Quarry:
         """
         case = self.aim.case if text == self.original else self.place.write(self.aim.case, text)
         if number >= FRESH:
-            stock = stock_of(language_of_case(case))
+            stock = stock_of(language_of_case(self.aim.case))
             before, behind = (*stock.brief_openers, *stock.openers), (*stock.brief_closers, *stock.closers)
-            place = number - FRESH
+            opening, closing = (words[(number - FRESH) % len(words)] for words in (before, behind))
             for answer in case.shown:
+                # apart from the text, as a find may be the sign with which a line begins
                 here = answer.id == case.target
-                form = Form(before[place % len(before)]) if here else Form(closing=behind[place % len(behind)])
-                case = case.edit(answer.id, lambda said, form=form: form.around(said) or said)  # type: ignore[misc]
+                shown = f"{opening}\n\n{answer.text}" if here else Form(closing=closing).around(answer.text)
+                case = case.edit(answer.id, partial(_instead, shown or answer.text))
         return surface(case.untreated(), number)
 
     def codes(self, text: str, numbers: Iterable[int]) -> list[Json]:
@@ -165,6 +166,10 @@ class Quarry:
             return Said(False, 0.0, verdict)
         x = favour_of(self.aim, verdict, blank)
         return Said(has_won(x, self.aim, blank), x, verdict)
+
+
+def _instead(text: str, _before: str) -> str:
+    return text
 
 
 def _won(said: Said, ask: Ask) -> bool:

@@ -67,15 +67,16 @@ def _row(one: Finding) -> tuple[str, ...]:
     )
 
 
-def added(one: Finding) -> str:
+def added(one: Finding, quote: str = "") -> str:
     """Return the words that were added, as they are on a terminal; those at several places with dots between them."""
     taken = sum(piece.removes for piece in one.pieces)
-    return clipped(printable(words_added(("".join(piece.tokens) for piece in one.pieces), taken)), SHOWN)
+    words = words_added(("".join(piece.tokens) for piece in one.pieces), taken, quote)
+    return clipped(printable(words), SHOWN)
 
 
 def said(one: Finding) -> str:
     """Return a finding in a sentence, as it is on a terminal."""
-    return printable(sentence(finding_body(one), f'"{added(one)}"', one.quarry.setup.judge.task))
+    return printable(sentence(finding_body(one), added(one, '"'), one.quarry.setup.judge.task))
 
 
 def place_of(one: Finding) -> str:
