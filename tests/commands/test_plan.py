@@ -196,6 +196,21 @@ def test_what_fits_fits_and_a_run_of_it_is_offered(tmp_path):
     assert usd(fits) <= 1.2 < usd(larger)
 
 
+def test_a_budget_of_calls_needs_no_price(tmp_path):
+    """A model whose price nobody knows is fitted by its calls, and the run of the command is capped at them."""
+    path = judge_file(tmp_path)
+    file = tmp_path / path
+    file.write_text(re.sub(r"price_usd_per_mtok.*", "", file.read_text()))
+    own = ("--noise=0.02", "--", "-k", "authority or consistency")
+
+    priced, done = (calm(tmp_path, path, "--fit", budget, *own) for budget in ("--max-usd=5", "--max-calls=6000"))
+
+    assert (priced.returncode, done.returncode) == (4, 0), done.stdout + done.stderr
+    assert "--max-calls" in priced.stderr
+    assert done.stdout.splitlines()[-1].endswith("--calm-max-calls=6000")
+    assert calls(done.stdout, "expected")[0] <= 6000
+
+
 def usd(told):
     """Return the dollars that a plan expects."""
     return float(row(told, "expected")[-3])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from calm.core.claims import decimals
 from calm.core.units import Unit
 from calm.models.pricing import Cost, dollars
@@ -15,6 +17,8 @@ from calm.studies.mitigate.nearest import nearest, outcome_of, same_claim, worst
 from calm.studies.mitigate.study import MEASURED, Difference, Figures, Study, cheapest
 
 SCHEMA = "calm-mitigations/1"
+QUIET = frozenset({"excess", "noise", "ties", "unread", "unread edited", "US$"})
+"""Heads of columns that are left out where they hold nothing."""
 UNREAD = ("unread", "unread edited")
 """Heads of the counts of replies without a verdict: clean ones, and those of the edits."""
 
@@ -162,7 +166,8 @@ def _share(found: Finding) -> str:
 def render(study: Study) -> str:
     """Return the study as text for a terminal: a table, the grid, what is not applicable, and the conclusion."""
     head = ("set", "gate", "red", "excess", "robustness", "accuracy", "noise", "ties", *UNREAD, "calls/verdict", "US$")
-    rows = [head, *(_cells(one) for one in study.figures)]
+    columns = zip(head, *(_cells(one) for one in study.figures), strict=True)
+    rows = [*zip(*(column for column in columns if column[0] not in QUIET or _tells(column)), strict=True)]
     text = [f"{study.judge} ({study.bare.audit.judge.task}): {_cases(study)}.", "", *aligned(rows)]
     text.append("")
     said = ((one.tried.label, remarks(study, one)) for one in study.figures)
@@ -172,6 +177,11 @@ def render(study: Study) -> str:
         text += ["", *_grid_lines(study)]
     text += [f"not part of this: what {node} asks where it {why}" for node, why in study.floors]
     return "\n".join([*text, "", conclusion(study)])
+
+
+def _tells(column: Sequence[str]) -> bool:
+    """Return whether a column of the table holds anything but zeros and gaps."""
+    return any(not cell.startswith(("-", "0 of ", "0.000")) for cell in column[1:])
 
 
 def _cases(study: Study) -> str:
