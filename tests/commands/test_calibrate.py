@@ -666,6 +666,7 @@ def test_a_table_of_scores_or_words_is_calibrated(folder, good, bad, high):
         ("question,answer_a,answer_b,judge,human\nq,x,y,Z,A\n", (), "expected a, b or tie, got 'Z'"),
         ("question,answer_a,answer_b,judge,human\nq,x,y,A,A\nq,x,y,B,A\n", (), "2 records on 1 of them"),
         ("question,answer_a,answer_b,judge,human\nq,x,y,A,\n", (), "expected records with a gold label, got none"),
+        ("input,output,verdict,label\nq,r,meh,1\nq2,r2,3,4\n", (), "expected words whose meaning is known, got meh"),
         ("question,answer_a,answer_b,judge\n", (), "expected at least one record"),
         ("question,answer_a,answer_b,judge\nq,x,y,A\n", ("--map", "better=humman"), "a column of results.csv"),
         ("question,answer_a,answer_b,judge\nq,x,y,A\n", ("--map", "better"), "--map: expected KEY=VALUE"),
