@@ -54,10 +54,10 @@ def results_in(path: Path, columns: Mapping[str, str], words: Mapping[str, str],
         lacking = " ".join(f'--map {key}="COLUMN"' for key in found.lacking)
         raise ConfigError(f"{table.name}: no column for {found.lacking[0]}: add {lacking}; {_columns(table)}")
     if unknown := [one for one in found.words if not one.known]:
+        named = ", ".join(one.key for one in unknown)
         values = " ".join(f'--value "{one.key}={one.value}"' for one in unknown)
         raise ConfigError(
-            f"{table.name}: expected words whose meaning is known, got {', '.join(one.key for one in unknown)}; say what "
-            f"each means, such as {values}"
+            f"{table.name}: expected words whose meaning is known, got {named}; say what each means, such as {values}"
         )
     held = {**columns, **{one.key: one.value for one in found.columns}}
     meant = {**words, **{one.key: one.value for one in found.words}}
