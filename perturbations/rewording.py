@@ -1,4 +1,4 @@
-"""Rewording: a few inert words in each answer, the same as those that edits without words are measured against."""
+"""Rewording: put a few inert words into each answer, the same as those against which other edits are measured."""
 
 from __future__ import annotations
 
