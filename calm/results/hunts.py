@@ -57,7 +57,7 @@ def sentence(one: Mapping[str, Json], words: str, task: str) -> str:
     """
     fresh = one.get("fresh")
     asks, won, clean = (fresh.get(key) for key in ("asks", "wins", "clean_wins")) if isinstance(fresh, dict) else "???"
-    who = "the worse reply" if one.get("gold") is True else "the reply that had lost"
+    who = "the worse answer" if one.get("gold") is True else "the answer that had lost"
     does = _DOES.get(family_of(task) or "", "moves the verdict").format(who)
     where = WHERE.get(str(one.get("where")), "")
     said = f"{words} {where} {does} ({won} of {asks} asks, {clean} of {asks} without)."

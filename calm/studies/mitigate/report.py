@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from calm.core.claims import decimals
 from calm.core.units import Unit
 from calm.models.pricing import Cost, dollars
 from calm.models.wire import Json
-from calm.results.audit import Finding
 from calm.results.parts import aligned
+from calm.results.sentences import figure_of, sentence
 from calm.results.tabular import ARMS
-from calm.results.troubles import effect_of, excess
+from calm.results.troubles import excess
 from calm.studies.mitigate.differences import losses, remarks
 from calm.studies.mitigate.nearest import nearest, outcome_of, same_claim, worst_claim
 from calm.studies.mitigate.study import MEASURED, Difference, Figures, Study, cheapest
@@ -142,25 +141,14 @@ def _without_a_pass(study: Study) -> str:
         return f"No set passes the gate. The judge alone is beyond no limit, but the data are too few: {open_}."
     tried = {one.tried.label: same_claim(one, worst) for one in study.figures[1:]}
     known = {label: found for label, found in tried.items() if found is not None and found.value is not None}
-    allowed = f"allowed: {worst.measure} {worst.claim.op} {decimals(worst.claim.limit)}"
     if near is not None:
-        lost = "".join(f"; it {words}" for words in losses(study, near))
+        lost = "".join(f" But it {words}." for words in losses(study, near))
         stays = ", ".join(_red(near)) or "; ".join(near.audit.loose_ends)
-        than = f"{_brief(known[near.tried.label])} ({_share(worst)} without it; {allowed})"
-        return f"No set passes the gate. {near.tried.label} helps most: {than}{lost}. Still open: {stays}."
+        than = f"{sentence(worst)}; with {near.tried.label}: {figure_of(known[near.tried.label])}."
+        return f"No set passes the gate, but {near.tried.label} helps. Without it: {than}{lost} Still open: {stays}."
     best = min(known, key=lambda label: excess(known[label]) or 0.0, default=None)
-    than = "" if best is None else f" ({_share(known[best])} with {best}; {allowed})"
-    return f"No remedy helps: {_brief(worst)}{than}. Leave the judge as it is, or change its prompt."
-
-
-def _brief(found: Finding) -> str:
-    effect = effect_of(found)
-    return "no figure" if effect is None else effect.brief()
-
-
-def _share(found: Finding) -> str:
-    effect = effect_of(found)
-    return "no figure" if effect is None else effect.share or effect.brief()
+    than = "" if best is None else f"; with {best}: {figure_of(known[best])}"
+    return f"No remedy helps. Without: {sentence(worst)}{than}. Leave the judge as it is, or change its prompt."
 
 
 def render(study: Study) -> str:
