@@ -19,7 +19,7 @@ from calm.core.reasons import NONE, Kind, Reason, because, name
 from calm.core.verdict import Scale
 from calm.experiment.inert import CLASSES, REWRITE
 from calm.models.wire import Json
-from calm.results.audit import Audit, Finding
+from calm.results.audit import Finding
 from calm.results.control import Control
 from calm.results.records import family_of, trials_of
 
@@ -32,11 +32,6 @@ MUCH_REWORDED: Final = 0.05
 MOSTLY: Final = 75
 """Of a hundred asks about equal answers: from so many on a judge is said to do one thing with them."""
 REWORDING: Final = "rewording"
-
-
-def about_replay(audit: Audit) -> str:
-    """Return in a sentence what a replay of recorded verdicts cannot ask; nothing of any other run."""
-    return f"This replay cannot ask: {', '.join(audit.unasked)}." if audit.unasked else ""
 
 
 def notes_of(findings: Sequence[Finding], cases: Mapping[str, Json] | None = None) -> list[Reason]:

@@ -117,6 +117,7 @@ def verdict_of(audit: Audit, *, green: bool) -> tuple[str, str]:
         parts = ["every claim holds" if held == len(claims) else f"{held} {of} hold"]
         parts += [f"{undecided} undecided (only a warning)"] if undecided else []
         parts += [f"{accepted} accepted in gate.toml"] if accepted else []
+        parts += [f"but this replay cannot ask: {', '.join(audit.unasked)}"] if audit.unasked else []
         return "GREEN", ", ".join(parts)
     if audit.gaps:
         return "NOT GREEN", f"the run is not whole: {audit.gaps[0]}"

@@ -31,8 +31,8 @@ from calm.results.audit import (
     texts_path,
     write,
 )
-from calm.results.notes import about_replay
 from calm.results.records import trials_of
+from calm.results.troubles import verdict_of
 from tests.planted import Planted, pairs, setup
 
 JUDGE = JudgeRecord(
@@ -400,7 +400,7 @@ def test_a_replay_that_agrees_with_people_is_green_and_names_what_it_cannot_ask(
 
     assert (sound.green(), sound.unasked) == (True, tuple(CONTROLS))
     assert (some.green(), some.unasked) == (True, ("rewording", "sensitivity"))
-    assert all(control in about_replay(sound) for control in CONTROLS)
+    assert all(control in verdict_of(sound, green=True)[1] for control in CONTROLS)
     for outcome in (Outcome.NOT_TESTED, Outcome.OBSERVED, Outcome.UNDECIDED, Outcome.FAIL):
         assert not replayed(outcome).green(undecided="warn")
         assert len(replayed(outcome).loose_ends) == len(CONTROLS)
@@ -412,7 +412,6 @@ def test_a_judge_that_can_be_asked_has_nothing_that_it_cannot_ask():
     agreeing = replace(few, findings=(*few.findings, replace(ONE, bias=AGREEMENT, measure="kappa")))
 
     assert agreeing.unasked == ()
-    assert about_replay(agreeing) == ""
     assert not agreeing.green()
 
 
