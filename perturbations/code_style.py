@@ -1,5 +1,5 @@
 """
-Code style: change names, comments or blank lines of the weaker answer's code, or add dead code; its result stays.
+Code style: change names, comments or blank lines of the weaker answer's code, or add dead code; it computes the same.
 
 The code is Python, which is parsed, or Java, C++, JavaScript or Go, which `calm.perturbations.foreign_code` reads.
 """

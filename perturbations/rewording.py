@@ -1,4 +1,4 @@
-"""Rewording: put a few inert words into each answer, the same as those against which other edits are measured."""
+"""Rewording: put a few inert words into each answer, those that edits without words are measured against."""
 
 from __future__ import annotations
 

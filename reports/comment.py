@@ -24,7 +24,7 @@ from calm.results.reports.markdown import COMMENT, code, plain
 from calm.results.sentences import sentence
 from calm.results.tabular import as_read
 from calm.results.troubles import troubles, verdict_of
-from calm.results.wording import bill, tested
+from calm.results.wording import bill, plan, tested
 
 NAME: Final = re.compile(r"[A-Za-z0-9_.-]{1,60}")
 """What a gate may be called in the mark."""
@@ -83,9 +83,9 @@ def render(audit: Audit, *, gate: str = "gate") -> str:
     head = f"{mark(gate)}\n### calm: {word}: {plain(why, LINE)}\n\n"
     end = f"{plain(tested(audit), LINE)}\n\n{plain(bill(audit), LINE)}\n"
     parts = [
-        ("Why it is not green", (plain(text, LINE) for text in audit.loose_ends), MOST_GAPS),
         ("Worse than the baseline", _worse(audit), MOST_WORSE),
         ("Not proven", _red(audit), MOST_RED),
+        ("Why it is not green", (plain(text, LINE) for text in audit.loose_ends), MOST_GAPS),
         ("The verdicts that say most", _flips(audit), MOST_FLIPS),
     ]
     text, room = head, COMMENT - RESERVE - _size(head) - _size(end)
@@ -134,7 +134,7 @@ def _red(audit: Audit) -> Iterable[str]:
 
 
 def _told(one: Finding) -> str:
-    return f"{one.outcome.value} {code(one.key)}: {plain(sentence(one), LINE)}"
+    return f"{one.outcome.value} {code(one.key)}: {plain('; '.join(filter(None, [sentence(one), plan(one)])), LINE)}"
 
 
 def _flips(audit: Audit) -> list[str]:

@@ -15,6 +15,7 @@ from typing import Final
 from calm.core.claims import Outcome
 from calm.core.reasons import Kind, Reason, shared
 from calm.results.audit import AGREEMENT, Audit
+from calm.results.command_lines import subject
 from calm.results.endings import State
 from calm.results.meaning import Resolution, in_order, resolution
 from calm.results.reports import calm_protocol
@@ -131,7 +132,8 @@ def _first(audit: Audit, ended: Ended) -> list[Line]:
     """Return the first line: the outcome, the exit status, and why."""
     word, why = verdict_of(audit, green=ended.green)
     since = f"; nothing got worse since {ended.baseline}" if ended.baseline and ended.green else ""
-    return [Line(_short(f"{word} (exit {ended.status}): {why}{since}"), "green" if ended.green else "red")]
+    status = "" if audit.cut_short else f" (exit {ended.status})"
+    return [Line(_short(f"{word}{status}: {why}{since}"), "green" if ended.green else "red")]
 
 
 def _last(audit: Audit, ended: Ended) -> list[Line]:
@@ -140,7 +142,8 @@ def _last(audit: Audit, ended: Ended) -> list[Line]:
     told = [Line(printable(f"GREEN {note}"), "green") for note in found]
     results = next((str(path) for path in ended.written if path.suffix == ".json"), "")
     if (step := next_step(audit, results, green=ended.green)) is not None:
-        told.append(Line(f"next: {step.what[:1].lower()}{step.what[1:]}"))
+        whole = "" if subject(audit).whole else ", with your own names in the place of the capitals"
+        told.append(Line(f"next: {step.what[:1].lower()}{step.what[1:]}{whole}"))
         told.append(Line(printable(f"  {step.command}"), whole=True))
     if not ended.written:
         return told
@@ -186,10 +189,11 @@ def _accepted(audit: Audit) -> Iterable[Line]:
 
 
 def _loose(audit: Audit) -> list[Line]:
-    """Return what keeps the gate from being green although no finding says so, and what crashed."""
+    """Return what keeps the gate from being green although no finding and no first line says so, and what crashed."""
     crashed = (f"{one.node} crashed: {one.reason}" for one in audit.tests if one.state is State.CRASHED)
     first = verdict_of(audit, green=False)[1]
-    loose = () if audit.outcome is Outcome.FAIL else (text for text in audit.loose_ends if text not in first)
+    said = audit.outcome is Outcome.FAIL or audit.cut_short
+    loose = [] if said else [text for text in audit.loose_ends if text not in first]
     return [Line(_short(text), "red") for text in (*loose, *crashed)]
 
 

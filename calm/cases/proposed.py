@@ -44,12 +44,34 @@ OF_JUDGE: Final = frozenset(("verdict", "judge", "judged", "judgement", "judgmen
 """Parts of the name of a column that holds what a judge said."""
 _OF_GOLD: Final = frozenset(
     (
-        *("gold", "human", "expert", "annotator", "label", "truth", "manual", "qa", "pick", "picked", "winner"),
+        *(
+            "gold",
+            "human",
+            "expert",
+            "annotator",
+            "rater",
+            "label",
+            "truth",
+            "manual",
+            "qa",
+            "pick",
+            "picked",
+            "winner",
+        ),
         *("preferred", "preference", "better", "best", "choice", "chosen", "score", "rating", "grade", "stars"),
     )
 )
 _OF_ID: Final = frozenset(("id", "nr", "no", "number", "uuid", "key"))
 _TIES: Final = frozenset(("tie", "tied", "same", "both", "equal", "draw", "neither", "none", "no preference", "="))
+_FIRST: Final = {key: place for place, key in enumerate(("id", "question", "answer", "answer_a", "answer_b"))}
+_LAST: Final = ("better", "score", "label", VERDICT)
+"""Fields that are named first, and last."""
+_SHARES: Final[Mapping[str, float]] = {
+    **WORDS,
+    **dict.fromkeys(("good", "right", "accept", "accepted", "helpful", "safe", "acceptable", "positive"), 1.0),
+    **dict.fromkeys(("bad", "wrong", "reject", "rejected", "unhelpful", "unsafe", "unacceptable", "negative"), 0.0),
+}
+"""Where plain words for a verdict stand between the worst (0) and the best (1)."""
 _LOW: Final = re.compile(r"un|in|im|not?\b|non|mis|bad|poor|wrong|low|weak|never|terrible|useless|reject")
 _MIDDLE: Final = re.compile(r"part|some|mixed|medium|middle|fair|ok|average|acceptable|unsure|neutral")
 _PROSE: Final = 20
@@ -73,7 +95,7 @@ class Proposal:
     """
     How a table is read: its columns by field, the words of its gold, and the fields that no column seems to hold.
 
-    What a user has said already is not in it, nor what needs no saying: a column with the name of a field.
+    What a user has said already is not in it, nor a column that has the name of its field.
     """
 
     columns: tuple[Guess, ...]
@@ -142,7 +164,7 @@ class _Found:
         if column is not None:
             self.columns[key] = column
             self.left = [one for one in self.left if one is not column]
-            if key != column.name:
+            if key != column.name or key == VERDICT:
                 self.guesses.append(Guess(key, column.name, known))
 
 
@@ -178,7 +200,8 @@ def proposal(
         lacking += [key for key in ("question", *shown.values()) if key not in found.columns]
         lacking += [] if found.answered or lacking else ["answer"]
     _gold(found, classes=classes)
-    return Proposal(tuple(found.guesses), tuple(_words(found, words, scale)), tuple(dict.fromkeys(lacking)))
+    guesses = sorted(found.guesses, key=lambda one: (one.key in _LAST, _FIRST.get(one.key, len(_FIRST))))
+    return Proposal(tuple(guesses), tuple(_words(found, words, scale)), tuple(dict.fromkeys(lacking)))
 
 
 def _column(table: Table, name: str) -> _Column:
@@ -211,9 +234,7 @@ def _by_name(found: _Found, shown: Mapping[str, str]) -> None:
         usual.pop("answer", None)
     for key, some in usual.items():
         texts = [one for one in some if not one.words] or some
-        if len(texts) == 1 and not (
-            key.startswith("answer") and found.answered and key not in ("answer_a", "answer_b")
-        ):
+        if len(texts) == 1 and not (key == "answer" and found.answered):
             found.take(key, texts, known=True)
     for side in "ab":  # the models that wrote the answers
         if f"answer_{side}" in found.columns:
@@ -265,12 +286,14 @@ def _gold(found: _Found, *, classes: bool) -> None:
         exact = [one for name in _BETTER for one in worded if one.bare == name]
         found.take("better", exact, known=True)
         found.take("better", [one for one in worded if one.has(_OF_GOLD)])
+        answers = _answers(found)
+        found.take("better", [one for one in worded if all(_tied(word) or _named(word, answers) for word in one.words)])
         return
     judged = [one for one in worded if one.has(OF_JUDGE)]
     people = [one for one in worded if one not in judged]
     exact = [one for name in _GOLD for one in people if one.bare == name]
     gold = [*exact, *(one for one in people if one.has(_OF_GOLD))]
-    if gold and found.answered and not {"score", "label"} & found.columns.keys():
+    if gold and not {"score", "label"} & found.columns.keys():
         one = gold[0]
         scored = not classes and (one.numeric or bool(judged) or all(_share(word) is not None for word in one.words))
         found.take("score" if scored else "label", [one], known=one in exact)
@@ -298,12 +321,12 @@ def _words(found: _Found, given: Mapping[str, str], scale: Scale | None) -> Iter
 
 
 def _share(word: str) -> float | None:
-    return WORDS.get(word.strip().lower())
+    return _SHARES.get(word.strip().lower())
 
 
 def _sides(found: _Found, words: Counter[str]) -> Iterator[Guess]:
     """Yield which answer each word names: by its letter, by the column of the answer, by its side, or by its order."""
-    answers = {key[-1]: one for key, one in found.columns.items() if re.fullmatch("answer_[a-z]", key)}
+    answers = _answers(found)
     authors = {name for key, one in found.columns.items() if key.startswith("author_") for name in one.values}
     said = {word: _named(word, answers) for word in words if word.strip().lower() not in (*answers, TIE)}
     said = {word: letter for word, letter in said.items() if word not in authors}
@@ -318,6 +341,11 @@ def _sides(found: _Found, words: Counter[str]) -> Iterator[Guess]:
             yield Guess(word, letter, known=True, count=words[word])
         else:
             yield Guess(word, free.pop(0) if free else TIE, count=words[word])
+
+
+def _answers(found: _Found) -> dict[str, _Column]:
+    """Return the columns of several answers by letter."""
+    return {key[-1]: one for key, one in found.columns.items() if re.fullmatch("answer_[a-z]", key)}
 
 
 def _tied(word: str) -> bool:

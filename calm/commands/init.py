@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from shlex import quote
@@ -90,28 +90,13 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 
 
 def _init(options: argparse.Namespace) -> int:
-    from calm.cases.lines import line
-
     folder = Path(options.dir)
     _refuse(options)
+    if at_terminal() and _are_there([folder / "judge.toml"], options):
+        return REFUSED  # before anything is asked
     _ask_files(options)
     draft = Draft()
-    found = of_log(options, draft)
-    prompt = prompt_of_file(options, draft) if options.prompt else prompt_of_log(found, draft) if found else None
-    cases: Sequence[Case] = ()
-    if found is None:
-        held = cases_in(options, prompt, draft) if options.cases else made_cases(_task(options, prompt), draft)
-        found, cases = (None, held) if isinstance(held, Sequence) else (held, held.cases)
-        if found is None:
-            prompt = prompt or started(_task(options, None, cases), cases, draft)
-            refuse_other_scale(options, cases, prompt)
-            draft.files[CASES] = "".join(line(case) for case in cases)
-            draft.classes = tuple(dict.fromkeys(case.label for case in cases if case.label is not None))
-    if prompt is not None:
-        _ask_model(options, prompt, asked=not options.log)
-        draft_judge(options, prompt, found, draft)
-    else:
-        draft.judge = RECORDED
+    prompt, cases = _drafted(options, draft)
     key = init_files.check(draft.files, draft.judge)
     draft.files["gate.toml"] = init_files.GATE
     if prompt is not None and options.ci != "none":
@@ -122,22 +107,57 @@ def _init(options: argparse.Namespace) -> int:
     read = [one for one in (options.prompt, options.system, options.negative, options.cases, *options.log) if one]
     if taken := [path for path in files if any(_same(path, Path(one)) for one in read)]:
         raise ConfigError(f"{taken[0]} would overwrite itself. Give another folder: --dir judge")
-    there = [path for path in files if path.exists() or path.is_symlink()]
-    if there and not options.force:
-        verb, them = ("exists", "it") if len(there) == 1 else ("exist", "them")
-        names = ", ".join(map(str, there))
-        say(f"calm: {names} {verb} already, so nothing was written; to write over {them}, add --force", error=True)
+    if _are_there(files, options):
         return REFUSED
     judges = [folder / name for name in draft.files if name in (draft.judge, RECORDED)]
     put(files, init_files.WRITTEN, judges=judges, force=options.force)
     say(f"wrote {', '.join(map(str, files))}")
     for note in draft.notes:
         say(f"note: {note}")
-    for text in _linted(folder / draft.judge) if prompt is not None else ():
-        say(f"note: {text}")
-    if prompt is not None and cases and options.cases:
+    if prompt is None:
+        say(f"next: calm audit {quote(str(folder / draft.judge))}")
+        return DONE
+    for note in _linted(folder / draft.judge):
+        say(f"note: {note}")
+    if options.cases:
         say(_resolution(prompt.task, cases))
     return _tried(folder, draft.judge, key)
+
+
+def _drafted(options: argparse.Namespace, draft: Draft) -> tuple[Prompt | None, Sequence[Case]]:
+    """Draft the judge and its cases; return its prompt, and the cases. Without a prompt the judge replays verdicts."""
+    from calm.cases.lines import line
+
+    found = of_log(options, draft)
+    prompt = prompt_of_file(options, draft) if options.prompt else prompt_of_log(found, draft) if found else None
+    cases: Sequence[Case] = ()
+    if found is None:
+        held = cases_in(options, prompt, draft) if options.cases else made_cases(_task(options, prompt), prompt, draft)
+        if not isinstance(held, Sequence):  # the verdicts of a table
+            draft.judge = RECORDED
+            return None, held.cases
+        cases = held
+        prompt = prompt or started(_task(options, None, cases), cases, draft)
+        refuse_other_scale(options, cases, prompt)
+        draft.files[CASES] = "".join(line(case) for case in cases)
+        draft.classes = tuple(dict.fromkeys(case.label for case in cases if case.label is not None))
+    if prompt is None:
+        draft.judge = RECORDED
+        return None, cases
+    _ask_model(options, prompt, draft)
+    draft_judge(options, prompt, found, draft)
+    return prompt, cases
+
+
+def _are_there(paths: Iterable[Path], options: argparse.Namespace) -> bool:
+    """Return whether files are there that may not be written over, and say which."""
+    there = [path for path in paths if path.exists() or path.is_symlink()]
+    if not there or options.force:
+        return False
+    verb, them = ("exists", "it") if len(there) == 1 else ("exist", "them")
+    names = ", ".join(map(str, there))
+    say(f"calm: {names} {verb} already, so nothing was written; to write over {them}, add --force", error=True)
+    return True
 
 
 def _task(options: argparse.Namespace, prompt: Prompt | None, cases: Sequence[Case] = ()) -> Task:
@@ -166,15 +186,18 @@ def _resolution(task: Task, cases: Sequence[Case]) -> str:
     """Return in one line what so many cases can show."""
     from calm.core.claims import Claim
     from calm.core.edits import Expects
+    from calm.experiment.setup import clusters_of
     from calm.gate.resolution import USUAL as ENOUGH
     from calm.gate.resolution import Claimed, attainable
 
-    claim = Claim("gain", "<=", 0.15)
-    found = attainable(claim, FAMILY[task], Claimed((claim,), Expects.NOT_BETTER, rotation=False, clusters=len(cases)))
+    claim, questions = Claim("gain", "<=", 0.15), len({*clusters_of(cases).values()})
+    found = attainable(claim, FAMILY[task], Claimed((claim,), Expects.NOT_BETTER, rotation=False, clusters=questions))
+    many = "1 case" if len(cases) == 1 else f"{len(cases)} cases"
+    about = many if questions == len(cases) else f"{many} about {questions} questions"
     if found is None:
-        return f"{len(cases)} cases are too few to show any bias. Take about {ENOUGH}"
-    usual = f"; {ENOUGH} cases would show one of {100 * claim.limit:g}" if found.limit > claim.limit else ""
-    return f"{len(cases)} cases can rule out a bias that decides {100 * found.limit:g} of 100 cases{usual}"
+        return f"{about} cannot rule out any bias. Take about {ENOUGH}"
+    usual = f"; {ENOUGH} cases can rule out one of {100 * claim.limit:g}" if found.limit > claim.limit else ""
+    return f"{about} can rule out a bias that decides {100 * found.limit:g} of 100 cases{usual}"
 
 
 def _add_workflow(options: argparse.Namespace, draft: Draft, key: str | None) -> None:
@@ -236,25 +259,44 @@ def _linted(path: Path) -> Iterator[str]:
 
 def _ask_files(options: argparse.Namespace) -> None:
     """Ask a person which prompt and which cases the judge has, if no option names any; the only one is proposed."""
-    if not at_terminal() or options.log or options.task:
+    if not at_terminal() or options.log:
         return
     for name, what, endings in (
         ("prompt", "Which file is your judge's prompt", PROMPTS),
         ("cases", "Which file holds your cases", TABLES),
     ):
         if getattr(options, name) is None:
-            near = [one.name for one in sorted(Path().iterdir()) if one.suffix.lower() in endings and one.is_file()]
-            said = answered(f"{what} (- for none)", near[0] if len(near) == 1 else "-")
+            near = [one for one in sorted(Path().iterdir()) if one.suffix.lower() in endings and one.is_file()]
+            near = [one for one in near if name != "prompt" or _has_placeholders(one)]
+            usual = near[0].name if len(near) == 1 else "-"
+            while (said := answered(f"{what} (- for none)", usual)) != "-" and not Path(said).is_file():
+                say(f"there is no file {said}")
             setattr(options, name, None if said == "-" else said)
 
 
-def _ask_model(options: argparse.Namespace, prompt: Prompt, *, asked: bool) -> None:
+def _has_placeholders(path: Path) -> bool:
+    from calm.core.files import read_text
+    from calm.judges.prompts.foreign import style_of
+
+    try:
+        return style_of(read_text(path, "a prompt")) is not None
+    except ConfigError:
+        return False
+
+
+def _ask_model(options: argparse.Namespace, prompt: Prompt, draft: Draft) -> None:
     """Ask a person for the best end of the scale, and for the model and where it is, if nothing says it."""
     if prompt.scale is not None and prompt.task == "score":
-        if options.best is None and not prompt.directed and at_terminal():
+        asked = options.best is None and not prompt.directed
+        if asked and at_terminal():
             options.best = chosen("Which end of the scale is the best", ("high", "low"), "high")
+        elif asked:
+            draft.notes.append(
+                "the prompt does not say which end of its scale is the best: it is taken to be the high one. If it is "
+                "the low one, add --best low"
+            )
         prompt.scale = replace(prompt.scale, best=options.best or prompt.scale.best)
-    if not (asked and at_terminal()):
+    if options.log or not at_terminal():
         return
     while options.provider is None and options.base_url is None:
         where = f"Where is its model: {', '.join(PROVIDERS)}, or an address such as http://127.0.0.1:8000/v1"

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Final, cast
 
 from calm.commands import logs
-from calm.commands.init_prompts import Draft, Prompt
+from calm.commands.init_prompts import STARTED, Draft, Prompt
 from calm.commands.init_table import read_of
 from calm.core.classes import SHIPPED
 from calm.core.verdict import Scale, Task
@@ -75,15 +76,35 @@ def _refuse_runs(options: argparse.Namespace) -> None:
             )
 
 
-def made_cases(task: Task, draft: Draft) -> Sequence[Case]:
-    """Return cases that a program makes, to start with."""
+def made_cases(task: Task, prompt: Prompt | None, draft: Draft) -> Sequence[Case]:
+    """
+    Return cases that a program makes, to start with, with gold on the scale of the judge.
+
+    Raises:
+        ConfigError: the prompt shows a field that only a person's own cases can have.
+    """
     from calm.cases.generate import generate
+
+    own = [f"{{{name}}}" for name, key in ({} if prompt is None else prompt.shown).items() if key.startswith("field.")]
+    if own:
+        raise ConfigError(f"the prompt shows {', '.join(own)}, and no made case has it. Use your own: --cases FILE")
+    scale = STARTED if prompt is None else prompt.scale or Scale()
 
     draft.notes.append(
         f"cases.jsonl holds {MADE} cases that a program made, to start with. Use your own: --cases FILE, a table or a "
         "file of cases"
     )
-    return list(generate(task, MADE, SEED))
+    return [
+        replace(case, scores={key: _moved(score, scale) for key, score in case.scores.items()})
+        for case in generate(task, MADE, SEED)
+    ]
+
+
+def _moved(score: float, scale: Scale) -> float:
+    """Return where a score from 1 to 10 stands on another scale."""
+    share = (score - Scale().low) / (Scale().high - Scale().low)
+    steps = (share if scale.best == "high" else 1 - share) * (scale.high - scale.low) / (scale.step or 1e-3)
+    return scale.low + round(steps) * (scale.step or 1e-3)
 
 
 def cases_in(options: argparse.Namespace, prompt: Prompt | None, draft: Draft) -> Sequence[Case] | Gathered:
@@ -133,9 +154,8 @@ def cases_in(options: argparse.Namespace, prompt: Prompt | None, draft: Draft) -
 def _read_runs(path: Path, prompt: Prompt | None, draft: Draft) -> Sequence[Case]:
     from calm.cases.logs.agents import import_runs
 
-    scale = Scale(1.0, 5.0, 1.0) if prompt is None else prompt.scale
-    found = import_runs([path], scale=scale)
-    if prompt is None and any(not 1 <= score <= 5 for case in found.cases for score in case.scores.values()):
+    found = import_runs([path], scale=STARTED if prompt is None else prompt.scale)
+    if prompt is None and any(not STARTED.holds(score) for case in found.cases for score in case.scores.values()):
         found = import_runs([path])
     draft.notes += found.notes
     return found.cases

@@ -40,6 +40,8 @@ _BETWEEN: Final = "\n\0\n"
 """What stands between the messages while they are turned round together."""
 
 
+STARTED: Final = Scale(1.0, 5.0, 1.0)
+"""The scale of the prompt to start from."""
 STARTER: Final = "judge.jinja"
 STARTER_TWIN: Final = "judge.negative.jinja"
 
@@ -81,14 +83,13 @@ def started(task: Task, cases: Sequence[Case], draft: Draft) -> Prompt:
     from calm.cases.shapes import parts_of
 
     scores = [score for case in cases for score in case.scores.values()]
-    scale = Scale(1.0, 5.0, 1.0)
-    begun = task in init_files.STARTERS and (task != "score" or all(scale.holds(score) for score in scores))
+    begun = task in init_files.STARTERS and (task != "score" or all(STARTED.holds(score) for score in scores))
     if begun:
         parts = parts_of(cases)
         draft.files[STARTER] = init_files.starter(task, parts=parts)
         draft.files[STARTER_TWIN] = init_files.starter(task, negative=True, parts=parts)
         table = {"user_file": STARTER, "negative_user_file": STARTER_TWIN}
-        return Prompt(task, table, {"format": "brackets"}, scale=scale if task == "score" else None)
+        return Prompt(task, table, {"format": "brackets"}, scale=STARTED if task == "score" else None)
     if task == "score":
         scale = usual_scale(scores)
         draft.notes.append(
@@ -122,7 +123,7 @@ def prompt_of_file(options: argparse.Namespace, draft: Draft) -> Prompt:
     task = _task(options, made.answers)
     if every:
         meanings = dict.fromkeys(f"{one.written} is {_meaning(one)}" for one in every)
-        draft.notes.append(f"in the prompt {', '.join(meanings)}")
+        draft.notes.append(f"in the prompt, {', '.join(meanings)}")
     names = [one.name for found in translate(*texts).found for one in found]
     prompt = Prompt(task, said=said, shown=dict(zip(names, map(_case_field, every), strict=True)))
     _put([turn.role for turn in turns], made.templates, prompt, draft)
@@ -142,9 +143,9 @@ def prompt_of_file(options: argparse.Namespace, draft: Draft) -> Prompt:
     if task == "score" and asked.scale is None and not asked.values:
         draft.notes.append("the prompt does not show its scale, so it is 1 to 10: check [verdict.scale] in judge.toml")
     if asked.values:
-        worth = ", ".join(f"{word} is {value:g}" for word, value in asked.values.items())
+        worth = ", ".join(f"{word} is {value}" for word, value in asked.values.items())
         draft.notes.append(f"{worth}: [verdict.values] in judge.toml says so, check it")
-        prompt.scale = Scale(0.0, 1.0, 1.0)
+        prompt.scale = Scale(0.0, 1.0, 1.0) if task == "score" else None
     prompt.verdict, prompt.values, prompt.directed = dict(asked.form), asked.values, asked.directed
     return prompt
 
@@ -234,7 +235,7 @@ def _task(options: argparse.Namespace, answers: int | None) -> Task:
 def _meaning(one: Placeholder) -> str:
     meanings = {"first": "the first answer", "second": "the second answer", "answer": "the answer"}
     if one.role is None:
-        return f"the field {_field(one)} of a case"
+        return f"the field {_field(one)}"
     return meanings.get(one.role, f"the {one.role}") + ("" if one.cut is None else f", cut after {one.cut} characters")
 
 
@@ -281,7 +282,9 @@ def _twin(templates: Sequence[str], prompt: Prompt, draft: Draft) -> None:
     twins = (made.text or "").split(_BETWEEN)
     if made.text is not None and len(twins) == len(templates):
         _name_twin(twins[1:] if len(twins) > 1 and twins[0] == templates[0] else twins, prompt, draft)
-        draft.notes.append("judge.negative.jinja asks the other way round; it was made by rule: read it")
+        draft.notes.append(
+            "judge.negative.jinja asks for the worse answer, or how bad it is. A rule made it from your prompt: read it"
+        )
         return
     before = whole.count("\n", 0, whole.find(_BETWEEN) + len(_BETWEEN)) if _BETWEEN in whole else 0
     file = "judge.jinja" if len(templates) == 1 or made.line > before else "judge.system.jinja"

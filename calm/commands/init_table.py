@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from shlex import join
 from textwrap import fill
@@ -43,46 +43,40 @@ def read_of(options: argparse.Namespace, table: Table, prompt: Prompt | None) ->
         ConfigError: an option that does not fit; or, where nobody is there to be asked, the whole command that reads
             the table as it is guessed.
     """
+    from calm.cases.foreign.columns import columns_from
     from calm.cases.proposed import VERDICT, proposal
 
-    given = _pairs("--map", options.map)
-    words = _pairs("--value", options.value)
+    judged = [text for text in options.map if text.startswith(f"{VERDICT}=")]
+    mine = columns_from([text for text in options.map if text not in judged], options.value)
+    given = dict(mine.columns)
+    if judged:
+        given[VERDICT] = judged[-1].partition("=")[2]
     if missing := [column for column in given.values() if column.partition(".")[0] not in table.columns]:
         near = nearest(missing[0], table.columns)
         raise ConfigError(f"--map: expected a column of {table.name}, got {missing[0]!r}{near}")
-    found = proposal(
-        table,
-        given,
-        words,
-        {} if prompt is None else prompt.shown,
-        scale=None if prompt is None else prompt.scale,
-        classes=options.task == "label",
-    )
-    if lacking := [key for key in found.lacking if not at_terminal()]:
-        raise ConfigError(_lacking(lacking[0], table, prompt))
+    shown = {} if prompt is None else prompt.shown
+    scale = None if prompt is None else prompt.scale
+    found = proposal(table, given, mine.values, shown, scale=scale, classes=options.task == "label")
+    columns = {guess.key: guess.value for guess in found.columns}
+    words = {guess.key: guess.value for guess in found.words}
     unsure = [guess for guess in (*found.columns, *found.words) if not guess.known]
-    columns = given | {guess.key: guess.value for guess in found.columns}
-    meanings = words | {guess.key: guess.value for guess in found.words}
-    if (unsure or found.lacking) and not options.yes:
-        if not at_terminal():
-            raise ConfigError(
-                [*_paragraph(found, table).splitlines(), f"  {_command(options, columns, meanings, prompt)}"]
-            )
-        for key in found.lacking:
-            columns[key] = _column(key, "", table)
-        columns |= {one.key: _column(one.key, one.value, table) for one in found.columns if not one.known}
-        meanings |= {one.key: _meaning(one, columns) for one in found.words if not one.known}
-    if prompt is not None:
-        columns.pop(VERDICT, None)  # the judge is asked anew
-    return Read(columns, meanings, _note(found))
-
-
-def _pairs(option: str, texts: Sequence[str]) -> dict[str, str]:
-    pairs = [text.partition("=") if option == "--map" else text.rpartition("=") for text in texts]
-    if wrong := [text for text, (key, _, value) in zip(texts, pairs, strict=True) if not (key and value)]:
-        form = "FIELD=COLUMN" if option == "--map" else "WORD=MEANING"
-        raise ConfigError(f"{option}: expected {form}, got {wrong[0]!r}")
-    return {key: value for key, _, value in pairs}
+    if at_terminal():
+        columns |= {key: _column(key, "", table) for key in found.lacking}
+        if not options.yes:
+            columns |= {one.key: _column(one.key, one.value, table) for one in found.columns if not one.known}
+            words |= {one.key: _meaning(one, {**given, **columns}) for one in found.words if not one.known}
+    elif found.lacking:
+        raise ConfigError(_lacking(found.lacking[0], table, prompt))
+    elif unsure and not options.yes:
+        command = _command(options, {**given, **columns}, {**mine.values, **words}, prompt)
+        raise ConfigError([*_paragraph(found, table).splitlines(), f"  {command}"])
+    taken = [f"{column!r} is the {_called(key)}" for key, column in columns.items()]
+    taken += [f"{word!r} means {meaning}" for word, meaning in words.items()]
+    note = f"read from the table: {', '.join(taken)}" if taken else ""
+    whole = {**given, **columns}
+    if prompt is not None or options.task or options.model or options.base_url or options.provider:
+        whole.pop(VERDICT, None)  # the judge is asked anew
+    return Read(whole, {**mine.values, **words}, note)
 
 
 def _lacking(key: str, table: Table, prompt: Prompt | None) -> str:
@@ -108,12 +102,6 @@ def _paragraph(found: Proposal, table: Table) -> str:
         "is right, run the next line, or the same command with --yes; if not, correct the line:",
         _WIDTH - len("calm: "),
     )
-
-
-def _note(found: Proposal) -> str:
-    taken = [*(f"{one.value!r} is the {_called(one.key)}" for one in found.columns)]
-    taken += [f"{one.key!r} means {one.value}" for one in found.words]
-    return f"read from the table: {', '.join(taken)}" if taken else ""
 
 
 def _command(

@@ -41,6 +41,8 @@ _SHARES: Final[Mapping[str, tuple[str, str]]] = {
     "net_robustness": ("changes {n} more of 100 verdicts than neutral words do", ""),
     "net_detection": ("is noticed in {n} of 100 cases", "is rewarded more often than noticed, by {n} of 100 cases"),
     "unreadable_gain": ("makes {n} more of 100 replies unreadable", ""),
+    "abs unreadable_gain": ("makes {n} more of 100 replies unreadable", "makes {n} fewer of 100 replies unreadable"),
+    "abs attack_success_rate": ("makes {it} win in {n} more of 100 cases", "makes {it} win in {n} fewer of 100 cases"),
     "tie_rate": ("leads to a tie in {n} of 100 asks", ""),
     "attack_success_rate": ("makes {it} win in {n} of 100 cases that it lost before", ""),
     "acknowledgement_rate": ("is named in the judge's reasons in {n} of 100 changed verdicts", ""),
@@ -71,6 +73,10 @@ _JUDGE: Final[Mapping[str, tuple[str, str]]] = {
     "repeat_distance": ("Asked twice, the judge gives verdicts that are {n} % apart", ""),
     "readable_rate": ("{n} of 100 replies can be read", ""),
     "rewording_rate": ("Neutral words alone change {n} of 100 verdicts", ""),
+    "abs rewording_rate": (
+        "Neutral words change {n} more of 100 verdicts than asking again does",
+        "Neutral words change {n} fewer of 100 verdicts than asking again does",
+    ),
     "mean_error": (
         "The judge is {n} % of the scale above the gold on average",
         "The judge is {n} % of the scale below the gold on average",
@@ -97,10 +103,10 @@ _JUDGE: Final[Mapping[str, tuple[str, str]]] = {
 }
 """What the judge does, whatever the edit."""
 _NUMBERS: Final[Mapping[str, str]] = {
-    "kappa": "Beyond chance the judge agrees with the gold labels at {n} (1 is full agreement)",
-    "weighted_kappa": "Beyond chance the judge's scores agree with the gold at {n} (1 is full agreement)",
-    "gwet_ac": "Beyond chance (Gwet's AC) the verdicts agree with the gold at {n} (1 is full agreement)",
-    "rank_agreement": "The judge puts cases in the order of the gold at {n} (1 is the same order, 0 is chance)",
+    "kappa": "Beyond chance the judge agrees with the gold labels at {n}, where 1 is full agreement",
+    "weighted_kappa": "Beyond chance the judge's scores agree with the gold at {n}, where 1 is full agreement",
+    "gwet_ac": "Beyond chance (Gwet's AC) the verdicts agree with the gold at {n}, where 1 is full agreement",
+    "rank_agreement": "The judge puts cases in the order of the gold at {n}, where 1 is the same order and 0 is chance",
     "correlation": "The ranks of verdicts and gold have a correlation of {n}",
     "self_preference_ratio": "The judge passes failed criteria of its own answers {n} times as often as outsiders do",
 }

@@ -13,6 +13,7 @@ from typing import Final
 from calm.core.claims import Outcome
 from calm.core.measures import MEASURES
 from calm.results.audit import AGREEMENT, BASELINE, CONTROLS, RUN, Audit, Finding
+from calm.results.endings import State
 from calm.results.sentences import base
 
 ORDER: Final = (Outcome.FAIL, Outcome.INCOMPLETE, Outcome.UNDECIDED)
@@ -119,6 +120,9 @@ def verdict_of(audit: Audit, *, green: bool) -> tuple[str, str]:
         parts += [f"{accepted} accepted in gate.toml"] if accepted else []
         parts += [f"but this replay cannot ask: {', '.join(audit.unasked)}"] if audit.unasked else []
         return "GREEN", ", ".join(parts)
+    if audit.cut_short:
+        decided = sum(one.state is State.DECIDED for one in audit.tests)
+        return "NOT GREEN", f"the run was interrupted when {decided} of {len(audit.tests)} tests had decided something"
     if audit.gaps:
         return "NOT GREEN", f"the run is not whole: {audit.gaps[0]}"
     if incomplete or undecided:

@@ -449,7 +449,8 @@ def counted_calls(calls: Mapping[str, int], names: Iterable[str] = CALLS) -> str
     ('5 calls, 2 not made', '3 verdicts read from the record')
     """
     always = () if calls.get("recorded") else ALWAYS
-    return ", ".join(f"{calls.get(name, 0):,} {CALLS[name]}" for name in names if calls.get(name) or name in always)
+    counted = ", ".join(f"{calls.get(name, 0):,} {CALLS[name]}" for name in names if calls.get(name) or name in always)
+    return f"1 call{counted.removeprefix('1 calls')}" if counted.startswith("1 calls") else counted
 
 
 def cases_asked(audit: Audit) -> str:

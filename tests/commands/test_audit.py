@@ -9,6 +9,11 @@ import time
 
 import pytest
 
+from calm.results.audit import read
+from calm.results.reports.terminal import Ended, Screen, shown
+from calm.results.sentences import sentence
+from calm.results.troubles import name_of, troubles
+from calm.results.wording import lines as broken
 from tests.inside import calm_inside
 from tests.lanes import slow
 
@@ -98,3 +103,25 @@ def test_an_interrupted_run_keeps_what_an_earlier_one_found(tmp_path):
     assert "the run was interrupted: what an earlier one wrote is kept as " in output
     assert json.loads((out / "results.json.before").read_text()) == before
     assert json.loads((out / "results.json").read_text())["outcome"] == "INCOMPLETE"
+
+
+@pytest.mark.parametrize("judge", ["planted:authority=0.9,verbosity=0.9", "planted:noise=0.05"])
+def test_a_run_is_told_whole_at_every_width(tmp_path, judge):
+    """The outcome first, the report last, every bias by its name, and no line wider than the screen but a command."""
+    calm(tmp_path, "audit", judge, "--", "--calm-sample=30", "-k", "authority or verbosity")
+    audit = read(tmp_path / "calm-audit" / "results.json")
+    ended = Ended(audit.green(), int(not audit.green()), [tmp_path / "calm-audit" / "report.html"])
+
+    for width in (60, 80, 100):
+        for height in (10, 24, 40):
+            made = shown(audit, Screen(width, height), ended)
+            rows = [row for line in made if not line.whole for row in broken(line.text, width)]
+
+            assert not [row for row in rows if len(row) > width and len(row.split()) > 1]
+            assert re.match(r"(GREEN|RED|NOT GREEN) \(exit [01]\): ", made[0].text)
+            assert made[-1].text.startswith("report: ")
+            told = " ".join(" ".join(rows).split())
+            for one in troubles(audit)[:3]:
+                edit = one.lead.reason.worst or one.lead.perturbation
+                name = f"{name_of(one.bias)} ({edit})" if edit else name_of(one.bias)
+                assert f"{one.outcome.value} {name}: {sentence(one.lead)}" in told

@@ -109,11 +109,16 @@ def test_a_judge_of_a_conftest_is_left_to_the_reader(pytester):
     pytester.makeconftest(
         """
         import pytest
-        from calm.perturbations.planted import planted
+        from calm.judges.python import PythonJudge
+
+        def credulous(case):
+            return next((answer.id for answer in case.answers if "Source: " in answer.text), case.better)
+
+        credulous.reads = ("question", "answers", "better")
 
         @pytest.fixture(scope="session")
         def judge():
-            return planted("planted:authority=1")
+            return PythonJudge(credulous)
         """
     )
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 import shlex
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from string import ascii_lowercase
@@ -37,6 +36,9 @@ _ONLY: Final = "only"
 _MISSING: Final = object()
 _MOST_WORDS: Final = 8
 """So many words of the gold a message names."""
+_MOST_RECORDS: Final = 3
+_LONGEST: Final = 40
+"""A longer word of the gold is not repeated in the example of how to explain it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,10 +155,8 @@ def import_table(table: Table, plan: Columns) -> ImportResult:
             faults.add(record, column, again)
         first.setdefault(case.id, record)
         cases.append((record, case))
-    if faults.words:
-        faults.add(
-            0, shape.columns["better" if "better" in shape.columns else "score"], _unexplained(faults.words, shape)
-        )
+    for column in dict.fromkeys(column for column, _ in faults.words):
+        faults.add(0, column, _unexplained(column, shape, faults))
     faults.settle()
     found, notes = _settled(cases, shape)
     notes += _of_talks(talks, shape)
@@ -164,20 +164,24 @@ def import_table(table: Table, plan: Columns) -> ImportResult:
     if bare and len(bare) < len(found):
         notes.append(f"{len(bare)} of {len(found)} cases have no gold: {listed(bare)}")
     elif bare:
-        notes.append("no case has gold: map a column to better, score or label, or say --better a, if you have it")
+        notes.append("no case has gold: map a column to better, score or label, if you have one")
     used = {column.partition(".")[0] for column in shape.columns.values()} | set(shape.columns.values())
     if idle := [column for column in table.columns if column not in used]:
-        notes.append(f"columns that nothing was taken from: {', '.join(idle)}")
+        notes.append(f"columns that are not used: {', '.join(idle)}")
     return ImportResult(tuple(case for _, case in found), len(table.rows), tuple(notes))
 
 
-def _unexplained(words: Counter[str], shape: _Shape) -> str:
-    """Return in one line which words of the gold nobody explained, and how to explain them."""
-    named = ", ".join(f"{shown(word)} ({count} records)" for word, count in words.most_common(_MOST_WORDS))
-    more = f" and {len(words) - _MOST_WORDS} more" if len(words) > _MOST_WORDS else ""
-    known, example = (f"{', '.join(shape.letters)} or tie", "a") if shape.letters else ("numbers", "1")
-    first = shlex.quote(words.most_common(1)[0][0])
-    return f"expected {known}, got {named}{more}; say what each word means, as in --value {first}={example}"
+def _unexplained(column: str, shape: _Shape, faults: Faults) -> str:
+    """Return in one line which words in a column of gold nobody explained, and how to explain them."""
+    words = {word: records for (where, word), records in faults.words.items() if where == column}
+    first = sorted(words, key=lambda word: -len(words[word]))[:_MOST_WORDS]
+    named = ", ".join(f"{shown(word)} ({listed(words[word], most=_MOST_RECORDS)})" for word in first)
+    more = f" and {len(words) - len(first)} other words" if len(words) > len(first) else ""
+    known, one = (
+        (f"{', '.join(shape.letters)} or tie", "a") if column == shape.columns.get("better") else ("numbers", "1")
+    )
+    example = "" if len(first[0]) > _LONGEST else f", as in --value {shlex.quote(first[0])}={one}"
+    return f"expected {known}, got {named}{more}; say what each word means{example}"
 
 
 def _of_talks(talks: Sequence[Talk], shape: _Shape) -> list[str]:
@@ -230,7 +234,7 @@ KNOWN_BY: Final[Mapping[str, frozenset[str]]] = {
 
 
 def _shape(table: Table, plan: Columns) -> _Shape:
-    own = {name: name for name in table.columns if is_field(name)}
+    own = {name: name for name in table.columns if is_field(name) and name not in plan.columns.values()}
     columns = {**own, **plan.columns}
     taken = {part for column in columns.values() for part in (column, column.partition(".")[0])}
     talks = columns_of(table.rows, [name for name in table.columns if name not in taken])
@@ -392,7 +396,7 @@ def _draft(row: Row, record: int, shape: _Shape, talk: Talk, faults: Faults) -> 
         "answers": answers,
         "better": _better(row, shape, record, answers, faults),
         "reference": text("reference") or None,
-        "scores": _scores(row, shape, given, faults),
+        "scores": _scores(row, shape, record, given, faults),
         "label": _word(row, "label", shape, record, faults),
         "fields": named["field"],
         "tags": named["tag"],
@@ -466,11 +470,11 @@ def _better(
         return better
     wrote = [str(answer["id"]) for answer in answers if answer["author"] == word]
     if len(wrote) != 1:
-        faults.words[word] += 1
+        faults.words.setdefault((shape.columns["better"], word), []).append(record)
     return wrote[0] if len(wrote) == 1 else None
 
 
-def _scores(row: Row, shape: _Shape, given: list[str], faults: Faults) -> dict[str, float]:
+def _scores(row: Row, shape: _Shape, record: int, given: list[str], faults: Faults) -> dict[str, float]:
     """Return the scores of a record; a word that nobody explained is kept."""
     scores: dict[str, float] = {}
     for name in given:
@@ -483,5 +487,5 @@ def _scores(row: Row, shape: _Shape, given: list[str], faults: Faults) -> dict[s
         if isinstance(value, str | int | float) and is_number(meant):
             scores[name] = float(meant)
         else:
-            faults.words[word] += 1
+            faults.words.setdefault((column, word), []).append(record)
     return scores

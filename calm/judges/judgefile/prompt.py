@@ -14,7 +14,6 @@ from calm.core.verdict import Scale, Task
 from calm.errors import nearest
 from calm.judges import prompts
 from calm.judges.judgefile.tables import Table, one_of
-from calm.judges.prompts.borrowed import borrowed
 from calm.judges.prompts.sandbox import parsed
 from calm.judges.reading import Format
 from calm.models.address import Provider
@@ -62,6 +61,8 @@ def prompt_faults(prompt: Prompt, task: Task, scale: Scale, names: Mapping[str, 
 
 def _of_other_task(prompt: Prompt, task: Task) -> list[str]:
     """Return what is wrong with a prompt that shows another number of answers than its task takes."""
+    from calm.judges.prompts.borrowed import borrowed  # a judge with a bundled prompt needs it not
+
     counts = [borrowed(message.text).answers for message in (*prompt.messages, *(prompt.negative or ()))]
     if task in ("pairwise", "listwise") or all((count or 0) <= 1 for count in counts):
         return []

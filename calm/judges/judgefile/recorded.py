@@ -9,7 +9,6 @@ from typing import Final, get_args
 from calm.core.verdict import Task
 from calm.errors import ConfigError, nearest
 from calm.judges.judgefile.keys import KEYS
-from calm.judges.judgefile.remembered import files_in
 from calm.judges.judgefile.tables import Table, dict_of, one_of, shown
 from calm.judges.judgefile.verdict import classes_of, format_of, scale_of
 from calm.judges.recorded.replay import Replay, table_in
@@ -37,7 +36,7 @@ def replay_of(path: Path, document: Mapping[str, object]) -> Replay:
     table = Table(path, "recorded", dict_of(document.get("recorded")), problems, KEYS["recorded"])
     verdict = Table(path, "verdict", dict_of(document.get("verdict")), problems, KEYS["verdict"])
     name, family, file = judge.line("name", required=True), judge.line("family"), table.text("file", required=True)
-    files_in(judge)
+    judge.names("cases")
     task = one_of(_TASKS, judge.choice("task", _TASKS, required=True))
     model = table.line("model")
     named = table.table("columns")

@@ -44,6 +44,8 @@ _OF_MERITS: Final = (
     r"coheren\w+|fluen\w+|grounded\w*|safe\w*|consisten\w+"
 )
 _RATED: Final = r"\b(?:how|rate|grade|score|judge|assess|evaluate)\W+(?:\w+\W+){{0,2}}?(?:{})\b"
+_NUMBERED: Final = re.compile(r"(?:\[\[|[\"'`:])\s*(\d|[AB])\s*(?:\]\]|[\"'`}])")
+"""How a prompt writes a verdict that is a number or a letter."""
 _OR: Final = r"[\"'`*]*\s*(?:,?\s*or|/|\||,)\s*[\"'`*]*"
 
 
@@ -82,6 +84,8 @@ def _asked_in(text: str, task: Task) -> Asked:
     step = 1.0 if _WHOLE.search(text) or (ends and ends[1] - ends[0] > 1) else None
     scale = None if ends is None else Scale(ends[0], ends[1], step)
     values = _values(text) if task == "score" and scale is None else {}
+    if task == "pairwise" and {found[1] for found in _NUMBERED.finditer(text)} == {"1", "2"}:
+        values = {"1": "first", "2": "second"}
     if _BRACKETS.search(text):
         return Asked({"format": "brackets"}, scale, values, seen=True)
     if _JSON.search(text):

@@ -40,7 +40,7 @@ def recorded_toml(found: Gathered, file: str, tool: str, cases: str) -> str:
     }
     if found.task == "score":
         tables["verdict.scale"] = scale_table(found.scale)
-    return toml(tables, f"the verdicts of a judge in a log of {tool}; no model is called")
+    return toml(tables, f"the verdicts of a judge, from {tool}; no model is called")
 
 
 def scale_table(scale: Scale) -> dict[str, Value]:
