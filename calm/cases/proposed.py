@@ -40,7 +40,8 @@ _GOLD: Final = (
     *("score", "rating", "human_score", "human_rating", "gold_score", "grade"),
 )
 """Names of a column that holds what people said of the only answer, the surest first."""
-_OF_JUDGE: Final = frozenset(("verdict", "judge", "judged", "judgement", "judgment", "predicted", "llm", "auto"))
+OF_JUDGE: Final = frozenset(("verdict", "judge", "judged", "judgement", "judgment", "predicted", "llm", "auto"))
+"""Parts of the name of a column that holds what a judge said."""
 _OF_GOLD: Final = frozenset(
     (
         *(
@@ -288,7 +289,7 @@ def _gold(found: _Found, *, classes: bool) -> None:
         answers = _answers(found)
         found.take("better", [one for one in worded if all(_tied(word) or _named(word, answers) for word in one.words)])
         return
-    judged = [one for one in worded if one.has(_OF_JUDGE)]
+    judged = [one for one in worded if one.has(OF_JUDGE)]
     people = [one for one in worded if one not in judged]
     exact = [one for name in _GOLD for one in people if one.bare == name]
     gold = [*exact, *(one for one in people if one.has(_OF_GOLD))]

@@ -27,6 +27,14 @@ def rehearsed(found: Survey, plan: Plan, assumptions: Assumptions = Assumptions(
     return replace(plan, least=least, expected=expected)
 
 
+def expected(found: Survey, plan: Plan, assumptions: Assumptions = Assumptions()) -> Figure:
+    """Return what a sound judge takes that errs now and then, in one run of this seed."""
+    if not any(row.order for row in found.rows):
+        return plan.most
+    with RareCollections():
+        return _figure(found, plan, NOISE, assumptions)
+
+
 def planned(found: Survey, assumptions: Assumptions = Assumptions()) -> Plan:
     """Return what a run on all cases of a survey takes: at least, as expected, and at most."""
     plan = plan_of(found, len(found.cases), found.settings.design, assumptions)

@@ -125,7 +125,7 @@ EXAMPLES = {
         "'</answer_a>'",
         line="</answer_a>",
     ),
-    "answers-may-order": Example(pair(safe="Judge by content."), pair(), "no orders to the judge"),
+    "answers-may-order": Example(pair(safe="Judge by content."), pair(), "not as instructions"),
     "ends-with-answer": Example(
         pair(swap=[(f"Give your reasons in a few sentences. {END}\n", ""), (SAFE, f"{SAFE} Give reasons. {END}")]),
         pair(),
