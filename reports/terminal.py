@@ -32,6 +32,7 @@ from calm.results.wording import (
     tested,
     untested_by_reason,
 )
+from calm.results.worsening import since_baseline
 
 WIDTH, HEIGHT = 100, 24
 """Columns and lines of a screen whose size is not known, as of a log."""
@@ -78,7 +79,7 @@ class Screen:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How a run ended: whether the gate is green, the exit status, the files written, and the baseline, if any."""
+    """How a run ended: whether the gate is green, the exit status, the files written, and that of the baseline."""
 
     green: bool
     status: int
@@ -131,9 +132,9 @@ def whole(audit: Audit, ended: Ended) -> list[Line]:
 def _first(audit: Audit, ended: Ended) -> list[Line]:
     """Return the first line: the outcome, the exit status, and why."""
     word, why = verdict_of(audit, green=ended.green)
-    since = f"; nothing got worse since {ended.baseline}" if ended.baseline and ended.green else ""
     status = "" if audit.cut_short else f" (exit {ended.status})"
-    return [Line(_short(f"{word}{status}: {why}{since}"), "green" if ended.green else "red")]
+    text = ". ".join(filter(None, [f"{word}{status}: {why}", since_baseline(audit, ended.baseline)]))
+    return [Line(_short(text), "green" if ended.green else "red")]
 
 
 def _last(audit: Audit, ended: Ended) -> list[Line]:

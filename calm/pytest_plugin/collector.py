@@ -510,7 +510,7 @@ class Collector:
         out.ensure_newline()  # else pytest ends its line of dots below the heading
         out.section("calm", sep="=", **{"green": True} if green else {"red": True})
         written = [Path(option(self.config, name)) for name in self.written]
-        ended = terminal.Ended(green, self.status, written, self._unchanged(audit))
+        ended = terminal.Ended(green, self.status, written, option(self.config, "baseline") or "")
         if self.config.option.verbose > 0:
             told = terminal.whole(audit, ended)
         else:
@@ -521,13 +521,6 @@ class Collector:
             for part in [one.text] if one.whole else lines(one.text, width):
                 out.write_line(part, **({one.colour: True} if one.colour else {}))
         self._tell_kept(out.write_line)
-
-    def _unchanged(self, audit: Audit) -> str:
-        """Return the file of the baseline if nothing is worse than in it; else nothing."""
-        from calm.results.audit import BASELINE
-
-        path = option(self.config, "baseline")
-        return str(path) if path and not any(f.bias == BASELINE and f.red for f in audit.findings) else ""
 
     def _tell_asked(self, out: Any) -> None:
         """Say what tests without a probe asked, where there was none with one."""
