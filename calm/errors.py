@@ -94,6 +94,10 @@ class EstimateError(CalmError, ValueError):
     """There are no data to estimate from; the message is a text, or a `calm.core.reasons.Reason`."""
 
 
+class Interruption(KeyboardInterrupt):
+    """A command that a person or a signal ended; the message says in one line what it made and what is kept."""
+
+
 def nearest(name: str, known: Iterable[str]) -> str:
     """
     Return `; did you mean 'X'?` for a name close to a known one, else the list of what is known.

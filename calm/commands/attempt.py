@@ -8,7 +8,7 @@ from textwrap import indent
 from typing import TYPE_CHECKING
 
 from calm.commands import CASES, DONE, JUDGES, REFUSED, add_command
-from calm.commands.spending import add_limits, caps_of, refuse_impossible
+from calm.commands.spending import add_limits, caps_of, closing, refuse_impossible
 from calm.core.case import Case
 from calm.core.reasons import Kind, reason_of
 from calm.core.verdict import CLASS, FAMILY, NoReply, code
@@ -72,7 +72,7 @@ def _try(options: argparse.Namespace) -> int:
     _refuse_idle(options, case)
     refuse_unshowable(judge, (case,))
     engine = Engine(Store(None, Mode.OFF), caps=caps_of(options))
-    try:
+    with closing(engine):
         engine.admit(judge)
         setup = Setup(judge, (case,), engine, options.seed)
         pairing = pair_up(setup, edit, against, options.target, ties=True)
@@ -84,8 +84,6 @@ def _try(options: argparse.Namespace) -> int:
         if one.shown is not None:
             title = f"after {one.variant} ({edit.expects if edit else ''})"
             answered &= _show(engine, one.judge or judge, one.shown(), title)
-    finally:
-        engine.close()
     return DONE if answered else REFUSED
 
 

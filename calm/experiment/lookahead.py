@@ -208,6 +208,10 @@ class Lookahead:
         self._fellows = fellows
         self._done = 0
 
+    def one_by_one(self) -> None:
+        """Run one order at a time, in the order in which they are submitted: what ends a run leaves the last undone."""
+        self._probes, self._pool = 1, ThreadPoolExecutor(max_workers=1, thread_name_prefix="calm-lookahead")
+
     @property
     def submitted(self) -> int:
         """How many orders were submitted."""

@@ -48,16 +48,18 @@ class Aside:
             one.path.resolve().replace(beside)
             self._moved.append(one.path)
 
-    def put_back(self) -> None:
-        """Undo all of it: no run has begun."""
+    def put_back(self) -> bool:
+        """Undo all of it, since no run has begun or one was interrupted; return whether there was anything."""
         from calm.results.outputs import before
 
         for path in self._moved:
             with suppress(OSError):
                 if not path.exists():
                     before(path).replace(path.resolve())
+        found = bool(self._moved)
         self._moved.clear()
         self._done = False
+        return found
 
     def remove(self, outputs: Iterable[Output]) -> None:
         """Remove what was set aside: this run, which told something, has taken its place."""

@@ -22,6 +22,7 @@ from calm.pytest_plugin.collector import Collector
 from calm.pytest_plugin.options import (
     EXTRA,
     asked,
+    caps_of,
     case_files,
     commanded,
     distributed,
@@ -273,8 +274,9 @@ def _scouted(session: pytest.Session, asked: Sequence[tuple[pytest.Item, int]]) 
 
 
 def _announce(config: pytest.Config) -> None:
-    """Say what the cases of the run can decide, and begin to ask what was traced."""
+    """Say what the cases and the caps of the run can decide, and begin to ask what was traced."""
     from calm.gate.outlook import outlook, without_gold
+    from calm.gate.turns import by_weight, shortage
 
     ours = config.stash[SESSION]
     if is_worker(config):
@@ -286,8 +288,15 @@ def _announce(config: pytest.Config) -> None:
         if text := outlook(orders):
             ours.announced = True
             speaker(config)(text)
-    for lookahead, order in ours.traced if config.option.maxfail != 1 else ():
-        lookahead.submit(order)
+    if config.option.maxfail != 1:  # else the run ends at the first red test, and asks nothing ahead
+        asking = {id(order): lookahead for lookahead, order in ours.traced}
+        orders = by_weight(order for _, order in ours.traced)
+        if short := shortage([order for order in orders if not order.idle], caps_of(config)):
+            speaker(config)(short)
+            for lookahead in asking.values():
+                lookahead.one_by_one()
+        for order in orders if short else [order for _, order in ours.traced]:
+            asking[id(order)].submit(order)
     ours.traced.clear()
 
 
