@@ -65,6 +65,11 @@ class Order:
         """The bias that is tested."""
         return self.edit.bias if self.edit else self.suite
 
+    def key(self, measure: str) -> str:
+        """Return the key that a finding about a measure has in gate.toml and in the results."""
+        edit = self.edit
+        return "/".join(part for part in (self.bias, measure, edit.label if edit and edit.name else "") if part)
+
     @property
     def unserved(self) -> Reason:
         """Why the judge has nothing to say about this bias, or `NONE`."""

@@ -42,13 +42,14 @@ def _figure(found: Survey, plan: Plan, noise: float, assumptions: Assumptions) -
     total = total.plus(tally.rendered((u.prompts[0], 1) for u in crossed))
     wanted = set(found.cases[: plan.cases])
     cases = tuple(case for case in found.sampled if case.id in wanted)
-    rules = {"design": plan.design, "seed": found.settings.seed, "stopping": found.settings.stopping}
+    settings = found.settings
     for row in found.rows:
         order = row.order
         if order is None:
             continue
         shown = order.setup.cases if order.own_cases else cases
-        setup = replace(order.setup, cases=shown, equals=order.setup.equals[: len(shown)], **rules)
+        setup = replace(order.setup, cases=shown, equals=order.setup.equals[: len(shown)], design=plan.design)
+        setup = replace(setup, seed=settings.seed, stopping=settings.stopping)
         total = total.plus(_rehearsed(replace(order, setup=setup), found.finders, tally, noise))
     return total
 

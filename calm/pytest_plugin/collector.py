@@ -76,6 +76,8 @@ class Collector:
         """What an interrupted run says of itself; empty if it was not interrupted."""
         self._stays = False
         """Whether what an earlier run wrote stays, and nothing is written."""
+        self.refused = False
+        """Whether the run was refused before its first question."""
         self.misconfigured = ""
         """What is set up wrongly, in words: what ended the run first."""
         self.nodes: list[Any] = []
@@ -212,6 +214,9 @@ class Collector:
         from calm.core.reasons import Kind, because
 
         whole = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
+        if self.refused:  # pytest says why
+            self.aside.put_back()
+            return
         if exitstatus == pytest.ExitCode.INTERRUPTED and not self.misconfigured:
             self.ended.append(because(Kind.INTERRUPTED))
             if self._pressed:
@@ -459,10 +464,14 @@ class Collector:
     @property
     def partial(self) -> bool:
         """Whether the user chose a part of the tests, or the run is not whole."""
+        return self.chosen or bool(self.ended) or any(one.lost for one in self.roll.endings())
+
+    @property
+    def chosen(self) -> bool:
+        """Whether the user chose a part of the tests."""
         option = self.config.option
         chosen = (option.keyword, option.markexpr, getattr(option, "lf", False), getattr(option, "stepwise", False))
-        cut_short = self.ended or any(one.lost for one in self.roll.endings())
-        return any(chosen) or bool(cut_short) or any("::" in str(a) for a in self.config.args)
+        return any(chosen) or any("::" in str(a) for a in self.config.args)
 
     def _green(self, audit: Audit) -> bool:
         return audit.green(undecided=option(self.config, "undecided"))

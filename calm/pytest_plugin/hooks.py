@@ -49,11 +49,13 @@ from calm.pytest_plugin.session import (
     SESSION,
     SUBJECT,
     Session,
+    baseline_of,
     cases_of,
     catch_signals,
     check_options,
     engine_of,
     figures_of,
+    gate_of,
     handed_on,
     judge_of,
     meet,
@@ -138,6 +140,7 @@ def _preflight(config: pytest.Config) -> None:
     catch_signals(config)
     from calm.core.releases import refuse_other_releases
     from calm.errors import CalmError
+    from calm.pytest_plugin.beforehand import prompt_errors
 
     collector = config.stash[COLLECTOR]
     try:
@@ -145,6 +148,8 @@ def _preflight(config: pytest.Config) -> None:
         check_options(config)
         live = None
         if given(config, "judge") or case_files(config):
+            for text in prompt_errors(config):
+                speaker(config)(text)
             judge = judge_of(config)
             if given(config, "peers"):
                 peers_of(config, judge)
@@ -226,10 +231,16 @@ def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, objec
     if items := [item for item in items if _looks_ahead(item)]:
         ours.tracing = True
         asked: list[tuple[pytest.Item, int]] = []
+        tracer, ends = Tracer(), set()
         try:
-            asked += [(item, len(ours.traced)) for item in trace(session, items, Tracer())]
+            for item in trace(session, items, tracer):
+                asked.append((item, len(ours.traced)))
+                ends.add(tracer.kind)
         finally:
             ours.tracing = False
+        known = ends == {"whole"} and len(asked) == len(session.items)
+        if not is_worker(config):
+            _weigh(config, known=known)
         one_red = option.maxfail == 1 and not is_worker(config)
         wanted = _scouted(session, asked) if one_red else None
         if wanted is not None:
@@ -254,6 +265,27 @@ def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, objec
                 ours.engine.stop()  # another worker may wait for what this one has in flight
         if watch is not None:
             watch.end()
+
+
+def _weigh(config: pytest.Config, *, known: bool) -> None:
+    """
+    Refuse a gate.toml or a baseline that does not fit what was traced; `known`: that is all that the tests claim.
+
+    Raises:
+        UsageError: one line for each fault.
+    """
+    from calm.errors import CalmError
+    from calm.pytest_plugin.beforehand import left_out, refuse_what_fits_not
+
+    orders = [order for _, order in config.stash[SESSION].traced]
+    baseline, collector = baseline_of(config), config.stash[COLLECTOR]
+    try:
+        refuse_what_fits_not(config, orders, gate_of(config), baseline, whole=known and not collector.chosen)
+    except CalmError as error:
+        collector.refused = True
+        raise pytest.UsageError(indented(str(error))) from error
+    if known and (text := left_out(baseline, orders)):
+        speaker(config)(text)
 
 
 def _scouted(session: pytest.Session, asked: Sequence[tuple[pytest.Item, int]]) -> pytest.Item | None:

@@ -14,6 +14,7 @@ from calm.core.files import read_toml
 from calm.core.measures import MEASURES
 from calm.core.reasons import Kind, Reason, because
 from calm.errors import ClaimError, ConfigError, nearest
+from calm.results.audit import BASELINE, RUN
 from calm.selfpreference.symbols import TABLE_MEASURES
 
 Table: TypeAlias = Literal["limit", "waive", "not_tested"]
@@ -97,6 +98,28 @@ class Gate:
         unknown = [one for one in self.overrides if one.bias not in known]
         found = [(str(one), get_close_matches(one.bias, known, n=1, cutoff=0.8)) for one in unknown]
         return tuple((entry, close[0]) for entry, close in found if close)
+
+    def unknown(self, keys: Iterable[str], biases: Iterable[str], *, whole: bool) -> tuple[str, ...]:
+        """
+        Return what is wrong with entries that mean no claim of a run, as far as that is known before it begins.
+
+        `biases` are the names that a bias can have. Without the `whole` of the claims only a misspelt bias is known to
+        be wrong. Claims about all probes are made at the end.
+        """
+        known, names = tuple(keys), frozenset(biases)
+        found = []
+        for one in self.overrides:
+            if one.bias in (RUN, BASELINE) or any(one.covers(key) for key in known):
+                continue
+            if one.bias not in names:
+                close = get_close_matches(one.key, known, n=1, cutoff=0.8)
+                close = close or get_close_matches(one.bias, names, n=1, cutoff=0.8)
+                found += [f"no claim {one.key}; did you mean {close[0]}?"] if close else []
+            elif whole and (mine := [key for key in known if key.partition("/")[0] == one.bias]):
+                close = get_close_matches(one.key, mine, n=1)
+                hint = f"did you mean {close[0]}?" if close else f"the claims are {', '.join(sorted(mine))}"
+                found.append(f"no claim {one.key}; {hint}")
+        return tuple(found)
 
     def _first(self, kind: Table, key: str) -> Override | None:
         return next((o for o in self.overrides if o.kind == kind and o.covers(key)), None)
