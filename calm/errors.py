@@ -108,5 +108,15 @@ def nearest(name: str, known: Iterable[str]) -> str:
     '; known: position, verbosity'
     """
     names = sorted(known)
-    close = get_close_matches(name, names, n=1)
-    return f"; did you mean {close[0]!r}?" if close else f"; known: {', '.join(names)}"
+    close = closest(name, names)
+    return f"; did you mean {close!r}?" if close else f"; known: {', '.join(names)}"
+
+
+def closest(name: str, known: Iterable[str], alike: float = 0.6) -> str:
+    """
+    Return the known name that is closest to a name and at least so much `alike`, in [0, 1]; "" if there is none.
+
+    >>> closest("bullet_and_bold", ["bullets_and_bold", "headings"]), closest("zzz", ["headings"])
+    ('bullets_and_bold', '')
+    """
+    return next(iter(get_close_matches(name, sorted(known), n=1, cutoff=alike)), "")

@@ -72,7 +72,7 @@ def test_a_misspelt_key_is_refused_before_anything_is_asked(project, key, meant)
     "test",
     [
         "def test_late(request):\n    probe = request.getfixturevalue('probe')\n",
-        "def test_late(probe):\n    proof = probe(flatter_first).proves(gain <= 0.10)\n    assert proof and proof.findings\n",
+        "def test_late(probe):\n    one = probe(flatter_first).proves(gain <= 0.10)\n    assert one and one.findings\n",
     ],
     ids=["a probe that comes late", "a claim that rests on data"],
 )
