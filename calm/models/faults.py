@@ -88,6 +88,7 @@ def unreached(address: Address, error: BaseException) -> JudgeError:
         address.secrets.scrub(f"{address} {_outcome(error, address)}"),
         again=not isinstance(error, TooLarge),
         billed=isinstance(error, TimeoutError | TooLarge),
+        silent=not isinstance(error, TooLarge),
     )
 
 

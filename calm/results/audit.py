@@ -328,10 +328,10 @@ class Audit:
         """Why the gate is not green although no finding says so."""
         reasons = []
         if not self.of(Outcome.PASS):
-            reasons.append("nothing was proven: a gate without one passed claim is not green")
+            reasons.append("no claim passed, so the gate is not green")
         asked = [c for c in CONTROLS if any(f.bias == c for f in self.findings) and not self._excused(c)]
         loose = [c for c in asked if not self.settled(c)]
-        left = [f"{c} was not decided: without it a constant judge or a coin could pass" for c in loose]
+        left = [f"the control {c} has no result: without it green would mean nothing" for c in loose]
         return (*reasons, *left, *map(str, self.gaps))
 
     def green(self, *, undecided: str = "fail") -> bool:
