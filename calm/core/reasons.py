@@ -533,8 +533,8 @@ WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
     Kind.CALL_NOT_CACHED: "--calm-cache=replay: this call is not in the cache, and no call may be made",
     Kind.VERDICT_NOT_CACHED: "--calm-cache=replay: the cache lacks a verdict of {!r}; no call is made",
     Kind.OTHER_MODEL: (
-        "the model {!r} was served by {!r} when the run began and answers as {!r} now: verdicts of two models cannot be "
-        "compared; run again"
+        "the model {!r} was served by {!r} when the run began and answers as {!r} now: verdicts of two models cannot "
+        "be compared; run again"
     ),
     Kind.NOT_SERVED_AS: (
         "the model {!r} is served by {!r}, but judge.toml says served_as = {!r}; correct it, or find out who changed "
@@ -560,8 +560,8 @@ WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
     ),
     Kind.NOT_SENT: ("{} of judge.toml is not sent: the model {!r} does not take it with these settings"),
     Kind.NOT_GREETED: (
-        "judge.toml says greeting = false: it was not checked which model serves {!r}; replies in the cache may be of an "
-        "earlier one"
+        "judge.toml says greeting = false: it was not checked which model serves {!r}; replies in the cache may be of "
+        "an earlier one"
     ),
     Kind.JUDGE_UNREAD: lambda whose, unread, asked, *why: "\n".join(
         [
@@ -692,8 +692,8 @@ WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
     Kind.NO_FLOOR: "neutral words were not asked about, so the edit cannot be distinguished from any rewording",
     Kind.AT_BOTTOM: "the answer is near the bottom already and cannot fall",
     Kind.NEEDS_ROOM: lambda room, of, least, family="score": (
-        f"in {of - room} of {of} cases {_NO_ROOM.get(family, _NO_ROOM['score'])}: {room} are left, and {least} are needed; "
-        f"{_FOR_ROOM.get(family, _FOR_ROOM['score'])}"
+        f"in {of - room} of {of} cases {_NO_ROOM.get(family, _NO_ROOM['score'])}: {room} are left, and {least} are "
+        f"needed; {_FOR_ROOM.get(family, _FOR_ROOM['score'])}"
     ),
     Kind.TOO_FEW_FOR_LIMIT: lambda room, of: (
         f"too few cases: in {room} of {of} the answer can move, and so few prove no limit"
@@ -716,7 +716,9 @@ WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
     Kind.NO_DIRECTION: (
         "its classes have no order, and no move between them counts as harm: set `harm` or `ordered` in [labels]"
     ),
-    Kind.NO_CLASS_ORDER: "its classes have no order, so none is nearer to the gold than another: set `ordered` in [labels]",
+    Kind.NO_CLASS_ORDER: (
+        "its classes have no order, so none is nearer to the gold than another: set `ordered` in [labels]"
+    ),
     Kind.NO_DAMAGED_CLASS: (
         "no class is for a damaged answer, so damage need not change the verdict; if it must, set `damaged` in [labels]"
     ),
@@ -883,8 +885,8 @@ WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
     Kind.GATE_MISSPELT: "--calm-gate: {}: no bias has this name; did you mean {!r}?",
     Kind.TEXTS_NOT_FOUND: "the texts of this run were not found: {} does not lie beside {}",
     Kind.READS_GOLD: (
-        "judge {} reads the gold labels ({}): a copy of them passes all tests that use them, so this run proves nothing "
-        "about a judge that does not"
+        "judge {} reads the gold labels ({}): a copy of them passes all tests that use them, so this run proves "
+        "nothing about a judge that does not"
     ),
     Kind.LABEL_LATER: (
         "{}: in {} of the {} replies with a verdict the label was not the first token: the last of these has it as "

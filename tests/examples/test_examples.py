@@ -48,4 +48,4 @@ def test_a_note_that_the_judge_never_reads_is_not_tested(example):
     assert done.returncode == 1
     assert "\n0 of 1 biases tested" in done.stdout
     assert "not tested (the judge is shown no notes: add 'notes'" in done.stdout
-    assert "nothing was proven" in done.stdout
+    assert "no claim passed" in done.stdout
