@@ -182,7 +182,7 @@ def test_a_plan_says_that_it_cannot_plan_it(properties):
     result = properties.run("--calm-plan", judge="judges:counted")
 
     assert properties.calls() == 0
-    assert "not planned: test_property.py::test_no_edit_flips_the_verdict: it asks as it goes" in said(result)
+    assert "not planned: test_property.py::test_no_edit_flips_the_verdict: it asks while it runs" in said(result)
 
 
 def test_a_plan_of_probes_names_it_too(project):
