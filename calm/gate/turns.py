@@ -80,7 +80,10 @@ def _weighed(caps: Caps, need: Figure) -> list[tuple[bool, str]]:
     """Return for each cap whether a need passes it, and what to say then."""
     tokens, minutes = need.input + need.output, need.seconds / 60
     return [
-        (most is not None and needed > most, f"--calm-max-{name} {most} is less than this run needs ({about})")
+        (
+            most is not None and needed > most,
+            f"--calm-max-{name} {most} is less than this run needs from an empty cache ({about})",
+        )
         for name, most, needed, about in (
             ("calls", caps.calls, need.calls, f"about {need.calls:,} calls"),
             ("tokens", caps.tokens, tokens, f"about {tokens:,} tokens"),

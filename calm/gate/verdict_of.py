@@ -63,7 +63,7 @@ class Kept:
         said = {
             Flip.YES: "the verdict flips",
             Flip.NO: f"the verdict stays: the change moves less than {STANDS.gap:.0%} of the verdicts",
-            Flip.UNDECIDED: "undecided, which is no pass: it is proven neither that the verdict flips nor that it stays",
+            Flip.UNDECIDED: "undecided, which is no pass: it is not proven that the verdict flips, nor that it stays",
         }[self.ruling.flip]
         return f"{said}; the judge decided otherwise in {second} of {len(blocks)} asks after it, {first} before"
 

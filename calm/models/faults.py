@@ -224,8 +224,8 @@ def _advice(status: int, data: object, key_name: str | None) -> str:
         return "redirects are not followed: set base_url to the address that the server names"
     if status in {400, 422} and _PARAMETERS.search(_said(data)):
         return (
-            "calm sends what a model takes by its name: if this is the name of a deployment or an alias, name the model "
-            "in served_as in the [model] table of judge.toml; else check temperature and extra_body"
+            "calm sends what a model takes by its name: if this is the name of a deployment or an alias, name the "
+            "model in served_as in the [model] table of judge.toml; else check temperature and extra_body"
         )
     if status in {400, 413, 422}:
         return (

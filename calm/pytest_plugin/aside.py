@@ -39,14 +39,15 @@ class Aside:
     def _move(self, one: Output) -> None:
         from calm.results.outputs import before
 
-        beside = before(one.path)
-        if not _ours(one.path, one.form):
-            return
-        if _ours(beside, one.form):  # an earlier run told nothing, and what lies here is all that it wrote
-            one.path.resolve().unlink()
-        elif not beside.exists() and not beside.is_symlink():
+        beside, mine = before(one.path), _ours(one.path, one.form)
+        if _ours(beside, one.form):
+            if mine:  # an earlier run told nothing, and what lies here is all that it wrote
+                one.path.resolve().unlink()
+        elif mine and not beside.exists() and not beside.is_symlink():
             one.path.resolve().replace(beside)
-            self._moved.append(one.path)
+        else:
+            return
+        self._moved.append(one.path)
 
     def put_back(self) -> bool:
         """Undo all of it, since no run has begun or one was interrupted; return whether there was anything."""

@@ -220,7 +220,7 @@ class Collector:
         if exitstatus == pytest.ExitCode.INTERRUPTED and not self.misconfigured:
             self.ended.append(because(Kind.INTERRUPTED))
             if self._pressed:
-                self._interrupt()
+                self._say_interrupted()
         elif exitstatus not in (*whole, pytest.ExitCode.NO_TESTS_COLLECTED):
             self.ended.append(because(Kind.ENDED_EARLY, int(exitstatus)))
         if not self._told and self.told_wrong:
@@ -236,23 +236,23 @@ class Collector:
         if self.misconfigured:
             session.exitstatus = EXIT_CONFIG
 
-    def _interrupt(self) -> None:
-        """
-        Let pytest say what was made and is kept, and not where calm took the signal: there is nothing to see.
-
-        What an earlier run wrote is put back, and nothing takes its place.
-        """
+    def interrupt(self) -> str:
+        """Put back what an earlier run wrote, which stays; return what an interrupted run says of itself."""
         from calm.pytest_plugin.options import place_of
         from calm.results.endings import interrupted
 
         self._stays = self.aside.put_back()
         place = "" if option(self.config, "cache") == "off" else str(place_of(self.config))
-        made = sum(figure["calls"]["made"] for figure in self._figures)
-        self.interrupted = interrupted(made, place)
+        self.interrupted = interrupted(sum(figure["calls"]["made"] for figure in self._figures), place)
+        return self.interrupted
+
+    def _say_interrupted(self) -> None:
+        """Let pytest say what was made and is kept, and not where calm took the signal: there is nothing to see."""
+        said = self.interrupt()
         reporter = self.config.pluginmanager.get_plugin("terminalreporter")
         crash = getattr(getattr(reporter, "_keyboardinterrupt_memo", None), "reprcrash", None)
         if crash is not None and self.config.stash[SESSION].caught and not self.config.option.fulltrace:
-            crash.message = self.interrupted
+            crash.message = said
 
     def _introduce(self) -> None:
         """Find whom the record is about where no test told anything: it has to say all the same what became of them."""

@@ -100,7 +100,11 @@ def begin(config: pytest.Config, before: Waiting) -> None:
         config.pluginmanager.register(PlanPrinter(), "calm-planner")
     collector.catch_up(before)
     if not (config.option.help or config.option.version) and (commanded(config) or distributed(config)):
-        _preflight(config)
+        try:
+            _preflight(config)
+        except KeyboardInterrupt:  # pytest says nothing of it before its session
+            speaker(config)(collector.interrupt())
+            raise
 
 
 @pytest.hookimpl(trylast=True)

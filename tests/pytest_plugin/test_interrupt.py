@@ -126,6 +126,25 @@ def test_a_command_ends_with_calls_in_flight_and_retries_pending(tmp_path, name)
     kept.close()
 
 
+@pytest.mark.parametrize("name", ["pytest", "audit"])
+def test_a_run_that_is_interrupted_at_its_first_call_says_so(tmp_path, name):
+    """The server does not answer the greeting; what an earlier run wrote, killed or not, is in its place."""
+    record = tmp_path / ("results.json.before" if name == "pytest" else "results.json")
+    record.write_text('{"schema": "calm-results/2", "findings": []}')
+    with wire_server(lambda _messages, _body: Answer("ready", delay_s=60), greetings=False) as server:
+        (tmp_path / "judge.toml").write_text(JUDGE.format(url=server.url))
+        with subprocess.Popen([*COMMANDS[name], *OWN.get(name, ())], cwd=tmp_path, env=KEY, **PIPES) as running:
+            while not server.seen and running.poll() is None:
+                sleep(0.02)
+            running.send_signal(signal.SIGINT)
+            output, _ = running.communicate(timeout=50)
+
+    assert running.returncode == STATUS[name], output
+    assert sum("interrupted: 1 call made" in line for line in output.splitlines()) == 1, output
+    assert (tmp_path / "results.json").exists()
+    assert not list(tmp_path.glob("*.before"))
+
+
 @pytest.mark.parametrize("decoder", ["utf-8-sig", "utf-16"])
 def test_a_signal_within_a_decoder_is_an_interruption(decoder, capsys, monkeypatch):
     """Python names the decoder in what it raises then: it is nobody's fault, and is not shown."""
