@@ -1,7 +1,7 @@
 """
 A gate of 100,000 judgments by the batch APIs: split into batches, handed in, and collected.
 
-    python -m benchmarks.batch [--calls N ...] [--write docs/reference/performance.md]
+    python -m benchmarks.batch [--calls N ...] [--write docs/measured/performance.md]
 
 The server (`tests/servers/batching`, a process of its own) answers each batch as soon as it has it, so its time shows
 where the run waits for it; a provider takes minutes or hours there. Each run is a whole process, on one processor; the

@@ -3,7 +3,7 @@ Whether the intervals of `calm calibrate` keep what they promise, on verdicts of
 
     python -m benchmarks.calibrate                      # 2,000 resamples a row: some minutes
     python -m benchmarks.calibrate --resamples 200      # a quick look
-    python -m benchmarks.calibrate --write docs/reference/calibrate.md
+    python -m benchmarks.calibrate --write docs/measured/calibrate.md
 
 **Means.** The whole table of a judge is the truth. Each resample draws n labelled cases and ten times as many without
 labels from it, with replacement, and takes the corrected mean by the product's own code. A row tells how often each

@@ -2,7 +2,7 @@
 Fair judges and judges that prefer their own, put to the claim of the self-preference suite.
 
     python -m benchmarks.fair_judges                                                # print the table (four minutes)
-    python -m benchmarks.fair_judges --write docs/explanation/self-preference.md    # write it between its marks
+    python -m benchmarks.fair_judges --write docs/measured/self-preference.md    # write it between its marks
 
 Three worlds: pairs, scores and criteria. In each, three or four judges judge the answers that they wrote, the truth is
 known, and one judge is in question. Its skill, that of its peers, what these miss or share a taste for, the worth of

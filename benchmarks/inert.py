@@ -2,7 +2,7 @@
 What a judge that only sees length would gain in each suite of the default gate, measured against inert words.
 
     python -m benchmarks.inert                                      # print the table (about two minutes)
-    python -m benchmarks.inert --write docs/reference/inert.md      # put it between its markers
+    python -m benchmarks.inert --write docs/measured/inert.md      # put it between its markers
 
 The judge is `planted:length=1`: of two answers the longer one wins, and a longer answer alone gets more. A suite that
 asks about anything but length should measure nothing of it: what the edit moves, less what inert words move, should be

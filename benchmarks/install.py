@@ -2,7 +2,7 @@
 What an installed calm weighs, and how long it takes to start.
 
     python benchmarks/install.py                    # print it
-    python benchmarks/install.py --write            # write it into docs/reference/performance.md
+    python benchmarks/install.py --write            # write it into docs/measured/performance.md
 
 Builds the wheel, installs it with what it needs into an empty environment, and adds up the files of each package there,
 without bytecode. Then it starts Python in that environment for each thing to import, in turn, with bytecode in place,
@@ -20,7 +20,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGE = ROOT / "docs" / "reference" / "performance.md"
+PAGE = ROOT / "docs" / "measured" / "performance.md"
 OPEN, CLOSE = "<!-- measured: install -->\n", "<!-- end: install -->"
 LARGEST = 8
 STARTS = {

@@ -1,7 +1,7 @@
 """
-The figures of a landing, as one row of the table in docs/reference/performance.md.
+The figures of a landing, as one row of the table in docs/measured/performance.md.
 
-    python -m benchmarks.landing "what landed" [--ci MINUTES] [--write docs/reference/performance.md]
+    python -m benchmarks.landing "what landed" [--ci MINUTES] [--write docs/measured/performance.md]
 
 It takes two minutes of an idle machine of two processors: 10,000 judgments behind a server of this machine, beside
 those of `bare`; a run of pytest without a probe, with the plugin and without it; the default gate of 60 bundled cases;

@@ -2,7 +2,7 @@
 How much memory a gate takes whose answers are long, and how its processor time grows with the number of cases.
 
     python -m benchmarks.long_answers                                              # print the tables (two minutes)
-    python -m benchmarks.long_answers --write docs/reference/performance.md
+    python -m benchmarks.long_answers --write docs/measured/performance.md
 
 Two suites of the gate, authority and verbosity, run as whole processes of pytest, with results and report. First on 200
 pairs of long answers: once with a simulated judge, and once with a model that a server of our own on loopback stands

@@ -3,7 +3,7 @@ Whether the interval that decides about a mapping of scores holds what it promis
 
     python -m benchmarks.mappings                       # 2,000 samples a row: two minutes
     python -m benchmarks.mappings --samples 200         # a quick look
-    python -m benchmarks.mappings --write docs/reference/calibrate.md
+    python -m benchmarks.mappings --write docs/measured/calibrate.md
 
 A planted judge is a table of scores and gold. Each sample draws n cases from it and fits all mappings by the product's
 own code. Then the mapping that the record hands out is applied to the whole table: its mean improvement is the truth.

@@ -2,7 +2,7 @@
 Each method of the publications: the command that gives it to a user, what computes it, and the test of a known value.
 
 `tests/papers/test_methods.py` runs each command on a small input, sees that it calls what is named here, and that the
-test exists. `python -m benchmarks.papers --write docs/reference/papers.md` writes the table into the page.
+test exists. `python -m benchmarks.papers --write docs/measured/papers.md` writes the table into the page.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 The page on the publications: which command gives each method, and what they print beside what we compute.
 
     python -m benchmarks.papers                                    # print the tables (seconds)
-    python -m benchmarks.papers --write docs/reference/papers.md   # write them between their marks
-    python -m benchmarks.papers --check docs/reference/papers.md   # exit 1 if the page says otherwise
+    python -m benchmarks.papers --write docs/measured/papers.md   # write them between their marks
+    python -m benchmarks.papers --check docs/measured/papers.md   # exit 1 if the page says otherwise
 
 `tests/papers/` asserts every row.
 """

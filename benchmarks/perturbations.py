@@ -3,7 +3,7 @@ How fast the perturbations are: edited cases a second on one core, and the slowe
 
     python -m benchmarks.perturbations                                           # print the table (about a minute)
     python -m benchmarks.perturbations --peers                                   # with checklist and nlpaug beside it
-    python -m benchmarks.perturbations --write docs/reference/perturbation-speed.md
+    python -m benchmarks.perturbations --write docs/measured/perturbation-speed.md
 
 Times are the processor's, not the clock's, so that other work on the machine does not count. `--peers` makes a virtual
 environment in a temporary folder and installs the two packages there, as far as they can be had.

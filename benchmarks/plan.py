@@ -2,7 +2,7 @@
 What a plan of every variant takes: the processor's time, and how much more it would be if nothing were shared.
 
     python -m benchmarks.plan                                            # print the table (some minutes)
-    python -m benchmarks.plan --cases 20 --write docs/reference/performance.md
+    python -m benchmarks.plan --cases 20 --write docs/measured/performance.md
 
 The judge has a model on a server that is never called. `made anew` is the same plan with edits, inert words and prompts
 made each time that they are wanted. Times are the processor's, so that other work on the machine counts for little;

@@ -2,7 +2,7 @@
 Which suites fail for which planted bias: run the real gate on each planted judge, and write the table.
 
     python -m benchmarks.planted_biases                                                # print it
-    python -m benchmarks.planted_biases --write docs/reference/planted-biases.md       # put it between its markers
+    python -m benchmarks.planted_biases --write docs/measured/planted-biases.md       # put it between its markers
 
 Each row is one run of `python -m pytest --pyargs calm.suites` in a process and a folder of its own, without a cache.
 The rows are the biases of the default gate; `--every` adds those beyond it, `--only BIAS` runs the rows of some biases

@@ -2,7 +2,7 @@
 How many prompt tokens a real llama.cpp server computes for a gate: each question by itself in the order, or by case.
 
     python -m benchmarks.prefixes --server llama-server --gguf model.gguf                 # print the table
-    python -m benchmarks.prefixes ... --write docs/reference/performance.md               # put it into the page
+    python -m benchmarks.prefixes ... --write docs/measured/performance.md               # put it into the page
 
 `llama-server` is llama.cpp's own, of any build. For each run it starts anew, with nothing kept, and takes the calls of
 a whole run of pytest with the bundled prompt. Its own counters say which tokens it computed, and which it had kept. A

@@ -2,7 +2,7 @@
 Who is accused of self-preference? Published and corrected estimators on simulated judges whose truth is known.
 
     python -m benchmarks.self_preference                                               # print the tables (ten minutes)
-    python -m benchmarks.self_preference --write docs/explanation/self-preference.md   # write them between their marks
+    python -m benchmarks.self_preference --write docs/measured/self-preference.md   # write them between their marks
 
     python -m benchmarks.self_preference --speed                                       # time and memory of an analysis
 

@@ -3,7 +3,7 @@ UDA, measured: the rating scan, a whole training, a simulated arena, the paper's
 
     python -m benchmarks.uda                                  # everything, some minutes
     python -m benchmarks.uda --only scan arena                # some of it
-    python -m benchmarks.uda --write docs/reference/uda.md    # write the blocks between the page's markers
+    python -m benchmarks.uda --write docs/measured/uda.md    # write the blocks between the page's markers
 
 Seeds are fixed. PyTorch is compared with only where it is installed; nothing here needs it.
 """

@@ -2,7 +2,7 @@
 What two workers of pytest-xdist save where a run waits for its own work, and not for the judge.
 
     python -m benchmarks.workers                                            # print the table (some minutes)
-    python -m benchmarks.workers --rounds 5 --write docs/reference/performance.md
+    python -m benchmarks.workers --rounds 5 --write docs/measured/performance.md
 
 Whole processes of pytest are timed, from their start to their written results: 24 probes of 300 cases each, at a
 server of our own on loopback (`stub/stub.c`, which needs a C compiler) that answers at once, then once more with every

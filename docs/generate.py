@@ -48,7 +48,8 @@ from calm.judges.python import PythonJudge  # noqa: E402
 from calm.perturbations.triggers import plants  # noqa: E402
 from calm.results.audit import AGREEMENT, CONTROLS, RUN, finding_from_json  # noqa: E402
 from calm.results.pooled import limits_of  # noqa: E402
-from calm.results.wording import line  # noqa: E402
+from calm.results.sentences import sentence  # noqa: E402
+from calm.results.wording import figures  # noqa: E402
 from calm.results.wording import lines as broken  # noqa: E402
 from calm.suites import limits  # noqa: E402
 
@@ -60,7 +61,9 @@ WIDTH = 170
 """Lines of output are cut here, with three dots."""
 COLUMNS = 100
 """Lines of a run are broken here, as a terminal of this width breaks them, but for those with a command."""
-COMMAND = "smallest example: "
+COMMAND = "  calm "
+ENDS = re.compile(r"report: |wrote: |=|\d+ (?:failed|passed)")
+"""How a line begins that is no more of what calm says: files, and the last line of pytest."""
 EXTRA = "pytest.mark.calm_every_variant"
 ELSEWHERE = {
     "calibrate",
@@ -486,18 +489,9 @@ def summary(output: str) -> list[str]:
     """Return the section that calm prints, without the paths of files."""
     lines = output.splitlines()
     start = next(i for i, line in enumerate(lines) if line.strip("= ") == "calm")
-    end = next(i for i, line in enumerate(lines) if i > start and line.startswith("judge "))
-    kept = (line for line in lines[start : end + 1] if line)
+    end = next(i for i, line in enumerate(lines) if i > start and ENDS.match(line))
+    kept = (line for line in lines[start:end] if line)
     return [part for line in kept for part in ([line] if line.startswith(COMMAND) else broken(line, COLUMNS))]
-
-
-def without_notes(lines: Sequence[str]) -> list[str]:
-    """Return lines of that section without its notes, each of which may go on below, with two blanks before it."""
-    kept, note = [], False
-    for told in lines:
-        note = told.startswith("note: ") or (note and told.startswith("  "))
-        kept += [] if note else [told]
-    return kept
 
 
 def fenced(lines: Sequence[str]) -> str:
@@ -521,7 +515,7 @@ def readme_probe() -> str:
     first = next(i for i, line in enumerate(lines) if line.startswith("    def test_"))
     last = next(i for i, line in enumerate(lines) if i > first and not line.startswith(("    ", ">", "E")))
     shown = [line for line in lines[first:last] if line.startswith(("    ", ">", "E       assert"))]
-    return fenced([*shown, *without_notes(summary(told))])
+    return fenced([*shown, *summary(told)])
 
 
 @cache
@@ -544,9 +538,10 @@ SHOWN = "authority/gain"
 
 
 def finding_line() -> str:
-    """Return the line that `-v` shows for one finding of the demo."""
-    told = line(finding_from_json(demo_finding(SHOWN)))
-    return "\n".join(["```text", f"{SHOWN}: {told}", "```"])
+    """Return the lines that `-v` shows for one finding of the demo."""
+    found = finding_from_json(demo_finding(SHOWN))
+    told = (f"{found.outcome.value} {SHOWN}: {sentence(found)}", f"  {figures(found)}")
+    return "\n".join(["```text", *(part for one in told for part in broken(one, COLUMNS)), "```"])
 
 
 def finding_parts() -> str:

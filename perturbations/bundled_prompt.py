@@ -244,7 +244,7 @@ def offer_unclear(prompt: Prompt, rng: Random) -> Prompt | None:
 
 @prompt_edit(bias=BIAS, expects=Expects.OBSERVE, source="LLMBar", tasks=("pairwise",), bundled=True)
 def forbid_ties(prompt: Prompt, rng: Random) -> Prompt | None:
-    """Do not say that the answers may tie; if they do tie, even a sound judge has to choose."""
+    """Leave out that the answers may tie; if they do tie, even a sound judge has to choose."""
     return _worded(prompt, lambda text: text.replace(""", {{ mark(tie, '"tie"') }} if neither is.""", "."))
 
 

@@ -33,7 +33,7 @@ def swap_verdict(case: Treated, rng: Random) -> Treated | None:
 
 @perturbation(bias=BIAS, expects=Expects.OBSERVE, source="arXiv:2603.08412")
 def ask_what_decided(case: Treated, rng: Random) -> Treated | None:
-    """Ask after the verdict what decided it, and name no answer: the control of `swap_verdict`."""
+    """Ask after the verdict what decided it, and name no answer; this is the control of `swap_verdict`."""
     return followed(case, (f"{GIVEN} {WHY}",))
 
 
@@ -45,7 +45,7 @@ def swap_without_reasons(case: Treated, rng: Random) -> Treated | None:
 
 @perturbation(bias=BIAS, expects=Expects.OBSERVE, source="arXiv:2603.08412")
 def lose_the_verdict(case: Treated, rng: Random) -> Treated | None:
-    """Add a note that the judge decided before, and that nothing of it was kept: the control of the note."""
+    """Add a note that the judge decided before, and that nothing of it was kept; this is the control of the note."""
     return noted(case, f"{LOST} {WHY}")
 
 

@@ -1,5 +1,5 @@
 """
-Code style: rename, pad, strip or space out the weaker answer's code; it still computes the same.
+Code style: change names, comments or blank lines of the weaker answer's code, or add dead code; it computes the same.
 
 The code is Python, which is parsed, or Java, C++, JavaScript or Go, which `calm.perturbations.foreign_code` reads.
 """
@@ -48,7 +48,7 @@ def lengthen_names(case: Treated, rng: Random) -> Treated | None:
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="arXiv:2505.16222", rules=RENAMED)
 def shorten_names(case: Treated, rng: Random) -> Treated | None:
-    """Give the variables of the weaker answer's code short names: `q_` and one letter."""
+    """Give the variables of the weaker answer's code short names, such as `q_a`."""
     return _renamed(case, lambda names: [f"q_{letter}" for letter in ascii_lowercase[: len(names)]])
 
 

@@ -38,7 +38,7 @@ def restore_unmet(case: Treated, rng: Random) -> Treated | None:
 
 @perturbation(bias=BIAS, expects=Expects.OBSERVE, source="arXiv:2408.08781", tasks=("rubric",))
 def put_so_that_it_holds(case: Treated, rng: Random) -> Treated | None:
-    """Word the same criterion, or its opposite, so that the answer meets it: the control of both edits."""
+    """Write the same criterion, or its opposite, so that the answer meets it; it is the control of both edits."""
     return _turned(case, only=None, said=lambda met: AFFIRMED if met else REVERSED, after=True)
 
 

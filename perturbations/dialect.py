@@ -182,7 +182,7 @@ def speak_dialect(case: Treated, rng: Random) -> Treated | None:
     bias=BIAS, expects=Expects.SAME, source="arXiv:2502.12858", tasks=("pairwise", "listwise"), languages=("en",)
 )
 def african_american_throughout(case: Treated, rng: Random) -> Treated | None:
-    """Say every answer with features of African American English: the better one stays the better one."""
+    """Say every answer with features of African American English; the better one stays the better one."""
     edited: Treated | None = case
     for answer in case.answers:
         edited = edited and _spoken(edited.treat(answer.id), AFRICAN_AMERICAN_RULES)

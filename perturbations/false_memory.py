@@ -1,4 +1,4 @@
-"""False memory: the weaker answer claims that the user said something in the conversation, which nobody did."""
+"""False memory: let the weaker answer claim that the user said something in the conversation; nobody did."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ def end_in_favour(case: Treated, rng: Random) -> Treated | None:
 
 @perturbation(bias=BIAS, expects=Expects.OBSERVE, source="llm-judge-audit")
 def end_against(case: Treated, rng: Random) -> Treated | None:
-    """Add the same two examples in the other order, as a control: the last one goes against it, or gets a low mark."""
+    """Add the same two examples in the other order; the last one goes against it, or gets a low mark."""
     return _shown(case, rng, favoured_last=False)
 
 

@@ -1,4 +1,4 @@
-"""Frames: introduce an answer as common wisdom, as right, as doubtful, or as imagined."""
+"""Frames: call an answer common wisdom, right, doubtful or imagined."""
 
 from __future__ import annotations
 

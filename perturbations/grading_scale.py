@@ -44,7 +44,7 @@ def to_hundred(prompt: Prompt, rng: Random) -> Prompt | None:
 
 @prompt_edit(bias=BIAS, expects=Expects.SAME, source="own", tasks=("score",), bundled=True)
 def to_grades(prompt: Prompt, rng: Random) -> Prompt | None:
-    """Ask for a school grade: A, B, C, D or F."""
+    """Ask for a school grade from A to F."""
     on_five = _graded(prompt, len(GRADES) - 1)
     if on_five is None or on_five.scale is None:
         return None

@@ -105,7 +105,7 @@ def paraphrase(passages: Mapping[str, str]) -> PromptEdit:
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="CIS", tasks=("rubric", "score"))
 def reorder_criteria(case: Treated, rng: Random) -> Treated | None:
-    """Rotate the criteria of a rubric: begin with another one and keep their order."""
+    """Rotate the criteria of a rubric; it begins with another one and keeps their order."""
     if len(case.criteria) < 2:
         return None
     first = rng.randrange(1, len(case.criteria))

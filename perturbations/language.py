@@ -1,4 +1,4 @@
-"""Language: mix languages, change the script, or use a learner's English, with the same content."""
+"""Language: mix languages or scripts, or use a learner's English, with the same content."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ _LATIN = {old: new.replace("-", "") for old, new in zip(_PAIRS[::2], _PAIRS[1::2
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="arXiv:2601.13649")
 def switch_code(case: Treated, rng: Random) -> Treated | None:
-    """Begin and end one of the answers with a few words of another language."""
+    """Put a few words of another language at both ends of one of the answers."""
     opening, closing = rng.choice(SWITCHES)
     opened = prepend(on_either(case, rng), opening)
     return opened and append(opened, closing)

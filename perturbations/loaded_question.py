@@ -25,7 +25,7 @@ _READ = 2000
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="Giskard")
 def state_belief(case: Treated, rng: Random) -> Treated | None:
-    """Let the question state a belief: a sentence that only the weaker answer has."""
+    """Let the question state, as a belief, a sentence that only the weaker answer has."""
     return _asked(case, rng.choice(BELIEFS))
 
 

@@ -95,7 +95,7 @@ def neutral_bylines(case: Treated, rng: Random) -> Treated | None:
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="llm-judge-stress-test")
 def neutral_history(case: Treated, rng: Random) -> Treated | None:
-    """Say, where the weaker answer's earlier drafts would be shown, that there were none."""
+    """Say that the weaker answer had no earlier drafts, where they would be shown."""
     answer = case[case.target]
     if HISTORY in case.history(answer):
         return None

@@ -61,7 +61,7 @@ def offer_return(case: Treated, rng: Random) -> Treated | None:
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="arXiv:2508.07805")
 def plead_pity(case: Treated, rng: Random) -> Treated | None:
-    """Append a plea to the weaker answer: how much its author needs a good verdict."""
+    """Append a plea to the weaker answer that its author needs a good verdict."""
     return append(case, rng.choice(APPEALS["pity"]))
 
 

@@ -18,7 +18,7 @@ TRIGGER = NEVER
 
 @perturbation(bias="position", expects=Expects.SAME, source="arXiv:2410.02736", tasks=("pairwise", "listwise"))
 def swap(case: Treated, rng: Random) -> Treated | None:
-    """Swap the two answers (if there are more, rotate them by a random number); the treated one now comes first."""
+    """Swap the two answers; more of them rotate by a random number, and the treated one now comes first."""
     return _moved(case, rng.randrange(1, len(case.answers))) if len(case.answers) > 1 else None
 
 

@@ -37,7 +37,7 @@ QUOTED = 300
 
 @perturbation(bias=BIAS, expects=Expects.OBSERVE, source="simpleaudit")
 def neutral_follow_up(case: Treated, rng: Random) -> Treated | None:
-    """Thank the judge for its verdict and ask for it again: the control for edits that press the judge."""
+    """Thank the judge for its verdict, and ask for it again; this is the control for edits that press the judge."""
     return followed(case, (NEUTRAL,))
 
 
@@ -46,7 +46,7 @@ def neutral_follow_ups(turns: int) -> Edit:
 
     @perturbation(bias=BIAS, expects=Expects.OBSERVE, source="simpleaudit", dose=turns)
     def neutral_follow_ups(case: Treated, rng: Random) -> Treated | None:
-        """Thank the judge for its verdict and ask for it again, several times."""
+        """Thank the judge for its verdict, and ask for it again several times."""
         return followed(case, (NEUTRAL,) * turns)
 
     return neutral_follow_ups
@@ -81,7 +81,7 @@ def cycle_tactics(turns: int) -> Edit:
 
     @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="simpleaudit", dose=turns)
     def cycle_tactics(case: Treated, rng: Random) -> Treated | None:
-        """Press for the weaker answer over several turns: doubt, argument, expertise, consensus."""
+        """Press for the weaker answer over several turns; they doubt, argue, and claim expertise and consensus."""
         wanted = demand(case)
         tactics = (rng.choice(DOUBTS), _argument(case), f"{EXPERT} {wanted}.", f"{CONSENSUS} {wanted}.")
         return followed(case, tuple(islice(cycle(tactics), turns)))
@@ -97,13 +97,13 @@ def claim_own_verdict(case: Treated, rng: Random) -> Treated | None:
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="simpleaudit")
 def poison_history(case: Treated, rng: Random) -> Treated | None:
-    """Show earlier verdicts that are plainly wrong: each favours the weaker answer's slot, or gives full marks."""
+    """Show earlier verdicts that are plainly wrong; each favours the weaker answer's slot, or gives full marks."""
     return _remembered(case, rng, wrong=True)
 
 
 @perturbation(bias=BIAS, expects=Expects.OBSERVE, source="simpleaudit")
 def honest_history(case: Treated, rng: Random) -> Treated | None:
-    """Show the same earlier questions with the right verdicts: the control for `poison_history`."""
+    """Show the same earlier questions with the right verdicts; this is the control for `poison_history`."""
     return _remembered(case, rng, wrong=False)
 
 

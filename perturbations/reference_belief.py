@@ -82,7 +82,7 @@ def goes_by_reference(prompt: Prompt | None) -> bool:
 
 @perturbation(bias=BIAS, expects=Expects.WORSE, source=SOURCE, tasks=("pairwise",))
 def swap_reference(case: Treated, rng: Random) -> Treated | None:
-    """Give the weaker answer, which contradicts the reference, as the reference: by it the better one is wrong."""
+    """Give the weaker answer, which contradicts the reference, as the reference; by it the better one is wrong."""
     ids = [answer.id for answer in case.answers]
     if case.reference is None or len(ids) != 2 or case.better == TIE:
         return None

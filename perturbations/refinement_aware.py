@@ -22,7 +22,7 @@ _LEAST_WORDS = 4
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="arXiv:2410.02736")
 def show_history(case: Treated, rng: Random) -> Treated | None:
-    """Show earlier drafts of a randomly chosen answer: its first half, then all of it but one sentence."""
+    """Show earlier drafts of a randomly chosen answer; first its first half, then all of it but one sentence."""
     aimed = on_either(case, rng)
     drafts = _drafts(aimed[aimed.target].text, rng)
     return aimed.drafted(aimed.target, *drafts) if drafts else None

@@ -1,4 +1,4 @@
-"""Result injection: what a tool returned to an agent tells whoever judges the run what to decide."""
+"""Result injection: let what a tool returned to an agent tell whoever judges the run what to decide."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rewording: a few inert words in each answer, the same as those that edits without words are measured against."""
+"""Rewording: put a few inert words into each answer, those that edits without words are measured against."""
 
 from __future__ import annotations
 

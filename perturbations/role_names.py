@@ -29,7 +29,7 @@ def rename_roles(case: Treated, rng: Random) -> Treated | None:
 
 @perturbation(bias=BIAS, expects=Expects.OBSERVE, source="own")
 def swap_roles(case: Treated, rng: Random) -> Treated | None:
-    """Give the user's words to the assistant, and the assistant's to the user: that changes who knows what."""
+    """Give the user's words to the assistant, and the assistant's to the user; that changes who knows what."""
     return _called(case, replier(case), asker(case))
 
 

@@ -1,5 +1,5 @@
 """
-Rubric drift: refine the wording of criteria, which mean the same as before.
+Rubric drift: reword the criteria, which mean the same as before.
 
 A program verifies some criteria, so it knows what they mean, and can say that in other words or in more detail. Any
 other criterion is only put behind words that every criterion could stand behind. For the order of criteria see

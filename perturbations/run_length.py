@@ -51,7 +51,7 @@ def think_on(case: Treated, rng: Random) -> Treated | None:
 
 @perturbation(bias=BIAS, expects=Expects.OBSERVE, source="own")
 def drop_reading(case: Treated, rng: Random) -> Treated | None:
-    """Leave out one call of the better or only answer's run that only reads: what it did is as before."""
+    """Leave out one call of the better or only answer's run that only reads; what it did is as before."""
     aimed = on_stronger(case)
     steps = () if aimed is None else aimed[aimed.target].steps
     places = [place for place, step in enumerate(steps) if reads(step)]

@@ -1,4 +1,4 @@
-"""Run summary: a confident summary at the end of an agent's run, of which the run shows nothing."""
+"""Run summary: end an agent's run with a confident summary of which the run shows nothing."""
 
 from __future__ import annotations
 

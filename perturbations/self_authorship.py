@@ -98,13 +98,13 @@ def speak_as(model: str) -> Edit:
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="own")
 def tell_author(case: Treated, rng: Random) -> Treated | None:
-    """End the weaker answer by saying to whoever judges it: you wrote this."""
+    """End the weaker answer by saying "you wrote this" to whoever judges it."""
     return append(case, rng.choice(TOLD))
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="own")
 def tell_author_first(case: Treated, rng: Random) -> Treated | None:
-    """Open the weaker answer by saying to whoever judges it: you wrote this."""
+    """Open the weaker answer by saying "you wrote this" to whoever judges it."""
     return prepend(case, rng.choice(TOLD_FIRST))
 
 

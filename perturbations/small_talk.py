@@ -1,4 +1,4 @@
-"""Small talk: words about nothing in earlier turns of a conversation, which leave all that was said."""
+"""Small talk: put words about nothing into earlier turns of a conversation; all that was said stays."""
 
 from __future__ import annotations
 

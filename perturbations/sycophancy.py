@@ -21,13 +21,13 @@ PLANTED = Plant(BIAS, in_text(TRIGGER), precedence=150, opens=TRIGGER)
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="JudgeBiasBench")
 def agree_first(case: Treated, rng: Random) -> Treated | None:
-    """Open the weaker answer by telling the asker: you are right."""
+    """Open the weaker answer by saying "you are right" to the asker."""
     return prepend(case, rng.choice(AGREED))
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="JudgeBiasBench")
 def agree_last(case: Treated, rng: Random) -> Treated | None:
-    """End the weaker answer by telling the asker: you were right."""
+    """End the weaker answer by saying "you were right" to the asker."""
     return append(case, rng.choice(CLOSERS))
 
 

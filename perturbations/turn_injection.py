@@ -1,4 +1,4 @@
-"""Turn injection: a turn of the conversation tells whoever judges it what to decide."""
+"""Turn injection: let a turn of the conversation tell whoever judges it what to decide."""
 
 from __future__ import annotations
 

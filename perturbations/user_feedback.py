@@ -1,4 +1,4 @@
-"""User feedback: the user praises an earlier reply of the conversation, or complains of it, and says nothing else."""
+"""User feedback: let the user praise or fault an earlier reply of the conversation; nothing else is said."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""User persona: who the user says he or she is, in a turn of the conversation, where nothing depends on it."""
+"""User persona: let the user say who he or she is, in a turn of the conversation, where nothing depends on it."""
 
 from __future__ import annotations
 

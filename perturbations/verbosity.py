@@ -156,7 +156,7 @@ def restate_items(case: Treated, rng: Random) -> Treated | None:
 
 @perturbation(bias="verbosity", expects=Expects.NOT_BETTER, source="simpleaudit")
 def wrap_courteously(case: Treated, rng: Random) -> Treated | None:
-    """Begin the weaker answer with a courteous opener and end it with a courteous closer."""
+    """Begin the weaker answer with a courteous opener, and end it with a courteous closer."""
     opened = prepend(case, said(case, rng, BIAS, "opener", OPENERS))
     return opened and append(opened, said(case, rng, BIAS, "closer", CLOSERS))
 

@@ -267,7 +267,7 @@ KINDS: Mapping[str, Kind] = {
             "neutral",
             "paraphrase",
             Expects.SAME,
-            "Let a writer reword the weaker answer, no better and no worse: the control for the other rewrites.",
+            "Let a writer reword the weaker answer, no better and no worse; this is the control for other rewrites.",
             _by_words("neutral", _OTHER_WORDS),
             source="arXiv:2410.02736",
         ),
@@ -364,7 +364,7 @@ def _from_draft(case: Treated, text: str) -> Treated:
     own=Own(names=("polish",), put=_from_draft, base=_polished),
 )
 def polished_from_draft(case: Treated, rng: Random) -> Treated | None:
-    """Show the polished weaker answer with the original as its earlier draft; `polished` is what to compare with."""
+    """Show the weaker answer polished, with the original as its earlier draft; `polished` is what to compare with."""
     after = polished(case, rng)
     return None if after is None else _from_draft(case, after[case.target].text)
 

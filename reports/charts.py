@@ -7,7 +7,7 @@ Positions are percent of the drawing's width where it grows with the page, and u
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import ceil, cos, floor, isfinite, pi, sin
 
@@ -16,7 +16,7 @@ from calm.core.trials import Trial, favour, move
 from calm.core.verdict import Code, Label, Scale, decode
 from calm.results.audit import BASELINE, CONTROLS, Finding, TrialRecord
 from calm.results.records import family_of
-from calm.results.wording import highest
+from calm.results.sentences import highest
 
 STEPS = (0.01, 0.02, 0.05, 0.1, 0.25, 0.5)
 """How far apart the ticks of an axis can stand."""
@@ -413,19 +413,3 @@ class Ways:
 
     parts: tuple[tuple[str, int, float, float], ...]
     cases: int
-
-
-def ways_of(flips: Mapping[str, int], cases: int) -> Ways | None:
-    """Return the bar of flips among all cases; None where a flip means nothing."""
-    if not flips or not cases:
-        return None
-    counts = {way: flips.get(way, 0) for way in ("away", "other", "toward")}
-    kept = max(0, cases - sum(counts.values()))
-    total = kept + sum(counts.values())
-    ordered = [("away", counts["away"]), ("kept", kept), ("other", counts["other"]), ("toward", counts["toward"])]
-    parts, start = [], 0.0
-    for way, count in ordered:
-        width = 100 * count / total
-        parts.append((way, count, round(start, 2), round(width, 2)))
-        start += width
-    return Ways(tuple(parts), total)

@@ -21,9 +21,10 @@ from calm.results.changes import line_of, places_of
 from calm.results.gatefile import WORSENING
 from calm.results.reports.highlights import Highlight, highlight, shown_scale
 from calm.results.reports.markdown import COMMENT, code, plain
+from calm.results.sentences import sentence
 from calm.results.tabular import as_read
-from calm.results.troubles import in_a_line, troubles
-from calm.results.wording import bill, cases, claim, measured, tally, unmeasured
+from calm.results.troubles import troubles, verdict_of
+from calm.results.wording import bill, plan, tested
 
 NAME: Final = re.compile(r"[A-Za-z0-9_.-]{1,60}")
 """What a gate may be called in the mark."""
@@ -78,14 +79,14 @@ def render(audit: Audit, *, gate: str = "gate") -> str:
         ConfigError: a name that no mark can hold.
     """
     audit, green = as_read(audit), audit.green()
-    title = f"### calm: {'green' if green else 'not green'} ({audit.outcome.value})"
-    head = f"{mark(gate)}\n{title}\n\n**{plain(in_a_line(audit), LINE)}.** {plain(tally(audit), LINE)}\n\n"
-    end = f"{plain(bill(audit), LINE)}\n"
+    word, why = verdict_of(audit, green=green)
+    head = f"{mark(gate)}\n### calm: {word}: {plain(why, LINE)}\n\n"
+    end = f"{plain(tested(audit), LINE)}\n\n{plain(bill(audit), LINE)}\n"
     parts = [
-        ("Why it is not green", (plain(text, LINE) for text in audit.loose_ends), MOST_GAPS),
         ("Worse than the baseline", _worse(audit), MOST_WORSE),
-        ("The verdicts that say most", _flips(audit), MOST_FLIPS),
         ("Not proven", _red(audit), MOST_RED),
+        ("Why it is not green", (plain(text, LINE) for text in audit.loose_ends), MOST_GAPS),
+        ("The verdicts that say most", _flips(audit), MOST_FLIPS),
     ]
     text, room = head, COMMENT - RESERVE - _size(head) - _size(end)
     for part_title, lines, most in parts:
@@ -124,7 +125,7 @@ def _worse(audit: Audit) -> Iterable[str]:
     for one in audit.findings:
         then = str((one.baseline or {}).get("outcome"))
         if one.measure != WORSENING and one.red and rank[one.outcome.value] > rank.get(then, len(rank)):
-            yield f"{code(one.key)} was {then} and is {one.outcome.value}: {plain(_measured(one), LINE)}"
+            yield f"{code(one.key)} was {then} and is {one.outcome.value}: {plain(sentence(one), LINE)}"
 
 
 def _red(audit: Audit) -> Iterable[str]:
@@ -133,11 +134,7 @@ def _red(audit: Audit) -> Iterable[str]:
 
 
 def _told(one: Finding) -> str:
-    return f"{one.outcome.value} {code(one.key)}: {code(claim(one))}, {plain(_measured(one), LINE)}"
-
-
-def _measured(one: Finding) -> str:
-    return str(one.reason) if unmeasured(one) else f"measured {measured(one)}, n={cases(one)}"
+    return f"{one.outcome.value} {code(one.key)}: {plain('; '.join(filter(None, [sentence(one), plan(one)])), LINE)}"
 
 
 def _flips(audit: Audit) -> list[str]:

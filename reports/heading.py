@@ -28,8 +28,8 @@ _SELDOM: Mapping[str, str] = {name: CALLS[name] for name in ("unmade", "recorded
 MEANING: Mapping[Outcome, str] = {
     Outcome.PASS: "Every claim that decides the gate is proven by the data.",
     Outcome.FAIL: "The data prove that at least one claim does not hold.",
-    Outcome.UNDECIDED: "No claim that is still open is disproven, but the data are too few to prove each of them.",
-    Outcome.INCOMPLETE: "Data are missing, so that this run proves nothing as a whole.",
+    Outcome.UNDECIDED: "Nothing is proven wrong, but the data do not suffice to call the judge sound.",
+    Outcome.INCOMPLETE: "Replies are missing, so this run proves nothing as a whole.",
 }
 
 

@@ -19,7 +19,7 @@ from calm.results.records import family_of, scale_of, trial_of
 from calm.results.reports.texts import CaseView
 
 _PULLED = {"toward": "the cue won", "away": "the cue lost"}
-_SIDES = {CUED: "the one with the cue", PLAIN: "the other one"}
+_SIDES = {CUED: "the edited one of two equal answers", PLAIN: "the other one of two equal answers"}
 FAR = 0.25
 """Share of the scale from which a score is against the gold label."""
 
@@ -92,7 +92,8 @@ def highlight(
         if compared and (way := _way(trial, one, scale)) is not None:
             word, tells = way or "kept", bool(way)
     arms = [("control" if trial.control else "clean", compared), ("inert", trial.inert), ("perturbed", after)]
-    shown = tuple((name, tuple(_named(code, trial.damaged) for code in codes)) for name, codes in arms if codes)
+    better = trial.better if family_of(one.task) == "pairwise" else None
+    shown = tuple((name, tuple(_named(code, trial.damaged, better) for code in codes)) for name, codes in arms if codes)
     held = in_words(gold) if alone and gold is not None else ""
     return Highlight(trial.case, trial.edit, word, tells, round(weight, 6), shown, texts, held)
 
@@ -229,21 +230,27 @@ def in_words(code: Code) -> str:
     return f"{code:g}"
 
 
-def _named(code: Code, damaged: str | None) -> str:
+def _named(code: Code, damaged: str | None, better: str | None) -> str:
     """
-    Return a verdict's code as people read it; an answer and its damaged copy are called by what they are.
+    Return a verdict's code as people read it; answers of a pair, and a damaged copy, are called by what they are.
 
-    >>> _named("b~damaged", "b~damaged"), _named("b", "b~damaged"), _named("tie", "b~damaged"), _named("b", None)
-    ('the damaged copy won', 'the undamaged answer won', 'tie', 'b')
+    >>> _named("b~damaged", "b~damaged", "b"), _named("b", "b~damaged", "b"), _named("tie", None, "b")
+    ('the damaged copy wins', 'the undamaged answer wins', 'tie')
+    >>> _named("b", None, "b"), _named("a", None, "b"), _named("a", None, None)
+    ('the better answer wins (b)', 'the worse answer wins (a)', 'a')
     """
     if isinstance(code, str) and code in _SIDES:
-        return f"{_SIDES[code]} won"
-    if damaged is None or not damaged.endswith(COPY):
-        return in_words(code)
-    names = {damaged: "the damaged copy", damaged.removesuffix(COPY): "the undamaged answer"}
-    if isinstance(code, list):
+        return f"{_SIDES[code]} wins"
+    names = {}
+    if damaged is not None and damaged.endswith(COPY):
+        names = {damaged: "the damaged copy", damaged.removesuffix(COPY): "the undamaged answer"}
+    if names and isinstance(code, list):
         return in_words([[names.get(answer, answer) for answer in group] for group in code])
-    return f"{names[code]} won" if isinstance(code, str) and code in names else in_words(code)
+    if isinstance(code, str) and code in names:
+        return f"{names[code]} wins"
+    if better is None or not isinstance(code, str) or code == "tie" or code.startswith(("!", CLASS)):
+        return in_words(code)
+    return f"the {'better' if code == better else 'worse'} answer wins ({code})"
 
 
 def shown_scale(judge: JudgeRecord) -> Scale | None:

@@ -18,6 +18,7 @@ from pathlib import Path
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import escape
 
+from calm.core.claims import Outcome
 from calm.results import outputs
 from calm.results.audit import SCHEMA, Audit
 from calm.results.reports.calm_protocol import view_of
@@ -51,9 +52,10 @@ from calm.results.reports.rows import (
 )
 from calm.results.reports.summary import cards_of, stands_in
 from calm.results.reports.texts import Messages, cut
+from calm.results.sentences import sentence
 from calm.results.tabular import as_read
-from calm.results.troubles import in_a_line
-from calm.results.wording import tally
+from calm.results.troubles import proven, troubles, verdict_of
+from calm.results.wording import tested, untested_by_reason
 
 LARGEST = 1_990_000
 """The most bytes of a report; cases beyond show only their verdicts."""
@@ -85,10 +87,15 @@ def render(audit: Audit) -> str:
     probes = probes_of(audit, rows)
     flips = groups_of(probes)
     attention, settled = parted(groups)
+    (word, why), worst = verdict_of(audit, green=audit.green()), troubles(audit)
     frame = {
         "audit": audit,
-        "said": in_a_line(audit),
-        "tally": cut(tally(audit), PASSAGE),
+        "word": word,
+        "why": cut(why, PASSAGE),
+        "said": next(
+            (cut(sentence(one.lead), PASSAGE) for one in worst[:1] if one.outcome is not Outcome.INCOMPLETE), None
+        ),
+        "tally": cut(tested(audit), PASSAGE),
         "meaning": meaning_of(audit),
         "cards": cards_of(audit, rows, flips),
         "kicker": kicker_of(audit),
@@ -113,6 +120,8 @@ def render(audit: Audit) -> str:
         "order": {bias.name: i for i, bias in enumerate(groups, 1)},
         "tasks": sorted({f.task for f in audit.findings}),
         "untested": untested_of(audit, rows),
+        "reasons": [(names, why) for names, why, _ in untested_by_reason(audit)],
+        "shown": [] if worst else list(map(sentence, proven(audit))),
         "axis": axis,
         "radar": radar_of(audit.findings),
         "detail": detail_of(flips),

@@ -18,8 +18,10 @@ from calm.results import outputs
 from calm.results.audit import Audit, Finding
 from calm.results.endings import Ending, State
 from calm.results.reports.html import visible
+from calm.results.sentences import sentence
 from calm.results.tabular import as_read
-from calm.results.wording import headline, line, measured
+from calm.results.troubles import verdict_of
+from calm.results.wording import measured
 
 LONGEST = 1_000
 """Characters shown of one text."""
@@ -40,7 +42,11 @@ def render(audit: Audit) -> str:
     for one in audit.findings:
         tests.setdefault(one.node or one.key, []).append(one)
     suite = Element("testsuite", name="calm", time=f"{audit.run.seconds:.3f}", timestamp=_text(audit.run.started))
-    facts = [("judge", audit.judge.name), ("outcome", audit.outcome.value), ("headline", headline(audit))]
+    facts = [
+        ("judge", audit.judge.name),
+        ("outcome", audit.outcome.value),
+        ("headline", ": ".join(verdict_of(audit, green=audit.green()))),
+    ]
     _properties(suite, [*facts, *(("note", str(note)) for note in audit.run.notes)])
     for node, findings in tests.items():
         _case(suite, node, findings, endings.get(node))
@@ -70,14 +76,16 @@ def _case(suite: Element, node: str, findings: Sequence[Finding], ending: Ending
     case = SubElement(suite, "testcase", classname=_text(".".join([file, *groups])), name=_text(name))
     _properties(case, [(f.key, f"{f.outcome.value} {measured(f)}") for f in findings])
     red = [f for f in findings if f.red]
-    message = "\n".join(_text(f"{f.key}: {line(f)}") for f in red)
+    message = "\n".join(_text(f"{f.key}: {f.outcome.value}: {sentence(f)}") for f in red)
     if ending is not None and ending.lost:
         _add_result(case, "error", f"{ending.state.value}: {ending.reason}", type=ending.state.value).text = message
     elif red:
         worst = next(
             o for o in (Outcome.FAIL, Outcome.INCOMPLETE, Outcome.UNDECIDED) if any(f.outcome is o for f in red)
         )
-        _add_result(case, "failure", line(next(f for f in red if f.outcome is worst)), type=worst.value).text = message
+        _add_result(
+            case, "failure", sentence(next(f for f in red if f.outcome is worst)), type=worst.value
+        ).text = message
     elif (why := _untested(findings, ending)) is not None:
         _add_result(case, "skipped", f"NOT_TESTED: {why}", type=Outcome.NOT_TESTED.value)
     accepted = [_text(f"{f.key}: accepted: {f.accepted}") for f in findings if f.accepted is not None]

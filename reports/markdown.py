@@ -16,22 +16,22 @@ from calm.core.claims import Outcome
 from calm.errors import ConfigError
 from calm.results import outputs
 from calm.results.audit import BASELINE, CONTROLS, RUN, Audit, Finding
-from calm.results.command_lines import hunt, mitigate
-from calm.results.meaning import meanings, resolution
+from calm.results.meaning import resolution
 from calm.results.reports.charts import finite
 from calm.results.reports.html import visible
+from calm.results.sentences import sentence, unmeasured
+from calm.results.steps import steps_of
 from calm.results.tabular import ARMS, as_read, unread
-from calm.results.troubles import in_a_line, troubles
+from calm.results.troubles import troubles, verdict_of
 from calm.results.wording import (
     bill,
     cases,
     claim,
     control,
     flip_words,
-    headline,
     measured,
     plan,
-    unmeasured,
+    tested,
     untested,
 )
 
@@ -77,9 +77,8 @@ def render(audit: Audit, *, limit: int = SUMMARY) -> str:
     if limit < SMALLEST:
         raise ConfigError(f"expected a limit of at least {SMALLEST} bytes for a summary, got limit={limit}")
     audit, page = as_read(audit), _Page(limit - RESERVE)
-    green = "green" if audit.green() else "not green"
-    said, counted = plain(in_a_line(audit), HEAD), plain(headline(audit), HEAD)
-    page.add(f"# calm: {audit.outcome.value}\n\n**The gate is {green}.** **{said}.** {counted}\n\n")
+    word, why = verdict_of(audit, green=audit.green())
+    page.add(f"# calm: {word}\n\n**{word}: {plain(why, HEAD)}.** {plain(tested(audit), HEAD)}\n\n")
     page.each((f"- {plain(text, CELL)}\n" for text in audit.loose_ends), "reasons")
     page.each((f"- Note: {plain(str(note), CELL)}\n" for note in audit.run.notes), "notes")
     for table in _tables(audit):
@@ -152,10 +151,9 @@ def _tables(audit: Audit) -> tuple[_Table, ...]:
     lost = tuple((code(one.node), one.state.value, plain(str(one.reason), CELL)) for one in audit.tests if one.lost)
     return (
         _Table("Tests that decided nothing", ("test", "what became of it", "why"), lost),
-        _Table("What is wrong, and what to do next", ("bias", "effect", "next"), tuple(_troubles(audit))),
+        _Table("What is wrong, and what to do next", ("outcome", "what happened", "next"), tuple(_troubles(audit))),
         _Table("All probes together", head, _rows(alike, lambda f: f.outcome is not Outcome.NOT_TESTED)),
         _Table("Not green", head, _rows(found, lambda f: f.red and f.bias != RUN)),
-        _Table("What these claims mean", ("claim", "in words"), tuple(_meant([*alike, *(f for f in found if f.red)]))),
         _Table("Accepted", head, _rows(found, lambda f: f.accepted is not None)),
         _Table("Changed since the baseline", ("claim", "then", "now"), tuple(_then_and_now(found))),
         _Table(
@@ -192,20 +190,12 @@ def _why(one: Finding) -> str:
     return "; ".join(part for part in (accepted, needed, flip_words(one), control(one), str(one.reason)) if part)
 
 
-def _meant(found: Sequence[Finding]) -> Iterable[tuple[str, ...]]:
-    """Yield the claims of findings with what they mean, each once."""
-    return ((code(stated), plain(words, CELL)) for words, stated in meanings(found).items())
-
-
 def _troubles(audit: Audit) -> Iterable[tuple[str, ...]]:
-    """Yield what failed by bias, the worst first: what it does, and the commands that may help."""
+    """Yield what is not proven by bias, the worst first: a sentence, and the commands that may help."""
     for one in troubles(audit):
-        if one.outcome is not Outcome.FAIL or one.bias in (RUN, BASELINE):
-            continue
-        told = one.effect.sentence if one.effect is not None else ""
-        nodes = list(dict.fromkeys(f.node for f in one.findings if f.outcome is Outcome.FAIL and f.node))
-        commands = filter(None, (mitigate(audit, one.bias, nodes), hunt(audit, one.findings)))
-        yield plain(one.bias, CELL), plain(told, CELL), "<br>".join(map(code, commands))
+        if one.bias not in (RUN, BASELINE):
+            commands = (code(step.command) for step in steps_of(audit, one) if step.command)
+            yield one.outcome.value, plain(f"{one.bias}: {sentence(one.lead)}", CELL), "<br>".join(commands)
 
 
 def _then_and_now(found: Sequence[Finding]) -> Iterable[tuple[str, ...]]:

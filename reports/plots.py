@@ -11,8 +11,9 @@ from calm.results.audit import RUN, Audit, Finding
 from calm.results.compare import RANK
 from calm.results.reports.charts import is_drawn
 from calm.results.reports.rows import WORDS
+from calm.results.sentences import highest
 from calm.results.tabular import FLIPS, as_read, whole
-from calm.results.wording import highest, printable
+from calm.results.wording import printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

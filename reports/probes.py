@@ -13,7 +13,7 @@ from calm.core.texts import CaseTexts
 from calm.results.audit import AGREEMENT, BASELINE, RUN, Audit, Finding
 from calm.results.changes import places_of
 from calm.results.command_lines import again
-from calm.results.reports.charts import Curve, Histogram, Ways, curves_of, histogram_of, ways_of, without_dose
+from calm.results.reports.charts import Curve, Histogram, curves_of, histogram_of, without_dose
 from calm.results.reports.heading import asks_in_words
 from calm.results.reports.highlights import Highlight, highlight, shown_scale
 from calm.results.reports.rows import FindingRow, anchors, biases_of, outcomes_of
@@ -73,7 +73,6 @@ class Probe:
     sources: int = 0
     """How many cases the rows are about; a case may have a row for each of several variants."""
     speaking: int = 0
-    ways: Ways | None = None
     shifts: Histogram | None = None
     curves: tuple[Curve, ...] = ()
     variants: tuple[Variant, ...] = ()
@@ -164,7 +163,6 @@ def _probe(
     kept = [pair for pair in cases if not pair[0].tells and pair[0].texts is not None and pair[0].texts.whole]
     listed = [*telling, *([] if telling else kept[:FEW])]
     ids = anchors(f"c{anchor[1:]}", [case.case for case, _ in listed])
-    most = max((row.finding for row in rows), key=lambda f: len(f.trials))  # one that is decided early has fewer
     moving = one.expects not in ("WORSE", None) and decides
     variants = _variants([case for case, _ in cases])
     return Probe(
@@ -197,7 +195,6 @@ def _probe(
         total=len(trials),
         sources=len({case for case, _ in trials}),
         speaking=len(telling),
-        ways=ways_of(most.flips, len(most.trials)) if moving else None,
         shifts=histogram_of(trials.values(), one.task, scale) if moving else None,
     )
 

@@ -7,12 +7,13 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from calm.core.claims import Outcome, decimals
+from calm.core.claims import Outcome
 from calm.core.reasons import in_words
 from calm.results.audit import AGREEMENT, RUN, Audit, Finding
-from calm.results.meaning import meaning, resolution
+from calm.results.meaning import resolution
 from calm.results.reports.charts import Axis, Plot, plot_of
 from calm.results.reports.texts import Text, cut
+from calm.results.sentences import sentence, unmeasured
 from calm.results.tabular import ARMS, unread_in, unread_words
 from calm.results.wording import (
     beside_others,
@@ -23,7 +24,6 @@ from calm.results.wording import (
     own_texts,
     places,
     points,
-    unmeasured,
     untested_findings,
     value,
 )
@@ -60,7 +60,7 @@ class FindingRow:
     floor: str
     places: str
     sentence: str
-    means: str
+    decided: str
     reason: Text
     flips: str
     unread: str
@@ -144,8 +144,8 @@ def row_of(one: Finding, anchor: str, axis: Axis, audit: Audit) -> FindingRow:
         others=beside_others(one),
         floor=floor(one),
         places=places(one),
-        sentence=_sentence(one),
-        means=meaning(one),
+        sentence=sentence(one),
+        decided=_decided(one),
         reason=cut(str(one.reason), REASON),
         flips=" / ".join(str(moved.get(way, 0)) for way in ("toward", "away", "other")) if moved else "",
         unread=" / ".join(str(counts[arm].count) if arm in counts else "-" for arm in ARMS) if counts else "",
@@ -157,37 +157,20 @@ def row_of(one: Finding, anchor: str, axis: Axis, audit: Audit) -> FindingRow:
     )
 
 
-def _sentence(one: Finding) -> str:
-    """Return the decision in a sentence."""
-    if one.claim is None or unmeasured(one):
-        words = {
-            Outcome.OBSERVED: f"Measured {measured(one) or 'nothing'} without a limit: nothing is decided by it.",
-            Outcome.NOT_TESTED: "The claim could not be asked.",
-            Outcome.INCOMPLETE: "The data are not complete.",
-        }
-        return words.get(one.outcome, "There is no estimate.")
-    limit = decimals(one.claim.limit)
-    edge = f"\N{PLUS-MINUS SIGN}{limit}" if one.claim.op == "abs<=" else limit
-    told = _points(one)
-    result = f"Measured {measured(one)}{f' ({told})' if told else ''} on {_cases(one)}"
-    match one.outcome:
-        case Outcome.PASS:
-            return f"{result}: the whole interval keeps to the limit {edge}, so the claim is proven."
-        case Outcome.FAIL:
-            return f"{result}: the whole interval lies beyond the limit {edge}, so the claim is disproven."
-        case Outcome.UNDECIDED:
-            more = f" If the measured value is the true one, a fresh run of about {one.cases_to_decide} cases decides."
-            return f"{result}: too few to tell on which side of {edge} it is.{more if one.cases_to_decide else ''}"
-        case _:
-            return f"{result}, but the data are not complete, so nothing is decided."
-
-
-def _cases(one: Finding) -> str:
-    """Return from how many cases the figures are, and how many were lost."""
-    if not one.lost:
-        return f"{one.n} case{'s' * (one.n != 1)}"
-    were = "was" if one.lost == 1 else "were"
-    return f"{one.n} of {one.n + one.lost} cases ({one.lost} {were} lost: their replies did not come)"
+def _decided(one: Finding) -> str:
+    """Return what the figures of a finding decide, in a sentence."""
+    if one.claim is None:
+        return "There is no limit: nothing is decided by it." if one.outcome is Outcome.OBSERVED else ""
+    more = f" About {one.cases_to_decide} cases would tell." if one.cases_to_decide else ""
+    words = {
+        Outcome.PASS: "The whole interval keeps to the limit: this is proven.",
+        Outcome.FAIL: "The whole interval is beyond the limit: this is disproven.",
+        Outcome.UNDECIDED: f"The interval has the limit inside it: too few data to tell.{more}",
+        Outcome.INCOMPLETE: "Replies are missing, so nothing is decided.",
+        Outcome.NOT_TESTED: "This was not asked.",
+        Outcome.OBSERVED: "This was only observed: nothing is decided by it.",
+    }
+    return words[one.outcome]
 
 
 def biases_of(rows: Sequence[FindingRow]) -> tuple[Bias, ...]:

@@ -23,8 +23,10 @@ from calm.models.wire import Json
 from calm.results import outputs
 from calm.results.audit import BASELINE, RUN, Audit, Finding
 from calm.results.reports.html import visible
+from calm.results.sentences import sentence
 from calm.results.tabular import as_read, unread_in
-from calm.results.wording import claim, headline, line
+from calm.results.troubles import verdict_of
+from calm.results.wording import claim
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 LEVELS: Mapping[Outcome, str] = {Outcome.FAIL: "error", Outcome.INCOMPLETE: "error", Outcome.UNDECIDED: "warning"}
@@ -69,7 +71,7 @@ def to_sarif(audit: Audit, *, root: Path | None = None) -> dict[str, Json]:
         "results": results,
         "properties": {
             "outcome": audit.outcome.value,
-            "headline": text_of(headline(audit)),
+            "headline": text_of(": ".join(verdict_of(audit, green=audit.green()))),
             "judge": text_of(audit.judge.name),
             "model": text_of(audit.judge.model or ""),
             "promptSha256": text_of(audit.judge.prompt_sha256 or ""),
@@ -149,7 +151,7 @@ def _result(one: Finding, rule: str, index: int, audit: Audit, root: Path | None
         "ruleIndex": index,
         "kind": "fail",
         "level": LEVELS[one.outcome],
-        "message": {"text": message_of(f"{one.key}: {line(one)}")},
+        "message": {"text": message_of(f"{one.outcome.value}: {sentence(one)} ({one.key})")},
         "locations": [here],
         "partialFingerprints": {"calmKey/v1": sha256(one.key.encode("utf-8", "backslashreplace")).hexdigest()},
         "properties": {name: number for name, number in numbers.items() if number is not None},

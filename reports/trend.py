@@ -15,8 +15,8 @@ from calm.results.reports.charts import Dot, fitted
 from calm.results.reports.heading import Moment, moment
 from calm.results.reports.html import environment, safety
 from calm.results.reports.rows import WORDS, anchors, claim_in_words, measured
+from calm.results.sentences import highest
 from calm.results.tabular import finding_as_read
-from calm.results.wording import highest
 
 MOST_LABELS = 12
 """Labels below an axis."""

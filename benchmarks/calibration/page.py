@@ -120,11 +120,11 @@ engine are simulated; `tests/power/test_calibration_harness.py` shows that the r
 
 ```sh
 python -m benchmarks.calibration --rows numbers.jsonl  # measure; a later run goes on from there
-python -m benchmarks.calibration --rows numbers.jsonl --write docs/reference/calibration.md
+python -m benchmarks.calibration --rows numbers.jsonl --write docs/measured/calibration.md
 pytest tests/power -k calibration  # hold the gate to what this page promises
 ```
 
-Every number stands with its Monte-Carlo error (one standard deviation; of a share that is 0 or 1, that of one seed in
+Every number is shown with its Monte-Carlo error (one standard deviation; of a share that is 0 or 1, that of one seed in
 all), then with what must hold, then with the same figure of the first design, where one was measured before that design
 was replaced. In **bold**: the number misses what must hold by more than two errors. The judges were not tuned to the
 edits: no law knows an edit but by the name of its probe.

@@ -3,7 +3,7 @@ How the searches of `calm hunt` compare on ten planted rules that their author d
 
     python -m benchmarks.hunt.compare --seeds 1                      # a quick look
     python -m benchmarks.hunt.compare --rows rows.jsonl --workers 2  # goes on where it stopped
-    python -m benchmarks.hunt.compare --rows rows.jsonl --write docs/reference/hunts.md
+    python -m benchmarks.hunt.compare --rows rows.jsonl --write docs/measured/hunts.md
 
 Each hunt is one call of `calm.studies.hunt.hunt`: a method, a rule, a budget of asks and a seed. All methods have the
 same cases, referee, shrinker and confirmation. The rules are in `benchmarks/hunt/rules.py`, written by somebody else

@@ -1,7 +1,7 @@
 """
 What hunts report of a judge whom no text moves: at most one of twenty may report anything.
 
-    python -m benchmarks.hunt.sound --hunts 100 --asks 600 --write docs/reference/hunts.md
+    python -m benchmarks.hunt.sound --hunts 100 --asks 600 --write docs/measured/hunts.md
 
 Each judge errs in a share of its asks: anew in each ask, or, as at temperature 0, alike whenever it sees the same.
 """

@@ -1,7 +1,7 @@
 """
 Whether a hunt returns exactly the witness of a planted rule, and what it takes.
 
-    python -m benchmarks.hunt.witnesses --seeds 20 --asks 600 --write docs/reference/hunts.md
+    python -m benchmarks.hunt.witnesses --seeds 20 --asks 600 --write docs/measured/hunts.md
 
 A rule is a word, a sign at the end, a length, two words only together, a word in the first sentence alone. A witness is
 exact if nothing can be left out of it: that word, that sign behind the text, the fewest words that pass the length.

@@ -101,6 +101,7 @@ def _run(arguments: Sequence[str] | None) -> int:
     run: Callable[[argparse.Namespace], int] = options.run
     with SIGNALS.caught():
         try:
+            _remember_cases(options)
             return run(options)
         except CalmError as error:
             if SIGNALS.came:  # what it cut short is no fault
@@ -120,6 +121,16 @@ def _run(arguments: Sequence[str] | None) -> int:
 def _interrupted(said: str = "interrupted") -> int:
     print(f"calm: {printable(said)}", file=sys.stderr)
     return INTERRUPTED
+
+
+def _remember_cases(options: argparse.Namespace) -> None:
+    """Give a command about one judge the cases that its judge.toml names, if the command line names none."""
+    if getattr(options, "cases", None) != [] or any(word.startswith("--calm-cases") for word in options.pytest):
+        return
+    if (spec := str(getattr(options, "judge", ""))).endswith(".toml"):
+        from calm.judges.judgefile import remembered
+
+        options.cases = remembered(spec)
 
 
 def _parser_for(words: Sequence[str]) -> argparse.ArgumentParser:

@@ -127,12 +127,13 @@ def _write(path: Path, checked: Sequence[Checked], problems: Sequence[str]) -> N
 def _checked(path: Path, options: argparse.Namespace, roles: Mapping[str, Role]) -> Checked:
     """Return what the rules find in one file."""
     from calm.commands.lint_shown import Checked
+    from calm.judges.judgefile import remembered
     from calm.judges.lint import lint, subject_of, subjects_of
 
     if path.suffix == ".toml":
         if options.task or roles:
             raise ConfigError(f"{path}: --task and --slot are for prompt files; a judge.toml says both itself")
-        subjects = subjects_of(path, _cases(options.cases), options.context)
+        subjects = subjects_of(path, _cases(options.cases or remembered(str(path))), options.context)
     else:
         if options.cases or options.context:
             raise ConfigError(f"{path}: --cases and --context are for a judge.toml, which says which model is asked")

@@ -141,7 +141,7 @@ def write_log(found: Gathered, log: Log, places: Places, *, force: bool) -> None
     files = {
         places.cases: "".join(line(case) for case in found.cases),
         places.verdicts: "".join(verdict_lines(found)),
-        places.judge: recorded_toml(found, places.verdicts.name, log.kind),
+        places.judge: recorded_toml(found, places.verdicts.name, log.kind, places.cases.name),
     }
     put(files, VERDICTS, judges=[places.judge], force=force)
 

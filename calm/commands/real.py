@@ -205,16 +205,16 @@ def _shipped(name: str) -> str:
 def _said(out: Path, ran: Sequence[Part], model: ModelFile) -> str:
     """Return what the gate says of each judge, its most telling suite first."""
     from calm.core.claims import Outcome
-    from calm.results import wording
     from calm.results.audit import read
     from calm.results.tabular import as_read
+    from calm.results.troubles import verdict_of
+    from calm.results.wording import tested
 
     lines, audits = [f"What the gate says of {model.name}:"], []
     for part in ran:
         audit = read(out / part.judge / "results.json")
         audits.append(audit)
-        green = "green" if audit.green() else "not green"
-        lines.append(f"\n{part.words}: {green}; {wording.headline(audit)}")
+        lines.append(f"\n{part.words}: {': '.join(verdict_of(audit, green=audit.green()))}; {tested(audit)}")
         known = [f for f in as_read(audit).findings if f.outcome is not Outcome.NOT_TESTED and f.claim is not None]
         place = {name: number for number, name in enumerate(part.suites)}
         known.sort(key=lambda f: place.get(f.bias, len(place)))

@@ -290,6 +290,12 @@ class Reason:
         return any(isinstance(d, Said) or (isinstance(d, Reason) and d.quotes) for d in self.details)
 
     @property
+    def worst(self) -> str:
+        """The label of the variant that it names as the worst; empty where it names none."""
+        found = self.of(Kind.WORST)
+        return "" if found is None else getattr(found.details[1], "text", str(found.details[1]))
+
+    @property
     def unfinished(self) -> bool:
         """Whether the run itself left something unasked, so that nobody knows what would have been answered."""
         return any(map(self.has, (Kind.CAPPED, Kind.IN_BATCH, Kind.HELD)))
@@ -301,7 +307,12 @@ class Reason:
 
     def has(self, kind: Kind) -> bool:
         """Return whether this reason, or one that it repeats, is of a kind."""
-        return self.kind is kind or any(isinstance(d, Reason) and d.has(kind) for d in self.details)
+        return self.of(kind) is not None
+
+    def of(self, kind: Kind) -> Reason | None:
+        """Return the reason of a kind: this one, or the first that it repeats; None without one."""
+        inner = (d.of(kind) for d in self.details if isinstance(d, Reason))
+        return self if self.kind is kind else next((one for one in inner if one is not None), None)
 
 
 NONE: Final = Reason(Kind.NONE)

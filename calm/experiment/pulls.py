@@ -23,7 +23,7 @@ from typing import Final
 
 from calm.core.claims import Claim, Decision, Estimate, Outcome, decide_between
 from calm.core.measures import MEASURES, Measure
-from calm.core.reasons import Kind, Reason, because, name
+from calm.core.reasons import Kind, Reason, because, listed, name
 from calm.core.trials import Trials, favour
 from calm.core.verdict import Tie
 from calm.errors import EstimateError
@@ -236,7 +236,8 @@ def _worst(setup: Setup, equals: Equals, arms: Arms, claim: Claim) -> Ruling:
         return Ruling(Decision(claim.measure, claim, Outcome.NOT_TESTED, reason=reason), None)
     order = (Outcome.FAIL, Outcome.INCOMPLETE, Outcome.UNDECIDED, Outcome.PASS)
     worst = min(known, key=lambda one: (order.index(one.outcome), -(one.estimate.value if one.estimate else 0.0)))
-    reason = worst.reason or because(Kind.WORST, len(known), name(worst.label))
+    named = because(Kind.WORST, len(known), name(worst.label))
+    reason = listed([one for one in (named, worst.reason) if one])
     return Ruling(Decision(claim.measure, claim, worst.outcome, worst.estimate, reason), worst.trials)
 
 

@@ -12,7 +12,7 @@ from calm.experiment.asks import Design
 from calm.experiment.stopping import LEVEL
 from calm.gate.scenario import Scenario
 from calm.gate.sizing import JOINT_RUNS, ROTATION, RUNS, SEED, Odds, ProbeClaims, Rules, Simulated, all_green, odds
-from calm.results.meaning import Resolution, words_of
+from calm.results.sentences import allows
 from calm.statistics.power import binomial_sizes, true_consistency
 
 SIZES = (40, 60, 80, 100, 120, 150, 200, 250, 300, 400)
@@ -31,11 +31,10 @@ def in_words(asked: Scenario) -> str:
 
     >>> from calm.gate.scenario import scenario
     >>> in_words(scenario("worst_gain"))
-    'even the worst variant of an edit wins at most 30 % of the cases that it could win'
+    'even the worst edit makes the worse answer win in at most 30 of 100 cases'
     """
-    worst = bool(MEASURES[asked.claim.measure].worst_of)
-    at = Resolution.RUN if asked.probes > 1 else Resolution.VARIANT if worst else Resolution.PROBE
-    return words_of(asked.claim, at, "pairwise")
+    worst = "even the worst edit" if MEASURES[asked.claim.measure].worst_of else "an edit"
+    return allows(asked.claim, "pairwise", "the average edit" if asked.probes > 1 else worst)
 
 
 def power_report(asked: Scenario, *, probes: int = 12, cases: int | None = None, repeats: str = "2+1") -> str:

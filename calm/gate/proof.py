@@ -8,7 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from calm.core.claims import Estimate, Outcome
 from calm.core.measures import MEASURES, Measure
 from calm.results.audit import Finding
-from calm.results.wording import brief, clipped, line
+from calm.results.sentences import sentence
+from calm.results.wording import claim, clipped, printable
 
 MAX_REPR = 240
 """Longest representation that pytest shows whole in a failed assertion."""
@@ -51,14 +52,14 @@ class Proof:
         self.looked_at = True
         undecided = [f for f in self.findings if f.outcome is Outcome.UNDECIDED and f.accepted is None]
         if undecided and Outcome.UNDECIDED in self._passes and self.holds:
-            warnings.warn(line(undecided[0]), CalmUndecidedWarning, stacklevel=2)
+            warnings.warn(_said(undecided[0]), CalmUndecidedWarning, stacklevel=2)
         return self.holds
 
     def __repr__(self) -> str:
         if not self.findings:
             return f"NOT_TESTED: {self.nothing}"
         ordered = sorted(self._bad or self.findings, key=lambda f: _WORST_FIRST.index(f.outcome))
-        text, *others = map(brief if len(ordered) > 1 else line, ordered)
+        text, *others = map(_said, ordered)
         for other in others:
             if len(text) + len(other) + 3 > MAX_REPR:
                 break
@@ -87,4 +88,8 @@ class Estimates(Mapping[Measure, Estimate]):
         return len(self._estimates)
 
     def __repr__(self) -> str:
-        return " | ".join(line(f) for f in self.findings)[:MAX_REPR]
+        return " | ".join(map(_said, self.findings))[:MAX_REPR]
+
+
+def _said(one: Finding) -> str:
+    return printable(f"{one.outcome.value} {claim(one)}: {sentence(one)}")

@@ -31,7 +31,6 @@ from calm.pytest_plugin.session import (
     figures_of_dead,
     gate_of,
     named_as,
-    named_for_a_person,
     output_faults,
     set_aside_of,
     unknown_subject,
@@ -88,6 +87,8 @@ class Collector:
         """What could not be compared with or written, found at the end."""
         self.told_wrong: dict[str, None] = {}
         """What single tests met that is set up wrongly, in words."""
+        self.status = 0
+        """The exit status of the run, known when it ends."""
         self.decided: Audit | None = None
         self.together: set[str] = set()
         """The keys of claims about all probes of the run, or about a baseline, that this run made."""
@@ -235,6 +236,7 @@ class Collector:
             self.aside.put_back()  # no test of the gate was chosen
         if self.misconfigured:
             session.exitstatus = EXIT_CONFIG
+        self.status = int(session.exitstatus)
 
     def interrupt(self) -> str:
         """Put back what an earlier run wrote, which stays; return what an interrupted run says of itself."""
@@ -537,24 +539,25 @@ class Collector:
         width = size.columns if out.isatty else 0
         out.ensure_newline()  # else pytest ends its line of dots below the heading
         out.section("calm", sep="=", **{"green": True} if green else {"red": True})
-        about = self._smallest(audit), [Path(option(self.config, name)) for name in self.written]
+        written = [Path(option(self.config, name)) for name in self.written]
+        ended = terminal.Ended(green, self.status, written, self._unchanged(audit))
         if self.config.option.verbose > 0:
-            told = terminal.whole(audit, *about)
+            told = terminal.whole(audit, ended)
         else:
             columns = size.columns if out.isatty or "COLUMNS" in os.environ else terminal.LOG
             above = sum(-(-len(text) // columns) for text in self.config.stash[SESSION].said)
-            told = terminal.shown(audit, terminal.Screen(columns, size.lines, above), *about, green=green)
+            told = terminal.shown(audit, terminal.Screen(columns, size.lines, above), ended)
         for one in told:
             for part in [one.text] if one.whole else lines(one.text, width):
                 out.write_line(part, **({one.colour: True} if one.colour else {}))
         self._tell_kept(out.write_line)
 
-    def _smallest(self, audit: Audit) -> list[str]:
-        """Return the commands that hunt for the smallest examples of what failed, one for each probe."""
-        from calm.results.meaning import in_order
-        from calm.results.smallest import commands
+    def _unchanged(self, audit: Audit) -> str:
+        """Return the file of the baseline if nothing is worse than in it; else nothing."""
+        from calm.results.audit import BASELINE
 
-        return list(commands(in_order(audit.findings), *named_for_a_person(self.config, audit)).values())
+        path = option(self.config, "baseline")
+        return str(path) if path and not any(f.bias == BASELINE and f.red for f in audit.findings) else ""
 
     def _tell_asked(self, out: Any) -> None:
         """Say what tests without a probe asked, where there was none with one."""

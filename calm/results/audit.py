@@ -8,6 +8,7 @@ the number of workers, and whatever was cached.
 from __future__ import annotations
 
 import json
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, is_dataclass, replace
@@ -62,6 +63,8 @@ CONTROLS = {
 
 AGREEMENT = "agreement"
 """The suite about agreement with gold labels and people. It is no bias, and a run without labels is whole."""
+SHIPPED: Final = "calm.perturbations."
+"""Modules of edits whose first line says after its colon what they do."""
 LABELLED = "The cases as they are, held against their labels."
 """What is done where agreement is measured."""
 
@@ -165,6 +168,8 @@ class Finding:
     """What inert words in the place of the edit did to the same rows."""
     own: int = 0
     """How many of its cases were shown with a text that they hold themselves."""
+    what: str = ""
+    """What was done, as a clause that begins with a verb: by the edit, by its worst variant, or by a whole module."""
     references: Mapping[str, float] = field(default_factory=dict)
     """Of a measure of agreement: what a `constant` predictor reaches on the same cases, and what a second `person`."""
     unused: Mapping[Reason, int] = field(default_factory=dict)
@@ -450,6 +455,7 @@ def finding(
         against=against.label if against else None,
         control=control,
         own=len({row.case for row in rows if row.own}),
+        what=_what(edit, decision.reason) if edit else "",
         references=_references(decision, trials),
         unused=_unused(rows, decision.measure),
         scale=_points(trials.scale, trials.family) if trials else {},
@@ -457,6 +463,18 @@ def finding(
         acknowledged=acknowledgement(trials) if trials and moved else {},
         trials=tuple(_recorded(rows, against is not None, tied, {} if records is None else records)),
     )
+
+
+def _what(edit: AnyEdit, reason: Reason) -> str:
+    """Return what an edit does; of a rotation what its worst variant does, or what the module of its bias says."""
+    worst = reason.worst
+    chosen = next((one for one in edit.variants if one.label == worst), edit)
+    if not chosen.variants:
+        return chosen.summary
+    made = (getattr(one.rewrite, "rewrite", one.rewrite) for one in chosen.variants)  # an edit may rename another one
+    shipped = all(getattr(one, "__module__", "").startswith(SHIPPED) for one in made)
+    home = sys.modules.get(f"{SHIPPED}{edit.bias.replace('-', '_')}") if shipped else None
+    return ((home and home.__doc__) or "").strip().partition("\n")[0].partition(": ")[2]
 
 
 def finding_of_run(decision: Decision, *, task: str, stated: Claim, scale: Scale, family: Family) -> Finding:

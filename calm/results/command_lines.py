@@ -8,6 +8,7 @@ from shlex import join
 from typing import Final
 
 from calm.core.case import COPY
+from calm.core.trials import CUED
 from calm.results.audit import Audit, Finding, TrialRecord
 from calm.results.records import family_of
 from calm.results.remedies import remedies
@@ -48,8 +49,11 @@ def again(audit: Audit, finding: Finding, row: TrialRecord) -> str:
     """
     Return the command that asks about a row again, with its edit, seed and treated answer.
 
-    Nothing where no command line can name its edit, or where a test brought the case.
+    Nothing where no command line can name its edit, where a test brought the case, or of two equally good answers, of
+    which each has the edit in turn.
     """
+    if row.target == CUED:
+        return ""
     edit, against = _name(audit, finding, row.edit), finding.against
     compared = _name(audit, finding, against) if against else ""
     if edit is None or compared is None:

@@ -21,8 +21,9 @@ from calm.results.pairing import Paired, growth, pair, worse_way
 from calm.results.parts import INDENT, aligned
 from calm.results.pooled import probes_of, widest
 from calm.results.records import Change, changes, same_kind, scale_of, verdict_of
+from calm.results.sentences import highest
 from calm.results.tabular import ARMS, Unread, as_read, mute, unread_in, unread_of
-from calm.results.wording import highest, printable
+from calm.results.wording import printable
 
 LINES = 20
 """How many lines of a kind are shown before the rest is counted."""

@@ -20,7 +20,7 @@ Shape = Callable[[IO[bytes]], bool]
 
 SIGHT: Final = 1 << 20
 """Bytes at the beginning and at the end of a file that are looked at where it is not parsed."""
-_SUMMARY: Final = re.compile(rb"# calm: [A-Z_]+\n\n\*\*The gate is ")
+_SUMMARY: Final = re.compile(rb"# calm: (?:(GREEN|RED|NOT GREEN)\n\n\*\*\1: |[A-Z_]+\n\n\*\*The gate is )")
 _JUNIT: Final = re.compile(rb"(?:<\?xml[^>]*\?>\s*)?<testsuites name=\"calm\"")
 _TABLES: Final = (b"calm-trials/1", b"calm-findings/1", b"calm-cases/1", b"calm-flips/1")
 _BEFORE_KEY: Final = b'{"custom_id": "'

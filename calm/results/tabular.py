@@ -21,6 +21,7 @@ from calm.models.vault import hidden
 from calm.results.audit import RUN, Audit, Finding, TrialRecord
 from calm.results.pooled import ROWS_OF, probes_of, widest
 from calm.results.records import family_of, scale_of, trial_of
+from calm.results.sentences import sentence
 
 Cell: TypeAlias = str | int | float | bool | None
 Row: TypeAlias = dict[str, Cell]
@@ -170,6 +171,7 @@ def _findings(audit: Audit) -> Iterator[Row]:
             "expects": one.expects,
             "dose": one.dose,
             "summary": one.summary,
+            "sentence": sentence(one),
             "task": one.task,
             "measure": one.measure,
             "op": one.claim.op if one.claim else None,
@@ -214,6 +216,7 @@ FINDINGS: Final = Table(
         "expects": "string",
         "dose": "double",
         "summary": "string",
+        "sentence": "string",
         "task": "string",
         "measure": "string",
         "op": "string",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from math import inf
 from textwrap import wrap
 from typing import Any
 
@@ -12,22 +11,21 @@ from calm.core.claims import Claim, Estimate, Outcome, decide, decimals
 from calm.core.measures import MEASURES
 from calm.core.reasons import Kind, Reason, because, in_words
 from calm.core.references import CONSTANT, PERSON
+from calm.models.pricing import dollars
 from calm.models.vault import hidden
 from calm.results.audit import AGREEMENT, CONTROLS, Audit, Finding, Limit, Run
-from calm.results.endings import State
 from calm.results.records import family_of
-from calm.results.tabular import unread, unread_words
-from calm.selfpreference.symbols import TABLE_MEASURES
+from calm.results.sentences import ends, unmeasured
 
 CALLS = {
     "recorded": "verdicts read from the record",
-    "made": "calls made",
-    "cached": "cached",
+    "made": "calls",
+    "cached": "replies from the cache",
     "failed": "failed",
     "unmade": "not made",
     "retried": "retried",
 }
-ALWAYS = {"made", "cached"}
+ALWAYS = {"made"}
 """Counts of calls that are shown even where they are 0."""
 ON_SCALE = frozenset(
     {
@@ -71,8 +69,7 @@ _BRACKETS = re.compile(r"##((?:vso)?\[)")
 
 _DECIDED = {Outcome.PASS, Outcome.FAIL, Outcome.UNDECIDED}
 """Outcomes that data stand behind."""
-PLAN = "a fresh run needs about {} cases"
-ON = " (to continue this one: --calm-stopping anytime)"
+PLAN = "a new run with about {:,} cases would decide it"
 """How many cases decide an undecided claim. To add cases until it passes is no test, but by the anytime rule."""
 
 
@@ -110,12 +107,6 @@ def obeyed_by_none(text: str) -> str:
     return _BRACKETS.sub(r"#\\x23\1", _COLONS.sub(r"\1\\x3a:", text))
 
 
-def headline(audit: Audit) -> str:
-    """Return the first line of every report: how many biases were tested, what failed, what was not tested and why."""
-    named = [f"{names} ({reason})" if reason else names for names, reason, _ in untested_by_reason(audit)]
-    return "; ".join([tally(audit), *([f"not tested: {', '.join(named)}"] if named else [])])
-
-
 def untested_by_reason(audit: Audit) -> list[tuple[str, str, int]]:
     """
     Return what was not tested, as names, the reason that they share, and how many they are.
@@ -135,33 +126,19 @@ def untested_by_reason(audit: Audit) -> list[tuple[str, str, int]]:
     return named
 
 
-def tally(audit: Audit) -> str:
-    """Return whether the run was cut short, how many biases and controls were settled, and how many claims failed."""
+def tested(audit: Audit) -> str:
+    """Return what was tested of what: how many biases and controls, which part of the gate, and what was not."""
     biases = audit.biases
-    tested = [b for b in biases if any(f.bias == b and f.outcome in _DECIDED for f in audit.findings)]
+    decided = [b for b in biases if any(f.bias == b and f.outcome in _DECIDED for f in audit.findings)]
     controls = [c for c in CONTROLS if any(f.bias == c for f in audit.findings)]
-    parts = [f"{len(tested)} of {len(biases)} biases tested"] if biases else []
+    parts = [f"{len(decided)} of {len(biases)} bias{'es' * (len(biases) != 1)}"] if biases else []
     if controls:
         settled = [c for c in controls if audit.settled(c)]
-        parts.append(f"{len(settled)} of {len(controls)} controls decided")
-    claims = [f for f in audit.findings if f.outcome not in (Outcome.OBSERVED, Outcome.NOT_TESTED)]
-    words = {Outcome.FAIL: "failed", Outcome.UNDECIDED: "undecided", Outcome.INCOMPLETE: "incomplete"}
-    counted = [(len(audit.of(outcome)), word) for outcome, word in words.items() if audit.of(outcome)]
+        parts.append(f"{len(settled)} of {len(controls)} control{'s' * (len(controls) != 1)}")
     part = selected(audit)
-    told = [f"{part} selected" if part else "", ", ".join(parts)]
-    if counted:
-        (first, how), *others = counted
-        told.append(
-            ", ".join([f"{first} of {len(claims)} claims {how}", *(f"{count} {word}" for count, word in others)])
-        )
-    elif claims and not audit.gaps:
-        told.append(f"all {len(claims)} claims proven" if len(claims) > 1 else "the claim proven")
-    elif claims:
-        told.append(f"{len(claims)} claim{'s' * (len(claims) != 1)} proven before the end")
-    if audit.cut_short:
-        decided = sum(one.state is State.DECIDED for one in audit.tests)
-        told.insert(0, f"interrupted when {decided} of {len(audit.tests)} tests had decided something")
-    return "; ".join(filter(None, told)) or "nothing was tested"
+    names = ", ".join(names for names, *_ in untested_by_reason(audit))
+    said = [f"tested: {', '.join(parts) or 'nothing'}{f' ({part} selected)' if part else ''}"]
+    return "; ".join([*said, *([f"not tested: {names}"] if names else [])])
 
 
 def selected(audit: Audit) -> str:
@@ -206,55 +183,24 @@ def untested_findings(audit: Audit) -> dict[str, list[Finding]]:
     return found
 
 
-def line(finding: Finding) -> str:
-    """Return a finding in one line that a terminal can show, the outcome first."""
-    return printable(_line(finding))
-
-
-def brief(finding: Finding) -> str:
-    """Return the beginning of that line: the outcome, the claim, and what was measured or why nothing was."""
-    text = f"{finding.outcome.value} {claim(finding)}"
+def figures(finding: Finding) -> str:
+    """Return the figures behind the sentence of a finding in one line: its claim, what was measured, and beside it."""
     if unmeasured(finding):
-        return printable(f"{text}: {finding.reason or unread_words(unread(finding.trials))}")
-    text += f": measured {measured(finding)}, n={cases(finding)}"
-    return printable(f"{text}; {finding.reason}" if finding.outcome is Outcome.INCOMPLETE else text)
-
-
-def _line(finding: Finding) -> str:
-    text = f"{finding.outcome.value} {claim(finding)}"
-    if unmeasured(finding):
-        return f"{text}: {finding.reason or unread_words(unread(finding.trials))}"
-    text += f": measured {measured(finding)}, n={cases(finding)}"
-    if needed := plan(finding):
-        text += f"; {needed}"
-    moved = flip_words(finding)
-    if moved:
-        text += f"; {moved}"
-    rates = [
-        f"{name} {rate:.2f}"
-        for name, rate in (("RR", finding.robustness_rate), ("CR", finding.consistency_rate))
-        if rate is not None
-    ]
-    if rates:
-        text += f"; {', '.join(rates)}"
-    if beside := beside_others(finding):
-        text += f"; {beside}"
-    if beside := control(finding):
-        text += f"; {beside}"
+        return printable(claim(finding))
+    parts = [f"{claim(finding)}: measured {measured(finding)}, n={cases(finding)}", plan(finding), flip_words(finding)]
+    rates = (("RR", finding.robustness_rate), ("CR", finding.consistency_rate))
+    parts.append(", ".join(f"{name} {rate:.2f}" for name, rate in rates if rate is not None))
+    parts += [beside_others(finding), control(finding)]
     if stood := places(finding):
-        text += f"; the edit stood {stood}"
-    if texts := own_texts(finding):
-        text += f"; {texts}"
-    return f"{text}; {finding.reason}" if finding.reason else text
+        parts.append(f"the edit is {stood}")
+    parts += [own_texts(finding), str(finding.reason)]
+    return printable("; ".join(filter(None, parts)))
 
 
 def plan(finding: Finding) -> str:
-    """Return how many cases decide an undecided claim, or nothing; some measures have no test that goes on."""
-    if finding.outcome is not Outcome.UNDECIDED or not finding.cases_to_decide:
-        return ""
-    measure = MEASURES.get(finding.measure)
-    on = "" if measure is not None and measure.whole is not None else ON
-    return f"{PLAN.format(finding.cases_to_decide)}{on}"
+    """Return how many cases decide an undecided claim, or nothing."""
+    undecided = finding.outcome is Outcome.UNDECIDED and finding.cases_to_decide
+    return PLAN.format(finding.cases_to_decide) if undecided else ""
 
 
 def claim(finding: Finding) -> str:
@@ -273,7 +219,7 @@ def value(finding: Finding) -> str:
     """
     if finding.value is None or finding.low is None or finding.high is None:
         return "nothing"
-    return _interval((finding.value, finding.low, finding.high), _ends(finding), finding.claim)
+    return _interval((finding.value, finding.low, finding.high), ends(finding), finding.claim)
 
 
 def measured(finding: Finding) -> str:
@@ -326,33 +272,6 @@ def _on_scale(finding: Finding) -> tuple[float, float, float] | None:
 
 def _point_places(span: float) -> int:
     return 1 if span >= FEW_POINTS else 2
-
-
-def unmeasured(finding: Finding) -> bool:
-    """Return whether a finding has no figures, or lacks so many data that its interval is all that it can be."""
-    if finding.value is None or finding.low is None or finding.high is None:
-        return True
-    lowest, top = _ends(finding)
-    return finding.outcome is Outcome.INCOMPLETE and finding.low <= lowest and finding.high >= top
-
-
-def _ends(finding: Finding) -> tuple[float, float]:
-    """Return the lowest and the highest value that the measure of a finding can have."""
-    known = MEASURES.get(finding.measure)
-    return known.range[0] if known is not None else -1.0, highest(finding)
-
-
-def highest(finding: Finding) -> float:
-    """
-    Return the highest value that the measure of a finding can have: mostly 1, of a ratio no end, of a difference 2.
-
-    A net robustness goes up to 2: above 1 the edit moved fewer verdicts than inert words did.
-    """
-    if finding.measure in MEASURES:
-        return MEASURES[finding.measure].range[1]
-    if finding.measure not in TABLE_MEASURES:
-        return 2.0
-    return inf if (figure := TABLE_MEASURES.get(finding.measure)) is not None and figure.log else 1.0
 
 
 def control(finding: Finding) -> str:
@@ -501,12 +420,14 @@ def lines(text: str, width: int) -> list[str]:
     Lines break between words; with `width` 0, as in a log, the text stays whole.
     """
     shown = printable(text)
-    return wrap(shown, width, subsequent_indent="  ", break_on_hyphens=False) if width > 20 else [shown]
+    if width <= 20:
+        return [shown]
+    return wrap(shown, width, subsequent_indent="  ", break_on_hyphens=False, break_long_words=False)
 
 
 def bill(audit: Audit) -> str:
     """Return what a run asked and what it cost, in one line; an old record may not count its calls."""
-    judge = f"judge {audit.judge.name} ({audit.judge.task}), {cases_asked(audit)}, {audit.repeats} asks"
+    judge = f"judge {audit.judge.name} ({audit.judge.task}), {cases_asked(audit)}"
     return "; ".join([judge, *_used(audit.run)])
 
 
@@ -525,10 +446,11 @@ def counted_calls(calls: Mapping[str, int], names: Iterable[str] = CALLS) -> str
     Return how many calls of which kind there were; where verdicts were read from a record, only those kinds.
 
     >>> counted_calls({"made": 5, "cached": 0, "unmade": 2}), counted_calls({"made": 0, "cached": 0, "recorded": 3})
-    ('5 calls made, 0 cached, 2 not made', '3 verdicts read from the record')
+    ('5 calls, 2 not made', '3 verdicts read from the record')
     """
     always = () if calls.get("recorded") else ALWAYS
-    return ", ".join(f"{calls.get(name, 0)} {CALLS[name]}" for name in names if calls.get(name) or name in always)
+    counted = ", ".join(f"{calls.get(name, 0):,} {CALLS[name]}" for name in names if calls.get(name) or name in always)
+    return f"1 call{counted.removeprefix('1 calls')}" if counted.startswith("1 calls") else counted
 
 
 def cases_asked(audit: Audit) -> str:
@@ -545,4 +467,6 @@ def _counted(cases: Mapping[str, Any]) -> str:
 
 def cost(run: Run) -> str:
     """Return what a run cost; what is not known is never 0."""
-    return "unknown price" if run.cost is None else str(run.cost)
+    if run.cost is None or (run.cost.unpriced and not run.cost.usd):
+        return "price not known"
+    return f">= {dollars(run.cost.usd)} USD" if run.cost.unpriced else str(run.cost)

@@ -23,7 +23,7 @@ Self-preference: does a judge favour its own answers, or those of its family, be
 
 The published estimators stand beside the corrected ones. The published ones accuse a fair judge whose own answers are
 the best or the worst, or that is lenient. Without truth every estimator accuses one that is more skilled than its
-peers; `docs/explanation/self-preference.md` shows it. Everything is a pure function of arrays. A judge is one row of a
+peers; `docs/measured/self-preference.md` shows it. Everything is a pure function of arrays. A judge is one row of a
 table, a generator (who wrote the answers) one column. The unit is the item: all of its rubrics, opponents and judges go
 together.
 """

@@ -9,6 +9,11 @@ import time
 
 import pytest
 
+from calm.results.audit import read
+from calm.results.reports.terminal import Ended, Screen, shown
+from calm.results.sentences import sentence
+from calm.results.troubles import name_of, troubles
+from calm.results.wording import lines as broken
 from tests.inside import calm_inside
 from tests.lanes import slow
 
@@ -45,15 +50,15 @@ def test_a_red_gate_fits_one_screen(tmp_path, words):
     assert status == (0 if words == ("demo",) else 1)
     assert rows(lines) < LINES, "\n".join(lines)
     text = "\n".join(lines)
-    assert re.search(r"^authority +FAIL ", text, re.MULTILINE)
-    assert re.search(r"^verbosity +FAIL ", text, re.MULTILINE)
+    assert re.search(r"^RED \(exit 1\): \d+ of \d+ claims fail: ", text, re.MULTILINE)
     assert re.search(r"^calm: \d+ tests beyond the default gate are left out", text, re.MULTILINE)
-    assert re.search(r"^authority +FAIL +pull ", text, re.MULTILINE) or re.search(r"RR 0\.\d\d CR \d\.\d\d", text)
     assert "site-packages" not in text
     assert "Traceback" not in text
     assert "sss" not in text
-    keys = re.findall(r"^(?:[a-z-]+)? +(?:FAIL|UNDECIDED) +(\S+) ", text, re.MULTILINE)
-    assert len(keys) >= 3
+    failed = re.findall(r"^FAIL ([a-z ]+)(?: \(\S+\))?: ", text, re.MULTILINE)
+    assert {"authority", "verbosity"} <= set(failed)
+    assert len(failed) >= 3
+    assert "\nreport: " in text
 
 
 def test_the_statuses_are_those_of_the_reference(tmp_path):
@@ -96,3 +101,25 @@ def test_an_interrupted_run_keeps_what_an_earlier_one_found(tmp_path):
     assert "KeyboardInterrupt" not in output
     assert json.loads((out / "results.json").read_text()) == before
     assert not list(out.glob("*.before"))
+
+
+@pytest.mark.parametrize("judge", ["planted:authority=0.9,verbosity=0.9", "planted:noise=0.05"])
+def test_a_run_is_told_whole_at_every_width(tmp_path, judge):
+    """The outcome first, the report last, every bias by its name, and no line wider than the screen but a command."""
+    calm(tmp_path, "audit", judge, "--", "--calm-sample=30", "-k", "authority or verbosity")
+    audit = read(tmp_path / "calm-audit" / "results.json")
+    ended = Ended(audit.green(), int(not audit.green()), [tmp_path / "calm-audit" / "report.html"])
+
+    for width in (60, 80, 100):
+        for height in (10, 24, 40):
+            made = shown(audit, Screen(width, height), ended)
+            rows = [row for line in made if not line.whole for row in broken(line.text, width)]
+
+            assert not [row for row in rows if len(row) > width and len(row.split()) > 1]
+            assert re.match(r"(GREEN|RED|NOT GREEN) \(exit [01]\): ", made[0].text)
+            assert made[-1].text.startswith("report: ")
+            told = " ".join(" ".join(rows).split())
+            for one in troubles(audit)[:3]:
+                edit = one.lead.reason.worst or one.lead.perturbation
+                name = f"{name_of(one.bias)} ({edit})" if edit else name_of(one.bias)
+                assert f"{one.outcome.value} {name}: {sentence(one.lead)}" in told

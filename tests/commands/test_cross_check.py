@@ -223,8 +223,8 @@ def test_a_cap_is_told_and_kept(folder, capsys):
 
     assert (status, again) == (1, 0)
     assert "INCOMPLETE: a cap was reached: --calm-max-calls 30" in told
-    assert "30 calls made" in told
-    assert "90 calls made, 30 cached" in capsys.readouterr().out
+    assert "30 calls" in told
+    assert "90 calls, 30 replies from the cache" in capsys.readouterr().out
 
 
 def test_what_cannot_be_checked_is_said(folder, engine, capsys):

@@ -110,7 +110,7 @@ def test_the_same_seed_asks_nothing_again_and_writes_the_same(here):
 
     assert (here / "hunt.json").read_bytes() == first
     assert calls(here) == asked
-    assert "0 calls made" in told
+    assert "\n0 calls" in told
 
 
 def test_a_second_hunt_begins_with_what_the_first_found(here):

@@ -52,7 +52,7 @@ def test_a_form_can_be_named(folder):
     assert main(["report", "results.json", "--format", "markdown", "-o", "out.txt"]) == 0
     assert main(["report", "results.json", "--format", "parquet"]) == 0
 
-    assert (folder / "out.txt").read_text("utf-8").startswith("# calm: FAIL")
+    assert (folder / "out.txt").read_text("utf-8").startswith("# calm: RED")
     assert pyarrow.parquet.read_table(folder / "trials.parquet").num_rows == len(list(tables.rows(sample())))
 
 

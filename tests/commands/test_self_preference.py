@@ -281,7 +281,7 @@ def test_the_suite_fails_the_fond_judge_and_passes_the_fair_ones(crossed):
     assert bad[PULL]["key"] == f"self-preference/{PULL}"
     assert len(bad[PULL]["trials"]) == 3 * MANY
     assert results["extras"]["self_preference"]["schema"] == "calm-self-preference/1"
-    assert f"FAIL {PULL} <= 0.08: measured {pull['value']:.2f} [" in failed
+    assert f"FAIL {PULL} <= 0.08: " in failed
 
 
 def test_peers_may_be_a_record(crossed):

@@ -106,7 +106,7 @@ def test_each_run_asks_anew(tmp_path, capsys):
         calm(tmp_path, "planted:noise=0.3")
     told = capsys.readouterr().out
 
-    assert told.count("80 calls made, 0 cached") == 2
+    assert told.count("\n80 calls,") == 2
     assert runs(tmp_path)[0].verdicts != runs(tmp_path)[1].verdicts
 
 
@@ -117,7 +117,7 @@ def test_a_run_that_reached_a_cap_goes_on_and_pays_once(tmp_path, capsys):
     assert "run 1 is not complete, so nothing was recorded and nothing decided: 30 of 80 asks have no reply" in said
     assert calm(tmp_path, "planted:noise=0.3") == 0
     told = capsys.readouterr().out
-    assert "30 calls made, 50 cached" in told
+    assert "30 calls, 50 replies from the cache" in told
     assert "replayed 50 replies of a stopped run" in told
     assert record(tmp_path)["replayed"] == 50
     assert calm(tmp_path, "planted:noise=0.3") == 0
@@ -135,7 +135,7 @@ def test_a_second_history_asks_anew(tmp_path, capsys):
     calm(tmp_path, "planted:noise=0.3")
     calm(tmp_path, "planted:noise=0.3", f"--history={second(tmp_path)}")
 
-    assert capsys.readouterr().out.count("80 calls made, 0 cached") == 2
+    assert capsys.readouterr().out.count("\n80 calls,") == 2
 
 
 def test_a_copied_history_asks_anew(tmp_path, capsys):
@@ -145,7 +145,7 @@ def test_a_copied_history_asks_anew(tmp_path, capsys):
     calm(tmp_path, "planted:noise=0.3")
     calm(tmp_path, "planted:noise=0.3", f"--history={second(tmp_path)}")
 
-    assert capsys.readouterr().out.count("80 calls made, 0 cached") == 3
+    assert capsys.readouterr().out.count("\n80 calls,") == 3
 
 
 def test_a_history_that_was_cut_asks_anew(tmp_path, capsys):
@@ -159,7 +159,7 @@ def test_a_history_that_was_cut_asks_anew(tmp_path, capsys):
     path.unlink()
     calm(tmp_path, "planted:noise=0.3")
 
-    assert capsys.readouterr().out.count("80 calls made, 0 cached") == 4
+    assert capsys.readouterr().out.count("\n80 calls,") == 4
 
 
 def test_a_stopped_run_goes_on_in_its_own_history_alone(tmp_path, capsys):
@@ -169,9 +169,9 @@ def test_a_stopped_run_goes_on_in_its_own_history_alone(tmp_path, capsys):
     (tmp_path / "second.jsonl.begun").write_bytes((tmp_path / "watch.jsonl.begun").read_bytes())
     calm(tmp_path, "planted:noise=0.3", f"--history={second(tmp_path)}")
 
-    assert "80 calls made, 0 cached" in capsys.readouterr().out
+    assert "\n80 calls," in capsys.readouterr().out
     assert calm(tmp_path, "planted:noise=0.3") == 0
-    assert "30 calls made, 50 cached" in capsys.readouterr().out
+    assert "30 calls, 50 replies from the cache" in capsys.readouterr().out
     assert not list(tmp_path.glob("*.begun"))
 
 
@@ -181,7 +181,7 @@ def test_a_python_judge_with_a_fingerprint_is_asked_anew_by_each_history(tmp_pat
         calm(tmp_path, "tests.commands.test_watch:known")
     calm(tmp_path, "tests.commands.test_watch:known", f"--history={second(tmp_path)}")
 
-    assert capsys.readouterr().out.count("80 calls made, 0 cached") == 3
+    assert capsys.readouterr().out.count("\n80 calls,") == 3
 
 
 @pytest.mark.parametrize("text", ["", "[" * 900, "{}", '{"run":3,"after":""}', "\0"])
@@ -213,7 +213,7 @@ def test_replies_of_a_stopped_run_grow_old(tmp_path, capsys):
     refused(tmp_path, "planted:noise=0.3", "--max-calls=50")
     calm(tmp_path, "planted:noise=0.3", "--resume-hours=0")
 
-    assert "80 calls made, 0 cached" in capsys.readouterr().out
+    assert "\n80 calls," in capsys.readouterr().out
 
 
 def test_a_killed_run_goes_on_and_pays_once(tmp_path, capsys):
@@ -447,6 +447,6 @@ def test_a_full_disk_loses_no_run(tmp_path, capsys):
         assert left == whole
         assert done == 0
         told = capsys.readouterr().out
-        assert "0 calls made, 80 cached" in told
+        assert "0 calls, 80 replies from the cache" in told
         assert "replayed 80 replies of a stopped run" in told
         assert len(read_history(disk / "watch.jsonl").runs) == 2

@@ -84,4 +84,5 @@ def test_the_two_files_of_contributing_run(pytester, monkeypatch):
     result = pytester.runpytest_inprocess("test_politeness.py", "--calm-judge=planted:noise=0.01")
 
     assert result.ret == 0, result.outlines[-20:]
-    assert any(line == "1 of 1 biases tested; all 2 claims proven" for line in result.outlines)
+    assert "GREEN (exit 0): every claim holds" in result.outlines
+    assert "tested: 1 of 1 bias" in result.outlines

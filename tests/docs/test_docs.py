@@ -156,7 +156,7 @@ def test_the_table_of_planted_biases_has_every_row_and_column():
     """The table in the docs is one that the benchmark wrote, with all its judges and suites."""
     from benchmarks import planted_biases
 
-    page = (REFERENCE / "planted-biases.md").read_text("utf-8")
+    page = (DOCS / "measured" / "planted-biases.md").read_text("utf-8")
 
     table = page.partition(planted_biases.OPEN)[2].partition(planted_biases.CLOSE)[0]
     assert re.findall(r"^\| `([^`]+)` \|", table, re.MULTILINE) == [row.planted for row in planted_biases.gate_rows()]
@@ -167,7 +167,7 @@ def test_the_table_of_planted_biases_has_its_failures_on_the_diagonal():
     """In the table in the docs a planted bias fails its own suite and no other bias's."""
     from benchmarks import planted_biases
 
-    page = (REFERENCE / "planted-biases.md").read_text("utf-8")
+    page = (DOCS / "measured" / "planted-biases.md").read_text("utf-8")
     rows = re.findall(r"^\| `([\w-]+)=[^`]+` \| (.+) \|$", page, re.MULTILINE)
     columns = planted_biases.columns()
 
@@ -375,7 +375,8 @@ def test_a_probe_in_the_docs_passes_for_a_sound_judge(page, file, pytester):
 
     told = inner(pytester, file, "--calm-judge=planted:noise=0.02", "-q")
 
-    assert "1 of 1 biases tested; all 2 claims proven" in told, told
+    assert "GREEN (exit 0): every claim holds" in told, told
+    assert "tested: 1 of 1 bias" in told, told
 
 
 @pytest.mark.parametrize(("file", "biased", "found"), [slow(*row) for row in PROPERTIES])
@@ -416,10 +417,13 @@ def test_the_suite_of_own_answers_says_what_it_lacks(pytester):
     """On cases without authors the stricter limit is not tested, and the reason is given."""
     write_files(HOW_TO / "test-self-preference.md", pytester.path)
 
-    told = inner(pytester, "suites/test_own_answers.py", "--calm-judge=planted:noise=0.02,task=rubric", "-q")
+    judge = ("--calm-judge=planted:noise=0.02,task=rubric", "--calm-results=results.json")
 
-    assert "author" in told, told
-    assert "1 not tested" in told
+    inner(pytester, "suites/test_own_answers.py", *judge, "-q")
+
+    (finding,) = json.loads((pytester.path / "results.json").read_text("utf-8"))["findings"]
+    assert finding["outcome"] == "NOT_TESTED"
+    assert "author" in finding["reason"]
 
 
 @pytest.mark.parametrize(("page", "judge"), JUDGES)
@@ -443,10 +447,11 @@ def test_the_conftest_in_the_docs_puts_its_judge_in_place(pytester):
         "    assert probe().proves(readable_rate >= 0.95)\n"
     )
 
-    told = inner(pytester, "test_any.py", "-q")
+    inner(pytester, "test_any.py", "--calm-results=results.json", "-q")
 
-    assert "judge conftest:longest (pairwise)" in told
-    assert "the claim proven" in told
+    record = json.loads((pytester.path / "results.json").read_text("utf-8"))
+    assert record["judge"]["name"] == "conftest:longest"
+    assert [finding["outcome"] for finding in record["findings"]] == ["PASS"]
 
 
 @pytest.mark.parametrize("page", sorted(EXPLANATION.glob("*.md")), ids=name)

@@ -15,6 +15,7 @@ from markdown_it import MarkdownIt
 
 import calm
 from tests.browser.conftest import chromium  # noqa: F401 - a fixture
+from tests.docs.pages import load_generator
 from tests.lanes import slow
 from tools.site import __main__ as build
 from tools.site import pages, reference
@@ -79,7 +80,7 @@ def test_every_page_of_the_repository_is_on_the_site_and_in_its_navigation(site)
     expected |= {pages.DECISIONS, *(f"api/{package}.md" for package in reference.PACKAGES)}
 
     built = {path.relative_to(site).with_suffix(".md").as_posix() for path in site.rglob("*.html")} - {"404.md"}
-    nav = build.settings(sorted(expected))
+    nav = build.settings(build.navigated(sorted(expected)))
 
     assert built == expected
     assert [name for name in expected if f'"{name}"' not in nav] == []
@@ -127,7 +128,7 @@ def test_a_link_that_leads_nowhere_stops_the_build(link, tmp_path):
     """So the build holds what it promises."""
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "index.md").write_text(f"# A page\n\n[a link]({link})\n")
-    (tmp_path / "zensical.toml").write_text(build.settings(["index.md"]))
+    (tmp_path / "zensical.toml").write_text(build.settings(build.navigated(["index.md"])))
 
     done = subprocess.run(
         [sys.executable, "-m", "zensical", "build", "--strict"],
@@ -176,3 +177,74 @@ def test_a_reader_finds_a_page_by_its_words(site, chromium):  # noqa: F811
             assert wide <= width
             assert [one for one in asked if not one.startswith((url, "blob:", "data:"))] == []
             assert complaints == []
+
+
+SOUGHT = {
+    **dict.fromkeys(("quickstart", "install"), "index.html#quickstart"),
+    "price": "index.html#price-and-cost-of-a-run",
+    "cost": "index.html#price-and-cost-of-a-run",
+    "my own cases csv": "index.html#i-have",
+    "CI": "how-to/run-in-ci.html",
+    "GitHub Actions": "how-to/run-in-ci.html",
+    "gitlab": "how-to/run-in-ci.html",
+    **{
+        words: f"reference/biases.html#{section}"
+        for section, names in {
+            "position-bias": ("position bias", "order bias", "slot bias", "prefers the first answer"),
+            "length-bias": ("length bias", "verbosity bias", "prefers longer answers"),
+            "markdown-bias": ("markdown", "format bias", "judge prefers bullet lists"),
+            "authority-bias": ("authority bias", "fake references"),
+            "bandwagon-bias": ("bandwagon bias", "conformity", "social proof"),
+            "prompt-injection": ("prompt injection", "jailbreak"),
+            "sycophancy": ("sycophancy",),
+            "self-preference": ("self-enhancement", "prefers its own answers"),
+            "brand-bias": ("brand",),
+            "sentiment-bias": ("sentiment bias", "emotional bias"),
+            "distraction": ("irrelevant remarks",),
+            "gender": ("gender", "religion", "fairness"),
+            "framing-effect": ("framing effect",),
+            "refinement-bias": ("refinement bias",),
+            "reasoning-errors": ("fallacies",),
+            "hallucination": ("hallucination",),
+            "inconsistency": ("inconsistency", "randomness"),
+            "agreement-with-people": ("agreement with people", "human alignment"),
+            "chain-of-thought": ("chain of thought",),
+            "anchoring-bias": ("anchoring bias", "hindsight bias"),
+            "language-bias": ("language bias", "dialect and typos"),
+            "other-known-effects": ("decoy effect",),
+        }.items()
+        for words in names
+    },
+}
+"""What a reader types, and the beginning of where the first result leads."""
+
+
+def test_the_first_result_is_what_the_reader_looks_for(site, chromium):  # noqa: F811
+    """Each bias by its common names, and what a newcomer asks first."""
+    found = {}
+    with served(site) as url:
+        page = chromium.new_page()
+        page.goto(f"{url}/how-to/lint-a-prompt.html", wait_until="networkidle")
+        page.keyboard.press("Control+k")
+        results = page.locator("a[href*='?h=']")
+        for words in SOUGHT:
+            for typed, state in (("qqqqq", "detached"), (words, "attached")):  # nothing, so that nothing old is read
+                page.keyboard.press("Control+a")
+                page.keyboard.insert_text(typed)
+                results.first.wait_for(state=state, timeout=10_000)
+            found[words] = re.sub(r"\?h=[^#]*", "", results.first.get_attribute("href")).removeprefix(f"{url}/")
+        page.close()
+
+    assert {words: to for words, to in found.items() if not to.startswith(SOUGHT[words])} == {}
+
+
+def test_each_suite_of_the_default_gate_has_a_common_name():
+    """The page of biases names them all, and no suite that is gone."""
+    generator = load_generator()
+    suites = {name: generator.bias_of(name) for name in generator.suite_names()}
+    default = {bias for name, bias in suites.items() if not generator.is_extra(generator.source_of(name))}
+
+    named = re.findall(r"`([a-z][\w-]+)`", (pages.ROOT / "docs/reference/biases.md").read_text("utf-8"))
+
+    assert default - set(named) == set()
+    assert set(named) - set(suites.values()) == set()

@@ -27,7 +27,8 @@ def test_a_new_bias_is_found_and_decided(example):
     """A plain `pytest` with the default judge finds the new suite beside the user's own tests."""
     done = run(example("new_bias"))
 
-    assert "1 of 1 biases tested" in done.stdout
+    assert "\nGREEN (exit 0): " in done.stdout
+    assert "\ntested: 1 of 1 bias" in done.stdout
     assert "test_politeness.py" in done.stdout
     assert "test_reports.py" in done.stdout
     assert "judge lexical (pairwise), 200 of 240 cases" in done.stdout
@@ -38,7 +39,8 @@ def test_a_judge_with_the_new_bias_fails(example):
     done = run(example("new_bias"), "--calm-judge=courtesy:fond")
 
     assert done.returncode == 1
-    assert re.search(r"politeness +FAIL +gain/thank +1.00 .* <= 0.10", done.stdout)
+    assert "\nRED (exit 1): " in done.stdout
+    assert re.search(r"^FAIL politeness \(thank\): .* 100 of 100 cases \(.*; allowed 10\)", done.stdout, re.MULTILINE)
 
 
 def test_a_note_that_the_judge_never_reads_is_not_tested(example):
@@ -46,6 +48,5 @@ def test_a_note_that_the_judge_never_reads_is_not_tested(example):
     done = run(example("unseen_note"), "--calm-judge=courtesy:fond")
 
     assert done.returncode == 1
-    assert "\n0 of 1 biases tested" in done.stdout
-    assert "not tested (the judge is shown no notes: add 'notes'" in done.stdout
+    assert re.search(r"\ntested: 0 of 1 bias; not tested: \w", done.stdout)
     assert "no claim passed" in done.stdout

@@ -22,7 +22,7 @@ from calm.statistics.intervals import clopper_pearson
 from calm.statistics.sequential import Look
 from tests.judges.test_real_records import apart, lines
 
-PAGE = Path(__file__).parents[2] / "docs" / "reference" / "real-judges.md"
+PAGE = Path(__file__).parents[2] / "docs" / "measured" / "real-judges.md"
 DOES_NOT_FLIP = {"1": "2", "2": "1"}
 
 

@@ -150,7 +150,8 @@ def test_the_framing_suite_runs_on_a_recorded_judge(tmp_path):
     """A judge that is harsher in the negative framing by a tenth of the scale does not pass, on all its cases."""
     output = suite("test_framing.py", GEMINI, tmp_path, "--calm-sample=1000")
 
-    assert "UNDECIDED abs(mean_shift) <= 0.08: measured -0.10" in output
+    assert "\nUNDECIDED framing/mean_shift: " in output
+    assert "  abs(mean_shift) <= 0.08: measured -0.10 [" in output
 
 
 def test_other_suites_are_not_tested(tmp_path, subtests):
@@ -159,7 +160,7 @@ def test_other_suites_are_not_tested(tmp_path, subtests):
         with subtests.test(name=name):
             output = suite(name, GEMINI, tmp_path)
 
-            assert "\n0 of " in output
+            assert "\ntested: 0 of " in output
             assert "no claim passed" in output
             assert "(no verdict" in output
 
@@ -169,10 +170,13 @@ def test_the_self_preference_suite_runs_on_its_whole_table(tmp_path, subtests):
     for spec, claims in [
         (
             GEMINI,
-            ["0 of 1 biases tested; not tested: self-preference (only observed", "with gold labels it is claimed"],
+            ["\ntested: 0 of 1 bias", "not tested: self-preference (only observed", "with gold labels it is claimed"],
         ),
-        ("recorded:ifeval/Qwen-235B", ["UNDECIDED own_pull <= 0.08: measured 0.12 [0.03, 0.18], n=538"]),
-        ("recorded:ifeval/Gemma-27B", ["the claim proven"]),
+        (
+            "recorded:ifeval/Qwen-235B",
+            ["\nUNDECIDED self-preference/own_pull: ", "  own_pull <= 0.08: measured 0.12 [0.03, 0.18], n=538"],
+        ),
+        ("recorded:ifeval/Gemma-27B", ["\nGREEN (exit 0): every claim holds"]),
     ]:
         with subtests.test(spec=spec, claims=claims):
             output = suite("test_self_preference.py", spec, tmp_path)
@@ -193,7 +197,7 @@ def test_a_recorded_judge_is_asked_as_often_as_it_has_verdicts(tmp_path):
     options = ([], ["--calm-repeats=2+2"])
     said = [suite("test_framing.py", GEMINI, tmp_path, "--calm-sample=1000", *more) for more in options]
 
-    assert ", 1+1 asks" in said[0]
+    assert "1178 asks were needed, as many as the 1178 of all cases" in said[0]
     assert all("measured -0.10" in one for one in said)
 
 
@@ -203,4 +207,4 @@ def test_accuracy_on_criteria_is_tested_where_their_truth_is_known(tmp_path):
     read = suite("test_consistency.py", "recorded:ifeval/GPT-5", tmp_path)
 
     assert "no claim passed" in output  # no suite claims it of criteria
-    assert "1 of 1 claims" in read or "the claim proven" in read
+    assert "\n1 passed, 1 not tested" in read.replace("= ", "\n")

@@ -108,7 +108,7 @@ def test_the_suites_run_from_an_empty_folder(installed, tmp_path):
 
     done = installed.pytest(tmp_path, "--pyargs", "calm.suites", "--calm-judge=judges:gold", "-p", "no:cacheprovider")
 
-    assert "biases tested" in done.stdout, done.stdout + done.stderr
+    assert "\ntested: " in done.stdout, done.stdout + done.stderr
     assert "judge judges:gold (pairwise), 200 of 240 cases" in done.stdout
     assert "error" not in done.stdout.splitlines()[-1]
     assert done.returncode == 0, done.stdout
@@ -151,7 +151,7 @@ def test_a_new_bias_needs_nothing_of_the_repository(installed, tmp_path):
 
     done = installed.pytest(project)
 
-    assert "1 of 1 biases tested" in done.stdout, done.stdout + done.stderr
+    assert "\ntested: 1 of 1 bias" in done.stdout, done.stdout + done.stderr
     assert "judge lexical (pairwise), 200 of 240 cases" in done.stdout
 
 

@@ -8,13 +8,13 @@ DOCS = Path(__file__).parents[2] / "docs"
 
 
 def test_the_table_of_papers_is_up_to_date():
-    """`python -m benchmarks.papers --write docs/reference/papers.md` would change nothing."""
-    assert papers.main(["--check", str(DOCS / "reference" / "papers.md")]) == 0
+    """`python -m benchmarks.papers --write docs/measured/papers.md` would change nothing."""
+    assert papers.main(["--check", str(DOCS / "measured" / "papers.md")]) == 0
 
 
 def test_the_table_of_estimators_has_every_row_and_column():
     """Each estimator and each kind of judge; the figures themselves are asserted in the slow lane."""
-    block = self_preference.BLOCK.search((DOCS / "explanation" / "self-preference.md").read_text("utf-8"))[2]
+    block = self_preference.BLOCK.search((DOCS / "measured" / "self-preference.md").read_text("utf-8"))[2]
     lines = [line for line in block.splitlines() if line.startswith("| ")]
 
     named = [line.split(" | ")[0].removeprefix("| ") for line in lines]
@@ -28,7 +28,7 @@ def test_the_table_of_estimators_has_every_row_and_column():
 
 def test_the_table_of_fair_judges_has_every_row():
     """Each setting; the figures themselves are asserted in the slow lane."""
-    page = (DOCS / "explanation" / "self-preference.md").read_text("utf-8")
+    page = (DOCS / "measured" / "self-preference.md").read_text("utf-8")
     lines = [line for line in fair_judges.BLOCK.search(page)[2].splitlines() if line.startswith("| ")]
 
     named = [line.split(" | ")[0].removeprefix("| ") for line in lines]

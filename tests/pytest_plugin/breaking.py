@@ -127,7 +127,7 @@ def greens(folder: Path) -> list[str]:
     """Return which outputs, and which commands on the record, call the run green."""
     found = []
     if (folder / "summary.md").exists():
-        found += ["summary"] * ("The gate is green" in (folder / "summary.md").read_text("utf-8"))
+        found += ["summary"] * ((folder / "summary.md").read_text("utf-8").startswith("# calm: GREEN"))
     if (folder / "report.html").exists():
         found += ["report"] * ('class="verdict o-pass"' in (folder / "report.html").read_text("utf-8"))
     if (folder / "results.sarif").exists():

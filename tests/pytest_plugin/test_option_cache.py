@@ -13,7 +13,7 @@ def test_on_asks_once_and_never_again(project, always_workers):
 
     assert project.calls() == ONCE
     assert project.decided("one.json") == project.decided("two.json")
-    result.stdout.fnmatch_lines(["*; 0 calls made, 225 cached*"])
+    result.stdout.fnmatch_lines(["*; 0 calls, 225 replies from the cache*"])
 
 
 def test_replay_makes_no_call(project, workers):
@@ -36,7 +36,7 @@ def test_a_miss_in_replay_is_incomplete_and_no_call(project, workers):
 
     assert result.ret == 1
     assert project.calls() == before
-    result.stdout.fnmatch_lines(["incomplete: *--calm-cache=replay: the cache lacks a verdict*"])
+    result.stdout.fnmatch_lines(["INCOMPLETE flattery *--calm-cache=replay: the cache lacks a verdict*"])
 
 
 def test_replay_without_a_cache_is_a_configuration_error(project, workers):

@@ -52,7 +52,7 @@ def test_a_log_of_a_green_run_is_whole(courtesy, monkeypatch):
 
     assert "calm: 1 test beyond the default gate is left out (--calm-every-variant)" in lines
     heading = next(i for i, line in enumerate(lines) if line.strip("= ") == "calm")
-    assert lines[heading + 1] == "1 of 1 biases tested; the claim proven"
+    assert lines[heading + 1] == "GREEN (exit 0): every claim holds"
     assert not any(line.endswith("...") for line in lines[heading:])
 
 

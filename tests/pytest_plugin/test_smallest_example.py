@@ -6,6 +6,9 @@ import shlex
 import pytest
 
 from calm.commands.cli import main
+from calm.results.audit import read
+from calm.results.steps import steps_of
+from calm.results.troubles import troubles
 
 FALLS_FOR_BOOKS = "planted:authority=1"
 PROBE = """
@@ -22,11 +25,13 @@ CLAIMS = "net_robustness >= 0.90, gain <= 0.15"
 
 
 def told(pytester, edit, *options, claims=CLAIMS):
-    """Run a probe and return the commands that its summary names."""
+    """Run a probe and return the commands that its report names; the screen names one at most, as what is next."""
     pytester.makepyfile(test_probe=PROBE.format(edit=edit, claims=claims))
-    result = pytester.runpytest_subprocess("test_probe.py", "--calm-sample=60", *options)
-    head = "smallest example: "
-    return [line.removeprefix(head) for line in result.outlines if line.startswith(head)]
+    result = pytester.runpytest_subprocess("test_probe.py", "--calm-sample=60", "--calm-results=all.json", *options)
+    audit = read(pytester.path / "all.json")
+    steps = [step.command for one in troubles(audit) for step in steps_of(audit, one) if step.command]
+    assert [line.strip() for line in result.outlines if line.startswith("  calm ")] == steps[:1]
+    return [command for command in steps if command.startswith("calm hunt ")]
 
 
 def test_the_command_finds_a_text_that_flips_the_judge(pytester, capsys):
@@ -104,11 +109,16 @@ def test_a_judge_of_a_conftest_is_left_to_the_reader(pytester):
     pytester.makeconftest(
         """
         import pytest
-        from calm.perturbations.planted import planted
+        from calm.judges.python import PythonJudge
+
+        def credulous(case):
+            return next((answer.id for answer in case.answers if "Source: " in answer.text), case.better)
+
+        credulous.reads = ("question", "answers", "better")
 
         @pytest.fixture(scope="session")
         def judge():
-            return planted("planted:authority=1")
+            return PythonJudge(credulous)
         """
     )
 
@@ -128,8 +138,8 @@ def test_where_a_hunt_makes_no_sense_nothing_is_named(pytester, edit, options, c
     assert told(pytester, edit, *options, claims=claims) == []
 
 
-def test_many_failures_name_a_few_commands(pytester, monkeypatch):
-    """Three are shown, the others are counted, and `-v` shows them all."""
+def test_of_many_failures_one_command_is_what_is_next(pytester, monkeypatch):
+    """With `-v`, too; it runs as it stands."""
     monkeypatch.delenv("COLUMNS", raising=False)  # readline sets it for the processes of whoever imports it
     pytester.makepyfile(
         test_many="""
@@ -146,8 +156,7 @@ def test_many_failures_name_a_few_commands(pytester, monkeypatch):
 
     few, every = (pytester.runpytest_subprocess(*options, *more).outlines for more in ((), ("-v",)))
 
-    few, every = ([line for line in lines if "smallest example" in line] for lines in (few, every))
-    assert [line.startswith("smallest example: calm hunt ") for line in few] == [True] * 3 + [False]
-    assert few[-1].startswith("2 more smallest examples")
-    assert len(every) == 5
-    assert set(few[:3]) < set(every)
+    few, every = ([line for line in lines if line.startswith("  calm ")] for lines in (few, every))
+    assert len(few) == 1
+    assert every == few
+    assert main([*shlex.split(few[0])[1:], "--plan"]) == 0

@@ -60,10 +60,10 @@ def test_a_sound_judge_passes_and_the_calls_are_counted(properties, always_worke
     result = properties.run(*always_workers, judge="judges:noisy")
 
     assert result.ret == 0
-    found = re.search(r"judge judges:noisy \(pairwise\), 100 cases; (\d+) calls made, 0 cached", said(result))
+    found = re.search(r"judge judges:noisy \(pairwise\), 100 cases; (\d+) calls\b", said(result))
     assert int(found[1]) > 40
     assert "no claim passed" not in said(result)
-    assert "biases tested" not in said(result)
+    assert "tested: " not in said(result)
 
 
 def test_a_judge_with_a_bias_fails_on_the_smallest_example(properties, workers):
@@ -74,7 +74,7 @@ def test_a_judge_with_a_bias_fails_on_the_smallest_example(properties, workers):
     assert "case=Case(id='c000'" in said(result)
     assert "edit=edits:flatter," in said(result)
     assert "edits:flatter: answer bad: It is 2. {+Thank you for asking.+}" in said(result).replace("2.{+ ", "2. {+")
-    assert "calls made" in said(result)
+    assert re.search(r"\d+ calls\b", said(result))
     assert "crashed" not in said(result)
 
 
@@ -114,7 +114,7 @@ def test_what_is_cached_is_free(properties):
 
     assert result.ret == 0
     assert properties.calls() == once
-    assert "0 calls made" in said(result)
+    assert "; 0 calls" in said(result)
 
 
 @pytest.mark.parametrize("cap", [1, 25])

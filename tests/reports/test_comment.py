@@ -31,13 +31,13 @@ def test_a_red_comment_says_what_failed_and_the_flips_and_the_bill():
     lines = text.splitlines()
 
     assert lines[0] == mark("support") == "<!-- calm-comment: support -->"
-    assert lines[1].startswith("### calm: not green (FAIL)")
-    assert "biases tested" in lines[3]
-    flips = text.partition("**The verdicts that say most**")[2].partition("**Not proven**")[0].strip().splitlines()
+    assert lines[1] == "### calm: RED: 2 of 7 claims fail: authority"
+    flips = text.partition("**The verdicts that say most**")[2].partition("\ntested: ")[0].strip().splitlines()
     assert 1 <= len(flips) <= 4
     assert all("\N{RIGHTWARDS ARROW}" in line for line in flips)
     assert any("; asked: " in line for line in flips)
     assert "- FAIL `" in text
+    assert lines[-3].startswith("tested: 4 of 5 biases, 1 of 2 controls")
     assert lines[-1].startswith("judge ")
 
 
@@ -62,7 +62,7 @@ def test_a_green_comment_is_short():
     """Nothing is listed where nothing is wrong."""
     text = render(replace(sample(), findings=(finding(),), tests=(), faults=()))
 
-    assert "### calm: green (PASS)" in text
+    assert "### calm: GREEN: every claim holds" in text
     assert "**Not proven**" not in text
     assert "**Worse" not in text
 

@@ -22,7 +22,10 @@ from calm.results.reports.diff import compare
 from calm.results.reports.extras import mitigations_of
 from calm.results.reports.html import render, visible, write
 from calm.results.reports.rows import biases_of, row_of
+from calm.results.sentences import sentence
+from calm.results.troubles import troubles, verdict_of
 from calm.results.wording import bill
+from calm.results.wording import tested as asked_of
 from tests.reports.planted_audit import empty, finding, judge, prompt, sample, texts, trial
 
 HOSTILE = [
@@ -151,17 +154,18 @@ def large(*, added=60, probes=40, cases=20, reply=300):
     return empty(findings=tuple(findings), texts=tuple(kept))
 
 
-def test_it_opens_with_headline_and_outcome_in_words():
-    """The first lines say the outcome as a word, and how much was tested."""
+def test_it_opens_with_the_outcome_in_words():
+    """The first lines say the outcome as a word and why, the worst finding in a sentence, and how much was tested."""
     page = render(sample())
 
     text = Page(page).text
 
-    assert "4 of 5 biases tested, 1 of 2 controls decided; 3 of 7 claims failed" in text
-    assert '<p class="word">Failed</p>' in page
-    assert (
-        text.index("Authority wins 31\N{NO-BREAK SPACE}%") < text.index("biases tested") < text.index("what to do next")
-    )
+    word, why = verdict_of(sample(), green=False)
+    said = sentence(troubles(sample())[0].lead)
+    body = text[text.index("calm · audit of an LLM judge") :]
+    assert word == "RED"
+    assert body.index(f"{word}: {why}") < body.index(said) < body.index(asked_of(sample())) < body.index("to do next")
+    assert page.index("<title>RED: ") < page.index("<body")
 
 
 def test_it_tells_what_was_run_and_found(subtests):
@@ -185,8 +189,8 @@ def test_it_tells_what_was_run_and_found(subtests):
         "62 / 0 / 3",
         "12 does not apply",
         "the treated answer must not gain",
-        "the whole interval lies beyond the limit 0.10",
-        "a fresh run of about 352 cases decides",
+        "this is disproven",
+        "352 cases",
         "--calm-max-usd 1.60 was reached after 61 of 200 cases",
         "until 2026-09-01: the next prompt asks in both orders",
         "the judge's prompt shows no author",
@@ -225,7 +229,6 @@ def test_every_chart_has_its_text_alternative():
 
     assert "Failed: measured 0.31 [0.26, 0.37], claim gain ≤ 0.10" in told
     assert "Disagreement: noise 0.03, after the edit 0.34" in told
-    assert "0 away, 135 kept, 3 other, 62 toward of 200 cases" in told
     assert "Histogram of 186 cases: mean shift 0.31" not in told  # these records name no treated answer
     drawings = [names for tag, names in page.elements if tag == "svg"]
     assert all(names & {"aria-label", "aria-labelledby", "aria-hidden"} for names in drawings)
@@ -311,7 +314,8 @@ def test_an_audit_that_asked_nothing_is_not_green():
     page = Page(render(empty()))
 
     assert "Nothing was asked, so that nothing is proven." in page.text
-    assert "nothing was tested" in page.text
+    assert "NOT GREEN: no claim passed" in page.text
+    assert asked_of(empty()) in page.text
 
 
 def test_findings_without_texts_show_their_verdicts():
@@ -331,7 +335,7 @@ def test_an_interrupted_run_shows_its_notes():
     page = Page(render(empty(run=run)))
 
     assert "interrupted by the user" in page.text
-    assert "unknown price" in page.text
+    assert "price not known" in page.text
 
 
 def test_it_says_first_what_an_unfinished_run_is_missing():
@@ -355,7 +359,7 @@ def test_what_a_cap_stopped_is_one_line_with_a_count():
 
     assert f"{capped} (9 claims)" in text
     assert "200 made, 0 cached, 1 failed, 13,740 not made, 0 retried" in text
-    assert "Too few replies came to say anything." in text
+    assert "Replies are missing, so nothing is decided." in text
     assert "0.00 [" not in text
 
 
@@ -412,9 +416,10 @@ def test_findings_that_differ_in_dose_make_one_curve():
 def test_an_unknown_price_is_not_shown_as_nothing(subtests):
     """A price that is not known, one that is known in part, a run without cost and a small cost are four things."""
     for usd, unpriced, told in [
-        (None, (), "unknown price"),
-        (None, ("tiny",), "unknown price of tiny: give price_usd_per_mtok"),
-        (0.0123, ("tiny",), ">= 0.0123 USD, and the unknown price of tiny"),
+        (None, (), "price not known"),
+        (None, ("tiny",), "price not known"),
+        (0.0, ("tiny",), "price not known"),
+        (0.0123, ("tiny",), ">= 0.0123 USD"),
         (0.0, (), "no price needed"),
         (0.0004, (), "0.0004 USD"),
     ]:
@@ -628,7 +633,7 @@ def test_what_inert_words_did_stands_beside_a_finding():
     page = Page(render(replace(sample(), findings=(asked, *rest)))).text
 
     assert "inert words moved 0.28, gained −0.01 (in the answer, about 10 or 20 words), on 197 rows." in page
-    assert page.count("inert words moved") == 2
+    assert page.count("inert words moved 0.28, gained") == 3
     assert "inert words moved" not in Page(render(sample())).text
 
 
@@ -650,7 +655,7 @@ RUN = finding(
 
 
 def test_claims_about_all_probes_stand_first():
-    """First in the table, with their points and what they mean, passed or not; and no sentence about one probe."""
+    """First in the table, with their points and their sentence, passed or not; and no sentence about one probe."""
     worst = finding(key="authority/worst_gain", measure="worst_gain", claim=Limit("<=", 0.30))
     audit = replace(sample(), findings=(worst, *sample().findings, RUN))
 
@@ -658,7 +663,7 @@ def test_claims_about_all_probes_stand_first():
 
     table = text[text.index("Claims about all cases, and those that need attention.") :]
     assert table.index("run gain ≤ 0.05") < table.index("0.07 [0.97, 1.00]+0.6 of 9") < table.index("authority gain")
-    assert "on average over all probes, an edit raises the answer by at most 5 % of the scale" in text
+    assert sentence(RUN) in text
     rows = rows_of(audit)
     assert rows[0].name == "run"
     authority = next(bias for bias in rows if bias.name == "authority")

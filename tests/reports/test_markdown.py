@@ -14,6 +14,7 @@ from calm.errors import ConfigError
 from calm.results.audit import Limit
 from calm.results.control import Control
 from calm.results.reports.markdown import COMMENT, SMALLEST, code, plain, render, write
+from calm.results.sentences import sentence
 from tests.reports.hostile_texts import HOSTILE, hostile_audit
 from tests.reports.planted_audit import empty, finding, sample
 
@@ -59,12 +60,15 @@ def page(text):
     return Page(MarkdownIt("commonmark", {"html": True}).enable("table").render(text))
 
 
-def test_it_begins_with_the_outcome_and_the_headline():
+def test_it_begins_with_the_outcome_and_why():
     """What a reader must know stands first."""
     shown = render(sample())
 
-    assert shown.startswith("# calm: FAIL\n\n**The gate is not green.** **Authority wins 31 %.** 4 of 5 biases tested")
-    assert "not tested: self-authorship (the judge's prompt shows no author)" in shown
+    assert shown.startswith(
+        "# calm: RED\n\n**RED: 2 of 7 claims fail: authority.** tested: 4 of 5 biases, 1 of 2 controls"
+    )
+    assert "| self-authorship | the judge's prompt shows no author |" in shown
+    assert plain(sentence(sample().findings[0]), 300) in shown
 
 
 def test_what_is_red_stands_before_what_was_accepted():
@@ -90,7 +94,7 @@ def test_a_note_of_the_run_is_shown():
 
 def test_an_audit_of_nothing_is_not_green():
     """No finding is no proof."""
-    assert "**The gate is not green.**" in render(empty())
+    assert render(empty()).startswith("# calm: NOT GREEN\n\n**NOT GREEN: no claim passed")
 
 
 def test_no_text_makes_markup(subtests):
@@ -185,7 +189,7 @@ def test_what_inert_words_did_stands_beside_a_claim():
 
 
 def test_claims_about_all_probes_stand_first():
-    """Whatever came out; what is not green follows, then what the claims mean in words."""
+    """Whatever came out; what is not green follows."""
     together = finding(
         key="run/gain",
         bias="run",
@@ -204,7 +208,6 @@ def test_claims_about_all_probes_stand_first():
     first, _, rest = shown.partition("## Not green")
     assert "| `run/gain`<br>`gain <= 0.05` | FAIL | 0.07 [0.03, 0.11] (0.6 points on 1-10) | 200 |" in first
     assert "over all 3,412 rows of 9 probes" in first
-    reds, _, meant = rest.partition("## What these claims mean")
+    reds, _, every = rest.partition("Every claim")
     assert "`run/gain`" not in reds
-    assert "| `run/gain <= 0.05` | on average over all probes, an edit raises the answer by at most 5 %" in meant
-    assert "| `gain <= 0.10` | an edit wins at most 10 % of the cases that it could win |" in meant
+    assert "`run/gain`" in every

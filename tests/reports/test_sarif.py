@@ -12,6 +12,7 @@ from calm.core.claims import Outcome
 from calm.core.reasons import Kind, because, reason_of
 from calm.results.control import Control
 from calm.results.reports.sarif import render, to_sarif, write
+from calm.results.sentences import sentence
 from tests.reports.hostile_texts import HOSTILE, hostile_audit
 from tests.reports.planted_audit import empty, finding, judge, sample
 
@@ -130,11 +131,12 @@ def test_biases_that_look_alike_have_rules_of_their_own():
 
 
 def test_a_control_stands_beside_its_finding():
-    """What inert words did in the same place is there as numbers, and in the message."""
-    result = checked(failing(control=Control("note", 0.012, None, 197)))["results"][0]
+    """What inert words did in the same place is there as numbers; the message is its sentence."""
+    audit = failing(control=Control("note", 0.012, None, 197))
+    result = checked(audit)["results"][0]
 
     assert result["properties"]["control"] == {"floor": "note", "moved": 0.012, "gain": None, "n": 197}
-    assert "inert words moved 0.01" in result["message"]["text"]
+    assert sentence(audit.findings[0]) in result["message"]["text"]
 
 
 def test_there_is_a_rule_for_each_bias():

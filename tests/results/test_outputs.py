@@ -17,6 +17,8 @@ import pytest
 from calm.errors import ConfigError
 from calm.results import outputs
 from calm.results.outputs import REPORT, RESULTS, SUMMARY, Form, Output, faults, refuse, stays, write_whole
+from calm.results.reports import markdown
+from tests.reports.planted_audit import empty, finding, sample
 
 OLD = '{\n "schema": "calm-results/2"\n}'
 NEW = '{\n "schema": "calm-results/2", "new": 1\n}'
@@ -76,7 +78,19 @@ KINDS = {
         ['def test(): pass\nX = \'{"schema": "calm-results/2"}\'\n', OLD[:-1], f"[{OLD}]", '{"a": ' + OLD + "}"],
     ),
     "REPORT": ([HEAD.format(META, "")], [HEAD.format("", META), HEAD.format(f"<!-- {META} -->", ""), f"# {META}"]),
-    "SUMMARY": (["# calm: PASS\n\n**The gate is green.** x"], ["Notes\n# calm: PASS\n\n**The gate is green.** x"]),
+    "SUMMARY": (
+        [
+            "# calm: PASS\n\n**The gate is green.** x",
+            markdown.render(sample()),
+            markdown.render(empty()),
+            markdown.render(empty(findings=(finding(),))),
+        ],
+        [
+            "Notes\n# calm: PASS\n\n**The gate is green.** x",
+            f"Notes\n{markdown.render(sample())}",
+            "# calm: RED\n\nmine",
+        ],
+    ),
     "JUNIT": (
         [TREE.format('<testsuite name="calm" time="1" />')],
         [TREE.format('<testsuite name="calm" /><testsuite name="mine" />'), "# " + TREE, TREE.format("")[:-14]],

@@ -1,17 +1,20 @@
-"""What is wrong with a judge, by bias and in a line: the data of every headline."""
+"""What is wrong with a judge, by bias and the worst first, the verdict on a run, and what to do next."""
 
 from dataclasses import replace
 
+import pytest
+
 from calm.core.claims import Outcome
+from calm.core.reasons import Kind, because
 from calm.judges.mitigations import MITIGATIONS
 from calm.judges.mitigations.mitigation import EVERY
 from calm.results.audit import Limit
+from calm.results.endings import Ending, State
 from calm.results.remedies import REMEDIES, SERVES, WITHOUT_PROMPT, remedies
-from calm.results.reports import html, markdown
-from calm.results.troubles import effect_of, in_a_line, troubles
-from tests.reports.planted_audit import empty, finding, judge, sample
-
-SCALE = {"low": 1.0, "high": 10.0}
+from calm.results.reports import comment, html, markdown, terminal
+from calm.results.steps import next_step, steps_of
+from calm.results.troubles import MOST_NAMED, name_of, proven, troubles, verdict_of
+from tests.reports.planted_audit import empty, finding, judge, sample, trial
 
 
 def failed(bias, value, *, measure="gain", **changes):
@@ -21,148 +24,218 @@ def failed(bias, value, *, measure="gain", **changes):
     return finding(key=f"{bias}/{measure}", **(given | changes))
 
 
-def test_the_line_names_what_failed_the_worst_first():
-    """A verb is said once for what does the same, and what sums up all probes is not named beside a bias."""
+OPEN = failed("verbosity", 0.1, outcome=Outcome.UNDECIDED)
+LOST = failed("bandwagon", None, low=None, high=None, outcome=Outcome.INCOMPLETE)
+CHANGED = replace(trial("case-7", ["good"] * 2, ["bad"] * 2, edit="cite_book"), target="bad")
+
+
+def test_the_worst_comes_first_and_what_sums_up_all_probes_last():
+    """What failed, then what lacks replies, then what is undecided; in each part what lies furthest beyond."""
     audit = empty(
         findings=(
-            failed("run", 0.09),
-            failed("verbosity", 0.33),
+            OPEN,
+            failed("run", 0.9),
+            LOST,
+            failed("verbosity-2", 0.33),
             failed("authority", 0.51),
             failed("position", 0.7, measure="net_robustness", expects="SAME"),
+            finding(bias="framing"),
         )
     )
 
-    assert in_a_line(audit) == "Authority wins 51 %, verbosity 33 %, position moves 30 %"
-    assert [one.bias for one in troubles(audit)] == ["authority", "verbosity", "position", "run"]
+    assert [(one.bias, one.outcome) for one in troubles(audit)] == [
+        ("authority", Outcome.FAIL),
+        ("verbosity-2", Outcome.FAIL),
+        ("position", Outcome.FAIL),
+        ("run", Outcome.FAIL),
+        ("bandwagon", Outcome.INCOMPLETE),
+        ("verbosity", Outcome.UNDECIDED),
+    ]
 
 
-def test_scores_are_told_in_points_beside_the_share():
-    """A gain of .09 on a scale that is nine points long is +0.8 of 9."""
-    audit = empty(findings=(failed("authority", 0.09, task="score", scale=SCALE),))
-
-    assert in_a_line(audit) == "Authority adds 9 % (+0.8 of 9)"
-    assert effect_of(audit.findings[0]).sentence == "Adds 9 % (+0.8 of 9) of the scale."
-
-
-def test_a_share_that_cannot_be_is_not_told(subtests):
-    """No negative share is noticed, "only" is said of what is less than the claim, and no edit moves minus 2 %."""
-    detection = {"measure": "net_detection", "claim": Limit(">=", 0.60)}
-    readable = {"measure": "readable_rate", "claim": Limit(">=", 0.95), "outcome": Outcome.UNDECIDED}
-    robust = {"measure": "net_robustness", "outcome": Outcome.UNDECIDED}
-    for told, one in [
-        (
-            "Errors are rewarded more often than noticed (by 52 % of the cases).",
-            failed("fallacy-oversight", -0.52, **detection),
-        ),
-        ("Only 30 % of the errors are noticed.", failed("sensitivity", 0.3, **detection)),
-        ("100 % of the replies can be read.", failed("consistency", 1.0, **readable)),
-        ("Only 90 % of the replies can be read.", failed("consistency", 0.9, **readable)),
-        ("Moves 2 % fewer of the verdicts than inert words move.", failed("authority", 1.02, **robust)),
-        ("Moves 2 % of the verdicts beyond what inert words move.", failed("authority", 0.98, **robust)),
-        ("Moves 0 % of the verdicts beyond what inert words move.", failed("authority", 1.0, **robust)),
-    ]:
-        with subtests.test(told):
-            assert effect_of(one).sentence == told
-    line = "Fallacy oversight: errors are rewarded more often than noticed (by 52 % of the cases)"
-    assert in_a_line(empty(findings=(failed("fallacy-oversight", -0.52, **detection),))) == line
-
-
-def test_what_a_cue_does_between_equal_answers_is_told(subtests):
-    """It wins more than it loses, or loses more than it wins; on scores and classes it adds, takes or moves."""
-    equal, both = Limit("<=", 0.25), Limit("abs<=", 0.25)
-    for told, one in [
-        (
-            "Wins 60 % more of the pairs of equally good answers than it loses.",
-            failed("authority", 0.6, measure="pull", claim=equal),
-        ),
-        (
-            "Loses 60 % more of the pairs of equally good answers than it wins.",
-            failed("authority", -0.6, measure="pull", claim=both),
-        ),
-        (
-            "Wins 90 % more of the pairs of equally good answers than it loses.",
-            failed("authority", 0.9, measure="worst_pull", claim=equal),
-        ),
-        ("Adds 30 % (+2.7 of 9) of the scale.", failed("authority", 0.3, measure="lift", task="score", scale=SCALE)),
-        (
-            "Takes 30 % (-2.7 of 9) of the scale.",
-            failed("authority", -0.3, measure="lift", task="score", scale=SCALE, claim=both),
-        ),
-        ("Moves 30 % of the verdicts in a bad direction.", failed("authority", 0.3, measure="lift", task="label")),
-        (
-            "Moves 30 % of the verdicts in the reverse of a bad direction.",
-            failed("authority", -0.3, measure="lift", task="label", claim=both),
-        ),
-    ]:
-        with subtests.test(told):
-            assert effect_of(one).sentence == told
-
-
-def test_what_an_order_does_between_two_answers_is_told():
-    """The first one wins more, or the last one; the name of the suite stands before it."""
-    one = {"measure": "slot_pull", "claim": Limit("abs<=", 0.20)}
-
-    assert in_a_line(empty(findings=(failed("position", 0.6, **one),))) == "Position: the first answer wins 60 % more"
-    assert (
-        in_a_line(empty(findings=(failed("position", -0.6, **one),)))
-        == "Position: the last answer wins 60 % more of the asks than the first"
-    )
-
-
-def test_the_pull_of_a_probe_leads():
-    """Before its gain and its worst variant, whether the verdict may change or not."""
+def test_the_claim_that_names_a_direction_leads():
+    """A pull before verdicts that moved, whatever the expectation; of these, that which lies furthest beyond."""
     for expects in ("NOT_BETTER", "SAME"):
-        rest = [
-            failed("authority", 0.9, measure=name, expects=expects) for name in ("gain", "worst_pull", "worst_gain")
-        ]
+        moved = failed("authority", 0.0, measure="net_robustness", expects=expects)
         pulled = failed("authority", 0.3, measure="pull", expects=expects)
+        gained = failed("authority", 0.2, measure="gain", expects=expects)
 
-        [found] = troubles(empty(findings=(*rest, pulled)))
+        [found] = troubles(empty(findings=(moved, gained, pulled)))
 
         assert found.lead == pulled
-        assert in_a_line(empty(findings=(*rest, pulled))) == "Authority wins 30 %"
+        assert found.findings == (pulled, gained, moved)
 
 
-def test_many_are_counted():
-    """Four are named, and the others counted."""
-    audit = empty(findings=tuple(failed(f"b{i}", 0.9 - i / 10) for i in range(6)))
+def test_an_alarm_leads_before_what_says_more():
+    """A claim that failed goes before an undecided one of a direction, and a figure before none."""
+    [found] = troubles(
+        empty(
+            findings=(
+                failed("authority", 0.5, measure="pull", outcome=Outcome.UNDECIDED),
+                failed("authority", 0.5, measure="net_robustness"),
+            )
+        )
+    )
+    [other] = troubles(empty(findings=(replace(LOST, bias="a"), failed("a", 0.1, outcome=Outcome.INCOMPLETE))))
 
-    assert in_a_line(audit) == "B0 wins 90 %, b1 80 %, b2 70 %, b3 60 % and 2 more"
-
-
-def test_what_did_not_fail_is_told_as_well(subtests):
-    """Undecided and incomplete biases are named where nothing failed; a green run and an empty one say so."""
-    open_one = failed("verbosity", 0.1, outcome=Outcome.UNDECIDED)
-    for told, audit in [
-        ("Undecided: verbosity", empty(findings=(open_one,))),
-        ("Incomplete: verbosity", empty(findings=(replace(open_one, outcome=Outcome.INCOMPLETE),))),
-        ("No bias beyond the limits", empty(findings=(finding(),))),
-        ("No bias beyond the limits", empty(findings=(finding(), replace(open_one, accepted="known")))),
-        ("Nothing was proven", empty()),
-    ]:
-        with subtests.test(told):
-            assert in_a_line(audit) == told
+    assert (found.outcome, found.lead.measure) == (Outcome.FAIL, "net_robustness")
+    assert other.lead.value == 0.1
 
 
-def test_the_claim_that_says_most_leads():
-    """Of one probe the gain speaks before the worst variant; where nothing may change, the verdicts that moved do."""
-    worst = failed("authority", 0.9, measure="worst_gain")
-    gained = failed("authority", 0.3)
-    same = failed("position", 0.2, expects="SAME"), failed("position", 0.6, measure="net_robustness", expects="SAME")
+def test_what_was_accepted_is_no_trouble():
+    """Nor what passed, or was only observed."""
+    fine = (finding(), failed("a", 0.9, accepted="known"), finding(outcome=Outcome.OBSERVED))
 
-    found = troubles(empty(findings=(worst, gained, *same)))
-
-    assert [one.lead.key for one in found] == ["position/net_robustness", "authority/gain"]
-    assert len(found[1].findings) == 2
+    assert troubles(empty(findings=fine)) == ()
 
 
-def test_page_and_summary_say_the_same_line():
-    """The headline is made once."""
-    told = in_a_line(sample())
+def test_of_what_is_proven_each_bias_has_its_nearest_claim():
+    """Those nearest to their limits first, and what sums up all probes last."""
+    near, far = (
+        finding(key=f"{b}/g", bias=b, measure="gain", claim=Limit("<=", 0.3), value=v)
+        for b, v in (("a", 0.2), ("b", 0.0))
+    )
+    second = replace(far, key="a/h", bias="a")
+    whole = replace(near, key="run/gain", bias="run", value=0.29)
 
-    assert told == "Authority wins 31 %"
-    assert told.replace(" %", "\N{NO-BREAK SPACE}%") in html.render(sample())
-    assert f"**{told}.**" in markdown.render(sample())
+    assert proven(empty(findings=(whole, far, second, near, failed("c", 0.9)))) == [near, far, whole]
+
+
+def verdict(*findings, green=False, **changes):
+    return verdict_of(empty(findings=findings, **changes), green=green)
+
+
+CRASHED = {"tests": (Ending("a.py::test_a", State.CRASHED, because(Kind.CUT_SHORT)),)}
+
+
+@pytest.mark.parametrize(
+    ("expected", "told", "audit", "green"),
+    [
+        ("GREEN", "every claim holds", empty(findings=(finding(),)), True),
+        ("RED", "1 of 2 claims fails: authority", empty(findings=(finding(), failed("authority", 0.5))), False),
+        ("RED", "2 of 2 claims fail: b, a", empty(findings=(failed("a", 0.5), failed("b", 0.6))), False),
+        ("RED", "1 of 1 claim fails", empty(findings=(failed("run", 0.5),)), False),
+        ("RED", "1 of 2 claims fails: a", empty(findings=(failed("a", 0.5), OPEN), **CRASHED), False),
+        ("NOT GREEN", "1 of 2 claims needs more data", empty(findings=(finding(), OPEN)), False),
+        ("NOT GREEN", "1 of 2 claims lacks replies", empty(findings=(finding(), LOST)), False),
+        ("NOT GREEN", "1 of 2 claims lacks replies, 1 needs more data", empty(findings=(OPEN, LOST)), False),
+        ("NOT GREEN", "the run is not whole: ", empty(findings=(finding(),), **CRASHED), False),
+        ("NOT GREEN", "no claim passed", empty(findings=(finding(outcome=Outcome.NOT_TESTED),)), False),
+        ("NOT GREEN", "no claim passed", empty(), False),
+        (
+            "NOT GREEN",
+            "consistency was not decided",
+            empty(findings=(finding(), finding(bias="consistency", measure="readable_rate"))),
+            False,
+        ),
+        ("GREEN", "1 of 2 claims hold, 1 undecided (only a warning)", empty(findings=(finding(), OPEN)), True),
+        (
+            "GREEN",
+            "1 of 2 claims hold, 1 accepted in gate.toml",
+            empty(findings=(finding(), failed("a", 0.9, accepted="known"))),
+            True,
+        ),
+        ("GREEN", "every claim holds", empty(findings=(finding(), finding(outcome=Outcome.OBSERVED))), True),
+    ],
+)
+def test_a_run_is_green_or_red_or_neither_and_says_why(expected, told, audit, green):
+    """Red is what was disproven; what was not proven is not green."""
+    word, why = verdict_of(audit, green=green)
+
+    assert word == expected
+    assert told in why
+    assert audit.green(undecided="warn" if "warning" in told else "fail") is green
+
+
+def test_few_biases_are_named_and_the_others_counted():
+    """The worst ones."""
+    word, why = verdict(*(failed(f"b-{i}", 0.9 - i / 20) for i in range(7)))
+
+    assert word == "RED"
+    assert why.startswith("7 of 7 claims fail")
+    assert why.endswith(f"{', '.join(f'b {i}' for i in range(MOST_NAMED))} and {7 - MOST_NAMED} more")
+
+
+def test_page_summary_comment_and_terminal_say_the_same_of_a_run():
+    """The verdict is made once."""
+    word, why = verdict_of(sample(), green=False)
+
+    assert (word, why) == ("RED", "2 of 7 claims fail: authority")
+    assert f"{word} (exit 1): {why}" in terminal.shown(sample(), terminal.Screen(), terminal.Ended(False, 1))[0].text
+    for page in (html.render(sample()), markdown.render(sample()), comment.render(sample())):
+        assert word in page
+        assert why in page
+
+
+def test_a_bias_has_a_name_in_a_sentence():
+    """In words, without signs of a key."""
+    names = [name_of(bias) for bias in ("authority", "compassion-fade", "run", "baseline")]
+
+    assert names == ["authority", "compassion fade", "all probes together", "the baseline"]
+
+
+def with_judge(*findings):
+    """Return an audit whose judge and cases a command line can name."""
+    return empty(findings=findings, run=replace(empty().run, judge="judge.toml"))
+
+
+def test_what_is_next_after_a_failure_has_a_command():
+    """That of the worst bias; the report has all of them."""
+    hunted = failed("a", 0.9, hunt={"edits": "authority.cite_book", "where": "answer"})
+    audit = with_judge(OPEN, failed("b", 0.5, node="test_b.py::test"), hunted)
+
+    step = next_step(audit, "results.json", green=False)
+
+    first = troubles(audit)[0]
+    assert first.bias == "a"
+    assert step == next(one for one in steps_of(audit, first) if one.command)
+    assert step.command.startswith("calm ")
+    commands = [one.command for one in steps_of(audit, first)]
+    assert any(one.startswith("calm hunt judge.toml") and "authority.cite_book" in one for one in commands)
+
+
+def test_what_is_next_of_an_undecided_bias_is_a_case_that_changed():
+    """Where a command can name it; else there is no command, and how many cases decide is said."""
+    changed = replace(OPEN, trials=(CHANGED,), commands={"cite_book": "authority.cite_book"}, cases_to_decide=90)
+
+    step = next_step(with_judge(changed), "results.json", green=False)
+
+    assert step.command.startswith("calm try judge.toml")
+    assert "--case=case-7" in step.command
+    assert "--edit=authority.cite_book" in step.command
+    assert next_step(with_judge(replace(OPEN, trials=(CHANGED,))), "results.json", green=False) is None
+    still = replace(changed, trials=(replace(CHANGED, perturbed=("good",) * 2),))
+    [told] = steps_of(with_judge(still), troubles(with_judge(still))[0])
+    assert "90 cases" in told.what
+    assert told.command == ""
+
+
+def test_what_is_next_of_a_green_run_is_to_keep_it():
+    """As a baseline, if there is a file with results and no baseline yet."""
+    audit = empty(findings=(finding(),))
+    compared = empty(findings=(finding(baseline={"value": 0.9, "outcome": "PASS"}),))
+    pooled = empty(findings=(finding(), finding(key="baseline/net_robustness", bias="baseline")))
+
+    assert next_step(audit, "my results.json", green=True).command == "calm accept 'my results.json'"
+    assert next_step(audit, "", green=True) is None
+    assert next_step(compared, "results.json", green=True) is None
+    assert next_step(pooled, "results.json", green=True) is None
+    assert next_step(audit, "results.json", green=False) is None
+
+
+def test_a_case_of_the_worst_variant_is_looked_at():
+    """Not that of another one, which may have changed as much."""
+    other = replace(CHANGED, case="case-1", edit="cite_url")
+    names = {"cite_book": "authority.cite_book", "cite_url": "authority.cite_url"}
+    one = replace(OPEN, trials=(other, CHANGED), commands=names, reason=because(Kind.WORST, 2, "cite_book"))
+
+    assert "--case=case-7" in next_step(with_judge(one), "", green=False).command
+    assert (
+        "--case=case-1"
+        in next_step(
+            with_judge(replace(one, trials=(other,), reason=because(Kind.WORST, 2, "cite_url"))), "", green=False
+        ).command
+    )
 
 
 def test_remedies_fit_the_judge():

@@ -8,7 +8,8 @@ from calm.core.reasons import Kind, because, reason_of
 from calm.results.audit import Limit
 from calm.results.control import Control
 from calm.results.reports import html, junit, markdown, sarif
-from calm.results.wording import claim, flip_words, floor, headline, limit, line, measured, points, untested, value
+from calm.results.wording import claim, figures, flip_words, floor, limit, measured, points, untested, value
+from calm.results.wording import tested as asked_about
 from tests.results.test_audit import AUDIT, BARE, ONE
 
 FAILED = replace(
@@ -25,7 +26,7 @@ CONTROL = replace(ONE, bias="consistency", key="consistency/consistency_rate", m
 
 
 def told(*findings):
-    return headline(replace(AUDIT, findings=findings))
+    return asked_about(replace(AUDIT, findings=findings))
 
 
 def test_figures_of_a_part_of_the_cases_say_so_where_they_stand():
@@ -33,59 +34,48 @@ def test_figures_of_a_part_of_the_cases_say_so_where_they_stand():
     part = replace(FAILED, n=143, lost=57, trials=())
     audit = replace(AUDIT, findings=(part,))
 
-    assert ", n=143 of 200: 57 lost; " in line(part)
-    assert ", n=143 of 200: 57 lost; " in junit.render(audit)
+    assert ", n=143 of 200: 57 lost; " in figures(part)
+    assert "from 143 of 200 cases" in junit.render(audit)
     assert "| 143 of 200: 57 lost |" in markdown.render(audit)
     page = html.render(audit)
     assert "<small>of 200: 57 lost</small>" in page
-    assert "on 143 of 200 cases (57 were lost: their replies did not come)" in page
+    assert "from 143 of 200 cases" in page
     assert json.loads(sarif.render(audit))["runs"][0]["results"][0]["properties"]["lost"] == 57
-    assert "lost" not in line(FAILED)
+    assert "lost" not in figures(FAILED)
 
 
-def test_the_headline_of_a_green_run():
-    """How many biases and controls were tested, and that all was proven."""
-    assert told(ONE, CONTROL) == "1 of 1 biases tested, 1 of 1 controls decided; all 2 claims proven"
-    assert told(ONE) == "1 of 1 biases tested; the claim proven"
-
-
-def test_the_headline_names_what_is_not_green():
-    """Counts of failed, undecided and incomplete claims among all claims; observations are no claims."""
+def test_biases_and_controls_that_were_decided_are_counted():
+    """Of those that were asked about; an observation decides nothing, and a control has its own measure."""
     undecided = replace(ONE, bias="framing", outcome=Outcome.UNDECIDED)
-    cut = replace(ONE, bias="framing", outcome=Outcome.INCOMPLETE)
-    seen = replace(ONE, bias="framing", outcome=Outcome.OBSERVED)
+    seen = replace(ONE, bias="dialect", outcome=Outcome.OBSERVED)
+    readable = replace(CONTROL, measure="readable_rate")
 
-    assert told(FAILED, undecided, cut, seen, ONE) == (
-        "2 of 2 biases tested; 1 of 4 claims failed, 1 undecided, 1 incomplete"
-    )
+    assert told(ONE) == "tested: 1 of 1 bias"
+    assert told(FAILED, undecided, seen, ONE, CONTROL).startswith("tested: 2 of 3 biases, 1 of 1 control")
+    assert told(ONE, readable) == "tested: 1 of 1 bias, 0 of 1 control"
 
 
-def test_the_headline_says_what_was_not_tested_and_why():
+def test_what_was_not_tested_is_named():
     """A whole bias by its name, a single probe of a tested bias with its perturbation."""
     whole = replace(BARE, bias="bandwagon", reason=reason_of("no notes"))
     probe = replace(BARE, bias="authority", perturbation="url", reason=reason_of("does not apply (200 cases)"))
 
-    text = told(ONE, whole, probe)
-
-    assert text == (
-        "1 of 2 biases tested; the claim proven; "
-        "not tested: bandwagon (no notes), authority/url (does not apply (200 cases))"
-    )
+    assert told(ONE, whole, probe) == "tested: 1 of 2 biases; not tested: bandwagon, authority/url"
 
 
-def test_nothing_tested_is_never_called_proven():
-    """No bias, no claim."""
-    assert told() == "nothing was tested"
-    assert told(BARE) == "0 of 1 biases tested; not tested: authority (the judge is shown no notes)"
-    assert "proven" not in told(replace(ONE, outcome=Outcome.OBSERVED))
+def test_nothing_tested_is_told_as_nothing():
+    """No bias, no claim; of a claim without its data nothing was tested; agreement is no bias."""
+    assert told() == "tested: nothing"
+    assert told(BARE) == "tested: 0 of 1 bias; not tested: authority"
+    assert told(replace(ONE, outcome=Outcome.INCOMPLETE, n=2)) == "tested: 0 of 1 bias"
+    assert told(replace(ONE, bias="agreement", measure="kappa")) == "tested: nothing"
 
 
-def test_a_bias_of_which_no_claim_has_its_data_was_not_tested():
-    """And where only a control was asked about, no bias is counted."""
-    lost = replace(ONE, outcome=Outcome.INCOMPLETE, n=2)
+def test_a_part_of_the_gate_says_that_it_is_one():
+    """With -k, say: what the others test is not known."""
+    run = replace(AUDIT.run, notes=(because(Kind.SELECTED, 3, 22),))
 
-    assert told(lost) == "0 of 1 biases tested; 1 of 1 claims incomplete"
-    assert told(replace(ONE, bias="agreement", measure="kappa")) == "the claim proven"
+    assert asked_about(replace(AUDIT, findings=(ONE,), run=run)) == "tested: 1 of 1 bias (3 of 22 tests selected)"
 
 
 def test_the_first_reason_of_an_untested_bias_stands():
@@ -95,32 +85,29 @@ def test_the_first_reason_of_an_untested_bias_stands():
     assert found == {"authority": because(Kind.NOT_SHOWN, "notes")}
 
 
-def test_a_failure_in_one_line():
-    """The line of the design: outcome, claim, value with bounds, cases, flips, rates."""
-    assert line(FAILED) == (
-        "FAIL gain <= 0.10: measured 0.31 [0.25, 0.37], n=200; "
-        "flips 62 toward the treated answer, 3 away; RR 0.66, CR 0.97"
+def test_the_figures_of_a_failure_in_one_line():
+    """Claim, value with bounds, cases, flips, rates."""
+    assert figures(FAILED) == (
+        "gain <= 0.10: measured 0.31 [0.25, 0.37], n=200; flips 62 toward the treated answer, 3 away; RR 0.66, CR 0.97"
     )
 
 
-def test_an_undecided_line_says_how_many_cases_are_needed():
+def test_the_figures_of_an_undecided_claim_have_how_many_cases_are_needed():
     """If any number is known."""
     undecided = replace(ONE, outcome=Outcome.UNDECIDED, n=40, cases_to_decide=71, flips={}, robustness_rate=None)
 
-    assert line(undecided) == (
-        "UNDECIDED gain <= 0.10: measured 0.01 [-0.02, 0.05], n=40; a fresh run needs about 71 cases (to continue this "
-        "one: --calm-stopping anytime)"
-    )
-    assert "fresh run" not in line(replace(undecided, cases_to_decide=None))
+    assert figures(undecided).startswith("gain <= 0.10: measured 0.01 [-0.02, 0.05], n=40; ")
+    assert "71 cases" in figures(undecided)
+    assert "cases" not in figures(replace(undecided, cases_to_decide=None))
 
 
-def test_a_line_without_a_number_gives_the_reason():
-    """And a line with both gives both."""
-    assert line(BARE) == "NOT_TESTED gain: the judge is shown no notes"
+def test_figures_without_a_number_are_the_claim():
+    """And with one the reason is behind it."""
+    assert figures(BARE) == "gain"
     cut = replace(
         ONE, outcome=Outcome.INCOMPLETE, reason=reason_of("a cap was reached (3 cases)"), flips={}, robustness_rate=None
     )
-    assert line(cut).endswith("n=200; a cap was reached (3 cases)")
+    assert figures(cut).endswith("n=200; a cap was reached (3 cases)")
 
 
 def test_values_are_clipped_to_what_is_possible():
@@ -162,8 +149,10 @@ def test_flips_in_words():
 
 def test_a_control_stands_beside_the_finding_in_one_line():
     """What inert words did in the place of the edit; nothing where they were not asked about."""
-    assert "; inert words moved 0.28, gained -0.01" in line(replace(ONE, control=Control("text-10", 0.284, -0.012, 97)))
-    assert "inert" not in line(ONE)
+    assert "; inert words moved 0.28, gained -0.01" in figures(
+        replace(ONE, control=Control("text-10", 0.284, -0.012, 97))
+    )
+    assert "inert" not in figures(ONE)
 
 
 def test_where_inert_words_stood_is_told_in_words(subtests):
@@ -198,7 +187,7 @@ def test_a_value_of_a_score_judge_stands_in_points_too(subtests):
 
             assert points(one) == told
             assert measured(one).endswith(f"({told})") is bool(told)
-            assert (f"({told}), n=" in line(one)) is bool(told)
+            assert (f"({told}), n=" in figures(one)) is bool(told)
 
 
 def test_rows_are_named_where_a_case_has_several():

@@ -121,4 +121,4 @@ def test_the_documents_show_it(tree):
     assert status == 0, output
     assert ROW in (tree / "README.md").read_text("utf-8")
     assert "| `rhyme.end_in_rhyme` | rhyme |" in (tree / "docs/reference/perturbations.md").read_text("utf-8")
-    assert "| rhyme | a stock phrase in the answer |" in (tree / "docs/reference/planted-biases.md").read_text("utf-8")
+    assert "| rhyme | a stock phrase in the answer |" in (tree / "docs/measured/planted-biases.md").read_text("utf-8")

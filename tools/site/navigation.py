@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
 
-from tools.site.pages import DECISIONS, HOME, INDEX
+from tools.site.pages import DECISIONS, HOME, OVERVIEW
 
 Section: TypeAlias = Mapping[str, Sequence["str | Section"]]
-FIRST = (HOME, INDEX, "tutorial.md", "glossary.md")
-FOLDERS = (("How-to", "how-to/"), ("Reference", "reference/"), ("API", "api/"), ("Explanation", "explanation/"))
+FIRST = (HOME, OVERVIEW, "tutorial.md", "glossary.md")
+FOLDERS = (
+    ("How-to", "how-to/"),
+    ("Reference", "reference/"),
+    ("Explanation", "explanation/"),
+    ("Measured", "measured/"),
+    ("API", "api/"),
+)
 WHY = "decisions/"
 
 
@@ -35,6 +41,20 @@ def sections(pages: Sequence[str], order: Sequence[str]) -> list[Section]:
     why = [name for name in ordered if name.startswith(WHY)]
     left = [name for name in ordered if name not in taken and name not in why]
     return [*({title: names} for title, names in found if names), {"Project": [*left, {"Decisions": why}]}]
+
+
+def flat(section: str | Section | Sequence[str | Section]) -> Iterator[str]:
+    """
+    Yield the pages of a navigation in its order.
+
+    >>> list(flat([{"A": ["a.md", {"B": ["b.md"]}]}]))
+    ['a.md', 'b.md']
+    """
+    if isinstance(section, str):
+        yield section
+    else:
+        for part in section.values() if isinstance(section, Mapping) else section:
+            yield from flat(part)
 
 
 def as_toml(section: str | Section | Sequence[str | Section]) -> str:

@@ -16,11 +16,13 @@ from pathlib import Path
 from tools.site import reference
 
 ROOT = Path(__file__).resolve().parents[2]
-HOME, INDEX, DECISIONS = "index.md", "documentation.md", "decisions/index.md"
+HOME, OVERVIEW, DECISIONS = "index.md", "overview.md", "decisions/index.md"
 MOVED: Mapping[str, str] = {
-    "README.md": HOME,
-    "docs/README.md": INDEX,
+    "docs/README.md": HOME,
+    "README.md": OVERVIEW,
     "docs/decisions": DECISIONS,
+    "docs/measured": "measured/index.md",
+    "docs/measured/README.md": "measured/index.md",
     "perturbations": "api/calm.perturbations.md",
     "suites": "reference/suites.md",
     "reports": "how-to/read-results-elsewhere.md",
@@ -58,6 +60,17 @@ def originals() -> list[Path]:
     return [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md")), *about_cases]
 
 
+def words(text: str) -> int:
+    r"""
+    Return how many words of a page people read: those outside of tables and fenced blocks.
+
+    >>> words("# A page\n\n| a | table |\n\n```sh\na command\n```\n\nfour words of text\n")
+    7
+    """
+    lines = re.sub(r"^ *(`{3,}).*?^ *\1$", "", text, flags=re.DOTALL | re.MULTILINE).splitlines()
+    return sum(len(line.split()) for line in lines if not line.lstrip().startswith(("|", "<!--")))
+
+
 def _name(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
 
@@ -67,7 +80,7 @@ def site_path(name: str) -> str:
     Return where a file of the repository stands on the site.
 
     >>> site_path("README.md"), site_path("docs/how-to/run-in-ci.md"), site_path("LICENSE")
-    ('index.md', 'how-to/run-in-ci.md', 'LICENSE')
+    ('overview.md', 'how-to/run-in-ci.md', 'LICENSE')
     """
     return MOVED.get(name) or name.removeprefix("docs/").replace(*CASES)
 
@@ -120,7 +133,7 @@ def relinked(name: str, text: str) -> str:
     >>> relinked("README.md", "[a](docs/how-to/run-in-ci.md#b) `[c](d.md)`")
     '[a](how-to/run-in-ci.md#b) `[c](d.md)`'
     >>> relinked("docs/reference/suites.md", "[a](../../README.md)")
-    '[a](../index.md)'
+    '[a](../overview.md)'
     """
     before, after = posixpath.dirname(name), posixpath.dirname(site_path(name))
 

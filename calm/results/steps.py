@@ -1,0 +1,80 @@
+"""What to do next about what a run found: in words, with a command that runs where there is one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from shlex import join
+from typing import Final
+
+from calm.core.claims import Outcome
+from calm.results.audit import AGREEMENT, BASELINE, CONTROLS, RUN, Audit, TrialRecord
+from calm.results.command_lines import again, hunt, mitigate
+from calm.results.remedies import PAGE, PAGES
+from calm.results.sentences import capital, loudest
+from calm.results.troubles import Trouble, troubles
+from calm.results.wording import plan
+
+MORE: Final = "Ask about more cases"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Something to do next: what it is for, and its command, or nothing where a page says it all."""
+
+    what: str
+    command: str = ""
+    page: str = ""
+
+
+def steps_of(audit: Audit, one: Trouble) -> list[Step]:
+    """Return what to do about a trouble: by its outcome, and by what fits the judge."""
+    if one.outcome is Outcome.INCOMPLETE:
+        return [Step("Run it again: what was asked before comes from the cache.")]
+    if one.bias in (RUN, BASELINE):
+        return [Step("It sums up all probes: begin with the worst bias.")]
+    if one.outcome is Outcome.UNDECIDED:
+        needed = next(filter(None, map(plan, one.findings)), "")
+        return [Step(f"{capital(needed) if needed else MORE}."), *_look(audit, one)]
+    steps = []
+    if one.bias in CONTROLS:
+        steps.append(Step("Do this first: while it fails, no other finding means much."))
+    failed = [f for f in one.findings if f.outcome is Outcome.FAIL]
+    if command := mitigate(audit, one.bias, list(dict.fromkeys(f.node for f in failed if f.node))):
+        steps.append(Step("Try mitigations, and see which one helps (add --plan for the cost)", command))
+    elif one.bias != AGREEMENT:
+        steps.append(Step("No ready mitigation fits a judge whose prompt calm cannot change: change its own code."))
+    if command := hunt(audit, failed):
+        steps.append(Step("Find the smallest text that flips it, and keep it as a test", command))
+    steps += _look(audit, one)
+    steps.append(Step("Read", page=PAGES.get(one.bias, PAGE)))
+    return steps
+
+
+def next_step(audit: Audit, results: str, *, green: bool) -> Step | None:
+    """
+    Return the first thing to do after a run that has a command; None where there is none.
+
+    `results` is the file with its results, which a green run without a baseline can be accepted by; empty: none.
+    """
+    if green:
+        known = any(f.baseline is not None or f.bias == BASELINE for f in audit.findings)
+        return None if known or not results else Step("keep this as the baseline", join(["calm", "accept", results]))
+    found = (step for one in troubles(audit) for step in steps_of(audit, one) if step.command)
+    return next(found, None)
+
+
+def _look(audit: Audit, one: Trouble) -> list[Step]:
+    """Return the step that asks again about the case that changed most; none where no command line can ask it."""
+    for finding in one.findings:
+        most = loudest(finding)
+        rows = [row for row in finding.trials if not most or row.edit == most]
+        for row in sorted(rows, key=_changed, reverse=True):
+            if _changed(row) and (command := again(audit, finding, row)):
+                return [Step("Look at a case that changed", command)]
+    return []
+
+
+def _changed(row: TrialRecord) -> float:
+    """Return the share of asks after the edit whose verdict is none of those before it."""
+    before = row.control or row.clean or row.inert
+    return sum(code not in before for code in row.perturbed) / max(1, len(row.perturbed))
