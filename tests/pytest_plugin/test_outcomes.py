@@ -63,7 +63,7 @@ def test_a_run_in_which_nothing_was_claimed_is_not_green(project, workers):
     result = project.run(*workers)
 
     assert result.ret == 1
-    result.stdout.fnmatch_lines(["*= calm =*", "no claim passed*"])
+    result.stdout.fnmatch_lines(["*= calm =*", "*no claim passed*"])
 
 
 def test_a_run_that_only_observes_is_not_green(project):
@@ -111,7 +111,7 @@ def test_controls_that_are_not_decided_keep_the_gate_red(project):
     result = project.run()
 
     assert result.ret == 1
-    result.stdout.fnmatch_lines(["the control sensitivity has no result: *"])
+    result.stdout.fnmatch_lines(["*the control sensitivity has no result*"])
 
 
 def test_an_edit_that_changes_nothing_is_an_error(project, workers):

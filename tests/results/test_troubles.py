@@ -124,7 +124,7 @@ CRASHED = {"tests": (Ending("a.py::test_a", State.CRASHED, because(Kind.CUT_SHOR
         ("NOT GREEN", "no claim passed", empty(), False),
         (
             "NOT GREEN",
-            "consistency was not decided",
+            "the control consistency has no result",
             empty(findings=(finding(), finding(bias="consistency", measure="readable_rate"))),
             False,
         ),
