@@ -8,7 +8,7 @@ from textwrap import indent
 from typing import TYPE_CHECKING
 
 from calm.commands import CASES, DONE, JUDGES, REFUSED, add_command
-from calm.commands.spending import add_limits, caps_of, refuse_impossible
+from calm.commands.spending import add_limits, caps_of, closing, refuse_impossible
 from calm.core.case import TIE, Case
 from calm.core.reasons import Kind, reason_of
 from calm.core.verdict import (
@@ -83,7 +83,7 @@ def _try(options: argparse.Namespace) -> int:
     _refuse_idle(options, case)
     refuse_unshowable(judge, (case,))
     engine = Engine(Store(None, Mode.OFF), caps=caps_of(options))
-    try:
+    with closing(engine):
         engine.admit(judge)
         setup = Setup(judge, (case,), engine, options.seed)
         pairing = pair_up(setup, edit, against, options.target, ties=True)
@@ -101,8 +101,6 @@ def _try(options: argparse.Namespace) -> int:
             moved = "stayed" if code(verdicts[0]) == code(verdicts[1]) else "changed"
             said = f"{title}, {_verdict(one.base, verdicts[0], judge)}; {edited}{_on(shown, one.treatment.target)}"
             print(f"\n{_shown(said[:1].upper())}{_shown(said[1:])}, {_shown(after)}: the verdict {moved}.")
-    finally:
-        engine.close()
     return REFUSED if any(isinstance(verdict, NoReply) for verdict in verdicts) else DONE
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from calm.commands import CASES, DONE, JUDGES, REFUSED, REPEATS, add_cache, add_command, cache_files, cache_of
 from calm.commands.plan import traced
-from calm.commands.spending import caps_of
+from calm.commands.spending import caps_of, closing
 from calm.errors import ConfigError
 from calm.results.wording import printable
 
@@ -217,7 +217,7 @@ def _study(
     reader = _reader(options, keyless=options.cache == "replay")
     engine = Engine(Store(cache_of(options), Mode(options.cache)), caps=caps_of(options))
     settings = planner.settings
-    try:
+    with closing(engine):
         figures = []
         for one in sets:
             if one.judge is None:
@@ -234,8 +234,6 @@ def _study(
             if not chosen:
                 raise ConfigError(f"--attacks: expected words from the names of attacks, got {options.attacks!r}")
             grid = attack_grid(sets, cases, settings, engine, chosen)
-    finally:
-        engine.close()
     left_out = tuple(one for one in sets if one.judge is None)
     found = differences(figures)
     crossed = (

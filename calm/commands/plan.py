@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from calm.commands import APART, CASES, DONE, JUDGES, REFUSED, REPEATS, add_command
+from calm.engine.signals import SIGNALS
 from calm.errors import ConfigError
 from calm.gate.catalogue import importable
 from calm.results.wording import printable
@@ -178,6 +179,8 @@ def traced(judge: Judge, options: argparse.Namespace) -> Planner:
     output = io.StringIO()
     with importable(Path.cwd()), redirect_stdout(output), redirect_stderr(output):
         status = pytest.main(arguments, plugins=[planner])
+    if SIGNALS.came:  # pytest took it for itself
+        raise KeyboardInterrupt
     if planner.fault is not None:
         raise planner.fault
     if status not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED) or not planner.record.entries:

@@ -358,13 +358,13 @@ class Audit:
         """
         reasons = []
         if not self.of(Outcome.PASS):
-            reasons.append("nothing was proven: a gate without one passed claim is not green")
+            reasons.append("no claim passed, so the gate is not green")
         asked = [c for c in CONTROLS if any(f.bias == c for f in self.findings) and not self._excused(c)]
         proven = any(f.bias == AGREEMENT and f.outcome is Outcome.PASS for f in self.findings)
         unasked = self.unasked
         loose = [c for c in asked if not self.settled(c) and not (proven and c in unasked)]
         left = [
-            f"{c} was not decided: without it a constant judge or a coin could pass"
+            f"the control {c} has no result: without it green would mean nothing"
             f"{'; a replay needs gold labels with which it agrees' if c in unasked else ''}"
             for c in loose
         ]

@@ -18,7 +18,7 @@ from calm.cases.foreign.votes import polls
 from calm.cases.retrieved import passages_in
 from calm.core.case import TIE, Case
 from calm.core.material import ASSISTANT, USER, Turn
-from calm.errors import ConfigError, nearest
+from calm.errors import ConfigError, closest, nearest
 
 _PLAIN: Final = ("id", "question", "turns", "context", "reference", "better", "answer", "author", "score", "label")
 _LETTERED: Final = re.compile(r"(answer|author|score)_([a-z])")
@@ -106,10 +106,10 @@ def is_field(name: str) -> bool:
 
 
 def _near(name: str) -> str:
-    close = nearest(
+    close = closest(
         name, [*_PLAIN, *(f"{part}_{letter}" for part in ("answer", "author", "score") for letter in "abcd")]
     )
-    return close if "did you mean" in close else f"; known: {FIELDS}"
+    return f"; did you mean {close!r}?" if close else f"; known: {FIELDS}"
 
 
 @dataclass(frozen=True, slots=True)
