@@ -140,12 +140,15 @@ def _first(audit: Audit, ended: Ended) -> list[Line]:
 def _last(audit: Audit, ended: Ended) -> list[Line]:
     """Return the last lines: what a green run could tell, what to do next, and where the report is."""
     found = [note for note in audit.run.notes if note.kind is Kind.AT_RESOLUTION and ended.green]
-    told = [Line(printable(f"GREEN {note}"), "green") for note in found]
+    told = [Line(printable(f"what green means here: {note}"), "green") for note in found]
     results = next((str(path) for path in ended.written if path.suffix == ".json"), "")
     if (step := next_step(audit, results, green=ended.green)) is not None:
-        whole = "" if subject(audit).whole else ", with your own names in the place of the capitals"
-        told.append(Line(f"next: {step.what[:1].lower()}{step.what[1:]}{whole}"))
-        told.append(Line(printable(f"  {step.command}"), whole=True))
+        names = (
+            ", with your own names in the place of the capitals" if not subject(audit).whole and step.command else ""
+        )
+        told.append(Line(printable(f"next: {step.what[:1].lower()}{step.what[1:].rstrip('.')}{names}")))
+        if step.command:
+            told.append(Line(printable(f"  {step.command}"), whole=True))
     if not ended.written:
         return told
     files = sorted(ended.written, key=lambda path: path.suffix != ".html")
