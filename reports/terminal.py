@@ -143,9 +143,8 @@ def _last(audit: Audit, ended: Ended) -> list[Line]:
     told = [Line(printable(f"what green means here: {note}"), "green") for note in found]
     results = next((str(path) for path in ended.written if path.suffix == ".json"), "")
     if (step := next_step(audit, results, green=ended.green)) is not None:
-        names = (
-            ", with your own names in the place of the capitals" if not subject(audit).whole and step.command else ""
-        )
+        known = subject(audit).whole or not step.command
+        names = "" if known else ", with your own names in the place of the capitals"
         told.append(Line(printable(f"next: {step.what[:1].lower()}{step.what[1:].rstrip('.')}{names}")))
         if step.command:
             told.append(Line(printable(f"  {step.command}"), whole=True))
