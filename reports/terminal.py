@@ -107,7 +107,7 @@ def shown(audit: Audit, screen: Screen, ended: Ended) -> list[Line]:
 def whole(audit: Audit, ended: Ended) -> list[Line]:
     """Return all that a terminal can show of a run: a sentence for each finding, and its figures behind it."""
     audit = as_read(audit)
-    listed = in_order(f for outcome in _COLOURS for f in audit.of(outcome))
+    listed = [f for outcome in _COLOURS for f in in_order(audit.of(outcome))]
     kept = (Resolution.RUN, AGREEMENT)  # what is proven of all cases is shown, too
     listed = [f for f in listed if f.outcome is not Outcome.PASS or resolution(f) in kept or f.bias in kept]
     found = [*_first(audit, ended), *_loose(audit)]
@@ -125,7 +125,7 @@ def whole(audit: Audit, ended: Ended) -> list[Line]:
     notes = [note for note in audit.run.notes if note.kind is not Kind.AT_RESOLUTION]
     found += [Line(f"note: {_short(str(note))}", "yellow") for note in notes[:NOTES]]
     if len(notes) > NOTES:
-        found.append(Line(f"{len(notes) - NOTES} more notes are in the report", "yellow"))
+        found.append(Line(f"notes that only the report has: {len(notes) - NOTES}", "yellow"))
     return [*found, Line(printable(tested(audit))), Line(printable(bill(audit))), *_last(audit, ended)]
 
 
