@@ -294,9 +294,9 @@ def test_all_of_a_run_names_each_claim_by_its_key_with_its_figures():
     at = next(i for i, text in enumerate(texts) if text.startswith("FAIL authority/gain: Appending "))
     assert texts[at + 1].startswith("  gain <= 0.15: measured 0.40 [0.35, 0.45], n=200")
     assert [text.split()[1] for text in texts if re.match(r"[A-Z]+ \S+/", text)] == [
-        "run/gain:",
         "authority/gain:",
         "verbosity/gain:",
+        "run/gain:",
     ]
 
 
