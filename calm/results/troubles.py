@@ -117,8 +117,8 @@ def verdict_of(audit: Audit, *, green: bool) -> tuple[str, str]:
         held = sum(f.outcome is Outcome.PASS for f in claims)
         accepted = sum(f.accepted is not None for f in claims)
         parts = ["every claim holds" if held == len(claims) else f"{held} {of} hold"]
-        few = [note for note in audit.run.notes if note.kind is Kind.AT_RESOLUTION]
-        parts += [f"with limits for {few[0].details[0]} cases"] if few else []
+        fitted = [note.details[0] for note in audit.run.notes if note.kind is Kind.AT_RESOLUTION]
+        parts += [f"with limits for {cases} cases" for cases in fitted]
         parts += [f"{undecided} undecided (only a warning)"] if undecided else []
         parts += [f"{accepted} accepted in gate.toml"] if accepted else []
         parts += [f"but this replay cannot ask: {', '.join(audit.unasked)}"] if audit.unasked else []

@@ -69,6 +69,7 @@ _BRACKETS = re.compile(r"##((?:vso)?\[)")
 
 _DECIDED = {Outcome.PASS, Outcome.FAIL, Outcome.UNDECIDED}
 """Outcomes that data stand behind."""
+AT_LIMIT = "it is near its limit, so more cases will hardly decide it"
 TOO_MANY = 10
 """Times the cases of a run from which on asking more is no advice."""
 PLAN = "a new run with about {:,} cases would decide it"
@@ -204,11 +205,7 @@ def plan(finding: Finding) -> str:
     wanted = finding.cases_to_decide if finding.outcome is Outcome.UNDECIDED else None
     if not wanted:
         return ""
-    return (
-        PLAN.format(wanted)
-        if wanted <= TOO_MANY * finding.n
-        else "it is at its limit, so more cases will hardly decide it"
-    )
+    return PLAN.format(wanted) if wanted <= TOO_MANY * finding.n else AT_LIMIT
 
 
 def claim(finding: Finding) -> str:
