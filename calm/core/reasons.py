@@ -468,7 +468,7 @@ _TOLD: Final = {
 
 
 def _shown_by(measure: str, limit: float) -> str:
-    return _TOLD.get(measure, f"a {measure.replace('_', ' ')} of {{}} of 100 is enough").format(_part(limit))
+    return _TOLD.get(measure, f"a {str(measure).replace('_', ' ')} of {{}} of 100 is enough").format(_part(limit))
 
 
 def _part(limit: float) -> str:
