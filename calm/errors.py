@@ -13,7 +13,7 @@ What can go wrong, and whose turn it is to fix it.
 A biased judge is none of these: it is a result. Neither is an unreadable reply: it is data.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
 
@@ -121,3 +121,14 @@ def closest(name: str, known: Iterable[str], alike: float = 0.6) -> str:
     ('bullets_and_bold', '')
     """
     return next(iter(get_close_matches(name, sorted(known), n=1, cutoff=alike)), "")
+
+
+def few_of(names: Sequence[str], most: int) -> str:
+    """
+    Return the first names, and how many more there are.
+
+    >>> few_of(["a", "b", "c", "d"], 3), few_of(["a", "b"], 3), few_of([], 3)
+    ('a, b, c and 1 more', 'a, b', '')
+    """
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return f"{', '.join(names[:most])}{more}"

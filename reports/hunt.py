@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from calm.core.verdict import Code
+from calm.errors import few_of
 from calm.models.wire import Json
 from calm.results.hunts import KEY, LINE, WHERE, sentence
 from calm.results.reports.charts import finite, number
@@ -168,8 +169,7 @@ def _elsewhere(one: Mapping[str, Json]) -> str:
     names, of = [_text(name) for name in as_list(one.get("also"))], finite(one.get("also_of"))
     if not of:
         return ""
-    more = f" and {len(names) - MOST_CASES} more" if len(names) > MOST_CASES else ""
-    listed = f": {', '.join(names[:MOST_CASES])}{more}" if names else ""
+    listed = f": {few_of(names, MOST_CASES)}" if names else ""
     return f"{len(names)} of {of:.0f} other cases{listed}"
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, get_args
 
 from calm.commands import DONE, REFUSED, add_command, logs
 from calm.core.verdict import Task
-from calm.errors import ConfigError, nearest
+from calm.errors import ConfigError, few_of, nearest
 from calm.results.wording import printable
 
 if TYPE_CHECKING:
@@ -296,12 +296,13 @@ def _texts(cases: Sequence[Case]) -> Iterator[str]:
     again = [c.id for c in cases if count[clusters[c.id]] > 1 and not {ITEM, CLUSTER} & c.tags.keys()]
     if again:
         yield (
-            f"{len(again)} cases share their question with another case ({_named(again)}): cases about one question "
-            f"count as one, so there are {len(count)} to decide by and not {len(cases)}"
+            f"{len(again)} cases share their question with another case ({few_of(again, MOST_NAMED)}): cases about "
+            f"one question count as one, so there are {len(count)} to decide by and not {len(cases)}"
         )
     equal = [case.id for case in cases if len({answer.text for answer in case.answers}) < len(case.answers)]
     if equal:
-        yield f"{len(equal)} cases have answers with equal texts ({_named(equal)}): no judge can tell them apart"
+        named = few_of(equal, MOST_NAMED)
+        yield f"{len(equal)} cases have answers with equal texts ({named}): no judge can tell them apart"
 
 
 def _roles(cases: Sequence[Case]) -> Iterator[str]:
@@ -314,9 +315,9 @@ def _roles(cases: Sequence[Case]) -> Iterator[str]:
     if having:
         roles = dict.fromkeys(role for roles in unknown.values() for role in roles)
         yield (
-            f"{len(having)} cases have turns with an unknown role, {_named([repr(one) for one in roles])} "
-            f"({_named(having)}): where no user or assistant speaks, whoever speaks first is taken for the user, and "
-            "the next one for the assistant; write user, assistant, system or tool"
+            f"{len(having)} cases have turns with an unknown role, {few_of([repr(one) for one in roles], MOST_NAMED)} "
+            f"({few_of(having, MOST_NAMED)}): where no user or assistant speaks, the first speaker is taken for the "
+            "user, and the next one for the assistant; write user, assistant, system or tool"
         )
 
 
@@ -327,10 +328,11 @@ def _languages(cases: Sequence[Case]) -> Iterator[str]:
 
     unknown = {case.id: said for case in cases if (said := case.tags.get(LANGUAGE, "")) and not code_of(said)}
     if unknown:
-        named = _named([repr(one) for one in dict.fromkeys(unknown.values())])
+        named = few_of([repr(one) for one in dict.fromkeys(unknown.values())], MOST_NAMED)
         _say(
             f"note: tags.{LANGUAGE} of {len(unknown)} cases is no code or English name of a language that calm knows: "
-            f"{named} ({_named(list(unknown))}); edits go by the words of the texts there; write a code, such as de"
+            f"{named} ({few_of(list(unknown), MOST_NAMED)}); edits go by the words of the texts there; "
+            "write a code, such as de"
         )
     yield from ()
 
@@ -342,11 +344,6 @@ def _single(cases: Sequence[Case]) -> Iterator[str]:
     if said := about_single(cases):
         _say(f"note: {said}")
     yield from ()
-
-
-def _named(ids: Sequence[str]) -> str:
-    more = f" and {len(ids) - MOST_NAMED} more" if len(ids) > MOST_NAMED else ""
-    return ", ".join(ids[:MOST_NAMED]) + more
 
 
 def _rulers(cases: Sequence[Case]) -> Iterator[str]:

@@ -10,14 +10,13 @@ from textwrap import fill
 from typing import TYPE_CHECKING, Final
 
 from calm.commands.init_asked import answered, at_terminal, say
-from calm.errors import ConfigError, nearest
+from calm.errors import ConfigError
 
 if TYPE_CHECKING:
     from calm.cases.foreign.records import Table
     from calm.cases.proposed import Guess, Proposal
     from calm.commands.init_prompts import Prompt
 
-_REPEATED: Final = ("log", "map", "value", "placeholder")
 _OPTIONS: Final = (
     *("dir", "task", "prompt", "system", "negative", "cases", "map", "value", "placeholder", "best", "name"),
     *("provider", "model", "base_url", "api_key_env", "ci", "force"),
@@ -43,7 +42,7 @@ def read_of(options: argparse.Namespace, table: Table, prompt: Prompt | None) ->
         ConfigError: an option that does not fit; or, where nobody is there to be asked, the whole command that reads
             the table as it is guessed.
     """
-    from calm.cases.foreign.columns import columns_from
+    from calm.cases.foreign.columns import columns_from, unknown_columns
     from calm.cases.proposed import VERDICT, proposal
 
     judged = [text for text in options.map if text.startswith(f"{VERDICT}=")]
@@ -51,9 +50,8 @@ def read_of(options: argparse.Namespace, table: Table, prompt: Prompt | None) ->
     given = dict(mine.columns)
     if judged:
         given[VERDICT] = judged[-1].partition("=")[2]
-    if missing := [column for column in given.values() if column.partition(".")[0] not in table.columns]:
-        near = nearest(missing[0], table.columns)
-        raise ConfigError(f"--map: expected a column of {table.name}, got {missing[0]!r}{near}")
+    if unknown := unknown_columns(given, table):
+        raise ConfigError(unknown)
     shown = {} if prompt is None else prompt.shown
     scale = None if prompt is None else prompt.scale
     found = proposal(table, given, mine.values, shown, scale=scale, classes=options.task == "label")

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, TypeAlias
 
+from calm.errors import few_of
+
 
 @dataclass(frozen=True, slots=True)
 class Said:
@@ -560,8 +562,7 @@ WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
     ),
     Kind.EDIT_TOO_LONG: lambda model, window, *cases: (
         f"with the edit the prompt has more words than the context of {model!r} has tokens ({window:,}): "
-        + ", ".join(map(str, cases[:MOST_NAMED]))
-        + (f" and {len(cases) - MOST_NAMED} more" if len(cases) > MOST_NAMED else "")
+        + few_of([str(case) for case in cases], MOST_NAMED)
     ),
     Kind.PROMPT_REFUSED: "case {}: {}",
     Kind.PROMPT_CUT: (

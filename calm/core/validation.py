@@ -16,7 +16,7 @@ from typing import Literal, Protocol, TypeAlias
 
 from calm.core.case import Case, Treated
 from calm.core.reasons import Kind, Reason, because
-from calm.errors import EditError
+from calm.errors import EditError, few_of
 
 Numbers: TypeAlias = Literal["same", "kept", "there", "digits", "any"]
 """
@@ -320,8 +320,7 @@ def _new_names(before: str, after: str) -> list[str]:
 
 def _few(words: Iterable[str]) -> str:
     """Return some of the words for a message."""
-    listed = sorted(words)
-    return ", ".join(listed[:4]) + (f" and {len(listed) - 4} more" if len(listed) > 4 else "")
+    return few_of(sorted(words), 4)
 
 
 # ----------------------------------------------------------------------------------------------------------- numbers

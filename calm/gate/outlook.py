@@ -12,6 +12,7 @@ from calm.core.edits import AnyEdit, Expects
 from calm.core.measures import MEASURES
 from calm.core.reasons import Kind, because
 from calm.core.verdict import Label, Score, Verdict
+from calm.errors import few_of
 from calm.experiment.aim import aims_by_pilot, has_room
 from calm.experiment.lookahead import Order
 from calm.experiment.pairs import Pair, pair_up
@@ -65,7 +66,7 @@ def outlook(orders: Iterable[Order]) -> str:
     )
     passes = f"a judge without bias passes in {_percent(chance)} of runs"
     lost = list(dict.fromkeys(_named(order) for order, probe in probes if len(probe.claims) < len(order.claims)))
-    none = f"; too few to test {_few_of(lost)}" if lost else ""
+    none = f"; too few to test {few_of(lost, SHOWN)}" if lost else ""
     are = "is" if cases == 1 else "are"
     if none and not _controlled(probes):
         return f"{about} {are} too few{none}; take more cases"
@@ -78,7 +79,7 @@ def outlook(orders: Iterable[Order]) -> str:
     text = f"{about} {are} too few for these limits: {passes}"
     misses = {f"{_named(o)}: {c}": missed(c, family, probe) for o, probe in probes for c in probe.claims}
     least = sorted((name for name, miss in misses.items() if miss > 0.01), key=lambda name: -misses[name])
-    weak = _few_of([f"{name} ({_percent(1 - misses[name])})" for name in least])
+    weak = few_of([f"{name} ({_percent(1 - misses[name])})" for name in least], SHOWN)
     fix = "take more cases" if fitted else "take more cases, or --calm-limits attainable"
     return f"{text}; hardest: {weak}{none}; {fix}" if weak else f"{text}{none}; {fix}"
 
@@ -155,17 +156,6 @@ def _controlled(probes: Iterable[tuple[Order, Claimed]]) -> bool:
         return {claim.measure for claim in claims if claim.measure in CONTROLS.get(order.bias, ())}
 
     return all(deciding(order, order.claims) == deciding(order, probe.claims) for order, probe in probes)
-
-
-def _few_of(names: Sequence[str]) -> str:
-    """
-    Return the first names, and how many more there are.
-
-    >>> _few_of(["a", "b", "c", "d"])
-    'a, b, c and 1 more'
-    """
-    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-    return ", ".join(names[:SHOWN]) + more
 
 
 def _percent(share: float) -> str:

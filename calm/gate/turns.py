@@ -7,6 +7,7 @@ from functools import reduce
 from typing import Final
 
 from calm.engine.budget import Caps
+from calm.errors import few_of
 from calm.experiment.lookahead import Order
 from calm.gate.prices import Figure
 from calm.gate.rehearsal import shares
@@ -57,8 +58,6 @@ def shortage(orders: Sequence[Order], caps: Caps) -> str:
     The need is that of a sound judge, from a rehearsal in which nothing is asked. A judge with biases needs more, and
     replies that are kept already need no call.
     """
-    if caps == Caps():
-        return ""
     needs = shares(orders)
     whole = reduce(Figure.plus, needs, Figure())
     short = [text for passed, text in _weighed(caps, whole) if passed]
@@ -72,8 +71,7 @@ def shortage(orders: Sequence[Order], caps: Caps) -> str:
         reached += 1
     decided, total = (sum(len(order.claims) for order in some) for some in (orders[:reached], orders))
     left = list(dict.fromkeys(order.bias for order in orders[reached:]))
-    more = f" and {len(left) - NAMED} more" if len(left) > NAMED else ""
-    return f"{short[0]}: it decides about {decided} of {total} claims; left open: {', '.join(left[:NAMED])}{more}"
+    return f"{short[0]}: it decides about {decided} of {total} claims; left open: {few_of(left, NAMED)}"
 
 
 def _weighed(caps: Caps, need: Figure) -> list[tuple[bool, str]]:

@@ -87,6 +87,7 @@ def _of_baseline(baseline: Audit, orders: Sequence[Order]) -> list[str]:
 
 def left_out(baseline: Audit | None, orders: Sequence[Order]) -> str:
     """Return in one line which claims of a baseline the tests that were selected do not make; else nothing."""
+    from calm.errors import few_of
     from calm.gate.catalogue import SELF_PREFERENCE
     from calm.results.audit import BASELINE, RUN
 
@@ -96,6 +97,6 @@ def left_out(baseline: Audit | None, orders: Sequence[Order]) -> str:
     late = (BASELINE, RUN, SELF_PREFERENCE)  # what these claim is known when they run
     mine = [f.key for f in baseline.findings if f.claim is not None and f.bias not in late]
     gone = [key for key in mine if key not in made]
-    more = f" and {len(gone) - NAMED} more" if len(gone) > NAMED else ""
-    which = f"{', '.join(gone[:NAMED])}{more}"
-    return f"{len(gone)} of {len(mine)} claims of the baseline are not in this run: {which}" if gone else ""
+    return (
+        f"{len(gone)} of {len(mine)} claims of the baseline are not in this run: {few_of(gone, NAMED)}" if gone else ""
+    )

@@ -69,6 +69,7 @@ from calm.pytest_plugin.trace import MARKER, Tracer, probed, takes_probe, trace
 from calm.pytest_plugin.watch import Watch
 
 if TYPE_CHECKING:
+    from calm.experiment.lookahead import Order
     from calm.gate.probe import Probe
     from calm.models.wire import Judge
     from calm.pytest_plugin import Waiting
@@ -152,9 +153,9 @@ def _preflight(config: pytest.Config) -> None:
         check_options(config)
         live = None
         if given(config, "judge") or case_files(config):
-            judge = judge_of(config)
             for text in prompt_errors(config):
                 speaker(config)(text)
+            judge = judge_of(config)
             if given(config, "peers"):
                 peers_of(config, judge)
             calls = judge.endpoints and not config.option.collectonly and not flag(config, "plan")
@@ -311,8 +312,8 @@ def _scouted(session: pytest.Session, asked: Sequence[tuple[pytest.Item, int]]) 
 
 def _announce(config: pytest.Config) -> None:
     """Say what the cases and the caps of the run can decide, and begin to ask what was traced."""
+    from calm.engine.budget import Caps
     from calm.gate.outlook import outlook, without_gold
-    from calm.gate.turns import by_weight, shortage
 
     ours = config.stash[SESSION]
     if is_worker(config):
@@ -326,14 +327,23 @@ def _announce(config: pytest.Config) -> None:
             speaker(config)(text)
     if config.option.maxfail != 1:  # else the run ends at the first red test, and asks nothing ahead
         asking = {id(order): lookahead for lookahead, order in ours.traced}
-        orders = by_weight(order for _, order in ours.traced)
-        if short := shortage([order for order in orders if not order.idle], caps_of(config)):
-            speaker(config)(short)
-            for lookahead in asking.values():
-                lookahead.one_by_one()
-        for order in orders if short else [order for _, order in ours.traced]:
+        capped = _capped(config) if caps_of(config) != Caps() else []
+        for lookahead in asking.values() if capped else ():
+            lookahead.one_by_one()
+        for order in capped or [order for _, order in ours.traced]:
             asking[id(order)].submit(order)
     ours.traced.clear()
+
+
+def _capped(config: pytest.Config) -> list[Order]:
+    """Say what the caps leave open and return the questions by their weight; nothing if the caps are wide enough."""
+    from calm.gate.turns import by_weight, shortage  # they load the rehearsal
+
+    orders = by_weight(order for _, order in config.stash[SESSION].traced)
+    short = shortage([order for order in orders if not order.idle], caps_of(config))
+    if short:
+        speaker(config)(short)
+    return orders if short else []
 
 
 def _looks_ahead(item: pytest.Item) -> bool:

@@ -354,14 +354,6 @@ def named_as(config: pytest.Config, audit: Audit) -> tuple[str, tuple[str, ...] 
     return option(config, "judge"), files if audit.cases.get("of") == len(whole) else None
 
 
-def named_for_a_person(config: pytest.Config, audit: Audit) -> tuple[str, list[str]]:
-    """Return how a command names the judge and the cases of a run; in capitals what a conftest.py made."""
-    from calm.results.command_lines import CASES_HERE, JUDGE_HERE
-
-    judge, files = named_as(config, audit)
-    return judge or JUDGE_HERE, [CASES_HERE] if files is None else list(files)
-
-
 def engine_of(config: pytest.Config) -> Engine:
     """Return the engine of this process; workers share caps and cache, and know the models read by the controller."""
     from calm.engine.budget import Budget

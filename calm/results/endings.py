@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Final
 
 from calm.core.reasons import NONE, Kind, Reason, because
+from calm.errors import few_of
 from calm.models.wire import Json
 from calm.results.codes import from_code, to_code
 
@@ -69,12 +70,9 @@ def gaps(endings: Sequence[Ending]) -> tuple[Reason, ...]:
     """
     kinds = {State.CRASHED: Kind.CRASHED, State.NOT_RUN: Kind.DID_NOT_RUN}
     found = {kind: [one.node for one in endings if one.state is state] for state, kind in kinds.items()}
-    return tuple(because(kind, len(nodes), len(endings), _named(nodes)) for kind, nodes in found.items() if nodes)
-
-
-def _named(nodes: Sequence[str]) -> str:
-    more = f" and {len(nodes) - MOST_NAMED} more" if len(nodes) > MOST_NAMED else ""
-    return f"{', '.join(nodes[:MOST_NAMED])}{more}"
+    return tuple(
+        because(kind, len(nodes), len(endings), few_of(nodes, MOST_NAMED)) for kind, nodes in found.items() if nodes
+    )
 
 
 def ending_to_json(one: Ending) -> dict[str, Json]:

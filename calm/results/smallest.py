@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from shlex import join
 
 from calm.core.claims import Outcome
@@ -10,15 +10,6 @@ from calm.results.audit import Finding, JudgeRecord
 
 DEFAULT_PLACE = "answer"
 """Where `calm hunt` edits if nothing else is said."""
-
-
-def commands(findings: Iterable[Finding], judge: str, cases: Sequence[str] = ()) -> dict[tuple[str, str], str]:
-    """Return the command of each failed probe that has one, by its bias and perturbation, in the order given."""
-    found: dict[tuple[str, str], str] = {}
-    for one in findings:
-        if told := command(one, judge, cases):
-            found.setdefault((one.bias, one.perturbation or ""), told)
-    return found
 
 
 def command(finding: Finding, judge: str, cases: Sequence[str] = ()) -> str:

@@ -13,6 +13,7 @@ from typing import Final
 from calm.core.claims import Outcome
 from calm.core.measures import MEASURES
 from calm.core.reasons import Kind
+from calm.errors import few_of
 from calm.results.audit import AGREEMENT, BASELINE, CONTROLS, RUN, Audit, Finding
 from calm.results.endings import State
 from calm.results.sentences import base
@@ -110,8 +111,7 @@ def verdict_of(audit: Audit, *, green: bool) -> tuple[str, str]:
     of = f"of {len(claims)} claim{'s' * (len(claims) != 1)}"
     if failed:
         named = [name_of(one.bias) for one in troubles(audit) if one.outcome is Outcome.FAIL and one.bias != RUN]
-        more = f" and {len(named) - MOST_NAMED} more" if len(named) > MOST_NAMED else ""
-        who = f": {', '.join(named[:MOST_NAMED])}{more}" if named else ""
+        who = f": {few_of(named, MOST_NAMED)}" if named else ""
         return ("GREEN" if green else "RED"), f"{failed} {of} fail{'s' * (failed == 1)}{who}"
     if green:
         held = sum(f.outcome is Outcome.PASS for f in claims)

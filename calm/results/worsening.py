@@ -24,7 +24,7 @@ from calm.core.claims import Claim, Estimate, Outcome, cases_to_decide, decide
 from calm.core.measures import MEASURES, Measure
 from calm.core.reasons import NONE, Kind, Reason, Said, because, listed, ordered
 from calm.core.verdict import Family
-from calm.errors import ConfigError
+from calm.errors import ConfigError, few_of
 from calm.experiment.stopping import LEVEL, LOST
 from calm.results.audit import BASELINE, RUN, Audit, Finding, Limit
 from calm.results.baseline import CALIBRATED, recalled_of
@@ -237,7 +237,7 @@ def _not_asked(before: Audit, after: Audit) -> Finding | None:
     lost = sorted(f.key for f in _claims(before) if f.key not in now)
     if not lost:
         return None
-    reason = because(Kind.CLAIMS_LEFT_OUT, len(lost), len(_claims(before)), _named(lost))
+    reason = because(Kind.CLAIMS_LEFT_OUT, len(lost), len(_claims(before)), few_of(lost, NAMED))
     return replace(
         _of_all(LEFT_OUT, after), summary="Claims of the accepted run.", outcome=Outcome.INCOMPLETE, reason=reason
     )
@@ -305,7 +305,7 @@ def _vanished(held: Held, *, same: bool) -> Reason:
     gone, total = held.paired.missing, _cases(held.old)
     if not gone or (same and len(gone) <= LOST * total):
         return NONE
-    found = because(Kind.CASES_GONE, len(gone), total, _named(gone))
+    found = because(Kind.CASES_GONE, len(gone), total, few_of(gone, NAMED))
     return because(Kind.CASES_GONE_WHY, found, *held.new.excluded) if same and held.new.excluded else found
 
 
@@ -320,12 +320,7 @@ def _other_edits(several: Sequence[Held]) -> Reason:
     if changed <= CHANGED * total:
         return NONE
     names = several[0].paired.changed if len(several) == 1 else _changed_names(several)
-    return because(Kind.OTHER_BASELINE, changed, total, _named(names))
-
-
-def _named(cases: Sequence[str]) -> str:
-    more = len(cases) - NAMED
-    return ", ".join(cases[:NAMED]) + (f" and {more} more" if more > 0 else "")
+    return because(Kind.OTHER_BASELINE, changed, total, few_of(names, NAMED))
 
 
 def _pools(compared: Sequence[Compared], audits: tuple[Audit, Audit]) -> list[Pool]:
@@ -548,7 +543,7 @@ def _identity(audit: Audit) -> tuple[str | None, str | None]:
 
 def _changed_words(held: Sequence[Held]) -> list[Reason]:
     names = _changed_names(held)
-    return [because(Kind.OTHER_EDITS, len(names), _named(names))] if names else []
+    return [because(Kind.OTHER_EDITS, len(names), few_of(names, NAMED))] if names else []
 
 
 def _changed_names(held: Sequence[Held]) -> list[str]:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from calm.core.claims import Outcome
 from calm.results.reports import html, markdown
-from calm.results.smallest import command, commands
+from calm.results.smallest import command
 from tests.reports.planted_audit import empty, finding
 
 FAILED = finding(outcome=Outcome.FAIL, hunt={"edits": "authority.cite_book", "where": "answer"})
@@ -31,13 +31,6 @@ def test_only_what_failed_and_was_not_accepted_has_a_command(subtests):
             assert bool(command(replace(FAILED, outcome=outcome), "J")) is (outcome is Outcome.FAIL)
     assert not command(replace(FAILED, accepted="known"), "J")
     assert not command(replace(FAILED, hunt={}), "J")
-
-
-def test_a_probe_has_one_command_however_many_of_its_claims_failed():
-    """Two claims of one probe give one command, another perturbation its own."""
-    other = replace(FAILED, perturbation="another", hunt={"edits": "b", "where": "answer"})
-
-    assert len(commands([FAILED, replace(FAILED, measure="worst_gain"), other], "J")) == 2
 
 
 def test_reports_show_it():

@@ -233,6 +233,15 @@ KNOWN_BY: Final[Mapping[str, frozenset[str]]] = {
 """The columns by which a format that needs no map is known."""
 
 
+def unknown_columns(columns: Mapping[str, str], table: Table) -> list[str]:
+    """Return a line for each field whose column is not in a table; `a.b` is a column, or what is in column `a`."""
+    return [
+        f"--map: expected a column of {table.name}, got {key}={column!r}{nearest(column, table.columns)}"
+        for key, column in columns.items()
+        if column not in table.columns and column.partition(".")[0] not in table.columns
+    ]
+
+
 def _shape(table: Table, plan: Columns) -> _Shape:
     own = {name: name for name in table.columns if is_field(name) and name not in plan.columns.values()}
     columns = {**own, **plan.columns}
@@ -248,11 +257,7 @@ def _shape(table: Table, plan: Columns) -> _Shape:
     if any(re.fullmatch("answer_[a-z]", name) for name in columns) and "label" not in plan.columns:
         columns.pop("label", None)  # beside several answers, a column of this name is no class
     there = f"{table.name}: its columns: {', '.join(table.columns)}"
-    faults = [
-        f"--map: expected a column of the file, got {key}={column!r}{nearest(column, table.columns)}"
-        for key, column in plan.columns.items()
-        if column not in table.columns and column.partition(".")[0] not in table.columns
-    ]
+    faults = unknown_columns(plan.columns, table)
     letters = "".join(sorted(name[-1] for name in columns if re.fullmatch("answer_[a-z]", name)))
     talked = "turns" in columns or any(
         messages_of(_at(row, columns["answer_a"])) for row in table.rows[:1] if "answer_a" in columns

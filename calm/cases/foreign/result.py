@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from calm.core.case import Case
+from calm.errors import few_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +24,4 @@ def listed(records: list[int], *, most: int = 10) -> str:
     >>> listed([3]), listed([3, 5]), listed(list(range(1, 15)), most=3)
     ('record 3', 'records 3, 5', 'records 1, 2, 3 and 11 more')
     """
-    first = ", ".join(str(record) for record in records[:most])
-    more = f" and {len(records) - most} more" if len(records) > most else ""
-    return f"record{'s' if len(records) > 1 else ''} {first}{more}"
+    return f"record{'s' if len(records) > 1 else ''} {few_of([str(record) for record in records], most)}"

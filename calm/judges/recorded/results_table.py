@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
-from calm.cases.foreign.columns import Columns, import_table
+from calm.cases.foreign.columns import Columns, import_table, unknown_columns
 from calm.cases.foreign.records import Row, Table, load
 from calm.cases.logs.judgments import Judgment
 from calm.cases.logs.scales import scaled
@@ -16,7 +16,7 @@ from calm.core.case import TIE, Case, Framing
 from calm.core.files import read_bytes
 from calm.core.foreign_names import parts
 from calm.core.verdict import Scale, Task
-from calm.errors import ConfigError, nearest
+from calm.errors import ConfigError
 from calm.judges.reading import Format
 from calm.judges.recorded.entries import Entries, Entry
 from calm.judges.recorded.replay import Replay, Source
@@ -44,18 +44,16 @@ def results_in(path: Path, columns: Mapping[str, str], words: Mapping[str, str],
         ConfigError: no table, a column that is missing, a word that nobody explained, or two records on the same.
     """
     table = load(path)
-    if wrong := [column for column in columns.values() if column.partition(".")[0] not in table.columns]:
-        raise ConfigError(
-            f"--map: expected a column of {table.name}, got {wrong[0]!r}{nearest(wrong[0], table.columns)}"
-        )
+    if unknown := unknown_columns(columns, table):
+        raise ConfigError(unknown)
     verdict = columns.get(VERDICT) or _verdict_column(table)
     found = proposal(table, {**columns, VERDICT: verdict}, words, {}, scale=scale)
     if found.lacking:
         lacking = " ".join(f'--map {key}="COLUMN"' for key in found.lacking)
         raise ConfigError(f"{table.name}: no column for {found.lacking[0]}: add {lacking}; {_columns(table)}")
-    if unknown := [one for one in found.words if not one.known]:
-        named = ", ".join(one.key for one in unknown)
-        values = " ".join(f'--value "{one.key}={one.value}"' for one in unknown)
+    if unexplained := [one for one in found.words if not one.known]:
+        named = ", ".join(one.key for one in unexplained)
+        values = " ".join(f'--value "{one.key}={one.value}"' for one in unexplained)
         raise ConfigError(
             f"{table.name}: expected words whose meaning is known, got {named}; say what each means, such as {values}"
         )

@@ -14,6 +14,7 @@ from calm.core.measures import MEASURES, accuracy
 from calm.core.reasons import Reason, counted
 from calm.core.references import CONSTANT as A_CONSTANT
 from calm.core.references import PERSON
+from calm.errors import few_of
 from calm.models.wire import Json
 from calm.results.audit import Finding
 from calm.results.codes import to_code
@@ -286,8 +287,7 @@ def _incomparable(partly: Partly) -> str:
 
 
 def _names(names: Sequence[str]) -> str:
-    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-    return ", ".join(_name(name) for name in names[:SHOWN]) + more
+    return few_of([_name(name) for name in names], SHOWN)
 
 
 def _mean_of(found: Calibration) -> str:

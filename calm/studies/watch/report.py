@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import cast
 
 from calm.core.verdict import FAMILY, Family, Task
+from calm.errors import few_of
 from calm.studies.watch.alarm import Sign
 from calm.studies.watch.comparison import Comparison
 from calm.studies.watch.figures import Interval
@@ -144,10 +145,8 @@ def _figures(found: Comparison, reference: Reference) -> list[str]:
     if found.needed and found.reach.possible:
         lines.append(f"today alone, {_needed(found, reference)}")
     if figures.moved and (found.alarm or figures.aside):
-        some = figures.moved[:SHOWN]
-        named = ", ".join(f"{one.id} ({_counts(one.before)} -> {_counts(one.today)})" for one in some)
-        more = f" and {len(figures.moved) - SHOWN} more" if len(figures.moved) > SHOWN else ""
-        lines.append(f"moved most: {named}{more}")
+        moved = [f"{one.id} ({_counts(one.before)} -> {_counts(one.today)})" for one in figures.moved]
+        lines.append(f"moved most: {few_of(moved, SHOWN)}")
     return lines
 
 
@@ -159,9 +158,7 @@ def _changes(found: Comparison) -> list[str]:
     elif found.readable is not None and found.readable < 0.95:
         lines.append(f"replies that could be read: {found.readable:.0%}; see one with `calm try`")
     if found.added or found.removed or found.changed:
-        some = ", ".join(found.changed[:SHOWN])
-        more = f" and {len(found.changed) - SHOWN} more" if len(found.changed) > SHOWN else ""
-        which = f" ({some}{more})" if found.changed else ""
+        which = f" ({few_of(found.changed, SHOWN)})" if found.changed else ""
         counts = f"{found.added} added, {found.removed} removed, {len(found.changed)} changed{which}"
         lines.append(f"anchors: {counts} since the run before")
     lines += _left_out(found)
