@@ -108,7 +108,7 @@ def _hunt(body: Mapping[str, Json]) -> Hunt:
     facts = (
         f"{asks:,.0f} of {budget:,.0f} asks" if asks is not None and budget is not None else "",
         f"{len(cases):,} cases in hand" if cases else "",
-        *(f"not taken in hand: {_text(count)} {why}" for why, count in as_mapping(body.get("excluded")).items()),
+        *(f"left out: {_text(count)} {why}" for why, count in as_mapping(body.get("excluded")).items()),
         *(f"{words} {said}" for words, name in FACTS if (said := _text(body.get(name)))),
     )
     return Hunt(

@@ -407,7 +407,7 @@ KINDS: Final[Mapping[str, Kind]] = MappingProxyType(
         ),
         "bold_title": Kind(
             _NONE,
-            "a line that is bold from end to end (** or __), wherever it stands",
+            "a line that is bold from end to end (** or __), in any place",
             lambda t, c: any(_BOLD_LINE.match(line) for _, line in _prose(t)),
             _break_bold,
         ),

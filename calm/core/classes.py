@@ -252,7 +252,7 @@ def checked(
     elif ordered is True and known and damaged == known[-1]:
         problems.append(
             f"ordered: expected the classes from worst to best, got {damaged!r} as the best, which is the class of "
-            "damaged answers; turn the list of classes round"
+            "damaged answers; reverse the list of classes"
         )
     said = _meanings(meanings, known, problems)
     if problems:

@@ -24,7 +24,7 @@ class Clash:
 
     def __str__(self) -> str:
         return (
-            f"expected an id that stands for one answer under one question, got {self.answer!r} for another text or "
+            f"expected an id of one answer under one question, got {self.answer!r} for another text or "
             f"author than in case {self.first!r}; rename one of the two, or give the cases different tags.{ITEM} if "
             "they are not about the same question"
         )

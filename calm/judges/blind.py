@@ -49,8 +49,8 @@ GOLD: Final = frozenset({"better", "scores", "met", "label"})
 _PRESENTED: Final = ("labels", "bylines", "notes", "examples", "framing", "follow_ups")
 _PLAIN: Final = ("turns", "context", "reference", "fields")
 _NEVER: Final = {
-    "author": "who wrote an answer is not for a judge; a name that it may see is a byline",
-    "annotations": "what people said of a case is not for a judge; put what it may see into the `fields` of the cases",
+    "author": "a judge must not see who wrote an answer; a name that it may see is a byline",
+    "annotations": "a judge must not see the labels of people; put what it may see into the `fields` of the cases",
     "tags": "tags are for people; put what a judge may see into the `fields` of the cases",
     "variants": "ready-made texts are for edits; put what a judge may see into the `fields` of the cases",
     "presentation": "read its parts by name, such as case.notes, and declare them",

@@ -237,7 +237,7 @@ def written_beside(path: Path, form: Form, *, force: bool = False, private: bool
         _settle(place.parent)
     except OSError as error:
         why = error.strerror or error
-        raise ConfigError(f"{path}: cannot be written: {why}; what stood there, if anything, is as it was") from error
+        raise ConfigError(f"{path}: cannot be written: {why}; an earlier file of this name is unchanged") from error
 
 
 def remove(path: Path, form: Form) -> None:

@@ -128,7 +128,7 @@ def families_of(
         if option:
             added, gone = quote(",".join(f"{m}={m}" for m in unknown)), quote(f"{ALL_OTHERS}={UNKNOWN}")
             fix = (
-                f"add {option} {added} (after each = stands the family), or {option} {gone} to leave "
+                f"add {option} {added} (write the family after each =), or {option} {gone} to leave "
                 "their answers out (authors alone: a judge needs a family)"
             )
         raise EstimateError(f"expected the family of every author and judge, got none for {', '.join(unknown)}; {fix}")

@@ -340,7 +340,7 @@ def test_what_was_not_taken_is_noted(tmp_path):
 
     assert found.notes == (
         "1 of 2 cases have no gold: record 2",
-        "columns that nothing was taken from: extra",
+        "columns that were not used: extra",
     )
 
 

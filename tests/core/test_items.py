@@ -36,7 +36,7 @@ def told(read, *given):
 
 
 SAID = (
-    "expected an id that stands for one answer under one question, got 'b' for another text or author than in case "
+    "expected an id of one answer under one question, got 'b' for another text or author than in case "
     "'one'"
 )
 

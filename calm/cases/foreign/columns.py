@@ -148,7 +148,7 @@ def import_table(table: Table, plan: Columns) -> ImportResult:
         notes.append("no case has gold: map a column to better, score or label, or say --better a, if you have it")
     used = {column.partition(".")[0] for column in shape.columns.values()} | set(shape.columns.values())
     if idle := [column for column in table.columns if column not in used]:
-        notes.append(f"columns that nothing was taken from: {', '.join(idle)}")
+        notes.append(f"columns that were not used: {', '.join(idle)}")
     return ImportResult(tuple(case for _, case in found), len(table.rows), tuple(notes))
 
 
@@ -157,19 +157,18 @@ def _of_talks(talks: Sequence[Talk], shape: _Shape) -> list[str]:
     notes = []
     if earlier := sum(bool(talk.turns) for talk in talks):
         notes.append(
-            f"{earlier} of {len(talks)} records hold a conversation: what was said before the question became turns; "
-            "a prompt of your own shows them by a loop over turns"
+            f"{earlier} of {len(talks)} records hold a conversation: the earlier messages became turns; a prompt of "
+            f"your own shows them with a loop over turns"
         )
     if tools := sum(talk.tools for talk in talks):
         notes.append(f"in {tools} of {len(talks)} records tools were used: their calls and replies are left out")
     if parts := sum(talk.parts for talk in talks):
         notes.append(
-            f"in {parts} of {len(talks)} records a part of a message is no text: what it is stands in its place, such "
-            "as [image]"
+            f"in {parts} of {len(talks)} records a part of a message is no text: a mark such as [image] takes its place"
         )
     if closing := sum(talk.closing for talk in talks):
         notes.append(
-            f"in {closing} of {len(talks)} records the user speaks last: what stands behind the last reply is left out"
+            f"in {closing} of {len(talks)} records the user speaks last: the messages after the last reply are left out"
         )
     if lost := sum(bool(talk.answer) for talk in talks) if not shape.alone else 0:
         notes.append(

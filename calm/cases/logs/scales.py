@@ -128,7 +128,7 @@ def _shown(judgments: Sequence[Judgment], said: Sequence[object], own: Mapping[s
         half = 0.5 if any((value - wide.low) % 1 for value in found) else 1.0
         step = half if all((value - wide.low) % half == 0 for value in (*found, wide.high)) else None
         steps = "" if step is None else f" in steps of {step:g}"
-        notes.append(f"the words of its verdicts stand on a scale from {wide.low:g} to {wide.high:g}{steps}")
+        notes.append(f"the words of its verdicts are read on a scale from {wide.low:g} to {wide.high:g}{steps}")
         return Scale(wide.low, wide.high, step)
     limits = {one.limits for one in judgments if one.limits}
     usual = [*limits, *_USUAL] if len(limits) == 1 else [*_USUAL]

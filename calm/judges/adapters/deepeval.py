@@ -140,7 +140,8 @@ def _arena(metric: Any, spec: str) -> Evaluator:
         asynchronous=True,
         notes=(
             *steps.notes,
-            "deepeval draws the order and the names of the answers anew for each ask; here they stand in calm's order, "
+            "deepeval draws the order and the names of the answers anew for each ask; here they are shown in calm's "
+            "order, "
             "as Alice and Bob, so that the bias for a position can be measured. In deepeval the draw hides it",
             "its reason is not written again with the real names, which takes a call after the verdict",
         ),

@@ -226,8 +226,8 @@ def _of_known_families(
     nameless = [m.model for m in members if _unknown(m.model, stated)]
     if nameless:
         raise ConfigError(
-            f"{option}: {nameless[0]!r} is a judge, and one of unknown family can be compared with nobody; state its "
-            "family, or leave the judge out"
+            f"{option}: {nameless[0]!r} is a judge of unknown family, and cannot be compared with others; state its "
+            f"family, or leave the judge out"
         )
     gone: Counter[str] = Counter()
     kept = []

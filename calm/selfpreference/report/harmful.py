@@ -90,7 +90,7 @@ def harmful(evidence: Evidence, given: Mapping[str, Sequence[str]], *, with_self
     reason = ""
     if evidence.truth is None:
         reason = (
-            "no answer has a known truth: each judge is held against a committee, so a fault that all of them share "
+            "no answer has a known truth: each judge is compared with a committee, so a fault that all of them share "
             "does not show; add `met`, a `check`, `better` or `scores`"
         )
         if not named:
@@ -104,7 +104,7 @@ def harmful(evidence: Evidence, given: Mapping[str, Sequence[str]], *, with_self
             if name in named:
                 reference = reference_of(evidence, judge, named[name], with_self=with_self)
             if reference is None:
-                missing.append(f"{judge}: fewer than two other judges to hold it against")
+                missing.append(f"{judge}: fewer than two other judges to compare it with")
                 continue
             found = held(evidence, judge, evidence.said.of(row), reference)
             about: dict[str, Json] = {"judge": judge, "shape": evidence.shapes.get(judge), "reference": name}

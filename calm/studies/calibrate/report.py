@@ -84,9 +84,7 @@ def summary(found: Calibration) -> str:
         parts.append([f"from a part of the data: {counted(found.lost)}"])
     if found.divided:
         cases = "case" if found.divided == 1 else "cases"
-        parts.append(
-            [f"{found.divided} {cases} on which people are divided: in no figure, so all figures hold for the others"]
-        )
+        parts.append([f"{found.divided} {cases} on which people are divided are left out of all figures"])
     parts += [
         [_agreement(found)],
         [*_measures(found.findings), *_two_shares(found)],

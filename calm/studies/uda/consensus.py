@@ -229,7 +229,7 @@ def warnings(
     if 2 * len(alike) > len(judges):
         found.append(
             f"{len(alike)} of {len(judges)} judges lean alike ({', '.join(alike)}): they outvote the others, and "
-            f"alignment pulls the others toward what they share, be it right or not"
+            f"alignment pulls the others toward what they share, right or wrong"
         )
     families: dict[str, list[str]] = {}
     for judge in judges:

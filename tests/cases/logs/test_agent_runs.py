@@ -115,7 +115,7 @@ def test_closing_words_are_left_out_with_a_note(tmp_path):
     case, answer, notes = one(tmp_path, *RUN, user("ok thanks"), says("Bye."))
 
     assert (case.question, answer.text, case.turns) == ("Cancel order 7.", "It is cancelled.", ())
-    assert "what was said after the answer is left out" in notes
+    assert "messages after the answer are left out" in notes
 
 
 def test_an_agent_that_speaks_only_when_it_is_asked_again_has_an_answer(tmp_path):
