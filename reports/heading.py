@@ -162,7 +162,7 @@ def moment(stamp: str) -> Moment | None:
 
 
 def kicker_of(audit: Audit) -> list[str]:
-    """Return in a few words who was asked about what, to stand under the name of the judge."""
+    """Return in a few words which judge was asked about what, for the line under its name."""
     judge = audit.judge
     served = judge.served or judge.model
     return [

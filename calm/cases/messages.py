@@ -79,7 +79,7 @@ def role_in(message: object) -> str:
 
 
 def refusal_in(message: object) -> str:
-    """Return the words of a refusal that stands beside the content of a message, in its place; "" without one."""
+    """Return the words of a refusal that a message has instead of content; "" without one."""
     return "" if dig(message, "content") else string(message, "refusal")
 
 
@@ -134,7 +134,7 @@ def content_of(message: object) -> str:
     """
     Return the text of a message: its content, or its parts but those of a tool, or its refusal.
 
-    What is no text stands as what it is, in brackets.
+    A part that is no text is shown as its kind in brackets.
 
     >>> content_of({"content": [{"type": "text", "text": "Look:"}, {"type": "image_url", "image_url": {}}]})
     'Look:\\n[image]'

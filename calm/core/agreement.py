@@ -113,7 +113,7 @@ def said_by(one: Annotation, case: Case, family: Family, scale: Scale) -> Verdic
 
 def on_scale(met: Mapping[str, bool], points: Mapping[str, float], scale: Scale) -> float | None:
     """
-    Return where an answer stands on a scale by the share of the points of all criteria that it earns.
+    Return the place of an answer on a scale by the share of the points of all criteria that it earns.
 
     None if the truth of one is not known.
 
@@ -503,8 +503,8 @@ def alignments(row: Trial, said: Verdict, scale: Scale) -> dict[str, tuple[float
     """
     Return for each person how far the person, and the judge, agree with the other people, each at most 1.
 
-    Of scores by the root mean square of the distances, else by their mean. On a rubric both are held against another
-    person on the criteria that this one and the person labelled. A verdict that cannot be read agrees with nobody.
+    Of scores by the root mean square of the distances, else by their mean. On a rubric both are compared with another
+    person on the criteria that this one and the person labelled. A verdict that cannot be read agrees with no one.
     """
     found: dict[str, tuple[float, float]] = {}
     for person, own in row.people.items():

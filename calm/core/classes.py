@@ -5,7 +5,7 @@ The classes of a label judge: their names, whether they are in an order, and whi
 |---|---|---|
 | nominal, with `harm` | 1 | by `harm`: a move from the first class of a pair to its second does harm |
 | ordinal, with `harm` | by their places | the same |
-| ordinal, without `harm` | by their places | up: the classes stand from worst to best |
+| ordinal, without `harm` | by their places | up: the classes go from worst to best |
 | nominal, without `harm` | 1 | none: no measure of a direction has a value |
 """
 
@@ -233,7 +233,7 @@ def checked(
 
     Args:
         names: a list of names, two or more.
-        ordered: whether they stand from worst to best.
+        ordered: whether they go from worst to best.
         harm: a list of moves that do harm, each a text such as "violation -> ok", or a pair of names.
         damaged: the class that a damaged answer must get, or None.
         meanings: what a class means, by its name, as a prompt shows it; a class may have none.

@@ -86,7 +86,7 @@ class Measure:
     A quantity that a claim can be about. Compare it with a limit to build a `Claim`.
 
     `low` and `high` bound the value of a case. A `flipped` measure is 1 minus the mean of its case values. `op` is the
-    direction of its claims, `serves` the expectations that it speaks about (None: the clean arm alone).
+    direction of its claims, `serves` the expectations that it is for (None: the clean arm alone).
     """
 
     name: str

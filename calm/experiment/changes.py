@@ -26,7 +26,7 @@ def came_and_went(base: Case, shown: Case) -> tuple[str, str]:
     """
     Return the beginning of the words that an edit put into a case, and of those that it took out.
 
-    Both are empty where the words are the same, as after another order of the answers. Where an answer is held against
+    Both are empty where the words are the same, as after another order of the answers. Where an answer is compared with
     its own damaged copy, they are what the damage put in and took out.
     """
     if copies := _copies(base, shown):

@@ -98,7 +98,7 @@ class PromptedJudge:
 
     @property
     def remarks(self) -> Remarks:
-        """What was not sent, what was cut, where labels stood, and what replies held that had no verdict."""
+        """What was not sent, what was cut, where labels were, and what replies without a verdict held."""
         unsent = [f"{key} = {value}" for key, value in self.server.unsent.items()]
         notes = [because(Kind.NOT_SENT, one, name(self.server.served_as or self.server.model)) for one in unsent]
         notes += [because(Kind.REPLIES_CUT, name(self.name), limit) for limit in self._cut]

@@ -82,11 +82,11 @@ class Moved:
     @property
     def way(self) -> int:
         """
-        -1 for what got worse, 1 for what got better, 0 where that cannot be said.
+        -1 for what got worse, 1 for what got better, 0 where that is unknown.
 
         A claim got worse if it is disproven now, or no longer proven, and better if it was disproven and is proven.
-        Of any other it is said if it moved by more than chance explains among all claims: fewer cases, another limit
-        or a test that did not run make no judge better.
+        Any other claim got worse or better if it moved by more than chance explains among all claims: fewer cases,
+        another limit or a test that did not run do not make a judge better.
         """
         if turned := self._turned:
             return turned
@@ -151,7 +151,7 @@ class Comparison:
 
     @property
     def unclear(self) -> tuple[Moved, ...]:
-        """The claims that moved, and of which it cannot be said that they got worse or better."""
+        """The claims that moved, but neither worse nor better for sure."""
         return tuple(m for m in self.moved if not m.way and m.changed)
 
     @property

@@ -3,7 +3,7 @@ The one writer of all files that a run or a command leaves behind, and the one r
 
 A path is refused if it is an input of the run, a cache, anything but a regular file, or a file that calm did not
 write: an older output of the same form may be replaced, and says itself what it is (`Form`). A file is written beside
-its place and renamed, so it is there whole or not at all, and what stood there stays until then.
+its place and renamed, so it is there whole or not at all, and an earlier file stays until then.
 """
 
 from __future__ import annotations
@@ -201,7 +201,7 @@ def write_whole(
     its owner alone may read.
 
     Raises:
-        ConfigError: what stands there must stay, or the file cannot be written; what stood there is as it was.
+        ConfigError: the file there must stay, or the new one cannot be written; the file there is unchanged.
     """
     with written_beside(path, form, force=force, private=private) as file:
         for part in parts:

@@ -149,7 +149,7 @@ def selected(audit: Audit) -> str:
 
 def unnamed(reason: Reason) -> Reason:
     """
-    Return why something was not tested, without the name of its edit, which stands beside it.
+    Return why something was not tested, without the name of its edit, which is shown beside it.
 
     >>> str(unnamed(because(Kind.OTHER_TASK, "ended_well", "rubric", "pairwise")))
     "serves rubric; the judge's task is pairwise"
@@ -314,7 +314,7 @@ def own_texts(finding: Finding) -> str:
 
 def floor(finding: Finding) -> str:
     """
-    Return where the inert words stood beside which a finding was measured, and about how many.
+    Return where the inert words of a finding were, and about how many.
 
     `text-5, text-15` of a record is "in the answer, about 5 or 15 words".
     """

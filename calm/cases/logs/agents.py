@@ -58,7 +58,7 @@ def import_runs(
     Args:
         paths: files of JSON or of JSON Lines.
         scale: the scale of the gold; None: from 1 to 10.
-        words: the scores that words stand for.
+        words: the scores that words mean.
 
     Raises:
         ConfigError: a file that cannot be read, or all records that hold no run, by record.

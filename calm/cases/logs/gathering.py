@@ -48,7 +48,7 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """One verdict on a case: the number of the ask, what was said (None: the reply could not be read), and the rest."""
+    """One verdict on a case: the number of the ask, the verdict (None: the reply could not be read), and the rest."""
 
     case: str
     repeat: int

@@ -22,7 +22,7 @@ PAIR: Final = 2
 @dataclass(frozen=True, slots=True)
 class Judgment:
     """
-    One verdict. `value` is what was said, as the tool wrote it: a number, a truth value or a word, and of a pair the
+    One verdict. `value` is the verdict as the tool wrote it: a number, a truth value or a word, and of a pair the
     place of the better answer (0 or 1); None unless `state` is "said".
 
     `context` holds the retrieved texts in their order. `prompt` and `reply` are as they went over the wire, empty where

@@ -33,7 +33,7 @@ _MOST_WORDS: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class Scaled:
-    """What verdicts mean on a scale, in their order (None: nothing was said), and what is to be said of the scale."""
+    """The values of verdicts on a scale, in their order (None: no verdict), and notes about the scale."""
 
     scale: Scale
     values: tuple[float | None, ...]
@@ -41,14 +41,14 @@ class Scaled:
     words: Mapping[str, float]
 
     def on(self, value: object) -> float | None:
-        """Return where the verdict of a person stands on the scale; None for what has no place on it."""
+        """Return the place of a person's verdict on the scale; None for one that has no place on it."""
         held = _placed(value, self.words, self.scale)
         return held if held is not None and self.scale.holds(held) else None
 
 
 def scaled(judgments: Sequence[Judgment], words: Mapping[str, float], scale: Scale | None) -> Scaled:
     """
-    Return where verdicts stand, on a given scale or on the one that they show.
+    Return the values of verdicts, on a given scale or on the one that they show.
 
     Args:
         judgments: those of one judge, each of one answer.
@@ -56,7 +56,7 @@ def scaled(judgments: Sequence[Judgment], words: Mapping[str, float], scale: Sca
         scale: the scale, if a user said which.
 
     Raises:
-        ConfigError: a word that nobody explained, or a number beyond the scale.
+        ConfigError: a word without a known value, or a number beyond the scale.
     """
     own = {word.strip().lower(): value for word, value in words.items()}
     said = [one.value for one in judgments if one.state == "said"]

@@ -76,7 +76,7 @@ _ALL: Final = (
     Rule(
         "reference-not-shown",
         "warning",
-        "the prompt mentions {0}, and has no place for one",
+        "the prompt mentions '{0}', and has no place for it",
         "the judge is asked to use a text that it does not have, and may invent one",
         "measured",
         "calm renders the prompt with a mark in the place of the reference, and looks for it in what is sent",

@@ -35,10 +35,10 @@ def decide(
     least: Standing = Standing.MENTIONED,
 ) -> Mark | Reason | None:
     """
-    Return the mark that is the judge's verdict, why no one can tell which, or None if there is none.
+    Return the mark that is the judge's verdict, why it is unclear which, or None if there is none.
 
-    `means` says what a mark means; two marks that mean the same are one verdict. With `least`,
-    a verdict must stand so, and nothing that could be another one may stand beside it.
+    `means` says what a mark means; two marks that mean the same are one verdict. With `least`, a verdict must have this
+    standing, and nothing beside it may be another one.
     """
     if not marks:
         return None

@@ -31,7 +31,7 @@ class VerdictRecord:
     """
     The verdicts of a table. `recall` says which cases they are about: these alone, as they are, have verdicts.
 
-    A table that brings cases of its `own` may be told of some of them; one of a user's must fit the cases whole.
+    A table that brings cases of its `own` may be used with some of them; one of a user's must fit the cases whole.
     A case is known by what a judge may see of it, and not by its id: an edited case keeps the id.
     """
 
@@ -53,7 +53,7 @@ class VerdictRecord:
         Take the cases of a run as those that the table is about; later calls change nothing.
 
         Raises:
-            ConfigError: all records that are about no such case, or say what cannot be said of it.
+            ConfigError: all records that are about no such case, or hold a verdict that the case cannot have.
         """
         if self._ids:
             return

@@ -168,8 +168,8 @@ def arrange(
         sample: the most questions to draw, the same for a seed in any order of the cases.
         seed: of the sample.
         families: the family of a judge or author, by name, as the user states it; before all other sources. Answers of
-            an author whose family is `UNKNOWN` are left out: they can be compared with those of nobody. `ALL_OTHERS`
-            stands for each author that is no judge and whose family nothing else says.
+            an author whose family is `UNKNOWN` are left out: they cannot be compared. `ALL_OTHERS` means each author
+            that is no judge and has no other stated family.
         option: how the user states a family.
 
     Raises:

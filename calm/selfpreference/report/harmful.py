@@ -1,4 +1,4 @@
-"""Harmful self-preference (HSPP) of all shapes of judges, held against the truth or against a committee of judges."""
+"""Harmful self-preference (HSPP) of all shapes of judges, measured by the truth or by a committee of judges."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ OTHERS = "the other judges"
 @dataclass(frozen=True, slots=True)
 class Held:
     """
-    The figures of one judge, held against a reference. None and NaN where there is none.
+    The figures of one judge, compared with a reference. None and NaN where there is none.
 
     `mra` and `mipa` are in [0, 1]; `rubric` and `instance` its HSPP ratios, the former of criteria alone; `shares` how
     its over-estimation of itself, its family without itself and all others divides into loss to win and loss to tie, in

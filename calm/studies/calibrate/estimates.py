@@ -157,7 +157,8 @@ def comparable(
 
     `criteria` holds the ids of all criteria of each labelled case. If some have no label, the labels tell of a choice
     of criteria, and the cases without labels of all: no mean over them is the same. Then a criterion is kept if every
-    labelled case that has it labels it, so that nobody chose where, at least `FEW` do, and other cases have it, too.
+    labelled case that has it labels it, so that the labelled ones are not a choice, at least `FEW` do, and other cases
+    have it, too.
     """
     told = Counter(item.part for item in labelled)
     had = Counter(name for case in {item.case for item in labelled} for name in criteria.get(case, ()))

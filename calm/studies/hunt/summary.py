@@ -73,7 +73,7 @@ def added(one: Finding) -> str:
 
 
 def place_of(one: Finding) -> str:
-    """Return where the words stand: the place, and where in it."""
+    """Return where the words are: the place, and where in it."""
     end = len(one.quarry.tokens)
     names = {"begin" if p.place == 0 < end else "end" if p.place + p.removes >= end else "within" for p in one.pieces}
     return f"{one.quarry.place.name}, {' and '.join(sorted(names))}"

@@ -40,7 +40,7 @@ def consensus_spread(ratings: Floats, weights: Floats | None = None) -> float:
     """
     Return the sample standard deviation over the models of the consensus.
 
-    Shrinking every rating toward the start lowers the inter-judge deviation by the same factor and aligns nobody:
+    Shrinking every rating toward the start lowers the inter-judge deviation by the same factor and aligns no judge:
     compare the ratio of the two.
     """
     return float(centre(ratings, weights).std(ddof=1))

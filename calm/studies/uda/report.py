@@ -207,7 +207,7 @@ def _weighed(weights: Mapping[str, float]) -> list[str]:
 
 
 def leaning(clusters: Mapping[str, object]) -> list[str]:
-    """Return in words which judges share a lean, a line for each cluster, or that none do, or why nobody knows."""
+    """Return in words which judges share a lean, a line for each cluster, or that none do, or why it is unknown."""
     cut, found, needs = clusters.get("cut"), clusters.get("found"), clusters.get("needs")
     if not isinstance(cut, float):
         assert isinstance(needs, Mapping)

@@ -181,7 +181,7 @@ def test_other_system_messages_of_a_pair_are_named(tmp_path):
     result = imported(tmp_path, sides)
 
     assert result.cases[0].turns == (Turn("system", "chosen"),)
-    assert "differs between the two runs: that of the chosen one stands" in " ".join(result.notes)
+    assert "differ between the two runs: those of the chosen one are kept" in " ".join(result.notes)
 
 
 @pytest.mark.parametrize("name", ["call_0", "", None])

@@ -92,7 +92,7 @@ EXAMPLES = {
     "reference-not-shown": Example(
         pair(safe=f"{SAFE} Hold both against the reference answer."),
         pair(safe=f"{SAFE} Hold both against the reference answer.\n{REFERENCE}"),
-        "speaks of reference answer",
+        "mentions 'reference answer'",
         line="Hold both against",
     ),
     "placeholder-unknown": Example("Judge this: {thing}\n", "Judge this: {answer}\n", "{thing}", bare=True),
@@ -125,7 +125,7 @@ EXAMPLES = {
         "'</answer_a>'",
         line="</answer_a>",
     ),
-    "answers-may-order": Example(pair(safe="Judge by content."), pair(), "no orders to the judge"),
+    "answers-may-order": Example(pair(safe="Judge by content."), pair(), "not as instructions"),
     "ends-with-answer": Example(
         pair(swap=[(f"Give your reasons in a few sentences. {END}\n", ""), (SAFE, f"{SAFE} Give reasons. {END}")]),
         pair(),
