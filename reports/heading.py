@@ -28,7 +28,7 @@ _SELDOM: Mapping[str, str] = {name: CALLS[name] for name in ("unmade", "recorded
 MEANING: Mapping[Outcome, str] = {
     Outcome.PASS: "Every claim that decides the gate is proven by the data.",
     Outcome.FAIL: "The data prove that at least one claim does not hold.",
-    Outcome.UNDECIDED: "Nothing is proven wrong, but the data do not suffice to call the judge sound.",
+    Outcome.UNDECIDED: "Nothing is proven wrong, but there are too few data to call the judge sound.",
     Outcome.INCOMPLETE: "Replies are missing, so this run proves nothing as a whole.",
 }
 

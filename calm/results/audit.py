@@ -65,7 +65,7 @@ AGREEMENT = "agreement"
 """The suite about agreement with gold labels and people. It is no bias, and a run without labels is whole."""
 SHIPPED: Final = "calm.perturbations."
 """Modules of edits whose first line says after its colon what they do."""
-LABELLED = "The cases as they are, held against their labels."
+LABELLED = "The cases as they are, compared with their labels."
 """What is done where agreement is measured."""
 
 OF_OLDER = (Kind.INTERRUPTED, Kind.DID_NOT_RUN)

@@ -258,7 +258,7 @@ def _moved(old: Finding, new: Finding, audits: tuple[Audit, Audit], measured: in
         alone = [which for which, one in (("old", old), ("new", new)) if one.value is not None]
         return Moved(old.key, old, new, None, f"measured in {f'the {alone[0]} run alone' if alone else 'neither run'}")
     if old.measure not in MEASURES or new.measure not in MEASURES:
-        return Moved(old.key, old, new, None, "a figure of all cases together: none of them has a value of its own")
+        return Moved(old.key, old, new, None, "a figure of all cases together: no case has its own value")
     several = _pairs_of_run(old, audits) if old.bias == RUN else [pair(old, new, audits)]
     left_out = sum(count for paired in several for count in paired.excluded.values())
     was, now = (_worst_variant(finding) for finding in (old, new))

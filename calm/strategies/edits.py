@@ -171,7 +171,7 @@ class _Wanted:
         kept = [group for group in found if group]
         if not kept:
             raise ConfigError(
-                f"{self.whose}: no edit of a {family} case is as it says; `calm perturb --list` shows all"
+                f"{self.whose}: no edit of a {family} case fits these arguments; `calm perturb --list` shows all"
             )
         return kept
 

@@ -174,7 +174,7 @@ def test_a_huge_result_is_kept_and_named(tmp_path):
     result = imported(tmp_path, record)
 
     assert len(only(result)[1].steps[1].result) == 150_000
-    assert any("more than 100,000 characters, and none of it is cut" in note for note in result.notes)
+    assert any("more than 100,000 characters; it was not cut" in note for note in result.notes)
 
 
 @pytest.mark.parametrize(

@@ -39,7 +39,7 @@ _STOPS: Final[Mapping[Stop, str]] = {
     "time": _UNFOLDS.format(megabytes(MOST_BYTES), "takes minutes"),
     "memory": _UNFOLDS.format(megabytes(MOST_BYTES), "needs more memory"),
     "size": _UNFOLDS.format(megabytes(MOST_BYTES), "is larger"),
-    "crash": "expected a Parquet file, got one that brought its reader down",
+    "crash": "expected a Parquet file, got one that crashed its reader",
 }
 
 

@@ -282,7 +282,7 @@ class _Reading:
         """Put a result beside its call: by its id, else by the name of the tool, else in order; alone if none is."""
         text = clean(given.text)
         if len(text) > _HUGE:
-            self._remark(f"a result of a tool has more than {_HUGE:,} characters, and none of it is cut")
+            self._remark(f"a result of a tool has more than {_HUGE:,} characters; it was not cut")
         step = self._step_of(given)
         if step is None and given.id and self.calls.get(given.id, -1) > place:
             self.early[given.id].append(text)

@@ -209,7 +209,7 @@ _ALL: Final = (
         "verdict-before-reasons",
         "warning",
         "the prompt asks for {0} before {1}",
-        "the reasons are then found for a verdict that has been written already",
+        "the judge then looks for reasons for a verdict that it has already written",
         "published",
         "arXiv:2305.17926: reasons that are asked for before the scores make a judge less biased and nearer to people",
         "ask for the reasons first, and for the verdict at the end",

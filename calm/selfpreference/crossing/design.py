@@ -178,7 +178,7 @@ def arrange(
     """
     kinds = {FAMILY[m.task] for m in members}
     if len(kinds) > 1:
-        raise ConfigError(f"expected judges of one kind of verdict, got {', '.join(sorted(kinds))}; compare like ones")
+        raise ConfigError(f"expected judges of one kind of verdict, got {', '.join(sorted(kinds))}")
     twice = [name for name, count in Counter(m.name for m in members).items() if count > 1]
     if twice:
         raise ConfigError(f"expected judges of different models, got {twice[0]!r} twice")
