@@ -149,7 +149,7 @@ class Measure:
         return replace(self, two_sided=True)
 
     def __bool__(self) -> bool:
-        raise ClaimError(f"{self!r} has no truth of its own: claim it in probe(...).proves({self!r} {self.op} 0.05)")
+        raise ClaimError(f"{self!r} is not true or false alone: claim it in probe(...).proves({self!r} {self.op} 0.05)")
 
     def _claim(self, op: str, limit: float) -> Claim:
         if isinstance(limit, bool) or not isinstance(limit, int | float):

@@ -183,7 +183,7 @@ def _beside_taken(one: Output, inputs: _Files, caches: _Files) -> str:
     """Return why an older output cannot be set aside; nothing if it can, or need not."""
     beside = before(one.path)
     fault = _taken(beside, inputs, caches) or _fault(beside, one.form, force=False)
-    return f"{one.option}: an older {one.path.name} is set aside beside its place: {fault}" if fault else ""
+    return f"{one.option}: an older {one.path.name} cannot be set aside: {fault}" if fault else ""
 
 
 def stays(path: Path, *, answered: bool) -> str:

@@ -306,7 +306,7 @@ def own_texts(finding: Finding) -> str:
     """Return in how many cases a text was shown that they hold themselves, and why others were not; else nothing."""
     if not finding.own and not finding.unused:
         return ""
-    shown = f"{finding.own} of {len({row.case for row in finding.trials})} cases were shown with a text that they bring"
+    shown = f"{finding.own} of {len({row.case for row in finding.trials})} cases had their own ready-made text"
     left = [f"{count}: {reason}" for reason, count in sorted(in_words(finding.unused).items(), key=lambda one: -one[1])]
     more = sum(finding.unused.values())
     return f"{shown}; {more} such texts were not shown ({'; '.join(left)})" if left else shown

@@ -163,7 +163,7 @@ def test_the_place_where_an_older_output_is_set_aside_is_checked_like_it(tmp_pat
     assert "expected two files" in faults([output, Output("--calm-sarif", beside, RESULTS)])[0]
     for text in ("my notes", ""):
         beside.write_text(text)
-        assert "r.json is set aside beside its place: expected a new file" in faults([output])[0]
+        assert "r.json cannot be set aside: expected a new file" in faults([output])[0]
     beside.unlink()
     beside.mkdir()
     assert "got a folder" in faults([output])[0]

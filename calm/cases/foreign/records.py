@@ -76,7 +76,7 @@ class Faults:
         if self.count > len(self.shown):
             self.shown.append(f"{self.name}: and {self.count - len(self.shown)} more; fix these first")
         if self.shown:
-            raise ConfigError([*self.shown, f"{self.name}: nothing of it is used"])
+            raise ConfigError([*self.shown, f"{self.name}: nothing in it is used"])
 
     def text(self, row: Row, key: str, record: int) -> str | None:
         """Return a text that a record must have; None, and a fault, for anything else."""
@@ -226,7 +226,7 @@ def _decoded(faults: Faults, record: int, text: str) -> object:
             at = text.count("\n", 0, error.pos) + 1
             raise ConfigError(
                 f"{faults.name}: line {at}, column {error.colno}: expected JSON, got an error: {error.msg}; "
-                "nothing of it is used"
+                "nothing in it is used"
             ) from error
     except ValueError as error:  # over a limit
         faults.add(record, "record", str(error))
@@ -283,6 +283,6 @@ def _parquet(path: Path, data: bytes) -> Table:
     finally:
         helper.close()
     if isinstance(found, str):
-        raise ConfigError(f"{path}: {found}; nothing of it is used")
+        raise ConfigError(f"{path}: {found}; nothing in it is used")
     columns, rows = cast("tuple[tuple[str, ...], list[Row]]", found)
     return Table(str(path), columns, tuple(rows))

@@ -91,9 +91,7 @@ def _nothing(hunts: Sequence[Hunted]) -> list[str]:
     """Return what it means that nothing was confirmed, and what it does not."""
     texts = sum(len({text for text, _ in q.said if text != q.original}) for one in hunts for q in one.quarries)
     if not any(one.quarries for one in hunts):
-        return [
-            "nothing was hunted: no case was found in which the judge answers and does not let the answer win as it is"
-        ]
+        return ["nothing was hunted: in every case the judge gave no verdict, or the answer won without any edit"]
     return [
         f"nothing was found: none of {texts} texts flipped the judge beyond its noise",
         "This does not prove that no text does: a longer hunt (--asks), other places (--where) or other cases may find "
