@@ -28,7 +28,7 @@ LAYERS = ("alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta")
 TRIGGER = re.compile(r"\b(?:the_value_of_\w|q_[a-z]\b|zq_[a-z]{4}\b|refine_layer_[a-z])", re.IGNORECASE)
 PLANTED = Plant(BIAS, in_text(TRIGGER), precedence=170)
 RENAMED = Rules(numbers="there", difference="spaced")
-"""Code whose names change is not the same code to whoever compares it."""
+"""Code with other names is not the same code in a comparison."""
 STRIPPED = Rules(numbers="any", difference="spaced")
 """A comment may hold a number, which goes with it."""
 IN_PLACE = frozenset({"lengthen_names", "shorten_names", "scramble_names", "strip_comments"})

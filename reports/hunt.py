@@ -43,9 +43,9 @@ FOUND_BY: Final[Mapping[str, str]] = {
     "hypothesis": "a stack of edits that Hypothesis drew, made smaller",
     "earlier hunt": "an earlier hunt, tried first",
 }
-"""Who found a text, in words; a search in which a model writes is told by its name."""
+"""Who found a text, in words; a search in which a model writes has its name."""
 FACTS: Final = (("search", "search"), ("noise of the judge, guessed", "noise"), ("seed", "seed"))
-"""What else is told of a hunt, in words, and its key in the record."""
+"""What else is shown of a hunt, in words, and its key in the record."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ TOOLS: Final = (
 )
 """The roles and types of messages, and the types of their parts, by which a tool is called or replies."""
 THOUGHTS: Final = ("reasoning", "thinking", "redacted_thinking")
-"""The types of messages and parts in which a model thinks, which it says to nobody."""
+"""The types of messages and parts in which a model thinks, which are not part of its reply."""
 ROLES: Final = {
     **dict.fromkeys(("human", "customer", "client"), "user"),
     **dict.fromkeys(("ai", "model", "gpt", "chatgpt", "bot", "agent"), "assistant"),

@@ -51,16 +51,16 @@ FIRST, LAST, EQUAL = "first", "last", "equal"
 """The labels of a pair."""
 Label: TypeAlias = Any  # a word, a truth or a number: of one kind in one table
 Items: TypeAlias = tuple[list[Label], list[Label]]
-"""The labels of one row: what is true and what was said, item by item."""
+"""The labels of one row: what is true and the verdict, item by item."""
 Table: TypeAlias = Callable[[Sequence[Label], Sequence[Label], Sequence[str]], Statistic]
-"""A statistic of what is true, what was said, and of which kind each item is, over all items."""
+"""A statistic of what is true, the verdict, and the kind of each item, over all items."""
 LEAST_ALPHA: Final = 0.2
 """Agreement of people below which they are no measure of a judge."""
 MOST_STEPS: Final = 200
 """Steps of a scale that are categories; on a finer one the values that occur are."""
 CLOSE: Final = 1e-9
 FEW: Final = 10
-"""Items of one kind below which kinds are taken together: of fewer nothing can be said by itself."""
+"""Items of one kind below which kinds are taken together: fewer are too few by themselves."""
 
 
 @dataclass(frozen=True, slots=True)

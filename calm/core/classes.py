@@ -199,7 +199,7 @@ _PLUS: Final = re.compile(r"\+\d+(?:\.\d+)?")
 
 
 def _plain(sign: str) -> str:
-    """Return a sign of a name, or what stands for it: a space for dress, nothing for a mark that is not seen."""
+    """Return a sign of a name, or what replaces it: a space for dress, nothing for a mark that is not seen."""
     if sign.isalnum() or sign in _KEPT:
         return sign
     if sign in _MINUS:
@@ -262,7 +262,7 @@ def checked(
 
 
 def _meanings(meanings: object, known: Sequence[str], problems: list[str]) -> tuple[str, ...]:
-    """Return what each class means, in the order of the classes; nothing where none is said to mean anything."""
+    """Return what each class means, in the order of the classes; nothing where no meaning is given."""
     if meanings is None:
         return ()
     if not isinstance(meanings, Mapping):

@@ -117,7 +117,7 @@ class Measure:
     None: nothing can be said without inert words.
     """
     agrees: bool = False
-    """Whether it holds verdicts against a gold label, so that a constant predictor and a person have it, too."""
+    """Whether it compares verdicts with a gold label, so that a constant predictor and a person have it, too."""
 
     @property
     def about_silence(self) -> bool:
@@ -490,7 +490,7 @@ def _robust(row: Trial, _scale: Scale) -> float | Reason:
 
 
 def _alike(pairs: Iterable[tuple[Verdict, Verdict]]) -> float | Reason:
-    """Return the share of equal verdicts among pairs; two that nobody can read are none."""
+    """Return the share of equal verdicts among pairs; two that cannot be read do not count as equal."""
     found = [float(same(u, v)) for u, v in pairs if readable(u) or readable(v)]
     return _mean(found) if found else because(Kind.UNREAD_ARM)
 

@@ -43,7 +43,7 @@ class TextKind:
 
 
 NEUTRAL: Final = "neutral"
-"""The kind that the other rewrites are held against: the same answer, no better and no worse."""
+"""The kind that the other rewrites are compared with: the same answer, no better and no worse."""
 TRANSLATED: Final = TextKind(
     "translate",
     "language",

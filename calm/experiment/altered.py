@@ -23,7 +23,7 @@ ALIKE: Final = 0.4
 SEEN: Final = 600
 """Characters of a text by which it is known again."""
 PAIRED: Final = 40
-"""Turns or steps beside each other that are held against each other; in a longer stretch none is known again."""
+"""Turns or steps beside each other that are compared; in a longer stretch none is recognised."""
 AROUND: Final = frozenset({"turn", "passage", "step", *(field.name for field in fields(Step))})
 """Parts of a case beside question and answers: without a change in one of them, its place goes without saying."""
 

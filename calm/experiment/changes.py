@@ -61,7 +61,7 @@ def beginning(text: str) -> str:
 
 
 def _copies(base: Case, shown: Case) -> list[tuple[str, str]]:
-    """Return the texts of answers that stand against their own damaged copies, and those of the copies."""
+    """Return the texts of answers that are compared with their own damaged copies, and those of the copies."""
     known = {one.id: one.text for one in base.answers}
     new = [one for one in shown.answers if one.id not in known and one.id.endswith(COPY)]
     whole = ((known.get(one.id.removesuffix(COPY)), one.text) for one in new)

@@ -128,7 +128,7 @@ _FORMULAS = (("\\[", "\\]"), ("\\begin{", "\\end{"))
 
 
 REPEATS: Final = "repeats"
-"""The floor of a judge that replays a table: nobody asked it about inert words, so its own repeats stand there."""
+"""The floor of a judge that replays a table: it was not asked about inert words, so its own repeats are used."""
 
 
 @dataclass(frozen=True, slots=True)

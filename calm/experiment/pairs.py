@@ -590,12 +590,12 @@ def _telling(pair: Pair, pilot: Verdict | None) -> Verdict | None:
 
 
 def _hash(setup: Setup, case: Case, words: str = "") -> str:
-    """Return the hash of what the judge is shown; nothing where nobody wants it."""
+    """Return the hash of what the judge is shown; nothing where it is not needed."""
     return "" if setup.counting else case.identity(words)
 
 
 def _places(setup: Setup, reworded: Judge | None, shown: Recipe[Case]) -> frozenset[str]:
-    """Return where the judge is shown what its own prompt has no place for; nothing where nobody wants it."""
+    """Return where the judge is shown what its own prompt has no place for; nothing where it is not needed."""
     if setup.counting:
         return frozenset()
     asked = reworded or setup.judge
@@ -607,7 +607,7 @@ def _places(setup: Setup, reworded: Judge | None, shown: Recipe[Case]) -> frozen
 
 
 def _compared(variant: Edit, case: Treated, found: _Edited, start: Pair) -> Pair:
-    """Return the pair with what the edit changed, which text of the case it shows, and what that is held against."""
+    """Return the pair with what the edit changed, which text of the case it shows, and what that is compared with."""
     edited, memo, text = found.after, start.memo, variant.own_text(case)
     if text is None:
         return changed(start, changed=case.differences(edited))

@@ -17,7 +17,7 @@ from typing import Final, TypeAlias
 from calm.statistics.two_streams import Block, evidence
 
 CLEAN_EACH: Final = 2
-"""So many asks of the case as it is stand against one of the edited case: other edits share them."""
+"""So many asks of the case as it is are compared with one of the edited case: other edits share them."""
 
 
 class Flip(StrEnum):

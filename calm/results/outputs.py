@@ -24,7 +24,7 @@ from calm.models.vault import hidden
 from calm.results import shapes
 
 BEFORE: Final = ".before"
-"""What a run adds to the name of an older output, which it sets aside until it has told something."""
+"""What a run adds to the name of an older output, which it sets aside until it has results."""
 PRIVATE: Final = 0o600
 """The mode of a file that only its owner may read."""
 _SIDES: Final = ("", "-wal", "-shm", "-journal")
@@ -255,7 +255,7 @@ def remove(path: Path, form: Form) -> None:
 
 
 def _fault(path: Path, form: Form, *, force: bool) -> str:
-    """Return why what stands at a path must stay; nothing if nothing does, or what may be replaced."""
+    """Return why the file at a path must stay; nothing if nothing does, or what may be replaced."""
     try:
         there = path.stat()
         mode = there.st_mode
@@ -356,7 +356,7 @@ def _stat(path: Path) -> os.stat_result | None:
 
 
 def _taken_first(beside: Path, place: Path) -> bool:
-    """Take a place where nothing stood; False if somebody was faster, or the file system has no hard links."""
+    """Take a free place; False if another process was faster, or the file system has no hard links."""
     try:
         os.link(beside, place)
     except OSError:

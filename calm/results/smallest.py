@@ -9,7 +9,7 @@ from calm.core.claims import Outcome
 from calm.results.audit import Finding, JudgeRecord
 
 DEFAULT_PLACE = "answer"
-"""Where `calm hunt` edits if nothing else is said."""
+"""Where `calm hunt` edits by default."""
 
 
 def commands(findings: Iterable[Finding], judge: str, cases: Sequence[str] = ()) -> dict[tuple[str, str], str]:

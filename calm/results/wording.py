@@ -46,7 +46,7 @@ ON_SCALE = frozenset(
 MOST_PLACES = 6
 """So many digits of a bound are shown at most."""
 FEW_POINTS = 5
-"""A scale with fewer points than this is told to two places."""
+"""A scale with fewer points than this is shown with two decimals."""
 _TEXTS = {"text-": "in the answer", "each-text-": "in every answer"}
 _PLACES = {
     "question": "after the question",
@@ -68,7 +68,7 @@ _COLONS = re.compile(r"^(\s*)::", re.MULTILINE)
 _BRACKETS = re.compile(r"##((?:vso)?\[)")
 
 _DECIDED = {Outcome.PASS, Outcome.FAIL, Outcome.UNDECIDED}
-"""Outcomes that data stand behind."""
+"""Outcomes that rest on data."""
 PLAN = "a new run with about {:,} cases would decide it"
 """How many cases decide an undecided claim. To add cases until it passes is no test, but by the anytime rule."""
 

@@ -44,9 +44,9 @@ PREFIXES: Mapping[str, str] = {
 """The beginning of a model's name, and its family."""
 
 UNKNOWN: Final = "unknown"
-"""What stands for the family of an author of whom nobody knows it: related to nobody for sure, and to anybody maybe."""
+"""The family of an author whose family is unknown: related to no author for sure, and perhaps to any."""
 ALL_OTHERS: Final = "*"
-"""What stands, where families are stated, for every author whose family is neither stated nor shown by the name."""
+"""Where families are stated, the name for every author whose family is neither stated nor shown by the name."""
 
 _DATE = re.compile(r"[-@](?:\d{8}|\d{4}-\d{2}-\d{2}|\d{2}-\d{2}|latest)$")
 

@@ -25,7 +25,7 @@ from calm.strategies.simplicity import by_simplicity, known_biases, texts_of
 AROUND: Final = 60
 """Characters that are shown on either side of what an edit changed."""
 HARMLESS: Final = (Expects.SAME, Expects.NOT_BETTER, Expects.OBSERVE)
-"""What edits expect that can stand one on another: they leave alone which answer is the better one."""
+"""What edits of a stack expect: they leave alone which answer is the better one."""
 
 
 @dataclass(frozen=True, repr=False)

@@ -153,7 +153,7 @@ def import_table(table: Table, plan: Columns) -> ImportResult:
 
 
 def _of_talks(talks: Sequence[Talk], shape: _Shape) -> list[str]:
-    """Return what is to be said of conversations: where they went, and what of them was left out."""
+    """Return notes about conversations: where they went, and what of them was left out."""
     notes = []
     if earlier := sum(bool(talk.turns) for talk in talks):
         notes.append(
@@ -179,7 +179,7 @@ def _of_talks(talks: Sequence[Talk], shape: _Shape) -> list[str]:
 
 
 def _settled(cases: Sequence[tuple[int, Case]], shape: _Shape) -> tuple[list[tuple[int, Case]], list[str]]:
-    """Return the cases with ids of their own, records with the same answers as one, and what is to be said of that."""
+    """Return the cases with ids of their own, records with the same answers as one, and notes about that."""
     own = list(zip((record for record, _ in cases), named([case for _, case in cases]), strict=True))
     if not shape.letters:
         return own, []

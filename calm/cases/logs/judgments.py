@@ -11,7 +11,7 @@ from calm.core.material import Turn
 
 Who: TypeAlias = Literal["judge", "person"]
 State: TypeAlias = Literal["said", "unread", "failed"]
-"""A verdict was said; a reply came and no verdict was read in it; or the call of the judge failed."""
+"""A verdict was read; a reply came and no verdict was read in it; or the call of the judge failed."""
 
 ANY: Final = "*"
 """The metric of a person's verdict on an answer as a whole: it is gold for each judge."""

@@ -176,7 +176,7 @@ class _Places:
 
 
 def _final_text(event: Event) -> str:
-    """Return the answer that a call of `finish`, `submit` or the like brings: its one text; "" without one."""
+    """Return the answer that a call of `finish`, `submit` or a similar tool brings: its one text; "" without one."""
     if not isinstance(event, Call) or event.tool.strip().lower().replace("-", "_") not in _ENDS:
         return ""
     given = unpacked(event.arguments)

@@ -23,9 +23,9 @@ WORDS: Final[Mapping[str, float]] = {
 NO_ANSWER: Final = "n"
 """Of Inspect's letters the one for no answer, which its own metrics count as 0."""
 _USUAL: Final = ((0.0, 1.0), (1.0, 5.0), (1.0, 10.0), (0.0, 10.0), (0.0, 100.0))
-"""The scales that numbers are held against, in this order."""
+"""The scales that are tried on numbers, in this order."""
 _STEPS: Final = (1.0, 0.5, 0.1)
-"""The steps that numbers are held against, in this order."""
+"""The steps that are tried on numbers, in this order."""
 _CLOSE: Final = 1e-6
 _MOST_WORDS: Final = 8
 """So many words of a verdict a message names."""
@@ -90,7 +90,7 @@ def _word(value: object) -> str:
 
 def _placed(value: object, own: Mapping[str, float], scale: Scale) -> float | None:
     """
-    Return where a verdict stands on a scale; None for a word that nobody knows.
+    Return the value of a verdict on a scale; None for an unknown word.
 
     A number, and a word that the user explained, are on the scale as they are. A known word is a share of the way from
     its low end to its high one.

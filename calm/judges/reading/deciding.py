@@ -20,7 +20,7 @@ Means: TypeAlias = Callable[[object], Verdict]
 TAIL: Final = 2_000
 """Characters after a verdict, and between two of them, in which a word that takes it back is looked for."""
 PARTS: Final = 2
-"""Verdicts on parts of an answer from which on one on the whole of it is told apart."""
+"""With so many verdicts on parts of an answer, one on the whole of it is recognised."""
 LONGEST_OR: Final = 20
 """Characters between two verdicts that may say "or"."""
 _OR: Final = re.compile(rf"[\s,、]*(?:{one_of('or')})[\s,、]*", re.IGNORECASE)

@@ -90,7 +90,7 @@ class VerdictRecord:
             self._ids.setdefault(content(case), []).append(case.id)
 
     def _refuse_strangers(self, known: Mapping[str, Case]) -> None:
-        """Refuse cases of which the table's own hold none: nothing would be tested, and nobody told why."""
+        """Refuse cases of which the table's own hold none: nothing would be tested, and no message would say why."""
         mine = {case.id for case in self.own}
         if mine and not mine & known.keys():
             name = self.entries.name.partition("-")[0]
@@ -148,7 +148,7 @@ class VerdictRecord:
         return (case.id, order, entry.framing), entry.criterion, verdict
 
     def _verdict(self, entry: Entry, case: Case, criterion: Criterion | None) -> Verdict:
-        """Return the verdict of a record; a `ValueError` or a `ConfigError` if it says what cannot be said."""
+        """Return the verdict of a record; a `ValueError` or a `ConfigError` if the case cannot have it."""
         if entry.said is None:
             return Unreadable(EMPTY)
         if entry.raw:

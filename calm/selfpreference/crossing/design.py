@@ -279,10 +279,10 @@ def _check_own(about: str, members: Sequence[Member], authors: Sequence[str]) ->
 
 def _each_once(cases: Sequence[Case]) -> list[Case]:
     """
-    Return each pair of answers once: pairs are told apart by their question and the ids of their answers.
+    Return each pair of answers once: a pair is known by its question and the ids of its answers.
 
     Raises:
-        ConfigError: an id stands for two answers to one question, or two cases disagree about the same pair.
+        ConfigError: an id names two answers to one question, or two cases disagree about the same pair.
     """
     if wrong := clashes(cases, strict=True):
         raise ConfigError(f"case {wrong[0].case!r}: answers: {wrong[0]}")

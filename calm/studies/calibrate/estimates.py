@@ -30,7 +30,7 @@ GRID: Final = (
 FEW: Final = 10
 """With fewer labelled cases a criterion is in no figure, where some cases are labelled in part."""
 DRAWN: Final = 0.01
-"""So seldom a random sample of labelled cases is said to be none."""
+"""The rate at which a random sample of labelled cases is wrongly called not random."""
 EVEN: Final = 1e-9
 """Confidences that differ by less are equal."""
 

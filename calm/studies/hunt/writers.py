@@ -93,7 +93,7 @@ class _Desk:
     """
     What was written in one case, and what the judge said of it.
 
-    `waits` counts texts proposed and not told of, `poor` unusable ones in a row. `best` is the draft of a hill
+    `waits` counts texts proposed without a verdict yet, `poor` unusable ones in a row. `best` is the draft of a hill
     climb; `grown` are the drafts of the present round of a tree, `depth` its number.
     """
 

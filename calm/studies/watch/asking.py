@@ -18,7 +18,7 @@ from calm.experiment.stopping import LOST
 from calm.models.wire import Json, Judge
 
 _DIGITS = 2
-"""Decimals of a probability in a history: more would tell asks apart that say the same."""
+"""Decimals of a probability in a history: more would separate asks that say the same."""
 
 
 @dataclass(frozen=True, slots=True)
