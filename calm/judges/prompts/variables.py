@@ -223,7 +223,7 @@ def _choices(scale: Scale, clean: Callable[[str], str]) -> tuple[Choice, ...]:
 
 def shown(case: Case) -> tuple[object, ...]:
     """
-    Return what tells prompts apart: equal for two cases only if all that a template can show of them is equal.
+    Return a key of a prompt: equal for two cases only if all that a template can show of them is equal.
 
     It can be hashed. Criteria stand in it as the object that they are, because they cannot be hashed.
     """
