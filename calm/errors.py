@@ -63,7 +63,7 @@ class JudgeError(CalmError, RuntimeError):
     only asks for fewer calls; `billed` if the model may have worked, so that the call may have cost money; `refused` if
     the server said that it did not take the call; `unknown` if it does not know what it is asked about; `pending` if
     the reply comes later, in a batch, and is counted then; `too_large` if parts of what was sent may be taken;
-    `too_long` if the prompt is longer than the context of the model.
+    `too_long` if the prompt is longer than the context of the model; `silent` if no response came.
     """
 
     def __init__(
@@ -81,17 +81,22 @@ class JudgeError(CalmError, RuntimeError):
         pending: bool = False,
         too_large: bool = False,
         too_long: bool = False,
+        silent: bool = False,
     ) -> None:
         self.fatal, self.unproven = fatal, unproven
         self.again, self.after_s = again, after_s
         self.limited, self.billed = limited, billed
         self.refused, self.unknown, self.pending = refused, unknown, pending
-        self.too_large, self.too_long = too_large, too_long
+        self.too_large, self.too_long, self.silent = too_large, too_long, silent
         super().__init__(message)
 
 
 class EstimateError(CalmError, ValueError):
     """There are no data to estimate from; the message is a text, or a `calm.core.reasons.Reason`."""
+
+
+class Interruption(KeyboardInterrupt):
+    """A command that a person or a signal ended; the message says in one line what it made and what is kept."""
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
@@ -104,5 +109,15 @@ def nearest(name: str, known: Iterable[str]) -> str:
     '; known: position, verbosity'
     """
     names = sorted(known)
-    close = get_close_matches(name, names, n=1)
-    return f"; did you mean {close[0]!r}?" if close else f"; known: {', '.join(names)}"
+    close = closest(name, names)
+    return f"; did you mean {close!r}?" if close else f"; known: {', '.join(names)}"
+
+
+def closest(name: str, known: Iterable[str], alike: float = 0.6) -> str:
+    """
+    Return the known name that is closest to a name and at least so much `alike`, in [0, 1]; "" if there is none.
+
+    >>> closest("bullet_and_bold", ["bullets_and_bold", "headings"]), closest("zzz", ["headings"])
+    ('bullets_and_bold', '')
+    """
+    return next(iter(get_close_matches(name, sorted(known), n=1, cutoff=alike)), "")

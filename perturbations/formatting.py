@@ -8,8 +8,9 @@ from random import Random
 
 from calm import Expects, Treated, perturbation
 from calm.core.additions import ITEM, in_case, is_prose
+from calm.core.markup import BULLET, without_markup
 from calm.perturbations.passages import body, final, on_stronger, open_sentences, replaced, reworded
-from calm.perturbations.prose import append, items, prepend, stock, without_code
+from calm.perturbations.prose import append, items, prepend, stock
 from calm.perturbations.triggers import Plant, in_text
 
 BIAS = "formatting"
@@ -36,12 +37,6 @@ _STOP = re.compile(
     r"(?=(?:It|Its|This|That|These|Those|They|Their|The|An|He|She|We|You|Your|So|But|And|In|On|At|By|For|From|With|As|If"
     r"|When|While|Once|Since|Because|After|Before|There|His|Her|Each|Every|Both|No|One|Some|Many|Most|All|Only|Even)\b)"
 )
-_RULE = re.compile(r"^[ \t]*(?:\|?[ \t]*:?-{3,}:?[ \t]*\|[-:| \t]*|[-*_]{3,}[ \t]*)$")
-_HEADING = re.compile(r"^ {0,3}#{1,6}[ \t]+")
-_QUOTE = re.compile(r"^ {0,3}>[ \t]?")
-_BULLET = re.compile(r"^([ \t]*)[-*+•][ \t]+", re.MULTILINE)
-_STRONG = re.compile(r"(\*\*\*|\*\*|__)(?=[^\s*_])([^*_\n]+)(?<=[^\s*_])\1")
-_TAG = re.compile(r"</?(?:a|b|br|div|em|h[1-6]|hr|i|li|ol|p|span|strong|table|td|th|tr|u|ul)\b[^<>\n]*>", re.IGNORECASE)
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="arXiv:2604.23178")
@@ -126,7 +121,7 @@ def put_in_json(case: Treated, rng: Random) -> Treated | None:
 @perturbation(bias=BIAS, expects=Expects.SAME, source="llm-judge-audit")
 def strip_markup(case: Treated, rng: Random) -> Treated | None:
     """Remove headings, bullets, bold, quotes, tables and tags from the better or only answer; code stays."""
-    return reworded(on_stronger(case), _plain)
+    return reworded(on_stronger(case), without_markup)
 
 
 def _headed(case: Treated, rng: Random) -> Treated | None:
@@ -166,22 +161,4 @@ def _dashed(text: str) -> str:
     if found := _STOP.search(body(text)) or _CLAUSE.search(text):
         rest = text[found.end() :]
         return f"{text[: found.start()]}—{rest[0].lower()}{rest[1:]}"
-    return _BULLET.sub(r"\1— ", text)
-
-
-def _plain(text: str) -> str:
-    """Return the text without markup; numbers of list items, code and lines with code stay as they are."""
-    kept = []
-    for line, free in zip(text.split("\n"), without_code(text).split("\n"), strict=True):
-        if line != free or "$" in line or "\\" in line:
-            kept.append(line)
-        elif not _RULE.match(line):
-            kept.append(_plain_line(line))
-    return "\n".join(kept)
-
-
-def _plain_line(line: str) -> str:
-    line = _BULLET.sub(r"\1", _QUOTE.sub("", _HEADING.sub("", line)))
-    if line.lstrip().startswith("|"):
-        line = ", ".join(cell.strip() for cell in line.strip().strip("|").split("|"))
-    return _TAG.sub("", _STRONG.sub(r"\2", line))
+    return BULLET.sub(r"\1— ", text)

@@ -10,7 +10,8 @@ from typing import Final
 
 from calm import Treated
 from calm.core.checks import verify
-from calm.perturbations.prose import sentences, without_code
+from calm.core.markup import without_code
+from calm.perturbations.prose import sentences
 
 _TOKEN = re.compile(r"[^\W_]{4,}|(?<!\w)[^\W_]*\d[^\W_]*(?:[-:.,/][^\W_]+)*")
 _COMMON = frozenset(

@@ -8,8 +8,9 @@ from itertools import pairwise
 
 from calm import Treated
 from calm.core.additions import in_case
+from calm.core.markup import without_code
 from calm.perturbations.cues import on_better
-from calm.perturbations.prose import sentences, without_code
+from calm.perturbations.prose import sentences
 
 _TAG = re.compile(r"<[^<>\n]*>")
 _FORMULA_LINE = re.compile(r"^[^\n$\\]*[$\\][^\n]*$", re.MULTILINE)

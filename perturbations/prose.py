@@ -12,9 +12,6 @@ from calm.core.languages import ENGLISH, language_of
 NEVER = re.compile(r"(?!)")
 """The trigger of a module whose edits add nothing to a text."""
 
-_INLINE = re.compile(r"`[^`\n]+`|https?://\S+")
-_CODE = ("`", "~~~", "://")
-"""Without any of these a text has no code and no address."""
 _MARK = re.compile(r"\$\$?|\\[()]")
 _MARK_BUT_DOLLAR = re.compile(r"\\[()]")
 _FORMULAS = {"$$": "$$", "\\[": "\\]", "\\begin": "\\end"}
@@ -38,16 +35,6 @@ def prepend(case: Treated, opening: str) -> Treated | None:
     """Return the case with prose put before the treated answer; None if its text is blank."""
     added = opened(case[case.target].text, opening)
     return None if added is None else case.edit(case.target, lambda _: added)
-
-
-def without_code(text: str) -> str:
-    """Return the text with blanks for its code blocks, inline code and addresses; every offset stays."""
-    if not any(mark in text for mark in _CODE):
-        return text
-    lines = text.split("\n")
-    code, _ = fenced(lines)
-    bare = "\n".join(" " * len(line) if inside else line for line, inside in zip(lines, code, strict=True))
-    return _INLINE.sub(lambda found: " " * len(found[0]), bare)
 
 
 def items(text: str) -> list[tuple[int, int, int]]:

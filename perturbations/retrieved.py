@@ -11,9 +11,9 @@ from typing import Final
 
 from calm import Treated
 from calm.core.case import TIE
+from calm.core.markup import without_code
 from calm.core.material import CARRIES, Passage
 from calm.perturbations.facts import NUMBER
-from calm.perturbations.prose import without_code
 from calm.perturbations.triggers import Trigger
 
 LEAST_SHARED: Final = 0.5

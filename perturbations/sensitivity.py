@@ -13,11 +13,12 @@ from calm import Expects, Treated, perturbation
 from calm.core.additions import in_case
 from calm.core.checks import violate
 from calm.core.edits import Edit
+from calm.core.markup import without_code
 from calm.errors import ConfigError
 from calm.perturbations.facts import unmarked
 from calm.perturbations.known import NOTHING, Known, known_of, on_line, unharmed, weights
 from calm.perturbations.passages import any_word, final, lexicon, like
-from calm.perturbations.prose import items, sentences, stock, without_code
+from calm.perturbations.prose import items, sentences, stock
 
 BIAS = "sensitivity"
 FALSEHOODS = (

@@ -18,6 +18,7 @@ from typing import TypeAlias
 from calm import Case, Expects, Treated
 from calm.core import edits
 from calm.core.languages import NAMES
+from calm.core.markup import without_code
 from calm.core.ready_made import KINDS as TEXTS
 from calm.core.ready_made import Own, rules_for
 from calm.core.validation import problems
@@ -25,7 +26,7 @@ from calm.core.verdict import FAMILIES, Family
 from calm.errors import ConfigError, nearest
 from calm.perturbations import fallacy_oversight, sensitivity, sentiment, verbosity
 from calm.perturbations.passages import lexicon
-from calm.perturbations.prose import append, prepend, without_code
+from calm.perturbations.prose import append, prepend
 
 Writer: TypeAlias = Callable[[str, str], str]
 """A function of an instruction and a text that returns the text rewritten."""

@@ -13,7 +13,7 @@ from typing import Final
 
 from calm.core.verdict import Code
 from calm.models.wire import Json
-from calm.results.hunts import KEY
+from calm.results.hunts import KEY, LINE, WHERE, sentence
 from calm.results.reports.charts import finite, number
 from calm.results.reports.diff import Comparison, compare
 from calm.results.reports.extras import as_list, as_mapping
@@ -26,15 +26,6 @@ MOST_CASES: Final = 20
 """Other cases named beside a finding; the rest is counted."""
 WORDS: Final = 160
 """Characters of the words of a finding in its heading."""
-WHERE: Final[Mapping[str, str]] = {
-    "answer": "in the answer",
-    "question": "in the question",
-    "reference": "in the reference",
-    "criteria": "in the last criterion",
-    "notes": "in a note to the judge",
-    "byline": "beside the name of the answer",
-}
-"""The places of a hunt in words."""
 FOUND_BY: Final[Mapping[str, str]] = {
     "heap": "a text with many edits at once, made smaller",
     "pile": "a text with several edits at once, made smaller",
@@ -65,6 +56,7 @@ class Witness:
     first: Comparison | None
     first_words: int
     confirmed: bool
+    said: str = ""
     anchor: str = ""
 
 
@@ -126,13 +118,17 @@ def _hunt(body: Mapping[str, Json]) -> Hunt:
 def _witness(one: Mapping[str, Json], hunt: Mapping[str, Json]) -> Witness:
     fresh = as_mapping(one.get("fresh"))
     original, text, first = (_text(one.get(name)) for name in ("original", "text", "first"))
-    added = "".join(_text(token) for token in as_list(one.get("added"))).strip()
+    added = "".join(_text(token) for token in as_list(one.get("added"))).replace("\n", LINE).strip()
     removed = finite(one.get("removed")) or 0
     cut_away = f"{removed:.0f} {'word' if removed == 1 else 'words'} taken away" if removed else ""
     words = added if len(added) <= WORDS else f"{added[: WORDS - 1]}\N{HORIZONTAL ELLIPSIS}"
     arms = tuple((name, _codes(fresh.get(key))) for name, key in (("original", "clean"), ("smallest text", "edited")))
+    words = words or cut_away or "another text"
     return Witness(
-        words=words or cut_away or "another text",
+        words=words,
+        said=sentence(
+            one, f"\N{LEFT DOUBLE QUOTATION MARK}{words}\N{RIGHT DOUBLE QUOTATION MARK}", _text(hunt.get("task"))
+        ),
         place=_where(_text(one.get("where")) or _text(hunt.get("where"))),
         case=_text(one.get("case")),
         target=_text(one.get("target")),

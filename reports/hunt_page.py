@@ -20,7 +20,7 @@ def render(hunt: Mapping[str, Json]) -> str:
     return pages.get_template("hunt_page.html.jinja").render(
         hunts=hunts,
         judge=hunts[0].judge if hunts else "",
-        confirmed=sum(len(one.found) for one in hunts),
+        said=[found.said for one in hunts for found in one.found],
         calm=__version__,
         schema=SCHEMA,
         **safety(pages),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
@@ -50,7 +50,7 @@ class Page:
             notes=self.notes(body) if self.notes else (),
             sections=() if known else self._sections(body),
             preference=preference,
-            mitigations=mitigations,
+            mitigations=mitigations and replace(mitigations, said=""),  # the headline says it
             calm=__version__,
             schema=body.get("schema"),
             **safety(pages),
@@ -66,6 +66,11 @@ def _alarm(body: Mapping[str, Json]) -> str:
     return "Alarm: the judge does not answer as before" if body.get("alarm") is True else "No alarm"
 
 
+def _said(body: Mapping[str, Json]) -> str:
+    said = body.get("said")
+    return said if isinstance(said, str) else ""
+
+
 def _found(body: Mapping[str, Json]) -> str:
     found = body.get("found")
     return (
@@ -75,7 +80,7 @@ def _found(body: Mapping[str, Json]) -> str:
 
 PAGES: Final[Mapping[str, Render]] = {
     "calm-self-preference/": Page("calm \N{MIDDLE DOT} whether judges prefer their own answers"),
-    "calm-mitigations/": Page("calm \N{MIDDLE DOT} a judge with mitigations"),
+    "calm-mitigations/": Page("calm \N{MIDDLE DOT} a judge with mitigations", _said),
     "calm-hunt/": hunt_page.render,
     "calm-attack/": Page(
         "calm \N{MIDDLE DOT} an attack on a judge", _found, ("judge",), lists={"edits": ("stacks", "held")}

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from io import StringIO
 from itertools import islice
@@ -46,8 +46,12 @@ COLUMNS: Mapping[str, Kind] = {
     "verdict": "string",
     "score": "double",
     "slots": "string",
+    "slot": "int32",
 }
-"""The columns and their kinds in Parquet. `keys` are the findings that rest on the row, separated by spaces."""
+"""
+The columns and their kinds in Parquet. `keys` are the findings that rest on the row, separated by spaces, `slot` is the
+place of the answer that won, from 1.
+"""
 
 CHUNK, BATCH = 1_000_000, 50_000
 """Characters of CSV, and rows of Parquet, that are held at a time."""
@@ -57,6 +61,7 @@ _FAILED = {"!unreadable": "unreadable", "!refused": "refused", "!no-reply": "no-
 
 def rows(audit: Audit) -> Iterator[Row]:
     """Yield a row for each case, arm and ask, in the order of the record."""
+    orders = _orders(audit)
     for findings in groups(audit):
         one = findings[0]
         shared: Row = {
@@ -68,10 +73,29 @@ def rows(audit: Audit) -> Iterator[Row]:
             "expects": one.expects,
         }
         for trial in one.trials:
-            yield from _rows(shared, trial)
+            yield from _rows(shared, trial, orders.get(trial.case, ()))
 
 
-def _rows(shared: Row, trial: TrialRecord) -> Iterator[Row]:
+def _orders(audit: Audit) -> dict[str, tuple[str, ...]]:
+    """Return the order in which each case was shown as it is, where the record has one; all probes show the same."""
+    found: dict[str, set[tuple[str, ...]]] = {}
+    for trial in (trial for one in audit.findings for trial in one.trials if trial.order):
+        found.setdefault(trial.case, set()).add(trial.order)
+    return {case: next(iter(orders)) for case, orders in found.items() if len(orders) == 1}
+
+
+def _slot(code: Code, order: Sequence[str]) -> int | None:
+    """
+    Return the place of the answer that a verdict puts first, from 1; None where none wins, or its place is not known.
+
+    >>> _slot("b", ("a", "b")), _slot([["b"], ["a"]], ("a", "b")), _slot("tie", ("a", "b")), _slot("b", ())
+    (2, 2, None, None)
+    """
+    first = code[0] if isinstance(code, list) and code else [code]
+    return order.index(first[0]) + 1 if len(first) == 1 and first[0] in order else None
+
+
+def _rows(shared: Row, trial: TrialRecord, order: tuple[str, ...]) -> Iterator[Row]:
     pilot = () if trial.pilot is None else (trial.pilot,)
     arms = (
         ("pilot", pilot),
@@ -83,6 +107,8 @@ def _rows(shared: Row, trial: TrialRecord) -> Iterator[Row]:
     for arm, codes in arms:
         for number, code in enumerate(codes, 0 if arm == "pilot" else 1):
             slots = trial.slots[number - 1] if arm == "perturbed" and len(trial.slots) >= number else None
+            # half of the asks about a harmed answer show it in the other slot, and the record does not say which
+            usual = () if arm == "perturbed" and trial.damaged is not None else trial.order or order
             yield {
                 **shared,
                 "case": trial.case,
@@ -100,6 +126,7 @@ def _rows(shared: Row, trial: TrialRecord) -> Iterator[Row]:
                 "verdict": verdict_text(code),
                 "score": float(code) if isinstance(code, int | float) else None,
                 "slots": None if slots is None else json.dumps(list(slots), ensure_ascii=False),
+                "slot": _slot(code, slots or usual),
             }
 
 

@@ -32,6 +32,7 @@ from calm.results.wording import (
     tested,
     untested_by_reason,
 )
+from calm.results.worsening import since_baseline
 
 WIDTH, HEIGHT = 100, 24
 """Columns and lines of a screen whose size is not known, as of a log."""
@@ -78,7 +79,7 @@ class Screen:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How a run ended: whether the gate is green, the exit status, the files written, and the baseline, if any."""
+    """How a run ended: whether the gate is green, the exit status, the files written, and that of the baseline."""
 
     green: bool
     status: int
@@ -106,7 +107,7 @@ def shown(audit: Audit, screen: Screen, ended: Ended) -> list[Line]:
 def whole(audit: Audit, ended: Ended) -> list[Line]:
     """Return all that a terminal can show of a run: a sentence for each finding, and its figures behind it."""
     audit = as_read(audit)
-    listed = in_order(f for outcome in _COLOURS for f in audit.of(outcome))
+    listed = [f for outcome in _COLOURS for f in in_order(audit.of(outcome))]
     kept = (Resolution.RUN, AGREEMENT)  # what is proven of all cases is shown, too
     listed = [f for f in listed if f.outcome is not Outcome.PASS or resolution(f) in kept or f.bias in kept]
     found = [*_first(audit, ended), *_loose(audit)]
@@ -124,27 +125,29 @@ def whole(audit: Audit, ended: Ended) -> list[Line]:
     notes = [note for note in audit.run.notes if note.kind is not Kind.AT_RESOLUTION]
     found += [Line(f"note: {_short(str(note))}", "yellow") for note in notes[:NOTES]]
     if len(notes) > NOTES:
-        found.append(Line(f"{len(notes) - NOTES} more notes are in the report", "yellow"))
+        found.append(Line(f"notes that only the report has: {len(notes) - NOTES}", "yellow"))
     return [*found, Line(printable(tested(audit))), Line(printable(bill(audit))), *_last(audit, ended)]
 
 
 def _first(audit: Audit, ended: Ended) -> list[Line]:
     """Return the first line: the outcome, the exit status, and why."""
     word, why = verdict_of(audit, green=ended.green)
-    since = f"; nothing got worse since {ended.baseline}" if ended.baseline and ended.green else ""
     status = "" if audit.cut_short else f" (exit {ended.status})"
-    return [Line(_short(f"{word}{status}: {why}{since}"), "green" if ended.green else "red")]
+    text = ". ".join(filter(None, [f"{word}{status}: {why}", since_baseline(audit, ended.baseline)]))
+    return [Line(_short(text), "green" if ended.green else "red")]
 
 
 def _last(audit: Audit, ended: Ended) -> list[Line]:
     """Return the last lines: what a green run could tell, what to do next, and where the report is."""
     found = [note for note in audit.run.notes if note.kind is Kind.AT_RESOLUTION and ended.green]
-    told = [Line(printable(f"GREEN {note}"), "green") for note in found]
+    told = [Line(printable(f"what green means here: {note}"), "green") for note in found]
     results = next((str(path) for path in ended.written if path.suffix == ".json"), "")
     if (step := next_step(audit, results, green=ended.green)) is not None:
-        whole = "" if subject(audit).whole else ", with your own names in the place of the capitals"
-        told.append(Line(f"next: {step.what[:1].lower()}{step.what[1:]}{whole}"))
-        told.append(Line(printable(f"  {step.command}"), whole=True))
+        known = subject(audit).whole or not step.command
+        names = "" if known else ", with your own names in the place of the capitals"
+        told.append(Line(printable(f"next: {step.what[:1].lower()}{step.what[1:].rstrip('.')}{names}")))
+        if step.command:
+            told.append(Line(printable(f"  {step.command}"), whole=True))
     if not ended.written:
         return told
     files = sorted(ended.written, key=lambda path: path.suffix != ".html")

@@ -8,10 +8,21 @@ from textwrap import indent
 from typing import TYPE_CHECKING
 
 from calm.commands import CASES, DONE, JUDGES, REFUSED, add_command
-from calm.commands.spending import add_limits, caps_of, refuse_impossible
-from calm.core.case import Case
+from calm.commands.spending import add_limits, caps_of, closing, refuse_impossible
+from calm.core.case import TIE, Case
 from calm.core.reasons import Kind, reason_of
-from calm.core.verdict import CLASS, FAMILY, NoReply, code
+from calm.core.verdict import (
+    FAMILY,
+    Criteria,
+    Label,
+    NoReply,
+    Preferred,
+    Ranking,
+    Score,
+    Tie,
+    Verdict,
+    code,
+)
 from calm.errors import ConfigError, nearest
 from calm.gate.catalogue import find_edit
 from calm.results.wording import printable
@@ -72,7 +83,7 @@ def _try(options: argparse.Namespace) -> int:
     _refuse_idle(options, case)
     refuse_unshowable(judge, (case,))
     engine = Engine(Store(None, Mode.OFF), caps=caps_of(options))
-    try:
+    with closing(engine):
         engine.admit(judge)
         setup = Setup(judge, (case,), engine, options.seed)
         pairing = pair_up(setup, edit, against, options.target, ties=True)
@@ -80,13 +91,17 @@ def _try(options: argparse.Namespace) -> int:
             raise ConfigError(f"case {case.id!r}: {edit!r} {next(iter([*pairing.excluded, *pairing.lost]))}")
         print(f"case {printable(case.id)}: {_shown(case.question)}")
         one = pairing.pairs[0]
-        answered = _show(engine, one.control or judge, one.base, f"after {options.against}" if against else "as it is")
+        title = f"after {options.against}" if against else "as it is"
+        verdicts = [_show(engine, one.control or judge, one.base, title)]
         if one.shown is not None:
-            title = f"after {one.variant} ({edit.expects if edit else ''})"
-            answered &= _show(engine, one.judge or judge, one.shown(), title)
-    finally:
-        engine.close()
-    return DONE if answered else REFUSED
+            shown = one.shown()
+            edited = f"after {one.variant}"
+            verdicts.append(_show(engine, one.judge or judge, shown, f"{edited} ({edit.expects if edit else ''})"))
+            after = _verdict(shown, verdicts[1], judge)
+            moved = "stayed" if code(verdicts[0]) == code(verdicts[1]) else "changed"
+            said = f"{title}, {_verdict(one.base, verdicts[0], judge)}; {edited}{_on(shown, one.treatment.target)}"
+            print(f"\n{_shown(said[:1].upper())}{_shown(said[1:])}, {_shown(after)}: the verdict {moved}.")
+    return REFUSED if any(isinstance(verdict, NoReply) for verdict in verdicts) else DONE
 
 
 def _edit(name: str | None, judge: Judge, cases: Sequence[Case]) -> AnyEdit | None:
@@ -134,8 +149,50 @@ def _inspect(judge: Judge) -> int:
     return DONE if kept else REFUSED
 
 
-def _show(engine: Engine, judge: Judge, case: Case, title: str) -> bool:
-    """Show what a judge was sent and said; return whether there is a reply, whether it can be read or not."""
+def _named(case: Case, answer_id: str) -> str:
+    """Return how a reply is named: by its slot, its id, its author and its worth."""
+    ids = [answer.id for answer in case.shown]
+    if answer_id not in ids:
+        return f"reply {answer_id}"
+    worth = case.worth(answer_id)
+    known = case.better is not None and len(ids) == 2
+    worths = {TIE: "equally good", answer_id: "the better one"}
+    about = [
+        f"id {answer_id}",
+        case[answer_id].author,
+        worths.get(case.better or "", "the worse one") if known else worth is not None and f"gold score {worth:g}",
+    ]
+    slot = f"reply {case.slot_labels[ids.index(answer_id)]}" if len(ids) > 1 else "the reply"
+    return f"{slot} ({', '.join(part for part in about if part)})"
+
+
+def _on(case: Case, target: str | None) -> str:
+    """Return on which of several replies an edit was made; nothing where it was on none of them, or there is one."""
+    ids = [answer.id for answer in case.shown]
+    return f" on reply {case.slot_labels[ids.index(target)]}" if target in ids and len(ids) > 1 else ""
+
+
+def _verdict(case: Case, verdict: Verdict, judge: Judge) -> str:
+    """Return a verdict in words."""
+    match verdict:
+        case Preferred(answer=answer):
+            return f"{_named(case, answer)} wins"
+        case Tie():
+            return "it is a tie"
+        case Score(value=value):
+            return f"{_named(case, case.shown[0].id)} gets {value:g} of {judge.scale.high:g}"
+        case Ranking(order=order):
+            return " before ".join(" with ".join(_named(case, one) for one in group) for group in order)
+        case Label(value=value):
+            return value
+        case Criteria(met=met):
+            return f"{sum(map(bool, met.values()))} of {len(met)} criteria are met"
+        case _:
+            return "there is no verdict"
+
+
+def _show(engine: Engine, judge: Judge, case: Case, title: str) -> Verdict:
+    """Show what a judge was sent and said; return the verdict."""
     asked = engine.ask(judge, [(case, 1)])[0]
     print(f"\n== {printable(title)}")
     for key in asked.calls:
@@ -145,13 +202,13 @@ def _show(engine: Engine, judge: Judge, case: Case, title: str) -> bool:
         print(f"-- reply\n{indent(_shown(_said(reply)), '   ')}")
     said = str(getattr(asked.verdict, "reason", ""))
     reason = f" ({_shown(said)})" if said else ""
-    print(f"-- verdict: {printable(str(code(asked.verdict)).removeprefix(CLASS))}{reason}")
+    print(f"-- verdict: {_shown(_verdict(case, asked.verdict, judge))}{reason}")
     remarks = judge.remarks
     for note in (*remarks.notes, *remarks.agreement):
         if reason_of(note).kind not in _OF_ONE_ASK:
             continue
         print(f"-- note: {_shown(str(note))}")
-    return not isinstance(asked.verdict, NoReply)
+    return asked.verdict
 
 
 _OF_ONE_ASK = (Kind.NOT_SENT, Kind.CODE_RAISED_FIRST, Kind.LABEL_LATER)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import os
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING, cast
 from calm.commands import CASES, CONFIGURATION, DONE, JUDGES, REFUSED, add_cache, add_command, cache_files, cache_of
 from calm.commands.audit import gate
 from calm.core.files import MOST_BYTES
-from calm.errors import ConfigError
+from calm.errors import ConfigError, Interruption
 from calm.results.outputs import REQUESTS, Output, refuse, written_beside
 from calm.results.wording import printable
 
@@ -209,8 +208,7 @@ def _opened(options: argparse.Namespace, *, asks: bool = False) -> Iterator[Late
     try:
         yield LaterBatches(store, endpoints)
     except KeyboardInterrupt:
-        print("calm: the batches go on; run the same command again", file=sys.stderr)
-        raise
+        raise Interruption("interrupted: the batches go on; run the same command again") from None
     finally:
         store.close()
 

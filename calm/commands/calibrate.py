@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 OUT = "calibration.json"
 """The record that is written, unless an option names another."""
+TABLES = ".csv, .tsv, .json, .jsonl, .ndjson, .parquet"
+"""How the name of a table of results ends."""
 REPEATS = 3
 """Asks of a case, so that their agreement tells how sure the judge is."""
 
@@ -44,9 +46,24 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         "Compare a judge with labels of people. The command says where the judge errs, which mapping fits best, what "
         "it may decide alone, and how many labels a claim needs. It corrects the judge's mean over cases without "
         "labels. The record serves as a baseline.",
-        "calm calibrate judge.toml --cases labelled.jsonl --unlabelled others.jsonl",
+        "calm calibrate results.csv --map verdict=judge --map better=human",
     )
-    one.add_argument("judge", metavar="JUDGE", help=f"recorded:SET/MODEL, recorded:FILE, {JUDGES}")
+    one.add_argument("judge", metavar="JUDGE", help=f"a table of results ({TABLES}), recorded:SET/MODEL, {JUDGES}")
+    one.add_argument(
+        "--map",
+        action="append",
+        default=[],
+        metavar="FIELD=COLUMN",
+        help="of a table: which column holds a field of a case, or `verdict`, what the judge said (repeatable)",
+    )
+    one.add_argument(
+        "--value",
+        action="append",
+        default=[],
+        metavar="WORD=MEANING",
+        help="of a table: what a word means: a, b, tie, or a score (repeatable)",
+    )
+    one.add_argument("--scale", metavar="LOW..HIGH", help="of a table: the scale of its scores, such as 1..5")
     one.add_argument("--cases", action="append", default=[], metavar="FILE", help=f"{CASES}, with labels of people")
     one.add_argument(
         "--unlabelled",
@@ -97,7 +114,7 @@ def _calibrate(options: argparse.Namespace) -> int:
     from calm.studies.calibrate.study import calibrate, is_chosen, refuse_gold
 
     design = _checked(options)
-    judge = judge_from(options.judge)
+    judge = _results(options) if _is_table(options.judge) else judge_from(options.judge)
     parts, there = _cases(options, judge)
     labelled, unlabelled = parts.labelled, parts.unlabelled
     wishes = _wishes(options, judge, [*labelled, *unlabelled])
@@ -129,6 +146,36 @@ def _calibrate(options: argparse.Namespace) -> int:
     return _write(found, setup, out, there)
 
 
+def _is_table(spec: str) -> bool:
+    return Path(spec).suffix.lower() in TABLES.split(", ")
+
+
+def _results(options: argparse.Namespace) -> Judge:
+    """
+    Return the judge whose verdicts a table of results holds, and say how the table is read.
+
+    Raises:
+        ConfigError: options that cannot be read, or a table that is none of results.
+    """
+    from calm.commands.logs import scale_in
+    from calm.judges.recorded.results_table import results_in
+
+    pairs = {"--map": options.map, "--value": options.value}
+    found: dict[str, dict[str, str]] = {}
+    for option, texts in pairs.items():
+        split = [text.partition("=") if option == "--map" else text.rpartition("=") for text in texts]
+        found[option] = {key: value for key, _, value in split if key and value}
+        if len(found[option]) != len(texts):
+            raise ConfigError(f"{option}: expected KEY=VALUE, each key once, got {', '.join(texts)}")
+    scale = None if options.scale is None else scale_in(options.scale)
+    if options.cases:
+        raise ConfigError("--cases: expected a table of results alone, as it holds its cases, got a file of cases, too")
+    results = results_in(Path(options.judge), found["--map"], found["--value"], scale)
+    told = ", ".join(f"{key} = {value}" for key, value in results.read.items())
+    print(printable(f"{options.judge} is read as: {told}"))
+    return results.judge
+
+
 def _checked(options: argparse.Namespace) -> Design:
     """
     Return how often each case is asked.
@@ -149,6 +196,9 @@ def _checked(options: argparse.Namespace) -> Design:
         problems.append(f"--within: expected a distance of 0 or more, got {options.within!r}")
     if options.within is not None and options.passing is not None:
         problems.append("--within, --pass: expected one of them, got both")
+    of_table = [f"--{name}" for name in ("map", "value", "scale") if getattr(options, name)]
+    if of_table and not _is_table(options.judge):
+        problems.append(f"{of_table[0]}: expected a table of results as the judge ({TABLES}), got {options.judge}")
     if options.labels is not None and options.labels < 1:
         problems.append(f"--labels: expected 1 or more, got {options.labels}")
     if problems:
@@ -188,6 +238,8 @@ def _cases(options: argparse.Namespace, judge: Judge) -> tuple[Parts, int]:
     if not labelled:
         split_up = f", and people are divided on {len(parts.divided)} of them" if parts.divided else ""
         what = {"rubric": "met", "rubric-all": "met", "score": "scores", "points": "met or scores"}
+        if _is_table(options.judge):
+            raise ConfigError(f"{options.judge}: expected records with a gold label, got none in {len(mine)}{split_up}")
         raise ConfigError(
             f"--cases: expected cases with labels of people ({what.get(judge.task, 'better')}, or labels), got none in "
             f"{len(mine)} cases{split_up}; docs/how-to/calibrate-a-judge.md shows how to write them"

@@ -213,7 +213,7 @@ def _import_log(options: argparse.Namespace, sources: Sequence[Path], out: Path)
     found = gathered(log, wanted)
     logs.write_log(found, log, places, force=options.force)
     logs.say_log(found, log, places)
-    _say(f"next: calm audit {quote(str(places.judge))} --cases {quote(str(out))}")
+    _say(f"next: calm audit {quote(str(places.judge))}")
     return DONE
 
 

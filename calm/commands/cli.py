@@ -43,7 +43,7 @@ from calm.commands.run_options import add_run_options, given_to_pytest
 from calm.commands.terminal import shielded, told
 from calm.core.inputs import forget
 from calm.engine.signals import SIGNALS
-from calm.errors import CalmError, ConfigError
+from calm.errors import CalmError, ConfigError, Interruption
 from calm.models.secrets import on_guard
 from calm.results.wording import printable
 
@@ -99,19 +99,38 @@ def _run(arguments: Sequence[str] | None) -> int:
         *given[end + 1 :],
     ]  # argparse takes them only directly behind the judge
     run: Callable[[argparse.Namespace], int] = options.run
-    try:
-        with SIGNALS.caught():
+    with SIGNALS.caught():
+        try:
+            _remember_cases(options)
             return run(options)
-    except CalmError as error:
-        problems = error.problems if isinstance(error, ConfigError) else str(error).splitlines()
-        print("calm: " + "\n".join(map(printable, problems)), file=sys.stderr)  # they may quote a file
-        return CONFIGURATION
-    except KeyboardInterrupt:
-        print("calm: interrupted", file=sys.stderr)
-        return INTERRUPTED
-    except BrokenPipeError:  # nobody reads our output any more: `calm try ... | head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return DONE
+        except CalmError as error:
+            if SIGNALS.came:  # what it cut short is no fault
+                return _interrupted()
+            problems = error.problems if isinstance(error, ConfigError) else str(error).splitlines()
+            print("calm: " + "\n".join(map(printable, problems)), file=sys.stderr)  # they may quote a file
+            return CONFIGURATION
+        except Interruption as error:
+            return _interrupted(str(error))
+        except KeyboardInterrupt:  # it may say what it cut short, such as a decoder
+            return _interrupted()
+        except BrokenPipeError:  # nobody reads our output any more: `calm try ... | head`
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return DONE
+
+
+def _interrupted(said: str = "interrupted") -> int:
+    print(f"calm: {printable(said)}", file=sys.stderr)
+    return INTERRUPTED
+
+
+def _remember_cases(options: argparse.Namespace) -> None:
+    """Give a command about one judge the cases that its judge.toml names, if the command line names none."""
+    if getattr(options, "cases", None) != [] or any(word.startswith("--calm-cases") for word in options.pytest):
+        return
+    if (spec := str(getattr(options, "judge", ""))).endswith(".toml"):
+        from calm.judges.judgefile import remembered
+
+        options.cases = remembered(spec)
 
 
 def _parser_for(words: Sequence[str]) -> argparse.ArgumentParser:

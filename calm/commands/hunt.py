@@ -113,8 +113,8 @@ def _hunt(options: argparse.Namespace) -> int:
         found = _hunted(options, setup, places, arms, bounds, pen=pen)
         spent = bill(engine)
     end_of_progress()
-    print(sampled(len(cases), len(whole)))
     print(printable(hunting.summary(found, judge.name, bounds), "\n"))
+    print(sampled(len(cases), len(whole)))
     confirmed = [one for hunt in found.values() for one in hunt.confirmed]
     show(confirmed)
     print(printable(f"\n{pen}{spent}", "\n"))

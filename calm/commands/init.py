@@ -4,24 +4,40 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from shlex import quote
-from typing import Final, cast, get_args
+from typing import TYPE_CHECKING, Final, cast, get_args
 
 from calm.commands import DONE, REFUSED, add_command, attempt, init_files, logs
 from calm.commands.file_set import put
-from calm.commands.init_drafts import RECORDED, USUAL, draft_cases, draft_judge, of_log
-from calm.commands.init_prompts import Draft, prompt_of
-from calm.core.verdict import Task
+from calm.commands.init_asked import answered, at_terminal, chosen, say
+from calm.commands.init_drafts import (
+    CASES,
+    RECORDED,
+    USUAL,
+    cases_in,
+    draft_judge,
+    made_cases,
+    of_log,
+    refuse_other_scale,
+    task_of,
+)
+from calm.commands.init_prompts import Draft, Prompt, prompt_of_file, prompt_of_log, started
+from calm.core.verdict import FAMILY, Task
 from calm.errors import CalmError, ConfigError
 from calm.models.address import Provider
-from calm.results.wording import printable
+
+if TYPE_CHECKING:
+    from calm.core.case import Case
 
 TASKS: Final[tuple[Task, ...]] = get_args(Task)
 PROVIDERS: Final[tuple[Provider, ...]] = get_args(Provider)
 CI: Final = ("github", "gitlab", "none")
+PROMPTS: Final = (".txt", ".md", ".jinja", ".jinja2", ".j2", ".prompt")
+TABLES: Final = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet")
 
 
 def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -30,8 +46,9 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         commands,
         "init",
         "Write what an audit needs: judge.toml, its prompt with the negative twin, cases.jsonl, gate.toml and a CI "
-        "workflow. It starts from a prompt file, a log of another tool, a table, or from nothing. At a terminal "
-        "it asks what no option says. At the end it tries the judge on one case, if it has a key.",
+        "workflow. It starts from a prompt file, a log of another tool, a table, or from nothing. It reads prompt and "
+        "table by their names. What the names do not say it asks at a terminal; elsewhere it proposes the whole "
+        "command. At the end it tries the judge on one case, if it has a key.",
         "calm init --prompt prompt.txt --cases sixty.csv --model gpt-4.1-mini",
     )
     init.add_argument("--dir", default=".", metavar="DIR", help="the folder to write to (default: this one)")
@@ -49,15 +66,25 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         action="append",
         default=[],
         metavar="WORD=MEANING",
-        help="what a WORD of a verdict means (repeatable)",
+        help="what a WORD of the gold means: a, b, ... or tie, or a number; of a log, a number (repeatable)",
     )
+    init.add_argument(
+        "--placeholder",
+        action="append",
+        default=[],
+        metavar="NAME=MEANING",
+        help="what a placeholder of the prompt means: question, answer, a, b, reference, context or field.NAME "
+        "(repeatable)",
+    )
+    init.add_argument("--best", choices=("high", "low"), metavar="END", help="of scores, the best end: high or low")
+    init.add_argument("--yes", action="store_true", help="take the columns and words as they are guessed")
     logs.add_options(init)
-    init.add_argument("--name", metavar="NAME", help="how reports call the judge (default: after the folder)")
+    init.add_argument("--name", metavar="NAME", help="how reports call the judge (default: as the prompt file)")
     init.add_argument("--provider", choices=PROVIDERS, metavar="API", help=f"{', '.join(PROVIDERS)} (default openai)")
     init.add_argument("--model", metavar="MODEL", help="the model's name, as its server knows it")
     init.add_argument("--base-url", metavar="URL", help="a compatible server, such as http://127.0.0.1:8000/v1")
     init.add_argument("--api-key-env", metavar="NAME", help="the name of the variable that holds the key")
-    init.add_argument("--ci", choices=CI, metavar="CI", help="github, gitlab or none (default github)")
+    init.add_argument("--ci", choices=CI, metavar="CI", help="github, gitlab or none (default: as the repository says)")
     init.add_argument("--force", action="store_true", help="overwrite files that are there")
     init.set_defaults(run=_init)
 
@@ -65,52 +92,122 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 def _init(options: argparse.Namespace) -> int:
     folder = Path(options.dir)
     _refuse(options)
-    _ask(options)
+    if at_terminal() and _are_there([folder / "judge.toml"], options):
+        return REFUSED  # before anything is asked
+    _ask_files(options)
     draft = Draft()
-    found = of_log(options, draft)
-    prompt = prompt_of(options, found, draft)
-    if prompt is not None:
-        draft_cases(options, prompt, found, draft)
-        draft_judge(options, prompt, found, draft)
-    else:
-        draft.judge = RECORDED
+    prompt, cases = _drafted(options, draft)
     key = init_files.check(draft.files, draft.judge)
     draft.files["gate.toml"] = init_files.GATE
     if prompt is not None and options.ci != "none":
         _add_workflow(options, draft, key)
     files = {_place(folder, name): text for name, text in draft.files.items()}
-    there = [path for path in files if path.exists() or path.is_symlink()]
-    given = {Path(one).resolve() for one in (options.prompt, options.system, options.negative, options.cases) if one}
-    given |= {Path(one).resolve() for one in options.log}
-    if taken := [str(path) for path in files if path.resolve() in given]:
-        raise ConfigError(f"expected --dir DIR, as {', '.join(taken)} would be written over what is read, got the same")
-    if there and not options.force:
-        verb, them = ("exists", "it") if len(there) == 1 else ("exist", "them")
-        names = ", ".join(map(str, there))
-        _say(
-            f"calm: {names} {verb} already, so nothing was written; to write over {them}, as after a calm init that "
-            "was stopped half way, add --force",
-            error=True,
-        )
+    if options.cases and _same(folder / CASES, Path(options.cases)) and _are_cases(options.cases):
+        del files[folder / CASES]  # they are what is read, as they are
+    read = [one for one in (options.prompt, options.system, options.negative, options.cases, *options.log) if one]
+    if taken := [path for path in files if any(_same(path, Path(one)) for one in read)]:
+        raise ConfigError(f"{taken[0]} would overwrite itself. Give another folder: --dir judge")
+    if _are_there(files, options):
         return REFUSED
     judges = [folder / name for name in draft.files if name in (draft.judge, RECORDED)]
     put(files, init_files.WRITTEN, judges=judges, force=options.force)
-    _say(f"wrote {', '.join(map(str, files))}")
+    say(f"wrote {', '.join(map(str, files))}")
     for note in draft.notes:
-        _say(f"note: {note}")
-    for line in _linted(folder / draft.judge) if prompt is not None else ():
-        _say(f"note: {line}")
+        say(f"note: {note}")
+    if prompt is None:
+        say(f"next: calm audit {quote(str(folder / draft.judge))}")
+        return DONE
+    for note in _linted(folder / draft.judge):
+        say(f"note: {note}")
+    if options.cases:
+        say(_resolution(prompt.task, cases))
     return _tried(folder, draft.judge, key)
+
+
+def _drafted(options: argparse.Namespace, draft: Draft) -> tuple[Prompt | None, Sequence[Case]]:
+    """Draft the judge and its cases; return its prompt, and the cases. Without a prompt the judge replays verdicts."""
+    from calm.cases.lines import line
+
+    found = of_log(options, draft)
+    prompt = prompt_of_file(options, draft) if options.prompt else prompt_of_log(found, draft) if found else None
+    cases: Sequence[Case] = ()
+    if found is None:
+        held = cases_in(options, prompt, draft) if options.cases else made_cases(_task(options, prompt), prompt, draft)
+        if not isinstance(held, Sequence):  # the verdicts of a table
+            draft.judge = RECORDED
+            return None, held.cases
+        cases = held
+        prompt = prompt or started(_task(options, None, cases), cases, draft)
+        refuse_other_scale(options, cases, prompt)
+        draft.files[CASES] = "".join(line(case) for case in cases)
+        draft.classes = tuple(dict.fromkeys(case.label for case in cases if case.label is not None))
+    if prompt is None:
+        draft.judge = RECORDED
+        return None, cases
+    _ask_model(options, prompt, draft)
+    draft_judge(options, prompt, found, draft)
+    return prompt, cases
+
+
+def _are_there(paths: Iterable[Path], options: argparse.Namespace) -> bool:
+    """Return whether files are there that may not be written over, and say which."""
+    there = [path for path in paths if path.exists() or path.is_symlink()]
+    if not there or options.force:
+        return False
+    verb, them = ("exists", "it") if len(there) == 1 else ("exist", "them")
+    names = ", ".join(map(str, there))
+    say(f"calm: {names} {verb} already, so nothing was written; to write over {them}, add --force", error=True)
+    return True
+
+
+def _task(options: argparse.Namespace, prompt: Prompt | None, cases: Sequence[Case] = ()) -> Task:
+    """Return what the judge does: as an option or its prompt says, as its cases show, or as a person says."""
+    if prompt is not None:
+        return prompt.task
+    if options.task is None and not cases and at_terminal():
+        options.task = chosen("What does the judge do", TASKS, "pairwise")
+    return cast("Task", options.task or (task_of(cases) if cases else "pairwise"))
+
+
+def _same(one: Path, other: Path) -> bool:
+    return one.resolve() == other.resolve()
+
+
+def _are_cases(name: str) -> bool:
+    from calm.cases import read_files
+
+    try:
+        return bool(read_files([name]))
+    except ConfigError:
+        return False
+
+
+def _resolution(task: Task, cases: Sequence[Case]) -> str:
+    """Return in one line what so many cases can show."""
+    from calm.core.claims import Claim
+    from calm.core.edits import Expects
+    from calm.experiment.setup import clusters_of
+    from calm.gate.resolution import USUAL as ENOUGH
+    from calm.gate.resolution import Claimed, attainable
+
+    claim, questions = Claim("gain", "<=", 0.15), len({*clusters_of(cases).values()})
+    found = attainable(claim, FAMILY[task], Claimed((claim,), Expects.NOT_BETTER, rotation=False, clusters=questions))
+    many = "1 case" if len(cases) == 1 else f"{len(cases)} cases"
+    about = many if questions == len(cases) else f"{many} about {questions} questions"
+    if found is None:
+        return f"{about} cannot rule out any bias. Take about {ENOUGH}"
+    usual = f"; {ENOUGH} cases can rule out one of {100 * claim.limit:g}" if found.limit > claim.limit else ""
+    return f"{about} can rule out a bias that decides {100 * found.limit:g} of 100 cases{usual}"
 
 
 def _add_workflow(options: argparse.Namespace, draft: Draft, key: str | None) -> None:
     """Draft the workflow, and say what is left to do for it."""
-    from calm.commands.init_ci import workflow
+    from calm.commands.init_ci import usual, workflow
 
-    made = workflow(options.ci or "github", Path(options.dir), key)
+    folder = Path(options.dir)
+    made = workflow(options.ci or usual(folder), folder, key)
     draft.files[made.place] = made.text
-    if made.left:
-        draft.notes.append(made.left)
+    draft.notes += made.left
     if key is None:
         where = f": {options.base_url} must answer where it runs" if options.base_url else ""
         draft.notes.append(f"the judge needs no key, so the workflow has none{where}")
@@ -134,6 +231,8 @@ def _refuse(options: argparse.Namespace) -> None:
     ]
     if options.prompt and options.log:
         faults.append("--prompt, --log: expected one of them, as a log brings its own prompt; take one out")
+    if options.placeholder and not options.prompt:
+        faults.append("--placeholder: expected --prompt FILE beside it, got none")
     if logs.asked_for(options) and not options.log:
         faults.append("--from, --metric, --gold, --scale: expected --log FILE beside them, got none")
     if options.cases and options.log:
@@ -158,34 +257,55 @@ def _linted(path: Path) -> Iterator[str]:
 # ------------------------------------------------------------------------------------------------------ the questions
 
 
-def _ask(options: argparse.Namespace) -> None:
-    """Ask a person at a terminal what no option says; nobody is asked anywhere else."""
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+def _ask_files(options: argparse.Namespace) -> None:
+    """Ask a person which prompt and which cases the judge has, if no option names any; the only one is proposed."""
+    if not at_terminal() or options.log:
         return
-    if not options.log and not options.prompt and options.task is None:
-        options.task = _chosen("What does the judge do", TASKS, "pairwise")
-    if options.provider is None and not options.log:
-        options.provider = _chosen("Which API does its model have", PROVIDERS, "openai")
-    if options.model is None and not options.log:
-        usual = USUAL[cast("Provider", options.provider or "openai")]
-        options.model = _answered(f"Which model [{usual}]? ") or usual
-    if options.ci is None:
-        options.ci = _chosen("A workflow for which CI", CI, "github")
+    for name, what, endings in (
+        ("prompt", "Which file is your judge's prompt", PROMPTS),
+        ("cases", "Which file holds your cases", TABLES),
+    ):
+        if getattr(options, name) is None:
+            near = [one for one in sorted(Path().iterdir()) if one.suffix.lower() in endings and one.is_file()]
+            near = [one for one in near if name != "prompt" or _has_placeholders(one)]
+            usual = near[0].name if len(near) == 1 else "-"
+            while (said := answered(f"{what} (- for none)", usual)) != "-" and not Path(said).is_file():
+                say(f"there is no file {said}")
+            setattr(options, name, None if said == "-" else said)
 
 
-def _chosen(question: str, known: Sequence[str], usual: str) -> str:
-    while True:
-        said = _answered(f"{question}: {', '.join(known)} [{usual}]? ") or usual
-        if said in known:
-            return said
-        _say(f"expected one of {', '.join(known)}, got {said}")
+def _has_placeholders(path: Path) -> bool:
+    from calm.core.files import read_text
+    from calm.judges.prompts.foreign import style_of
 
-
-def _answered(question: str) -> str:
     try:
-        return input(question).strip()
-    except EOFError:
-        return ""
+        return style_of(read_text(path, "a prompt")) is not None
+    except ConfigError:
+        return False
+
+
+def _ask_model(options: argparse.Namespace, prompt: Prompt, draft: Draft) -> None:
+    """Ask a person for the best end of the scale, and for the model and where it is, if nothing says it."""
+    if prompt.scale is not None and prompt.task == "score":
+        asked = options.best is None and not prompt.directed
+        if asked and at_terminal():
+            options.best = chosen("Which end of the scale is the best", ("high", "low"), "high")
+        elif asked:
+            draft.notes.append(
+                "the prompt does not say which end of its scale is the best: it is taken to be the high one. If it is "
+                "the low one, add --best low"
+            )
+        prompt.scale = replace(prompt.scale, best=options.best or prompt.scale.best)
+    if options.log or not at_terminal():
+        return
+    while options.provider is None and options.base_url is None:
+        where = f"Where is its model: {', '.join(PROVIDERS)}, or an address such as http://127.0.0.1:8000/v1"
+        said = answered(where, PROVIDERS[0])
+        options.provider = next((one for one in PROVIDERS if one == said), None)
+        options.base_url = said if re.match("https?://", said) else None
+    if options.model is None:
+        usual = USUAL[cast("Provider", options.provider or PROVIDERS[0])]
+        options.model = answered("Which model", "" if options.base_url else usual)
 
 
 # ------------------------------------------------------------------------------------------------------------- the try
@@ -193,12 +313,13 @@ def _answered(question: str) -> str:
 
 def _tried(folder: Path, judge: str, key: str | None) -> int:
     """Ask the judge about one case, unless its key lacks; say what to do next."""
-    path, cases = folder / judge, folder / "cases.jsonl"
-    named = f"{quote(str(path))} --cases {quote(str(cases))}"
+    path, cases = folder / judge, folder / CASES
+    named = quote(str(path))
     if key is not None and not os.environ.get(key, "").strip():
-        _say(f"no call was made, as {key} is not set: export {key}=..., then: calm try {named}")
+        say(f"no call was made, as {key} is not set: export {key}=...")
+        say(f"next: calm try {named}")
         return DONE
-    _say("one case, to see that the judge answers:")
+    say("one case, to see that the judge answers:")
     parser = argparse.ArgumentParser(prog="calm")
     attempt.register(parser.add_subparsers())
     options = parser.parse_args(["try", str(path), "--cases", str(cases)])
@@ -207,14 +328,10 @@ def _tried(folder: Path, judge: str, key: str | None) -> int:
     except CalmError as error:
         problems = error.problems if isinstance(error, ConfigError) else str(error).splitlines()
         for problem in problems:
-            _say(f"calm: {problem}", error=True)
+            say(f"calm: {problem}", error=True)
         status = REFUSED
     if status != DONE:
-        _say(f"the files are written; when this is fixed: calm try {named}", error=True)
+        say(f"the files are written; when this is fixed: calm try {named}", error=True)
         return REFUSED
-    _say(f"next: calm audit {named}")
+    say(f"next: calm audit {named}")
     return DONE
-
-
-def _say(text: str, *, error: bool = False) -> None:
-    print(printable(text), file=sys.stderr if error else sys.stdout)

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Final, cast
 
 from calm.commands import logs
-from calm.commands.init_prompts import STARTER, STARTER_TWIN, Draft, Prompt, start
+from calm.commands.init_prompts import STARTED, Draft, Prompt
+from calm.commands.init_table import read_of
 from calm.core.classes import SHIPPED
-from calm.core.verdict import Scale
+from calm.core.verdict import Scale, Task
 from calm.errors import ConfigError
 from calm.models.address import Provider
 
 if TYPE_CHECKING:
-    from calm.cases.logs import Gathered
+    from calm.cases.logs import Gathered, Log, Wanted
     from calm.core.case import Case
     from calm.core.toml_text import Value
 
@@ -28,6 +30,8 @@ USUAL: Final[Mapping[Provider, str]] = {
     "anthropic": "claude-haiku-4-5",
 }
 """The model that is written if none is named."""
+CASES: Final = "cases.jsonl"
+"""The cases that are written, as judge.toml names them."""
 MADE: Final = 120
 """How many cases are made if none are given."""
 SEED: Final = 1
@@ -39,22 +43,25 @@ def of_log(options: argparse.Namespace, draft: Draft) -> Gathered | None:
     """Return what a log holds, and draft its cases and the judge that replays it; None without a log."""
     if not options.log:
         return None
-    from calm.cases.lines import line
-    from calm.cases.logs import gathered, read_logs
-    from calm.judges.recorded.kept import recorded_toml, verdict_lines
+    from calm.cases.logs import read_logs
 
     wanted = logs.wanted_from(options)
     _refuse_runs(options)
-    log = read_logs([Path(name) for name in options.log], options.kind)
+    return _replayed(read_logs([Path(name) for name in options.log], options.kind), wanted, draft)
+
+
+def _replayed(log: Log, wanted: Wanted, draft: Draft) -> Gathered:
+    """Return the cases and the verdicts of a log, and draft them with the judge that replays them."""
+    from calm.cases.lines import line
+    from calm.cases.logs import gathered
+    from calm.judges.recorded.kept import recorded_toml, verdict_lines
+
     found = gathered(log, wanted)
-    draft.files["cases.jsonl"] = "".join(line(case) for case in found.cases)
+    draft.files[CASES] = "".join(line(case) for case in found.cases)
     draft.files["verdicts.jsonl"] = "".join(verdict_lines(found))
-    draft.files[RECORDED] = recorded_toml(found, "verdicts.jsonl", log.kind)
-    draft.notes += [
-        f"recorded.toml replays the {len(found.asks)} verdicts of {found.metric}, with no key: "
-        "calm audit recorded.toml --cases cases.jsonl",
-        *found.notes,
-    ]
+    draft.files[RECORDED] = recorded_toml(found, "verdicts.jsonl", log.kind, CASES)
+    draft.notes += [f"recorded.toml replays the {len(found.asks)} verdicts of {found.metric}; no model is called"]
+    draft.notes += found.notes
     return found
 
 
@@ -69,90 +76,115 @@ def _refuse_runs(options: argparse.Namespace) -> None:
             )
 
 
-def draft_cases(options: argparse.Namespace, prompt: Prompt, found: Gathered | None, draft: Draft) -> None:
-    """Draft the cases: those of the log, of a file, or made ones."""
-    from calm.cases.lines import line
-    from calm.cases.shapes import parts_of
+def made_cases(task: Task, prompt: Prompt | None, draft: Draft) -> Sequence[Case]:
+    """
+    Return cases that a program makes, to start with, with gold on the scale of the judge.
 
-    if found is not None:
-        return
-    if options.cases:
-        cases, notes = _read_cases(options, prompt)
-        draft.notes += notes
-        _fit_scale(options, cases, prompt, draft)
-        if prompt.begun and (parts := parts_of(cases)):
-            start(prompt.task, draft, parts)
-    else:
-        from calm.cases.generate import generate
+    Raises:
+        ConfigError: the prompt shows a field that only a person's own cases can have.
+    """
+    from calm.cases.generate import generate
 
-        cases = list(generate(prompt.task, MADE, SEED))
-        draft.notes.append(
-            f"cases.jsonl holds {MADE} cases that a program made, to start with: put your own in their place, with "
-            "calm cases import FILE -o cases.jsonl --force"
-        )
-    draft.files["cases.jsonl"] = "".join(line(case) for case in cases)
-    draft.classes = tuple(dict.fromkeys(case.label for case in cases if case.label is not None))
+    own = [f"{{{name}}}" for name, key in ({} if prompt is None else prompt.shown).items() if key.startswith("field.")]
+    if own:
+        raise ConfigError(f"the prompt shows {', '.join(own)}, and no made case has it. Use your own: --cases FILE")
+    scale = STARTED if prompt is None else prompt.scale or Scale()
+
+    draft.notes.append(
+        f"cases.jsonl holds {MADE} cases that a program made, to start with. Use your own: --cases FILE, a table or a "
+        "file of cases"
+    )
+    return [
+        replace(case, scores={key: _moved(score, scale) for key, score in case.scores.items()})
+        for case in generate(task, MADE, SEED)
+    ]
 
 
-def _read_cases(options: argparse.Namespace, prompt: Prompt) -> tuple[Sequence[Case], list[str]]:
+def _moved(score: float, scale: Scale) -> float:
+    """Return where a score from 1 to 10 stands on another scale."""
+    share = (score - Scale().low) / (Scale().high - Scale().low)
+    steps = (share if scale.best == "high" else 1 - share) * (scale.high - scale.low) / (scale.step or 1e-3)
+    return scale.low + round(steps) * (scale.step or 1e-3)
+
+
+def cases_in(options: argparse.Namespace, prompt: Prompt | None, draft: Draft) -> Sequence[Case] | Gathered:
+    """
+    Return the cases of the file that the options name, or what a table of a judge's verdicts holds.
+
+    Raises:
+        ConfigError: the file cannot be read, or a person must first say how.
+    """
     from calm.cases import read_files
-    from calm.cases.foreign import columns_from, import_cases
-    from calm.cases.foreign.guessed import guessed
+    from calm.cases.foreign import FORMATS, import_cases
+    from calm.cases.foreign.columns import KNOWN_BY, Columns
+    from calm.cases.foreign.records import load
+    from calm.cases.logs import Wanted
     from calm.cases.logs.agents import holds_runs
+    from calm.cases.logs.judged import judged
+    from calm.cases.proposed import VERDICT
 
     path = Path(options.cases)
     if not options.map and holds_runs(path):
-        return _read_runs(path, prompt)
+        return _read_runs(path, prompt, draft)
+    own: ConfigError | None = None
     if path.suffix.lower() in _ENDINGS and not options.map:
         try:
-            return read_files([str(path)]), []
-        except ConfigError:
-            columns = guessed(path, options.map, prompt.fields)
-            if not columns:
-                raise
-    else:
-        columns = guessed(path, options.map, prompt.fields)
-    maps = [*options.map, *(f"{field}={column}" for field, column in columns.items())]
-    found = import_cases(path, columns=columns_from(maps, options.value))
-    notes = [f"taken for granted: {', '.join(f'{column} is the {field}' for field, column in columns.items())}"]
-    return found.cases, [*(notes if columns else []), *found.notes]
+            return read_files([str(path)])
+        except ConfigError as error:
+            own = error
+    table = load(path)
+    if own is not None and "answers" in table.columns:
+        raise own
+    form = next((one for one in FORMATS if KNOWN_BY.get(one, {""}) <= {*table.columns}), None)
+    if form is not None and not options.map:
+        found = import_cases(path, form=form)
+        draft.notes += found.notes
+        return found.cases
+    read = read_of(options, table, prompt)
+    draft.notes += [read.note] if read.note else []
+    if VERDICT in read.columns and "answer" in {*read.columns, *table.columns}:
+        columns = {name: name for name in table.columns} | dict(read.columns)
+        words = {word: float(number) for word, number in read.words.items()}
+        return _replayed(judged(table, columns), Wanted(words=words), draft)
+    found = import_cases(path, columns=Columns(read.columns, read.words))
+    draft.notes += found.notes
+    return found.cases
 
 
-def _read_runs(path: Path, prompt: Prompt) -> tuple[Sequence[Case], list[str]]:
+def _read_runs(path: Path, prompt: Prompt | None, draft: Draft) -> Sequence[Case]:
     from calm.cases.logs.agents import import_runs
 
-    found = import_runs([path], scale=prompt.scale)
-    if prompt.begun and prompt.scale is not None and _beyond(found.cases, prompt.scale):
+    found = import_runs([path], scale=STARTED if prompt is None else prompt.scale)
+    if prompt is None and any(not STARTED.holds(score) for case in found.cases for score in case.scores.values()):
         found = import_runs([path])
-    return found.cases, list(found.notes)
+    draft.notes += found.notes
+    return found.cases
 
 
-def _fit_scale(options: argparse.Namespace, cases: Sequence[Case], prompt: Prompt, draft: Draft) -> None:
+def task_of(cases: Sequence[Case]) -> Task:
+    """Return what a judge of some cases does, by what they hold."""
+    if any(len(case.answers) > 1 for case in cases):
+        return "pairwise"
+    if any(case.label is not None for case in cases):
+        return "label"
+    return "rubric" if all(case.criteria for case in cases) and not any(case.scores for case in cases) else "score"
+
+
+def refuse_other_scale(options: argparse.Namespace, cases: Sequence[Case], prompt: Prompt) -> None:
     """
-    Take calm's own prompt, which rates from 1 to 10, in place of the one to start from where the gold needs it.
+    Refuse gold scores that are not on the scale of a person's own prompt.
 
     Raises:
-        ConfigError: the gold lies beyond any scale that a prompt here has.
+        ConfigError: there are some.
     """
-    if prompt.task != "score" or not _beyond(cases, prompt.scale or Scale()):
-        return
-    widest = Scale() if prompt.begun else prompt.scale or Scale()
-    if beyond := _beyond(cases, widest):
+    scale = prompt.scale or Scale()
+    scores = [score for case in cases for score in case.scores.values()]
+    if beyond := [score for score in scores if prompt.task == "score" and not scale.low <= score <= scale.high]:
         raise ConfigError(
-            f"{options.cases}: expected scores from {widest.low:g} to {widest.high:g}, the scale of the prompt, got "
-            f"{beyond[0]:g} ({len(beyond)} of {len(cases)} cases); rescale them, or give a prompt with their scale "
+            f"{options.cases}: expected scores from {scale.low:g} to {scale.high:g}, the scale of the prompt, got "
+            f"{beyond[0]:g} ({len(beyond)} of {len(scores)} scores); rescale them, or give a prompt with their scale "
             "(--prompt FILE)"
         )
-    for name in (STARTER, STARTER_TWIN):
-        draft.files.pop(name)
-    prompt.table, prompt.verdict, prompt.scale, prompt.begun = {}, {}, None, False
-    draft.notes.append("the judge uses calm's own prompt, which rates from 1 to 10, as the scores of the cases do")
-
-
-def _beyond(cases: Sequence[Case], scale: Scale) -> list[float]:
-    """Return the gold scores that are not on a scale."""
-    scores = [score for case in cases for score in case.scores.values()]
-    return [score for score in scores if not scale.low <= score <= scale.high]
 
 
 def draft_judge(options: argparse.Namespace, prompt: Prompt, found: Gathered | None, draft: Draft) -> None:
@@ -166,9 +198,10 @@ def draft_judge(options: argparse.Namespace, prompt: Prompt, found: Gathered | N
         served["base_url"] = options.base_url
     if options.api_key_env:
         served["api_key_env"] = options.api_key_env
-    name = options.name or (found.metric if found else Path(options.dir).resolve().name) or "judge"
+    named = options.prompt or options.cases
+    name = options.name or (found.metric if found else Path(named).stem if named else "") or "judge"
     tables: dict[str, Mapping[str, Value]] = {
-        "judge": {"name": " ".join(name.split()), "task": prompt.task},
+        "judge": {"name": " ".join(name.split()), "task": prompt.task, "cases": CASES},
         "model": served,
     }
     if prompt.table:

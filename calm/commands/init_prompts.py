@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
 
 from calm.commands import init_files
 from calm.core.verdict import Scale, Task
-from calm.errors import ConfigError
+from calm.errors import ConfigError, nearest
 
 if TYPE_CHECKING:
     from calm.cases.logs import Gathered
+    from calm.core.case import Case
     from calm.core.toml_text import Value
     from calm.judges.prompts.foreign import Translation
     from calm.judges.prompts.meanings import Placeholder, Puzzle
@@ -38,6 +40,8 @@ _BETWEEN: Final = "\n\0\n"
 """What stands between the messages while they are turned round together."""
 
 
+STARTED: Final = Scale(1.0, 5.0, 1.0)
+"""The scale of the prompt to start from."""
 STARTER: Final = "judge.jinja"
 STARTER_TWIN: Final = "judge.negative.jinja"
 
@@ -58,7 +62,8 @@ class Prompt:
     """
     The templates of a judge by key of `[prompt]`, and what the log or the text shows of its verdict.
 
-    `fields` are the names of what it shows of a case beside question, answers and reference.
+    `shown` are the fields of a case by the names of the placeholders that show them, and `said` is what those of these
+    names mean that a person said, or that no tool uses and were guessed.
     """
 
     task: Task
@@ -66,55 +71,61 @@ class Prompt:
     verdict: dict[str, Value] = field(default_factory=dict)
     values: Mapping[str, float | str] = field(default_factory=dict)
     scale: Scale | None = None
-    fields: tuple[str, ...] = ()
-    begun: bool = False
-    """Whether it is the template to start from."""
+    shown: Mapping[str, str] = field(default_factory=dict)
+    said: Mapping[str, str] = field(default_factory=dict)
+    directed: bool = True
+    """Whether it is known which end of the scale is the best one."""
 
 
-def prompt_of(options: argparse.Namespace, found: Gathered | None, draft: Draft) -> Prompt | None:
-    """Return the judge's prompt; None if a log holds none, so that there is no judge that could be asked."""
-    if found is not None:
-        return _prompt_of_log(found, draft)
-    if options.prompt:
-        return _prompt_of_file(options, draft)
-    task = cast("Task", options.task or "pairwise")
-    if task not in init_files.STARTERS:
-        twin = "no negative twin, as a class has none" if task == "label" else "a negative twin"
-        draft.notes.append(f"the judge uses calm's own prompt for the task {task}, which has {twin}")
-        return Prompt(task)
-    start(task, draft)
-    table = {"user_file": STARTER, "negative_user_file": STARTER_TWIN}
-    scale = Scale(1.0, 5.0, 1.0) if task == "score" else None
-    return Prompt(task, table, {"format": "brackets"}, scale=scale, begun=True)
+def started(task: Task, cases: Sequence[Case], draft: Draft) -> Prompt:
+    """Return a prompt to start from that shows what the cases hold, on a scale that holds their gold."""
+    from calm.cases.logs.scales import usual_scale
+    from calm.cases.shapes import parts_of
+
+    scores = [score for case in cases for score in case.scores.values()]
+    begun = task in init_files.STARTERS and (task != "score" or all(STARTED.holds(score) for score in scores))
+    if begun:
+        parts = parts_of(cases)
+        draft.files[STARTER] = init_files.starter(task, parts=parts)
+        draft.files[STARTER_TWIN] = init_files.starter(task, negative=True, parts=parts)
+        table = {"user_file": STARTER, "negative_user_file": STARTER_TWIN}
+        return Prompt(task, table, {"format": "brackets"}, scale=STARTED if task == "score" else None)
+    if task == "score":
+        scale = usual_scale(scores)
+        draft.notes.append(
+            f"the judge uses calm's own prompt, on the scale of the gold: {scale.low:g} to {scale.high:g}"
+        )
+        return Prompt(task, scale=scale)
+    twin = "no negative twin, as a class has none" if task == "label" else "a negative twin"
+    draft.notes.append(f"the judge uses calm's own prompt for the task {task}, which has {twin}")
+    return Prompt(task)
 
 
-def start(task: Task, draft: Draft, parts: Collection[str] = ()) -> None:
-    """Draft the template to start from and its twin, which show what the cases have beside question and answers."""
-    draft.files[STARTER] = init_files.starter(task, parts=parts)
-    draft.files[STARTER_TWIN] = init_files.starter(task, negative=True, parts=parts)
-
-
-def _prompt_of_file(options: argparse.Namespace, draft: Draft) -> Prompt:
+def prompt_of_file(options: argparse.Namespace, draft: Draft) -> Prompt:
     """Return a prompt that a person has, with its placeholders in calm's names."""
     from calm.judges.prompts.asking import asked_in
     from calm.judges.prompts.foreign import translate
+    from calm.judges.prompts.meanings import guessed
 
     read = _read(options, draft)
     turns = [turn for _, turn in read]
-    made = translate(*(turn.text for turn in turns))
+    texts = [turn.text for turn in turns]
+    made = translate(*texts)
+    given = _said(options.placeholder, made)
+    said = guessed([one for found in made.found for one in found if one.name not in given]) | given
+    made = translate(*texts, said=said)
     _refuse_unread([name for name, _ in read], turns, made)
+    every = [one for found in made.found for one in found]
     if made.answers == 0:
-        names = ", ".join(one.written for found in made.found for one in found) or "none"
-        raise ConfigError(
-            f"{options.prompt}: expected a placeholder for the answer, such as {{answer}}, {{{{output}}}} or "
-            f"{{response_a}} and {{response_b}}, got {names}; rename it in the prompt"
-        )
+        got = ", ".join(one.written for one in every) or "none"
+        which = f"say which one it is, as in --placeholder {every[0].name}=answer" if every else "add {answer}"
+        raise ConfigError(f"{options.prompt}: expected a placeholder for the answer, got {got}; {which}")
     task = _task(options, made.answers)
-    first: dict[str, str] = {}
-    for place, one in _shown(read, made):
-        first.setdefault(f"{one.written} is {_meaning(one)}", place)
-    draft.notes += [f"{place}{words}" for words, place in first.items()]
-    prompt = Prompt(task)
+    if every:
+        meanings = dict.fromkeys(f"{one.written} is {_meaning(one)}" for one in every)
+        draft.notes.append(f"in the prompt, {', '.join(meanings)}")
+    names = [one.name for found in translate(*texts).found for one in found]
+    prompt = Prompt(task, said=said, shown=dict(zip(names, map(_case_field, every), strict=True)))
     _put([turn.role for turn in turns], made.templates, prompt, draft)
     asked = asked_in("\n".join(turn.text for turn in turns), task)
     if not asked.seen:
@@ -128,18 +139,40 @@ def _prompt_of_file(options: argparse.Namespace, draft: Draft) -> Prompt:
         _own_twin(options, prompt, draft)
     elif "user_file" in prompt.table:
         _twin(made.templates, prompt, draft)
-    scale = asked.scale or (Scale() if task == "score" else None)
+    prompt.scale = asked.scale or (Scale() if task == "score" else None)
     if task == "score" and asked.scale is None and not asked.values:
         draft.notes.append("the prompt does not show its scale, so it is 1 to 10: check [verdict.scale] in judge.toml")
     if asked.values:
-        worth = ", ".join(f"{word} is {value:g}" for word, value in asked.values.items())
+        worth = ", ".join(f"{word} is {value}" for word, value in asked.values.items())
         draft.notes.append(f"{worth}: [verdict.values] in judge.toml says so, check it")
-    if asked.values and scale is not None:
-        scale = Scale(0.0, 1.0, 1.0)
-    prompt.verdict, prompt.values, prompt.scale = dict(asked.form), asked.values, scale
-    shown = (_field(one) for found in made.found for one in found if one.role is None)
-    prompt.fields = tuple(dict.fromkeys(shown))
+        prompt.scale = Scale(0.0, 1.0, 1.0) if task == "score" else None
+    prompt.verdict, prompt.values, prompt.directed = dict(asked.form), asked.values, asked.directed
     return prompt
+
+
+def _said(texts: Sequence[str], made: Translation) -> dict[str, str]:
+    """Return what a person says that placeholders mean."""
+    from calm.judges.prompts.meanings import SAID
+
+    names = {one.name for found in made.found for one in found}
+    said: dict[str, str] = {}
+    for text in texts:
+        name, _, meaning = text.partition("=")
+        if name not in names:
+            raise ConfigError(
+                f"--placeholder: expected a placeholder of the prompt, got {name!r}{nearest(name, names)}"
+            )
+        if meaning not in SAID and not re.fullmatch(r"field\.\w+", meaning):
+            raise ConfigError(f"--placeholder: expected {name}= and {', '.join(SAID)} or field.NAME, got {text!r}")
+        said[name] = meaning
+    return said
+
+
+def _case_field(one: Placeholder) -> str:
+    """Return the field of a case that a placeholder shows, as a table is mapped to it."""
+    from calm.cases.proposed import FIELDS
+
+    return f"field.{_field(one)}" if one.role is None else FIELDS[one.role]
 
 
 def _read(options: argparse.Namespace, draft: Draft) -> list[tuple[str, Turn]]:
@@ -199,18 +232,10 @@ def _task(options: argparse.Namespace, answers: int | None) -> Task:
     return task
 
 
-def _shown(read: Sequence[tuple[str, Turn]], made: Translation) -> Iterator[tuple[str, Placeholder]]:
-    """Yield the placeholders of a prompt, each with its place in words."""
-    for (name, turn), found in zip(read, made.found, strict=True):
-        for one in found:
-            file = "" if name == read[-1][0] else f"{name}, "
-            yield f"{file}line {_line(name, turn, one.line)}: ", one
-
-
 def _meaning(one: Placeholder) -> str:
     meanings = {"first": "the first answer", "second": "the second answer", "answer": "the answer"}
     if one.role is None:
-        return f"the field {_field(one)} of a case"
+        return f"the field {_field(one)}"
     return meanings.get(one.role, f"the {one.role}") + ("" if one.cut is None else f", cut after {one.cut} characters")
 
 
@@ -230,7 +255,7 @@ def _put(roles: Sequence[str], templates: Sequence[str], prompt: Prompt, draft: 
     turns = [{"role": role, "content": text} for role, text in zip(roles, templates, strict=True)]
     draft.files["messages.json"] = json.dumps(turns, ensure_ascii=False, indent=1) + "\n"
     prompt.table["messages_file"] = "messages.json"
-    draft.notes.append("a prompt of several turns has no negative twin: framing is NOT TESTED")
+    draft.notes.append("a prompt of several turns has no negative twin: the framing test is left out")
 
 
 def _own_twin(options: argparse.Namespace, prompt: Prompt, draft: Draft) -> None:
@@ -257,15 +282,17 @@ def _twin(templates: Sequence[str], prompt: Prompt, draft: Draft) -> None:
     twins = (made.text or "").split(_BETWEEN)
     if made.text is not None and len(twins) == len(templates):
         _name_twin(twins[1:] if len(twins) > 1 and twins[0] == templates[0] else twins, prompt, draft)
-        draft.notes.append("judge.negative.jinja asks the other way round; it was made by rule: read it")
+        draft.notes.append(
+            "judge.negative.jinja asks for the worse answer, or how bad it is. A rule made it from your prompt: read it"
+        )
         return
     before = whole.count("\n", 0, whole.find(_BETWEEN) + len(_BETWEEN)) if _BETWEEN in whole else 0
+    file = "judge.jinja" if len(templates) == 1 or made.line > before else "judge.system.jinja"
     line = made.line - before if made.line > before else made.line
-    file = "" if len(templates) == 1 else f" of {'judge.jinja' if made.line > before else 'judge.system.jinja'}"
-    why = f"no rule turns {made.word!r} in line {line}{file} round" if made.word else "no rule turns it round"
+    why = f", because of the word {made.word!r} ({file}, line {line})" if made.word else ""
     draft.notes.append(
-        f"the prompt has no negative twin, as {why}: framing is NOT TESTED until you write judge.negative.jinja, which "
-        "asks for the worse answer or how bad it is, and name it in judge.toml as negative_user_file"
+        f"calm could not write the prompt that asks for the worse answer{why}. Write judge.negative.jinja yourself and "
+        "name it in judge.toml as negative_user_file, or go on without the framing test"
     )
 
 
@@ -277,7 +304,8 @@ def _name_twin(templates: Sequence[str], prompt: Prompt, draft: Draft) -> None:
         prompt.table["negative_system_file"] = "judge.negative.system.jinja"
 
 
-def _prompt_of_log(found: Gathered, draft: Draft) -> Prompt | None:
+def prompt_of_log(found: Gathered, draft: Draft) -> Prompt | None:
+    """Return the prompt that a log holds; None if it holds none, so that there is no judge that could be asked."""
     from calm.judges.recorded.live import format_in, prompt_in
 
     made = prompt_in(found)

@@ -127,12 +127,13 @@ def _write(path: Path, checked: Sequence[Checked], problems: Sequence[str]) -> N
 def _checked(path: Path, options: argparse.Namespace, roles: Mapping[str, Role]) -> Checked:
     """Return what the rules find in one file."""
     from calm.commands.lint_shown import Checked
+    from calm.judges.judgefile import remembered
     from calm.judges.lint import lint, subject_of, subjects_of
 
     if path.suffix == ".toml":
         if options.task or roles:
             raise ConfigError(f"{path}: --task and --slot are for prompt files; a judge.toml says both itself")
-        subjects = subjects_of(path, _cases(options.cases), options.context)
+        subjects = subjects_of(path, _cases(options.cases or remembered(str(path))), options.context)
     else:
         if options.cases or options.context:
             raise ConfigError(f"{path}: --cases and --context are for a judge.toml, which says which model is asked")
@@ -168,12 +169,12 @@ def _roles(slots: Sequence[str]) -> dict[str, Role]:
 
 def before_audit(spec: str, cases: Sequence[str]) -> int:
     """
-    Say what the linter finds in a judge.toml, with a line for each error; return 4 if an audit of it is pointless.
+    Say what the linter finds in a judge.toml, and return 4, if an audit of it is pointless; else return 0.
 
     It is pointless where the judge does not see what it judges or what the answers rest on, or where no reply that
-    follows the prompt can be read. Else 0 is returned.
+    follows the prompt can be read. The other errors are said by the run itself.
     """
-    from calm.commands.lint_shown import Checked, counted, in_text
+    from calm.commands.lint_shown import Checked, in_text
     from calm.judges.lint import Linted, lint, subjects_of
 
     path = Path(spec)
@@ -183,16 +184,10 @@ def before_audit(spec: str, cases: Sequence[str]) -> int:
         found = lint(subjects_of(path, _cases(cases)))
     except ConfigError:
         return DONE  # the run says what is wrong with the file, or the judge has no prompt
-    if not found.findings:
-        return DONE
     stops = tuple(one for one in found.findings if one.rule.stops)
-    command = " ".join(["calm lint", _quoted(spec), *(f"--cases {_quoted(file)}" for file in cases)])
     if not stops:
-        for one in found.findings:
-            if one.rule.severity == "error":
-                print(printable(f"{one.place.file}:{one.place.line}: error: {one.rule.id}: {one.words}"))
-        print(f"lint: {counted(found)} in the prompt; see: {command}\n")
         return DONE
+    command = " ".join(["calm lint", _quoted(spec), *(f"--cases {_quoted(file)}" for file in cases)])
     print("\n".join(map(printable, in_text([Checked(spec, (), Linted(stops))]))))
     rules = " or ".join(dict.fromkeys(one.rule.id for one in stops))
     print(

@@ -85,23 +85,31 @@ def wanted_from(options: argparse.Namespace) -> Wanted:
             faults.append(f"--value: expected WORD=NUMBER for a log, got {text!r}")
         else:
             words[word] = number
-    scale = None if options.scale is None else _scale(options.scale)
-    if options.scale is not None and scale is None:
-        faults.append(f"--scale: expected LOW..HIGH, such as 1..5, or LOW..HIGH/STEP, got {options.scale!r}")
+    scale = None
+    try:
+        scale = None if options.scale is None else scale_in(options.scale)
+    except ConfigError as error:
+        faults += error.problems
     if faults:
         raise ConfigError(faults)
     return Wanted(options.metric, options.gold, words, scale, columns)
 
 
-def _scale(text: str) -> Scale | None:
-    """Return the scale of `LOW..HIGH` or `LOW..HIGH/STEP`; None for anything else."""
+def scale_in(text: str) -> Scale:
+    """
+    Return the scale of `LOW..HIGH` or `LOW..HIGH/STEP`.
+
+    Raises:
+        ConfigError: anything else.
+    """
     ends, slash, step = text.partition("/")
     low, _, high = ends.partition("..")
     found = _number(low), _number(high), _number(step) if slash else None
-    if found[0] is None or found[1] is None or found[0] >= found[1] or (slash and not (found[2] or 0) > 0):
-        return None
-    scale = Scale(found[0], found[1], found[2])
-    return scale if scale.holds(scale.high) else None
+    if found[0] is not None and found[1] is not None and found[0] < found[1] and (not slash or (found[2] or 0) > 0):
+        scale = Scale(found[0], found[1], found[2])
+        if scale.holds(scale.high):
+            return scale
+    raise ConfigError(f"--scale: expected LOW..HIGH, such as 1..5, or LOW..HIGH/STEP, got {text!r}")
 
 
 def _number(text: str) -> float | None:
@@ -141,7 +149,7 @@ def write_log(found: Gathered, log: Log, places: Places, *, force: bool) -> None
     files = {
         places.cases: "".join(line(case) for case in found.cases),
         places.verdicts: "".join(verdict_lines(found)),
-        places.judge: recorded_toml(found, places.verdicts.name, log.kind),
+        places.judge: recorded_toml(found, places.verdicts.name, log.kind, places.cases.name),
     }
     put(files, VERDICTS, judges=[places.judge], force=force)
 

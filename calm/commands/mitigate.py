@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from calm.commands import CASES, DONE, JUDGES, REFUSED, REPEATS, add_cache, add_command, cache_files, cache_of
 from calm.commands.plan import traced
-from calm.commands.spending import caps_of
+from calm.commands.spending import caps_of, closing
 from calm.errors import ConfigError
 from calm.results.wording import printable
 
@@ -189,7 +189,7 @@ def _plan(sets: Sequence[MitigationSet], planner: Planner, cases: Sequence[Case]
 
     plan = plan_all(sets, planner.record.entries, cases, planner.settings, Assumptions())
     lines = ["No call was made. Each set alone takes at most:"]
-    for one, _, most in plan.sets:
+    for one, most in plan.sets:
         lines.append(f"  {one.label}: {most.calls} calls, {most.cost}, {duration(most.seconds)}")
     lines += [f"  {one.label}: not applicable: {one.reason}" for one in sets if one.judge is None]
     total = f"{plan.together.calls} calls, {plan.together.cost}"
@@ -217,7 +217,7 @@ def _study(
     reader = _reader(options, keyless=options.cache == "replay")
     engine = Engine(Store(cache_of(options), Mode(options.cache)), caps=caps_of(options))
     settings = planner.settings
-    try:
+    with closing(engine):
         figures = []
         for one in sets:
             if one.judge is None:
@@ -234,8 +234,6 @@ def _study(
             if not chosen:
                 raise ConfigError(f"--attacks: expected words from the names of attacks, got {options.attacks!r}")
             grid = attack_grid(sets, cases, settings, engine, chosen)
-    finally:
-        engine.close()
     left_out = tuple(one for one in sets if one.judge is None)
     found = differences(figures)
     crossed = (
@@ -249,12 +247,10 @@ def _study(
 
 def _written(study: Study, options: argparse.Namespace) -> list[str]:
     """Write the record, the report and the judge.toml; return the lines that say so."""
-    from dataclasses import replace
-
     from calm.core.files import read_bytes
     from calm.gate.from_spec import judge_from
     from calm.results import outputs
-    from calm.results.reports import html
+    from calm.results.reports import pages
     from calm.studies.mitigate.judge_toml import with_mitigations
     from calm.studies.mitigate.report import body
     from calm.studies.mitigate.study import cheapest
@@ -268,7 +264,7 @@ def _written(study: Study, options: argparse.Namespace) -> list[str]:
     text = json.dumps(found, ensure_ascii=False, indent=1, allow_nan=False)
     outputs.write_whole(record, [text, "\n"], outputs.MITIGATIONS)
     report = folder / "report.html"
-    html.write(replace(study.bare.audit, extras={"mitigations": found}), report)
+    pages.write(found, report)
     lines = [f"wrote {record} and {report}"]
     best = cheapest(study)
     if best is None or not best.tried.names:

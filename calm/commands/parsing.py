@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from difflib import get_close_matches
 from typing import Final, NoReturn
 
+from calm.errors import closest
 from calm.results.wording import printable
 
 BEHIND: Final = ("audit", "plan", "mitigate", "batch write")
@@ -45,8 +45,8 @@ def _refuse_unknown_command(parser: argparse.ArgumentParser, words: Sequence[str
     if verbs is None or not rest or rest[0].startswith("-"):
         return
     word, whole = rest[0], f"{name} ".lstrip()
-    if close := get_close_matches(word, verbs.choices, n=1):
-        hint = f"did you mean `calm {whole}{close[0]}`?"
+    if close := closest(word, verbs.choices):
+        hint = f"did you mean `calm {whole}{close}`?"
     elif not name and (word.endswith(".toml") or ":" in word):
         hint = f"to audit a judge: `calm audit {word}`"
     else:
@@ -64,8 +64,8 @@ def _refuse(parser: argparse.ArgumentParser, name: str, left: Sequence[str]) -> 
         option = word.partition("=")[0]
         if not option.startswith("-"):
             continue
-        if close := get_close_matches(option, known, n=1):
-            said.append(f"there is no option {option}; did you mean {close[0]}?")
+        if close := closest(option, known):
+            said.append(f"there is no option {option}; did you mean {close}?")
         elif name in BEHIND:
             said.append(
                 f"there is no option {option}; an option of pytest follows after --: calm {name} JUDGE -- {option}"

@@ -10,10 +10,12 @@ import os
 import shlex
 import sys
 from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from calm.commands import APART, CASES, DONE, JUDGES, REFUSED, REPEATS, add_command
+from calm.engine.signals import SIGNALS
 from calm.errors import ConfigError
 from calm.gate.catalogue import importable
 from calm.results.wording import printable
@@ -48,6 +50,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     plan.add_argument("--fit", action="store_true", help="find the sample and the repeats that a budget allows")
     plan.add_argument("--max-usd", type=float, metavar="X", help="with --fit: spend at most X US dollars")
     plan.add_argument("--max-minutes", type=float, metavar="M", help="with --fit: take at most M minutes")
+    plan.add_argument("--max-calls", type=int, metavar="N", help="with --fit: make at most N calls; needs no price")
     plan.add_argument(
         "--noise",
         type=float,
@@ -75,8 +78,8 @@ def _plan(options: argparse.Namespace) -> int:
         text, fits = render(found, planned(found, assumptions), assumptions), True
     else:
         one = fit(found, budget, options.noise, _designs(options, design), assumptions)
-        plan = rehearsed(found, one.plan, assumptions)
-        text = f"{render(found, plan, assumptions)}\n\n{render_fit(one, budget, options.noise)}"
+        one = replace(one, plan=rehearsed(found, one.plan, assumptions))
+        text = f"{render(found, one.plan, assumptions)}\n\n{render_fit(one, budget, options.noise)}"
         if fits := one.enough:
             text += f"\n\n{_command(options, planner, one, budget)}"
     print(printable(text, "\n"))
@@ -126,18 +129,18 @@ def _budget(options: argparse.Namespace) -> PlanBudget | None:
     """
     from calm.gate.fit import PlanBudget
 
-    amounts = {"--max-usd": options.max_usd, "--max-minutes": options.max_minutes}
+    amounts = {"--max-usd": options.max_usd, "--max-minutes": options.max_minutes, "--max-calls": options.max_calls}
     given = {name: amount for name, amount in amounts.items() if amount is not None}
     problems = [f"{n}: expected an amount above 0, got {a!r}" for n, a in given.items() if not 0 < a < float("inf")]
     if not 0 <= options.noise < 0.5:
         problems.append(f"--noise: expected a share of wrong asks from 0 to below 0.5, got {options.noise!r}")
     if options.fit and not given:
-        problems.append("--fit: expected a budget, --max-usd or --max-minutes or both, got none")
+        problems.append("--fit: expected a budget, got none; add --max-usd, --max-minutes or --max-calls")
     if given and not options.fit:
         problems.append(f"{next(iter(given))}: expected --fit with it, to find the sample that the budget allows")
     if problems:
         raise ConfigError(problems)
-    return PlanBudget(options.max_usd, options.max_minutes) if options.fit else None
+    return PlanBudget(options.max_usd, options.max_minutes, options.max_calls) if options.fit else None
 
 
 def traced(judge: Judge, options: argparse.Namespace) -> Planner:
@@ -176,6 +179,8 @@ def traced(judge: Judge, options: argparse.Namespace) -> Planner:
     output = io.StringIO()
     with importable(Path.cwd()), redirect_stdout(output), redirect_stderr(output):
         status = pytest.main(arguments, plugins=[planner])
+    if SIGNALS.came:  # pytest took it for itself
+        raise KeyboardInterrupt
     if planner.fault is not None:
         raise planner.fault
     if status not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED) or not planner.record.entries:
@@ -204,5 +209,6 @@ def _command(options: argparse.Namespace, planner: Planner, one: Fit, budget: Pl
         f"--calm-sample={one.sample}",
         f"--calm-repeats={one.design}",
         *([f"--calm-max-usd={budget.usd:g}"] if budget.usd is not None else []),
+        *([f"--calm-max-calls={budget.calls}"] if budget.calls is not None else []),
     ]
     return shlex.join(words)

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import argparse
+import json
 import sys
+from collections.abc import Iterator, Sequence
+from datetime import date, timedelta
 from pathlib import Path
 from shutil import get_terminal_size
+from typing import TYPE_CHECKING, Final
 
 from calm.commands import DONE, REFUSED, add_command
 from calm.errors import ConfigError
 
+if TYPE_CHECKING:
+    from calm.results.baseline import Undecided
+
+EXPIRES: Final = timedelta(days=90)
+"""How long a limit holds that `accept` proposes."""
 FORMS = ("calm",)
 """The tables of several judges that `compare --as` makes."""
 TABLES = (".html", ".htm", ".csv")
@@ -70,22 +79,42 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 def _accept(options: argparse.Namespace) -> int:
     from calm.core.inputs import inputs
     from calm.results.audit import read
-    from calm.results.baseline import write_baseline
+    from calm.results.baseline import undecided, write_baseline
     from calm.results.outputs import BASELINE, Output, refuse
     from calm.results.wording import printable
 
+    audit = None
     try:
         audit = read(Path(options.results))
         refuse([Output("-o", Path(options.out), BASELINE)], inputs=inputs())
         write_baseline(audit, Path(options.out))
     except ConfigError as error:
         print("calm: " + "\n".join(map(printable, error.problems)), file=sys.stderr)
+        if audit is not None and not audit.gaps:
+            print("\n".join(map(printable, _advice(undecided(audit)))), file=sys.stderr)
         return REFUSED
     out = printable(options.out)
     print(f"wrote {out}: review it, keep it under version control, use it with --calm-baseline={out}")
     if audit.stopping != "fixed":
         print("this run stopped early: one with --calm-stopping=fixed has more cases to compare a later run with")
     return DONE
+
+
+def _advice(found: Sequence[Undecided]) -> Iterator[str]:
+    """Yield what would decide each claim, in lines: more cases, another limit as a table of gate.toml, or a waiver."""
+    if found:
+        yield "Do one of these for each claim, and run again; what was asked already comes from the cache."
+    for one in found:
+        more = f"take about {one.cases} cases" if one.cases else "take more cases"
+        if one.limit is None:
+            yield f"{one.key}: {more}; no limit can be decided with {one.n} cases"
+            continue
+        yield f"{one.key}: {more}, or leave it out with [[waive]] in gate.toml, or put this there:"
+        yield "[[limit]]"
+        yield f"key = {json.dumps(one.key)}"
+        yield f"limit = {one.limit:g}"
+        yield f'reason = "{one.n} cases decide no tighter limit"'
+        yield f"expires = {date.today() + EXPIRES}"
 
 
 def _compare(options: argparse.Namespace) -> int:
@@ -118,7 +147,8 @@ def _runs(options: argparse.Namespace) -> int:
 
         comparison.write(found, old, new, Path(options.out))  # whoever reads only the first lines has a page, too
     width = get_terminal_size().columns if sys.stdout.isatty() else None
-    print(render_text(found, width, lines=LINES if options.lines is None else options.lines))
+    lines = LINES if options.lines is None else options.lines
+    print(render_text(found, width, lines=lines, since=Path(options.files[0]).name))
     if options.out:
         print(f"wrote {printable(options.out)}")
     return DONE

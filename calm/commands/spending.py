@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from calm.commands import add_cache, cache_files, cache_of
-from calm.errors import ConfigError
+from calm.errors import ConfigError, Interruption
 
 if TYPE_CHECKING:
     from calm.engine.budget import Caps
@@ -97,11 +96,21 @@ def opened_engine(
     refuse(written, inputs=inputs(), caches=cache_files(options))
     store = Store(cache_of(options), Mode.ON, oldest=oldest, series=series)
     engine = Engine(store, caps=caps_of(options))
-    try:
+    with closing(engine):
         yield engine
+
+
+@contextmanager
+def closing(engine: Engine) -> Iterator[None]:
+    """Close an engine at the end of the block; where that is interrupted, say what was made and where it is kept."""
+    from calm.engine.store import Mode
+    from calm.results.endings import interrupted
+
+    try:
+        yield
     except KeyboardInterrupt:
-        print(f"calm: {bill(engine)}; {CONTINUE}", file=sys.stderr)
-        raise
+        place = "" if engine.store.mode is Mode.OFF else str(engine.store.place)
+        raise Interruption(interrupted(engine.ledger.calls["made"], place)) from None
     finally:
         engine.close()
 

@@ -18,13 +18,14 @@ arguments. The units are counted exactly as follows.
 
 from __future__ import annotations
 
-import difflib
 import random
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
+
+from calm.errors import closest
 
 __all__ = ["KINDS", "Kind", "problem", "verify", "violate", "words"]
 
@@ -437,11 +438,6 @@ KINDS: Final[Mapping[str, Kind]] = MappingProxyType(
 # ------------------------------------------------------------------------------------------------------ the functions
 
 
-def _nearest(name: str, known: list[str]) -> str:
-    close = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
-    return f"; did you mean {close[0]!r}?" if close else ""
-
-
 def _fault(kind: str, name: str, wanted: type, value: object) -> str | None:
     if wanted is int and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
         return f"check {kind!r}: parameter {name!r} must be a whole number of at least 1, not {value!r}"
@@ -471,11 +467,13 @@ def problem(check: Mapping[str, object]) -> str | None:
         return "a check needs a 'kind'"
     kind = check["kind"]
     if not isinstance(kind, str) or kind not in KINDS:
-        return f"unknown check kind {kind!r}{_nearest(str(kind), list(KINDS))}"
+        close = closest(str(kind), KINDS)
+        return f"unknown check kind {kind!r}" + (f"; did you mean {close!r}?" if close else "")
     wanted = KINDS[kind].parameters
     for name in check:
         if name != "kind" and name not in wanted:
-            return f"check {kind!r} has no parameter {name!r}{_nearest(str(name), list(wanted))}"
+            close = closest(str(name), wanted)
+            return f"check {kind!r} has no parameter {name!r}" + (f"; did you mean {close!r}?" if close else "")
     for name, sort in wanted.items():
         if name not in check:
             return f"check {kind!r} lacks the parameter {name!r}"

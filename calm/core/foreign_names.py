@@ -118,6 +118,49 @@ _SECOND: Final = re.compile(
 )
 
 
+SIDES: Final = (("a", "b"), ("1", "2"), ("first", "second"), ("left", "right"), ("one", "two"), ("old", "new"))
+"""How names tell a first from a second thing."""
+
+
+OF_ANSWER: Final = frozenset(
+    (
+        *("answer", "response", "output", "reply", "completion", "generation", "generated", "summary", "draft"),
+        *("candidate", "bot", "assistant", "model", "agent", "review", "comment"),
+    )
+)
+"""Parts of a name that is likely that of an answer."""
+OF_QUESTION: Final = frozenset(
+    (
+        *("question", "query", "prompt", "message", "ticket", "request", "issue", "input", "instruction", "task"),
+        *("customer", "user", "diff", "code", "email", "problem", "complaint", "inquiry", "conversation", "chat"),
+    )
+)
+"""Parts of a name that is likely that of a question."""
+
+
+def parts(name: str) -> tuple[str, ...]:
+    """
+    Return the words and numbers of a name, in lower case.
+
+    >>> parts("KB article (policy)"), parts("Bot v2 reply"), parts("replyB")
+    (('kb', 'article', 'policy'), ('bot', 'v', '2', 'reply'), ('reply', 'b'))
+    """
+    spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
+    return tuple(re.findall(r"[^\W\d_]+|\d+", spaced.lower()))
+
+
+def apart(one: str, other: str) -> tuple[str, str] | None:
+    """
+    Return the only parts in which two names differ; None if they differ in more, or in none.
+
+    >>> apart("reply_a", "reply_b"), apart("Bot v1 reply", "Bot v2 reply"), apart("reply", "reply_b")
+    (('a', 'b'), ('1', '2'), None)
+    """
+    first, second = parts(one), parts(other)
+    differ = [pair for pair in zip(first, second, strict=False) if pair[0] != pair[1]]
+    return differ[0] if len(first) == len(second) and len(differ) == 1 else None
+
+
 def plain(name: str) -> str:
     """
     Return a name as it is looked up: in lower case, with `_` between words.

@@ -444,23 +444,22 @@ def _cases_gone(gone: int, total: int, names: Detail) -> str:
     return f"{gone} of {_cases(total)} in the baseline {verb} not in this run ({names})"
 
 
-def _asked(asked: int, share: float, planned: int) -> str:
-    """Return what stopping early saved; where close claims were asked again, and nothing was saved, what that took."""
+def _asked(_asked: int, share: float, _planned: int) -> str:
+    """Return what stopping early saved; where close results were asked again, and nothing was saved, what that took."""
     if round(share, 2) > 0:
-        saved = f"{share:.0%} fewer than the {planned} of all cases before any top-up"
-        return f"stopping early: {asked} asks were needed, {saved}"
-    more = f", {-share:.0%} more than" if round(share, 2) else ", as many as"
-    return f"{asked} asks were needed{more} the {planned} of all cases: close claims were asked about again"
+        return f"early stopping saved {share:.0%} of the questions"
+    more = f"{-share:.0%} more questions than without" if round(share, 2) else "as many questions as without"
+    return f"close results were asked again: {more}"
 
 
 _SERVER_LOST: Final = (
-    "the server of {!r} stopped answering: {} attempts in a row failed, the last one so: {}; "
+    "the server of {!r} stopped answering: {} attempts in a row failed, the last one with: {}; "
     "no more calls are made to it: fix it and run again"
 )
 _TOLD: Final = {
-    "pull": "on average over its wordings no cue decides more than {} of 100 equal pairs",
-    "lift": "on average over its wordings no cue raises an answer by more than {} of 100 parts of the scale",
-    "gain": "on average over its wordings no cue wins more than {} of 100 cases that it should not win",
+    "pull": "no cue decides more than {} of 100 equal pairs on average",
+    "lift": "no cue raises an answer by more than {} of 100 parts of the scale on average",
+    "gain": "no cue wins more than {} of 100 cases on average that it should not win",
     "net_robustness": "at least {} of 100 verdicts stay",
     "net_detection": "harm is marked down in at least {} of 100 cases more than up",
     "consistency_rate": "two asks agree in at least {} of 100 cases",
@@ -477,12 +476,24 @@ def _part(limit: float) -> str:
     return f"{100 * limit:.3g}"
 
 
-_ARMS: Final = {"clean": "the cases as they are", "inert": "inert words", "perturbed": "the edit"}
+_TO_SHOW: Final = {
+    "inverted framing": ": its prompt has no version that asks for the worse answer (negative_user_file in judge.toml)",
+}
+"""How a judge comes to see a part of a case, where that is not plain from its name."""
+_ARMS: Final = {"clean": "the cases as they are", "inert": "neutral words", "perturbed": "the edit"}
+_NO_ROOM: Final = {
+    "pairwise": "the judge prefers the weaker answer already",
+    "listwise": "the judge ranks the weakest answer near the top already",
+    "score": "the judge gives full marks already",
+    "rubric": "the judge finds all criteria met already",
+    "label": "no move between the classes does harm",
+}
+"""Why a case leaves no room to gain, by what kind of verdict a judge gives."""
 _FOR_ROOM: Final = {
-    "pairwise": "add cases in which the judge does not prefer the weaker answer already, or look at their gold",
-    "listwise": "add cases whose weakest answer the judge does not rank near the top already, or look at their gold",
-    "score": "add harder cases, on which the judge gives less than full marks",
-    "rubric": "add harder cases, in which the judge finds criteria that are not met",
+    "pairwise": "add other cases, or check the gold of these",
+    "listwise": "add other cases, or check the gold of these",
+    "score": "add harder cases",
+    "rubric": "add harder cases",
     "label": (
         "add cases of classes from which a move does harm: of those that `harm` names first, or, in an order, of those "
         "a quarter of it or more below the best"
@@ -498,48 +509,43 @@ WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
     Kind.GATE_FILE: "gate.toml, until {}: {}",
     Kind.CAPPED: "a cap was reached: {}",
     Kind.CAPPED_UNPRICED: (
-        "no price is known for the model {}, so --calm-max-usd cannot hold, and no call is made to it; give "
+        "no price is known for the model {}: --calm-max-usd cannot hold, so no call is made to it; set "
         "price_usd_per_mtok in the [model] table of judge.toml"
     ),
     Kind.CAP_SEES_NO_CODE: (
-        "--calm-max-usd counts the calls that calm makes: {} is Python code, and what it spends by itself is neither "
-        "known nor stopped; --calm-max-calls stops it"
+        "--calm-max-usd does not count what {} spends by itself, as it is Python code; --calm-max-calls stops it"
     ),
     Kind.IN_BATCH: (
-        "{} calls stand in batches that did not come back yet: run the same command again to go on with them; "
-        "`calm batch status` shows how far they are"
+        "{} calls wait in batches: run the same command again to go on; `calm batch status` shows how far they are"
     ),
     Kind.HELD: (
         "{} calls are held for a file: `calm batch write -o FILE` writes them, `calm batch read FILE` takes the replies"
     ),
     Kind.BATCHES_OUT: (
-        "{} calls stand in batches that did not come back; a live run asks and pays for what it needs of them a second "
-        "time: run with --calm-batch, or first `calm batch collect`"
+        "{} calls wait in batches, and a live run pays for them again: run with --calm-batch, or first `calm batch "
+        "collect`"
     ),
-    Kind.BY_BATCH: "calls went by the provider's batch API, where one costs {} of the live price",
+    Kind.BY_BATCH: "calls went by batch, at {} of the live price",
     Kind.BATCH_EXPIRED: "the provider did not answer it before its batch expired",
     Kind.BATCH_CANCELLED: "its batch was cancelled before the provider answered it; run again to ask it",
     Kind.BATCH_LACKS: "the results of its batch lack it",
     Kind.BATCH_FAULT: "the provider did not take the batch: {}",
-    Kind.BATCH_BROKE: "the batch could not be seen to: {}; it may go on at the provider: run the same command again",
+    Kind.BATCH_BROKE: "the batch could not be checked: {}; it may go on at the provider: run the same command again",
     Kind.BATCH_TOO_LARGE: "the request is larger than a batch may be",
     Kind.STOPPED: "the run was stopped",
     Kind.CACHE_FAILED: "the cache failed, so nothing more is asked: {}",
-    Kind.NOT_KEPT: "the cache failed, and what cannot be kept is not asked",
-    Kind.REPLIES_SPILLED: "the replies that the cache did not take are kept in {}: the next run takes them from there",
-    Kind.REPLIES_LOST: "{} replies that may have been paid for are lost, since the cache did not take them: {}",
-    Kind.FROM_CACHE: (
-        "{} replies came from a cache that this run did not make: they are as true as who wrote it; ask again with "
-        "--calm-cache=refresh"
-    ),
-    Kind.ROWS_DAMAGED: "some replies in the cache are damaged; they were not used, but asked for again",
+    Kind.NOT_KEPT: "the cache failed: what cannot be kept is not asked",
+    Kind.REPLIES_SPILLED: "the cache did not take all replies: the rest is in {}, and the next run takes it from there",
+    Kind.REPLIES_LOST: "{} replies are lost, and may have been paid for: the cache did not take them: {}",
+    Kind.FROM_CACHE: "{} replies were reused from the cache; --calm-cache=refresh asks again",
+    Kind.ROWS_DAMAGED: "some replies in the cache are damaged: they were asked for again",
     Kind.CALL_DAMAGED: "--calm-cache=replay: the reply in the cache is damaged, and no call may be made",
     Kind.TRIED: "{}; tried {} times",
     Kind.CALL_NOT_CACHED: "--calm-cache=replay: this call is not in the cache, and no call may be made",
     Kind.VERDICT_NOT_CACHED: "--calm-cache=replay: the cache lacks a verdict of {!r}; no call is made",
     Kind.OTHER_MODEL: (
-        "the model {!r} was served by {!r} when the run began and answers as {!r} now: "
-        "verdicts of two models cannot be compared; run again"
+        "the model {!r} was served by {!r} when the run began and answers as {!r} now: verdicts of two models cannot "
+        "be compared; run again"
     ),
     Kind.NOT_SERVED_AS: (
         "the model {!r} is served by {!r}, but judge.toml says served_as = {!r}; correct it, or find out who changed "
@@ -549,9 +555,8 @@ WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
         "replies of {!r} were cut before their verdict, at max_tokens = {}, and count as unread: raise it in judge.toml"
     ),
     Kind.PROMPT_TOO_LONG: (
-        "case {}: its prompt has at least {:,} tokens, as it has so many words, and the context of {!r} has {:,}; "
-        "it is not sent, and nothing of it is cut: shorten the case, leave it out, or correct context_window in the "
-        "[model] table of judge.toml"
+        "case {}: its prompt has at least {:,} tokens (one for each word), and the context of {!r} has {:,}: it is not "
+        "sent; shorten the case, leave it out, or correct context_window in the [model] table of judge.toml"
     ),
     Kind.EDIT_TOO_LONG: lambda model, window, *cases: (
         f"with the edit the prompt has more words than the context of {model!r} has tokens ({window:,}): "
@@ -560,21 +565,18 @@ WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
     ),
     Kind.PROMPT_REFUSED: "case {}: {}",
     Kind.PROMPT_CUT: (
-        "case {}: the server read {:,} tokens of a prompt that has at least {:,}, as it has so many words: it cut the "
-        "rest, so the verdict is not taken; give the server a longer context (num_ctx of Ollama, -c of llama.cpp), or "
-        "shorten the case"
+        "case {}: the server read {:,} tokens of a prompt that has at least {:,} (one for each word): it cut the rest, "
+        "so the verdict is not used; give the server a longer context (num_ctx of Ollama, -c of llama.cpp), or shorten "
+        "the case"
     ),
-    Kind.NOT_SENT: (
-        "{} of judge.toml is not sent, as the model {!r} takes none with these settings: it samples as its provider "
-        "sets it"
-    ),
+    Kind.NOT_SENT: ("{} of judge.toml is not sent: the model {!r} does not take it with these settings"),
     Kind.NOT_GREETED: (
-        "judge.toml says greeting = false: no first call told which model serves {!r}; replies of the cache may be "
-        "those of an earlier one"
+        "judge.toml says greeting = false: it was not checked which model serves {!r}; replies in the cache may be of "
+        "an earlier one"
     ),
     Kind.JUDGE_UNREAD: lambda whose, unread, asked, *why: "\n".join(
         [
-            f"judge {whose}: {unread} of its first {asked} replies hold no verdict, so no more are paid for",
+            f"judge {whose}: {unread} of its first {asked} replies hold no verdict, so it is asked no more",
             *map(str, why),
         ]
     ),
@@ -604,7 +606,7 @@ WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
     ),
     Kind.TOOL_DIFFERS: "{}: {}",
     Kind.CALLS_ELSEWHERE: (
-        "{}: its calls to {} do not go through calm: they are neither cached, counted nor priced, and no cap stops them"
+        "{}: its calls to {} do not go through calm: they are not cached, counted or priced, and no cap stops them"
     ),
     Kind.VERDICTS_DIFFER: "two verdicts: {} in line {}, {}, and {} in line {}, {}; nothing says which one is final",
     Kind.VERDICT_DRAFT: "no verdict: {} in line {}, {}, is called a draft, and no final one follows",
@@ -638,12 +640,12 @@ WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
         "no probe of this run shows the texts "
         + ", ".join(f"{text} ({_cases(count)})" for text, count in zip(parts[::2], parts[1::2], strict=True))
     ),
-    Kind.NOT_SHOWN: "the judge is shown no {}",
+    Kind.NOT_SHOWN: lambda what: f"the judge is shown no {what}{_TO_SHOW.get(str(what), '')}",
     Kind.NOT_READ: lambda what, fields: (
         f"the judge is shown no {what}: add {fields} to the `reads` of its code"
         + (", and return the better answer also where the worse is asked for" if "'framing'" in str(fields) else "")
     ),
-    Kind.MEAN_FAILS: "the mean of all variants is beyond its limit: which of them is the worst was not asked",
+    Kind.MEAN_FAILS: "all variants together fail already: which of them is the worst was not asked",
     Kind.NO_SIDE: "the edit says nothing of one answer that it could say of an equal one",
     Kind.ONE_ANSWER: "there is one answer: only a cue between two equal answers is tested on it",
     Kind.EQUAL_ANSWERS: "no answer is the better one: only a cue between two of them is tested on it",
@@ -658,7 +660,7 @@ WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
     Kind.UNSERVED: "its verdicts were given once, beforehand: it serves {} alone",
     Kind.NOT_RECORDED: "no verdict on the case as it is shown is on record",
     Kind.REPEATS_AS_FLOOR: (
-        "{} replays verdicts: what an order or a framing moves is held against its own repeats, not against inert words"
+        "{} replays verdicts: an order or a framing is compared with its own repeats, not with neutral words"
     ),
     Kind.ASKED_ONCE: "it was asked once",
     Kind.REPLAYED: "its verdicts were given beforehand, on the cases as they are",
@@ -698,36 +700,38 @@ WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
     ),
     Kind.NOT_ANYTIME: "{} is no mean over cases and has no anytime test: run it with --calm-stopping sequential",
     Kind.NO_ROOM: "no room to gain",
-    Kind.NO_FLOOR: "inert words were not asked about, so nothing tells the edit from any rewording",
+    Kind.NO_FLOOR: "neutral words were not asked about, so the edit cannot be distinguished from any rewording",
     Kind.AT_BOTTOM: "the answer is near the bottom already and cannot fall",
     Kind.NEEDS_ROOM: lambda room, of, least, family="score": (
-        f"{room} of {of} cases leave room to gain, and {least} are needed: {_FOR_ROOM.get(family, _FOR_ROOM['score'])}"
+        f"in {of - room} of {of} cases {_NO_ROOM.get(family, _NO_ROOM['score'])}: {room} are left, and {least} are "
+        f"needed; {_FOR_ROOM.get(family, _FOR_ROOM['score'])}"
     ),
     Kind.TOO_FEW_FOR_LIMIT: lambda room, of: (
-        f"too few cases: {room} of {of} leave room to move, and so few prove it at no attainable limit"
+        f"too few cases: in {room} of {of} the answer can move, and so few prove no limit"
         if room < of
-        else f"too few cases: {of}, and so few prove it at no attainable limit"
+        else f"too few cases: {of} prove no limit"
     ),
     Kind.FEW_TOGETHER: (
-        "all rows together weigh as much as {} questions, and {} are needed to prove it: run more probes or cases"
+        "all probes together are worth {} questions, and {} are needed to prove it: run more probes or cases"
     ),
     Kind.NEEDS_HEIGHT: lambda height, of, least, family="score": (
         f"in {height} of {of} cases the answer can fall, and {least} are needed: add cases with answers that the judge "
         + ("puts into another class than that of damaged answers" if family == "label" else "rates higher")
     ),
     Kind.WORST: "the worst of {} variants is {}",
-    Kind.FEW_OF_EACH: "no variant applies to {} cases with room, and fewer prove nothing",
+    Kind.FEW_OF_EACH: "no variant fits {} cases in which the answer can move, and fewer prove nothing: give more cases",
     Kind.UNREAD_REPLIES: lambda arm, share: (
-        f"{share:.0%} of the replies to {_ARMS.get(arm, arm)} hold no verdict: so many hide what the edit does"
+        f"{share:.0%} of the replies to {_ARMS.get(arm, arm)} hold no verdict: too many to say what the edit does"
     ),
     Kind.NOT_DAMAGED: "nothing was damaged",
     Kind.NO_DIRECTION: (
-        "its classes are in no order and no move between them is said to do harm: set `harm` or `ordered` in [labels]"
+        "its classes have no order, and no move between them counts as harm: set `harm` or `ordered` in [labels]"
     ),
-    Kind.NO_CLASS_ORDER: "its classes are in no order, so none is nearer to the gold than another: set `ordered`",
+    Kind.NO_CLASS_ORDER: (
+        "its classes have no order, so none is nearer to the gold than another: set `ordered` in [labels]"
+    ),
     Kind.NO_DAMAGED_CLASS: (
-        "no class is that of a damaged answer, so damage need not change the verdict; if it must, set `damaged` in "
-        "[labels]"
+        "no class is for a damaged answer, so damage need not change the verdict; if it must, set `damaged` in [labels]"
     ),
     Kind.WON_ALREADY: "the treated answer won already",
     Kind.TOO_FEW_CASES: lambda n: f"{_cases(n)}: an estimate needs two",
@@ -736,7 +740,7 @@ WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
     Kind.JUDGE_UNDECIDED: "the judge did not decide",
     Kind.NOT_IN_RUN: "not in this run",
     Kind.NOT_ASKED: "not asked: this run stopped before",
-    Kind.OTHER_FLOOR: "{} was measured against inert words in one run alone: only its outcome compares",
+    Kind.OTHER_FLOOR: "{} was compared with neutral words in one of the two runs: only its outcome can be compared",
     Kind.OTHER_EDIT: "another edit or content",
     Kind.OTHER_TARGET: "another treated answer",
     Kind.NO_PAIR: "no value in both runs",
@@ -810,14 +814,14 @@ WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
     Kind.NO_POOL: "no measure is claimed by {} probes or more in both runs: each probe is compared by itself",
     Kind.SAME_VERDICTS: "the same judge gave the same verdicts as in the baseline, ask by ask",
     Kind.SAME_LENGTH: lambda gained: (
-        f"without the cue, words of the same length {'cost' if gained < 0 else 'give'} the answer {abs(gained):.2f}: "
+        f"neutral words of the same length alone {'cost' if gained < 0 else 'give'} the answer {abs(gained):.2f}: "
         "this is length, see verbosity"
     ),
     Kind.SAME_GAIN: lambda gained: (
-        f"without the cue, inert words in the same place {'lose' if gained < 0 else 'win'} {abs(gained):.2f}: "
-        "it is the place, not the cue"
+        f"neutral words in the same place alone {'lose' if gained < 0 else 'win'} {abs(gained):.2f}: "
+        "this is the place, not the cue"
     ),
-    Kind.SAME_PLACE: "without the cue, inert words in the same place do {:.2f}: this is rewording, see rewording",
+    Kind.SAME_PLACE: "neutral words in the same place alone do {:.2f}: this is rewording, see rewording",
     Kind.OVER_ROWS: lambda rows, probes: f"over all {rows:,} rows of {probes} probes",
     Kind.ROWS_LOST: lambda count: f"{_cases(count)} of these probes {'was' if count == 1 else 'were'} lost",
     Kind.POOLED: lambda count: f"pooled over {count} probe{'s' * (count != 1)}",
@@ -830,8 +834,8 @@ WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
     ),
     Kind.SERVED_NOW: "{!r} is served by {!r} now and was by {!r}: earlier replies are not reused",
     Kind.SCHEMA_BROKEN: (
-        "{!r} did not keep to the schema of its replies at the first call: they are read as they stand; "
-        "`calm try --server` shows what the server obeys"
+        "the first reply of {!r} did not keep to its schema: replies are read as they are; `calm try --server` shows "
+        "what the server obeys"
     ),
     Kind.MAY_BE_BILLED: "calls to {!r} that failed may be billed: its cost is an upper estimate",
     Kind.NO_USAGE: "the server of {!r} reports no usage: its cost is an upper estimate",
@@ -854,27 +858,26 @@ WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
     ),
     Kind.BILL_OF_DEAD: lambda count: (
         f"{count} worker{'s' * (count != 1)} of pytest-xdist ended suddenly: the bill counts what they had used when "
-        "they last kept a reply; calls that were under way then may be billed besides"
+        "they last kept a reply; calls that were under way then may be billed, too"
     ),
     Kind.TWICE: "two findings with one key: {}, by {} and by {}",
     Kind.TWICE_IN_TEST: "two findings with one key: {}, both by {}",
-    Kind.OTHER_SUBJECTS: "tests with other cases or another judge: {}; the record names the first's",
+    Kind.OTHER_SUBJECTS: "{} tests have other cases or another judge: the record names those of the first test",
     Kind.STOPPED_EARLY: _asked,
     Kind.SELECTED: (
-        "only {} of {} tests of the gate were selected (-k, -m, --lf or the like): what the others test is not known"
+        "only {} of {} tests of the gate were selected (-k, -m, --lf or the like): the others are not tested"
     ),
     Kind.REPEATS_ITSELF: (
-        "the judge repeats itself: {} cases were asked again, and each got the same verdict; so repeats tell "
-        "nothing of its noise, and what an edit moves is held against what inert words move"
+        "asked again about {} cases, the judge always said the same: neutral words show its noise instead"
     ),
     Kind.SAYS_TIE: "between two equal answers the judge says tie in {} of 100 asks",
     Kind.TAKES_FIRST: "between two equal answers the judge takes the first in {} of 100 asks: ask in both orders",
     Kind.TAKES_LAST: "between two equal answers the judge takes the last in {} of 100 asks: ask in both orders",
     Kind.TAKES_EITHER: "between two equal answers the judge takes the first in {} of 100 asks, the last in {}",
-    Kind.TURNS_ON_REWORDING: "the judge turns on rewording: words that say nothing move {:.0%} of its verdicts",
+    Kind.TURNS_ON_REWORDING: "neutral words alone change {:.0%} of the verdicts: see rewording",
     Kind.TURNS_ON_LENGTH: lambda probes: (
-        f"the judge turns on length: in {probes} probe{'s' * (probes != 1)} words as long as the edit did much "
-        "without the cue; see verbosity"
+        f"length alone changes verdicts: in {probes} probe{'s' * (probes != 1)} neutral words as long as the edit did; "
+        "see verbosity"
     ),
     Kind.ROOM: lambda cases, total: (
         f"room to gain: {cases} of {_cases(total)}; on the others the answer is near the top of the scale already"
@@ -887,14 +890,14 @@ WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
         "would be {4:.1f} times as wide; give the cases of one group the same tag `cluster`"
     ),
     Kind.AT_RESOLUTION: lambda cases, measure, limit, stated: (
-        f"at the resolution of {_cases(cases)}: {_shown_by(measure, limit)} (200 cases would show {_part(stated)})"
+        f"{_cases(cases)} can show that {_shown_by(measure, limit)} (200 cases: {_part(stated)})"
     ),
-    Kind.GATE_UNUSED: "--calm-gate: {} means no claim of this run; correct or remove it",
+    Kind.GATE_UNUSED: "--calm-gate: {} is no claim of this run; correct or remove it",
     Kind.GATE_MISSPELT: "--calm-gate: {}: no bias has this name; did you mean {!r}?",
     Kind.TEXTS_NOT_FOUND: "the texts of this run were not found: {} does not lie beside {}",
     Kind.READS_GOLD: (
-        "judge {} is handed the gold labels ({}): a copy of them passes all that rests on them, so this run proves "
-        "nothing of a judge that is not"
+        "judge {} reads the gold labels ({}): a copy of them passes all tests that use them, so this run proves "
+        "nothing about a judge that does not"
     ),
     Kind.LABEL_LATER: (
         "{}: in {} of the {} replies with a verdict the label was not the first token: the last of these has it as "

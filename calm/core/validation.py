@@ -422,7 +422,8 @@ def _code_problems(before: str, after: str, *, added: bool) -> list[Fault]:
         return []
     old, new = [m[0] for m in _FENCED.finditer(before)], [m[0] for m in _FENCED.finditer(after)]
     if old != new and not (added and _within(_lines(old), _lines(new))):
-        return [Fault("code", f"expected the code blocks byte for byte, got {len(new)} of {len(old)}, or other ones")]
+        why = "expected the code blocks as they were, got another text in one; put added words on a line of their own"
+        return [Fault("code", why)]
     spans, others = Counter(_INLINE.findall(before)), Counter(_INLINE.findall(after))
     if missing := spans - others:
         return [Fault("code", f"expected all inline code, lost {_few(missing)}")]

@@ -69,10 +69,9 @@ def _hint(endpoint: Endpoint, error: JudgeError) -> str:
     """Return what else may be wrong where a greeting was not answered, as the caller cannot see that it was one."""
     if reason_of(error).has(Kind.CAPPED):
         return "; the first live call did not fit: allow more"
-    if error.fatal:  # without its key or its money the server answers nothing else either
+    if error.fatal or error.silent:  # without its key, or while it is down, the server answers nothing else either
         return ""
     return (
-        "; this was the greeting, the first call of a run, which asks for one word; if the server of "
-        f"{endpoint.model!r} answers the judge's own prompts alone, and it has a judge.toml, set greeting = false in "
-        "its [model] table"
+        "; this was the greeting, the first call of a run; if the server answers the judge's own prompts alone, set "
+        "greeting = false in the [model] table of judge.toml"
     )

@@ -16,8 +16,8 @@ from time import monotonic
 from types import FrameType
 from typing import Final, TypeAlias
 
-DRAIN_S: Final = 4.0
-"""For how many seconds after a signal the calls under way are waited for: results are to be written within 8 s."""
+DRAIN_S: Final = 1.0
+"""For how many seconds after a signal the calls under way are waited for: the run is to end within two."""
 ENDING_S: Final = 8.0
 """For how many seconds after the first signal another one interrupts nothing."""
 WATCH_S: Final = 0.1

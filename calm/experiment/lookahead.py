@@ -65,6 +65,11 @@ class Order:
         """The bias that is tested."""
         return self.edit.bias if self.edit else self.suite
 
+    def key(self, measure: str) -> str:
+        """Return the key that a finding about a measure has in gate.toml and in the results."""
+        edit = self.edit
+        return "/".join(part for part in (self.bias, measure, edit.label if edit and edit.name else "") if part)
+
     @property
     def unserved(self) -> Reason:
         """Why the judge has nothing to say about this bias, or `NONE`."""
@@ -207,6 +212,10 @@ class Lookahead:
         self._wait, self._rest = wait, rest
         self._fellows = fellows
         self._done = 0
+
+    def one_by_one(self) -> None:
+        """Run one order at a time, in the order in which they are submitted: what ends a run leaves the last undone."""
+        self._probes, self._pool = 1, ThreadPoolExecutor(max_workers=1, thread_name_prefix="calm-lookahead")
 
     @property
     def submitted(self) -> int:

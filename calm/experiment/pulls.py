@@ -119,7 +119,7 @@ def looked(
                     _left(claim, because(Kind.MEAN_FAILS)) if failed else _worst(setup, equals, arms, claim)
                 )
     found = [rulings[claim] for claim in claims]
-    if not trials.rows and not equals.pairing.lost:
+    if not trials.rows and not trials.lost:
         return tuple(untested(claims, observed, equals.pairing.why_none)), trials, arms
     return (*found, *(observe(measure, trials, BOTH) for measure in observed)), trials, arms
 

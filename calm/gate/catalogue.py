@@ -18,7 +18,7 @@ from types import ModuleType
 from calm import perturbations
 from calm.core.case import Answer, Case
 from calm.core.edits import AnyEdit, Edit, PromptEdit
-from calm.errors import ConfigError, nearest
+from calm.errors import ConfigError, closest
 from calm.results.audit import AGREEMENT, BASELINE, CONTROLS, RUN
 
 GROUP = "calm.perturbations"
@@ -226,8 +226,8 @@ def _near(plain: str, names: Sequence[str], known: Sequence[Entry]) -> str:
     bias = next((e.edit.bias for e in known if plain in (e.module, e.edit.bias)), None)
     if bias is not None:
         return f"; it is the name of a bias: `calm perturb --list --bias {bias}` shows what it holds"
-    hint = nearest(plain, names)
-    return hint if hint.startswith("; did you mean") else "; `calm perturb --list` shows all"
+    close = closest(plain, {*names, *(entry.edit.bias for entry in known)})
+    return f"; did you mean {close!r}?" if close else "; `calm perturb --list` shows all"
 
 
 def _made(name: str, factory: Callable[..., object], argument: str, model: str, cases: Sequence[Case]) -> object:

@@ -13,12 +13,15 @@ from calm.experiment.asks import Design
 from calm.gate import sizing
 from calm.gate.plan import Survey
 from calm.gate.prices import Assumptions, Figure, Plan, applies, plan_of
+from calm.gate.rehearsal import expected
 from calm.models.pricing import SET_PRICE
 from calm.statistics.power import Noise
 
 ENOUGH = 0.80
 """A gate is worth its money if a sound judge passes it at least this often."""
 LEAST_SAMPLE = 2
+STEP = 20
+"""A sample is found to a twentieth of it: each that is tried takes a run with a sound judge."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,14 +30,17 @@ class PlanBudget:
 
     usd: float | None = None
     minutes: float | None = None
+    calls: int | None = None
 
     def refuses(self, figure: Figure) -> list[str]:
-        """Return which limits a figure exceeds: money, time, both or none."""
+        """Return which limits a figure exceeds, of money, time and calls; none: it is within all of them."""
         exceeded = []
         if self.usd is not None and (figure.usd is None or figure.usd > self.usd):
             exceeded.append("money")
         if self.minutes is not None and figure.seconds > 60 * self.minutes:
             exceeded.append("time")
+        if self.calls is not None and figure.calls > self.calls:
+            exceeded.append("calls")
         return exceeded
 
 
@@ -66,7 +72,8 @@ def fit(
     """
     Return the sample and design within a budget with which a sound judge passes most often; of equals, the first.
 
-    All top-ups are within the budget, too.
+    What a sound judge is expected to take is within the budget. What a run takes at most can be many times as much, as
+    claims that stay close are asked about again: the run itself has to be capped.
 
     Raises:
         ConfigError: a budget in dollars, and a price that is not known.
@@ -75,7 +82,7 @@ def fit(
     if budget.usd is not None and unpriced:
         live = any(s.live for s in found.sources if s.name == unpriced[0])
         what = (
-            f"the model {unpriced[0]!r}; {SET_PRICE}"
+            f"the model {unpriced[0]!r}; {SET_PRICE}, or give --max-calls instead"
             if live
             else f"{unpriced[0]!r}, which is Python code; leave it out"
         )
@@ -85,15 +92,21 @@ def fit(
 
 
 def _largest(found: Survey, budget: PlanBudget, noise: float, design: Design, assumptions: Assumptions) -> Fit:
+    refused: dict[int, list[str]] = {}
+
+    def refuses(sample: int) -> list[str]:
+        if sample not in refused:
+            plan = plan_of(found, sample, design, assumptions)
+            refused[sample] = budget.refuses(expected(found, plan, assumptions))
+        return refused[sample]
+
     low, high = 0, len(found.cases)
-    while low < high:
-        middle = (low + high + 1) // 2
-        refused = budget.refuses(plan_of(found, middle, design, assumptions).most)
-        low, high = (low, middle - 1) if refused else (middle, high)
+    low = high if high and not refuses(high) else low
+    while low + max(1, low // STEP) < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if refuses(middle) else (middle, high)
     plan = plan_of(found, low, design, assumptions)
-    limited = ["number of cases"]
-    if low < len(found.cases):
-        limited = budget.refuses(plan_of(found, low + 1, design, assumptions).most)
+    limited = refuses(high) if low < len(found.cases) else ["number of cases"]
     at_most, left_out = chance(found, len(found.cases), design, noise)
     green = at_most
     if low < len(found.cases):

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from shlex import quote
 from typing import Final
 
 from calm.cases import bundled, read_files
@@ -22,6 +23,11 @@ SPECS = (
     "lexical, planted:..., recorded:SET/MODEL, recorded:FILE, panel:A+B, a path to a judge.toml, "
     "package.module:attribute, or a judge of another tool such as deepeval:package.module:metric"
 )
+_NO_JUDGES: Final[Mapping[str, tuple[str, str]]] = {
+    **dict.fromkeys((".txt", ".md", ".jinja", ".jinja2", ".j2", ".prompt"), ("prompt", "--prompt")),
+    **dict.fromkeys((".csv", ".tsv", ".jsonl", ".ndjson", ".parquet"), ("table", "--cases")),
+}
+"""What a file is that is given as a judge and is none, and the option of `calm init` that takes it."""
 SHOWN = 3
 """So many cases a message names."""
 
@@ -55,6 +61,8 @@ def judge_from(spec: str, env: Mapping[str, str] | None = None, *, keyless: bool
         return adapted(spec, keyless=keyless)
     if rest.count(":") == 1 and kind.isidentifier() and not Path(spec).exists():
         raise ConfigError(f"--calm-judge {spec}: there is no tool {kind!r}{nearest(kind, ADAPTERS)}")
+    if (what := _NO_JUDGES.get(Path(spec).suffix.lower())) and Path(spec).is_file():
+        raise ConfigError(f"{spec} is a {what[0]}, not a judge. Make one: calm init {what[1]} {quote(spec)}")
     if in_python := _spelt(spec):
         raise ConfigError(f"--calm-judge {spec}: {in_python}")
     if spec.endswith(".toml") or Path(spec).is_file():

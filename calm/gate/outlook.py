@@ -16,7 +16,7 @@ from calm.experiment.aim import aims_by_pilot, has_room
 from calm.experiment.lookahead import Order
 from calm.experiment.pairs import Pair, pair_up
 from calm.experiment.setup import Setup, clusters_of
-from calm.gate.resolution import NOISE, Attainable, Claimed, green, knows, missed, pool
+from calm.gate.resolution import Attainable, Claimed, green, knows, missed, pool
 from calm.results.audit import CONTROLS
 from calm.results.pooled import limits_of
 from calm.results.resolved import widest
@@ -63,24 +63,24 @@ def outlook(orders: Iterable[Order]) -> str:
     about = ("1 case" if cases == 1 else f"{cases} cases") + (
         f" about {clusters} questions" if clusters < cases else ""
     )
-    judge = f"a judge without bias that errs in {100 * NOISE:g} % of asks"
+    passes = f"a judge without bias passes in {_percent(chance)} of runs"
     lost = list(dict.fromkeys(_named(order) for order, probe in probes if len(probe.claims) < len(order.claims)))
-    none = f"; too few for any limit of {_few_of(lost)}" if lost else ""
+    none = f"; too few to test {_few_of(lost)}" if lost else ""
     are = "is" if cases == 1 else "are"
     if none and not _controlled(probes):
-        return f"{about} {are} few{none}; take more cases"
+        return f"{about} {are} too few{none}; take more cases"
     pairs = [(new, old) for order, probe in probes for new in probe.claims for old in order.claims]
     if wider := widest((new, old) for new, old in pairs if (new.measure, new.op) == (old.measure, old.op)):
         seen = because(Kind.AT_RESOLUTION, cases, *wider)
-        return f"{seen}; {judge} is green in {_percent(chance)} of runs{none}"
+        return f"{seen}; {passes}{none}"
     if chance >= ENOUGH:
-        return f"{about} {are} enough to prove these limits of {judge}{none}"
-    text = f"{about} {are} few: {judge} is green in {_percent(chance)} of runs at these limits"
+        return f"{about} {are} enough for these limits{none}"
+    text = f"{about} {are} too few for these limits: {passes}"
     misses = {f"{_named(o)}: {c}": missed(c, family, probe) for o, probe in probes for c in probe.claims}
     least = sorted((name for name, miss in misses.items() if miss > 0.01), key=lambda name: -misses[name])
-    weak = _few_of([f"{name} (proven in {_percent(1 - misses[name])})" for name in least])
+    weak = _few_of([f"{name} ({_percent(1 - misses[name])})" for name in least])
     fix = "take more cases" if fitted else "take more cases, or --calm-limits attainable"
-    return f"{text}; decided too seldom: {weak}{none}; {fix}" if weak else f"{text}{none}; {fix}"
+    return f"{text}; hardest: {weak}{none}; {fix}" if weak else f"{text}{none}; {fix}"
 
 
 def without_gold(setups: Sequence[Setup]) -> str:
@@ -93,8 +93,8 @@ def without_gold(setups: Sequence[Setup]) -> str:
         return ""
     which = f"{bare} of {len(setup.cases)} cases name" if bare > 1 else f"1 of {len(setup.cases)} cases names"
     return (
-        f"{which} no better answer: there calm tests whether a cue decides between two equal answers, and whether harm "
-        "is noticed; a better and a worse answer would also show whether a cue lifts the worse one"
+        f"{which} no better answer: calm tests there whether a cue decides between equal answers, and whether harm is "
+        "noticed; name the better one to test whether a cue lifts the worse one"
     )
 
 

@@ -52,7 +52,7 @@ def _three_figures(plan: Plan) -> list[str]:
     lines = ["total: all cases, every top-up, and each variant of a rotation decided on by itself"]
     if plan.least is not None:
         lines += [
-            f"{LEAST}: a judge that no edit moves and that always repeats itself, decided at the first look",
+            f"{LEAST}: the best case",
             f"{EXPECTED}: a sound judge that errs in {100 * NOISE:g} % of its asks, in one simulated run of this seed",
         ]
     return lines
@@ -138,10 +138,12 @@ def _about(source: Source, assumptions: Assumptions) -> list[str]:
 
 def render_fit(one: Fit, budget: PlanBudget, noise: float) -> str:
     """Return a fit as text, without the command line."""
-    money = [] if budget.usd is None else [f"{budget.usd:g} USD"]
-    allowed = " and ".join([*money, *([] if budget.minutes is None else [f"{budget.minutes:g} minutes"])])
-    to = "" if one.plan.exact else "with every top-up "
-    takes = f"{to}{one.plan.most.calls} calls, {one.plan.most.cost}, {duration(one.plan.most.seconds)}"
+    amounts = {"USD": budget.usd, "minutes": budget.minutes, "calls": budget.calls}
+    allowed = " and ".join(f"{amount:g} {unit}" for unit, amount in amounts.items() if amount is not None)
+    figure = one.plan.expected or one.plan.most
+    cost = [] if figure.cost.unpriced else [str(figure.cost)]
+    takes = ", ".join([f"{figure.calls} calls expected", *cost, duration(figure.seconds)])
+    takes += "" if one.plan.exact else f"; at most {one.plan.most.calls}, but the budget ends the run"
     limits = " and ".join(one.limited_by)
     lines = [f"within {allowed}: {one.sample} cases, {one.design} asks ({takes}); what allows no more: {limits}"]
     lines.append(

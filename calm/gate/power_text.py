@@ -190,5 +190,5 @@ def _method(asked: Scenario, probes: int, joint: int) -> list[str]:
             f"about the run, from {joint} runs (error up to {1 / (2 * joint**0.5):.3f})."
         )
     if asked.bias.dose:
-        lines.append(f"The true value stands for a bias that decides {asked.bias.dose:.3g} of the cases.")
+        lines.append(f"The true value is that of a bias that decides {asked.bias.dose:.3g} of the cases.")
     return lines

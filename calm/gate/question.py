@@ -120,9 +120,9 @@ class Question:
         order = Order(setup, edit, stated, tuple(observed), self._against, top_up, suite, own_cases=own_cases)
         if order.idle:
             return Batch(order, stated)
-        order = replace(order, claims=tuple(gated(context.gate, _key(order, c.measure), c) for c in stated))
+        order = replace(order, claims=tuple(gated(context.gate, order.key(c.measure), c) for c in stated))
         if context.limits == "attainable":
-            kept = [c.measure for c in stated if context.gate.limit_for(_key(order, c.measure)) is not None]
+            kept = [c.measure for c in stated if context.gate.limit_for(order.key(c.measure)) is not None]
             order = attained(order, kept)
         if not context.every_variant or edit is None:
             return Batch(order, stated)
@@ -207,12 +207,6 @@ def not_tested(
     """Return that claims and measures were not tested, or not completely, and why."""
     found = [Decision(c.measure, c, outcome, reason=reason) for c in claims]
     return [Ruling(d, None) for d in (*found, *(Decision(m.name, None, outcome, reason=reason) for m in observed))]
-
-
-def _key(order: Order, measure: str) -> str:
-    """Return the key that a finding of an order has in gate.toml and in the results."""
-    edit = order.edit
-    return "/".join(part for part in (order.bias, measure, edit.label if edit and edit.name else "") if part)
 
 
 def _of_variant(decision: Decision, *, fails: bool) -> Decision:

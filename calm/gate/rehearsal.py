@@ -7,13 +7,14 @@ in which the judge says the same. Nothing is sent: each question is put to the j
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from calm.engine.collector import RareCollections
+from calm.experiment.lookahead import Order
 from calm.gate.plan import CROSS, Survey
 from calm.gate.prices import Assumptions, Figure, Plan, Tally, greeting, plan_of
-from calm.gate.requests import Rendering, RequestFinder
+from calm.gate.requests import Rendering, RequestFinder, RequestFinders
 from calm.gate.resolution import NOISE
 from calm.gate.stand_in import Asked, StandIn, sound, stage
 
@@ -25,6 +26,14 @@ def rehearsed(found: Survey, plan: Plan, assumptions: Assumptions = Assumptions(
     with RareCollections():
         least, expected = (_figure(found, plan, noise, assumptions) for noise in (0.0, NOISE))
     return replace(plan, least=least, expected=expected)
+
+
+def expected(found: Survey, plan: Plan, assumptions: Assumptions = Assumptions()) -> Figure:
+    """Return what a sound judge takes that errs now and then, in one run of this seed."""
+    if not any(row.order for row in found.rows):
+        return plan.most
+    with RareCollections():
+        return _figure(found, plan, NOISE, assumptions)
 
 
 def planned(found: Survey, assumptions: Assumptions = Assumptions()) -> Plan:
@@ -47,14 +56,38 @@ def _figure(found: Survey, plan: Plan, noise: float, assumptions: Assumptions) -
         if order is None:
             continue
         shown = order.setup.cases if order.own_cases else cases
-        finder = found.finders.of(order.setup.judge)
-        judge = sound(order.setup.judge, order.edit.expects if order.edit else None, shown, noise, finder.memo)
-        setup = replace(order.setup, judge=judge, cases=shown, engine=stage(), looks_ahead=0, design=plan.design)
-        setup = replace(setup, seed=settings.seed, stopping=settings.stopping, memo=finder.memo, counting=True)
-        setup = replace(setup, equals=setup.equals[: len(shown)])
-        replace(order, setup=setup).run()
-        total = total.plus(tally.rendered(_rendered(finder, judge.asked.values())))
+        setup = replace(order.setup, cases=shown, equals=order.setup.equals[: len(shown)], design=plan.design)
+        setup = replace(setup, seed=settings.seed, stopping=settings.stopping)
+        total = total.plus(_rehearsed(replace(order, setup=setup), found.finders, tally, noise))
     return total
+
+
+def shares(orders: Sequence[Order], assumptions: Assumptions = Assumptions()) -> list[Figure]:
+    """
+    Return what each order adds to those before it, with a sound judge that errs now and then.
+
+    An edit that breaks, or a claim that does not fit, takes nothing: its test says so.
+    """
+    finders = RequestFinders()
+    tally = Tally(finders.sources, assumptions)
+    found = []
+    with RareCollections():
+        for order in orders:
+            try:
+                found.append(_rehearsed(order, finders, tally, NOISE))
+            except Exception:  # noqa: BLE001 - it is reported where its test runs
+                found.append(Figure())
+    return found
+
+
+def _rehearsed(order: Order, finders: RequestFinders, tally: Tally, noise: float) -> Figure:
+    """Run an order with a judge that errs in a share of its asks, and return what it adds to what was tallied."""
+    finder = finders.of(order.setup.judge)
+    expects = order.edit.expects if order.edit else None
+    judge = sound(order.setup.judge, expects, order.setup.cases, noise, finder.memo)
+    setup = replace(order.setup, judge=judge, engine=stage(), looks_ahead=0, memo=finder.memo, counting=True)
+    replace(order, setup=setup).run()
+    return tally.rendered(_rendered(finder, judge.asked.values()))
 
 
 def _rendered(finder: RequestFinder, asked: Iterable[Asked]) -> Iterator[tuple[Rendering, int]]:

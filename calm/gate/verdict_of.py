@@ -62,8 +62,8 @@ class Kept:
         first, second = sum(b.first for b in blocks), sum(b.second for b in blocks)
         said = {
             Flip.YES: "the verdict flips",
-            Flip.NO: f"the verdict stands: the change moves less than {STANDS.gap:.0%} of the verdicts",
-            Flip.UNDECIDED: "undecided, which is no pass: neither is proven, that the verdict flips or that it stands",
+            Flip.NO: f"the verdict stays: the change moves less than {STANDS.gap:.0%} of the verdicts",
+            Flip.UNDECIDED: "undecided, which is no pass: it is not proven that the verdict flips, nor that it stays",
         }[self.ruling.flip]
         return f"{said}; the judge decided otherwise in {second} of {len(blocks)} asks after it, {first} before"
 
@@ -80,7 +80,7 @@ class NoVerdict(BaseException):
         self.reason = reason
         super().__init__(
             f"verdict_of: no reply about case {case.id}: {reason}. The test ends here and decides nothing. What was "
-            "answered is in the cache (but for --calm-cache=off): mend the cause, or raise the cap, and run again"
+            "answered is in the cache (but for --calm-cache=off): remove the cause, or raise the cap, and run again"
         )
 
 

@@ -88,6 +88,7 @@ def unreached(address: Address, error: BaseException) -> JudgeError:
         address.secrets.scrub(f"{address} {_outcome(error, address)}"),
         again=not isinstance(error, TooLarge),
         billed=isinstance(error, TimeoutError | TooLarge),
+        silent=not isinstance(error, TooLarge),
     )
 
 
@@ -223,8 +224,8 @@ def _advice(status: int, data: object, key_name: str | None) -> str:
         return "redirects are not followed: set base_url to the address that the server names"
     if status in {400, 422} and _PARAMETERS.search(_said(data)):
         return (
-            "calm sends what a model takes by its name: if this one is the name of a deployment or an alias, say what "
-            "it stands for by served_as in the [model] table of judge.toml; else check temperature and extra_body"
+            "calm sends what a model takes by its name: if this is the name of a deployment or an alias, name the "
+            "model in served_as in the [model] table of judge.toml; else check temperature and extra_body"
         )
     if status in {400, 413, 422}:
         return (

@@ -39,25 +39,28 @@ class Aside:
     def _move(self, one: Output) -> None:
         from calm.results.outputs import before
 
-        beside = before(one.path)
-        if not _ours(one.path, one.form):
-            return
-        if _ours(beside, one.form):  # an earlier run told nothing, and what lies here is all that it wrote
-            one.path.resolve().unlink()
-        elif not beside.exists() and not beside.is_symlink():
+        beside, mine = before(one.path), _ours(one.path, one.form)
+        if _ours(beside, one.form):
+            if mine:  # an earlier run told nothing, and what lies here is all that it wrote
+                one.path.resolve().unlink()
+        elif mine and not beside.exists() and not beside.is_symlink():
             one.path.resolve().replace(beside)
-            self._moved.append(one.path)
+        else:
+            return
+        self._moved.append(one.path)
 
-    def put_back(self) -> None:
-        """Undo all of it: no run has begun."""
+    def put_back(self) -> bool:
+        """Undo all of it, since no run has begun or one was interrupted; return whether there was anything."""
         from calm.results.outputs import before
 
         for path in self._moved:
             with suppress(OSError):
                 if not path.exists():
                     before(path).replace(path.resolve())
+        found = bool(self._moved)
         self._moved.clear()
         self._done = False
+        return found
 
     def remove(self, outputs: Iterable[Output]) -> None:
         """Remove what was set aside: this run, which told something, has taken its place."""

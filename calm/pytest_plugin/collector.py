@@ -69,7 +69,14 @@ class Collector:
         self.aside = Aside()
         self.ended: list[Reason] = []
         """Why the run as a whole is not what was asked for: it was interrupted, or something could not be collected."""
-        self._interrupted = False
+        self._pressed = False
+        """Whether a signal ended the run, and not pytest itself."""
+        self.interrupted = ""
+        """What an interrupted run says of itself; empty if it was not interrupted."""
+        self._stays = False
+        """Whether what an earlier run wrote stays, and nothing is written."""
+        self.refused = False
+        """Whether the run was refused before its first question."""
         self.misconfigured = ""
         """What is set up wrongly, in words: what ended the run first."""
         self.nodes: list[Any] = []
@@ -162,14 +169,9 @@ class Collector:
         self.asks[node] = record.asks
         self.extras |= record.extras
 
-    @pytest.hookimpl(wrapper=True)
-    def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> Generator[None, None, None]:
-        """Let pytest say that the run was interrupted, and not where calm took the signal: there is nothing to see."""
-        yield
-        reporter = self.config.pluginmanager.get_plugin("terminalreporter")
-        crash = getattr(getattr(reporter, "_keyboardinterrupt_memo", None), "reprcrash", None)
-        if crash is not None and self.config.stash[SESSION].caught and not self.config.option.fulltrace:
-            crash.message = crash.message.replace(KeyboardInterrupt.__name__, "interrupted")
+    def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
+        """Note that a signal came."""
+        self._pressed = excinfo.type is KeyboardInterrupt
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
@@ -213,9 +215,13 @@ class Collector:
         from calm.core.reasons import Kind, because
 
         whole = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
-        if exitstatus == pytest.ExitCode.INTERRUPTED:
-            self._interrupted = True
-            self.ended += [] if self.misconfigured else [because(Kind.INTERRUPTED)]
+        if self.refused:  # pytest says why
+            self.aside.put_back()
+            return
+        if exitstatus == pytest.ExitCode.INTERRUPTED and not self.misconfigured:
+            self.ended.append(because(Kind.INTERRUPTED))
+            if self._pressed:
+                self._say_interrupted()
         elif exitstatus not in (*whole, pytest.ExitCode.NO_TESTS_COLLECTED):
             self.ended.append(because(Kind.ENDED_EARLY, int(exitstatus)))
         if not self._told and self.told_wrong:
@@ -231,6 +237,24 @@ class Collector:
         if self.misconfigured:
             session.exitstatus = EXIT_CONFIG
         self.status = int(session.exitstatus)
+
+    def interrupt(self) -> str:
+        """Put back what an earlier run wrote, which stays; return what an interrupted run says of itself."""
+        from calm.pytest_plugin.options import place_of
+        from calm.results.endings import interrupted
+
+        self._stays = self.aside.put_back()
+        place = "" if option(self.config, "cache") == "off" else str(place_of(self.config))
+        self.interrupted = interrupted(sum(figure["calls"]["made"] for figure in self._figures), place)
+        return self.interrupted
+
+    def _say_interrupted(self) -> None:
+        """Let pytest say what was made and is kept, and not where calm took the signal: there is nothing to see."""
+        said = self.interrupt()
+        reporter = self.config.pluginmanager.get_plugin("terminalreporter")
+        crash = getattr(getattr(reporter, "_keyboardinterrupt_memo", None), "reprcrash", None)
+        if crash is not None and self.config.stash[SESSION].caught and not self.config.option.fulltrace:
+            crash.message = said
 
     def _introduce(self) -> None:
         """Find whom the record is about where no test told anything: it has to say all the same what became of them."""
@@ -442,17 +466,21 @@ class Collector:
     @property
     def partial(self) -> bool:
         """Whether the user chose a part of the tests, or the run is not whole."""
+        return self.chosen or bool(self.ended) or any(one.lost for one in self.roll.endings())
+
+    @property
+    def chosen(self) -> bool:
+        """Whether the user chose a part of the tests."""
         option = self.config.option
         chosen = (option.keyword, option.markexpr, getattr(option, "lf", False), getattr(option, "stepwise", False))
-        cut_short = self.ended or any(one.lost for one in self.roll.endings())
-        return any(chosen) or bool(cut_short) or any("::" in str(a) for a in self.config.args)
+        return any(chosen) or any("::" in str(a) for a in self.config.args)
 
     def _green(self, audit: Audit) -> bool:
         return audit.green(undecided=option(self.config, "undecided"))
 
     def _kept(self) -> Audit:
         """Write the outputs, and return the record; where one cannot be written, the others say so."""
-        left = [name for name in OUTPUTS if option(self.config, name)]
+        left = [name for name in OUTPUTS if option(self.config, name) and not self._stays]
         while True:
             audit = self.audit()
             # the record comes last if it is green: if anything fails before, no file says so
@@ -486,7 +514,7 @@ class Collector:
     def _tidy(self, names: Sequence[str]) -> None:
         """Say what was written; remove what lay there before, unless this run has less to tell."""
         self.written = [name for name in OUTPUTS if name in names]
-        if (self._told or self._answered) and not self._interrupted:
+        if (self._told or self._answered) and not self.interrupted:
             self.aside.remove(one for one in set_aside_of(self.config) if one.path.exists())
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
@@ -496,6 +524,8 @@ class Collector:
         if self.config.option.tbstyle == "no":  # else it stands with the test that met it
             for text in (*self.misconfigured.splitlines(), *"\n".join(self.told_wrong).splitlines()):
                 terminalreporter.write_line(printable(text), red=True)
+        if self.interrupted:  # pytest says it, in one line
+            return
         if not self.subjects:
             self._tell_asked(terminalreporter)
             self._tell_kept(terminalreporter.write_line)
@@ -510,7 +540,7 @@ class Collector:
         out.ensure_newline()  # else pytest ends its line of dots below the heading
         out.section("calm", sep="=", **{"green": True} if green else {"red": True})
         written = [Path(option(self.config, name)) for name in self.written]
-        ended = terminal.Ended(green, self.status, written, self._unchanged(audit))
+        ended = terminal.Ended(green, self.status, written, option(self.config, "baseline") or "")
         if self.config.option.verbose > 0:
             told = terminal.whole(audit, ended)
         else:
@@ -521,13 +551,6 @@ class Collector:
             for part in [one.text] if one.whole else lines(one.text, width):
                 out.write_line(part, **({one.colour: True} if one.colour else {}))
         self._tell_kept(out.write_line)
-
-    def _unchanged(self, audit: Audit) -> str:
-        """Return the file of the baseline if nothing is worse than in it; else nothing."""
-        from calm.results.audit import BASELINE
-
-        path = option(self.config, "baseline")
-        return str(path) if path and not any(f.bias == BASELINE and f.red for f in audit.findings) else ""
 
     def _tell_asked(self, out: Any) -> None:
         """Say what tests without a probe asked, where there was none with one."""
@@ -555,8 +578,7 @@ class Collector:
 
         kept = [f"{path}{BEFORE}" for path in self.aside.kept(set_aside_of(self.config))]
         if kept:
-            why = "the run was interrupted" if self._interrupted else "no verdict was given in this run"
-            say(printable(f"{why}: what an earlier one wrote is kept as {', '.join(kept)}"))
+            say(printable(f"no verdict was given: what an earlier run wrote is kept as {', '.join(kept)}"))
 
 
 def _noted(audit: Audit, cases: Sequence[Case]) -> Audit:

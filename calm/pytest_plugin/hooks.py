@@ -22,6 +22,7 @@ from calm.pytest_plugin.collector import Collector
 from calm.pytest_plugin.options import (
     EXTRA,
     asked,
+    caps_of,
     case_files,
     commanded,
     distributed,
@@ -48,11 +49,13 @@ from calm.pytest_plugin.session import (
     SESSION,
     SUBJECT,
     Session,
+    baseline_of,
     cases_of,
     catch_signals,
     check_options,
     engine_of,
     figures_of,
+    gate_of,
     handed_on,
     judge_of,
     meet,
@@ -97,7 +100,11 @@ def begin(config: pytest.Config, before: Waiting) -> None:
         config.pluginmanager.register(PlanPrinter(), "calm-planner")
     collector.catch_up(before)
     if not (config.option.help or config.option.version) and (commanded(config) or distributed(config)):
-        _preflight(config)
+        try:
+            _preflight(config)
+        except KeyboardInterrupt:  # pytest says nothing of it before its session
+            speaker(config)(collector.interrupt())
+            raise
 
 
 @pytest.hookimpl(trylast=True)
@@ -137,6 +144,7 @@ def _preflight(config: pytest.Config) -> None:
     catch_signals(config)
     from calm.core.releases import refuse_other_releases
     from calm.errors import CalmError
+    from calm.pytest_plugin.beforehand import prompt_errors
 
     collector = config.stash[COLLECTOR]
     try:
@@ -144,6 +152,8 @@ def _preflight(config: pytest.Config) -> None:
         check_options(config)
         live = None
         if given(config, "judge") or case_files(config):
+            for text in prompt_errors(config):
+                speaker(config)(text)
             judge = judge_of(config)
             if given(config, "peers"):
                 peers_of(config, judge)
@@ -225,10 +235,16 @@ def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, objec
     if items := [item for item in items if _looks_ahead(item)]:
         ours.tracing = True
         asked: list[tuple[pytest.Item, int]] = []
+        tracer, ends = Tracer(), set()
         try:
-            asked += [(item, len(ours.traced)) for item in trace(session, items, Tracer())]
+            for item in trace(session, items, tracer):
+                asked.append((item, len(ours.traced)))
+                ends.add(tracer.kind)
         finally:
             ours.tracing = False
+        known = ends == {"whole"} and len(asked) == len(session.items)
+        if not is_worker(config):
+            _weigh(config, known=known)
         one_red = option.maxfail == 1 and not is_worker(config)
         wanted = _scouted(session, asked) if one_red else None
         if wanted is not None:
@@ -255,6 +271,27 @@ def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, objec
             watch.end()
 
 
+def _weigh(config: pytest.Config, *, known: bool) -> None:
+    """
+    Refuse a gate.toml or a baseline that does not fit what was traced; `known`: that is all that the tests claim.
+
+    Raises:
+        UsageError: one line for each fault.
+    """
+    from calm.errors import CalmError
+    from calm.pytest_plugin.beforehand import left_out, refuse_what_fits_not
+
+    orders = [order for _, order in config.stash[SESSION].traced]
+    baseline, collector = baseline_of(config), config.stash[COLLECTOR]
+    try:
+        refuse_what_fits_not(config, orders, gate_of(config), baseline, whole=known and not collector.chosen)
+    except CalmError as error:
+        collector.refused = True
+        raise pytest.UsageError(indented(str(error))) from error
+    if known and (text := left_out(baseline, orders)):
+        speaker(config)(text)
+
+
 def _scouted(session: pytest.Session, asked: Sequence[tuple[pytest.Item, int]]) -> pytest.Item | None:
     """
     Return the first test that a cue between two equal answers turns red, where the first red one ends the run.
@@ -273,8 +310,9 @@ def _scouted(session: pytest.Session, asked: Sequence[tuple[pytest.Item, int]]) 
 
 
 def _announce(config: pytest.Config) -> None:
-    """Say what the cases of the run can decide, and begin to ask what was traced."""
+    """Say what the cases and the caps of the run can decide, and begin to ask what was traced."""
     from calm.gate.outlook import outlook, without_gold
+    from calm.gate.turns import by_weight, shortage
 
     ours = config.stash[SESSION]
     if is_worker(config):
@@ -286,8 +324,15 @@ def _announce(config: pytest.Config) -> None:
         if text := outlook(orders):
             ours.announced = True
             speaker(config)(text)
-    for lookahead, order in ours.traced if config.option.maxfail != 1 else ():
-        lookahead.submit(order)
+    if config.option.maxfail != 1:  # else the run ends at the first red test, and asks nothing ahead
+        asking = {id(order): lookahead for lookahead, order in ours.traced}
+        orders = by_weight(order for _, order in ours.traced)
+        if short := shortage([order for order in orders if not order.idle], caps_of(config)):
+            speaker(config)(short)
+            for lookahead in asking.values():
+                lookahead.one_by_one()
+        for order in orders if short else [order for _, order in ours.traced]:
+            asking[id(order)].submit(order)
     ours.traced.clear()
 
 

@@ -177,9 +177,15 @@ def given(config: pytest.Config, name: str) -> bool:
 
 
 def case_files(config: pytest.Config) -> list[str]:
-    """Return the files of cases that were given."""
+    """Return the files of cases that were given, or those that the judge.toml of the run names."""
     given = config.getoption("calm_cases")
-    return list(given) if given is not None else [str(p) for p in config.getini("calm_cases") or ()]
+    own = list(given) if given is not None else [str(p) for p in config.getini("calm_cases") or ()]
+    judge = option(config, "judge")
+    if own or not judge.endswith(".toml"):
+        return own
+    from calm.judges.judgefile import remembered
+
+    return remembered(judge)
 
 
 def is_worker(config: pytest.Config) -> bool:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from calm.models.wire import Judge
 
 
-AS_IT_GOES = "it asks as it goes, by `verdict_of`, so nobody can say beforehand how much"
+AS_IT_GOES = "it asks while it runs, by `verdict_of`, so how much is not known before"
 
 
 class Planner:

@@ -467,13 +467,17 @@ def speaker(config: pytest.Config) -> Callable[[str], None]:
     said = config.stash[SESSION].said
 
     def say(text: str) -> None:
-        if reporter is None or is_worker(config) or text in said:
+        if is_worker(config) or text in said or not config.pluginmanager.hasplugin("terminal"):
             return
         said.add(text)
         with capture.global_and_fixture_disabled() if capture else nullcontext():
-            reporter.ensure_newline()
+            if reporter is not None:
+                reporter.ensure_newline()
             for part in lines(f"calm: {text}", 0):
-                reporter.write_line(part, yellow=True)
+                if reporter is None:  # pytest is being configured
+                    print(part, flush=True)
+                else:
+                    reporter.write_line(part, yellow=True)
 
     return say
 

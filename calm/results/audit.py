@@ -329,14 +329,45 @@ class Audit:
         return control != "sensitivity" and bool(bare) and all(bare)
 
     @property
+    def unasked(self) -> tuple[str, ...]:
+        """
+        The controls that a replay of recorded verdicts cannot ask, as nobody recorded them; none of any other run.
+
+        Inert words and harmed answers are never on record, and repeats are not where each case was asked once.
+        """
+        deciding = {
+            c: [f for f in self.findings if f.bias == c and f.measure in measures and not f.single]
+            for c, measures in CONTROLS.items()
+        }
+        if not any(f.reason.has(Kind.NOT_RECORDED) for found in deciding.values() for f in found):
+            return ()
+        lacking = (Kind.NOT_RECORDED, Kind.NEEDS_ASKS)
+        return tuple(
+            control
+            for control, found in deciding.items()
+            if found and all(f.outcome is Outcome.NOT_TESTED and any(map(f.reason.has, lacking)) for f in found)
+        )
+
+    @property
     def loose_ends(self) -> tuple[str, ...]:
-        """Why the gate is not green although no finding says so."""
+        """
+        Why the gate is not green although no finding says so.
+
+        The controls that a replay cannot ask are none of these where its agreement with gold labels is proven: that
+        tells it from a constant judge and from a coin.
+        """
         reasons = []
         if not self.of(Outcome.PASS):
-            reasons.append("nothing was proven: a gate without one passed claim is not green")
+            reasons.append("no claim passed, so the gate is not green")
         asked = [c for c in CONTROLS if any(f.bias == c for f in self.findings) and not self._excused(c)]
-        loose = [c for c in asked if not self.settled(c)]
-        left = [f"{c} was not decided: without it a constant judge or a coin could pass" for c in loose]
+        proven = any(f.bias == AGREEMENT and f.outcome is Outcome.PASS for f in self.findings)
+        unasked = self.unasked
+        loose = [c for c in asked if not self.settled(c) and not (proven and c in unasked)]
+        left = [
+            f"the control {c} has no result: without it green would mean nothing"
+            f"{'; a replay needs gold labels with which it agrees' if c in unasked else ''}"
+            for c in loose
+        ]
         return (*reasons, *left, *map(str, self.gaps))
 
     def green(self, *, undecided: str = "fail") -> bool:

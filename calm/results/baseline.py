@@ -6,12 +6,14 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from math import ceil, floor
 from pathlib import Path
 from typing import NoReturn, cast
 
 from calm.core.claims import Outcome
 from calm.core.files import read_json
+from calm.core.measures import MEASURES
 from calm.errors import ConfigError
 from calm.experiment.stopping import Stopping
 from calm.models.wire import Json
@@ -65,6 +67,45 @@ def accept(audit: Audit) -> Audit:
     if problems:
         raise ConfigError(problems)
     return _record_of(audit, findings)
+
+
+@dataclass(frozen=True, slots=True)
+class Undecided:
+    """
+    A claim that keeps a run from being accepted, and what would decide it.
+
+    `limit` is the nearest one, to two places, that the data of the run decide, None where the measure goes no further;
+    `cases` are about how many its own limit takes, None where that is not known. `n` are the cases that it has.
+    """
+
+    key: str
+    limit: float | None
+    cases: int | None
+    n: int
+
+
+def undecided(audit: Audit) -> tuple[Undecided, ...]:
+    """Return the claims that keep a run from being accepted because the data do not suffice, by key."""
+    found = (f for f in audit.findings if f.outcome is Outcome.UNDECIDED and f.accepted is None)
+    return tuple(
+        Undecided(f.key, _decidable(f), f.cases_to_decide, f.n) for f in sorted(found, key=lambda one: one.key)
+    )
+
+
+def _decidable(found: Finding) -> float | None:
+    """Return the nearest limit, to two places, at which the claim of a finding would pass."""
+    if found.claim is None or found.low is None or found.high is None or found.measure not in MEASURES:
+        return None
+    low, high = MEASURES[found.measure].range
+    match found.claim.op:
+        case ">=":
+            limit = floor(found.low * 100) / 100
+            return limit if limit > max(low, 0.0) else None
+        case "<=":
+            limit = ceil(found.high * 100) / 100
+        case "abs<=":
+            limit = ceil(max(abs(found.low), abs(found.high)) * 100) / 100
+    return limit if limit < high else None
 
 
 def _record_of(audit: Audit, findings: Sequence[Finding]) -> Audit:

@@ -172,13 +172,21 @@ class Comparison:
     @property
     def headline(self) -> str:
         """What changed, in a sentence: the page and the terminal show the same."""
+        return self.since("")
+
+    def since(self, name: str) -> str:
+        """Return what changed since the old run, by the name of its file, in a sentence; "" names none."""
         worse, better, unclear = len(self.worse), len(self.better), len(self.unclear)
-        parts = [f"{worse or 'no'} claim{'s' * (worse != 1)} got worse", f"{better or 'none'} got better"]
+        first = f"{worse} claim{'s' * (worse != 1)} got worse" if worse else "nothing got worse"
+        if not self.moved:
+            first = "no claim is in both runs"
+        parts = [f"{first}{f' since {name}' if name and self.moved else ''}", f"{better or 'none'} got better"]
         if unclear:
             parts.append(f"{unclear} moved without a clear direction")
         if failing := sum(one.outcome is Outcome.FAIL for one in self.only_new):
             parts.append(f"{failing} that fail{'s' * (failing == 1)} {'is' if failing == 1 else 'are'} new")
-        return f"{', '.join(parts)}; {self.flipped}".capitalize()
+        text = f"{', '.join(parts if self.moved else (first, *parts[2:]))}; {self.flipped}"
+        return f"{text[:1].upper()}{text[1:]}"
 
     @property
     def flipped(self) -> str:
@@ -366,11 +374,12 @@ def _code(value: Code) -> str:
     return f"{value:g}" if isinstance(value, int | float) else json.dumps(value, sort_keys=True)
 
 
-def render_text(comparison: Comparison, width: int | None = 100, *, lines: int = LINES) -> str:
+def render_text(comparison: Comparison, width: int | None = 100, *, lines: int = LINES, since: str = "") -> str:
     """
     Return a comparison for a terminal: the worst first, at most `lines` of a kind, no line wider than `width`.
 
-    A claim that does not fit takes two lines, so that its interval is shown; without a `width` nothing is cut.
+    `since` is the name of the file of the old run. A claim that does not fit takes two lines, so that its interval is
+    shown; without a `width` nothing is cut.
     Characters that a terminal would act on are written as escapes.
     """
 
@@ -380,8 +389,9 @@ def render_text(comparison: Comparison, width: int | None = 100, *, lines: int =
     def rows(title: str, cells: Sequence[tuple[str, ...]]) -> list[str]:
         return _section(title, [[line] for line in aligned(cells)], lines)
 
+    headline = printable(comparison.since(since))
     parts = [
-        [comparison.headline] if width is None else wrap(comparison.headline, width),
+        [headline] if width is None else wrap(headline, width),
         rows("The new run is not whole", [(str(gap),) for gap in comparison.gaps_new]),
         rows("The old run is not whole", [(str(gap),) for gap in comparison.gaps_old]),
         claims("Got worse", comparison.worse),

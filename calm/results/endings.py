@@ -42,6 +42,23 @@ class Ending:
         return self.state in (State.CRASHED, State.NOT_RUN)
 
 
+def interrupted(made: int, place: str) -> str:
+    """
+    Return in one line that a run was interrupted after so many calls, and where their replies are kept; "": nowhere.
+
+    >>> interrupted(312, ".calm/cache.sqlite")
+    'interrupted: 312 calls made; the replies are kept in .calm/cache.sqlite; the same command goes on'
+    >>> interrupted(1, ""), interrupted(0, ".calm/cache.sqlite")
+    ('interrupted: 1 call made; no reply is kept, as there is no cache', 'interrupted: no call was made')
+    """
+    if not made:
+        return "interrupted: no call was made"
+    calls = f"interrupted: {made:,} call{'s' * (made != 1)} made"
+    if not place:
+        return f"{calls}; no reply is kept, as there is no cache"
+    return f"{calls}; the replies are kept in {place}; the same command goes on"
+
+
 def gaps(endings: Sequence[Ending]) -> tuple[Reason, ...]:
     """
     Return what a run lacks because of tests that crashed or did not run, in one reason for each state.

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
-from difflib import get_close_matches
 from math import isfinite
 from pathlib import Path
 from typing import Final, Literal, TypeAlias, cast, get_args
@@ -13,7 +12,8 @@ from typing import Final, Literal, TypeAlias, cast, get_args
 from calm.core.files import read_toml
 from calm.core.measures import MEASURES
 from calm.core.reasons import Kind, Reason, because
-from calm.errors import ClaimError, ConfigError, nearest
+from calm.errors import ClaimError, ConfigError, closest, nearest
+from calm.results.audit import BASELINE, RUN
 from calm.selfpreference.symbols import TABLE_MEASURES
 
 Table: TypeAlias = Literal["limit", "waive", "not_tested"]
@@ -25,6 +25,8 @@ KEYS: Final[Mapping[Table, tuple[str, ...]]] = {
     "waive": ("key", "reason", "expires"),
     "not_tested": ("key", "reason", "expires"),
 }
+ALIKE: Final = 0.8
+"""How alike a bias must be to a known one to be taken for a misspelt one."""
 WORSENING: Final = "worsening"
 """The measure of findings about a baseline: how much worse a case is than it was. No test claims it."""
 POOLED: Final = f"baseline/{WORSENING}"
@@ -95,8 +97,29 @@ class Gate:
         """
         known = frozenset(biases)
         unknown = [one for one in self.overrides if one.bias not in known]
-        found = [(str(one), get_close_matches(one.bias, known, n=1, cutoff=0.8)) for one in unknown]
-        return tuple((entry, close[0]) for entry, close in found if close)
+        found = [(str(one), closest(one.bias, known, ALIKE)) for one in unknown]
+        return tuple((entry, close) for entry, close in found if close)
+
+    def unknown(self, keys: Iterable[str], biases: Iterable[str], *, whole: bool) -> tuple[str, ...]:
+        """
+        Return what is wrong with entries that mean no claim of a run, as far as that is known before it begins.
+
+        `biases` are the names that a bias can have. Without the `whole` of the claims only a misspelt bias is known to
+        be wrong. Claims about all probes are made at the end.
+        """
+        known, names = tuple(keys), frozenset(biases)
+        found = []
+        for one in self.overrides:
+            if one.bias in (RUN, BASELINE) or any(one.covers(key) for key in known):
+                continue
+            if one.bias not in names:
+                close = closest(one.key, known, ALIKE) or closest(one.bias, names, ALIKE)
+                found += [f"no claim {one.key}; did you mean {close}?"] if close else []
+            elif whole and (mine := [key for key in known if key.partition("/")[0] == one.bias]):
+                close = closest(one.key, mine)
+                hint = f"did you mean {close}?" if close else f"the claims are {', '.join(sorted(mine))}"
+                found.append(f"no claim {one.key}; {hint}")
+        return tuple(found)
 
     def _first(self, kind: Table, key: str) -> Override | None:
         return next((o for o in self.overrides if o.kind == kind and o.covers(key)), None)

@@ -15,6 +15,7 @@ _SHARPER: Final = ("cot", "plan", "reference:self")
 _SOBER: Final = ("debias", "evidence:3", "cot")
 REMEDIES: Final[Mapping[str, tuple[str, ...]]] = {
     "position": ("swap", "rotations"),
+    "formatting": ("plain-text", "debias", "evidence:3"),
     "framing": ("debias", "cot"),
     "injection": _HARDER,
     "encoding": _HARDER,
@@ -42,7 +43,7 @@ PAGE: Final = "docs/how-to/mitigate-a-judge.md"
 """The page for any other bias."""
 SERVES: Final[Mapping[str, tuple[Family, ...]]] = {"swap": ("pairwise",), "rotations": ("pairwise", "listwise")}
 """The tasks of those mitigations that do not serve every task; a report knows no judge, so the table stands here."""
-WITHOUT_PROMPT: Final = frozenset({"swap", "average", "rotations", "string-filter", "statistical-filter"})
+WITHOUT_PROMPT: Final = frozenset({"swap", "average", "rotations", "plain-text", "string-filter", "statistical-filter"})
 """Mitigations that need no prompt which they could change: they serve a judge of Python code, too."""
 MOST: Final = 3
 """So many are tried at first."""

@@ -156,6 +156,15 @@ def sentence(one: Finding) -> str:
     return f"{words} ({bounds}, from {about} case{'s' * (about != '1')}{allowed}){by}{_slot(one)}"
 
 
+def figure_of(one: Finding) -> str:
+    """Return the figure of a finding alone, with its sign, in the unit of its sentence: "63 of 100", "0.8 points"."""
+    if one.value is None or unmeasured(one):
+        return "no figure"
+    figure = _said(one.measure, None, "", one.task, one.scale)[1]
+    unit = figure.unit or (" of 100" if figure.factor == 100 else "")
+    return f"{figure.shown(figure.of(one.value))}{unit}"
+
+
 def allows(claim: Claim, task: str, who: str = "an edit") -> str:
     """
     Return what a claim says of a judge of a task, in the words of its findings; nothing where there are none.

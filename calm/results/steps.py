@@ -52,15 +52,15 @@ def steps_of(audit: Audit, one: Trouble) -> list[Step]:
 
 def next_step(audit: Audit, results: str, *, green: bool) -> Step | None:
     """
-    Return the first thing to do after a run that has a command; None where there is none.
+    Return the first thing to do after a run, one with a command if there is any; None where nothing is to be done.
 
     `results` is the file with its results, which a green run without a baseline can be accepted by; empty: none.
     """
     if green:
         known = any(f.baseline is not None or f.bias == BASELINE for f in audit.findings)
         return None if known or not results else Step("keep this as the baseline", join(["calm", "accept", results]))
-    found = (step for one in troubles(audit) for step in steps_of(audit, one) if step.command)
-    return next(found, None)
+    found = [step for one in troubles(audit) for step in steps_of(audit, one)]
+    return next((step for step in found if step.command), found[0] if found else None)
 
 
 def _look(audit: Audit, one: Trouble) -> list[Step]:

@@ -118,6 +118,7 @@ def verdict_of(audit: Audit, *, green: bool) -> tuple[str, str]:
         parts = ["every claim holds" if held == len(claims) else f"{held} {of} hold"]
         parts += [f"{undecided} undecided (only a warning)"] if undecided else []
         parts += [f"{accepted} accepted in gate.toml"] if accepted else []
+        parts += [f"but this replay cannot ask: {', '.join(audit.unasked)}"] if audit.unasked else []
         return "GREEN", ", ".join(parts)
     if audit.cut_short:
         decided = sum(one.state is State.DECIDED for one in audit.tests)

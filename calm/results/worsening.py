@@ -171,6 +171,33 @@ def against(baseline: Audit, audit: Audit, limits: Mapping[str, float] | None = 
     return tuple(one for one in (*together, *probes, _not_asked(*audits)) if one is not None)
 
 
+def since_baseline(audit: Audit, name: str) -> str:
+    """
+    Return in a sentence what got worse since a baseline; nothing of a run that was compared with none.
+
+    Args:
+        audit: the run; what `against` found is among its findings.
+        name: how a person calls the baseline, such as the name of its file.
+    """
+    found = [one for one in audit.findings if one.measure == WORSENING and one.accepted is None]
+    if not any(one.measure == WORSENING for one in audit.findings):
+        return ""
+
+    def named(outcome: Outcome) -> str:
+        return ", ".join(one.key.removeprefix(f"{POOLED}/").replace(f"/{WORSENING}", "") for one in of(outcome))
+
+    def of(outcome: Outcome) -> list[Finding]:
+        return [one for one in found if one.outcome is outcome]
+
+    if of(Outcome.FAIL):
+        return f"Worse than in {name}: {named(Outcome.FAIL)}."
+    if of(Outcome.INCOMPLETE):
+        return f"Not compared with {name}: {named(Outcome.INCOMPLETE)}."
+    if of(Outcome.UNDECIDED):
+        return f"Nothing is proven worse than in {name}, but this needs more data: {named(Outcome.UNDECIDED)}."
+    return f"Nothing got worse since {name}."
+
+
 def _fallen(several: Sequence[Held | Pool], alpha: float) -> tuple[list[Held | Pool], float]:
     """Return what got worse by the evidence, with error alpha in all, and the level at which the others were tested."""
     tested = [(one, grown) for one, grown in ((one, one.growth) for one in several) if grown.enough]

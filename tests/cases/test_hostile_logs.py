@@ -57,4 +57,4 @@ def test_a_log_in_which_anything_stands_is_read_or_refused_in_words(tool):
             prompt_in(found), format_in(found)
             assert all(map(line, found.cases))
             assert all(verdict_lines(found))
-            assert recorded_toml(found, "verdicts.jsonl", tool)
+            assert recorded_toml(found, "verdicts.jsonl", tool, "cases.jsonl")

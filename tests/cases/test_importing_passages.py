@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from calm.cases.foreign.columns import columns_from, import_table
-from calm.cases.foreign.guessed import guessed
+from calm.cases.foreign.columns import Columns, columns_from, import_table
 from calm.cases.foreign.records import load
 from calm.cases.messages import unpacked
+from calm.cases.proposed import proposal
 from calm.cases.retrieved import passages_in
 from calm.core.files import MOST_VALUES
 from calm.core.material import Passage
@@ -21,8 +21,9 @@ def imported(tmp_path, row, *maps, name="rows.jsonl"):
     """Return the one case of a row, by the columns that its names show and those that are mapped."""
     path = tmp_path / name
     path.write_text(json.dumps(row) if name.endswith("jsonl") else row)
-    found = {**guessed(path, maps), **columns_from(maps).columns}
-    (case,) = import_table(load(path), columns_from([f"{field}={column}" for field, column in found.items()])).cases
+    mine = columns_from(maps).columns
+    guessed = {guess.key: guess.value for guess in proposal(load(path), mine, {}, {}).columns}
+    (case,) = import_table(load(path), Columns({**guessed, **mine})).cases
     return case
 
 

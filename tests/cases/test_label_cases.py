@@ -10,10 +10,11 @@ import pytest
 
 from calm.cases import bundled
 from calm.cases.foreign import columns_from, import_cases
-from calm.cases.foreign.guessed import guessed
+from calm.cases.foreign.records import load
 from calm.cases.generate import generate
 from calm.cases.generate.scores import grade_class
 from calm.cases.lines import line
+from calm.cases.proposed import proposal
 from calm.cases.reading import read
 from calm.core.classes import SHIPPED
 from calm.errors import ConfigError
@@ -87,7 +88,8 @@ def test_a_column_of_classes_is_imported(tmp_path, column):
     with path.open("w", newline="") as stream:
         csv.writer(stream).writerows([("question", "answer", column), ("Q1?", "A1", "grounded"), ("Q2?", "A2", "")])
 
-    maps = [f"{field}={name}" for field, name in guessed(path).items()]
+    guesses = proposal(load(path), {}, {}, {}, classes=True).columns
+    maps = [f"{guess.key}={guess.value}" for guess in guesses]
     found = import_cases(path, columns=columns_from(maps))
 
     assert [case.label for case in found.cases] == ["grounded", None]

@@ -78,7 +78,7 @@ def test_the_statuses_are_those_of_the_reference(tmp_path):
 
 
 def test_an_interrupted_run_keeps_what_an_earlier_one_found(tmp_path):
-    """Status 130, the first line says it, no place in our code is shown, and the earlier record lies beside."""
+    """Status 130, one line says it, no place in our code is shown, and the earlier record stays as it is."""
     (tmp_path / "slow.py").write_text(
         "import time\n\n\ndef judge(case):\n    open('asked', 'a').close()\n    time.sleep(0.05)\n"
         "    return case.better\n\n\njudge.reads = ('question', 'answers', 'better')\n"
@@ -96,13 +96,11 @@ def test_an_interrupted_run_keeps_what_an_earlier_one_found(tmp_path):
         output, _ = running.communicate(timeout=60)
 
     assert running.returncode == 130, output
-    assert re.search(r"^NOT GREEN \(exit \d+\): the run is not whole: ", output, re.MULTILINE)
-    assert "\nthe run was interrupted: " in output
+    assert "interrupted: " in output
     assert "signals.py" not in output
     assert "KeyboardInterrupt" not in output
-    assert "the run was interrupted: what an earlier one wrote is kept as " in output
-    assert json.loads((out / "results.json.before").read_text()) == before
-    assert json.loads((out / "results.json").read_text())["outcome"] == "INCOMPLETE"
+    assert json.loads((out / "results.json").read_text()) == before
+    assert not list(out.glob("*.before"))
 
 
 @pytest.mark.parametrize("judge", ["planted:authority=0.9,verbosity=0.9", "planted:noise=0.05"])

@@ -603,3 +603,84 @@ def test_two_processes_share_a_cache_and_a_place(folder):
     assert [process.wait() for process in both] == [0, 0]
     assert record()["calibration"]["agreement"]["n"] == 120
     assert not list(Path().glob(".calm-*.tmp"))
+
+
+LONG = "with as many words as a reply has that somebody wrote"
+
+
+def right(found):
+    """Return how many verdicts are those of the people."""
+    table = found["confusion"]
+    named = zip(table["gold"], table["counts"], strict=True)
+    return sum(count for gold, row in named for said, count in zip(table["said"], row, strict=True) if gold == said)
+
+
+def results(columns, rows):
+    """Write a table of results."""
+    lines = [",".join(map(str, row)) for row in (columns, *rows)]
+    Path("results.csv").write_text("\n".join(lines), "utf-8")
+
+
+def test_a_table_of_results_is_calibrated_in_one_command(folder):
+    """Its columns are known by their names, its words by the names of the answers; rows without a label count, too."""
+    rows = [
+        (
+            f"T-{n}",
+            f"Which of them? {n}",
+            f"Reply {n} one {LONG}",
+            f"Reply {n} two {LONG}",
+            said,
+            gold if n < 60 else "",
+        )
+        for n in range(90)
+        for gold in ["AB"[n % 2]]
+        for said in [gold if n % 5 else "BA"[n % 2]]
+    ]
+    results(("ticket", "question", "reply A", "reply B", "judge", "human"), rows)
+
+    assert calm("results.csv") == 0
+
+    found = record()["calibration"]
+    assert (found["labelled"], found["unlabelled"]) == (60, 30)
+    assert right(found) == sum(row[-2] == row[-1] for row in rows[:60]) < 60
+    assert sorted(path.name for path in folder.glob("calibration*")) == ["calibration.json"]
+
+
+@pytest.mark.parametrize(("good", "bad", "high"), [("pass", "fail", 1.0), (5, 1, 5.0)])
+def test_a_table_of_scores_or_words_is_calibrated(folder, good, bad, high):
+    """One answer in a row: words are 1 and 0, and of two values a score is right if it is the very one."""
+    rows = [(f"Question {n}?", f"Reply {n}.", good if n % 5 else bad, good if n % 4 else bad) for n in range(80)]
+    results(("input", "output", "verdict", "label"), rows)
+
+    assert calm("results.csv") == 0
+
+    found = record()["calibration"]
+    assert record()["judge"]["scale"]["high"] == high
+    assert right(found) == sum(row[2] == row[3] for row in rows) < 80
+
+
+@pytest.mark.parametrize(
+    ("table", "arguments", "expected"),
+    [
+        ("question,answer_a,answer_b,human\nq,x,y,A\n", (), "expected one column of what the judge said, got none"),
+        ("question,answer_a,answer_b,judge,human\nq,x,y,Z,A\n", (), "expected a, b or tie, got 'Z'"),
+        ("question,answer_a,answer_b,judge,human\nq,x,y,A,A\nq,x,y,B,A\n", (), "2 records on 1 of them"),
+        ("question,answer_a,answer_b,judge,human\nq,x,y,A,\n", (), "expected records with a gold label, got none"),
+        ("input,output,verdict,label\nq,r,meh,1\nq2,r2,3,4\n", (), "expected words whose meaning is known, got meh"),
+        ("question,answer_a,answer_b,judge\n", (), "expected at least one record"),
+        ("question,answer_a,answer_b,judge\nq,x,y,A\n", ("--map", "better=humman"), "a column of results.csv"),
+        ("question,answer_a,answer_b,judge\nq,x,y,A\n", ("--map", "better"), "--map: expected KEY=VALUE"),
+        ("question,answer_a,answer_b,judge\nq,x,y,A\n", ("--scale", "5"), "--scale: expected LOW..HIGH"),
+        ("question,answer_a,answer_b,judge\nq,x,y,A\n", ("--cases", "pairs.jsonl"), "--cases: expected a table"),
+        (None, ("--map", "better=human"), "expected a table of results as the judge"),
+    ],
+)
+def test_a_table_that_is_none_of_results_is_one_paragraph(folder, capsys, table, arguments, expected):
+    """What was expected and what came; nothing is written."""
+    Path("results.csv").write_text(table or "", "utf-8")
+
+    status = calm("people:skilled" if table is None else "results.csv", *arguments)
+
+    assert (status, "calm: " in (said := capsys.readouterr().err)) == (4, True)
+    assert expected in said
+    assert not Path("calibration.json").exists()

@@ -94,7 +94,7 @@ def test_a_malformed_file_leaves_nothing_behind(files):
     """Neither the file nor a part of it is written, and an older one stays as it was."""
     before = {path.name: path.read_bytes() for path in files.iterdir()}
 
-    with pytest.raises(ConfigError, match="record 1: winner: expected a, b or tie, got 'model_a'"):
+    with pytest.raises(ConfigError, match="winner: expected a, b or tie, got 'model_a'"):
         run("cases", "import", "reviews.csv", "-o", "cases.jsonl", "--force", "--map", "question=prompt", "--map",
             "answer_a=response_1", "--map", "answer_b=response_2", "--map", "better=winner")  # fmt: skip
 

@@ -3,6 +3,7 @@
 import argparse
 import io
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -17,7 +18,7 @@ from ruamel.yaml import YAML
 
 from calm import ConfigError
 from calm.cases import read_files
-from calm.commands import DONE, REFUSED, cli, file_set, init, init_drafts, init_files
+from calm.commands import DONE, REFUSED, cli, file_set, init, init_ci, init_drafts, init_files
 from calm.core.case import Framing
 from calm.gate.from_spec import judge_from
 from calm.results.outputs import VERDICTS
@@ -163,6 +164,55 @@ def test_a_workflow_that_must_be_moved_says_so(folder, name, tree, capsys):
     assert "is run only at the root of a repository" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("config", "file", "ci"),
+    [
+        ('[remote "origin"]\n\turl = git@gitlab.example.org:a/b.git\n', "", "gitlab"),
+        ("", ".gitlab-ci.yml", "gitlab"),
+        ('[remote "origin"]\n\turl = git@gitlab.example.org:a/b.git\n', ".github/x", "github"),
+        ("", "", "github"),
+    ],
+)
+def test_the_ci_is_that_of_the_repository(folder, config, file, ci):
+    """As its files and its remotes say."""
+    (folder / ".git").mkdir()
+    (folder / ".git" / "config").write_text(config, "utf-8")
+    if file:
+        (folder / file).parent.mkdir(exist_ok=True)
+        (folder / file).write_text("", "utf-8")
+    (folder / "below").mkdir()
+
+    assert init_ci.usual(folder / "below") == ci
+
+
+@pytest.mark.parametrize(
+    ("origin", "line", "notes"),
+    [
+        (None, 'pip install "calm-judge==', 0),
+        ({"url": "file:///home/me/calm", "dir_info": {}}, "pip install calm-judge\n", 1),
+        (
+            {"url": "https://example.org/calm.git", "vcs_info": {"vcs": "git", "commit_id": "abc"}},
+            'pip install "calm-judge @ git+https://example.org/calm.git@abc"',
+            0,
+        ),
+    ],
+)
+def test_the_workflow_installs_calm_from_where_it_is_installed_here(folder, monkeypatch, origin, line, notes):
+    """What no other machine can see is left to a person, and said."""
+    about = folder / "calm_judge-9.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: calm-judge\nVersion: 9\n", "utf-8")
+    if origin is not None:
+        (about / "direct_url.json").write_text(json.dumps(origin), "utf-8")
+    monkeypatch.syspath_prepend(str(folder))
+
+    made = init_ci.workflow("github", Path(), None)
+
+    assert line in made.text
+    assert len(made.left) == notes
+    assert YAML(typ="safe").load(io.StringIO(made.text))
+
+
 @pytest.mark.parametrize(("ci", "name"), [("gitlab", ".gitlab-ci.yml"), ("none", None)])
 def test_another_ci_gets_its_own_file(folder, ci, name):
     """Or none."""
@@ -233,7 +283,7 @@ def test_a_prompt_gets_its_twin_by_rule_or_says_why_not(folder, capsys):
 
     assert "worse" in (folder / "one" / "judge.negative.jinja").read_text("utf-8")
     assert not (folder / "two" / "judge.negative.jinja").exists()
-    assert "no rule turns 'superior' in line 4 round: framing is NOT TESTED" in capsys.readouterr().out
+    assert re.search(r"because of the word 'superior' .judge.jinja, line 4.", capsys.readouterr().out)
 
 
 def test_a_twin_and_a_system_message_of_ones_own_are_taken(folder):
@@ -299,7 +349,7 @@ def test_a_placeholder_that_is_not_understood_is_refused(folder, text, message):
 
 def test_the_linter_says_what_is_wrong_with_the_draft(folder, capsys):
     """Its errors are notes, and the other findings are counted."""
-    (folder / "p.txt").write_text("Is {answer_2} better than {answer_1}? Reply [[1]] or [[2]].", "utf-8")
+    (folder / "p.txt").write_text("Is {answer_2} better than {answer_1}? Reply [[yes]] or [[no]].", "utf-8")
 
     assert run("--prompt", "p.txt") == DONE
 
@@ -309,10 +359,10 @@ def test_the_linter_says_what_is_wrong_with_the_draft(folder, capsys):
 
 
 def test_a_field_that_a_prompt_shows_and_no_case_has_is_named_before_anything_is_written(folder):
-    """The message names the case and the field."""
+    """The message names the field, and the option that brings cases."""
     (folder / "p.txt").write_text("{tone}: rate {answer} from 1 to 5: [[N]]", "utf-8")
 
-    with pytest.raises(ConfigError, match=r"expected fields\.tone, got none"):
+    with pytest.raises(ConfigError, match=r"the prompt shows \{tone\}.*--cases FILE"):
         run("--prompt", "p.txt")
 
     assert there(folder) == {"p.txt"}
@@ -322,7 +372,7 @@ def test_a_field_that_a_prompt_shows_and_no_case_has_is_named_before_anything_is
     ("text", "message"),
     [
         ("", "expected a prompt, got an empty file"),
-        ("Is it good?", "expected a placeholder for the answer.+got none; rename it"),
+        ("Is it good?", "expected a placeholder for the answer.+got none"),
         ("Is {thing} good?", r"expected a placeholder for the answer.+got \{thing\}"),
     ],
 )
@@ -356,15 +406,15 @@ def test_options_that_do_not_fit_are_refused(folder, options, message):
     assert there(folder) == set()
 
 
-def test_columns_of_a_table_are_guessed_by_their_names(folder, capsys):
-    """What was taken for granted is said; a word for the better answer is explained with --value."""
+def test_columns_of_a_table_are_known_by_their_names(folder, capsys):
+    """What was taken is said, and a word for the better answer can be explained with --value."""
     (folder / "t.csv").write_text("Prompt,Response A,Response B,winner\nWhy?,So.,Thus.,model_b\n", "utf-8")
 
     assert run("--cases", "t.csv", "--value", "model_b=b") == DONE
 
     [case] = read_files(["cases.jsonl"])
     assert (case.question, [a.text for a in case.answers], case.better) == ("Why?", ["So.", "Thus."], "b")
-    assert "Response A is the answer_a" in capsys.readouterr().out
+    assert "'Response A' is the answer a" in capsys.readouterr().out
 
 
 def test_a_log_gives_a_judge_that_is_asked_and_one_that_replays(folder, capsys):
@@ -403,17 +453,16 @@ def test_runs_of_an_agent_are_cases_and_the_prompt_shows_them(folder, capsys):
 
 
 def test_scores_beyond_the_prompt_to_start_from_get_the_prompt_that_has_their_scale(folder, capsys):
-    """It rates from 1 to 5, calm's own one from 1 to 10; beyond that nothing is written."""
+    """It rates from 1 to 5, calm's own one on any usual scale; beyond these nothing is written."""
     (folder / "agent.jsonl").write_text(json.dumps({"messages": RUN, "score": 8}) + "\n", "utf-8")
 
     assert run("--cases", "agent.jsonl", "--task", "score", "--dir", "made") == DONE
 
-    assert "rates from 1 to 10, as the scores of the cases do" in capsys.readouterr().out
     assert "judge.jinja" not in there(folder / "made")
     scale = judge_from("made/judge.toml", {"OPENAI_API_KEY": "k"}).scale
     assert (scale.low, scale.high) == (1, 10)
-    (folder / "agent.jsonl").write_text(json.dumps({"messages": RUN, "score": 80}) + "\n", "utf-8")
-    with pytest.raises(ConfigError, match="expected scores from 1 to 10, the scale of the prompt, got 80"):
+    (folder / "agent.jsonl").write_text(json.dumps({"messages": RUN, "score": 800}) + "\n", "utf-8")
+    with pytest.raises(ConfigError, match="expected scores on a usual scale"):
         run("--cases", "agent.jsonl", "--task", "score", "--dir", "other")
 
 
@@ -437,20 +486,21 @@ def test_a_log_whose_prompt_is_not_found_gives_no_judge_that_is_asked(folder, na
     assert there(folder / "made") == {"cases.jsonl", "verdicts.jsonl", "recorded.toml", "gate.toml"}
     said = capsys.readouterr().out
     assert why in said
-    assert "next: calm audit made/recorded.toml --cases made/cases.jsonl" in said
+    assert said.endswith("next: calm audit made/recorded.toml\n")
 
 
 def test_a_person_at_a_terminal_is_asked_what_no_option_says(folder, monkeypatch, capsys):
-    """An answer that is none is asked for again; an empty one means the usual."""
-    said = iter(["scores", "score", "", "", "none"])
+    """An answer that is none is asked for again; an empty one means the usual; the CI is not asked for."""
+    said = iter(["", "missing.csv", "", "scores", "score", "", "claude"])
     monkeypatch.setattr("builtins.input", lambda question: next(said))
     for stream in ("sys.stdin", "sys.stdout"):
         monkeypatch.setattr(f"{stream}.isatty", lambda: True, raising=False)
 
     assert run() == DONE
 
-    assert judge_from("judge.toml", {"OPENAI_API_KEY": "k"}).task == "score"
-    assert not (folder / ".github").exists()
+    judge = judge_from("judge.toml", {"OPENAI_API_KEY": "k"})
+    assert (judge.task, judge.endpoints[0].model) == ("score", "claude")
+    assert next(said, None) is None
     assert "got scores" in capsys.readouterr().out
 
 
@@ -512,4 +562,4 @@ def test_a_field_of_a_prompt_is_the_column_of_its_name(folder, capsys):
     (case,) = read_files(["cases.jsonl"])
     assert case.fields == {"policy": "At most 5 days."}
     assert case.better == "a"
-    assert "taken for granted: Policy is the field.policy" in capsys.readouterr().out
+    assert "'Policy' is the field policy" in capsys.readouterr().out

@@ -10,6 +10,9 @@ from calm.cases import bundled, sample
 from calm.cases.lines import line
 from calm.errors import ConfigError
 from calm.judges.judgefile import read_judge
+from calm.judges.mitigations.instructions import FAIR
+from calm.results.audit import JudgeRecord
+from calm.results.remedies import remedies
 from calm.studies.mitigate.differences import chance
 from calm.studies.mitigate.judge_toml import with_mitigations
 from tests.inside import calm_inside
@@ -80,13 +83,51 @@ def test_the_swap_repairs_position_at_two_calls_and_its_judge_is_written(tmp_pat
     assert "report.html" in done.stdout
 
 
+@pytest.mark.parametrize(
+    ("bias", "suite", "remedy"),
+    [("formatting", "test_formatting", "plain-text"), ("position", "test_position", "swap")],
+)
+def test_the_remedy_that_is_named_first_makes_the_judge_pass(tmp_path, bias, suite, remedy):
+    """What a red report names first for a bias is what the study finds to pass; of two equal answers, too."""
+    first, *_ = remedies(bias, JudgeRecord("j", "pairwise", None, None, None, None, {}, {}))
+
+    calm(
+        tmp_path,
+        f"planted:{bias}=0.6",
+        f"--try={first}",
+        "--sample=80",
+        *SMALL,
+        "--",
+        "--pyargs",
+        f"calm.suites.{suite}",
+    )
+
+    found = rows(tmp_path)
+    assert first == remedy
+    assert (found["none"]["outcome"], found[first]["outcome"]) == ("FAIL", "PASS"), found
+
+
+def test_a_note_in_the_prompt_is_the_first_remedy_for_a_length_that_wins_between_equals(tmp_path):
+    """A server that heeds the note passes with it; of two equally good answers the longer one wins without."""
+    cases = sample(bundled("pairwise"), 60, 0)
+    led, sound = (planted_respond(one, cases) for one in ("planted:verbosity=0.9", "planted"))
+    with wire_server(lambda turns, body: (sound if FAIR in repr(turns) else led)(turns, body)) as server:
+        path = judge_file(tmp_path, server.url)
+        first, *_ = remedies("verbosity", JudgeRecord("j", "pairwise", None, None, None, "a prompt", {}, {}))
+        suite = ("--", "--pyargs", "calm.suites.test_verbosity", "--calm-limits=attainable")
+        calm(tmp_path, path, f"--try={first}", "--sample=60", *SMALL, *suite)
+
+    found = rows(tmp_path)
+    assert first == "debias"
+    assert (found["none"]["outcome"], found[first]["outcome"]) == ("FAIL", "PASS"), found
+
+
 def test_no_set_that_passes_is_status_1(tmp_path):
-    """The nearest is named with what stays red; nothing is written as a judge."""
+    """A remedy that changes nothing is not named as one that helps; nothing is written as a judge."""
     done = calm(tmp_path, "planted:authority=0.9", "--try=swap", "--sample=40", *SMALL, *AUTHORITY)
 
     assert done.returncode == 1, done.stderr
-    assert "No set passes the gate." in done.stdout
-    assert "these stay red: authority" in done.stdout
+    assert study(tmp_path)["nearest"] is None
     assert not (tmp_path / "calm-mitigate" / "judge.toml").exists()
 
 

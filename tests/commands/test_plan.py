@@ -5,6 +5,7 @@ import re
 import pytest
 
 from calm.commands.cli import main
+from calm.gate.fit import STEP
 from tests.inside import calm_inside
 from tests.lanes import slow
 from tests.servers import wire_server
@@ -179,25 +180,40 @@ def test_limits_of_the_endpoint_make_it_slower(tmp_path):
 
 
 def test_what_fits_fits_and_a_run_of_it_is_offered(tmp_path):
-    """The sample found costs no more than the budget, one case more would; the command line names both."""
+    """The sample found is expected to cost no more than the budget, more would; the command line names both."""
     path = judge_file(tmp_path)
     own = ("--", "-k", "authority or verbosity")
     done = calm(tmp_path, path, "--fit", "--max-usd=1.2", "--max-minutes=30", "--noise=0.02", *own)
     command = done.stdout.splitlines()[-1]
     n, repeats = re.search(r"--calm-sample=(\d+) --calm-repeats=(\S+)", command).groups()
 
-    sizes = (int(n), int(n) + 1)
+    sizes = (int(n), int(n) + int(n) // STEP + 1)
     fits, larger = (calm(tmp_path, path, f"--sample={k}", f"--repeats={repeats}", *own).stdout for k in sizes)
 
     assert done.returncode == 0, done.stdout
     assert command.startswith("pytest --pyargs calm.suites -k 'authority or verbosity' --calm-judge=judge.toml")
     assert command.endswith("--calm-max-usd=1.2")
-    assert most_usd(fits) <= 1.2 < most_usd(larger)
+    assert usd(fits) <= 1.2 < usd(larger)
 
 
-def most_usd(told):
-    """Return the dollars of a plan, at most."""
-    return float(str(row(told, "total")[-3]).removeprefix("up to "))
+def test_a_budget_of_calls_needs_no_price(tmp_path):
+    """A model whose price nobody knows is fitted by its calls, and the run of the command is capped at them."""
+    path = judge_file(tmp_path)
+    file = tmp_path / path
+    file.write_text(re.sub(r"price_usd_per_mtok.*", "", file.read_text()))
+    own = ("--noise=0.02", "--", "-k", "authority or consistency")
+
+    priced, done = (calm(tmp_path, path, "--fit", budget, *own) for budget in ("--max-usd=5", "--max-calls=6000"))
+
+    assert (priced.returncode, done.returncode) == (4, 0), done.stdout + done.stderr
+    assert "--max-calls" in priced.stderr
+    assert done.stdout.splitlines()[-1].endswith("--calm-max-calls=6000")
+    assert calls(done.stdout, "expected")[0] <= 6000
+
+
+def usd(told):
+    """Return the dollars that a plan expects."""
+    return float(row(told, "expected")[-3])
 
 
 @pytest.mark.parametrize(
@@ -225,6 +241,7 @@ def test_a_wrong_option_is_named(capsys, subtests):
         (("--fit",), "--fit: expected a budget"),
         (("--max-usd=5",), "--max-usd: expected --fit with it"),
         (("--fit", "--max-usd=0"), "--max-usd: expected an amount above 0, got 0.0"),
+        (("--fit", "--max-calls=0"), "--max-calls: expected an amount above 0, got 0"),
         (("--fit", "--max-minutes=nan"), "--max-minutes: expected an amount above 0"),
         (("--noise=0.7",), "--noise: expected a share"),
         (("--output-tokens=0",), "--output-tokens: expected"),

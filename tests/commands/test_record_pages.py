@@ -99,7 +99,7 @@ def test_a_baseline_a_hunt_and_mitigations_are_pages_too(tmp_path, monkeypatch):
     tmp_path.joinpath("hunt.json").write_text(json.dumps(record(found())))
     rows = [{"set": "swap", "outcome": "PASS", "robustness": 0.91, "accuracy": 0.8}]
     tmp_path.joinpath("mitigations.json").write_text(json.dumps({"schema": "calm-mitigations/1", "rows": rows}))
-    told = {"baseline": sample().judge.name, "hunt": "confirmed", "mitigations": "0.91"}
+    told = {"baseline": sample().judge.name, "hunt": "Found: ", "mitigations": "0.91"}
 
     for name, said in told.items():
         assert main(["report", f"{name}.json", "-o", f"{name}.html"]) == 0

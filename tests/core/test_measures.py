@@ -212,7 +212,7 @@ def test_the_expected_movement_is_nought_where_the_edit_does_what_inert_words_do
 def test_without_inert_asks_nothing_tells_an_edit_from_any_rewording():
     """Nor does a case without room, where the treated answer had won already."""
     assert value(net_robustness, row("tt", "o")) == (
-        "inert words were not asked about, so nothing tells the edit from any rewording"
+        "neutral words were not asked about, so the edit cannot be distinguished from any rewording"
     )
     assert value(net_robustness, row("tt", "o", "t", room=False)) == "no room to gain"
 
@@ -231,7 +231,7 @@ def test_where_only_answers_moved_repeats_in_both_orders_can_be_the_floor(subtes
                 assert value(net_robustness, found) == value(worst_robustness, found) == pytest.approx(moved)
     for clean, perturbed in [("t", "oo"), ("oo", "t"), ("t", "o")]:
         with subtests.test(clean=clean, perturbed=perturbed):
-            assert value(net_robustness, row(clean, perturbed, order=("t", "o"))).startswith("inert words were not")
+            assert value(net_robustness, row(clean, perturbed, order=("t", "o"))).startswith("neutral words were not")
 
 
 def test_a_screened_variant_counts_all_that_words_move():

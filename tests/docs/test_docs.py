@@ -36,6 +36,7 @@ from tests.docs.pages import (
 )
 from tests.docs.running import inner
 from tests.lanes import slow
+from tools.site.pages import words as words_of
 
 HOW_TO, REFERENCE, EXPLANATION = DOCS / "how-to", DOCS / "reference", DOCS / "explanation"
 LINK = re.compile(r"\[[^\]]+\]\(([^)\s]+)\)")
@@ -535,3 +536,8 @@ def test_the_page_on_recorded_verdicts_shows_what_its_commands_say(tmp_path, mon
     assert load_generator().cli.main(shlex.split(first)[1:]) == 4
     assert fault.strip() in capsys.readouterr().err
     assert sorted(first_cells(section(page, "## The columns")))[:7] == sorted(FIELDS)
+
+
+def test_people_read_at_most_60_000_words():
+    """Decisions included; tables and blocks apart."""
+    assert sum(words_of(path.read_text("utf-8")) for path in DOCS.rglob("*.md")) <= 60_000

@@ -53,9 +53,9 @@ def test_the_page_on_scores_leads_to_a_score(tmp_path, monkeypatch, capsys):
         turned = shown(capsys, "try", "judge.toml", "--cases", "cases.jsonl", "--edit", "framing.ask_how_bad")
 
     assert "Our policy: Returns are taken for 30 days." in plain
-    assert "-- verdict: 4.0" in plain
-    assert edited.count("-- verdict: 4.0") == 2
-    assert "-- verdict: 2.0" in turned  # "how bad" 4 of 5 is 2
+    assert " gets 4 of 5" in plain
+    assert edited.count(" gets 4 of 5") == 4
+    assert " gets 2 of 5" in turned  # "how bad" 4 of 5 is 2
 
 
 def test_the_page_on_retrieval_shows_the_passages(tmp_path, monkeypatch, capsys):
@@ -67,8 +67,8 @@ def test_the_page_on_retrieval_shows_the_passages(tmp_path, monkeypatch, capsys)
         own = shown(capsys, "try", "grounded:judge", "--cases", "retrieval.jsonl")
 
     assert '<passage id="p2">\n   Lamps are sent with a bulb.' in asked
-    assert re.search(r"^-- verdict: (grounded|invented)", asked, re.MULTILINE)
-    assert "-- verdict: grounded" in own
+    assert re.search(r"^-- verdict: reply A \(id (grounded|invented)", asked, re.MULTILINE)
+    assert "(id grounded, the better one) wins" in own
 
 
 def test_the_page_on_conversations_shows_the_turns(tmp_path, monkeypatch, capsys):

@@ -33,3 +33,8 @@ def test_each_of_the_two_commands_stands_alone_in_a_block():
         f"{set_up}. && .venv/bin/pytest suites/ --calm-report=report.html",
         f'{set_up}".[dev]" && .venv/bin/pytest tests/ -n logical --dist worksteal',
     ]
+
+
+def test_it_says_what_to_do_in_few_words():
+    """At most 700 before the table of biases."""
+    assert len(README.partition("## What is tested")[0].split()) <= 700

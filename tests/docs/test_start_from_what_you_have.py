@@ -20,7 +20,7 @@ from tests.servers import wire_server
 
 PAGE = DOCS / "how-to" / "start-from-what-you-have.md"
 LOGS = Path(__file__).parents[1] / "cases" / "logs"
-PROMPT, RESULTS, LIVE = blocks(PAGE, "sh")[:3]
+PROMPT, TABLE, RESULTS, LIVE = blocks(PAGE, "sh")[:4]
 SMALL = ["--", "-k", "position or consistency or verbosity", "--calm-cache=off"]
 
 
@@ -76,6 +76,17 @@ def test_a_prompt_reaches_a_report_in_two_commands(folder, capsys):
     assert {one["bias"] for one in results["findings"]} >= {"verbosity", "position"}
 
 
+def test_a_table_of_verdicts_reaches_a_report_without_a_key(folder, capsys):
+    """The verdicts are replayed, and held against what people say."""
+    written(folder)
+
+    statuses = run(TABLE, ["--", "-k", "consistency or agreement", "--calm-cache=off"])
+
+    results = json.loads((folder / "calm-audit" / "results.json").read_text("utf-8"))
+    assert statuses[0] == 0, capsys.readouterr()
+    assert (results["judge"]["name"], results["cases"]["n"]) == ("results", 3)
+
+
 @pytest.mark.parametrize("name", ["promptfoo.json", "deepeval.json"])
 def test_results_reach_a_report_in_two_commands_without_a_key(folder, name, capsys):
     """The judge of the log contradicts itself in two of eight cases."""
@@ -97,7 +108,7 @@ def test_a_log_with_prompts_becomes_a_judge_that_can_be_asked(folder, capsys):
 
     said = capsys.readouterr().out
     assert status == 0
-    assert "export OPENAI_API_KEY=..., then: calm try live/judge.toml" in said
+    assert said.endswith("next: calm try live/judge.toml\n")
     assert "{{ fields.rubric }}" in (folder / "live" / "judge.jinja").read_text("utf-8")
     assert {path.name for path in (folder / "live").iterdir()} >= {"recorded.toml", "verdicts.jsonl", "judge.toml"}
 

@@ -240,25 +240,24 @@ def test_too_few_answers_that_can_gain_are_not_tested_and_say_so():
 
     assert decision.outcome is Outcome.NOT_TESTED
     assert str(decision.reason) == (
-        "5 of 80 cases leave room to gain, and 60 are needed: add harder cases, on which the judge gives less than "
-        "full marks"
+        "in 75 of 80 cases the judge gives full marks already: 5 are left, and 60 are needed; add harder cases"
     )
 
 
 @pytest.mark.parametrize(
     ("family", "words"),
     [
-        ("pairwise", "does not prefer the weaker answer already"),
-        ("listwise", "does not rank near the top"),
-        ("rubric", "criteria that are not met"),
-        ("label", "from which a move does harm"),
-        ("another", "less than full marks"),
+        ("pairwise", "prefers the weaker answer already"),
+        ("listwise", "ranks the weakest answer near the top"),
+        ("rubric", "all criteria met"),
+        ("label", "no move between the classes does harm"),
+        ("another", "full marks"),
     ],
 )
 def test_what_makes_room_is_said_for_the_kind_of_verdict(family, words):
     """A judge of pairs or classes gives no marks; a record of an older run names no kind."""
     assert words in str(because(Kind.NEEDS_ROOM, 5, 80, 60, family))
-    assert "less than full marks" in str(because(Kind.NEEDS_ROOM, 5, 80, 60))
+    assert "full marks" in str(because(Kind.NEEDS_ROOM, 5, 80, 60))
 
 
 @pytest.mark.parametrize("task", ["pairwise", "listwise"])

@@ -178,7 +178,7 @@ def test_where_all_variants_apply_to_few_cases_nothing_is_tested():
     with setup(Planted(fair), pairs(8)) as given:
         assert told(run(given, marks(3), [gain <= 0.15, worst_gain <= 0.30])) == (
             "NOT_TESTED",
-            "no variant applies to 10 cases with room, and fewer prove nothing",
+            "no variant fits 10 cases in which the answer can move, and fewer prove nothing: give more cases",
         )
 
 

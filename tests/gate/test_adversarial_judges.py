@@ -110,7 +110,7 @@ def test_a_copy_of_the_gold_labels_is_called_one(tmp_path):
     )
     gate = run_gate("mine:judge", tmp_path, FEW, what=("--pyargs", "calm.suites.test_consistency"))
 
-    assert "is handed the gold labels (better)" in gate.output
+    assert "reads the gold labels (better)" in gate.output
 
 
 def test_a_judge_that_obeys_an_answer_fails_injection(tmp_path):

@@ -147,8 +147,8 @@ def test_a_run_without_gold_says_what_it_tests():
     said = without_gold([bare(5)])
 
     assert said == (
-        "5 of 5 cases name no better answer: there calm tests whether a cue decides between two equal answers, and "
-        "whether harm is noticed; a better and a worse answer would also show whether a cue lifts the worse one"
+        "5 of 5 cases name no better answer: calm tests there whether a cue decides between equal answers, and whether "
+        "harm is noticed; name the better one to test whether a cue lifts the worse one"
     )
     assert without_gold([Setup(Planted(fair), (*pairs(5), *one), None)]).startswith("3 of 8 cases name no better ")
     assert without_gold([Setup(Planted(fair), (*pairs(5), *tied), None)]).startswith("4 of 9 cases name no better ")
@@ -193,11 +193,9 @@ def test_the_line_says_what_the_cases_can_decide():
     """Enough of them: the chance alone; too few: what is hardly decided, and what helps."""
     many, few = outlook([order(200)]), outlook([order(20)])
 
-    assert many == "200 cases are enough to prove these limits of a judge without bias that errs in 10 % of asks"
-    assert few.startswith(
-        "20 cases are few: a judge without bias that errs in 10 % of asks is green in under 1 % of runs"
-    )
-    assert "authority/cite: net_robustness >= 0.90 (proven in under 1 %)" in few
+    assert many == "200 cases are enough for these limits"
+    assert few.startswith("20 cases are too few for these limits: a judge without bias passes in under 1 % of runs")
+    assert "authority/cite: net_robustness >= 0.90 (under 1 %)" in few
     assert few.endswith("; take more cases, or --calm-limits attainable")
 
 
@@ -206,7 +204,7 @@ def test_the_line_counts_questions_where_cases_repeat_them():
     cases = tuple(replace(case, id=f"{case.id}-{i}") for case in pairs(10) for i in range(6))
     repeated = Order(Setup(Planted(fair), cases, None), cite, (GAIN,))
 
-    assert outlook([repeated]).startswith("60 cases about 10 questions are few: ")
+    assert outlook([repeated]).startswith("60 cases about 10 questions are too few for these limits: ")
 
 
 def test_nothing_is_said_where_nothing_is_known():
@@ -295,7 +293,7 @@ def test_a_claim_that_so_few_cases_prove_at_no_limit_is_not_tested(count, low, e
     assert (still.outcome, taken.outcome) == (Outcome.NOT_TESTED, Outcome.FAIL)
     assert still.reason == because(Kind.TOO_FEW_FOR_LIMIT, 13, questions)
     assert still.cases_to_decide is None
-    assert str(still.reason).startswith("too few cases: 13")
+    assert (still.reason.kind, still.reason.details[0]) == (Kind.TOO_FEW_FOR_LIMIT, 13)
 
 
 def test_seventeen_cases_get_a_limit_that_so_many_prove():
@@ -348,7 +346,7 @@ def test_the_line_counts_the_cases_that_an_edit_applies_to():
     assert outlook([order(200, edit=never)]) == ""
 
     said = outlook([order(90, edit=cite_third)])
-    assert said.startswith("90 cases are few: ")
+    assert said.startswith("90 cases are too few for these limits: ")
     assert "authority/cite_third: " in said
     assert said == outlook([order(30)]).replace("30 cases", "90 cases").replace("/cite", "/cite_third")
 
@@ -372,8 +370,8 @@ def test_the_line_counts_the_answers_with_room_by_their_gold():
 
     limit = half.limiter.limited(SCORED, 90, 45).limit
     assert outlook([half]).startswith(str(because(Kind.AT_RESOLUTION, 90, "gain", limit, SCORED.limit)))
-    assert "90 cases are few" in outlook([replace(half, limiter=None)])
-    assert "200 cases are enough to prove these limits" in outlook([replace(low, limiter=None)])
+    assert "90 cases are too few" in outlook([replace(half, limiter=None)])
+    assert "200 cases are enough for these limits" in outlook([replace(low, limiter=None)])
 
 
 def test_the_line_names_what_so_few_cases_prove_at_no_limit():
@@ -382,10 +380,10 @@ def test_the_line_names_what_so_few_cases_prove_at_no_limit():
     few = order(2, edit=rephrase, claims=(Claim("rewording_rate", "<=", 0.1),))
 
     said = outlook([wide, third])
-    assert said.startswith("at the resolution of 39 cases: ")
-    assert said.endswith("; too few for any limit of authority/cite_third")
+    assert said.startswith("39 cases can show that ")
+    assert said.endswith("; too few to test authority/cite_third")
     said = outlook([attained(few)])
-    assert said == "2 cases are few; too few for any limit of rewording/rephrase; take more cases"
+    assert said == "2 cases are too few; too few to test rewording/rephrase; take more cases"
 
 
 def test_the_line_says_nothing_of_an_edit_that_breaks():

@@ -17,7 +17,7 @@ from calm.experiment.lookahead import NeedsData
 from calm.experiment.run import run
 from calm.experiment.stopping import Stopping
 from calm.gate import rehearsal
-from calm.gate.fit import PlanBudget, fit
+from calm.gate.fit import STEP, PlanBudget, fit
 from calm.gate.plan import PlanSettings, survey
 from calm.gate.plan_text import render, render_fit
 from calm.gate.prices import Assumptions, plan_of
@@ -452,14 +452,15 @@ def test_a_smaller_sample_is_planned_as_if_it_had_been_asked_for():
 
 
 def test_the_largest_sample_within_a_budget_fits_and_a_larger_one_does_not():
-    """What is found is within the money, and one case more is not."""
+    """What it is expected to take is within the money, and a twentieth more of the cases is not."""
     judge, _ = asking()
     found, plan = planned(judge, pairs(200), lambda p: p(cite).proves(gain <= 0.15, net_robustness >= 0.90))
-    budget = PlanBudget(usd=plan.most.usd * 0.7)
+    budget = PlanBudget(usd=rehearsal.expected(found, plan).usd * 0.7)
 
     one = fit(found, budget, 0.02, [Design()])
 
-    assert one.plan.most.usd <= budget.usd < plan_of(found, one.sample + 1, Design()).most.usd
+    more = plan_of(found, one.sample + one.sample // STEP + 1, Design())
+    assert rehearsal.expected(found, one.plan).usd <= budget.usd < rehearsal.expected(found, more).usd
     assert one.limited_by == ("money",)
     assert one.enough
 
@@ -469,6 +470,7 @@ def test_what_keeps_a_budget_from_being_enough_is_named(subtests):
     for budget, cases, limited_by in [
         (PlanBudget(minutes=0.05), 100, ("time",)),
         (PlanBudget(usd=0.001), 100, ("money",)),
+        (PlanBudget(calls=10), 100, ("calls",)),
         (PlanBudget(usd=50.0), 30, ("number of cases",)),
         (PlanBudget(usd=0.001), 30, ("money", "number of cases")),
     ]:
@@ -489,7 +491,7 @@ def test_the_better_of_two_designs_is_taken():
     found, plan = planned(judge, pairs(200), lambda p: p(cite).proves(gain <= 0.15, net_robustness >= 0.90))
     designs = [Design(4, 2), Design(2, 2)]
 
-    tight = fit(found, PlanBudget(usd=plan.most.usd * 0.25), 0.0, designs)
+    tight = fit(found, PlanBudget(usd=rehearsal.expected(found, plan).usd * 0.25), 0.0, designs)
     loose = fit(found, PlanBudget(usd=plan.most.usd), 0.0, designs)
 
     assert str(tight.design) == "2+2"

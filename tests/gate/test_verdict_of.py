@@ -194,7 +194,7 @@ def test_a_verdict_that_stands_is_kept_and_one_that_flips_is_not():
     with asking(noisy(0.0)) as (sound, judge):
         kept = sound.keeps(case, thanked(case))
         assert kept
-        assert "the verdict stands" in kept.why
+        assert "the verdict stays" in kept.why
         assert len(judge.asked) == 19
     with asking(noisy(0.0, fond=True)) as (fond, _):
         flips = fond.keeps(case, thanked(case))

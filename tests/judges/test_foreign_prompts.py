@@ -1,5 +1,7 @@
 """Prompts of other tools: their placeholders, their twins, how they ask for a verdict, and templates found in a log."""
 
+from dataclasses import replace
+
 import pytest
 
 from calm.core.case import Answer, Case
@@ -9,6 +11,7 @@ from calm.core.verdict import Scale
 from calm.judges.prompts import render
 from calm.judges.prompts.asking import asked_in
 from calm.judges.prompts.foreign import placeholders, style_of, translate
+from calm.judges.prompts.meanings import guessed
 from calm.judges.prompts.recovered import Sent, recovered
 from calm.judges.prompts.turned import turned
 
@@ -232,6 +235,54 @@ def test_the_form_of_a_verdict_is_seen_in_the_prompt(text, task, form, scale):
 def test_words_of_a_verdict_are_worth_one_and_nothing(text, values):
     """Unless the prompt asks for a number."""
     assert dict(asked_in(text, "score").values) == values
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ('JSON: {"winner": "1"} or {"winner": "2"}', {"1": "first", "2": "second"}),
+        ("Reply [[1]] or [[2]].", {"1": "first", "2": "second"}),
+        ("Reply [[A]] or [[B]]. Reply 1: `x`", {}),
+        ('JSON: {"score": "1"}', {}),
+    ],
+)
+def test_numbers_can_name_the_answers_of_a_pair(text, values):
+    """Where a prompt asks for 1 or 2, they are the first and the second answer."""
+    assert dict(asked_in(text, "pairwise").values) == values
+
+
+@pytest.mark.parametrize(
+    ("text", "best", "directed"),
+    [
+        ("Rate it from 1 (poor) to 5 (excellent).", "high", True),
+        ("Rate it from 1 to 6, where 1 is excellent and 6 is a fail.", "low", True),
+        ("How toxic is it, from 0 to 4?", "low", True),
+        ("How helpful is it, from 0 to 4?", "high", True),
+        ("From 0 to 1; lower is better.", "low", True),
+        ("Give a grade from 1 to 5.", "high", False),
+    ],
+)
+def test_the_best_end_of_a_scale_is_seen(text, best, directed):
+    """By the words at its ends, or by what is rated; without any it is the high end, which a person must confirm."""
+    asked = asked_in(text, "score")
+
+    assert (asked.scale.best, asked.directed) == (best, directed)
+
+
+def test_unusual_names_are_known_by_their_sides_and_parts():
+    """Only where the prompt shows no such thing under a usual name; what a user says comes first."""
+    bare = placeholders("{{ticket}} {{policy}} {{reply_a}} {{reply_b}}")
+
+    assert guessed(bare) == {"reply_a": "a", "reply_b": "b", "ticket": "question"}
+    assert guessed(placeholders("{{question}} {{ticket}} {{answer}} {{reply_a}}")) == {}
+    said = {**guessed(bare), "policy": "field.rules"}
+    assert translate("{{ticket}} {{policy}} {{reply_b}} {{reply_a}}", said=said).templates == (
+        "{{ question }} {{ fields.rules }} {{ answers[1].text }} {{ answers[0].text }}",
+    )
+    looped = "{% if policy %}{{ policy }}{% endif %}{{ ticket }} {{ reply_a }} {{ reply_b }}"
+    assert translate(looped, said=said).answers == 2
+    case = replace(PAIR, fields={"rules": "No."})
+    assert shown(translate(looped, said=said).templates[0], case) == "No.Why? So {x}. Thus {{ y }}."
 
 
 def test_a_prompt_that_shows_no_form_says_so():

@@ -381,7 +381,7 @@ def test_figures_of_a_table_are_those_of_a_plain_count():
         ("position", "net_robustness", "swap"): pytest.approx(1 - moved, abs=1e-6),
         ("position", "slot_pull", "swap"): pytest.approx(fmean(wins), abs=1e-6),
     }
-    assert "is held against its own repeats, not against inert words" in told
+    assert "is compared with its own repeats, not with neutral words" in told
     assert found["authority", "gain", None]["outcome"] == "NOT_TESTED"
     assert "no verdict on the case as it is shown is on record" in told
 
@@ -433,7 +433,9 @@ def test_an_order_that_was_asked_once_has_no_floor():
 
     net, pull = found["position", "net_robustness", "swap"], found["position", "slot_pull", "swap"]
     assert (net["n"], pull["n"]) == (100, 120)
-    assert net["excluded"] == {"inert words were not asked about, so nothing tells the edit from any rewording": 20}
+    assert net["excluded"] == {
+        "neutral words were not asked about, so the edit cannot be distinguished from any rewording": 20
+    }
 
 
 def test_a_table_with_a_fault_ends_the_run_before_anything_is_asked():

@@ -177,3 +177,24 @@ def test_an_older_baseline_is_refused_before_anything_is_asked(project):
 
     assert (result.ret, project.calls()) == (4, 0)
     result.stderr.fnmatch_lines(["*Make a new one: run the suite with --calm-stopping=fixed*"])
+
+
+def test_a_baseline_of_another_judge_or_other_cases_is_refused_before_anything_is_asked(accepted):
+    """Exit status 4, and nothing is asked: nothing of the run could be compared."""
+    accepted.write("others.jsonl", accepted.cases(40, prefix="other"))
+
+    single = '{"id": "c001", "question": "What is 1 + 1?", "answers": [{"id": "a", "text": "It is 2."}]}\n'
+    accepted.write("singles.jsonl", single)
+
+    for judge, cases in (("counted", "others.jsonl"), ("marked", "singles.jsonl")):
+        result = accepted.run("--calm-baseline=baseline.json", judge=f"judges:{judge}", cases=cases)
+
+        assert (result.ret, accepted.calls()) == (4, 0)
+        result.stderr.fnmatch_lines(["*baseline.json: *calm accept*"])
+
+
+def test_claims_of_a_baseline_that_a_run_leaves_out_are_named_before_anything_is_asked(accepted):
+    """Each of them would be missing at the end."""
+    result = accepted.run("--calm-baseline=baseline.json", "-k", "thanks")
+
+    result.stdout.fnmatch_lines(["calm: 7 of 9 claims of the baseline are not in this run: *courtesy*"])

@@ -99,9 +99,9 @@ def test_the_report_says_how_many_replies_the_run_did_not_make(project, workers)
     """Replies that the run made itself are no news, also where a second probe finds them; those of another run are."""
     own = project.run("--calm-results=one.json", *workers, judge="judges:counted")
     again = project.run("--calm-results=two.json", "--calm-report=two.html", *workers, judge="judges:counted")
-    said = f"{ONCE} replies came from a cache that this run did not make"
+    said = f"{ONCE} replies were reused from the cache"
 
-    assert "came from a cache" not in own.stdout.str()
+    assert "reused from the cache" not in own.stdout.str()
     assert said in again.stdout.str().replace("\n  ", " ")
     assert [note for note in project.results("two.json")["run"]["notes"] if note.startswith(said)]
     assert said in (project.path / "two.html").read_text("utf-8")

@@ -1,5 +1,8 @@
 """`--calm-gate`: limits, waivers and accepted NOT_TESTED, each with a reason and an expiry."""
 
+import pytest
+
+CLAIM = "    assert probe(greet).proves(gain <= 0.10)\n"
 PROVEN = "from calm import readable_rate\n\n\ndef test_b(probe):\n    assert probe().proves(readable_rate >= 0.9)\n"
 ENTRY = '[[{kind}]]\nkey = "{key}"\n{more}reason = "known until the new prompt"\nexpires = {expires}\n'
 
@@ -38,20 +41,58 @@ def test_a_waived_claim_may_fail(project, workers):
 
 
 def test_an_entry_that_means_no_claim_is_red(project):
-    """A key that no finding has was misspelt or is left over."""
+    """A key that no finding has was misspelt or is left over; a run that asks nothing ahead says so at its end."""
     project.write("gate.toml", entry("waive", "flattery/gain/flater"))
 
-    result = project.run("--calm-gate=gate.toml")
+    result = project.run("--calm-gate=gate.toml", "--calm-lookahead=0")
 
     assert result.ret == 1
-    result.stdout.fnmatch_lines(["--calm-gate: * flattery/gain/flater means no claim of this run*"])
+    result.stdout.fnmatch_lines(["*--calm-gate: * flattery/gain/flater is no claim of this run*"])
+
+
+@pytest.mark.parametrize(
+    ("key", "meant"),
+    [
+        ("flattery/gain/flater", "flattery/gain/flatter"),
+        ("flatery/gain/flatter", "flattery/gain/flatter"),
+        ("athority/gain", "authority"),
+    ],
+)
+def test_a_misspelt_key_is_refused_before_anything_is_asked(project, key, meant):
+    """Exit status 4, and what was meant."""
+    project.write("gate.toml", entry("waive", key))
+
+    result = project.run("--calm-gate=gate.toml", judge="judges:counted")
+
+    assert (result.ret, project.calls()) == (4, 0)
+    result.stderr.fnmatch_lines([f"*gate.toml: no claim {key}; did you mean {meant}?"])
+
+
+@pytest.mark.parametrize(
+    "test",
+    [
+        "def test_late(request):\n    probe = request.getfixturevalue('probe')\n",
+        "def test_late(probe):\n    one = probe(flatter_first).proves(gain <= 0.10)\n    assert one and one.findings\n",
+    ],
+    ids=["a probe that comes late", "a claim that rests on data"],
+)
+def test_a_claim_that_is_known_late_is_not_refused_early(project, test):
+    """Its bias is one that other tests claim, and its own claim is known when it runs."""
+    project.write("test_late.py", f"from calm import gain\nfrom edits import flatter_first, greet\n\n\n{test}{CLAIM}")
+    project.write("gate.toml", entry("waive", "flattery/gain/greet"))
+
+    result = project.run("--calm-gate=gate.toml", judge="judges:counted")
+
+    assert result.ret == 0
+    assert project.calls() > 0
 
 
 def test_a_misspelt_bias_is_red_whatever_is_selected(project):
     """In a run of some tests, an entry for a test that was left out is no fault; one whose bias is misspelt is."""
     project.write("gate.toml", entry("waive", "athority/gain/cite_book") + entry("waive", "authority/gain/cite_book"))
 
-    result = project.run("--calm-gate=gate.toml", "-k", "thanks", "--calm-results=results.json")
+    late = ("--calm-results=results.json", "--calm-lookahead=0")
+    result = project.run("--calm-gate=gate.toml", "-k", "thanks", *late)
 
     assert result.ret == 1
     (fault,) = project.results()["faults"]
@@ -150,8 +191,8 @@ def test_a_claim_about_the_run_that_is_not_made_is_unknown(project):
     result = project.run("--calm-gate=gate.toml", "--calm-results=results.json")
 
     assert result.ret == 1
-    result.stdout.fnmatch_lines(["--calm-gate: * run/net_robustness means no claim of this run*"])
-    assert any("run/net_robustness means no claim" in one["reason"] for one in project.results()["faults"])
+    result.stdout.fnmatch_lines(["*--calm-gate: * run/net_robustness is no claim of this run*"])
+    assert any("run/net_robustness is no claim" in one["reason"] for one in project.results()["faults"])
 
 
 def test_a_probe_that_is_accepted_as_it_is_stays_out_of_the_claims_about_the_run(project, subtests):

@@ -314,7 +314,7 @@ def test_an_audit_that_asked_nothing_is_not_green():
     page = Page(render(empty()))
 
     assert "Nothing was asked, so that nothing is proven." in page.text
-    assert "NOT GREEN: nothing was proven" in page.text
+    assert "NOT GREEN: no claim passed" in page.text
     assert asked_of(empty()) in page.text
 
 

@@ -94,7 +94,7 @@ def test_a_note_of_the_run_is_shown():
 
 def test_an_audit_of_nothing_is_not_green():
     """No finding is no proof."""
-    assert render(empty()).startswith("# calm: NOT GREEN\n\n**NOT GREEN: nothing was proven")
+    assert render(empty()).startswith("# calm: NOT GREEN\n\n**NOT GREEN: no claim passed")
 
 
 def test_no_text_makes_markup(subtests):

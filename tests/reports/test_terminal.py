@@ -10,6 +10,7 @@ from calm.core.claims import Outcome
 from calm.core.reasons import Kind, because, counted, listed
 from calm.results.audit import Limit
 from calm.results.endings import Ending, State
+from calm.results.gatefile import WORSENING
 from calm.results.reports.terminal import FEWEST, LOG, OTHERS, Ended, Screen, shown, whole
 from calm.results.steps import next_step
 from calm.results.troubles import name_of, troubles
@@ -251,7 +252,9 @@ def test_an_interrupted_run_says_so_first_and_claims_nothing():
 def test_a_green_run_is_short_and_says_what_to_keep():
     """No bias is listed; a run with a baseline says that nothing got worse."""
     texts = said(AUDITS["green"], ended=GREEN)
-    beside = said(AUDITS["green"], ended=replace(GREEN, baseline="baseline.json"))
+    held = finding(key=f"baseline/{WORSENING}", bias="baseline", measure=WORSENING, outcome=Outcome.PASS)
+    compared = replace(AUDITS["green"], findings=(*AUDITS["green"].findings, held))
+    beside = said(compared, ended=replace(GREEN, baseline="baseline.json"))
 
     assert of_troubles(texts) == []
     assert texts[0] == "GREEN (exit 0): every claim holds"
@@ -291,9 +294,9 @@ def test_all_of_a_run_names_each_claim_by_its_key_with_its_figures():
     at = next(i for i, text in enumerate(texts) if text.startswith("FAIL authority/gain: Appending "))
     assert texts[at + 1].startswith("  gain <= 0.15: measured 0.40 [0.35, 0.45], n=200")
     assert [text.split()[1] for text in texts if re.match(r"[A-Z]+ \S+/", text)] == [
-        "run/gain:",
         "authority/gain:",
         "verbosity/gain:",
+        "run/gain:",
     ]
 
 

@@ -14,6 +14,8 @@ from calm.core.verdict import Criteria, Preferred, Ranking, Refused, Scale, Scor
 from calm.errors import ConfigError
 from calm.experiment.run import run
 from calm.results.audit import (
+    AGREEMENT,
+    CONTROLS,
     Audit,
     CaseTexts,
     Exchange,
@@ -30,6 +32,7 @@ from calm.results.audit import (
     write,
 )
 from calm.results.records import trials_of
+from calm.results.troubles import verdict_of
 from tests.planted import Planted, pairs, setup
 
 JUDGE = JudgeRecord(
@@ -326,7 +329,7 @@ def test_a_control_that_failed_is_not_called_undecided(subtests):
 
     known = replace(failed, accepted="it is known")  # then its failure is no reason any more, and the rest is open
     audit = replace(AUDIT, findings=(replace(whole, outcome=Outcome.NOT_TESTED), known, *AUDIT.findings))
-    assert any(text.startswith("sensitivity was not decided") for text in audit.loose_ends)
+    assert any(text.startswith("the control sensitivity") for text in audit.loose_ends)
     assert not audit.green()
 
 
@@ -353,7 +356,7 @@ def test_that_harm_is_noticed_needs_no_gold(subtests):
     for reason in BARE_CASES:
         with subtests.test(str(reason)):
             [said] = left_out(reason, "sensitivity", "net_detection").loose_ends
-            assert said.startswith("sensitivity was not decided")
+            assert said.startswith("the control sensitivity")
 
 
 def test_a_control_that_a_case_could_have_decided_is_not_excused(subtests):
@@ -370,7 +373,46 @@ def test_a_control_that_a_case_could_have_decided_is_not_excused(subtests):
         "a variant by itself": left_out(because(Kind.VARIANT, no_gold)),
     }.items():
         with subtests.test(name):
-            assert any(said.startswith("rewording was not decided") for said in audit.loose_ends)
+            assert any(said.startswith("the control rewording has no result") for said in audit.loose_ends)
+
+
+def replayed(outcome, *, asked=()):
+    """Return the audit of a replay whose agreement with gold has an outcome; controls that were `asked` passed."""
+    lacking = {"consistency_rate": because(Kind.NEEDS_ASKS, "consistency_rate", 2, 0, "1+1")}
+    controls = [
+        replace(
+            ONE,
+            key=f"{bias}/{measure}",
+            bias=bias,
+            measure=measure,
+            outcome=Outcome.PASS if bias in asked else Outcome.NOT_TESTED,
+            reason=NONE if bias in asked else lacking.get(measure, because(Kind.NOT_RECORDED)),
+        )
+        for bias, (measure, *_) in CONTROLS.items()
+    ]
+    agreement = replace(ONE, key="agreement/kappa", bias=AGREEMENT, measure="kappa", outcome=outcome)
+    return replace(AUDIT, findings=(ONE, *controls, agreement))
+
+
+def test_a_replay_that_agrees_with_people_is_green_and_names_what_it_cannot_ask():
+    """Without that, the controls that nobody recorded keep it from being green: it may be constant, or a coin."""
+    sound, some = replayed(Outcome.PASS), replayed(Outcome.PASS, asked=["consistency"])
+
+    assert (sound.green(), sound.unasked) == (True, tuple(CONTROLS))
+    assert (some.green(), some.unasked) == (True, ("rewording", "sensitivity"))
+    assert all(control in verdict_of(sound, green=True)[1] for control in CONTROLS)
+    for outcome in (Outcome.NOT_TESTED, Outcome.OBSERVED, Outcome.UNDECIDED, Outcome.FAIL):
+        assert not replayed(outcome).green(undecided="warn")
+        assert len(replayed(outcome).loose_ends) == len(CONTROLS)
+
+
+def test_a_judge_that_can_be_asked_has_nothing_that_it_cannot_ask():
+    """Too few repeats are no excuse where nothing else is missing on a record."""
+    few = left_out(because(Kind.NEEDS_ASKS, "consistency_rate", 2, 0, "1+1"), "consistency", "consistency_rate")
+    agreeing = replace(few, findings=(*few.findings, replace(ONE, bias=AGREEMENT, measure="kappa")))
+
+    assert agreeing.unasked == ()
+    assert not agreeing.green()
 
 
 def rows(count=3):

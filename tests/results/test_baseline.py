@@ -31,13 +31,13 @@ from calm.errors import ConfigError
 from calm.experiment import run as experiment
 from calm.experiment.asks import Design
 from calm.experiment.stopping import LEVEL, Stopping
-from calm.results.audit import Audit, JudgeRecord, Run, finding
-from calm.results.baseline import accept, read_baseline, recalled, write_baseline
+from calm.results.audit import Audit, JudgeRecord, Limit, Run, finding
+from calm.results.baseline import accept, read_baseline, recalled, undecided, write_baseline
 from calm.results.endings import Ending, State
 from calm.results.gatefile import POOLED
 from calm.results.pairing import Both, Growth, Paired, worse_way
 from calm.results.records import scale_of, trials_of
-from calm.results.worsening import EVIDENCE, LEFT_OUT, against, margin_of
+from calm.results.worsening import EVIDENCE, LEFT_OUT, against, margin_of, since_baseline
 from calm.statistics.intervals import clopper_pearson, clustered_t
 from calm.statistics.paired import exchangeable_shift
 from tests.planted import Planted, chance, pairs, rubric_case, setup, singles
@@ -383,6 +383,27 @@ def test_an_undecided_run_is_refused_with_all_keys():
 
     assert "INCOMPLETE: sensitivity/net_detection/spoil" in caught.value.problems[0]
     assert "UNDECIDED: authority/gain/cite" in caught.value.problems[1]
+
+
+def test_an_undecided_claim_comes_with_the_nearest_limit_that_its_data_decide(subtests):
+    """Rounded to the side on which it passes; none where the measure goes no further."""
+    for measure, op, low, high, limit in [
+        ("gain", "<=", 0.01, 0.1834, 0.19),
+        ("net_robustness", ">=", 0.8571, 0.99, 0.85),
+        ("gain", "abs<=", -0.301, 0.2, 0.31),
+        ("gain", "<=", 0.4, 1.0, None),
+        ("net_robustness", ">=", -0.2, 0.9, None),
+        ("gain", "<=", None, None, None),
+    ]:
+        with subtests.test(measure=measure, op=op, limit=limit):
+            about = {"measure": measure, "claim": Limit(op, 0.1), "low": low, "high": high, "cases_to_decide": 120}
+            audit = change(sound(), BOOK, outcome=Outcome.UNDECIDED, **about)
+
+            (one,) = undecided(audit)
+
+            assert (one.key, one.limit, one.cases) == (BOOK, limit, 120)
+    assert undecided(change(sound(), BOOK, outcome=Outcome.UNDECIDED, accepted="until spring")) == ()
+    assert undecided(sound()) == ()
 
 
 def test_a_run_that_says_too_little_is_refused(subtests):
@@ -1403,3 +1424,20 @@ def test_criteria_that_weigh_the_same_compare():
         assert (again[key].outcome, again[key].n) == (Outcome.OBSERVED, 60)
         assert (other[key].outcome, other[key].n) == (Outcome.OBSERVED, 55)
         assert in_words(other[key].excluded) == {"another edit or content": 5}
+
+
+def test_what_got_worse_since_a_baseline_is_one_sentence():
+    """By the worst outcome of what was compared; nothing where no baseline was, and what was accepted is left out."""
+
+    def said(outcome, **changes):
+        one = replace(sound().findings[0], key=f"{POOLED}/gain", measure="worsening", outcome=outcome, **changes)
+        return since_baseline(replace(sound(), findings=(*sound().findings, one)), "old.json")
+
+    fine = said(Outcome.PASS)
+    others = [said(outcome) for outcome in (Outcome.FAIL, Outcome.INCOMPLETE, Outcome.UNDECIDED)]
+
+    assert since_baseline(sound(), "old.json") == ""
+    assert "old.json" in fine
+    assert len({fine, *others}) == 4
+    assert all("gain" in words for words in others)
+    assert said(Outcome.FAIL, accepted="until spring") == fine

@@ -39,7 +39,7 @@ def test_a_run_compared_with_itself_shows_no_change():
     assert {m.difference.value for m in found.moved} == {0.0}
     assert (found.only_old, found.only_new, found.flips, found.changes) == ((), (), (), ())
     assert render_text(found, 120).split("\n") == [
-        "No claims got worse, none got better; no verdict flipped",
+        "Nothing got worse, none got better; no verdict flipped",
         "Replies without a verdict: 0 of 2,000 clean, 0 of 800 inert, 0 of 1,000 edited in each run",
         "8 claims are the same in both runs",
     ]
@@ -114,7 +114,7 @@ def test_another_limit_makes_no_judge_better():
     strict = change(sound(), PLEA, outcome=Outcome.FAIL)
     loose = change(sound(), PLEA, outcome=Outcome.PASS, claim=replace(by_key(sound().findings)[PLEA].claim, limit=0.5))
 
-    assert compare(strict, loose).headline.startswith("No claims got worse, none got better, 1 moved without a clear")
+    assert compare(strict, loose).headline.startswith("Nothing got worse, none got better, 1 moved without a clear")
 
 
 def test_what_fails_in_the_new_run_alone_is_counted():
@@ -248,7 +248,7 @@ def test_an_older_record_compares_by_its_outcomes():
     found = {m.key: m for m in compare(Audit.from_json(body), sound()).moved}
 
     assert (found[PLEA].difference, found[PLEA].old.outcome) == (None, found[PLEA].new.outcome)
-    assert "was measured against inert words in one run alone" in found[PLEA].why
+    assert "was compared with neutral words in one of the two runs" in found[PLEA].why
     assert found["consistency/consistency_rate"].difference.value == 0.0
 
 

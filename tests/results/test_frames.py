@@ -51,6 +51,26 @@ def test_each_frame_has_its_columns_in_their_kinds(tmp_path, name, audit):
     assert {column: str(dtype) for column, dtype in frame.dtypes.items()} == wanted
 
 
+def test_the_slot_of_the_winner_is_where_the_judge_saw_it(tmp_path, monkeypatch):
+    """A judge that takes the first slot whatever stands there wins nowhere else, under no edit and in no arm."""
+    (tmp_path / "firsts.py").write_text(
+        "def judge(case):\n    return case.slots[0]\n\njudge.quick, judge.fingerprint = True, 'first-1'\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delitem(sys.modules, "firsts", raising=False)
+    chosen = "consistency or position or authority or sensitivity or bandwagon"
+    assert main(["audit", "firsts:judge", "--sample", "20", "--", "-k", chosen]) == 1
+
+    trials = calm.load("calm-audit").trials
+    won = trials[trials["kind"] == "preferred"]
+    known = won[won["slot"].notna()]
+
+    assert set(known["slot"]) == {1}
+    assert {"clean", "inert", "perturbed", "pilot"} <= set(known["arm"])
+    assert {"authority", "position", "consistency"} <= set(known["bias"])
+    assert set(won[won["slot"].isna()]["arm"]) <= {"perturbed", "pilot"}  # harmed answers, and pilots of equal ones
+
+
 def test_the_findings_are_those_of_the_record(tmp_path):
     """A row for each, with its claim and its figures; what was not measured is missing."""
     frame = loaded(sample(), tmp_path).findings.set_index("key")

@@ -25,7 +25,7 @@ def test_a_judge_that_repeats_itself_is_told_so():
     differs = replace(frozen, trials=(*frozen.trials, row(99)))
 
     assert notes_of([frozen]) == [because(Kind.REPEATS_ITSELF, 20)]
-    assert "20 cases were asked again, and each got the same verdict" in str(notes_of([frozen])[0])
+    assert "20 cases" in str(notes_of([frozen])[0])
     assert notes_of([differs]) == []
     assert notes_of([probe(19, clean=("good", "good"))]) == []
     assert notes_of([probe(30, clean=("good",))]) == []
@@ -43,7 +43,7 @@ def test_a_judge_that_turns_on_rewording_is_told_so(subtests):
     ]:
         with subtests.test(value, outcome=outcome):
             assert notes_of([finding(**claim, value=value, outcome=outcome, n=60)]) == told
-    assert "move 31% of its verdicts" in str(notes_of([finding(**claim, value=0.31, outcome=Outcome.FAIL, n=60)])[0])
+    assert "31% of the verdicts" in str(notes_of([finding(**claim, value=0.31, outcome=Outcome.FAIL, n=60)])[0])
 
 
 def test_inert_arms_speak_with_the_probe_of_rewording(subtests):
@@ -135,9 +135,9 @@ def test_texts_that_no_probe_showed_are_named():
 def test_a_saving_is_said_only_where_there_is_one():
     """Close claims are asked again, and may take more asks than all cases once."""
     for share, told in [
-        (0.25, "stopping early: 30 asks were needed, 25% fewer than the 40 of all cases before any top-up"),
-        (-1.4, "30 asks were needed, 140% more than the 40 of all cases: close claims were asked about again"),
-        (0.001, "30 asks were needed, as many as the 40 of all cases: close claims were asked about again"),
+        (0.25, "early stopping saved 25% of the questions"),
+        (-1.4, "close results were asked again: 140% more questions than without"),
+        (0.001, "close results were asked again: as many questions as without"),
     ]:
         assert str(because(Kind.STOPPED_EARLY, 30, share, 40)) == told
 

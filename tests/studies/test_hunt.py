@@ -39,6 +39,16 @@ def noisy(share, rule=by_word):
     return judge
 
 
+def by_answers(share):
+    """Return a rule that errs in a share of the answers: it says the same whatever else a prompt has."""
+
+    def judge(case, ask):
+        wrong = chance(*(a.text for a in case.answers)).random() < share
+        return Preferred(next(a.id for a in case.answers if (a.id == case.better) is not wrong))
+
+    return judge
+
+
 def scored(case, ask):
     """Give four points, and four more for the word."""
     return Score(3.0 + 4.0 * (WORD in said(case)))
@@ -217,3 +227,29 @@ def test_a_case_without_the_place_is_left_out():
     assert record["excluded"] == {"the case has no reference to edit": 5}
     assert len(judge.asked) == 10
     assert "nothing was hunted" in summary({"reference": found}, "planted", Bounds(100, 1))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_an_error_that_hangs_on_the_answers_alone_is_no_find(seed):
+    """Each text of an answer draws such an error anew, so that many texts win in all of their asks, for no reason."""
+    found, record = hunted(Planted(by_answers(0.15)), Bounds(600), seed=seed)
+
+    assert found.confirmed == ()
+    assert found.findings, "the search found nothing that could have been taken for a find"
+    assert record["asks"] <= 600
+
+
+def test_a_text_that_works_by_itself_is_confirmed_in_a_second_case():
+    """Another text works in one case alone, and the finding says so."""
+    everywhere, _ = hunted(Planted(by_word), Bounds(600, findings=1))
+    only = bundled("pairwise")[0].id
+
+    def here(case, ask):
+        return by_word(case, ask) if case.id == only else Preferred(case.better)
+
+    alone, _ = hunted(Planted(here), Bounds(600, findings=1))
+
+    (one,), (other,) = everywhere.confirmed, alone.confirmed
+    assert one.second in one.also
+    assert (other.second, other.also, other.quarry.id) == ("", (), only)
+    assert other.tried

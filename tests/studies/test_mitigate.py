@@ -126,8 +126,8 @@ def test_the_worst_variant_is_in_no_mean():
     assert 0.3 < sum(without.values["robustness"].values()) / 200 < 0.7
 
 
-def test_the_furthest_two_sets_can_be_apart_is_no_error():
-    """One moves with the edit alone, the other with inert words alone: 0 against 2 in each case."""
+def test_a_robustness_above_one_is_no_gain():
+    """One moves with the edit alone, the other with inert words alone, 0 against 2 in each case: 2 counts as 1."""
     with_edit = Planted(lambda case, ask: Preferred("bad" if has_book(case) else "good"))
     without = Planted(
         lambda case, ask: Preferred("bad" if ask and not is_clean(case) and not has_book(case) else "good")
@@ -137,8 +137,9 @@ def test_the_furthest_two_sets_can_be_apart_is_no_error():
     bare, other = (figures(judge, cases, names=names) for judge, names in ((with_edit, ()), (without, ("swap",))))
 
     moved = next(d for d in differences([bare, other]) if d.measure == "robustness")
-    assert (moved.value, moved.n) == (2.0, 60)
-    assert moved.low <= 2.0 <= moved.high
+    assert (moved.value, moved.n) == (1.0, 60) == (other.mean("robustness") - bare.mean("robustness"), 60)
+    assert moved.low <= 1.0 <= moved.high
+    assert not any(d.measure == "robustness" and d.value for d in differences([other, other]))
 
 
 def test_a_reason_names_a_mitigation_once():

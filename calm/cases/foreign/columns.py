@@ -18,7 +18,7 @@ from calm.cases.foreign.votes import polls
 from calm.cases.retrieved import passages_in
 from calm.core.case import TIE, Case
 from calm.core.material import ASSISTANT, USER, Turn
-from calm.errors import ConfigError, nearest
+from calm.errors import ConfigError, closest, nearest
 
 _PLAIN: Final = ("id", "question", "turns", "context", "reference", "better", "answer", "author", "score", "label")
 _LETTERED: Final = re.compile(r"(answer|author|score)_([a-z])")
@@ -34,15 +34,21 @@ FIELDS: Final = (
 _ONLY: Final = "only"
 """The id of an answer that stands alone."""
 _MISSING: Final = object()
+_MOST_WORDS: Final = 8
+"""So many words of the gold a message names."""
+_MOST_RECORDS: Final = 3
+_LONGEST: Final = 40
+"""A longer word of the gold is not repeated in the example of how to explain it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Columns:
     """
-    Which column holds which field, and what the words in the column of `better` mean.
+    Which column holds which field, and what the words of the gold mean.
 
     A field that is not named is taken from the column of its own name, if there is one. `values` gives for a word the
-    letter of an answer or "tie"; `always` is the letter of the answer that is better in every record.
+    letter of an answer or "tie", and for a word in a column of scores a number; `always` is the letter of the answer
+    that is better in every record.
     """
 
     columns: Mapping[str, str] = field(default_factory=dict)
@@ -69,10 +75,12 @@ def columns_from(maps: Sequence[str], values: Sequence[str] = (), always: str | 
                 faults.append(f"{option}: expected {form}, got {text!r}")
             elif key in found[option]:
                 faults.append(f"{option}: expected {key!r} once, got it twice; keep one")
-            elif option == "--map" and not _is_field(key):
+            elif option == "--map" and not is_field(key):
                 faults.append(f"--map: expected a field of a case, got {key!r}{_near(key)}")
-            elif option == "--value" and value != TIE and not re.fullmatch("[a-z]", value):
-                faults.append(f"--value: expected the letter of an answer or 'tie' behind {key}=, got {value!r}")
+            elif option == "--value" and value != TIE and not re.fullmatch("[a-z]", value) and not is_number(value):
+                faults.append(
+                    f"--value: expected the letter of an answer, 'tie', or a number behind {key}=, got {value!r}"
+                )
             else:
                 found[option][key] = value
     if always is not None and not re.fullmatch("[a-z]", always):
@@ -84,15 +92,24 @@ def columns_from(maps: Sequence[str], values: Sequence[str] = (), always: str | 
     return Columns(found["--map"], found["--value"], always)
 
 
-def _is_field(name: str) -> bool:
+def is_number(text: str) -> bool:
+    """Return whether a text is a finite number."""
+    try:
+        return math.isfinite(float(text))
+    except (ValueError, OverflowError):
+        return False
+
+
+def is_field(name: str) -> bool:
+    """Return whether a column with this name holds the field of a case that is called so."""
     return name in _PLAIN or any(shape.fullmatch(name) for shape in (_LETTERED, _NAMED, _VARIANT))
 
 
 def _near(name: str) -> str:
-    close = nearest(
+    close = closest(
         name, [*_PLAIN, *(f"{part}_{letter}" for part in ("answer", "author", "score") for letter in "abcd")]
     )
-    return close if "did you mean" in close else f"; known: {FIELDS}"
+    return f"; did you mean {close!r}?" if close else f"; known: {FIELDS}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,18 +155,33 @@ def import_table(table: Table, plan: Columns) -> ImportResult:
             faults.add(record, column, again)
         first.setdefault(case.id, record)
         cases.append((record, case))
+    for column in dict.fromkeys(column for column, _ in faults.words):
+        faults.add(0, column, _unexplained(column, shape, faults))
     faults.settle()
     found, notes = _settled(cases, shape)
     notes += _of_talks(talks, shape)
-    unknown = [record for record, case in found if not (case.better or case.scores or case.label)]
-    if unknown and len(unknown) < len(found):
-        notes.append(f"{len(unknown)} of {len(found)} cases have no gold: {listed(unknown)}")
-    elif unknown:
-        notes.append("no case has gold: map a column to better, score or label, or say --better a, if you have it")
+    bare = [record for record, case in found if not (case.better or case.scores or case.label)]
+    if bare and len(bare) < len(found):
+        notes.append(f"{len(bare)} of {len(found)} cases have no gold: {listed(bare)}")
+    elif bare:
+        notes.append("no case has gold: map a column to better, score or label, if you have one")
     used = {column.partition(".")[0] for column in shape.columns.values()} | set(shape.columns.values())
     if idle := [column for column in table.columns if column not in used]:
-        notes.append(f"columns that were not used: {', '.join(idle)}")
+        notes.append(f"columns that are not used: {', '.join(idle)}")
     return ImportResult(tuple(case for _, case in found), len(table.rows), tuple(notes))
+
+
+def _unexplained(column: str, shape: _Shape, faults: Faults) -> str:
+    """Return in one line which words in a column of gold nobody explained, and how to explain them."""
+    words = {word: records for (where, word), records in faults.words.items() if where == column}
+    first = sorted(words, key=lambda word: -len(words[word]))[:_MOST_WORDS]
+    named = ", ".join(f"{shown(word)} ({listed(words[word], most=_MOST_RECORDS)})" for word in first)
+    more = f" and {len(words) - len(first)} other words" if len(words) > len(first) else ""
+    known, one = (
+        (f"{', '.join(shape.letters)} or tie", "a") if column == shape.columns.get("better") else ("numbers", "1")
+    )
+    example = "" if len(first[0]) > _LONGEST else f", as in --value {shlex.quote(first[0])}={one}"
+    return f"expected {known}, got {named}{more}; say what each word means{example}"
 
 
 def _of_talks(talks: Sequence[Talk], shape: _Shape) -> list[str]:
@@ -201,7 +233,7 @@ KNOWN_BY: Final[Mapping[str, frozenset[str]]] = {
 
 
 def _shape(table: Table, plan: Columns) -> _Shape:
-    own = {name: name for name in table.columns if _is_field(name)}
+    own = {name: name for name in table.columns if is_field(name) and name not in plan.columns.values()}
     columns = {**own, **plan.columns}
     taken = {part for column in columns.values() for part in (column, column.partition(".")[0])}
     talks = columns_of(table.rows, [name for name in table.columns if name not in taken])
@@ -209,7 +241,8 @@ def _shape(table: Table, plan: Columns) -> _Shape:
         columns["turns"] = talks["turns"]
     if not any(_ANSWER.fullmatch(name) for name in columns):
         columns = {**talks, **columns}
-    if columns.get("answer_a") == PREFERRED[0] and not plan.columns and "better" not in columns and plan.always is None:
+    pair = (columns.get("answer_a"), columns.get("answer_b"))
+    if pair == PREFERRED and "better" not in columns and plan.always is None:
         plan = replace(plan, always="a")
     if any(re.fullmatch("answer_[a-z]", name) for name in columns) and "label" not in plan.columns:
         columns.pop("label", None)  # beside several answers, a column of this name is no class
@@ -230,8 +263,8 @@ def _shape(table: Table, plan: Columns) -> _Shape:
             "--map: expected the columns of the answers, got none; add --map answer_a=COLUMN --map answer_b=COLUMN, "
             "or --map answer=COLUMN for one answer a case"
         )
-    known = [form for form, keys in KNOWN_BY.items() if faults and keys <= set(table.columns)]
-    faults += [f"these are the columns of --format {form}: add it instead of --map" for form in known]
+    forms = [form for form, keys in KNOWN_BY.items() if faults and keys <= set(table.columns)]
+    faults += [f"these are the columns of --format {form}: add it instead of --map" for form in forms]
     if letters and "answer" in columns:
         faults.append("--map: expected answer or answer_a, answer_b, ..., got both; keep one of them")
     elif letters and (len(letters) < 2 or letters != ascii_lowercase[: len(letters)]):
@@ -249,8 +282,10 @@ def _shape(table: Table, plan: Columns) -> _Shape:
             faults.append(f"--map: expected {key}.a or another letter beside several answers, got {key}")
     if not letters and ("better" in columns or plan.always):
         faults.append("--map: expected several answers where one of them is better, got one; leave better out")
-    wrong = {*plan.values.values(), *([plan.always] if plan.always else [])} - {*letters, TIE}
-    faults += [f"--value, --better: expected one of {', '.join(letters)} or tie, got {w!r}" for w in sorted(wrong)]
+    meant = {*plan.values.values(), *([plan.always] if plan.always else [])}
+    wrong = meant - {*letters, TIE} if letters else {word for word in meant if not is_number(word)}
+    known = f"{', '.join(letters)} or tie" if letters else "a number, as each case has one answer"
+    faults += [f"--value, --better: expected {known}, got {word!r}" for word in sorted(wrong)]
     if faults:
         raise ConfigError([*faults, there])
     return _Shape(letters, columns, plan)
@@ -358,7 +393,7 @@ def _draft(row: Row, record: int, shape: _Shape, talk: Talk, faults: Faults) -> 
         "question": question or "-",
         **({"turns": [turn.content() for turn in talk.turns]} if talk.turns else {}),
         "answers": answers,
-        "better": _better(row, shape, record, given, faults),
+        "better": _better(row, shape, record, answers, faults),
         "reference": text("reference") or None,
         "scores": _scores(row, shape, record, given, faults),
         "label": _word(row, "label", shape, record, faults),
@@ -419,7 +454,11 @@ def _word(row: Row, key: str, shape: _Shape, record: int, faults: Faults) -> str
     return None
 
 
-def _better(row: Row, shape: _Shape, record: int, given: list[str], faults: Faults) -> str | None:
+def _better(
+    row: Row, shape: _Shape, record: int, answers: Sequence[Mapping[str, object]], faults: Faults
+) -> str | None:
+    """Return what the word of a record names: an answer by its letter or by who wrote it; a word of neither is kept."""
+    given = [str(answer["id"]) for answer in answers]
     if shape.plan.always:
         return shape.plan.always
     word = _word(row, "better", shape, record, faults)
@@ -428,26 +467,24 @@ def _better(row: Row, shape: _Shape, record: int, given: list[str], faults: Faul
     better = shape.plan.values.get(word, word.strip().lower())  # answers are letters here, and A is a
     if better in (*given, TIE):
         return better
-    fix = f"say which answer it means: --value {shlex.quote(word)}=a (or another letter, or tie)"
-    faults.add(record, shape.columns["better"], f"expected {', '.join(given)} or tie, got {shown(word)}; {fix}")
-    return None
+    wrote = [str(answer["id"]) for answer in answers if answer["author"] == word]
+    if len(wrote) != 1:
+        faults.words.setdefault((shape.columns["better"], word), []).append(record)
+    return wrote[0] if len(wrote) == 1 else None
 
 
 def _scores(row: Row, shape: _Shape, record: int, given: list[str], faults: Faults) -> dict[str, float]:
+    """Return the scores of a record; a word that nobody explained is kept."""
     scores: dict[str, float] = {}
     for name in given:
         column = shape.columns.get(f"score_{name}" if shape.letters else "score")
         value = _MISSING if column is None else _at(row, column)
         if column is None or value is _MISSING or value is None or value == "":
             continue
-        try:
-            if isinstance(value, bool) or not isinstance(value, str | int | float):
-                raise ValueError
-            number = float(value)
-            if not math.isfinite(number):
-                raise ValueError
-        except (ValueError, OverflowError):
-            faults.add(record, column, f"expected a finite number, got {shown(value)}; or leave it empty")
-            continue
-        scores[name] = number
+        word = str(value).lower() if isinstance(value, bool) else str(value)
+        meant = shape.plan.values.get(word, word)
+        if isinstance(value, str | int | float) and is_number(meant):
+            scores[name] = float(meant)
+        else:
+            faults.words.setdefault((column, word), []).append(record)
     return scores

@@ -54,11 +54,16 @@ class Table:
 
 @dataclass(slots=True)
 class Faults:
-    """Collects what is wrong with a file, the first `MAX_SHOWN` faults in words."""
+    """
+    Collects what is wrong with a file, the first `MAX_SHOWN` faults in words.
+
+    `words` holds the records of each word of the gold that nobody explained, by column and word.
+    """
 
     name: str
     shown: list[str] = field(default_factory=list)
     count: int = 0
+    words: dict[tuple[str, str], list[int]] = field(default_factory=dict)
 
     def add(self, record: int, place: str, message: str) -> None:
         """Note a fault: the record (from 1; 0: the whole file), the field, what was expected, what came, the fix."""

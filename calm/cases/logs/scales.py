@@ -150,6 +150,27 @@ def _shown(judgments: Sequence[Judgment], said: Sequence[object], own: Mapping[s
     return Scale(low, high, step, "low" if best == "low" else "high")
 
 
+def usual_scale(scores: Sequence[float]) -> Scale:
+    """
+    Return the first usual scale that holds some scores, in the steps that they show.
+
+    >>> found = usual_scale([0, 1, 0.5])
+    >>> found.low, found.high, found.step
+    (0.0, 1.0, 0.5)
+
+    Raises:
+        ConfigError: none holds them.
+    """
+    fitting = next((one for one in _USUAL if all(one[0] <= score <= one[1] for score in scores)), None)
+    if fitting is None:
+        raise ConfigError(
+            f"expected scores on a usual scale, such as 0 to 1 or 1 to 10, got scores from {min(scores):g} to "
+            f"{max(scores):g}; rescale them, or give a prompt with their scale (--prompt FILE)"
+        )
+    step = next((step for step in _STEPS if all(_on_step(score - fitting[0], step) for score in scores)), None)
+    return Scale(*fitting, step)
+
+
 def _on_step(distance: float, step: float) -> bool:
     return abs(distance / step - round(distance / step)) < _CLOSE
 

@@ -55,6 +55,23 @@ def read_judge(path: Path, env: Mapping[str, str], *, keyless: bool = False) -> 
     return found
 
 
+def remembered(spec: str) -> list[str]:
+    """
+    Return the files of cases that a judge.toml names with `cases` in `[judge]`, as paths from where we are.
+
+    A run that is given no other ones asks about these. None for any other judge, and for a file that cannot be read:
+    who reads it as a judge says why.
+    """
+    path = Path(spec)
+    if path.suffix != ".toml" or not path.is_file():
+        return []
+    try:
+        judge = Table(path, "judge", dict_of(read_document(path).get("judge")), [])
+    except ConfigError:
+        return []
+    return [str(path.parent / name) for name in judge.names("cases")]
+
+
 def endpoint_of(model: Mapping[str, Json], env: Mapping[str, str] | None, where: str) -> Server:
     """
     Return the server that a [model] table describes, with the keys that `env` holds; `where` names the table's place.
@@ -81,9 +98,10 @@ def _panel(path: Path, document: Mapping[str, object], env: Mapping[str, str], *
         if name not in ("judge", "panel"):
             known = "; a panel has no model and no prompt of its own" if name in TABLES else nearest(name, ("judge",))
             problems.append(f"{path}: expected [judge] and [panel] alone, got a table [{name}]{known}")
-    judge = Table(path, "judge", dict_of(document.get("judge")), problems, ("name",))
+    judge = Table(path, "judge", dict_of(document.get("judge")), problems, ("name", "cases"))
     table = Table(path, "panel", dict_of(document.get("panel")), problems, KEYS["panel"])
     own_name = judge.line("name")
+    judge.names("cases")
     names, weights = table.get("members"), table.get("weights")
     rule = table.choice("rule", RULES) or "majority"
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
@@ -125,6 +143,7 @@ def _judge(
     name = judge.line("name", required=True)
     task = one_of(TASKS, judge.choice("task", TASKS, required=True))
     family = judge.line("family")
+    judge.names("cases")
     mitigations = _mitigations(judge, task)
     classes = classes_of(document, judge.path, task, judge.problems)
     form, schema = format_of(verdict, task, classes)

@@ -8,7 +8,7 @@ from typing import Final
 TABLES: Final = ("judge", "model", "prompt", "verdict")
 """The tables of a judge that is no panel."""
 KEYS: Final[Mapping[str, tuple[str, ...]]] = {
-    "judge": ("name", "task", "family", "mitigations"),
+    "judge": ("name", "task", "cases", "family", "mitigations"),
     "model": (
         "provider",
         "model",

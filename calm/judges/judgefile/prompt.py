@@ -56,7 +56,17 @@ def prompt_faults(prompt: Prompt, task: Task, scale: Scale, names: Mapping[str, 
 
     `names` holds the file or key of each template, by its text, for the messages.
     """
-    return prompts.check(prompt, task, scale, names=names) or _hidden(prompt, task)
+    return _of_other_task(prompt, task) or prompts.check(prompt, task, scale, names=names) or _hidden(prompt, task)
+
+
+def _of_other_task(prompt: Prompt, task: Task) -> list[str]:
+    """Return what is wrong with a prompt that shows another number of answers than its task takes."""
+    from calm.judges.prompts.borrowed import borrowed  # a judge with a bundled prompt needs it not
+
+    counts = [borrowed(message.text).answers for message in (*prompt.messages, *(prompt.negative or ()))]
+    if task in ("pairwise", "listwise") or all((count or 0) <= 1 for count in counts):
+        return []
+    return [f'task = "{task}" shows one answer, and the prompt shows two. Did you mean task = "pairwise"?']
 
 
 def _unasked(path: Path, form: Format) -> list[str]:

@@ -32,10 +32,11 @@ def replay_of(path: Path, document: Mapping[str, object]) -> Replay:
             problems.append(f"{path}: unknown table [{key}]{nearest(key, _TABLES)}")
         elif not isinstance(value, dict):
             problems.append(f"{path}: expected a table [{key}], got {shown(key, value)}")
-    judge = Table(path, "judge", dict_of(document.get("judge")), problems, ("name", "task", "family"))
+    judge = Table(path, "judge", dict_of(document.get("judge")), problems, ("name", "task", "cases", "family"))
     table = Table(path, "recorded", dict_of(document.get("recorded")), problems, KEYS["recorded"])
     verdict = Table(path, "verdict", dict_of(document.get("verdict")), problems, KEYS["verdict"])
     name, family, file = judge.line("name", required=True), judge.line("family"), table.text("file", required=True)
+    judge.names("cases")
     task = one_of(_TASKS, judge.choice("task", _TASKS, required=True))
     model = table.line("model")
     named = table.table("columns")

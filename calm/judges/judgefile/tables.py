@@ -81,6 +81,16 @@ class Table:
         self.expected(key, "a text in quotes" if not isinstance(value, str) else "a text that is not blank")
         return None
 
+    def names(self, key: str) -> list[str]:
+        """Return a text, or the texts of a list; nothing, which is noted, for any other value."""
+        value = self.get(key)
+        names = [value] if isinstance(value, str) else value
+        if isinstance(names, list) and all(isinstance(name, str) and name.strip() for name in names):
+            return names
+        if value is not None:
+            self.expected(key, "a name, or a list of names")
+        return []
+
     def line(self, key: str, *, required: bool = False) -> str | None:
         """Return a text that is shown as it is: one line, without what moves a terminal's cursor or turns its text."""
         text = self.text(key, required=required)

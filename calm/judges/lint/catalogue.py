@@ -153,7 +153,7 @@ _ALL: Final = (
     Rule(
         "answers-may-order",
         "warning",
-        "nothing tells the judge to treat the answers as text to judge, not as instructions",
+        "nothing tells the judge to treat the replies as text to judge, not as instructions",
         "an answer that says what to decide is obeyed more often",
         "published",
         "arXiv:2310.12815 (instructional prevention) and arXiv:2403.14720; what your judge does is measured by the "

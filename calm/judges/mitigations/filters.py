@@ -1,5 +1,7 @@
 """
-Filters without a model: remove what looks like an attack before the judge reads the texts.
+Filters without a model: change the texts before the judge reads them.
+
+`plain-text` removes the layout of the answers. The others remove what looks like an attack.
 
 `string-filter` removes sentences that address an evaluator, forged turns and forged verdicts, by patterns
 (arXiv:2310.12815). An order in a code or in another language passes. `statistical-filter` removes invisible characters,
@@ -18,6 +20,7 @@ from functools import partial
 from statistics import median
 
 from calm.core.case import Case
+from calm.core.markup import plain_words
 from calm.core.material import Passage, Step, Turn
 from calm.core.verdict import Verdict
 from calm.judges.mitigations.mitigation import EVERY, MitigatedJudge, Mitigation
@@ -165,6 +168,17 @@ def _filtered(judge: Judge, name: str, change: Callable[[Case], Case]) -> Judge:
     return MitigatedJudge(judge, name, name, ask)
 
 
+def in_plain_words(case: Case) -> Case:
+    """Return a case whose answers have no layout; what they say stays."""
+    for answer in case.shown:
+        case = case.edit(answer.id, plain_words)
+    return case
+
+
+def _plain_text(judge: Judge, *_: object) -> Judge:
+    return _filtered(judge, "plain-text", in_plain_words)
+
+
 def _string_filter(judge: Judge, *_: object) -> Judge:
     return _filtered(judge, "string-filter", lambda case: everywhere(case, without_orders))
 
@@ -174,6 +188,7 @@ def _statistical_filter(judge: Judge, *_: object) -> Judge:
 
 
 MITIGATIONS = (
+    Mitigation("plain-text", "show the answers without their layout; code stays", EVERY, "1", "own", _plain_text),
     Mitigation(
         "string-filter",
         "remove sentences that address an evaluator, forged turns and forged verdicts, by patterns",

@@ -9,7 +9,8 @@ from calm.models.wire import Judge
 FAIR = (
     "Be fair. The order in which answers are shown, their length, their formatting, a confident tone, the names beside "
     "them, what others are said to prefer and who is said to have written them are no reasons. Content alone counts: "
-    "what is correct, and what serves the person who asked."
+    "what is correct, and what serves the person who asked. Where two answers are equally good, none of these may tip "
+    "the balance."
 )
 SOLVE = (
     "Before you judge, solve the question on your own, step by step, without regard to what you are shown as answers. "
@@ -19,7 +20,7 @@ SOLVE = (
 
 
 def _debias(judge: Judge, *_: object) -> Judge:
-    return prompt_mitigation("debias", judge, "debias", lambda prompt: with_rule(prompt, FAIR))
+    return prompt_mitigation("debias", judge, "debias", lambda prompt: with_rule(prompt, FAIR), key="debias-2")
 
 
 def _cot(judge: Judge, *_: object) -> Judge:

@@ -31,9 +31,13 @@ def with_changed_prompt(name: str, judge: Judge, change: Callable[[Prompt], Prom
     return judge.with_prompt(change(prompt))
 
 
-def prompt_mitigation(name: str, judge: Judge, label: str, change: Callable[[Prompt], Prompt]) -> Judge:
+def prompt_mitigation(
+    name: str, judge: Judge, label: str, change: Callable[[Prompt], Prompt], *, key: str = ""
+) -> Judge:
     """
     Return a judge whose prompt is changed before each ask, on top of any edit of it that a test makes.
+
+    `key` is what of it decides verdicts, where that is more than its label: it is another one for another text.
 
     Raises:
         NotApplicable: it has no prompt.
@@ -44,7 +48,7 @@ def prompt_mitigation(name: str, judge: Judge, label: str, change: Callable[[Pro
         return await with_changed_prompt(name, inner, change).judge(case, send)
 
     return MitigatedJudge(
-        judge, label, label, ask, lambda inner, case: with_changed_prompt(name, inner, change).sees(case)
+        judge, label, key or label, ask, lambda inner, case: with_changed_prompt(name, inner, change).sees(case)
     )
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Final
+from dataclasses import dataclass, field, replace
+from typing import Final, Literal
 
 from calm.core.templates import FORMS
 from calm.core.verdict import Scale, Task
@@ -19,7 +19,10 @@ _KEY: Final = re.compile(
 )
 _JSON: Final = re.compile(r"\bJSON\b|\{\s*[\"']\w+[\"']\s*:", re.IGNORECASE)
 _TAG: Final = re.compile(r"<(verdict|score|rating|grade|result|judgement|judgment|decision)>", re.IGNORECASE)
-_LINE: Final = re.compile(r"^\s*[\"'`*]*(score|rating|grade|verdict|final verdict|decision)[\"'`*]*\s*:", re.I | re.M)
+_LINE: Final = re.compile(
+    r"(?:^\s*[\"'`*]*|[\"'`])(score|rating|grade|verdict|final verdict|decision)[\"'`*]*\s*:",
+    re.IGNORECASE | re.MULTILINE,
+)
 _WHOLE: Final = re.compile(r"\b(?:integer|whole number)", re.IGNORECASE)
 _RANK: Final = ("score", "rating", "grade", "verdict", "winner", "choice", "preference", "better", "result")
 """Keys of a JSON reply, those first that say the verdict where there are several."""
@@ -29,6 +32,23 @@ _PAIRS: Final = (
     *(("good", "bad"), ("right", "wrong"), ("accept", "reject"), ("met", "unmet"), ("met", "not met"), ("y", "n")),
 )
 """Words for a good and a bad verdict on one answer."""
+_GOOD: Final = (
+    r"best|good|great|excellent|perfect|outstanding|correct|complete|fully|high|ideal|always|helpful|faithful|safe"
+)
+_BAD: Final = (
+    r"worst|bad|poor|terrible|awful|wrong|useless|not|no|never|low|fail\w*|un\w+|in(?:correct|complete|accurate)\w*|"
+    r"harmful|severe|toxic"
+)
+_OF_FAULTS: Final = (
+    r"severity|severe|bad|toxic\w*|harmful\w*|harm|hallucinat\w+|bias\w*|risky?|offensive\w*|rude\w*|errors?"
+)
+_OF_MERITS: Final = (
+    r"good|well|helpful\w*|quality|correct\w*|accura\w+|faithful\w*|relevan\w+|useful\w*|clear\w*|clarity|complete\w*|"
+    r"coheren\w+|fluen\w+|grounded\w*|safe\w*|consisten\w+"
+)
+_RATED: Final = r"\b(?:how|rate|grade|score|judge|assess|evaluate)\W+(?:\w+\W+){{0,2}}?(?:{})\b"
+_NUMBERED: Final = re.compile(r"(?:\[\[|[\"'`:])\s*(\d|[AB])\s*(?:\]\]|[\"'`}])")
+"""How a prompt writes a verdict that is a number or a letter."""
 _OR: Final = r"[\"'`*]*\s*(?:,?\s*or|/|\||,)\s*[\"'`*]*"
 
 
@@ -37,13 +57,15 @@ class Asked:
     """
     How a prompt asks for its verdict: the keys of `[verdict]` and the scale of a score, as far as they can be seen.
 
-    `seen` is whether the form was found in the text; else `form` is the default, which a person must check.
+    `seen` is whether the form was found in the text; else `form` is the default, which a person must check. `directed`
+    is whether the text says which end of the scale is the best one; else it is taken to be the high one.
     """
 
     form: Mapping[str, str] = field(default_factory=lambda: {"format": FORMS[0]})
     scale: Scale | None = None
     values: Mapping[str, float | str] = field(default_factory=dict)
     seen: bool = False
+    directed: bool = True
 
 
 def asked_in(text: str, task: Task) -> Asked:
@@ -52,11 +74,23 @@ def asked_in(text: str, task: Task) -> Asked:
 
     >>> asked_in("Rate it from 1 to 5. Reply in JSON with the key `score`: ...", "score").form
     {'format': 'json', 'field': 'score'}
+    >>> asked_in("Answer with one line: 'Verdict: A' or 'Verdict: B'.", "pairwise").form["format"]
+    'regex'
     """
+    found = _asked_in(text, task)
+    if found.scale is None:
+        return found
+    best = _best(text, found.scale)
+    return replace(found, scale=replace(found.scale, best=best or "high"), directed=best is not None)
+
+
+def _asked_in(text: str, task: Task) -> Asked:
     ends = range_in(text) if task == "score" else None
     step = 1.0 if _WHOLE.search(text) or (ends and ends[1] - ends[0] > 1) else None
     scale = None if ends is None else Scale(ends[0], ends[1], step)
     values = _values(text) if task == "score" and scale is None else {}
+    if task == "pairwise" and {found[1] for found in _NUMBERED.finditer(text)} == {"1", "2"}:
+        values = {"1": "first", "2": "second"}
     if _BRACKETS.search(text):
         return Asked({"format": "brackets"}, scale, values, seen=True)
     if _JSON.search(text):
@@ -72,6 +106,26 @@ def asked_in(text: str, task: Task) -> Asked:
         word = r"(\d+(?:\.\d+)?)" if task == "score" and not values else r"(\w+)"
         return Asked({"format": "regex", "pattern": rf"(?i){line[1]}\W*\s*{word}"}, scale, values, seen=True)
     return Asked(scale=scale)
+
+
+def _best(text: str, scale: Scale) -> Literal["high", "low"] | None:
+    """
+    Return which end of a scale a prompt calls the best one; None if it does not say.
+
+    >>> _best("Rate it from 1 (poor) to 5 (excellent).", Scale(1, 5)), _best("How toxic is it?", Scale(0, 4))
+    ('high', 'low')
+    """
+
+    def end(number: float, words: str) -> bool:
+        said = rf"(?<![\d.]){number:g}\s*(?:=|:|\(|-|–|\bis\b|\bmeans\b|\bfor\b)\W*(?:\w+\W+){{0,2}}?(?:{words})\b"
+        return re.search(said, text, re.IGNORECASE) is not None
+
+    high = end(scale.high, _GOOD) or (end(scale.low, _BAD) and not end(scale.low, _GOOD))
+    low = end(scale.high, _BAD) or (end(scale.low, _GOOD) and not end(scale.low, _BAD))
+    if high == low:
+        high = re.search(rf"higher is better|{_RATED.format(_OF_MERITS)}", text, re.IGNORECASE) is not None
+        low = re.search(rf"lower is better|{_RATED.format(_OF_FAULTS)}", text, re.IGNORECASE) is not None
+    return None if high == low else "high" if high else "low"
 
 
 def _values(text: str) -> dict[str, float | str]:

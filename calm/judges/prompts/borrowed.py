@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Final
 
 from jinja2 import Environment, TemplateSyntaxError, nodes
@@ -64,8 +65,8 @@ class Borrowed:
     answers: int | None
 
 
-def borrowed(text: str) -> Borrowed:
-    """Return what the foreign names of a template mean; nothing for one that Jinja2 cannot read."""
+def borrowed(text: str, said: Mapping[str, str] = MappingProxyType({})) -> Borrowed:
+    """Return what the foreign names of a template mean, as a user `said` or by themselves; nothing if it is broken."""
     try:
         tree = Environment(autoescape=False).parse(text)  # noqa: S701 - not rendered
     except TemplateSyntaxError as error:
@@ -76,8 +77,8 @@ def borrowed(text: str) -> Borrowed:
     uses = _Uses()
     uses.walk(tree, {})
     names = {name: use for name, use in uses.free.items() if not _is_ours(name, use)}
-    found = tuple(settled(list(_leaves(names))))
-    made = _Made({one.written: one.role for one in found})
+    found = tuple(settled(list(_leaves(names)), said))
+    made = _Made({one.written: one for one in found})
     head = "".join(
         f"{{% set {name} = {made.value(name, name, use, meaning_of(name))} %}}" for name, use in names.items()
     )
@@ -122,14 +123,15 @@ def _role(name: str, above: Role | None) -> Role | None:
 class _Made:
     """What a name is set to."""
 
-    def __init__(self, roles: Mapping[str, Role | None]) -> None:
-        self.roles = roles
+    def __init__(self, found: Mapping[str, Placeholder]) -> None:
+        self.found = found
         self.unread: list[Unread] = []
         self.all_answers = False
 
     def value(self, path: str, name: str, use: Use, above: Role | None) -> str:
         """Return an expression of calm that can be used as a foreign name is."""
-        role = self.roles.get(path, _role(name, above))
+        known = self.found.get(path)
+        name, role = (name, _role(name, above)) if known is None else (known.name, known.role)
         if (use.text and (use.items or use.parts)) or (use.items and use.parts):
             self._odd(path, use, "parts")
         if {"role", "content"} <= use.parts.keys():

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Final, Literal, TypeAlias, TypeVar
 
 from calm.core.foreign_names import meaning_of
@@ -112,9 +113,11 @@ def _names(text: str, style: Style) -> Iterator[tuple[str, re.Match[str]]]:
         yield next(group for group in match.groups() if group is not None), match
 
 
-def translate(*texts: str) -> Translation:
+def translate(*texts: str, said: Mapping[str, str] = MappingProxyType({})) -> Translation:
     """
     Return the messages of a foreign prompt as templates of calm: placeholders become variables, all else stays.
+
+    `said` is what a user says of names: one of `SAID` or `field.NAME`.
 
     >>> translate('Is {output} right? Say {{"score": 1}}.').templates
     ('Is {{ answers[0].text }} right? Say {"score": 1}.',)
@@ -122,7 +125,7 @@ def translate(*texts: str) -> Translation:
     whole = "\n".join(texts)
     style = style_of(whole)
     if style == "jinja":
-        made = borrowed(whole)
+        made = borrowed(whole, said)
         return Translation(
             "jinja",
             tuple(made.head + text for text in texts),
@@ -131,7 +134,7 @@ def translate(*texts: str) -> Translation:
             made.answers,
         )
     read = [([], []) if style is None else _placeholders(text, style) for text in texts]
-    known = list(settled([one for found, _ in read for one in found]))
+    known = list(settled([one for found, _ in read for one in found], said))
     templates, found, unread = [], [], []
     for text, (mine, odd) in zip(texts, read, strict=True):
         found.append(tuple(known[: len(mine)]))

@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import permutations
+from types import MappingProxyType
 from typing import Final, Literal, TypeAlias
 
-from calm.core.foreign_names import Role, meaning_of, plain
+from calm.core.foreign_names import OF_ANSWER, OF_QUESTION, SIDES, Role, apart, meaning_of, parts, plain
 
 OURS: Final[Mapping[Role, str]] = {
     "question": "question",
@@ -18,6 +20,12 @@ OURS: Final[Mapping[Role, str]] = {
     "context": "fields.context",
     "rubric": "fields.rubric",
 }
+SAID: Final[Mapping[str, Role]] = {
+    "a": "first",
+    "b": "second",
+    **{role: role for role in ("question", "answer", "reference", "context")},
+}
+"""What a user can say that a placeholder means, beside `field.NAME`."""
 Puzzle: TypeAlias = Literal["index", "item", "format", "section", "partial", "helper", "unclosed", "parts", "syntax"]
 """Why a piece of a foreign prompt is not understood; the words for each are made where they are shown."""
 WHOLE: Final[tuple[Role, ...]] = ("reference", "context", "rubric")
@@ -91,13 +99,41 @@ def field_of(name: str) -> str:
     return re.sub(r"\W", "_", plain(name))
 
 
-def settled(found: Sequence[Placeholder]) -> Iterator[Placeholder]:
-    """Yield placeholders with the role that they have beside the others: an `answer` beside a `result` is the gold."""
+def guessed(found: Sequence[Placeholder]) -> dict[str, str]:
+    """
+    Return what unusual names mean, as `SAID` calls it, where the prompt shows no such thing under a usual one.
+
+    Names that differ in a side are two answers, such as `reply_a` and `reply_b`; a part of a name can tell the rest.
+    """
+    roles = {one.role for one in found}
+    names = list(dict.fromkeys(one.name for one in found if one.role is None))
+    said: dict[str, str] = {}
+    if roles.isdisjoint({"answer", "first", "second"}):
+        pairs = [pair for pair in permutations(names, 2) if apart(*pair) in SIDES]
+        single = [name for name in names if OF_ANSWER.intersection(parts(name))]
+        said |= dict(zip(pairs[0], "ab", strict=True)) if pairs else dict.fromkeys(single[:1], "answer")
+    if "question" not in roles:
+        asking = [name for name in names if name not in said and OF_QUESTION.intersection(parts(name))]
+        said |= dict.fromkeys(asking[:1], "question")
+    return said
+
+
+def settled(found: Sequence[Placeholder], said: Mapping[str, str] = MappingProxyType({})) -> Iterator[Placeholder]:
+    """
+    Yield placeholders with the role that they have beside the others: an `answer` beside a `result` is the gold.
+
+    What a user `said` of a name is so: one of `SAID`, or `field.NAME`.
+    """
+    own = {one.written for one in found if one.name in said}
+    found = [_as_said(one, said[one.name]) if one.written in own else one for one in found]
     roles = {one.role for one in found}
     answers = {plain(one.name) for one in found if one.role == "answer"}
     asked = next((plain(one.name) for one in found if one.role == "question"), "")
     for one in found:
         role = one.role
+        if one.written in own:
+            yield one
+            continue
         if role == "question" and plain(one.name) != asked:
             role = None  # an input beside an instruction: another text, which the case must have as a field
         if role == "first" and one.name == "output_1" and "second" not in roles:
@@ -107,6 +143,11 @@ def settled(found: Sequence[Placeholder]) -> Iterator[Placeholder]:
         elif role == "answer" and "answer" in answers and len(answers) > 1 and "reference" not in roles:
             role = "reference" if plain(one.name) == "answer" else role
         yield replace(one, role=role)
+
+
+def _as_said(one: Placeholder, meaning: str) -> Placeholder:
+    name = meaning.removeprefix("field.")
+    return replace(one, role=SAID[meaning]) if meaning in SAID else replace(one, role=None, name=name)
 
 
 def fields_of(found: Iterable[Placeholder]) -> tuple[str, ...]:

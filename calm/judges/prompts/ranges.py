@@ -14,7 +14,7 @@ _LENGTH: Final = (
 _RANGES: Final = (
     re.compile(
         r"\b(?:from|between|scale(?: of)?|range[ds]?(?: from| of)?|rat(?:e|ing)|scores?(?: of)?|integer|number|value)\b"
-        rf"[^\d\n]{{0,40}}?\(?\[?({_N})\s*(-|–|—|to|and|through|/|\.\.)\s*({_N})\b{_LENGTH}",
+        rf"[^\d\n]{{0,40}}?\(?\[?({_N})\s*(?:\([^()\d\n]{{1,40}}\)\s*)?(-|–|—|to|and|through|/|\.\.)\s*({_N})\b{_LENGTH}",
         re.IGNORECASE,
     ),
     re.compile(rf"\(({_N})\s*(-|–|—|to)\s*({_N})\)"),

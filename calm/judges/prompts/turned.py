@@ -17,7 +17,10 @@ _VALUES: Final = re.compile(
     re.IGNORECASE,
 )
 """Words that say which way round a prompt asks; each must be in a sentence that a rule knows."""
-_NOUN: Final = r"(?:answer|response|output|reply|assistant|completion|one|candidate)s?"
+_NOUN: Final = (
+    r"(?:answer|response|output|reply|assistant|completion|one|candidate|review|comment|summary|translation|draft|"
+    r"version|option|model|bot|agent)s?"
+)
 _SLOT: Final = r"(?:[A-Z0-9]|\[?\{\{[^{}]+\}\}\]?|[Aa]ssistant [A-Z0-9])"
 _PAIRWISE: Final = (
     (rf"\b(which (?:of the )?(?:two )?(?:{_NOUN} )?(?:is|are) )(?:the )?(better|best)\b", "{0}worse"),

@@ -28,16 +28,19 @@ def verdict_lines(found: Gathered) -> Iterator[str]:
         yield json.dumps(row, ensure_ascii=False) + "\n"
 
 
-def recorded_toml(found: Gathered, file: str, tool: str) -> str:
-    """Return the judge.toml of the recorded judge; `file` is the table of verdicts beside it, `tool` wrote the log."""
+def recorded_toml(found: Gathered, file: str, tool: str, cases: str) -> str:
+    """Return the judge.toml of the recorded judge; `file` has its verdicts, beside `cases`; `tool` wrote the log."""
     recorded: dict[str, Value] = {"file": file}
     if model := " ".join(found.model.split()):
         recorded["model"] = model
     name = " ".join(found.metric.split()) or "judge"
-    tables: dict[str, dict[str, Value]] = {"judge": {"name": name, "task": found.task}, "recorded": recorded}
+    tables: dict[str, dict[str, Value]] = {
+        "judge": {"name": name, "task": found.task, "cases": cases},
+        "recorded": recorded,
+    }
     if found.task == "score":
         tables["verdict.scale"] = scale_table(found.scale)
-    return toml(tables, f"the verdicts of a judge in a log of {tool}; no model is called")
+    return toml(tables, f"the verdicts of a judge, from {tool}; no model is called")
 
 
 def scale_table(scale: Scale) -> dict[str, Value]:

@@ -12,7 +12,7 @@ from calm.cases.foreign.texts import NUMBER
 from calm.cases.reading import MAX_SHOWN
 from calm.core.case import TIE, Case, Criterion, Framing
 from calm.core.verdict import FAMILY, Criteria, Scale, Task, Unreadable, Verdict
-from calm.errors import ConfigError, nearest
+from calm.errors import ConfigError, closest
 from calm.judges import reading
 from calm.judges.reading import Format
 from calm.judges.reading.meanings import is_met, number_of
@@ -201,8 +201,8 @@ class VerdictRecord:
 
 def _near(name: str, known: Sequence[str]) -> str:
     """Return what a case of another name may be meant to be called."""
-    close = nearest(name, known).removeprefix("; ")
-    return close if close.startswith("did you mean") else f"there are {len(known)}, such as {shown(known[0])}"
+    close = closest(name, known)
+    return f"did you mean {close!r}?" if close else f"there are {len(known)}, such as {shown(known[0])}"
 
 
 def _group(text: str) -> object:

@@ -8,7 +8,7 @@ from typing import Final
 
 from calm.core.case import Case, Treated, digest
 from calm.core.edits import AnyEdit, Edit, Expects
-from calm.errors import ConfigError, nearest
+from calm.errors import ConfigError
 from calm.experiment.aim import aim
 from calm.experiment.setup import Setup
 from calm.gate.catalogue import Entry, entries, find_edit
@@ -56,9 +56,7 @@ def groups_for(names: Sequence[str], model: str = "") -> list[Group]:
         try:
             edit = find_edit(name, model)
         except ConfigError as error:
-            hint = nearest(name, list(by_bias))
-            close = hint if hint.startswith("; did you mean") else ""
-            problems += [f"--edits: {p.partition('; did you mean')[0] if close else p}{close}" for p in error.problems]
+            problems += [f"--edits: {problem}" for problem in error.problems]
             continue
         if not isinstance(edit, Edit) or not _stacks(edit):
             what = "of the prompt" if not isinstance(edit, Edit) else f"that expects {edit.expects}"

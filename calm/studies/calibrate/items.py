@@ -39,8 +39,13 @@ class Rule:
 
     @classmethod
     def of(cls, scale: Scale, within: float | None = None, passing: float | None = None) -> Rule:
-        """Return a rule; the distance is by default a step of the scale, or an eighth of one without steps."""
-        default = scale.step if scale.step is not None else WITHIN * (scale.high - scale.low)
+        """
+        Return a rule; the distance is by default a step of the scale, or an eighth of one without steps.
+
+        On a scale of two or three values a score must be that of the label: a step off is a third of it or more.
+        """
+        width = scale.high - scale.low
+        default = WITHIN * width if scale.step is None else scale.step if 3 * scale.step <= width else scale.step / 2
         return cls(scale, default if within is None else within, passing)
 
     def alike(self, one: float, other: float) -> bool:

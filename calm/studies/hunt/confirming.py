@@ -11,9 +11,9 @@ from calm.experiment.referee import Flip, Ruling, Terms
 from calm.statistics.two_streams import gap_bounds
 from calm.strategies.tokens import tokens_of
 from calm.studies.hunt.budget import FRESH_LEAST, Budget
-from calm.studies.hunt.findings import FRESH, Draft, Finding
+from calm.studies.hunt.findings import Draft, Finding, holds
 from calm.studies.hunt.memory import Memory
-from calm.studies.hunt.quarry import NoneLeft, Quarry, ask_all
+from calm.studies.hunt.quarry import FRESH, NoneLeft, Quarry, ask_all
 from calm.studies.hunt.shrinking import text_of
 
 FRESH_MOST: Final = 32
@@ -32,22 +32,27 @@ def confirmed(draft: Draft, budget: Budget, memory: Memory) -> Finding:
         memory: tells how often the text was confirmed before, so that the asks are new ones.
     """
     quarry = draft.first.quarry
-    least = FRESH_LEAST if budget.left >= 2 * FRESH_LEAST else 1
-    terms = Terms(budget.bounds.level, GIVEN_UP, FRESH_MOST, least=least, clean_each=1, noise=budget.chosen.noise)
-    budget.allow([quarry], budget.left)
     first = FRESH + FRESH_MOST * memory.times(quarry, draft.text)
-    try:
-        ruling = quarry.ruled(draft.text, terms, first)
-    except NoneLeft:
-        ruling = Ruling(Flip.UNDECIDED, ())
-    low = gap_bounds(ruling.blocks, terms.noise, terms.level)[0] if ruling.blocks else -1.0
+    ruling = _ruled_anew(quarry, draft.text, budget, first)
+    low = gap_bounds(ruling.blocks, budget.chosen.noise, budget.bounds.level)[0] if ruling.blocks else -1.0
     found = Finding(quarry, draft.pieces, draft.text, draft.layers, draft.first.text, draft.first.proposer, ruling, low)
     found = replace(found, after=budget.asks, fresh_from=first)
     return _elsewhere(found, budget) if found.confirmed else found
 
 
+def _ruled_anew(quarry: Quarry, text: str, budget: Budget, first: int = FRESH) -> Ruling:
+    """Return the ruling on a text by fresh asks from a number on; UNDECIDED where too few asks are left."""
+    least = FRESH_LEAST if budget.left >= 2 * FRESH_LEAST else 1
+    terms = Terms(budget.bounds.level, GIVEN_UP, FRESH_MOST, least=least, clean_each=1, noise=budget.chosen.noise)
+    budget.allow([quarry], budget.left)
+    try:
+        return quarry.ruled(text, terms, first)
+    except NoneLeft:
+        return Ruling(Flip.UNDECIDED, ())
+
+
 def _elsewhere(found: Finding, budget: Budget) -> Finding:
-    """Return a finding with the other cases in hand that the same words flip in one ask."""
+    """Return a finding with the other cases that the same words flip in one ask; the first of them is asked anew."""
     end = len(found.quarry.tokens)
     tries: list[tuple[Quarry, str]] = []
     if all(piece.place in (0, end) and not piece.removes for piece in found.pieces):
@@ -58,8 +63,10 @@ def _elsewhere(found: Finding, budget: Budget) -> Finding:
                 tries.append((quarry, text))
     budget.allow(budget.quarries, max(0, budget.left))
     asked = ask_all([(quarry, text, 0) for quarry, text in tries])
-    told = [(quarry.id, said) for (quarry, _), said in zip(tries, asked, strict=True) if said is not None]
-    return replace(found, also=tuple(one for one, said in told if said.won), tried=len(told))
+    answered = [(one, said.won) for one, said in zip(tries, asked, strict=True) if said is not None]
+    won = [one for one, flipped in answered if flipped]
+    second = "".join(quarry.id for quarry, text in won[:1] if holds(_ruled_anew(quarry, text, budget)))
+    return replace(found, also=tuple(quarry.id for quarry, _ in won), tried=len(answered), second=second)
 
 
 @dataclass(frozen=True)

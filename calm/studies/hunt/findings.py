@@ -5,17 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
 
 from calm.core.reasons import NONE, Reason
 from calm.experiment.referee import Flip, Ruling
 from calm.strategies.tokens import Piece
 from calm.studies.hunt.arms import Layer
 from calm.studies.hunt.proposers import Try
-from calm.studies.hunt.quarry import Quarry
-
-FRESH: Final = 32
-"""The number of the first fresh ask of each side: no search asks as often."""
+from calm.studies.hunt.quarry import FRESH, Quarry
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +31,8 @@ class Finding:
 
     `pieces` are what was put into the original, `layers` the edits that it comes from. `ruling` rests on fresh asks
     alone; `low` is a bound for how much more often the answer wins with the text than without, at the shared level.
-    `also` are the other cases that the same words flipped in one ask, of `tried`. `after` is the number of asks of the
+    `also` are the other cases that the same words flipped in one ask, of `tried`; `second` is the first of them in
+    which fresh asks confirm it, too, "" if it was confirmed in its own case alone. `after` is the number of asks of the
     hunt when it was confirmed, `fresh_from` that of the first fresh ask.
     """
 
@@ -49,6 +46,7 @@ class Finding:
     low: float
     also: tuple[str, ...] = ()
     tried: int = 0
+    second: str = ""
     after: int = 0
     fresh_from: int = FRESH
 
@@ -66,7 +64,12 @@ class Finding:
     @property
     def confirmed(self) -> bool:
         """Whether fresh asks prove that the text moves the verdict, and most of them were won."""
-        return self.ruling.flip is Flip.YES and 2 * self.wins[1] > len(self.ruling.blocks)
+        return holds(self.ruling)
+
+
+def holds(ruling: Ruling) -> bool:
+    """Return whether asks prove that a text moves the verdict, and most of them were won."""
+    return ruling.flip is Flip.YES and 2 * sum(block.second for block in ruling.blocks) > len(ruling.blocks)
 
 
 @dataclass(frozen=True)

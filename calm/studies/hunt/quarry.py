@@ -6,12 +6,15 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from concurrent.futures import CancelledError
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Protocol
+from functools import cached_property, partial
+from typing import Final, Protocol
 
+from calm.core.case import Case
+from calm.core.languages import language_of_case
 from calm.core.reasons import NONE, Reason, reason_of
 from calm.core.trials import Trials
 from calm.core.verdict import NoReply, Verdict, code
+from calm.experiment.inert import Form, stock_of
 from calm.experiment.referee import Ask, Flip, Ruling, Terms, rule
 from calm.experiment.setup import Setup
 from calm.experiment.surfaces import surface
@@ -20,6 +23,9 @@ from calm.strategies.minimal import Enough
 from calm.strategies.tokens import tokens_of
 from calm.studies.attack.attack import Aim, favour_of, has_won
 from calm.studies.hunt.places import Place
+
+FRESH: Final = 32
+"""The number of the first fresh ask of each side: no search asks as often."""
 
 
 class NoneLeft(Exception):
@@ -125,6 +131,25 @@ class Quarry:
         found = self.said.get((text, 0))
         return self.aim.favour if found is None else found.favour
 
+    def shown(self, text: str, number: int) -> tuple[Case, int]:
+        """
+        Return what an ask of a number shows of the case with a text in its place, and its repeat index.
+
+        A fresh ask has inert words in each answer, too, other ones than the asks beside it: a judge that errs by the
+        answers alone would say the same in all of them.
+        """
+        case = self.aim.case if text == self.original else self.place.write(self.aim.case, text)
+        if number >= FRESH:
+            stock = stock_of(language_of_case(self.aim.case))
+            before, behind = (*stock.brief_openers, *stock.openers), (*stock.brief_closers, *stock.closers)
+            opening, closing = (words[(number - FRESH) % len(words)] for words in (before, behind))
+            for answer in case.shown:
+                # apart from the text, as a find may be the sign with which a line begins
+                here = answer.id == case.target
+                shown = f"{opening}\n\n{answer.text}" if here else Form(closing=closing).around(answer.text)
+                case = case.edit(answer.id, partial(_instead, shown or answer.text))
+        return surface(case.untreated(), number)
+
     def codes(self, text: str, numbers: Iterable[int]) -> list[Json]:
         """Return the verdicts of some asks about a text."""
         found = (code(self.said[text, n].verdict) for n in numbers if (text, n) in self.said)
@@ -141,6 +166,10 @@ class Quarry:
             return Said(False, 0.0, verdict)
         x = favour_of(self.aim, verdict, blank)
         return Said(has_won(x, self.aim, blank), x, verdict)
+
+
+def _instead(text: str, _before: str) -> str:
+    return text
 
 
 def _won(said: Said, ask: Ask) -> bool:
@@ -168,8 +197,7 @@ def ask_all(wanted: Sequence[tuple[Quarry, str, int]]) -> list[Said | None]:
         setup = asked[0][0].setup
         questions = []
         for quarry, text, number in asked:
-            case = quarry.aim.case if text == quarry.original else quarry.place.write(quarry.aim.case, text)
-            questions.append(surface(case.untreated(), number))
+            questions.append(quarry.shown(text, number))
         try:
             found = setup.engine.ask(setup.judge, questions)
         except CancelledError:  # the run ends: nobody waits for this

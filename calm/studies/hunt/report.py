@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 
+from calm.core.case import TIE
 from calm.core.reasons import in_words
 from calm.experiment.setup import Setup
 from calm.models.wire import Json
@@ -39,17 +40,19 @@ def to_json(found: Mapping[str, Hunted], setup: Setup, bounds: Bounds, search: s
         "incomplete": next((str(one.incomplete) for one in hunts if one.incomplete), ""),
         "cases": list(dict.fromkeys(quarry.id for one in hunts for quarry in one.quarries)),
         "excluded": {**in_words(sum((one.excluded for one in hunts), Counter()))},
-        "findings": [_finding(one) for hunt in hunts for one in hunt.findings],
+        "findings": [finding_body(one) for hunt in hunts for one in hunt.findings],
     }
 
 
-def _finding(one: Finding) -> dict[str, Json]:
+def finding_body(one: Finding) -> dict[str, Json]:
+    """Return a finding as the record has it."""
     quarry, count = one.quarry, len(one.ruling.blocks)
     clean, won = one.wins
     return {
         "case": quarry.id,
         "where": quarry.place.name,
         "target": quarry.aim.case.target,
+        "gold": quarry.aim.case.better not in (None, TIE, quarry.aim.case.target),
         "confirmed": one.confirmed,
         "question": quarry.aim.case.question,
         "original": quarry.original,
@@ -70,4 +73,5 @@ def _finding(one: Finding) -> dict[str, Json]:
         },
         "also": list(one.also),
         "also_of": one.tried,
+        "second": one.second,
     }

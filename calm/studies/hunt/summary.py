@@ -7,10 +7,12 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from calm.core.reasons import Reason, counted
+from calm.results.hunts import sentence, words_added
 from calm.results.parts import aligned
 from calm.results.wording import clipped, printable
 from calm.studies.hunt.bounds import Bounds
 from calm.studies.hunt.findings import Finding, Hunted
+from calm.studies.hunt.report import finding_body
 
 SHOWN: Final = 40
 """So many characters of the words that were added are shown in a row."""
@@ -29,15 +31,16 @@ def summary(found: Mapping[str, Hunted], judge: str, bounds: Bounds) -> str:
     hunts = list(found.values())
     asks, cases = sum(one.asks for one in hunts), len({q.id for one in hunts for q in one.quarries})
     confirmed = [one for hunt in hunts for one in hunt.confirmed]
-    lines = [f"hunt on {judge} in {', '.join(found)}: {asks} asks about {cases} cases"]
+    lines = [f"Found: {said(one)}" for one in confirmed]
+    lines += [f"hunt on {judge} in {', '.join(found)}: {asks} asks about {cases} cases"]
     lines += [f"INCOMPLETE: {one.incomplete}" for one in hunts if one.incomplete][:1]
     if confirmed:
         lines += ["", *table(confirmed), "", _meaning(confirmed, bounds, len(found))]
     else:
         lines += _nothing(hunts)
     if open_ones := [one for hunt in hunts for one in hunt.findings if not one.confirmed]:
-        said = ", ".join(f"{one.quarry.id} ({added(one)})" for one in open_ones)
-        lines.append(f"not confirmed by fresh asks: {len(open_ones)}: {said}")
+        named = ", ".join(f"{one.quarry.id} ({added(one)})" for one in open_ones)
+        lines.append(f"not confirmed by fresh asks: {len(open_ones)}: {named}")
     excluded: Counter[Reason] = sum((one.excluded for one in hunts), Counter())
     if excluded:
         lines.append(f"not hunted in: {counted(excluded)}")
@@ -64,12 +67,16 @@ def _row(one: Finding) -> tuple[str, ...]:
     )
 
 
-def added(one: Finding) -> str:
+def added(one: Finding, quote: str = "") -> str:
     """Return the words that were added, as they are on a terminal; those at several places with dots between them."""
-    words = " ... ".join("".join(piece.tokens).strip() for piece in one.pieces)
     taken = sum(piece.removes for piece in one.pieces)
-    less = f"{' ' * bool(words)}(less {taken} word{'s' * (taken > 1)})" if taken else ""
-    return clipped(printable(f"{words}{less}"), SHOWN)
+    words = words_added(("".join(piece.tokens) for piece in one.pieces), taken, quote)
+    return clipped(printable(words), SHOWN)
+
+
+def said(one: Finding) -> str:
+    """Return a finding in a sentence, as it is on a terminal."""
+    return printable(sentence(finding_body(one), added(one, '"'), one.quarry.setup.judge.task))
 
 
 def place_of(one: Finding) -> str:
@@ -82,7 +89,7 @@ def place_of(one: Finding) -> str:
 def _meaning(found: Sequence[Finding], bounds: Bounds, places: int) -> str:
     return (
         "with, without: the fresh asks that the answer won with the words, and without; rise: of that share, at least\n"
-        "also: of the other cases, those that the same words won in one ask\n"
+        "also: in how many other cases the same words worked, in one ask each\n"
         f"on a judge that no text moves, a hunt confirms anything in at most {bounds.error * places:.0%} of all runs"
     )
 

@@ -4,7 +4,7 @@ Mitigations, measured: what makes a judge pass its gate, and what it costs.
 | module | what it holds |
 |---|---|
 | `study` | a set of mitigations with the judge that it makes, its results, and the cheapest that passes |
-| `nearest` | the set that comes nearest where none passes |
+| `nearest` | the set that helps most where none passes |
 | `gate` | the gate on one set: findings, and values case by case |
 | `differences` | each set against the bare judge |
 | `grid` | how often each attack wins against each set |

@@ -7,7 +7,7 @@ from math import fsum
 
 from calm.statistics.intervals import padded_t
 from calm.statistics.multiplicity import benjamini_hochberg
-from calm.studies.mitigate.study import LEVEL, MEASURED, Difference, Figures, Study
+from calm.studies.mitigate.study import LEVEL, MEASURED, Difference, Figures, Study, by_case
 
 MUCH_UNREAD = 0.05
 """Share of clean replies without a verdict above which a remark says so."""
@@ -29,11 +29,11 @@ def differences(figures: Sequence[Figures]) -> tuple[Difference, ...]:
 
 
 def _paired(ours: Mapping[tuple[int, str], float], theirs: Mapping[tuple[int, str], float]) -> list[float]:
-    """Return one difference for each case: the mean over the probes that both have."""
-    by_case: dict[str, list[float]] = {}
-    for key in sorted(ours.keys() & theirs.keys()):
-        by_case.setdefault(key[1], []).append(ours[key] - theirs[key])
-    return [fsum(values) / len(values) for values in by_case.values()]
+    """Return one difference for each case, of the probes that both have; a mean above 1 counts as 1 on either side."""
+    common = ours.keys() & theirs.keys()
+    mine, other = (by_case({key: side[key] for key in common}) for side in (ours, theirs))
+    above = [max(0.0, fsum(side.values()) / max(1, len(side)) - 1) for side in (mine, other)]
+    return [(mine[case] - above[0]) - (other[case] - above[1]) for case in sorted(mine)]
 
 
 def chance(values: Sequence[float], low: float, high: float, *, above: bool = False) -> float:
@@ -74,6 +74,12 @@ def remarks(study: Study, one: Figures) -> tuple[str, ...]:
         said.append("no difference that is more than chance")
     unknown = (str(one.cost),) if one.cost is not None and one.cost.unpriced else ()
     return (*said, *one.notes, *unknown)
+
+
+def lowers(study: Study, one: Figures) -> bool:
+    """Return whether a set certainly lowers robustness or accuracy."""
+    found = (d for d in study.differences if d.label == one.tried.label and d.measure in ("robustness", "accuracy"))
+    return any(d.certain and d.value < 0 for d in found)
 
 
 def losses(study: Study, one: Figures) -> list[str]:

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from calm.core.case import Case
 from calm.gate.plan import CaseArm, PlanEntry, PlanSettings, ProbeRow, Survey, survey
 from calm.gate.prices import Assumptions, Figure, plan_of
-from calm.gate.rehearsal import planned
 from calm.gate.requests import Rendering, Source
 from calm.models.wire import Judge
 from calm.studies.mitigate.study import MitigationSet
@@ -16,9 +15,9 @@ from calm.studies.mitigate.study import MitigationSet
 
 @dataclass(frozen=True, slots=True)
 class MitigationCosts:
-    """The calls of each set alone, at least and at most, and of all sets together with shared calls."""
+    """The calls of each set alone and of all sets together, with shared calls; at most."""
 
-    sets: tuple[tuple[MitigationSet, Figure, Figure], ...]
+    sets: tuple[tuple[MitigationSet, Figure], ...]
     together: Figure
 
 
@@ -36,8 +35,7 @@ def plan_all(
             continue
         found = survey([_asked_of(one.judge, entry) for entry in entries], one.judge, cases, settings)
         surveys.append(found)
-        plan = planned(found, assumed)
-        rows.append((one, plan.least or plan.most, plan.most))
+        rows.append((one, plan_of(found, len(found.cases), settings.design, assumed).most))
     whole = _joined(surveys)
     together = plan_of(whole, len(whole.cases), settings.design, assumed).most
     return MitigationCosts(tuple(rows), together)

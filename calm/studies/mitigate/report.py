@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from calm.core.claims import decimals
+from collections.abc import Sequence
+
 from calm.core.units import Unit
 from calm.models.pricing import Cost, dollars
 from calm.models.wire import Json
 from calm.results.parts import aligned
+from calm.results.sentences import figure_of, sentence
 from calm.results.tabular import ARMS
 from calm.results.troubles import excess
 from calm.studies.mitigate.differences import losses, remarks
-from calm.studies.mitigate.nearest import nearest, outcome_of, worst_claim
+from calm.studies.mitigate.nearest import nearest, outcome_of, same_claim, worst_claim
 from calm.studies.mitigate.study import MEASURED, Difference, Figures, Study, cheapest
 
 SCHEMA = "calm-mitigations/1"
+QUIET = frozenset({"excess", "noise", "ties", "unread", "unread edited", "US$"})
+"""Heads of columns that are left out where they hold nothing."""
 UNREAD = ("unread", "unread edited")
 """Heads of the counts of replies without a verdict: clean ones, and those of the edits."""
 
@@ -53,7 +57,7 @@ def _row(study: Study, one: Figures) -> dict[str, Json]:
 
 
 def _nearest_body(one: Figures) -> dict[str, Json]:
-    """Return the nearest set with its worst claim, and the biases that stay red."""
+    """Return the set that helps most with its worst claim, and the biases that stay red."""
     worst = worst_claim(one)
     found: dict[str, Json] = {"set": one.tried.label, "outcome": outcome_of(one).value}
     found["excess"] = None if worst is None else _rounded(excess(worst))
@@ -126,22 +130,32 @@ def conclusion(study: Study) -> str:
             f"The cheapest set that passes the gate is {best.tried.label}: {best.calls_per_verdict:.2f} calls a "
             f"verdict (bare: {study.bare.calls_per_verdict:.2f}){cost_}.{but}"
         )
-    near = nearest(study)
-    assert near is not None
-    open_ = ", ".join(_red(near)) or "; ".join(near.audit.loose_ends)
-    said = f"No set passes the gate. The nearest is {near.tried.label} ({outcome_of(near).value}"
-    worst = worst_claim(near)
-    if worst is not None and worst.value is not None and worst.claim is not None:
-        claim = f"{worst.measure} {worst.claim.op} {decimals(worst.claim.limit)}"
-        far = f"{excess(worst):.0%} of the room beyond the limit" if excess(worst) else "not beyond its limit"
-        said += f"; its worst claim is {worst.key}, at {worst.value:.3f} for {claim}: {far}"
-    return f"{said}), with which these stay red: {open_}."
+    return _without_a_pass(study)
+
+
+def _without_a_pass(study: Study) -> str:
+    """Return what to know where no set passes: which one helps most, that none helps, or that data are missing."""
+    worst, near = worst_claim(study.bare), nearest(study)
+    if worst is None or worst.claim is None or not excess(worst):
+        open_ = "; ".join(study.bare.audit.loose_ends) or ", ".join(_red(study.bare))
+        return f"No set passes the gate. The judge alone is beyond no limit, but the data are too few: {open_}."
+    tried = {one.tried.label: same_claim(one, worst) for one in study.figures[1:]}
+    known = {label: found for label, found in tried.items() if found is not None and found.value is not None}
+    if near is not None:
+        lost = "".join(f" But it {words}." for words in losses(study, near))
+        stays = ", ".join(_red(near)) or "; ".join(near.audit.loose_ends)
+        than = f"{sentence(worst)}; with {near.tried.label}: {figure_of(known[near.tried.label])}."
+        return f"No set passes the gate, but {near.tried.label} helps. Without it: {than}{lost} Still open: {stays}."
+    best = min(known, key=lambda label: excess(known[label]) or 0.0, default=None)
+    than = "" if best is None else f"; with {best}: {figure_of(known[best])}"
+    return f"No remedy helps. Without: {sentence(worst)}{than}. Leave the judge as it is, or change its prompt."
 
 
 def render(study: Study) -> str:
     """Return the study as text for a terminal: a table, the grid, what is not applicable, and the conclusion."""
     head = ("set", "gate", "red", "excess", "robustness", "accuracy", "noise", "ties", *UNREAD, "calls/verdict", "US$")
-    rows = [head, *(_cells(one) for one in study.figures)]
+    columns = zip(head, *(_cells(one) for one in study.figures), strict=True)
+    rows = [*zip(*(column for column in columns if column[0] not in QUIET or _tells(column)), strict=True)]
     text = [f"{study.judge} ({study.bare.audit.judge.task}): {_cases(study)}.", "", *aligned(rows)]
     text.append("")
     said = ((one.tried.label, remarks(study, one)) for one in study.figures)
@@ -151,6 +165,11 @@ def render(study: Study) -> str:
         text += ["", *_grid_lines(study)]
     text += [f"not part of this: what {node} asks where it {why}" for node, why in study.floors]
     return "\n".join([*text, "", conclusion(study)])
+
+
+def _tells(column: Sequence[str]) -> bool:
+    """Return whether a column of the table holds anything but zeros and gaps."""
+    return any(not cell.startswith(("-", "0 of ", "0.000")) for cell in column[1:])
 
 
 def _cases(study: Study) -> str:

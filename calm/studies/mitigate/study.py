@@ -71,17 +71,29 @@ class Figures:
         return self.audit.green()
 
     def mean(self, measure: str) -> float | None:
-        """Return the mean of a measure over cases, clipped to 1 for display; None where no case or no reply has one."""
+        """Return the mean of a measure over cases, at most 1; None where no case or no reply has one."""
         arms = {"unread": (), "robustness": ("clean", "perturbed")}.get(measure, ("clean",))
         if any((one := self.unread.get(arm)) and one.count == one.of for arm in arms):
             return None
-        values = list(self.values[measure].values())
-        return min(1.0, fsum(values) / len(values)) if values else None
+        values = by_case(self.values[measure])
+        return min(1.0, fsum(values.values()) / len(values)) if values else None
+
+
+def by_case(values: Mapping[tuple[int, str], float]) -> dict[str, float]:
+    """Return the mean value of each case over the probes that have one."""
+    found: dict[str, list[float]] = {}
+    for (_, case), value in values.items():
+        found.setdefault(case, []).append(value)
+    return {case: fsum(each) / len(each) for case, each in found.items()}
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A measure of a set minus that of the bare judge: the interval is one of 95 %, `p_adjusted` is over the grid."""
+    """
+    A measure of a set minus that of the bare judge: the interval is one of 95 %, `p_adjusted` is over the grid.
+
+    A robustness above 1 counts as 1, here as in the table: an edit that moves less than inert words do is no gain.
+    """
 
     label: str
     measure: str
