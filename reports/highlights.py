@@ -92,8 +92,8 @@ def highlight(
         if compared and (way := _way(trial, one, scale)) is not None:
             word, tells = way or "kept", bool(way)
     arms = [("control" if trial.control else "clean", compared), ("inert", trial.inert), ("perturbed", after)]
-    better = trial.better if family_of(one.task) == "pairwise" else None
-    shown = tuple((name, tuple(_named(code, trial.damaged, better) for code in codes)) for name, codes in arms if codes)
+    named = ((name, tuple(_named(code, trial.damaged, trial.better) for code in codes)) for name, codes in arms)
+    shown = tuple((name, codes) for name, codes in named if codes)
     held = in_words(gold) if alone and gold is not None else ""
     return Highlight(trial.case, trial.edit, word, tells, round(weight, 6), shown, texts, held)
 

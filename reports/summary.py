@@ -72,7 +72,7 @@ def _card(audit: Audit, one: Trouble, rows: Mapping[str, FindingRow], places: Ma
         answers=_answers(worst) if worst else (),
         flips=f"flips-{group.probe.anchor}" if group and group.first else "",
         details=group.probe.anchor if group else "",
-        steps=tuple(steps_of(audit, one)),
+        steps=tuple(steps_of(audit, one, worst.again if worst else "")),
         full=True,
     )
 

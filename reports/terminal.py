@@ -91,7 +91,7 @@ def shown(audit: Audit, screen: Screen, ended: Ended) -> list[Line]:
     """Return what is shown of a run below a heading: at most `screen.room` lines, unless commands are long."""
     audit = as_read(audit)
     notes = [note for note in audit.run.notes if note.kind is not Kind.AT_RESOLUTION]
-    said = f"; {len(notes)} note{'s' * (len(notes) != 1)}: {MORE}" if notes else ""
+    said = f"; {len(notes)} note{'s' * (len(notes) != 1)} in the report" if notes else ""
     end = [Line(printable(text)) for text in (tested(audit), *calm_protocol.told(audit), f"{bill(audit)}{said}")]
     end += _last(audit, ended)
     first = _first(audit, ended)

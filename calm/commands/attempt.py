@@ -96,7 +96,7 @@ def _try(options: argparse.Namespace) -> int:
         if one.shown is not None:
             shown = one.shown()
             edited = f"after {one.variant}"
-            verdicts.append(_show(engine, one.judge or judge, shown, f"{edited} ({edit.expects if edit else ''})"))
+            verdicts.append(_show(engine, one.judge or judge, shown, edited))
             after = _verdict(shown, verdicts[1], judge)
             moved = "stayed" if code(verdicts[0]) == code(verdicts[1]) else "changed"
             said = f"{title}, {_verdict(one.base, verdicts[0], judge)}; {edited}{_on(shown, one.treatment.target)}"

@@ -282,8 +282,10 @@ def _twin(templates: Sequence[str], prompt: Prompt, draft: Draft) -> None:
     twins = (made.text or "").split(_BETWEEN)
     if made.text is not None and len(twins) == len(templates):
         _name_twin(twins[1:] if len(twins) > 1 and twins[0] == templates[0] else twins, prompt, draft)
+        known = set(whole.splitlines())
+        new = next((line.strip() for line in made.text.splitlines() if line not in known), "")
         draft.notes.append(
-            "judge.negative.jinja asks for the worse answer, or how bad it is. A rule made it from your prompt: read it"
+            f"judge.negative.jinja asks for the worse answer, or how bad it is. A rule made it: check this line: {new}"
         )
         return
     before = whole.count("\n", 0, whole.find(_BETWEEN) + len(_BETWEEN)) if _BETWEEN in whole else 0

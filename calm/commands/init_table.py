@@ -98,7 +98,7 @@ def _paragraph(found: Proposal, table: Table) -> str:
     words = ", ".join(f"{guess.key!r} ({guess.count}) is {guess.value}" for guess in found.words)
     read = "; ".join(filter(None, [columns, words]))
     return fill(
-        f"{table.name}: not all names are known, so nothing was written. This is how it would be read: {read}. If that "
+        f"{table.name}: nothing is written yet. It would be read so: {read}. If that "
         "is right, run the next line, or the same command with --yes; if not, correct the line:",
         _WIDTH - len("calm: "),
     )

@@ -457,18 +457,18 @@ _SERVER_LOST: Final = (
     "no more calls are made to it: fix it and run again"
 )
 _TOLD: Final = {
-    "pull": "no cue decides more than {} of 100 equal pairs on average",
-    "lift": "no cue raises an answer by more than {} of 100 parts of the scale on average",
-    "gain": "no cue wins more than {} of 100 cases on average that it should not win",
-    "net_robustness": "at least {} of 100 verdicts stay",
-    "net_detection": "harm is marked down in at least {} of 100 cases more than up",
-    "consistency_rate": "two asks agree in at least {} of 100 cases",
+    "pull": "a cue may decide {} of 100 equal pairs on average",
+    "lift": "a cue may raise an answer by {} of 100 parts of the scale on average",
+    "gain": "a cue may win {} of 100 cases on average that it should lose",
+    "net_robustness": "{} of 100 verdicts must stay",
+    "net_detection": "{} of 100 damaged answers must be noticed",
+    "consistency_rate": "two asks must agree in {} of 100 cases",
 }
-"""What a limit lets a green run say, where it gave way to few cases."""
+"""What a limit demands, where it gave way to few cases."""
 
 
 def _shown_by(measure: str, limit: float) -> str:
-    return _TOLD.get(measure, f"{measure} has the limit {{}} of 100").format(_part(limit))
+    return _TOLD.get(measure, f"a {str(measure).replace('_', ' ')} of {{}} of 100 is enough").format(_part(limit))
 
 
 def _part(limit: float) -> str:
@@ -890,7 +890,7 @@ WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
         "would be {4:.1f} times as wide; give the cases of one group the same tag `cluster`"
     ),
     Kind.AT_RESOLUTION: lambda cases, measure, limit, stated: (
-        f"{_cases(cases)} can show that {_shown_by(measure, limit)} (200 cases: {_part(stated)})"
+        f"with {_cases(cases)} the limits are wider: {_shown_by(measure, limit)} (with 200 cases {_part(stated)})"
     ),
     Kind.GATE_UNUSED: "--calm-gate: {} is no claim of this run; correct or remove it",
     Kind.GATE_MISSPELT: "--calm-gate: {}: no bias has this name; did you mean {!r}?",

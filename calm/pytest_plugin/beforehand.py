@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from calm.pytest_plugin.options import case_files, option
+from calm.pytest_plugin.options import option
 
 if TYPE_CHECKING:
     import pytest
@@ -24,14 +24,14 @@ NAMED = 3
 def prompt_errors(config: pytest.Config) -> list[str]:
     """Return a line for each of the first errors that the linter finds in the prompt of the run's judge.toml."""
     from calm.errors import CalmError
-    from calm.gate.from_spec import cases_from
     from calm.judges.lint import lint, subjects_of
+    from calm.pytest_plugin.session import cases_of
 
-    path, files = Path(option(config, "judge")), case_files(config)
+    path = Path(option(config, "judge"))
     if path.suffix != ".toml" or not path.is_file():
         return []
     try:
-        found = lint(subjects_of(path, partial(cases_from, files) if files else None))
+        found = lint(subjects_of(path, partial(cases_of, config)))
     except CalmError:  # the run says what is wrong with the file, or the judge has no prompt
         return []
     errors = [one for one in found.findings if one.rule.severity == "error"]

@@ -152,9 +152,9 @@ def _preflight(config: pytest.Config) -> None:
         check_options(config)
         live = None
         if given(config, "judge") or case_files(config):
+            judge = judge_of(config)
             for text in prompt_errors(config):
                 speaker(config)(text)
-            judge = judge_of(config)
             if given(config, "peers"):
                 peers_of(config, judge)
             calls = judge.endpoints and not config.option.collectonly and not flag(config, "plan")

@@ -364,7 +364,7 @@ class Audit:
         unasked = self.unasked
         loose = [c for c in asked if not self.settled(c) and not (proven and c in unasked)]
         left = [
-            f"the control {c} has no result: without it green would mean nothing"
+            f"the control {c} is undecided: until it is decided, green would mean nothing"
             f"{'; a replay needs gold labels with which it agrees' if c in unasked else ''}"
             for c in loose
         ]

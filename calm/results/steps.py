@@ -11,10 +11,11 @@ from calm.results.audit import AGREEMENT, BASELINE, CONTROLS, RUN, Audit, TrialR
 from calm.results.command_lines import again, hunt, mitigate
 from calm.results.remedies import PAGE, PAGES
 from calm.results.sentences import capital, loudest
-from calm.results.troubles import Trouble, troubles
+from calm.results.troubles import Trouble, excess, troubles
 from calm.results.wording import plan
 
 MORE: Final = "Ask about more cases"
+LOOK: Final = "Look at a case that changed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,26 +27,33 @@ class Step:
     page: str = ""
 
 
-def steps_of(audit: Audit, one: Trouble) -> list[Step]:
-    """Return what to do about a trouble: by its outcome, and by what fits the judge."""
+def steps_of(audit: Audit, one: Trouble, look: str = "") -> list[Step]:
+    """
+    Return what to do about a trouble: by its outcome, and by what fits the judge.
+
+    `look` is the command that asks about a case that is shown beside; without it, about the one that changed most.
+    """
+    looks = [Step(LOOK, look)] if look else _look(audit, one)
     if one.outcome is Outcome.INCOMPLETE:
         return [Step("Run it again: what was asked before comes from the cache.")]
     if one.bias in (RUN, BASELINE):
         return [Step("It sums up all probes: begin with the worst bias.")]
     if one.outcome is Outcome.UNDECIDED:
         needed = next(filter(None, map(plan, one.findings)), "")
-        return [Step(f"{capital(needed) if needed else MORE}."), *_look(audit, one)]
+        steps = [Step(f"{capital(needed) if needed else MORE}.")]
+        if excess(one.lead):
+            steps += _mitigations(audit, one)
+        return [*steps, *looks]
     steps = []
     if one.bias in CONTROLS:
         steps.append(Step("Do this first: while it fails, no other finding means much."))
     failed = [f for f in one.findings if f.outcome is Outcome.FAIL]
-    if command := mitigate(audit, one.bias, list(dict.fromkeys(f.node for f in failed if f.node))):
-        steps.append(Step("Try mitigations, and see which one helps (add --plan for the cost)", command))
-    elif one.bias != AGREEMENT:
+    steps += (tried := _mitigations(audit, one))
+    if not tried and one.bias != AGREEMENT:
         steps.append(Step("No ready mitigation fits a judge whose prompt calm cannot change: change its own code."))
     if command := hunt(audit, failed):
         steps.append(Step("Find the smallest text that flips it, and keep it as a test", command))
-    steps += _look(audit, one)
+    steps += looks
     steps.append(Step("Read", page=PAGES.get(one.bias, PAGE)))
     return steps
 
@@ -63,6 +71,12 @@ def next_step(audit: Audit, results: str, *, green: bool) -> Step | None:
     return next((step for step in found if step.command), found[0] if found else None)
 
 
+def _mitigations(audit: Audit, one: Trouble) -> list[Step]:
+    """Return the step that tries what may help; none where nothing fits the judge."""
+    command = mitigate(audit, one.bias, list(dict.fromkeys(f.node for f in one.findings if f.node)))
+    return [Step("Try mitigations, and see which one helps (add --plan for the cost)", command)] if command else []
+
+
 def _look(audit: Audit, one: Trouble) -> list[Step]:
     """Return the step that asks again about the case that changed most; none where no command line can ask it."""
     for finding in one.findings:
@@ -70,7 +84,7 @@ def _look(audit: Audit, one: Trouble) -> list[Step]:
         rows = [row for row in finding.trials if not most or row.edit == most]
         for row in sorted(rows, key=_changed, reverse=True):
             if _changed(row) and (command := again(audit, finding, row)):
-                return [Step("Look at a case that changed", command)]
+                return [Step(LOOK, command)]
     return []
 
 

@@ -12,6 +12,7 @@ from typing import Final
 
 from calm.core.claims import Outcome
 from calm.core.measures import MEASURES
+from calm.core.reasons import Kind
 from calm.results.audit import AGREEMENT, BASELINE, CONTROLS, RUN, Audit, Finding
 from calm.results.endings import State
 from calm.results.sentences import base
@@ -116,6 +117,8 @@ def verdict_of(audit: Audit, *, green: bool) -> tuple[str, str]:
         held = sum(f.outcome is Outcome.PASS for f in claims)
         accepted = sum(f.accepted is not None for f in claims)
         parts = ["every claim holds" if held == len(claims) else f"{held} {of} hold"]
+        fitted = [note.details[0] for note in audit.run.notes if note.kind is Kind.AT_RESOLUTION]
+        parts += [f"with limits for {cases} cases" for cases in fitted]
         parts += [f"{undecided} undecided (only a warning)"] if undecided else []
         parts += [f"{accepted} accepted in gate.toml"] if accepted else []
         parts += [f"but this replay cannot ask: {', '.join(audit.unasked)}"] if audit.unasked else []
@@ -128,9 +131,11 @@ def verdict_of(audit: Audit, *, green: bool) -> tuple[str, str]:
     if incomplete or undecided:
         lacking = f"{incomplete} {of} lack{'s' * (incomplete == 1)} replies" if incomplete else ""
         few = f"{undecided}{'' if lacking else f' {of}'} need{'s' * (undecided == 1)} more data" if undecided else ""
+        open_ones = ", ".join(filter(None, (lacking, few)))
         named = [name_of(one.bias) for one in troubles(audit) if one.bias != RUN and _beyond(one.lead) > 0]
-        suspect = f"; most suspicious: {named[0]}" if named else ""
-        return "NOT GREEN", f"nothing is proven wrong, but {', '.join(filter(None, (lacking, few)))}{suspect}"
+        if undecided and named:
+            return "NOT GREEN", f"suspicious, but not proven: {', '.join(named[:MOST_NAMED])} ({open_ones})"
+        return "NOT GREEN", f"nothing is proven wrong, but {open_ones}"
     return "NOT GREEN", next(iter(audit.loose_ends), "no claim was made")
 
 

@@ -69,6 +69,9 @@ _BRACKETS = re.compile(r"##((?:vso)?\[)")
 
 _DECIDED = {Outcome.PASS, Outcome.FAIL, Outcome.UNDECIDED}
 """Outcomes that rest on data."""
+AT_LIMIT = "it is near its limit, so more cases will hardly decide it"
+TOO_MANY = 10
+"""Times the cases of a run from which on asking more is no advice."""
 PLAN = "a new run with about {:,} cases would decide it"
 """How many cases decide an undecided claim. To add cases until it passes is no test, but by the anytime rule."""
 
@@ -199,8 +202,10 @@ def figures(finding: Finding) -> str:
 
 def plan(finding: Finding) -> str:
     """Return how many cases decide an undecided claim, or nothing."""
-    undecided = finding.outcome is Outcome.UNDECIDED and finding.cases_to_decide
-    return PLAN.format(finding.cases_to_decide) if undecided else ""
+    wanted = finding.cases_to_decide if finding.outcome is Outcome.UNDECIDED else None
+    if not wanted:
+        return ""
+    return PLAN.format(wanted) if wanted <= TOO_MANY * finding.n else AT_LIMIT
 
 
 def claim(finding: Finding) -> str:
@@ -396,6 +401,8 @@ def ways(finding: Finding) -> tuple[str, str]:
     A score goes up or down, a class in a bad direction or its reverse. An edit that treats no answer, such as another
     order, can help the weaker one.
     """
+    if finding.bias == "position":
+        return "toward the answer shown first", "away from it"
     if family_of(finding.task) in ("score", "rubric"):
         return "up", "down"
     if family_of(finding.task) == "label":

@@ -583,7 +583,7 @@ def test_records_of_a_table_with_the_same_answers_are_votes(tmp_path):
         ("1", "m1", {"votes": "m1: 2, m2: 1"}),
         ("5", "tie", {"votes": "tie: 1"}),
     ]
-    assert found.notes == ("5 votes are on 2 pairs: the votes on the same answers became one case",)
+    assert found.notes == ("5 rows became 2 pairs: rows with the same answers are votes on one case",)
 
 
 def test_five_files_of_one_name_can_be_in_one_run(tmp_path):

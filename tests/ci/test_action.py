@@ -146,7 +146,7 @@ def test_a_red_gate_fails_the_job_and_comments_once(tmp_path, github, again):
     assert [runner.run(name) for name in ("gate", "summary", "comment")] == [0, 0, 0], runner.printed
     assert runner.outputs["status"] == "1"
     assert runner.run("result") == 1
-    assert runner.summary.startswith("# calm: FAIL")
+    assert runner.summary.startswith("# calm: RED")
     assert [one["body"].splitlines()[0] for one in github.comments] == [MARK]
     assert "authority" in github.comments[0]["body"]
     assert "FAILED" not in runner.printed

@@ -494,7 +494,7 @@ def test_the_case_that_the_tutorial_tries_flips_as_it_says(tmp_path, monkeypatch
 
     load_generator().cli.main(command.split()[1:])
 
-    assert re.findall(r"^-- verdict: (\w+)", capsys.readouterr().out, re.MULTILINE) == ["good", "bad"]
+    assert re.findall(r"^-- verdict: .*\(id (\w+)", capsys.readouterr().out, re.MULTILINE) == ["good", "bad"]
 
 
 def test_the_architecture_page_says_what_everything_in_calm_is():

@@ -70,7 +70,7 @@ def test_a_case_that_cannot_fit_is_refused_before_any_call():
         refuse_unshowable(judge, [SHORT, LONG])
 
     (said,) = caught.value.problems
-    for part in ("case long-7", "at least 3,", "2,048", "context_window", "nothing of it is cut"):
+    for part in ("case long-7", "at least 3,", "2,048", "context_window", "it is not sent"):
         assert part in said
     assert "short" not in said.replace("shorten", "")
 

@@ -111,7 +111,7 @@ def test_controls_that_are_not_decided_keep_the_gate_red(project):
     result = project.run()
 
     assert result.ret == 1
-    result.stdout.fnmatch_lines(["*the control sensitivity has no result*"])
+    result.stdout.fnmatch_lines(["*the control sensitivity is undecided*"])
 
 
 def test_an_edit_that_changes_nothing_is_an_error(project, workers):

@@ -216,7 +216,7 @@ def test_notes_are_counted_and_shown_with_v():
     audit = AUDITS["notes and gaps"]
     notes = list(map(str, audit.run.notes))
 
-    assert any(text.endswith("2 notes: -v shows all") for text in said(audit))
+    assert any(text.endswith("2 notes in the report") for text in said(audit))
     assert not [note for note in notes if note in " ".join(said(audit))]
     assert [f"note: {note}" for note in notes] == [
         text for text in said(audit, all_of_it=True) if text.startswith("note: ")

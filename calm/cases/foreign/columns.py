@@ -219,7 +219,7 @@ def _settled(cases: Sequence[tuple[int, Case]], shape: _Shape) -> tuple[list[tup
     if len(found) == len(own):
         return own, []
     noun = "pairs" if len(shape.letters) == 2 else "lists of answers"
-    note = f"{len(own)} votes are on {len(found)} {noun}: the votes on the same answers became one case"
+    note = f"{len(own)} rows became {len(found)} {noun}: rows with the same answers are votes on one case"
     kept = [(poll.record, replace(poll.settled, tags={"votes": str(poll), **poll.case.tags})) for poll in found]
     return kept, [note]
 

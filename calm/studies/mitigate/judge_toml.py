@@ -14,6 +14,9 @@ _TABLE = re.compile(r"^[ \t]*\[([^\[\]\n]+)\][ \t]*(?:#.*)?$", re.MULTILINE)
 _LIST = re.compile(r"^[ \t]*mitigations[ \t]*=[ \t]*\[[^\]]*\][ \t]*(?:#.*)?\n?", re.MULTILINE)
 _FILE = re.compile(r"^([ \t]*\w+_file[ \t]*=[ \t]*)([\"'])([^\"'\n]+)\2", re.MULTILINE)
 
+_CASES = re.compile(r"^[ \t]*cases[ \t]*=[ \t]*(?:\[[^\]]*\]|[\"'][^\"'\n]*[\"'])", re.MULTILINE)
+_QUOTED = re.compile(r"([\"'])([^\"'\n]+)\1")
+
 FILES = (".toml", ".json", ".jsonl")
 """How the files end that a mitigation names."""
 
@@ -26,6 +29,11 @@ def with_mitigations(text: str, names: Sequence[str], source: Path, folder: Path
         ConfigError: it has no table [judge] to hold the line.
     """
     moved = _FILE.sub(lambda m: f"{m[1]}{m[2]}{_from(folder, source.parent / m[3])}{m[2]}", text)
+
+    def moved_path(path: re.Match[str]) -> str:
+        return f"{path[1]}{_from(folder, source.parent / path[2])}{path[1]}"
+
+    moved = _CASES.sub(lambda m: _QUOTED.sub(moved_path, m[0]), moved)
     found = next((m for m in _TABLE.finditer(moved) if m[1].strip() == "judge"), None)
     if found is None:
         raise ConfigError(f"{source}: expected a line [judge], under which the mitigations could be written")
