@@ -331,7 +331,7 @@ class Audit:
     @property
     def unasked(self) -> tuple[str, ...]:
         """
-        The controls that a replay of recorded verdicts cannot ask, as nobody recorded them; none of any other run.
+        The controls that a replay of recorded verdicts cannot ask, as they were not recorded; none of any other run.
 
         Inert words and harmed answers are never on record, and repeats are not where each case was asked once.
         """

@@ -57,7 +57,7 @@ class Faults:
     """
     Collects what is wrong with a file, the first `MAX_SHOWN` faults in words.
 
-    `words` holds the records of each word of the gold that nobody explained, by column and word.
+    `words` holds the records of each word of the gold without a known meaning, by column and word.
     """
 
     name: str
