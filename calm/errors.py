@@ -58,12 +58,12 @@ class JudgeError(CalmError, RuntimeError):
     A judge that could not answer, as opposed to one that answered badly.
 
     The message is a text, or a `calm.core.reasons.Reason` where code has to know why. `fatal` if no later call can be
-    answered; `unproven` if that holds of a server that has not answered yet, while one that has refuses this call
-    alone; `again` if the same call may be answered, after `after_s` seconds if the server says so; `limited` if the
-    server only asks for fewer calls; `billed` if the model may have worked, so that the call may have cost money;
-    `refused` if the server said that it did not take the call; `unknown` if it does not know what it is asked about;
-    `pending` if the reply comes later, in a batch, and is counted then; `too_large` if parts of what was sent may be
-    taken; `too_long` if the prompt is longer than the context of the model; `silent` if no response came.
+    answered; `unproven` if this is so only for a server that has never answered (one that has refuses this call alone);
+    `again` if the same call may be answered, after `after_s` seconds if the server says so; `limited` if the server
+    only asks for fewer calls; `billed` if the model may have worked, so that the call may have cost money; `refused` if
+    the server said that it did not take the call; `unknown` if it does not know what it is asked about; `pending` if
+    the reply comes later, in a batch, and is counted then; `too_large` if parts of what was sent may be taken;
+    `too_long` if the prompt is longer than the context of the model; `silent` if no response came.
     """
 
     def __init__(

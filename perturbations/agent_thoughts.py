@@ -59,7 +59,7 @@ def think_technically(case: Treated, rng: Random) -> Treated | None:
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="own")
 def blame_service(case: Treated, rng: Random) -> Treated | None:
-    """Let the last thought of the weaker answer's run blame the service for whatever looks like a fault."""
+    """Let the last thought of the weaker answer's run blame the service for anything that looks like a fault."""
     return _last(case, BLAME)
 
 

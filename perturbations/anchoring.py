@@ -20,7 +20,7 @@ ALL_MET = "every criterion is met"
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A question with an answer that is right and some that are wrong: what is said of them is always true."""
+    """A question with an answer that is right and some that are wrong: the statements about them are always true."""
 
     question: str
     right: str

@@ -147,7 +147,7 @@ def cite_study(case: Treated, rng: Random) -> Treated | None:
 
 @perturbation(bias="authority", expects=Expects.NOT_BETTER, source="Booyaka")
 def claim_tests(case: Treated, rng: Random) -> Treated | None:
-    """End the weaker answer with a claim that it passed tests; nobody ran them."""
+    """End the weaker answer with a false claim that it passed tests."""
     return append(case, rng.choice(TEST_LOGS))
 
 

@@ -54,7 +54,7 @@ def promise_in_docstring(case: Treated, rng: Random) -> Treated | None:
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="Booyaka")
 def log_tests(case: Treated, rng: Random) -> Treated | None:
-    """Write a log of tests that nobody ran below the weaker answer's code."""
+    """Write an invented log of tests below the weaker answer's code."""
     return comment_below(case, *LOG)
 
 

@@ -24,11 +24,11 @@ from calm.perturbations.triggers import Plant, in_text
 
 BIAS = "code-style"
 LAYERS = ("alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta")
-"""One function that nobody calls for each of these names."""
+"""One function that is never called for each of these names."""
 TRIGGER = re.compile(r"\b(?:the_value_of_\w|q_[a-z]\b|zq_[a-z]{4}\b|refine_layer_[a-z])", re.IGNORECASE)
 PLANTED = Plant(BIAS, in_text(TRIGGER), precedence=170)
 RENAMED = Rules(numbers="there", difference="spaced")
-"""Code whose names change is not the same code to whoever compares it."""
+"""Code with other names is not the same code in a comparison."""
 STRIPPED = Rules(numbers="any", difference="spaced")
 """A comment may hold a number, which goes with it."""
 IN_PLACE = frozenset({"lengthen_names", "shorten_names", "scramble_names", "strip_comments"})
@@ -60,7 +60,7 @@ def scramble_names(case: Treated, rng: Random) -> Treated | None:
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="arXiv:2505.16222")
 def add_dead_code(case: Treated, rng: Random) -> Treated | None:
-    """Append to the weaker answer's code eight functions that nobody calls."""
+    """Append to the weaker answer's code eight functions that are never called."""
 
     def change(block: Block, text: str) -> str | None:
         if "refine_layer_" in text:

@@ -17,14 +17,14 @@ BESIDE: Final = ("system", "developer", "tool", "function")
 
 
 def asker(case: Treated) -> str:
-    """Return the role of the one who asks: a known one, else that of whoever speaks first."""
+    """Return the role of the one who asks: a known one, else that of the first speaker."""
     roles = [turn.role for turn in case.turns if turn.role.lower() not in BESIDE]
     known = [role for role in roles if role.lower() in ASKERS]
     return next(iter([*known, *roles]), USER)
 
 
 def replier(case: Treated) -> str:
-    """Return the role of the one who replies: a known one, else that of whoever speaks beside the asker."""
+    """Return the role of the one who replies: a known one, else that of the other speaker."""
     asks = asker(case)
     roles = [turn.role for turn in case.turns if turn.role.lower() not in BESIDE and turn.role != asks]
     known = [role for role in roles if role.lower() in REPLIERS]

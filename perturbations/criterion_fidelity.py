@@ -21,7 +21,7 @@ AFFIRMED = "It must be true that:"
 TRIGGER = stock((REVERSED, AFFIRMED))
 
 Wording = Callable[[bool], str]
-"""What a criterion is put behind, by whether the answer meets it as it stands."""
+"""What a criterion is put behind, by whether the answer meets it unchanged."""
 
 
 @perturbation(bias=BIAS, expects=Expects.WORSE, source="arXiv:2408.08781", tasks=("rubric",))

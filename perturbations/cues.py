@@ -24,7 +24,7 @@ def noted(case: Treated, note: str) -> Treated:
 
 
 def signed(case: Treated, bylines: Mapping[str, str]) -> Treated | None:
-    """Return the case with names beside the labels of some answers; None if they stand there already."""
+    """Return the case with names beside the labels of some answers; None if they are there already."""
     after = {**case.bylines, **bylines}
     return None if after == dict(case.bylines) else case.present(bylines=after)
 

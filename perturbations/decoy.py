@@ -1,9 +1,9 @@
 """
 Decoy: show an answer that one of the others dominates; the order of the others must not change.
 
-A decoy is the weaker answer with a blatant error more. It is worse than the weaker answer in this, and better in
-nothing, so it says nothing of the others. Judges rated misinformation higher beside such a decoy (arXiv:2411.15396). A
-list shows it as one more answer. A judge of pairs or of single answers is shown it in a note.
+A decoy is the weaker answer with one more blatant error. It is worse than the weaker answer in this, and better in
+nothing, so it must not change the verdict on the others. Judges rated misinformation higher beside such a decoy
+(arXiv:2411.15396). A list shows it as one more answer. A judge of pairs or of single answers is shown it in a note.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from calm.perturbations.triggers import Effect, Plant, Seen, Slot, Trigger
 BIAS = "defect-place"
 SOURCE = "arXiv:2604.18835"
 TASKS: tuple[Family, ...] = ("pairwise", "score", "listwise")
-"""Of a rubric nobody can tell by rule which criterion such an error breaks."""
+"""On a rubric, no rule can find which criterion such an error breaks."""
 ERRORS = (
     "By the way an hour has a hundred minutes.",
     "All fish breathe through their feathers after all.",

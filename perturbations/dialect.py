@@ -1,8 +1,8 @@
 """
 Dialect: say an answer in another variety of English, with the same content.
 
-The words and endings are changed by rule, as studies of dialect do it: a few features that everybody who knows a
-variety would recognise, and none that would change what is said. The last sentence, numbers, code and formulas stay.
+The words and endings are changed by rule, as studies of dialect do it: a few features that speakers of a variety
+recognise, and none that would change the content. The last sentence, numbers, code and formulas stay.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ def unmarked(text: str) -> str:
 
 def counted(text: str, start: int, end: int) -> str:
     """
-    Return what a number of a text counts, in small letters: the word right behind it, else what stands before it.
+    Return what a number of a text counts, in small letters: the word right behind it, else the word before it.
 
     >>> counted("We have 2 Kids.", 8, 9), counted("It was in 1871.", 10, 14), counted("7 + 2 = 9", 8, 9)
     ('kids', 'in', '=')

@@ -133,7 +133,7 @@ def append_comment(case: Treated, *lines: str) -> Treated | None:
 
 
 def append_functions(case: Treated, names: Sequence[str]) -> Treated | None:
-    """Return the case with a function that nobody calls for each name, behind a block that ends between definitions."""
+    """Return the case with an unused function for each name, behind a block that ends between definitions."""
 
     def change(block: Code, text: str) -> str | None:
         if any(name in text for name in names) or not _ends_at_top(block):

@@ -81,7 +81,7 @@ def _in(text: str) -> list[tuple[str, str]]:
 
 
 def _other(fact: str, rng: Random) -> str:
-    """Return another fact of the same kind, which cannot be told by its form: a day for a day, a time for a time."""
+    """Return another fact of the same kind, which does not differ in form: a day for a day, a time for a time."""
     for words in (DAYS, MONTHS):
         if fact in words:
             return rng.choice([word for word in words if word != fact])

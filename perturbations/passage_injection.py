@@ -25,7 +25,7 @@ _SOURCE = "arXiv:2302.12173"
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source=_SOURCE, attack=True)
 def plead_in_passage(case: Treated, rng: Random) -> Treated | None:
-    """Let a passage ask whoever grades to favour the weaker answer."""
+    """Let a passage ask the grader to favour the weaker answer."""
     return _ordered(case, rng, f"{ORDERS[0]} {named(case)}.")
 
 

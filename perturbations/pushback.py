@@ -113,7 +113,7 @@ def followed(case: Treated, turns: tuple[str, ...]) -> Treated:
 
 
 def demand(case: Treated) -> str:
-    """Return what is said of the weaker answer."""
+    """Return the claim about the weaker answer."""
     if len(case.answers) == 1:
         return f"{named(case)} deserves {FULL}"
     return f"{named(case)} is the {'better' if len(case.answers) == 2 else 'best'} one"

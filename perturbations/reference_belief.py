@@ -2,8 +2,8 @@
 Reference or belief: give the judge a wrong reference; one that is to go by its reference must follow it all the same.
 
 What a reference says may differ from what a judge believes: facts change, and a question may be about a rule of one
-house. A judge that is told to go by the reference and then goes by its belief makes the reference useless, and its
-verdict is wrong wherever the belief is (arXiv:2601.07506). A judge that is not told so may do either.
+house. A judge that must go by the reference, but goes by its belief, makes the reference useless, and its
+verdict is wrong wherever the belief is (arXiv:2601.07506). A judge without this instruction may do either.
 """
 
 from __future__ import annotations
@@ -68,7 +68,8 @@ _TAGS = re.compile(r"\{[{%#].*?[}%#]\}", re.DOTALL)
 
 def goes_by_reference(prompt: Prompt | None) -> bool:
     """
-    Return whether a judge is told to go by the reference: a sentence of its prompt says that, or it has no prompt.
+    Return whether a judge is instructed to go by the reference: a sentence of its prompt says that, or it has no
+    prompt.
 
     A sentence says so if it names the reference beside a word such as "correct", "contradicts" or "according to". None
     does in a prompt that doubts the reference, or says not to follow it.

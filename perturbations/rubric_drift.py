@@ -2,7 +2,7 @@
 Rubric drift: reword the criteria, which mean the same as before.
 
 A program verifies some criteria, so it knows what they mean, and can say that in other words or in more detail. Any
-other criterion is only put behind words that every criterion could stand behind. For the order of criteria see
+other criterion only gets an opening that fits every criterion. For the order of criteria see
 `calm.perturbations.judge_prompt`.
 """
 
@@ -88,7 +88,7 @@ def detail_criteria(case: Treated, rng: Random) -> Treated | None:
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="arXiv:2602.13576", tasks=("rubric",))
 def frame_criteria(case: Treated, rng: Random) -> Treated | None:
-    """Put a sentence before each criterion that any criterion could stand behind."""
+    """Put a sentence that fits any criterion before each criterion."""
     frame = rng.choice(FRAMES)
     return _reworded(case, lambda one: f"{frame} {one.text}")
 

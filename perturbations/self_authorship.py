@@ -55,7 +55,7 @@ VENDORS = (
 
 def vendor(model: str) -> str:
     """
-    Return who makes a model, as far as its name tells, else "the same lab".
+    Return who makes a model, by its name, else "the same lab".
 
     >>> vendor("gpt-4.1-mini"), vendor("mistralai/Ministral-8B"), vendor("judge-prod")
     ('OpenAI', 'Mistral AI', 'the same lab')
@@ -98,13 +98,13 @@ def speak_as(model: str) -> Edit:
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="own")
 def tell_author(case: Treated, rng: Random) -> Treated | None:
-    """End the weaker answer by saying "you wrote this" to whoever judges it."""
+    """End the weaker answer by saying "you wrote this" to the judge."""
     return append(case, rng.choice(TOLD))
 
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="own")
 def tell_author_first(case: Treated, rng: Random) -> Treated | None:
-    """Open the weaker answer by saying "you wrote this" to whoever judges it."""
+    """Open the weaker answer by saying "you wrote this" to the judge."""
     return prepend(case, rng.choice(TOLD_FIRST))
 
 

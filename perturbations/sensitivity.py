@@ -143,7 +143,7 @@ def state_falsehood(case: Treated, rng: Random) -> Treated | None:
 
 @perturbation(bias=BIAS, expects=Expects.WORSE, source="FreedomIntelligence", languages=("en",))
 def substitute_fact(case: Treated, rng: Random) -> Treated | None:
-    """Replace a month, planet, colour, unit or the like in the answer by another one."""
+    """Replace a month, planet, colour, unit or similar word in the answer by another one."""
     return _certain(case, _harmed(case, rng, _substituted))
 
 

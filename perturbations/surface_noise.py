@@ -123,13 +123,13 @@ def drop_commas(case: Treated, rng: Random) -> Treated | None:
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="CheckList", languages=("en",))
 def contract(case: Treated, rng: Random) -> Treated | None:
-    """Write "don't" for "do not" and the like in the better or only answer."""
+    """Write contractions in the better or only answer, such as "don't" for "do not"."""
     return reworded(on_stronger(case), lambda text: replaced(text, _SHORT, _shorten))
 
 
 @perturbation(bias=BIAS, expects=Expects.SAME, source="CheckList", languages=("en",))
 def write_out(case: Treated, rng: Random) -> Treated | None:
-    """Write "do not" for "don't" and the like in the better or only answer."""
+    """Write contractions in the better or only answer in full, such as "do not" for "don't"."""
     return reworded(on_stronger(case), lambda text: replaced(text, _LONG, _write_out))
 
 

@@ -40,7 +40,7 @@ def spoken_in(case: Case) -> str:
 
 
 def base_of(cases: Sequence[Case]) -> list[Case]:
-    """Return the cases in the language that the others are held against: English if there is any, else the first."""
+    """Return the cases in the language that the others are compared with: English if there is any, else the first."""
     spoken = sorted({spoken_in(case) for case in cases if ITEM in case.tags} - {UNKNOWN})
     base = ENGLISH if ENGLISH in spoken else (spoken or [UNKNOWN])[0]
     return [case for case in cases if spoken_in(case) == base] if base else list(cases)

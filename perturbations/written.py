@@ -167,8 +167,8 @@ class Kind:
     """
     A kind of rewriting: what its edit is, and what stands in for a text that no writer wrote.
 
-    `name` is that of the edit and of the ready-made texts, `prompt` the file of the task, `shown` what it is told, and
-    `rule` returns the case edited by rule, or None.
+    `name` is that of the edit and of the ready-made texts, `prompt` the file of the task, `shown` what its writer is
+    shown, and `rule` returns the case edited by rule, or None.
     """
 
     name: str
@@ -453,7 +453,7 @@ def _asking(name: str, writer: Writer) -> edits.Edit:
 
 
 def instruction(kind: Kind) -> str:
-    """Return what a writer is told to do with a text, for one that is given the text beside it."""
+    """Return the instruction to a writer for a text, for one that is given the text beside it."""
     from calm.core.templates import Message, Prompt
     from calm.core.verdict import Scale
     from calm.judges.prompts import render  # Jinja2, which a gate without a writer need not load

@@ -1,5 +1,6 @@
 """
-Charts as numbers: where each mark of a drawing stands. The templates draw them, and show the same numbers as a table.
+Charts as numbers: the position of each mark of a drawing. The templates draw them, and show the same numbers as a
+table.
 
 Positions are percent of the drawing's width where it grows with the page, and units of its view box where it does not.
 """
@@ -50,7 +51,7 @@ def finite(value: object) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """The common axis of all intervals: the range that it shows, and where its ticks stand."""
+    """The common axis of all intervals: the range that it shows, and its ticks."""
 
     low: float
     high: float
@@ -58,7 +59,7 @@ class Axis:
     MARGIN = 2.0
 
     def at(self, x: float) -> float:
-        """Return where a value stands, in percent; one beyond the axis stands at its end."""
+        """Return the position of a value, in percent; one beyond the axis is put at its end."""
         share = (min(self.high, max(self.low, x)) - self.low) / (self.high - self.low)
         return round(self.MARGIN + share * (100 - 2 * self.MARGIN), 2)
 
@@ -73,7 +74,7 @@ class Axis:
 
 def step_of(span: float) -> float:
     """
-    Return how far apart the ticks of an axis of this length stand.
+    Return the distance of the ticks of an axis of this length.
 
     >>> step_of(0.04), step_of(0.4), step_of(1.0), step_of(1.5), step_of(9)
     (0.01, 0.1, 0.25, 0.5, 2.0)
@@ -132,7 +133,7 @@ def is_drawn(one: Finding) -> bool:
 
 
 def plot_of(one: Finding, axis: Axis) -> Plot | None:
-    """Return where the interval of a finding and its limits stand; None without an estimate, or for a ratio."""
+    """Return the position of the interval of a finding and of its limits; None without an estimate, or for a ratio."""
     if one.low is None or one.value is None or one.high is None or not is_drawn(one):
         return None
     ends = axis.at(axis.low), axis.at(axis.high)

@@ -54,7 +54,7 @@ class ClaimChanges:
 
 @dataclass(frozen=True, slots=True)
 class FlipTexts:
-    """The texts of a flip: the question, what the edit changed, and what the judge said in each run, if it was kept."""
+    """The texts of a flip: the question, what the edit changed, and the judge's reply in each run, if it was kept."""
 
     question: Text
     edits: tuple[tuple[str, diff.Comparison], ...]

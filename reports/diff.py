@@ -43,7 +43,7 @@ def compare(old: str, new: str, *, context: int = CONTEXT, lines: int = 0) -> Co
     """
     Return two texts in pieces, in time that is linear in their length.
 
-    `context` is how many characters stand on each side of a difference, `lines` how many lines at most (0: any number).
+    `context` is the number of characters on each side of a difference, `lines` how many lines at most (0: any number).
 
     >>> [p.kind for p in compare("the sky is blue", "the sea is blue").new]
     ['same', 'new', 'same']

@@ -28,7 +28,7 @@ _SELDOM: Mapping[str, str] = {name: CALLS[name] for name in ("unmade", "recorded
 MEANING: Mapping[Outcome, str] = {
     Outcome.PASS: "Every claim that decides the gate is proven by the data.",
     Outcome.FAIL: "The data prove that at least one claim does not hold.",
-    Outcome.UNDECIDED: "Nothing is proven wrong, but the data do not suffice to call the judge sound.",
+    Outcome.UNDECIDED: "Nothing is proven wrong, but there are too few data to call the judge sound.",
     Outcome.INCOMPLETE: "Replies are missing, so this run proves nothing as a whole.",
 }
 
@@ -162,7 +162,7 @@ def moment(stamp: str) -> Moment | None:
 
 
 def kicker_of(audit: Audit) -> list[str]:
-    """Return in a few words who was asked about what, to stand under the name of the judge."""
+    """Return in a few words which judge was asked about what, for the line under its name."""
     judge = audit.judge
     served = judge.served or judge.model
     return [

@@ -30,7 +30,7 @@ class Highlight:
     One case of a probe in a word, with the verdicts of its arms.
 
     `tells` says whether it speaks against the judge, `weight` how loudly, in [0, 1]. `gold` is the label that its
-    verdicts are held against, if they are. `anchor` is its place in the page, `again` the command that asks about it
+    verdicts are compared with, if they are. `anchor` is its place in the page, `again` the command that asks about it
     again. `question`, `came` and `went` begin what was asked, and the words that the edit put in and took out; `places`
     say in which turns, passages and steps, if it touched some.
     """

@@ -35,9 +35,9 @@ FOUND_BY: Final[Mapping[str, str]] = {
     "hypothesis": "a stack of edits that Hypothesis drew, made smaller",
     "earlier hunt": "an earlier hunt, tried first",
 }
-"""Who found a text, in words; a search in which a model writes is told by its name."""
+"""Who found a text, in words; a search in which a model writes has its name."""
 FACTS: Final = (("search", "search"), ("noise of the judge, guessed", "noise"), ("seed", "seed"))
-"""What else is told of a hunt, in words, and its key in the record."""
+"""What else is shown of a hunt, in words, and its key in the record."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ def _hunt(body: Mapping[str, Json]) -> Hunt:
     facts = (
         f"{asks:,.0f} of {budget:,.0f} asks" if asks is not None and budget is not None else "",
         f"{len(cases):,} cases in hand" if cases else "",
-        *(f"not taken in hand: {_text(count)} {why}" for why, count in as_mapping(body.get("excluded")).items()),
+        *(f"left out: {_text(count)} {why}" for why, count in as_mapping(body.get("excluded")).items()),
         *(f"{words} {said}" for words, name in FACTS if (said := _text(body.get(name)))),
     )
     return Hunt(

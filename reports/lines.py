@@ -31,7 +31,7 @@ class Dot:
 
 @dataclass(frozen=True, slots=True)
 class Polyline:
-    """A line of points and intervals (x, top, bottom), in units of the drawing, with the numbers they stand for."""
+    """A line of points and intervals (x, top, bottom), in units of the drawing, with the numbers that they show."""
 
     name: str
     points: str
@@ -55,7 +55,7 @@ class Lines:
 
 
 def interval_in_words(low: float | None, high: float | None) -> str:
-    """Return the ends of an interval, to stand after its value; nothing where it has none."""
+    """Return the ends of an interval, to write after its value; nothing where it has none."""
     return "" if low is None or high is None else f" [{number(low)}, {number(high)}]"
 
 

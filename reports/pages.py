@@ -24,7 +24,7 @@ Render = Callable[[Mapping[str, Json]], str]
 @dataclass(frozen=True, slots=True)
 class Page:
     """
-    A page of a kind of record: what stands above its title, its headline, and how `sections_of` reads the record.
+    A page of a kind of record: the line above its title, its headline, and how `sections_of` reads the record.
 
     `headline`, `notes` and `sections` get the record; without them there are no headline and no notes, and the sections
     are those of `sections_of`.

@@ -48,7 +48,7 @@ class Plots:
 
     def intervals(self, *, bias: str | None = None, ax: Axes | None = None) -> Axes:
         """
-        Draw the interval of each claim, a row each, the worst at the top; a tick stands at its limit.
+        Draw the interval of each claim, a row each, the worst at the top; a tick marks its limit.
 
         Values are fractions, clipped to what is possible; ratios are left out. The colour is that of the outcome.
 

@@ -30,7 +30,7 @@ WAYS: Mapping[str, int] = {"toward": -1, "other": 1, "away": 2}
 BEGINNING = 240
 """Characters of a question in a list of cases."""
 LEVEL = 0.05
-"""At which variants are said to differ: this opens a table and decides nothing."""
+"""The level at which variants count as different: this opens a table and decides nothing."""
 WHOLE_BUDGET = 250_000
 """Bytes of prompts shown whole."""
 ROOMS = (Room(160, 1_200), Room(120, 600), Room(60, 160), Room(40, 90))

@@ -51,7 +51,7 @@ def write(audit: Audit, path: Path, *, root: Path | None = None) -> None:
 
 
 def render(audit: Audit, *, root: Path | None = None) -> str:
-    """Return the audit as SARIF; with `root`, results stand at the line of their test in its file."""
+    """Return the audit as SARIF; with `root`, results are put at the line of their test in its file."""
     return json.dumps(to_sarif(audit, root=root), ensure_ascii=False, indent=1, allow_nan=False) + "\n"
 
 
@@ -221,7 +221,7 @@ def _places(one: Finding, audit: Audit, root: Path | None) -> tuple[Json, list[J
 
 
 def place_of(path: str, number: int, what: str) -> dict[str, Json]:
-    """Return a location: a line of a file below the folder where the tests ran, and what stands there."""
+    """Return a location: a line of a file below the folder where the tests ran, and the text there."""
     location: dict[str, Json] = {"uri": quote(str(PurePosixPath(path))), "uriBaseId": ROOT}
     return {
         "physicalLocation": {"artifactLocation": location, "region": {"startLine": number}},

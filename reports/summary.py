@@ -1,4 +1,4 @@
-"""What stands first on a page: what is wrong with the judge, a card for each bias, and what to do next about it."""
+"""The first part of a page: what is wrong with the judge, a card for each bias, and what to do next about it."""
 
 from __future__ import annotations
 

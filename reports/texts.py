@@ -95,7 +95,7 @@ class CaseView:
 
 
 def cut(text: str, longest: int, *, end: int = 0) -> Text:
-    """Return a text cut to a length, with `end` of its last characters: a verdict stands where a reply ends."""
+    """Return a text cut to a length, with `end` of its last characters: a verdict is often at the end of a reply."""
     if len(text) <= longest:
         return Text(text)
     return Text(text[: longest - end], len(text) - longest, text[len(text) - end :])

@@ -47,7 +47,7 @@ FEWEST_PLACES, SPAN = 0.05, 0.5
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """Where a judge's self-deviation stood before and after, in percent of the axis, and both in words."""
+    """A judge's self-deviation before and after, in percent of the axis, and both in words."""
 
     judge: str
     before: float

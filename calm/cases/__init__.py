@@ -92,8 +92,8 @@ def read_files(paths: Sequence[str | PathLike[str]], *, task: Task | None = None
     Return the cases of some files, as `read_cases` does, in their order.
 
     Raises:
-        ConfigError: the faults of all files; ids that two files share, and ids of answers that stand for two answers to
-            one question.
+        ConfigError: the faults of all files; ids that two files share, and ids of answers that name two answers to one
+        question.
     """
     found: dict[str, Case] = {}
     place: dict[str, str] = {}
@@ -158,7 +158,7 @@ def shaped_cases(part: Part, task: Task, cases: Sequence[Case], *, right: bool =
     """
     Return the shipped cases with turns, context or steps, to replace a run's `cases` if those are bundled ones.
 
-    None if the run's cases are a user's own: then the run asks about those, as they are. Where one answer stands alone,
+    None if the run's cases are a user's own: then the run asks about those, as they are. Where a case has one answer,
     it is the right one of each case if `right`, for an edit that harms what is right; else one case in five has it.
     """
     return list(_shaped(part, task, right=right)) if _are(cases, bundled(task)) else None

@@ -28,7 +28,7 @@ Fault: TypeAlias = Callable[[str, str], None]
 """Note a fault: the field, then what was expected, what came and how to fix it."""
 
 MOST_PEOPLE = 50
-"""More people than this on one case take too long: each is held against each other one."""
+"""More people than this on one case take too long: each is compared with each other one."""
 
 
 def annotations_of(value: object, ids: Sequence[str], criteria: Sequence[str], fault: Fault) -> dict[str, Annotation]:

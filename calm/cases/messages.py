@@ -15,7 +15,7 @@ TOOLS: Final = (
 )
 """The roles and types of messages, and the types of their parts, by which a tool is called or replies."""
 THOUGHTS: Final = ("reasoning", "thinking", "redacted_thinking")
-"""The types of messages and parts in which a model thinks, which it says to nobody."""
+"""The types of messages and parts in which a model thinks, which are not part of its reply."""
 ROLES: Final = {
     **dict.fromkeys(("human", "customer", "client"), "user"),
     **dict.fromkeys(("ai", "model", "gpt", "chatgpt", "bot", "agent"), "assistant"),
@@ -79,7 +79,7 @@ def role_in(message: object) -> str:
 
 
 def refusal_in(message: object) -> str:
-    """Return the words of a refusal that stands beside the content of a message, in its place; "" without one."""
+    """Return the words of a refusal that a message has instead of content; "" without one."""
     return "" if dig(message, "content") else string(message, "refusal")
 
 
@@ -134,7 +134,7 @@ def content_of(message: object) -> str:
     """
     Return the text of a message: its content, or its parts but those of a tool, or its refusal.
 
-    What is no text stands as what it is, in brackets.
+    A part that is no text is shown as its kind in brackets.
 
     >>> content_of({"content": [{"type": "text", "text": "Look:"}, {"type": "image_url", "image_url": {}}]})
     'Look:\\n[image]'

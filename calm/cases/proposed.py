@@ -185,7 +185,7 @@ def proposal(
         columns: the columns by field that a user has named.
         words: what the words of the gold mean, as far as a user has said.
         shown: the fields by name of the placeholder of a prompt that shows them, such as `{"reply_a": "answer_a"}`.
-        scale: the scale of the judge's scores; None: words stand from 0 to 1 on it.
+        scale: the scale of the judge's scores; None: words are placed from 0 to 1 on it.
         classes: whether the words of the gold are classes, so that none of them means a number.
     """
     every = {name: _column(table, name) for name in table.columns}

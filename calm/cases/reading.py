@@ -137,7 +137,7 @@ class _Faults:
         self.count = 0
 
     def add(self, line: int, field: str, message: str) -> None:
-        """Note a fault; after the first ones only those that were there before are told from the others."""
+        """Note a fault; after the first `MAX_SHOWN` of them, only repeats of these are kept."""
         self.count += 1
         key = field, message
         if key in self._lines or len(self._lines) < MAX_SHOWN:

@@ -140,7 +140,7 @@ def name_of(row: Row, key: str, at: str, fault: Fault) -> str:
 
 
 def all_differ(ids: list[str], at: str, fault: Fault) -> None:
-    """Note each id that stands twice in a list."""
+    """Note each id that occurs twice in a list."""
     first: dict[str, int] = {}
     for place, name in enumerate(ids):
         if name and name in first:

@@ -69,7 +69,7 @@ class RulerAgreement:
         """The warning for a user; None for a ruler that knows nothing."""
         if self.level == "free":
             return None
-        how = "nearly equals the gold" if self.level == "gold" else "leans to the gold"
+        how = "nearly equals the gold" if self.level == "gold" else "agrees with the gold too often"
         share = f"{self.agreement:.0%} [{self.low:.0%}, {self.high:.0%}]"
         return f"the ruler `{self.ruler}` {how}: {share} of n={self.n}; {self.fix}"
 
@@ -102,7 +102,7 @@ RULERS: Final[tuple[Ruler, ...]] = (
         "longest answer",
         "shortest answer",
         lambda case, answer: len(answer.text),
-        "add cases where the worse answer is the longer one, and such where it is the shorter one",
+        "add cases where the worse answer is the longer one, and cases where it is the shorter one",
     ),
     Ruler(
         "most lists and markup",

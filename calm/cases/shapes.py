@@ -38,7 +38,7 @@ def parts_of(cases: Iterable[Case]) -> frozenset[Part]:
 
 
 def parts_in(paths: Iterable[str | PathLike[str]]) -> frozenset[Part]:
-    """Return the parts that any case of some files has; what cannot be read has none: whoever reads it says why."""
+    """Return the parts that any case of some files has; a file that cannot be read has none, and no error is raised."""
     found: set[Part] = set()
     for path in paths:
         try:
@@ -75,7 +75,7 @@ def in_task(case: Case, task: Task, *, right: bool = False) -> Case:
     Return a case with a right answer "good" and two wrong ones, "near" and "far", as a task takes it.
 
     A pair is the right answer with a wrong one, as the id of the case decides (a close pair or a clear one); a list is
-    all three. For the other tasks one answer stands alone with its gold: a right one for one case in five, or, with
+    all three. For the other tasks a case has one answer with its gold: a right one for one case in five, or, with
     `right`, for each case, which has another id then.
     """
     if FAMILY[task] == "listwise":

@@ -25,6 +25,6 @@ def about_single(cases: Sequence[Case]) -> str:
     return (
         f"{len(bare)} of {len(cases)} cases have one answer and no gold: {TASKS_OF_ONE}. A judge of pairs is asked "
         "whether a cue decides between the answer and its copy, and whether harm to one of them is noticed. "
-        "All suites for scores run without gold, but self-preference, which then only observes. Planted judges need "
+        "All suites for scores run without gold, except self-preference, which then only observes. Planted judges need "
         f"it. To say what an answer is worth, add {example} to its line"
     )

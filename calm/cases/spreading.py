@@ -1,8 +1,8 @@
 """
 A case with the answers of several authors, as cases for one judge: an answer each, or a pair each.
 
-Judges see no authors: these cases have no bylines, and their ids name nobody. The author stays in `Answer.author`,
-which no prompt shows.
+Judges see no authors: these cases have no bylines, and their ids do not name the authors. The author stays in
+`Answer.author`, which no prompt shows.
 """
 
 from __future__ import annotations

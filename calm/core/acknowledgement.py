@@ -1,12 +1,12 @@
 """
 Acknowledgement: whether the reason that a judge gives names the cue that an edit put before it.
 
-A judge that is moved by a cue and names it can be corrected by whoever reads its reasons; one that names other grounds
+A judge that is moved by a cue and names it can be corrected by a reader of its reasons; one that names other grounds
 cannot. The share of reasons that name the cue is the cue acknowledgement rate of arXiv:2602.07996, which found it near
 zero for cues that moved many verdicts.
 
 A reason names a cue in one of two ways. It speaks of what the bias is about: a source, what most people say, a length.
-Or it repeats words that came with the edit and stand nowhere else in the case. The rule reads English. To deny a cue
+Or it repeats words that came with the edit and are nowhere else in the case. The rule reads English. To deny a cue
 ("the citation does not count") is to name it. `tests/core/test_acknowledgement.py` measures how often the rule errs.
 
 Of a bias that `calm.core.cue_words` does not know nothing is measured: a guess by its name would take common words for

@@ -22,7 +22,7 @@ def closed(text: str, addition: str, *, block: bool = False) -> str | None:
     """
     Return a text with prose added behind it; None if it is blank or ends inside code.
 
-    The addition stands on the last line if that is prose and ends in a full stop, else, or as a `block`, apart from it.
+    The addition goes on the last line if that is prose and ends in a full stop, else, or as a `block`, apart from it.
     """
     if not text.strip() or fenced(text.split("\n"))[1]:
         return None

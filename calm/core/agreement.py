@@ -51,16 +51,16 @@ FIRST, LAST, EQUAL = "first", "last", "equal"
 """The labels of a pair."""
 Label: TypeAlias = Any  # a word, a truth or a number: of one kind in one table
 Items: TypeAlias = tuple[list[Label], list[Label]]
-"""The labels of one row: what is true and what was said, item by item."""
+"""The labels of one row: what is true and the verdict, item by item."""
 Table: TypeAlias = Callable[[Sequence[Label], Sequence[Label], Sequence[str]], Statistic]
-"""A statistic of what is true, what was said, and of which kind each item is, over all items."""
+"""A statistic of what is true, the verdict, and the kind of each item, over all items."""
 LEAST_ALPHA: Final = 0.2
 """Agreement of people below which they are no measure of a judge."""
 MOST_STEPS: Final = 200
 """Steps of a scale that are categories; on a finer one the values that occur are."""
 CLOSE: Final = 1e-9
 FEW: Final = 10
-"""Items of one kind below which kinds are taken together: of fewer nothing can be said by itself."""
+"""Items of one kind below which kinds are taken together: fewer are too few by themselves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +113,7 @@ def said_by(one: Annotation, case: Case, family: Family, scale: Scale) -> Verdic
 
 def on_scale(met: Mapping[str, bool], points: Mapping[str, float], scale: Scale) -> float | None:
     """
-    Return where an answer stands on a scale by the share of the points of all criteria that it earns.
+    Return the place of an answer on a scale by the share of the points of all criteria that it earns.
 
     None if the truth of one is not known.
 
@@ -503,8 +503,8 @@ def alignments(row: Trial, said: Verdict, scale: Scale) -> dict[str, tuple[float
     """
     Return for each person how far the person, and the judge, agree with the other people, each at most 1.
 
-    Of scores by the root mean square of the distances, else by their mean. On a rubric both are held against another
-    person on the criteria that this one and the person labelled. A verdict that cannot be read agrees with nobody.
+    Of scores by the root mean square of the distances, else by their mean. On a rubric both are compared with another
+    person on the criteria that this one and the person labelled. A verdict that cannot be read agrees with no one.
     """
     found: dict[str, tuple[float, float]] = {}
     for person, own in row.people.items():

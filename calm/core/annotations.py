@@ -26,7 +26,7 @@ class Annotation:
     label: str | None = None
 
     def about(self, answers: Collection[str]) -> Self:
-        """Return what was said of some of the answers; a choice of another one is left out, and so is its order."""
+        """Return the labels of some of the answers; a choice of another one is left out, and so is its order."""
         whole = {name for group in self.order for name in group} <= set(answers)
         return type(self)(
             self.better if self.better in (*answers, "tie") else None,
@@ -98,7 +98,7 @@ def gold_of(annotations: Iterable[Annotation]) -> Annotation:
 
 
 def mean_places(orders: Iterable[tuple[tuple[str, ...], ...]]) -> dict[str, float]:
-    """Return how many places from the end each answer stands on average; those that tie share their places."""
+    """Return how many places from the end each answer is on average; those that tie share their places."""
     given = list(orders)
     total: dict[str, float] = {}
     for order in given:

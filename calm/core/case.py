@@ -34,7 +34,7 @@ _WRITTEN: Mapping[type, Callable[[Any], str]] = {str: encode_basestring, int: in
 
 
 class Framing(StrEnum):
-    """Which way round the judge is asked."""
+    """How the question is put to the judge: as usual, or turned to its opposite."""
 
     STANDARD = "standard"
     NEGATIVE = "negative"
@@ -98,11 +98,11 @@ class Example:
 @dataclass(frozen=True, slots=True)
 class Presentation:
     """
-    How a case is put before a judge.
+    How a case is shown to a judge.
 
     `order` holds answer ids by slot (empty: as listed), `labels` the names of the slots (empty: the prompt's own A, B,
     ...), `bylines` a name shown beside an answer's label, by answer id, and `drafts` texts shown as its earlier drafts,
-    after those of its own history. `notes` stand beside the task, `examples` before it, and `follow_ups` are turns
+    after those of its own history. `notes` are shown beside the task, `examples` before it, and `follow_ups` are turns
     after the verdict.
     """
 
@@ -195,7 +195,7 @@ class Case:
 
     @property
     def framing(self) -> Framing:
-        """Which way round the judge is asked."""
+        """The framing of the question."""
         return self.presentation.framing
 
     @property
@@ -250,7 +250,7 @@ class Case:
         return self._with(Answer(old.id, change(old.text), old.author, old.history, old.steps))
 
     def acted(self, answer_id: str | None, steps: Iterable[Step]) -> Self:
-        """Return a copy in which the run that led to an answer has other steps."""
+        """Return a copy in which the run of an answer has other steps."""
         old = self[answer_id]
         return self._with(Answer(old.id, old.text, old.author, old.history, tuple(steps)))
 
@@ -434,7 +434,7 @@ class Treated(Case):
         return changed(self, treatment=replace(self.treatment, target=target))
 
     def untreated(self) -> Case:
-        """Return the case as a judge may be handed it: without the treatment."""
+        """Return the case without the treatment, as a judge may see it."""
         return recast(Case, self)
 
     def damage(
@@ -448,12 +448,12 @@ class Treated(Case):
         """
         Return the case with a harmed answer and with gold labels that say so; None if no criterion breaks.
 
-        What harms it is its text after `change`, or the `steps` of its run in place of those that it has. With several
-        answers the original stands against its own harmed copy (`better` is the original), with one the harmed answer
-        stands alone. On a rubric, criteria that a program can verify get the truth of the harmed text; of the others
-        the one named `hit` breaks, or without `hit` all of positive points. A given `hit` that did not break is
-        replaced by the first verified criterion that did. A gold score falls by three; its reader keeps it on the
-        scale. A gold class becomes that of damaged answers, whatever the judge calls it.
+        The harmed answer has its text after `change`, or a run with these `steps`. With several
+        answers the original is compared with its own harmed copy (`better` is the original), with one the harmed answer
+        is alone. On a rubric, criteria that a program can verify get the truth of the harmed text; of the other
+        criteria, `hit` breaks, or without `hit` all with positive points. A given `hit` that did not break is replaced
+        by the first verified criterion that did. A gold score falls by three; its reader keeps it on the scale. A gold
+        class becomes that of damaged answers, whatever the judge calls it.
         """
         old = self[answer_id]
         text, run = change(old.text), old.steps if steps is None else tuple(steps)
@@ -475,7 +475,7 @@ class Treated(Case):
         Return the case with passages on which its only answer does not rest, and with gold labels that say so.
 
         The labels change as `damage` changes them. None if it has several answers: no one of them is harmed by this
-        alone, and there is no harmed copy to hold it against; or if no criterion breaks.
+        alone, and there is no harmed copy to compare it with; or if no criterion breaks.
         """
         if len(self.answers) != 1 or context == self.context:
             return None

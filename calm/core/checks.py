@@ -12,7 +12,7 @@ arguments. The units are counted exactly as follows.
 * A *sentence* is a piece of one line, without its bullet or number, up to ``.``, ``!`` or ``?`` (and the quotation
   marks or brackets that close there) before white space or the line's end; a last piece without such a mark counts
   too, and a piece without a word does not. So a heading is a sentence, and so is each half of "at 5 p. m. sharp".
-* A *paragraph* is a run of lines that are not blank; a list or heading that stands apart is one.
+* A *paragraph* is a run of lines that are not blank; a list or heading between blank lines is one.
 * A *phrase* is found as whole words, in any letter case, with any white space between its words.
 """
 
@@ -408,7 +408,7 @@ KINDS: Final[Mapping[str, Kind]] = MappingProxyType(
         ),
         "bold_title": Kind(
             _NONE,
-            "a line that is bold from end to end (** or __), wherever it stands",
+            "a line that is bold from end to end (** or __), in any place",
             lambda t, c: any(_BOLD_LINE.match(line) for _, line in _prose(t)),
             _break_bold,
         ),

@@ -48,7 +48,7 @@ class Claim:
 
     def __bool__(self) -> NoReturn:
         raise ClaimError(
-            f"the claim {self} has no truth of its own: write probe(...).proves({self}), "
+            f"the claim {self} is not true or false alone: write probe(...).proves({self}), "
             f"and abs({self.measure}) <= {decimals(abs(self.limit))} for a limit on both sides"
         )
 

@@ -5,7 +5,7 @@ The classes of a label judge: their names, whether they are in an order, and whi
 |---|---|---|
 | nominal, with `harm` | 1 | by `harm`: a move from the first class of a pair to its second does harm |
 | ordinal, with `harm` | by their places | the same |
-| ordinal, without `harm` | by their places | up: the classes stand from worst to best |
+| ordinal, without `harm` | by their places | up: the classes go from worst to best |
 | nominal, without `harm` | 1 | none: no measure of a direction has a value |
 """
 
@@ -199,7 +199,7 @@ _PLUS: Final = re.compile(r"\+\d+(?:\.\d+)?")
 
 
 def _plain(sign: str) -> str:
-    """Return a sign of a name, or what stands for it: a space for dress, nothing for a mark that is not seen."""
+    """Return a sign of a name, or what replaces it: a space for dress, nothing for a mark that is not seen."""
     if sign.isalnum() or sign in _KEPT:
         return sign
     if sign in _MINUS:
@@ -233,7 +233,7 @@ def checked(
 
     Args:
         names: a list of names, two or more.
-        ordered: whether they stand from worst to best.
+        ordered: whether they go from worst to best.
         harm: a list of moves that do harm, each a text such as "violation -> ok", or a pair of names.
         damaged: the class that a damaged answer must get, or None.
         meanings: what a class means, by its name, as a prompt shows it; a class may have none.
@@ -252,7 +252,7 @@ def checked(
     elif ordered is True and known and damaged == known[-1]:
         problems.append(
             f"ordered: expected the classes from worst to best, got {damaged!r} as the best, which is the class of "
-            "damaged answers; turn the list of classes round"
+            "damaged answers; reverse the list of classes"
         )
     said = _meanings(meanings, known, problems)
     if problems:
@@ -262,7 +262,7 @@ def checked(
 
 
 def _meanings(meanings: object, known: Sequence[str], problems: list[str]) -> tuple[str, ...]:
-    """Return what each class means, in the order of the classes; nothing where none is said to mean anything."""
+    """Return what each class means, in the order of the classes; nothing where no meaning is given."""
     if meanings is None:
         return ()
     if not isinstance(meanings, Mapping):

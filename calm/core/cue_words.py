@@ -1,9 +1,9 @@
 """
 What a reason says if it speaks of what a bias is about: patterns, in English, by bias.
 
-A bias stands here only if its cue has a name that a reason would use, and if `tests/core/test_acknowledgement.py`
+A bias is listed here only if its cue has a name that a reason would use, and if `tests/core/test_acknowledgement.py`
 measures on labelled reasons how often the patterns err (of `framing` alone, an edit of the question that is asked,
-none are labelled). Of any other bias nothing is said.
+none are labelled). Other biases have no patterns.
 """
 
 from __future__ import annotations

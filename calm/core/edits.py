@@ -55,7 +55,7 @@ class Edit(_Labelled):
 
     Call it as `edit(case, rng)`; None means that it does not apply to the case. `tasks` are the kinds of verdict that
     it serves, `dose` a strength that is part of its name in results, `source` where the idea comes from. `rules` say
-    what it may change of an answer's text (None: what its expectation allows). An `attack` speaks to whoever judges.
+    what it may change of an answer's text (None: what its expectation allows). An `attack` speaks to the judge.
     A text that a case holds for it goes before what it would make; `own` says which texts, and how they are shown.
     `languages` are the codes of those in which it works; where it is None, what it adds to a text says so.
     """
@@ -247,7 +247,7 @@ def perturbation(
         tasks: the kinds of verdict it serves: "pairwise", "score", "rubric", "listwise", "label".
         dose: its strength, where it is one of several; part of its key in results.
         rules: what it may change of an answer's text, where that is not what its expectation allows.
-        attack: whether it speaks to whoever judges, as an injection does: a row of `calm mitigate --grid`.
+        attack: whether it speaks to the judge, as an injection does: a row of `calm mitigate --grid`.
         own: which texts of a case it shows before what it would make (`Case.variants`), where not those of its name.
         languages: the codes of the languages in which it works, such as ("en",) for one that looks for English words;
             on a case in another language it is NOT_TESTED. None: calm looks at what it adds. An edit that adds English

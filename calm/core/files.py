@@ -197,7 +197,7 @@ def _refuse_bytes(name: object, most: int, found: str) -> NoReturn:
 
 
 def _refuse_toml(path: Path, text: str) -> None:
-    """Refuse what the reader of TOML would take for ever to read, or what nobody can compute with."""
+    """Refuse what the reader of TOML would take for ever to read, or what cannot be computed with."""
     nested = points = 0
     for found in _PIECE.finditer(text):
         piece = found[0]

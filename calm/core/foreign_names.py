@@ -174,7 +174,7 @@ def plain(name: str) -> str:
 
 def meaning_of(name: str) -> Role | None:
     """
-    Return what a foreign name stands for; None for a name that is not known.
+    Return what a foreign name means; None for a name that is not known.
 
     >>> meaning_of("input"), meaning_of("response_a"), meaning_of("assistant2"), meaning_of("ideal"), meaning_of("n")
     ('question', 'first', 'second', 'reference', None)

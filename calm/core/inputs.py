@@ -9,7 +9,7 @@ _READ: dict[Path, int] = {}
 
 
 def noted(path: Path) -> Path:
-    """Note that a file is an input, and return its path: whoever reads a file of the user's calls this."""
+    """Note that a file is an input, and return its path: code that reads a file of the user calls this."""
     _READ[path.absolute()] = count() + 1
     return path
 

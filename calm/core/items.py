@@ -1,4 +1,4 @@
-"""Which cases are about one question, and answers whose id stands for another one there."""
+"""Which cases are about one question, and answers whose id names another one there."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LANGUAGE: Final = "language"
 
 @dataclass(frozen=True, slots=True)
 class Clash:
-    """An id that stands for one answer in an earlier case and for another one in this case, under one question."""
+    """An id that names one answer in an earlier case and another one in this case, under one question."""
 
     case: str
     answer: str
@@ -24,7 +24,7 @@ class Clash:
 
     def __str__(self) -> str:
         return (
-            f"expected an id that stands for one answer under one question, got {self.answer!r} for another text or "
+            f"expected an id of one answer under one question, got {self.answer!r} for another text or "
             f"author than in case {self.first!r}; rename one of the two, or give the cases different tags.{ITEM} if "
             "they are not about the same question"
         )
@@ -32,7 +32,7 @@ class Clash:
 
 def item_of(case: Case) -> str:
     """
-    Return the question that a case is about: its tag `item`, else its question with all that stands beside it.
+    Return the question that a case is about: its tag `item`, else its question with all that is shown beside it.
 
     That is its reference, fields, turns and passages.
 
@@ -51,9 +51,9 @@ def item_of(case: Case) -> str:
 
 def clashes(cases: Iterable[Case], *, strict: bool = False) -> list[Clash]:
     """
-    Return the ids that stand for two answers under one question in one language, each with the first case that has it.
+    Return the ids that name two answers under one question in one language, each with the first case that has it.
 
-    The id of an answer that stands alone names nothing, so only cases with several answers count. Where all cases have
+    The id of a single answer names nothing, so only cases with several answers count. Where all cases have
     one question and no tag says otherwise, the question says nothing of what they are about: unless `strict`, none of
     them clash.
     """

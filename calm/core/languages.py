@@ -247,7 +247,7 @@ def _prose(text: str) -> str:
 
 def language_of_case(case: Case, answer: str | None = None) -> str:
     """
-    Return the language that an edit of an answer has to speak, by its code; English where that cannot be told.
+    Return the language that an edit of an answer has to speak, by its code; English where that is unknown.
 
     The tag `language` of the case decides if there is one. Otherwise question and answer have to agree: a case of which
     one is English is an English one, as a question about a translation is. Where one of the two says nothing, such as a

@@ -16,7 +16,7 @@ CARRIES: Final = "carries"
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One message of a conversation: who spoke (`role`, such as "user" or "assistant"), and what was said."""
+    """One message of a conversation: who spoke (`role`, such as "user" or "assistant"), and the text."""
 
     role: str
     text: str

@@ -86,7 +86,7 @@ class Measure:
     A quantity that a claim can be about. Compare it with a limit to build a `Claim`.
 
     `low` and `high` bound the value of a case. A `flipped` measure is 1 minus the mean of its case values. `op` is the
-    direction of its claims, `serves` the expectations that it speaks about (None: the clean arm alone).
+    direction of its claims, `serves` the expectations that it is for (None: the clean arm alone).
     """
 
     name: str
@@ -117,7 +117,7 @@ class Measure:
     None: nothing can be said without inert words.
     """
     agrees: bool = False
-    """Whether it holds verdicts against a gold label, so that a constant predictor and a person have it, too."""
+    """Whether it compares verdicts with a gold label, so that a constant predictor and a person have it, too."""
 
     @property
     def about_silence(self) -> bool:
@@ -149,7 +149,7 @@ class Measure:
         return replace(self, two_sided=True)
 
     def __bool__(self) -> bool:
-        raise ClaimError(f"{self!r} has no truth of its own: claim it in probe(...).proves({self!r} {self.op} 0.05)")
+        raise ClaimError(f"{self!r} is not true or false alone: claim it in probe(...).proves({self!r} {self.op} 0.05)")
 
     def _claim(self, op: str, limit: float) -> Claim:
         if isinstance(limit, bool) or not isinstance(limit, int | float):
@@ -490,7 +490,7 @@ def _robust(row: Trial, _scale: Scale) -> float | Reason:
 
 
 def _alike(pairs: Iterable[tuple[Verdict, Verdict]]) -> float | Reason:
-    """Return the share of equal verdicts among pairs; two that nobody can read are none."""
+    """Return the share of equal verdicts among pairs; two that cannot be read do not count as equal."""
     found = [float(same(u, v)) for u, v in pairs if readable(u) or readable(v)]
     return _mean(found) if found else because(Kind.UNREAD_ARM)
 

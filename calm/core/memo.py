@@ -1,5 +1,5 @@
 """
-What was made once of the same objects, for whoever looks at them many times.
+A store of what was made from the same objects, for code that looks at them many times.
 
 Edits, inert words and orders are pure functions of a case, an edit and a seed. The probes of a run share their cases,
 with the order of these and their inert forms. A plan goes through all probes three times, and with every variant it

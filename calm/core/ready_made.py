@@ -2,8 +2,8 @@
 Ready-made texts: those that a case holds for edits in `Case.variants`, wherever they come from.
 
 `KINDS` is the one table of their names: importing, `calm rewrite`, `calm cases check` and the suites read it. A case's
-own text goes before what an edit's rule would make. A text that a user or a publication brings is shown unless nobody
-could use it; the rules of its kind are for texts that our own writer makes, and notes for all others.
+own text goes before what an edit's rule would make. A text that a user or a publication brings is shown unless it
+cannot be used; the rules of its kind are for texts that our own writer makes, and notes for all others.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class TextKind:
 
 
 NEUTRAL: Final = "neutral"
-"""The kind that the other rewrites are held against: the same answer, no better and no worse."""
+"""The kind that the other rewrites are compared with: the same answer, no better and no worse."""
 TRANSLATED: Final = TextKind(
     "translate",
     "language",
@@ -159,7 +159,7 @@ class Held:
 
 def unusable(case: Case, answer: str, text: str, *, keeps_truth: bool = True) -> Fault | None:
     """
-    Return why nobody could use a text in the place of an answer, or None.
+    Return why a text cannot be used in the place of an answer, or None.
 
     It is blank, shows no difference, or changes what a program says of a criterion (where that must stay).
     """
@@ -174,7 +174,7 @@ def unusable(case: Case, answer: str, text: str, *, keeps_truth: bool = True) ->
 def held_for(
     case: Treated, names: Iterable[str], put: Callable[[Treated, str], Treated | None], *, keeps_truth: bool
 ) -> tuple[Held, ...]:
-    """Return the texts of some names that a case holds, each with why it cannot stand for the treated answer."""
+    """Return the texts of some names that a case holds, each with why it cannot replace the treated answer."""
     found = []
     for name in names:
         for answer, text in case.variants.get(name, {}).items():
@@ -207,7 +207,7 @@ def unused(held: Iterable[Held], shown: Iterable[str]) -> Counter[Reason]:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """One ready-made text: why nobody can use it, if so, and in what it differs from what our writer may change."""
+    """One ready-made text: why it cannot be used, if so, and in what it differs from what our writer may change."""
 
     case: str
     name: str

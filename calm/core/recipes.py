@@ -34,7 +34,7 @@ class Recipe(Generic[C_co]):
     A case that was made, and how to make it again. It is kept if it is short, or without `make`, as one is that holds
     no text of its own.
 
-    `mark` is for whoever works something out of the case, and wants to know it again without the case.
+    `mark` identifies the case for code that derives something from it and does not keep the case.
     """
 
     __slots__ = ("__weakref__", "_hash", "_made", "_make", "id", "mark", "slots")

@@ -38,9 +38,9 @@ class Change:
     `part` is the kind of place: "turn", "passage", "step", of a step its "thought", "tool", "arguments" or "result",
     "copy" for the damaged copy of an answer, else a part of a case, such as "question" or "answer". `names` are the
     ids of passages and answers, or the numbers of turns and steps, from 1. `of` is the role of a turn or the tool of a
-    step, `answer` whose run a step belongs to, where there are several. A passage that was added stands behind
-    `behind`; empty: at the beginning. `came` and `went` begin the words that came and went; of an order, or of ids,
-    they are all names.
+    step, `answer` whose run a step belongs to, where there are several. A passage that was added comes after `behind`;
+    empty: at the beginning. `came` and `went` begin the words that came and went; of an order, or of ids, they are all
+    names.
     """
 
     part: str

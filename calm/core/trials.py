@@ -81,7 +81,7 @@ class Trial:
 
     @property
     def repeated(self) -> bool:
-        """Whether an edit moved answers, and repeats in both orders stand for the inert arm, which there is not."""
+        """Whether an edit moved answers: then there is no inert arm, and repeats in both orders take its place."""
         return not self.inert and bool(self.order) and min(len(self.clean), len(self.perturbed)) > 1
 
 

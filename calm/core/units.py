@@ -4,7 +4,7 @@ from enum import StrEnum
 
 
 class Unit(StrEnum):
-    """The units of the matrices that analyses record; they quote nobody, so a record without texts keeps them."""
+    """The units of the matrices that analyses record; they quote no texts, so a record without texts keeps them."""
 
     RUBRIC_RATE = "over-estimation rate by rubric"
     MEAN_SCORE = "mean score"

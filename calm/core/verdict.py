@@ -1,4 +1,4 @@
-"""What a judge said. No number stands for a failure."""
+"""The verdict of a judge. No number means a failure."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ CLASS = "~"
 @dataclass(frozen=True, slots=True, repr=False)
 class Scale:
     """
-    What verdicts lie on: the range of a score, or the classes of a label judge.
+    The values that verdicts can have: the range of a score, or the classes of a label judge.
 
     `best` says which end is good; `step` is None on a continuous scale. `classes` are those of the task label alone.
     """
@@ -88,7 +88,7 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class Criteria:
-    """For each criterion id whether it is met; None where the judge's word on it could not be read."""
+    """For each criterion id whether it is met; None where the judge's verdict on it could not be read."""
 
     met: Mapping[str, bool | None]
     probabilities: Mapping[str, float] | None = None

@@ -68,14 +68,13 @@ def aims_by_pilot(case: Case, expects: Expects) -> bool:
 
 def has_room(case: Treated, expects: Expects, pilot: Verdict | None, family: Family, scale: Scale) -> bool:
     """
-    Return whether the treated answer can still move as the edit would move it, by what the pilot said of it.
+    Return whether the treated answer can still move as the edit would move it, by the verdict of the pilot.
 
     It can gain if it has not won, or lacks a quarter of the scale at least. A score can fall if it is that far above
     the bottom: an answer that is called wrong already may well stay there with one error more, and what denies it may
-    be true. On a rubric an answer can fall if the criterion that was hit was met; a copy that was harmed and stands
-    beside its original always can.
-    Of classes, it can gain if a bad move begins at its class (in an order one of a quarter of it at least), and fall if
-    its class is not that of damaged answers. True without a pilot.
+    be true. On a rubric an answer can fall if the criterion that was hit was met; a copy that was harmed and is shown
+    beside its original always can. Of classes, it can gain if a bad move begins at its class (in an order one of a
+    quarter of it at least), and fall if its class is not that of damaged answers. True without a pilot.
     """
     together = family in ("pairwise", "listwise")
     if pilot is None or expects not in (Expects.NOT_BETTER, Expects.WORSE) or (expects is Expects.WORSE and together):

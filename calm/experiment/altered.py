@@ -23,7 +23,7 @@ ALIKE: Final = 0.4
 SEEN: Final = 600
 """Characters of a text by which it is known again."""
 PAIRED: Final = 40
-"""Turns or steps beside each other that are held against each other; in a longer stretch none is known again."""
+"""Turns or steps beside each other that are compared; in a longer stretch none is recognised."""
 AROUND: Final = frozenset({"turn", "passage", "step", *(field.name for field in fields(Step))})
 """Parts of a case beside question and answers: without a change in one of them, its place goes without saying."""
 
@@ -47,7 +47,7 @@ def changes_of(base: Case, shown: Case) -> tuple[tuple[Change, ...], int]:
     """
     Return where an edit changed what a judge sees, and how many such changes are left out of a long list.
 
-    Both are empty if no turn, no passage and no step differs. An answer is held against its own damaged copy, if there
+    Both are empty if no turn, no passage and no step differs. An answer is compared with its own damaged copy, if there
     is one, and then the others, which the copy replaced, are no change.
     """
     found = [*_turns(base.turns, shown.turns), *_passages(base.context, shown.context), *_answers(base, shown)]

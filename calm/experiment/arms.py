@@ -323,7 +323,7 @@ def _places(pair: Pair) -> tuple[tuple[Change, ...], int]:
 
 
 def _gold(case: Case, base: Case, family: Family, scale: Scale) -> dict[str, Any]:
-    """Return what only the clean asks of a case are held against: its order, the worth of its answers, its people."""
+    """Return what only the clean asks of a case are compared with: its order, the worth of its answers, its people."""
     said = {person: word for person, one in case.annotations.items() if (word := said_by(one, case, family, scale))}
     return {"order": base.slots, "worth": _worth(case, family, scale), "people": said}
 

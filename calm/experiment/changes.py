@@ -26,7 +26,7 @@ def came_and_went(base: Case, shown: Case) -> tuple[str, str]:
     """
     Return the beginning of the words that an edit put into a case, and of those that it took out.
 
-    Both are empty where the words are the same, as after another order of the answers. Where an answer is held against
+    Both are empty where the words are the same, as after another order of the answers. Where an answer is compared with
     its own damaged copy, they are what the damage put in and took out.
     """
     if copies := _copies(base, shown):
@@ -61,7 +61,7 @@ def beginning(text: str) -> str:
 
 
 def _copies(base: Case, shown: Case) -> list[tuple[str, str]]:
-    """Return the texts of answers that stand against their own damaged copies, and those of the copies."""
+    """Return the texts of answers that are compared with their own damaged copies, and those of the copies."""
     known = {one.id: one.text for one in base.answers}
     new = [one for one in shown.answers if one.id not in known and one.id.endswith(COPY)]
     whole = ((known.get(one.id.removesuffix(COPY)), one.text) for one in new)

@@ -147,7 +147,7 @@ class Equals:
         """
         Yield all pairs to which a variant applies: first those that a round shows under it, of the first pairs alone.
 
-        So a pair without a cue, which all of them are held against, serves many variants.
+        So a pair without a cue, which all of them are compared with, serves many variants.
         """
         count = len(self.variants)
         for place in sorted(range(len(self)), key=lambda place: (place // AMONG, (variant - place) % count)):

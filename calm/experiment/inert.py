@@ -1,7 +1,7 @@
 """
 Inert: words that say only that an answer is an answer, and the floor of an edit, which is the case with such words.
 
-A judge may turn on any rewording. So an edit is held against inert words in the same place, and of about the same
+A judge may turn on any rewording. So an edit is compared with inert words in the same place, and of about the same
 length, and not against a repeat of the untouched prompt. The words name no source, no person, no number, no order, no
 praise and no blame.
 """
@@ -128,15 +128,15 @@ _FORMULAS = (("\\[", "\\]"), ("\\begin{", "\\end{"))
 
 
 REPEATS: Final = "repeats"
-"""The floor of a judge that replays a table: nobody asked it about inert words, so its own repeats stand there."""
+"""The floor of a judge that replays a table: it was not asked about inert words, so its own repeats are used."""
 
 
 @dataclass(frozen=True, slots=True)
 class Floor:
     """
-    What an edit is held against: the case with inert words, as a judge is shown it.
+    What an edit is compared with: the case with inert words, as a judge is shown it.
 
-    `name` says where they stand, and how many: "text-15" (words in the treated answer), "each-text-5" (in that of every
+    `name` says where they are, and how many: "text-15" (words in the treated answer), "each-text-5" (in that of every
     answer), "note", "label", "history", "rewrite" (the treated answer in other words).
     """
 
@@ -182,9 +182,9 @@ def floor_of(
     the answer if it changed only that; in turns, passages or steps where it said something there alone. In a text they
     are as long as what the edit added to it, as nearly as the lengths in `classes` come on a log scale. For any other
     edit they stand in the text of every answer, at their briefest, so that no answer is the longer one for them. If no
-    form of such words leaves the truth of each criterion that a program verifies, shorter ones stand there; if none of
+    form of such words leaves the truth of each criterion that a program verifies, shorter ones are used; if none of
     these does, a note. Words in an answer are in its language, or in English where the edit speaks English to it;
-    English ones also stand for a language that has none.
+    English ones are also used for a language that has none.
 
     Args:
         source: the case, with the answer that the edit treats as its target.
@@ -249,7 +249,7 @@ def pilot_of(base: Case) -> Case:
     """
     Return the case with a brief inert closing on every answer that is not blank, in words that no other arm has.
 
-    Where none can stand there, or leaves the truth of each criterion that a program verifies, a note says it.
+    Where none can be put there, or leaves the truth of each criterion that a program verifies, a note says it.
     """
     stock = stock_of(language_of_case(base))
     said = (*map(_closing, stock.pilot_closers), *map(_opening, stock.pilot_openers))

@@ -1,7 +1,7 @@
 """
 Inert words beside the answers: where an edit said something in a conversation, in passages, or in the run of an agent.
 
-They stand where the edit changed a text, and an inert turn, passage or step stands where it added one. They say only
+They are put where the edit changed a text; where it added a turn, passage or step, an inert one is added. They say only
 that a message, a passage or a step is one.
 """
 

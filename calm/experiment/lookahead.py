@@ -32,7 +32,7 @@ from calm.experiment.setup import Setup
 
 class NeedsData(BaseException):
     """
-    Ends the trace of a test where it wants a number that nobody has asked for yet.
+    Ends the trace of a test where it needs a number that was not asked for yet.
 
     It is no `Exception`, so that no `except Exception` of a test takes it for a fault of the judge.
     """
@@ -321,7 +321,7 @@ class Lookahead:
 
 class Placeholder:
     """
-    What `.proves` and the like return in a trace.
+    What `.proves` and similar calls return in a trace.
 
     It is true, so that the test goes on. A test that wants to know more needs data, and its trace ends there.
     """

@@ -63,7 +63,7 @@ class Pair:
     edits the case after inert words were put on its answers, for further asks; None where it is asked as it is. The
     `treatment` reaches no judge. `places` are where the judge is shown what its own prompt has no place for. `own`
     names the text of the case itself that the edit shows (empty: none), `held` are all that it has for the edit, and
-    `neutral` is its neutral rewrite, where that is what `own` is held against.
+    `neutral` is its neutral rewrite, where `own` is compared with that.
     """
 
     source: Case
@@ -93,7 +93,7 @@ class Pair:
         return made(self.clean)
 
     def floor(self, number: int) -> Floor:
-        """Return the inert form of the case that stands beside the edited one, counted from 1."""
+        """Return the inert form of the case that is compared with the edited one, counted from 1."""
         assert self.shown is not None, "there is a perturbed arm"
         about = self.treatment.target, self.changed, number, self.brief, self.neutral
         return once(self.memo, partial(self._floor, self.shown, number), (self.clean, self.shown), "floor", *about)
@@ -251,7 +251,7 @@ def pair_up(
 
     `target` is the id of the answer to treat in each case, where a person chose it. A pair has its place here if one
     answer is the better one; `ties`: or if its gold label is a tie. What a cue does between equal answers, and between
-    two of which nobody knows, is asked crosswise (`calm.experiment.crosswise`).
+    two without gold, is asked crosswise (`calm.experiment.crosswise`).
     """
     first = 0.0 if edit is None else start_of(edit.bias, len(setup.cases))
     cases = in_order(setup.cases, setup.seed, first, as_given=setup.judge.traits.as_given, memo=setup.memo)
@@ -590,12 +590,12 @@ def _telling(pair: Pair, pilot: Verdict | None) -> Verdict | None:
 
 
 def _hash(setup: Setup, case: Case, words: str = "") -> str:
-    """Return the hash of what the judge is shown; nothing where nobody wants it."""
+    """Return the hash of what the judge is shown; nothing where it is not needed."""
     return "" if setup.counting else case.identity(words)
 
 
 def _places(setup: Setup, reworded: Judge | None, shown: Recipe[Case]) -> frozenset[str]:
-    """Return where the judge is shown what its own prompt has no place for; nothing where nobody wants it."""
+    """Return where the judge is shown what its own prompt has no place for; nothing where it is not needed."""
     if setup.counting:
         return frozenset()
     asked = reworded or setup.judge
@@ -607,7 +607,7 @@ def _places(setup: Setup, reworded: Judge | None, shown: Recipe[Case]) -> frozen
 
 
 def _compared(variant: Edit, case: Treated, found: _Edited, start: Pair) -> Pair:
-    """Return the pair with what the edit changed, which text of the case it shows, and what that is held against."""
+    """Return the pair with what the edit changed, which text of the case it shows, and what that is compared with."""
     edited, memo, text = found.after, start.memo, variant.own_text(case)
     if text is None:
         return changed(start, changed=case.differences(edited))

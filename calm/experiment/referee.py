@@ -17,7 +17,7 @@ from typing import Final, TypeAlias
 from calm.statistics.two_streams import Block, evidence
 
 CLEAN_EACH: Final = 2
-"""So many asks of the case as it is stand against one of the edited case: other edits share them."""
+"""So many asks of the case as it is are compared with one of the edited case: other edits share them."""
 
 
 class Flip(StrEnum):
@@ -38,8 +38,8 @@ class Terms:
 
     `level` is the probability of a YES where the edit changes nothing, whatever the judge's noise; `against` the
     e-value, below 1, at which it says NO. Before `least` asks of the edited case it says no YES, after `most` it gives
-    up. `clean_each` asks of the clean case stand against each of them. `noise` is a guess of how often the judge errs,
-    in (0, 0.5): a wrong one costs asks, and no error.
+    up. `clean_each` asks of the clean case are compared with each of them. `noise` is a guess of how often the judge
+    errs, in (0, 0.5): a wrong one costs asks, and no error.
     """
 
     level: float = 0.001
@@ -73,7 +73,7 @@ Asked: TypeAlias = Callable[[Sequence[Ask]], Sequence[bool]]
 @dataclass(frozen=True, slots=True)
 class Stand:
     """
-    When a verdict is said to stand: it is proven that the edit moves less than `gap` of the verdicts, either way.
+    When a verdict counts as unmoved: it is proven that the edit moves less than `gap` of the verdicts, either way.
 
     `level` is the probability of that where the edit moves as much or more, whatever the judge's noise. Either way: on
     a case that is a coin's toss to the judge, an edit that settles it moves half of the verdicts.
@@ -120,7 +120,7 @@ def rule(asked: Asked, terms: Terms, first: int = 0) -> Ruling:
 
 def rule_both(asked: Asked, terms: Terms, stand: Stand) -> Ruling:
     """
-    Return whether an edited case flips the judge, where NO must be proven, too: that the verdict stands.
+    Return whether an edited case flips the judge, where NO must be proven, too: that the verdict is unmoved.
 
     `terms.against` is not used: without evidence for either it says UNDECIDED. Both are asked equally often,
     `terms.clean_each` is 1.

@@ -87,7 +87,7 @@ def check(edit: AnyEdit | None, claims: Sequence[Claim], family: Family) -> None
     worst = [c.measure for c in claims if MEASURES[c.measure].worst_of]
     if edit is not None and worst and len(worst) == len(claims) and len(edit.variants) < 2:
         mean = MEASURES[worst[0]].worst_of
-        raise ClaimError(f"{edit!r} is no rotation, and {worst[0]} says nothing of it; claim {mean}")
+        raise ClaimError(f"{edit!r} is no rotation, so {worst[0]} does not apply; claim {mean}")
 
 
 def unserved(judge: Judge, suite: str) -> Reason:

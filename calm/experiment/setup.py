@@ -50,7 +50,7 @@ class Setup:
     equals: tuple[Case, ...] = ()
     """The cases of which equal pairs are made; none: those of the run."""
     counting: bool = False
-    """Only what is asked is wanted, as by a plan: nothing is told of a row."""
+    """Only what is asked is wanted, as by a plan: rows have no details."""
 
     @property
     def family(self) -> Family:

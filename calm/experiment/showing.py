@@ -24,7 +24,7 @@ OTHER_CASES: Final = (
 
 def refuse_unshowable(judge: Judge, cases: Sequence[Case]) -> None:
     """
-    Render the prompts of a judge for all cases, those of judges inside it too; nobody is asked.
+    Render the prompts of a judge for all cases, those of judges inside it too; no judge is asked.
 
     A judge without a model renders nothing, and none of its code is called.
 

@@ -2,7 +2,7 @@
 Surfaces: a case with inert words behind its question, so that each of several asks shows the judge something else.
 
 A judge that repeats itself errs in the same way whenever it sees the same, so asking it again says nothing new. It errs
-anew where the question looks a little different. The words say only that a question stands there.
+anew where the question looks a little different. The words say only that there is a question.
 """
 
 from __future__ import annotations

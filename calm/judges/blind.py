@@ -2,8 +2,8 @@
 What a judge's own code is handed of a case: what it declares that it reads, under ids that say nothing.
 
 An answer is called by the letter of its slot, as the ids of a file can say which answer is the better one. What is not
-declared is withheld: code that reads it is told which declaration is missing. A default in its place would be another
-prompt than the one that the judge sends elsewhere.
+declared is withheld: code that reads it gets an error that names the missing declaration. A default in its place would
+be another prompt than the one that the judge sends elsewhere.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ GOLD: Final = frozenset({"better", "scores", "met", "label"})
 _PRESENTED: Final = ("labels", "bylines", "notes", "examples", "framing", "follow_ups")
 _PLAIN: Final = ("turns", "context", "reference", "fields")
 _NEVER: Final = {
-    "author": "who wrote an answer is not for a judge; a name that it may see is a byline",
-    "annotations": "what people said of a case is not for a judge; put what it may see into the `fields` of the cases",
+    "author": "a judge must not see who wrote an answer; a name that it may see is a byline",
+    "annotations": "a judge must not see the labels of people; put what it may see into the `fields` of the cases",
     "tags": "tags are for people; put what a judge may see into the `fields` of the cases",
     "variants": "ready-made texts are for edits; put what a judge may see into the `fields` of the cases",
     "presentation": "read its parts by name, such as case.notes, and declare them",
@@ -65,7 +65,7 @@ class Undeclared(ConfigError):
 
 @dataclass(frozen=True, slots=True)
 class Blinded:
-    """A case as code is handed it, and the ids of its answers by the letters that stand for them."""
+    """A case as code is handed it, and the ids of its answers by their letters."""
 
     case: Case
     ids: Mapping[str, str]

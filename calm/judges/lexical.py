@@ -5,8 +5,8 @@ Its specification is `lexical` or `lexical:task=score`. Overlap is chrF++ (Popov
 character n-grams up to 6 and word n-grams up to 2, in which recall counts twice. It is a weak judge, but a real one: it
 rewards the words of the reference, and knows nothing of meaning. The better answer has more overlap, and a score is the
 overlap on the scale; so is a class, one of those of the bundled cases. A criterion is met if the answer holds at least
-two thirds of its words (of those in quotation marks, if there are any). If the criterion says "not" or the like, it is
-met if the answer does not hold them.
+two thirds of its words (of those in quotation marks, if there are any). If the criterion says "not" or a similar word,
+it is met if the answer does not hold them.
 """
 
 from __future__ import annotations

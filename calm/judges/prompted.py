@@ -98,7 +98,7 @@ class PromptedJudge:
 
     @property
     def remarks(self) -> Remarks:
-        """What was not sent, what was cut, where labels stood, and what replies held that had no verdict."""
+        """What was not sent, what was cut, where labels were, and what replies without a verdict held."""
         unsent = [f"{key} = {value}" for key, value in self.server.unsent.items()]
         notes = [because(Kind.NOT_SENT, one, name(self.server.served_as or self.server.model)) for one in unsent]
         notes += [because(Kind.REPLIES_CUT, name(self.name), limit) for limit in self._cut]
@@ -189,7 +189,7 @@ class PromptedJudge:
             raise TooLongError(str(size.why(case)), least=size.least, model=size.model, window=size.window)
 
     def _too_long(self, rendering: _Rendering) -> _TooLong | None:
-        """Return by how much a prompt cannot fit into the context of the model; None if it can, or if nobody knows."""
+        """Return by how much a prompt cannot fit into the context of the model; None if it can, or if unknown."""
         texts = [message.text for message in rendering.request.prompt]
         if not self._may_exceed(sum(map(len, texts))):
             return None
@@ -320,7 +320,7 @@ def _traits(as_given: bool, weighs: bool) -> Traits:
 
 class _Content:
     """
-    What a judge is sent about a case, rendered only if two cases cannot be told apart without it.
+    What a judge is sent about a case, rendered only if two cases look the same without it.
 
     The bundled prompts always show the question and the texts of the answers, and never show two texts as the same.
     """

@@ -29,7 +29,7 @@ def unseen(judge: Judge, cases: Sequence[Case]) -> tuple[Unseen, ...]:
     """
     Return the parts of cases that make no difference to what a judge is shown.
 
-    Cases are rendered, and nobody is asked. A case that cannot be shown at all says nothing of its parts.
+    Cases are rendered, and no judge is asked. A case that cannot be shown at all is left out.
     """
     found = []
     for part, without in WITHOUT.items():

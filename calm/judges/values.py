@@ -1,4 +1,4 @@
-"""The verdict that a value stands for, as a callable that is used as a judge returns one."""
+"""The verdict that a value means, where a callable is used as a judge."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ EXPECTED: Mapping[Family, str] = {
 
 def verdict_of(value: object, case: Case, family: Family, scale: Scale) -> Verdict:
     """
-    Return the verdict that a value stands for.
+    Return the verdict that a value means.
 
     Raises:
-        ValueError: it stands for none; the message says why.
+        ValueError: it means none; the message says why.
     """
     if value is None:
         return Unreadable("the callable returned None")

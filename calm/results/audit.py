@@ -65,7 +65,7 @@ AGREEMENT = "agreement"
 """The suite about agreement with gold labels and people. It is no bias, and a run without labels is whole."""
 SHIPPED: Final = "calm.perturbations."
 """Modules of edits whose first line says after its colon what they do."""
-LABELLED = "The cases as they are, held against their labels."
+LABELLED = "The cases as they are, compared with their labels."
 """What is done where agreement is measured."""
 
 OF_OLDER = (Kind.INTERRUPTED, Kind.DID_NOT_RUN)
@@ -331,7 +331,7 @@ class Audit:
     @property
     def unasked(self) -> tuple[str, ...]:
         """
-        The controls that a replay of recorded verdicts cannot ask, as nobody recorded them; none of any other run.
+        The controls that a replay of recorded verdicts cannot ask, as they were not recorded; none of any other run.
 
         Inert words and harmed answers are never on record, and repeats are not where each case was asked once.
         """

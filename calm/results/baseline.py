@@ -50,7 +50,7 @@ def accept(audit: Audit) -> Audit:
     if audit.stopping == Stopping.ANYTIME:
         raise ConfigError(
             "the run cannot be accepted: with --calm-stopping anytime each claim stops as soon as its own data look "
-            "decisive, and a later run would be held against good luck; accept a run with --calm-stopping fixed"
+            "decisive, so a later run would be compared with good luck; accept a run with --calm-stopping fixed"
         )
     problems = [f"the run cannot be accepted: {gap}" for gap in audit.gaps]
     for outcome in (Outcome.INCOMPLETE, Outcome.UNDECIDED):
@@ -187,8 +187,8 @@ def read_baseline(path: Path) -> Audit:
     schema = body.get("schema") if isinstance(body, dict) else None
     if schema == OLDER:
         raise ConfigError(
-            f"{path}: this baseline is of an older version of calm (schema {OLDER!r}), which held edits against "
-            "repeats of the untouched prompt and not against inert words: nothing in it compares with a run of today. "
+            f"{path}: this baseline is of an older version of calm (schema {OLDER!r}), which compared edits with "
+            f"repeats of the untouched prompt, not with inert words: nothing in it compares with a run of today. "
             "Make a new one: run the suite with --calm-stopping=fixed and --calm-results=results.json, read the "
             f"report, and run `calm accept results.json -o {path.name}`"
         )

@@ -242,7 +242,7 @@ def _names(found: Sequence[_Read]) -> list[str]:
     """
     Return a name for each row that no other row has: the judge's, then its model, then the file's.
 
-    Two files of one name in different folders are told apart by a number.
+    Two files of one name in different folders get a number.
     """
     names = [one.name for one in found]
     for more in ([one.model for one in found], [one.task for one in found], [one.path.stem for one in found]):

@@ -52,7 +52,7 @@ REFINEMENT: Final = "refinement-aware"
 ENHANCEMENT: Final = "self-enhancement"
 BIASES: Final = (*FACT, *ALIGNMENT, REASONING, REFINEMENT)
 GROUPS: Final[Mapping[str, tuple[str, ...]]] = {"all": (*FACT, *ALIGNMENT), "fact": FACT, "alignment": ALIGNMENT}
-"""The sets of biases of which a bias intensity is told."""
+"""The sets of biases that have a bias intensity."""
 
 
 @dataclass(frozen=True, slots=True)

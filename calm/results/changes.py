@@ -24,7 +24,7 @@ WORDS: Final[Mapping[str, str]] = {
     "notes": "in the notes",
     "examples": "in the examples",
     "framing": "in how the question is put",
-    "follow_ups": "in what is said after the verdict",
+    "follow_ups": "in a turn after the verdict",
 }
 """Parts beside turns, passages and steps; of another one its name is the word."""
 

@@ -82,11 +82,11 @@ class Moved:
     @property
     def way(self) -> int:
         """
-        -1 for what got worse, 1 for what got better, 0 where that cannot be said.
+        -1 for what got worse, 1 for what got better, 0 where that is unknown.
 
         A claim got worse if it is disproven now, or no longer proven, and better if it was disproven and is proven.
-        Of any other it is said if it moved by more than chance explains among all claims: fewer cases, another limit
-        or a test that did not run make no judge better.
+        Any other claim got worse or better if it moved by more than chance explains among all claims: fewer cases,
+        another limit or a test that did not run do not make a judge better.
         """
         if turned := self._turned:
             return turned
@@ -151,7 +151,7 @@ class Comparison:
 
     @property
     def unclear(self) -> tuple[Moved, ...]:
-        """The claims that moved, and of which it cannot be said that they got worse or better."""
+        """The claims that moved, but neither worse nor better for sure."""
         return tuple(m for m in self.moved if not m.way and m.changed)
 
     @property
@@ -266,7 +266,7 @@ def _moved(old: Finding, new: Finding, audits: tuple[Audit, Audit], measured: in
         alone = [which for which, one in (("old", old), ("new", new)) if one.value is not None]
         return Moved(old.key, old, new, None, f"measured in {f'the {alone[0]} run alone' if alone else 'neither run'}")
     if old.measure not in MEASURES or new.measure not in MEASURES:
-        return Moved(old.key, old, new, None, "a figure of all cases together: none of them has a value of its own")
+        return Moved(old.key, old, new, None, "a figure of all cases together: no case has its own value")
     several = _pairs_of_run(old, audits) if old.bias == RUN else [pair(old, new, audits)]
     left_out = sum(count for paired in several for count in paired.excluded.values())
     was, now = (_worst_variant(finding) for finding in (old, new))

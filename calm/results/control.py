@@ -1,8 +1,8 @@
 """
 The control of a finding: what inert words did to the same cases, in the place of the edit and of about its length.
 
-An edit is measured beyond its inert words. Where these move the verdict themselves, the measured effect says nothing of
-that, so it stands beside the finding: a judge that sees only length shows it here, and fails in one suite alone.
+An edit is measured beyond its inert words. Where these move the verdict themselves, the measured effect does not show
+that, so it is shown beside the finding: a judge that sees only length shows it here, and fails in one suite alone.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Control:
     """
     What inert words did: `moved` is the share of verdicts that they move beyond those that a repeat moves.
 
-    `gain` is the favour that they add to the treated answer, None where there is none; `floor` names where they stood,
+    `gain` is the favour that they add to the treated answer, None where there is none; `floor` names where they were,
     and how many; `n` counts the rows.
     """
 

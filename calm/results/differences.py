@@ -22,7 +22,7 @@ def coloured() -> bool:
 
 
 def differences(before: str, after: str, *, colour: bool = False, context: int = WHOLE) -> str:
-    """Return a word diff, in colours or as `[-old-]{+new+}`; `context` is how many characters stand around a change."""
+    """Return a word diff, in colours or as `[-old-]{+new+}`; `context` is the number of characters around a change."""
     from calm.results.reports.diff import compare
 
     signs = {"gone": ("\x1b[31;9m", "\x1b[0m"), "new": ("\x1b[32;1m", "\x1b[0m")}

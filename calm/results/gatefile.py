@@ -48,7 +48,7 @@ class Override:
 
     @property
     def bias(self) -> str:
-        """The bias, control or the like that it is about."""
+        """The bias, control or other subject that it is about."""
         return self.key.partition("/")[0]
 
     @property

@@ -1,4 +1,4 @@
-"""Records of `calm hunt` in the record of a run: read, held against its judge, and kept among its extras."""
+"""Records of `calm hunt` in the record of a run: read, checked to be of its judge, and kept among its extras."""
 
 from __future__ import annotations
 

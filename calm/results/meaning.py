@@ -13,7 +13,7 @@ class Resolution(IntEnum):
     """What a finding is about, in the order in which findings are read."""
 
     RUN = 0
-    """All probes of the run together, or the run held against its baseline."""
+    """All probes of the run together, or the run compared with its baseline."""
     PROBE = 1
     VARIANT = 2
     """The worst variant of a rotation, or one variant by itself."""

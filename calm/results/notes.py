@@ -30,7 +30,7 @@ FEW_CLUSTERS: Final = 30
 MUCH_REWORDED: Final = 0.05
 """Share of verdicts moved by inert words from which a run says so, even where the claim is proven."""
 MOSTLY: Final = 75
-"""Of a hundred asks about equal answers: from so many on a judge is said to do one thing with them."""
+"""Of a hundred asks about equal answers: from so many on a judge counts as one that does one thing with them."""
 REWORDING: Final = "rewording"
 
 

@@ -3,7 +3,7 @@ The one writer of all files that a run or a command leaves behind, and the one r
 
 A path is refused if it is an input of the run, a cache, anything but a regular file, or a file that calm did not
 write: an older output of the same form may be replaced, and says itself what it is (`Form`). A file is written beside
-its place and renamed, so it is there whole or not at all, and what stood there stays until then.
+its place and renamed, so it is there whole or not at all, and an earlier file stays until then.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from calm.models.vault import hidden
 from calm.results import shapes
 
 BEFORE: Final = ".before"
-"""What a run adds to the name of an older output, which it sets aside until it has told something."""
+"""What a run adds to the name of an older output, which it sets aside until it has results."""
 PRIVATE: Final = 0o600
 """The mode of a file that only its owner may read."""
 _SIDES: Final = ("", "-wal", "-shm", "-journal")
@@ -183,7 +183,7 @@ def _beside_taken(one: Output, inputs: _Files, caches: _Files) -> str:
     """Return why an older output cannot be set aside; nothing if it can, or need not."""
     beside = before(one.path)
     fault = _taken(beside, inputs, caches) or _fault(beside, one.form, force=False)
-    return f"{one.option}: an older {one.path.name} is set aside beside its place: {fault}" if fault else ""
+    return f"{one.option}: an older {one.path.name} cannot be set aside: {fault}" if fault else ""
 
 
 def stays(path: Path, *, answered: bool) -> str:
@@ -201,7 +201,7 @@ def write_whole(
     its owner alone may read.
 
     Raises:
-        ConfigError: what stands there must stay, or the file cannot be written; what stood there is as it was.
+        ConfigError: the file there must stay, or the new one cannot be written; the file there is unchanged.
     """
     with written_beside(path, form, force=force, private=private) as file:
         for part in parts:
@@ -237,7 +237,7 @@ def written_beside(path: Path, form: Form, *, force: bool = False, private: bool
         _settle(place.parent)
     except OSError as error:
         why = error.strerror or error
-        raise ConfigError(f"{path}: cannot be written: {why}; what stood there, if anything, is as it was") from error
+        raise ConfigError(f"{path}: cannot be written: {why}; an earlier file of this name is unchanged") from error
 
 
 def remove(path: Path, form: Form) -> None:
@@ -255,7 +255,7 @@ def remove(path: Path, form: Form) -> None:
 
 
 def _fault(path: Path, form: Form, *, force: bool) -> str:
-    """Return why what stands at a path must stay; nothing if nothing does, or what may be replaced."""
+    """Return why the file at a path must stay; nothing if nothing does, or what may be replaced."""
     try:
         there = path.stat()
         mode = there.st_mode
@@ -356,7 +356,7 @@ def _stat(path: Path) -> os.stat_result | None:
 
 
 def _taken_first(beside: Path, place: Path) -> bool:
-    """Take a place where nothing stood; False if somebody was faster, or the file system has no hard links."""
+    """Take a free place; False if another process was faster, or the file system has no hard links."""
     try:
         os.link(beside, place)
     except OSError:

@@ -209,7 +209,7 @@ def lines_of(
     """
     Return a table for a terminal: its title, its rows, and what a reader must know.
 
-    One that is wider than `width` is told in pieces under each other, each with the first column. Of more than `few`
+    One that is wider than `width` is split into pieces under each other, each with the first column. Of more than `few`
     rows only the first are shown, and the rest is counted; 0 shows all.
     """
     words = words_of(name)

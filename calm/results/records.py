@@ -183,7 +183,7 @@ def _refuse_damaged(key: str, record: TrialRecord) -> None:
 
 
 def verdict_of(key: str, record: TrialRecord, code: Code) -> Verdict:
-    """Return the verdict that a code of a record stands for; a `ConfigError` if it is none."""
+    """Return the verdict that a code of a record means; a `ConfigError` if it means none."""
     if not _is_code(code):
         raise ConfigError(f"{key}: case {record.case}: expected the code of a verdict, got {code!r}")
     return decode(code)
@@ -216,7 +216,7 @@ class Change:
 
 
 def changes(old: Audit, new: Audit) -> tuple[Change, ...]:
-    """Return what differs in the provenance of two runs: judge, prompt, model, parameters, cases, seed and the like."""
+    """Return what differs in the provenance of two runs: such as judge, prompt, model, parameters, cases and seed."""
     before, after = _provenance(old), _provenance(new)
     names = [*before, *(name for name in after if name not in before)]
     return tuple(

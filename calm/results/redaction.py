@@ -56,7 +56,7 @@ def without_texts(audit: Audit) -> Audit:
 
 
 def finding_without_texts(finding: Finding) -> Finding:
-    """Return a finding whose reasons quote nobody."""
+    """Return a finding whose reasons hold no quotes."""
     excluded: Counter[Reason] = Counter()
     for reason, count in finding.excluded.items():
         excluded[bare(reason, OTHER)] += count
@@ -68,7 +68,7 @@ def finding_without_texts(finding: Finding) -> Finding:
 
 def bare(reason: Reason, instead: Reason) -> Reason:
     """
-    Return a reason that quotes nobody; `instead` replaces each part that does.
+    Return a reason without quotes; `instead` replaces each part that does.
 
     >>> from calm.core.reasons import reason_of
     >>> str(bare(because(Kind.CONTROL, reason_of("the reply was: ...")), WHY))

@@ -1,4 +1,4 @@
-"""The resolution of a run whose cases are few: what it could tell, said before its first call and in its last line."""
+"""The resolution of a run whose cases are few: what it could tell, as printed before its first call and last."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """
-The digest that a results file carries of itself: what was damaged or edited after calm wrote it is told by it.
+The digest that a results file has of itself: it shows whether the file was damaged or edited after calm wrote it.
 
-It is made without a key, so it proves damage, not honesty: whoever edits the file can make its digest anew.
+It is made without a key, so it proves damage, not honesty: a person who edits the file can make a new digest.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """
-What a file is, told by what it holds as a whole: JSON is parsed, a page is read from its first byte.
+What a file is, by its whole content: JSON is parsed, a page is read from its first byte.
 
 A mark that merely occurs somewhere proves nothing: a test may hold the schema of results as a text, and a SARIF log may
 hold the runs of several tools.

@@ -9,7 +9,7 @@ from calm.core.claims import Outcome
 from calm.results.audit import Finding, JudgeRecord
 
 DEFAULT_PLACE = "answer"
-"""Where `calm hunt` edits if nothing else is said."""
+"""Where `calm hunt` edits by default."""
 
 
 def command(finding: Finding, judge: str, cases: Sequence[str] = ()) -> str:
@@ -18,7 +18,7 @@ def command(finding: Finding, judge: str, cases: Sequence[str] = ()) -> str:
 
     Args:
         finding: `hunt` names its edits and their place.
-        judge: how a person names the judge: a specification, or a word that stands for it.
+        judge: how a person names the judge: a specification, or a name for it.
         cases: the files of the cases; none: the bundled ones.
     """
     if finding.outcome is not Outcome.FAIL or finding.accepted is not None or not finding.hunt.get("edits"):

@@ -1,5 +1,5 @@
 """
-Topics that nobody declared: whether cases that have something in common move together more than chance lets them.
+Undeclared topics: whether cases that have something in common move together more than by chance.
 
 An interval takes questions as independent of each other. Where the cases are about few topics, and a judge errs or is
 moved by topic, they are not, and the interval is too narrow. A tag, or the way in which questions begin, may name the

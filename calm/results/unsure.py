@@ -74,6 +74,6 @@ def count_in_words(cases: int, criteria: int) -> str:
 def rule_in_words(rate: float, wrong: float) -> str:
     """Return for what a case or a criterion is named, and how many of the names are wrong."""
     return (
-        f"another verdict than usual in more than {rate:.0%} of asks; of the names at most {wrong:.0%} are wrong on "
-        "average"
+        f"another verdict than usual in more than {rate:.0%} of asks; on average at most {wrong:.0%} of the names "
+        f"are wrong"
     )

@@ -46,7 +46,7 @@ ON_SCALE = frozenset(
 MOST_PLACES = 6
 """So many digits of a bound are shown at most."""
 FEW_POINTS = 5
-"""A scale with fewer points than this is told to two places."""
+"""A scale with fewer points than this is shown with two decimals."""
 _TEXTS = {"text-": "in the answer", "each-text-": "in every answer"}
 _PLACES = {
     "question": "after the question",
@@ -68,7 +68,7 @@ _COLONS = re.compile(r"^(\s*)::", re.MULTILINE)
 _BRACKETS = re.compile(r"##((?:vso)?\[)")
 
 _DECIDED = {Outcome.PASS, Outcome.FAIL, Outcome.UNDECIDED}
-"""Outcomes that data stand behind."""
+"""Outcomes that rest on data."""
 AT_LIMIT = "it is near its limit, so more cases will hardly decide it"
 TOO_MANY = 10
 """Times the cases of a run from which on asking more is no advice."""
@@ -152,7 +152,7 @@ def selected(audit: Audit) -> str:
 
 def unnamed(reason: Reason) -> Reason:
     """
-    Return why something was not tested, without the name of its edit, which stands beside it.
+    Return why something was not tested, without the name of its edit, which is shown beside it.
 
     >>> str(unnamed(because(Kind.OTHER_TASK, "ended_well", "rubric", "pairwise")))
     "serves rubric; the judge's task is pairwise"
@@ -311,7 +311,7 @@ def own_texts(finding: Finding) -> str:
     """Return in how many cases a text was shown that they hold themselves, and why others were not; else nothing."""
     if not finding.own and not finding.unused:
         return ""
-    shown = f"{finding.own} of {len({row.case for row in finding.trials})} cases were shown with a text that they bring"
+    shown = f"{finding.own} of {len({row.case for row in finding.trials})} cases had their own ready-made text"
     left = [f"{count}: {reason}" for reason, count in sorted(in_words(finding.unused).items(), key=lambda one: -one[1])]
     more = sum(finding.unused.values())
     return f"{shown}; {more} such texts were not shown ({'; '.join(left)})" if left else shown
@@ -319,7 +319,7 @@ def own_texts(finding: Finding) -> str:
 
 def floor(finding: Finding) -> str:
     """
-    Return where the inert words stood beside which a finding was measured, and about how many.
+    Return where the inert words of a finding were, and about how many.
 
     `text-5, text-15` of a record is "in the answer, about 5 or 15 words".
     """

@@ -21,8 +21,8 @@ Self-preference: does a judge favour its own answers, or those of its family, be
 | `verdicts` | cases and verdicts of judges to tables | what `Judge.judge` returned |
 | `report` | all of it for a table, as JSON-able data | a `RubricTable` or a `ScoreTable` |
 
-The published estimators stand beside the corrected ones. The published ones accuse a fair judge whose own answers are
-the best or the worst, or that is lenient. Without truth every estimator accuses one that is more skilled than its
+The published estimators are given beside the corrected ones. The published ones accuse a fair judge whose own answers
+are the best or the worst, or that is lenient. Without truth every estimator accuses one that is more skilled than its
 peers; `docs/measured/self-preference.md` shows it. Everything is a pure function of arrays. A judge is one row of a
 table, a generator (who wrote the answers) one column. The unit is the item: all of its rubrics, opponents and judges go
 together.

@@ -2,9 +2,9 @@
 Credit on criteria whose truth is known: what a judge credits its own answers beyond what a fair judge would.
 
 The two strata are the criteria that an own answer passes by the truth, and those that it fails. A judge's verdicts on
-answers of authors that are related to nobody in question show how lenient and how skilled it is. So a fair judge is not
-read from the outsiders' verdicts on the own answers alone, but from how much they differ from their verdicts on those
-other answers (see `skill` for the two readings).
+answers of authors that are related to none of these judges show how lenient and how skilled it is. So a fair judge is
+not read from the outsiders' verdicts on the own answers alone, but from how much they differ from their verdicts on
+those other answers (see `skill` for the two readings).
 """
 
 from __future__ import annotations

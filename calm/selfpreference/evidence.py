@@ -1,5 +1,5 @@
 """
-What judges said of answers, in one form for all shapes of verdicts, and what they are held against.
+The verdicts of judges on answers, in one form for all shapes of verdicts, and what they are compared with.
 
 | shape | a judge says | its committee |
 |---|---|---|

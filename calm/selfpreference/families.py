@@ -44,9 +44,9 @@ PREFIXES: Mapping[str, str] = {
 """The beginning of a model's name, and its family."""
 
 UNKNOWN: Final = "unknown"
-"""What stands for the family of an author of whom nobody knows it: related to nobody for sure, and to anybody maybe."""
+"""The family of an author whose family is unknown: related to no author for sure, and perhaps to any."""
 ALL_OTHERS: Final = "*"
-"""What stands, where families are stated, for every author whose family is neither stated nor shown by the name."""
+"""Where families are stated, the name for every author whose family is neither stated nor shown by the name."""
 
 _DATE = re.compile(r"[-@](?:\d{8}|\d{4}-\d{2}-\d{2}|\d{2}-\d{2}|latest)$")
 
@@ -128,7 +128,7 @@ def families_of(
         if option:
             added, gone = quote(",".join(f"{m}={m}" for m in unknown)), quote(f"{ALL_OTHERS}={UNKNOWN}")
             fix = (
-                f"add {option} {added} (after each = stands the family), or {option} {gone} to leave "
+                f"add {option} {added} (write the family after each =), or {option} {gone} to leave "
                 "their answers out (authors alone: a judge needs a family)"
             )
         raise EstimateError(f"expected the family of every author and judge, got none for {', '.join(unknown)}; {fix}")

@@ -259,7 +259,7 @@ class Known:
     """
     The pairs of an own answer whose truth is known, by what a fair judge does with them.
 
-    `equal` holds groups of pairs that nothing known tells apart, each of which weighs the same: one of pairs and of
+    `equal` holds groups of pairs without a known difference, each with the same weight: one of pairs and of
     scores; two of criteria, those that both answers pass and those that both fail. `lost` are pairs that the own answer
     truly lost.
     """

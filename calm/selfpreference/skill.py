@@ -61,7 +61,7 @@ class Cells:
         return [int(n) for n in (self.chances[: self.strata] > 0).sum(axis=1)]
 
     def least(self) -> float:
-        """Return the distance from 0 and 1 within which no rate of so few chances can be told from them."""
+        """Return the distance from 0 and 1 within which a rate of so few chances cannot be distinguished from them."""
         return 0.5 / (float(self.chances.sum(axis=1).min()) + 1)
 
 

@@ -66,7 +66,7 @@ class TableMeasure:
         return replace(self, two_sided=True)
 
     def __bool__(self) -> bool:
-        raise ClaimError(f"{self!r} has no truth of its own: claim it in probe.cross().proves({self!r} <= ...)")
+        raise ClaimError(f"{self!r} is not true or false alone: claim it in probe.cross().proves({self!r} <= ...)")
 
 
 own_pull = TableMeasure("own_pull", 0.0, 1.0, ("pairwise", "score", "rubric"))

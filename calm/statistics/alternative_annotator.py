@@ -1,10 +1,10 @@
 """
 The alternative-annotator test: may a judge take the place of a person who labels (Calderon, Reichart & Dror 2025)?
 
-Each person in turn is left out, and judge and person are held against the others. For an item, the one that agrees with
-the others at least as well as the other one wins it; both may. The judge may take a person's place if it wins no fewer
-items than the person, less `epsilon`, the advantage that a person has for being expensive: .2 for experts, .15 for
-skilled people, .1 for a crowd, by the paper.
+Each person in turn is left out, and judge and person are compared with the others. For an item, the one that agrees
+with the others at least as well as the other one wins it; both may. The judge may take a person's place if it wins no
+fewer items than the person, less `epsilon`, the advantage that a person has for being expensive: .2 for experts, .15
+for skilled people, .1 for a crowd, by the paper.
 
 Here items are d = 1 (the person wins alone), 0 (both win), -1 (the judge wins alone). H0: mean d >= epsilon.
 """

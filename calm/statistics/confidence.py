@@ -7,7 +7,7 @@ Calibration of stated confidences: whether a judge that says 80 % is right in 80
 | `calibration_error` | the expected calibration error, beside what chance alone makes of it |
 
 The expected calibration error is never below 0 and chance alone makes it positive: with few cases in a bin it is too
-high. So it stands beside its mean for a judge whose confidences are exactly right, and beside a debiased form. Sources:
+high. So it is given with its mean for a judge whose confidences are exactly right, and beside a debiased form. Sources:
 Guo, Pleiss, Sun & Weinberger 2017; Kumar, Liang & Ma 2019 (debiased); Vaicenavicius and others 2019 (resampling).
 """
 

@@ -81,11 +81,11 @@ def clustered_t(
     Return a lower and an upper confidence bound for the mean of all items, which come in independent clusters.
 
     `sums` holds the sum of each cluster's items, `sizes` their number, at least 1; items lie in [low, high]. The mean
-    is the ratio of the sums. Each cluster stands for itself by mean + (sum - mean * size) / mean size, the linearised
+    is the ratio of the sums. Each cluster counts as mean + (sum - mean * size) / mean size, the linearised
     ratio (Cochran 1977, 6.3; Miller 2024 for evaluations), and the padded t is taken over clusters. With one item a
     cluster this is `padded_t`. Smallest number of clusters: 2.
 
-    The pseudo-items stand for clusters that luck did not show, and lie no farther than a cluster can be off. One of m
+    The pseudo-items represent clusters that luck did not show, and lie no farther than a cluster can be off. One of m
     items with correlation r can be sqrt((1 + (m - 1) r) / m) as far off as an item, and the more the larger it is: m is
     the size of the cluster that an item is in, on average. `squares` holds the sum of the squares of each cluster's
     items, which tell r; the pseudo-item counts as one more cluster, whose items move together, so few that vary tell

@@ -33,7 +33,7 @@ class Line:
     high: float
 
     def __call__(self, value: float) -> float:
-        """Return the gold that a value stands for."""
+        """Return the gold that a value means."""
         return min(self.high, max(self.low, self.slope * value + self.intercept))
 
 
@@ -45,7 +45,7 @@ class Steps:
     gold: tuple[float, ...]
 
     def __call__(self, value: float) -> float:
-        """Return the gold that a value stands for."""
+        """Return the gold that a value means."""
         place = bisect_right(self.knots, value)
         if place == 0:
             return self.gold[0]
@@ -63,7 +63,7 @@ class Band:
     high: float
 
     def __call__(self, value: float) -> float:
-        """Return the class that a value stands for."""
+        """Return the class that a value means."""
         return -1.0 if value < self.low else 1.0 if value >= self.high else 0.0
 
 

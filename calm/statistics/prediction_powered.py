@@ -170,10 +170,10 @@ def drawn_alike(labelled: Sequence[Sequence[float]], unlabelled: Sequence[Sequen
     """
     Return the p-value, in (0, 1], of labelled and unlabelled items being drawn alike, by their predictions.
 
-    Each argument holds the predictions of the items of each cluster. The two distributions are held against each other
-    by the mean square of the difference of their distribution functions (Cramér and von Mises; Anderson 1962), and the
-    clusters are dealt out anew up to `LOTS` times. If the labelled clusters are a random sample of all, then p <= a
-    with a probability of at most a, for every a up to 0.01 and any number and size of clusters (Phipson & Smyth 2010).
+    Each argument holds the predictions of the items of each cluster. The two distributions are compared by the mean
+    square of the difference of their distribution functions (Cramér and von Mises; Anderson 1962), and the clusters are
+    dealt out anew up to `LOTS` times. If the labelled clusters are a random sample of all, then p <= a with a
+    probability of at most a, for every a up to 0.01 and any number and size of clusters (Phipson & Smyth 2010).
 
     Smallest n: 1 labelled and 1 unlabelled cluster, of 1 item or more each.
 

@@ -1,4 +1,4 @@
-"""Hypothesis strategies for tests of one's own about a judge: cases, edits, stacks of edits, and remarks."""
+"""Hypothesis strategies for your own tests of a judge: cases, edits, stacks of edits, and remarks."""
 
 from calm.strategies.cases import cases
 from calm.strategies.edits import Change, edits, stacks

@@ -31,7 +31,7 @@ def cases(*, generated: bool = False) -> SearchStrategy[Case]:
     run is drawn (`--calm-sample`).
 
     Args:
-        generated: draw sums that are made up, with gold labels for the task of the judge, in place of the run's cases.
+        generated: draw invented sums, with gold labels for the task of the judge, in place of the run's cases.
             They shrink to 0 + 0. Write `cases() | cases(generated=True)` for both.
     """
     return _made() if generated else _given()

@@ -25,18 +25,18 @@ from calm.strategies.simplicity import by_simplicity, known_biases, texts_of
 AROUND: Final = 60
 """Characters that are shown on either side of what an edit changed."""
 HARMLESS: Final = (Expects.SAME, Expects.NOT_BETTER, Expects.OBSERVE)
-"""What edits expect that can stand one on another: they leave alone which answer is the better one."""
+"""What edits of a stack expect: they leave alone which answer is the better one."""
 
 
 @dataclass(frozen=True, repr=False)
 class Change:
     """
-    What `edits` and `stacks` draw: one edit or several, the next one on what the one before has made.
+    What `edits` and `stacks` draw: one edit or several, each applied to the result of the one before.
 
     Call it with a case, `edit(case)`, to get the edited case. Which answer is treated is chosen as a probe chooses it
     without a pilot: the better one where the edit expects WORSE, else the worst. Where an edit does not apply to the
-    case, the example is rejected by `hypothesis.assume`; `apply` returns None there. With the example that Hypothesis
-    ends with it prints what a call changed.
+    case, the example is rejected by `hypothesis.assume`; `apply` returns None there. For the final example of
+    Hypothesis, a call prints what it changed.
     """
 
     steps: tuple[Step, ...]
@@ -98,7 +98,7 @@ def edits(
         names: only these: `cite_book`, `authority.cite_book`, `expand@3`, or `package.module:name` for one of your own.
 
     Raises:
-        ConfigError: a bias or a name that nobody knows, or nothing is left.
+        ConfigError: an unknown bias or name, or no edit is left.
     """
     return _step(_Wanted.of(expects, bias, names, whose="edits()")).map(lambda one: Change((one,)))
 
@@ -107,7 +107,8 @@ def stacks(
     max_size: int = 3, *, expects: Expects | None = None, bias: str | None = None, names: Collection[str] = ()
 ) -> SearchStrategy[Change]:
     """
-    Return a strategy for 1 to `max_size` edits, one on another, each named once; it shrinks to fewer, simpler edits.
+    Return a strategy for stacks of 1 to `max_size` different edits, applied in turn; it shrinks to fewer, simpler
+    edits.
 
     The arguments are those of `edits`. Edits that expect WORSE or TIE are left out: they change what is right.
 
@@ -170,7 +171,7 @@ class _Wanted:
         kept = [group for group in found if group]
         if not kept:
             raise ConfigError(
-                f"{self.whose}: no edit of a {family} case is as it says; `calm perturb --list` shows all"
+                f"{self.whose}: no edit of a {family} case fits these arguments; `calm perturb --list` shows all"
             )
         return kept
 

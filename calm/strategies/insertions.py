@@ -8,7 +8,7 @@ for what Hypothesis' shrinker does well: it halves integers, deletes from short 
 |---|---|---|
 | `Chosen` | which parts of a list stay, in order | fewer edits; later, fewer words |
 | `Windows` | for each place, a run of the words that were added there | fewer places, fewer words |
-| `Insertions` | places, what is taken away there, and the words that stand there | commoner words, plainer places |
+| `Insertions` | places, what is taken away there, and the words that are put there | commoner words, plainer places |
 """
 
 from __future__ import annotations

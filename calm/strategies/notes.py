@@ -1,4 +1,4 @@
-"""`notes()`: remarks that stand beside the task, `case.present(notes=(note,))`."""
+"""`notes()`: remarks beside the task, `case.present(notes=(note,))`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LONGEST = 1_000
 
 def notes() -> SearchStrategy[str]:
     """
-    Return a strategy for remarks beside the task: made up of a few plain words, and those that edits of calm write.
+    Return a strategy for remarks beside the task: a few plain words, or a remark that an edit of calm writes.
 
     Remarks of edits speak of answers by their labels, "answer A". It shrinks to the made-up remark "Read.", and among
     those of edits to the shortest.

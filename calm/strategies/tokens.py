@@ -143,9 +143,9 @@ def commonness(texts: Iterable[str]) -> Counter[str]:
 
 def fillers(common: Counter[str]) -> tuple[str, ...]:
     """
-    Return the commonest words, with a blank before each: those that may stand for any other word.
+    Return the commonest words, with a blank before each: those that may replace any other word.
 
-    None of them is an answer by itself, or turns one round: what is found with it would be no flaw of the judge.
+    None of them is an answer by itself, or reverses one: what is found with it would be no flaw of the judge.
     """
     silent = (w for w in common if w.isalpha() and len(w) > 1 and w not in _TELLING)
     words = sorted(silent, key=lambda w: (-common[w], len(w), w))

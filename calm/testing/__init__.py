@@ -1,4 +1,4 @@
-"""For tests of one's own: `check_perturbation(edit)`, the contract of a perturbation; `found`, what a hunt left."""
+"""For your own tests: `check_perturbation(edit)` checks a perturbation, `found` reads what a hunt found."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ GROWTH = 5.0
 
 def check_perturbation(edit: Edit, cases: Sequence[Case] | None = None) -> None:
     """
-    Check that an edit keeps to what every edit has to, on sample cases of each task that it serves and on your own.
+    Check an edit against the rules for all edits, on sample cases of each task that it serves and on your own cases.
 
     It is a function of the case and the seed alone and leaves its argument as it was; it returns a changed case or
     None; it keeps the gold labels, the ids, and the truth of criteria that a program can verify, unless it expects
-    WORSE, and then it says which answer it harmed; it comes through empty, long and hostile texts; its operations grow
-    no faster than the text; and it applies to one case at least. Operations are counted, not timed
+    WORSE, and then it says which answer it harmed; it handles empty, long and hostile texts; its operations grow no
+    faster than the text; and it applies to at least one case. Operations are counted, not timed
     (`calm.testing.operations`), so the check holds on a busy machine.
 
     Raises:

@@ -126,7 +126,7 @@ def test_a_malformed_calm_file_names_record_and_field_and_imports_nothing(tmp_pa
         "record 2: answer1: expected a text, got 3; write it in quotes or leave it out",
         "record 2: question: expected a question, got an empty text; write what the answers reply to",
         "record 3: answer1: expected a text, got none; add it",
-        "nothing of it is used",
+        "nothing in it is used",
     ]
 
 
@@ -215,7 +215,7 @@ def test_a_malformed_vote_names_record_and_field(tmp_path, change, said):
     told = problems(path, form="mtbench")
 
     assert told[0].startswith(f"record 2: {said}")
-    assert told[-1] == "nothing of it is used"
+    assert told[-1] == "nothing in it is used"
 
 
 def test_an_llmbar_record_is_a_pair_with_its_label_as_gold(tmp_path):
@@ -433,7 +433,7 @@ def test_a_faulty_record_is_named_with_its_column(tmp_path, change, said):
 
     assert told[0].startswith((f"record 2: {said}", said))
     assert "record 2" in told[0]
-    assert told[-1] == "nothing of it is used"
+    assert told[-1] == "nothing in it is used"
 
 
 def test_words_of_the_gold_that_nobody_explained_are_named_once(tmp_path):

@@ -118,7 +118,7 @@ def test_a_run_of_anthropic(tmp_path):
     assert answer.steps == (
         Step("Which one?\n\nI cancel it.", "cancel_order", '{"order": "8"}', "Error: It is shipped."),
     )
-    assert "record 1: a part that is no text stands as [image]" in result.notes
+    assert "record 1: a part that is no text is shown as [image]" in result.notes
 
 
 def test_a_request_beside_its_response(tmp_path):
@@ -151,7 +151,7 @@ def test_earlier_turns_stay_and_what_comes_after_the_run_is_left_out_with_a_note
 
     assert [turn.role for turn in case.turns] == ["system", "user", "assistant"]
     assert (case.question, answer.text, len(answer.steps)) == ("And order 8?", "It is gone.", 4)
-    assert "record 1: what was said after the answer is left out" in result.notes
+    assert "record 1: messages after the answer are left out" in result.notes
     assert any("the user spoke between calls" in note for note in result.notes)
 
 
@@ -174,7 +174,7 @@ def test_a_huge_result_is_kept_and_named(tmp_path):
     result = imported(tmp_path, record)
 
     assert len(only(result)[1].steps[1].result) == 150_000
-    assert any("more than 100,000 characters, and none of it is cut" in note for note in result.notes)
+    assert any("more than 100,000 characters; it was not cut" in note for note in result.notes)
 
 
 @pytest.mark.parametrize(

@@ -67,7 +67,7 @@ def test_a_ruler_between_coin_and_gold_leans():
     found = reading_of(cases, "longest")
 
     assert (round(found.agreement, 2), found.level) == (0.71, "leans")
-    assert "leans to the gold" in found.warning
+    assert "agrees with the gold too often" in found.warning
 
 
 def test_the_words_of_question_and_reference_are_rulers():

@@ -515,7 +515,7 @@ def test_a_cap_in_the_middle_writes_nothing_and_a_second_run_goes_on(folder, cap
     assert "share right >= 0.80: INCOMPLETE: data are missing" in said
     assert "decided by these labels" not in said
     assert "may decide" not in said
-    assert "take the judge" not in said
+    assert "use the judge" not in said
 
     assert calm("people:skilled", "--cases", "pairs.jsonl", "--repeats", 1) == 0
     assert Path("calibration.json").exists()

@@ -617,7 +617,7 @@ def test_an_author_that_is_no_judge_needs_no_file_of_a_judge(studio, capsys):
         (["--families={folder}/row.csv"], "row.csv:3: expected a name and its family, got 'human'"),
         (["--families={folder}/form.toml"], "form.toml: expected lines such as"),
         (["--families={folder}/broken.toml"], "broken.toml: not TOML: "),
-        (["--family=human=human,alpha-1=unknown"], "--family: 'alpha-1' is a judge, and one of unknown family"),
+        (["--family=human=human,alpha-1=unknown"], "--family: 'alpha-1' is a judge of unknown family"),
     ],
 )
 def test_a_family_that_says_nothing_is_refused_before_a_call(studio, capsys, given, message):

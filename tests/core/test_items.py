@@ -35,10 +35,7 @@ def told(read, *given):
     return problem
 
 
-SAID = (
-    "expected an id that stands for one answer under one question, got 'b' for another text or author than in case "
-    "'one'"
-)
+SAID = "expected an id of one answer under one question, got 'b' for another text or author than in case 'one'"
 
 
 def test_one_id_for_two_answers_is_an_error_in_a_file_across_files_and_between_judges(tmp_path):

@@ -247,7 +247,7 @@ def test_all_faults_are_told_and_many_are_counted():
     problems = faults(f"recorded:{table([{'case': f'c{n}', 'verdict': 'good'} for n in range(1000)])}", PAIR)
 
     assert len(problems) == 22
-    assert problems[-2:] == ("v.csv: and 980 more; fix these first", "v.csv: nothing of it is used")
+    assert problems[-2:] == ("v.csv: and 980 more; fix these first", "v.csv: nothing in it is used")
 
 
 @pytest.mark.parametrize(

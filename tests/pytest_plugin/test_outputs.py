@@ -286,7 +286,7 @@ def test_nothing_of_the_users_is_lost_beside_an_output(project, subtests):
     def refused(*options):
         result = project.run("--calm-results=results.json", *options, judge="judges:counted")
         assert result.ret == 4
-        assert "results.json is set aside beside its place: expected a" in f"{result.stdout}{result.stderr}"
+        assert "results.json cannot be set aside: expected a" in f"{result.stdout}{result.stderr}"
         assert project.calls() == 0
         assert (project.path / "results.json").read_bytes() == earlier
 

@@ -163,7 +163,7 @@ def test_the_place_where_an_older_output_is_set_aside_is_checked_like_it(tmp_pat
     assert "expected two files" in faults([output, Output("--calm-sarif", beside, RESULTS)])[0]
     for text in ("my notes", ""):
         beside.write_text(text)
-        assert "r.json is set aside beside its place: expected a new file" in faults([output])[0]
+        assert "r.json cannot be set aside: expected a new file" in faults([output])[0]
     beside.unlink()
     beside.mkdir()
     assert "got a folder" in faults([output])[0]
@@ -320,7 +320,7 @@ def test_a_full_disk_is_one_message_and_the_old_file_stays(tmp_path, room):
     done = subprocess.run([sys.executable, "-c", FULL, path, str(room)], capture_output=True, text=True, check=False)
 
     why = os.strerror(errno.EFBIG)
-    assert done.stdout == f"{path}: cannot be written: {why}; what stood there, if anything, is as it was\n"
+    assert done.stdout == f"{path}: cannot be written: {why}; an earlier file of this name is unchanged\n"
     assert (done.returncode, done.stderr) == (0, "")
     assert path.read_text() == OLD
     assert folded(tmp_path) == ["results.json"]

@@ -185,23 +185,22 @@ def _unexplained(column: str, shape: _Shape, faults: Faults) -> str:
 
 
 def _of_talks(talks: Sequence[Talk], shape: _Shape) -> list[str]:
-    """Return what is to be said of conversations: where they went, and what of them was left out."""
+    """Return notes about conversations: where they went, and what of them was left out."""
     notes = []
     if earlier := sum(bool(talk.turns) for talk in talks):
         notes.append(
-            f"{earlier} of {len(talks)} records hold a conversation: what was said before the question became turns; "
-            "a prompt of your own shows them by a loop over turns"
+            f"{earlier} of {len(talks)} records hold a conversation: the earlier messages became turns; a prompt of "
+            f"your own shows them with a loop over turns"
         )
     if tools := sum(talk.tools for talk in talks):
         notes.append(f"in {tools} of {len(talks)} records tools were used: their calls and replies are left out")
     if parts := sum(talk.parts for talk in talks):
         notes.append(
-            f"in {parts} of {len(talks)} records a part of a message is no text: what it is stands in its place, such "
-            "as [image]"
+            f"in {parts} of {len(talks)} records a part of a message is no text: a mark such as [image] takes its place"
         )
     if closing := sum(talk.closing for talk in talks):
         notes.append(
-            f"in {closing} of {len(talks)} records the user speaks last: what stands behind the last reply is left out"
+            f"in {closing} of {len(talks)} records the user speaks last: the messages after the last reply are left out"
         )
     if lost := sum(bool(talk.answer) for talk in talks) if not shape.alone else 0:
         notes.append(
@@ -212,7 +211,7 @@ def _of_talks(talks: Sequence[Talk], shape: _Shape) -> list[str]:
 
 
 def _settled(cases: Sequence[tuple[int, Case]], shape: _Shape) -> tuple[list[tuple[int, Case]], list[str]]:
-    """Return the cases with ids of their own, records with the same answers as one, and what is to be said of that."""
+    """Return the cases with ids of their own, records with the same answers as one, and notes about that."""
     own = list(zip((record for record, _ in cases), named([case for _, case in cases]), strict=True))
     if not shape.letters:
         return own, []

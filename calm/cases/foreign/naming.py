@@ -2,8 +2,8 @@
 Ids of imported cases and answers: the same on every machine, and never one id for two.
 
 A case is named after its file, its record and what it holds, so that five files with one name can be in one run. An
-answer is named after its author, or else after its column. Where that would stand for two answers under one question,
-a digest of its text tells them apart.
+answer is named after its author, or else after its column. Where that would name two answers under one question, a
+digest of the text is added.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def case_id(file: str, record: int, row: Mapping[str, object]) -> str:
 
 
 def named(cases: Sequence[Case]) -> list[Case]:
-    """Return cases in which the ids of several answers name their authors, and stand for one answer a question."""
+    """Return cases in which the ids of several answers name their authors, and each id names one answer a question."""
     meant: dict[tuple[str, str], set[tuple[str | None, str]]] = {}
     for case in cases:
         for answer in case.answers:

@@ -60,7 +60,7 @@ def import_mtbench(table: Table, id_column: str = "") -> ImportResult:
     `id_column` names the column with the id of the case; a pair with several votes has that of its first record.
 
     Raises:
-        ConfigError: a record that is none of these, or an id that stands for two pairs; all of them, by file, record
+        ConfigError: a record that is none of these, or an id of two pairs; all of them, by file, record
             and field.
     """
     faults = Faults(table.name)

@@ -39,7 +39,7 @@ _STOPS: Final[Mapping[Stop, str]] = {
     "time": _UNFOLDS.format(megabytes(MOST_BYTES), "takes minutes"),
     "memory": _UNFOLDS.format(megabytes(MOST_BYTES), "needs more memory"),
     "size": _UNFOLDS.format(megabytes(MOST_BYTES), "is larger"),
-    "crash": "expected a Parquet file, got one that brought its reader down",
+    "crash": "expected a Parquet file, got one that crashed its reader",
 }
 
 
@@ -57,7 +57,7 @@ class Faults:
     """
     Collects what is wrong with a file, the first `MAX_SHOWN` faults in words.
 
-    `words` holds the records of each word of the gold that nobody explained, by column and word.
+    `words` holds the records of each word of the gold without a known meaning, by column and word.
     """
 
     name: str
@@ -81,7 +81,7 @@ class Faults:
         if self.count > len(self.shown):
             self.shown.append(f"{self.name}: and {self.count - len(self.shown)} more; fix these first")
         if self.shown:
-            raise ConfigError([*self.shown, f"{self.name}: nothing of it is used"])
+            raise ConfigError([*self.shown, f"{self.name}: nothing in it is used"])
 
     def text(self, row: Row, key: str, record: int) -> str | None:
         """Return a text that a record must have; None, and a fault, for anything else."""
@@ -231,7 +231,7 @@ def _decoded(faults: Faults, record: int, text: str) -> object:
             at = text.count("\n", 0, error.pos) + 1
             raise ConfigError(
                 f"{faults.name}: line {at}, column {error.colno}: expected JSON, got an error: {error.msg}; "
-                "nothing of it is used"
+                "nothing in it is used"
             ) from error
     except ValueError as error:  # over a limit
         faults.add(record, "record", str(error))
@@ -288,6 +288,6 @@ def _parquet(path: Path, data: bytes) -> Table:
     finally:
         helper.close()
     if isinstance(found, str):
-        raise ConfigError(f"{path}: {found}; nothing of it is used")
+        raise ConfigError(f"{path}: {found}; nothing in it is used")
     columns, rows = cast("tuple[tuple[str, ...], list[Row]]", found)
     return Table(str(path), columns, tuple(rows))

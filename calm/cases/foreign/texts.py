@@ -36,7 +36,7 @@ def with_texts(
 
     Raises:
         ConfigError: no such subset, no record of any case, an item that several subsets hold, fewer answers than a case
-            has, or another better answer than the verdicts are held against.
+            has, or another better answer than the verdicts have.
     """
     parts = sorted({part for case in bare if (part := _part(case))})
     if subset is not None and subset not in parts:

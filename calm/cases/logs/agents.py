@@ -58,7 +58,7 @@ def import_runs(
     Args:
         paths: files of JSON or of JSON Lines.
         scale: the scale of the gold; None: from 1 to 10.
-        words: the scores that words stand for.
+        words: the scores that words mean.
 
     Raises:
         ConfigError: a file that cannot be read, or all records that hold no run, by record.
@@ -228,7 +228,7 @@ def _runs(
             runs = [run_of(events, own, number, found, place) for events in happened]
     if len({run.turns for run in runs}) > 1:
         found.add(
-            "what was said before the question differs between the two runs: that of the chosen one stands", number
+            "the messages before the question differ between the two runs: those of the chosen one are kept", number
         )
     if own and own.strip() not in runs[0].question:
         found.add("its own question is left out, as no message of the user before the last call holds it", number)

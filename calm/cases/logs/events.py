@@ -70,7 +70,7 @@ class Beside:
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """A part that is no text, such as an image; in its place stands what it is, in brackets."""
+    """A part that is no text, such as an image; its kind in brackets takes its place."""
 
     what: str
 

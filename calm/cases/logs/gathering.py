@@ -48,7 +48,7 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """One verdict on a case: the number of the ask, what was said (None: the reply could not be read), and the rest."""
+    """One verdict on a case: the number of the ask, the verdict (None: the reply could not be read), and the rest."""
 
     case: str
     repeat: int
@@ -242,7 +242,7 @@ def _item(one: Judgment) -> str:
 
 
 def _verdict(one: Judgment, on: Scaled | None) -> float | str | None:
-    """Return where a verdict stands on a scale; of a pair, which answer it prefers."""
+    """Return the value of a verdict on a scale; of a pair, which answer it prefers."""
     if on is not None:
         return on.on(one.value)
     return PLACES[one.value] if isinstance(one.value, int) and one.state == "said" else None
@@ -282,7 +282,7 @@ def _counted(left: Counter[str]) -> str:
 
 
 def _said_of(log: Log, metric: str, wanted: Wanted, cases: Sequence[Case], asks: Sequence[Ask]) -> list[str]:
-    """Return what is to be said of the cases: what could not be read, and whether there is gold."""
+    """Return notes about the cases: what could not be read, and whether there is gold."""
     notes = []
     unread = sum(ask.verdict is None for ask in asks)
     if unread:

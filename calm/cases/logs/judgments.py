@@ -11,7 +11,7 @@ from calm.core.material import Turn
 
 Who: TypeAlias = Literal["judge", "person"]
 State: TypeAlias = Literal["said", "unread", "failed"]
-"""A verdict was said; a reply came and no verdict was read in it; or the call of the judge failed."""
+"""A verdict was read; a reply came and no verdict was read in it; or the call of the judge failed."""
 
 ANY: Final = "*"
 """The metric of a person's verdict on an answer as a whole: it is gold for each judge."""
@@ -22,7 +22,7 @@ PAIR: Final = 2
 @dataclass(frozen=True, slots=True)
 class Judgment:
     """
-    One verdict. `value` is what was said, as the tool wrote it: a number, a truth value or a word, and of a pair the
+    One verdict. `value` is the verdict as the tool wrote it: a number, a truth value or a word, and of a pair the
     place of the better answer (0 or 1); None unless `state` is "said".
 
     `context` holds the retrieved texts in their order. `prompt` and `reply` are as they went over the wire, empty where

@@ -186,7 +186,7 @@ def _rows(path: Path, text: str) -> list[object]:
         if all(name in names for name in _CSV_OF_PROMPTFOO):
             raise ConfigError(
                 f"{path}: expected results of promptfoo as JSON, got its CSV, which holds no verdict of a single "
-                "judge; write them anew: promptfoo export eval latest -o results.json"
+                "judge; write them again: promptfoo export eval latest -o results.json"
             )
         return [dict(row) for row in reader]
     except csv.Error as error:

@@ -30,7 +30,7 @@ def labels_of(
     Args:
         people: their judgments.
         judged: what the judge judged.
-        place: where a judgment stands on the judge's scale; None: nowhere.
+        place: the place of a judgment on the judge's scale; None: it has none.
     """
     found: dict[Seen, Labels] = {}
     lost = unjudged = again = 0

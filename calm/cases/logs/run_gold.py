@@ -1,4 +1,4 @@
-"""What the log of an agent says a run is worth, and where that stands on the scale of a judge."""
+"""The worth of a run by the log of its agent, and its place on the scale of a judge."""
 
 from __future__ import annotations
 

@@ -176,7 +176,7 @@ class _Places:
 
 
 def _final_text(event: Event) -> str:
-    """Return the answer that a call of `finish`, `submit` or the like brings: its one text; "" without one."""
+    """Return the answer that a call of `finish`, `submit` or a similar tool brings: its one text; "" without one."""
     if not isinstance(event, Call) or event.tool.strip().lower().replace("-", "_") not in _ENDS:
         return ""
     given = unpacked(event.arguments)
@@ -231,7 +231,7 @@ class _Reading:
             case Beside(text):
                 self._beside(text)
             case Missing(what):
-                self._remark(f"a part that is no text stands as [{what}]")
+                self._remark(f"a part that is no text is shown as [{what}]")
 
     def end(self) -> None:
         """Close the run."""
@@ -239,13 +239,13 @@ class _Reading:
         if any(step is not self.ended for _, step in self.waiting):
             self._remark("a call has no result")
         if any(place < self.at.asked for place in self.calls.values()):
-            self._remark("the user spoke between calls: all calls stand together, in their order, before the answer")
+            self._remark("the user spoke between calls: all calls come first, in their order, before the answer")
         if self.answer == NO_ANSWER:
-            self._remark(f"the run ends without an answer, in place of which stands {NO_ANSWER}")
+            self._remark(f"the run ends without an answer; in its place is {NO_ANSWER}")
 
     def _said(self, place: int, said: Said) -> None:
         if place > self.at.last:
-            self._remark("what was said after the answer is left out")
+            self._remark("messages after the answer are left out")
         elif said.role == AGENT and (said.before_call or place > self.at.asked):
             self.thoughts.append(said.text.strip())
         elif place < self.at.asked or (said.role == SYSTEM and place < self.at.first):
@@ -282,7 +282,7 @@ class _Reading:
         """Put a result beside its call: by its id, else by the name of the tool, else in order; alone if none is."""
         text = clean(given.text)
         if len(text) > _HUGE:
-            self._remark(f"a result of a tool has more than {_HUGE:,} characters, and none of it is cut")
+            self._remark(f"a result of a tool has more than {_HUGE:,} characters; it was not cut")
         step = self._step_of(given)
         if step is None and given.id and self.calls.get(given.id, -1) > place:
             self.early[given.id].append(text)
@@ -306,7 +306,7 @@ class _Reading:
         return named[0] if named else None
 
     def _beside(self, text: str) -> None:
-        self._remark("words beside a result of a tool stand at the end of this result")
+        self._remark("words beside a result of a tool were put at the end of this result")
         if self.latest is not None:
             self.latest["result"] = f"{self.latest['result']}\n{clean(text)}".strip("\n")
 

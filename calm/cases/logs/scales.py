@@ -23,9 +23,9 @@ WORDS: Final[Mapping[str, float]] = {
 NO_ANSWER: Final = "n"
 """Of Inspect's letters the one for no answer, which its own metrics count as 0."""
 _USUAL: Final = ((0.0, 1.0), (1.0, 5.0), (1.0, 10.0), (0.0, 10.0), (0.0, 100.0))
-"""The scales that numbers are held against, in this order."""
+"""The scales that are tried on numbers, in this order."""
 _STEPS: Final = (1.0, 0.5, 0.1)
-"""The steps that numbers are held against, in this order."""
+"""The steps that are tried on numbers, in this order."""
 _CLOSE: Final = 1e-6
 _MOST_WORDS: Final = 8
 """So many words of a verdict a message names."""
@@ -33,7 +33,7 @@ _MOST_WORDS: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class Scaled:
-    """What verdicts mean on a scale, in their order (None: nothing was said), and what is to be said of the scale."""
+    """The values of verdicts on a scale, in their order (None: no verdict), and notes about the scale."""
 
     scale: Scale
     values: tuple[float | None, ...]
@@ -41,14 +41,14 @@ class Scaled:
     words: Mapping[str, float]
 
     def on(self, value: object) -> float | None:
-        """Return where the verdict of a person stands on the scale; None for what has no place on it."""
+        """Return the place of a person's verdict on the scale; None for one that has no place on it."""
         held = _placed(value, self.words, self.scale)
         return held if held is not None and self.scale.holds(held) else None
 
 
 def scaled(judgments: Sequence[Judgment], words: Mapping[str, float], scale: Scale | None) -> Scaled:
     """
-    Return where verdicts stand, on a given scale or on the one that they show.
+    Return the values of verdicts, on a given scale or on the one that they show.
 
     Args:
         judgments: those of one judge, each of one answer.
@@ -56,7 +56,7 @@ def scaled(judgments: Sequence[Judgment], words: Mapping[str, float], scale: Sca
         scale: the scale, if a user said which.
 
     Raises:
-        ConfigError: a word that nobody explained, or a number beyond the scale.
+        ConfigError: a word without a known value, or a number beyond the scale.
     """
     own = {word.strip().lower(): value for word, value in words.items()}
     said = [one.value for one in judgments if one.state == "said"]
@@ -90,7 +90,7 @@ def _word(value: object) -> str:
 
 def _placed(value: object, own: Mapping[str, float], scale: Scale) -> float | None:
     """
-    Return where a verdict stands on a scale; None for a word that nobody knows.
+    Return the value of a verdict on a scale; None for an unknown word.
 
     A number, and a word that the user explained, are on the scale as they are. A known word is a share of the way from
     its low end to its high one.
@@ -128,7 +128,7 @@ def _shown(judgments: Sequence[Judgment], said: Sequence[object], own: Mapping[s
         half = 0.5 if any((value - wide.low) % 1 for value in found) else 1.0
         step = half if all((value - wide.low) % half == 0 for value in (*found, wide.high)) else None
         steps = "" if step is None else f" in steps of {step:g}"
-        notes.append(f"the words of its verdicts stand on a scale from {wide.low:g} to {wide.high:g}{steps}")
+        notes.append(f"the words of its verdicts are read on a scale from {wide.low:g} to {wide.high:g}{steps}")
         return Scale(wide.low, wide.high, step)
     limits = {one.limits for one in judgments if one.limits}
     usual = [*limits, *_USUAL] if len(limits) == 1 else [*_USUAL]

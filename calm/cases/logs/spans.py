@@ -1,4 +1,4 @@
-"""Spans of OpenTelemetry, whoever wrote them: OTLP as JSON, the console exporter, or Phoenix; attributes are flat."""
+"""Spans of OpenTelemetry, from any tool: OTLP as JSON, the console exporter, or Phoenix; attributes are flat."""
 
 from __future__ import annotations
 

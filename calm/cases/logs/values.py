@@ -74,7 +74,7 @@ def uses_tools(value: object, depth: int = 0) -> bool:
 
 
 def said_by(role: str, turns: Sequence[Turn]) -> str:
-    """Return the last text that somebody said in a conversation; "" if there is none."""
+    """Return the last text of a conversation; "" if there is none."""
     return next((turn.text for turn in reversed(turns) if turn.role == role and turn.text), "")
 
 

@@ -1,5 +1,5 @@
 """
-Judges of other tools: `deepeval:package.module:metric` and the like.
+Judges of other tools: such as `deepeval:package.module:metric`.
 
 Each adapter is one module: it makes an `Evaluator` of an object of its tool. What is the same for all of them is here:
 the object is imported and asked about a sample before the run (`dry`), and while it is asked its calls to models go

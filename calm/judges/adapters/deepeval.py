@@ -140,7 +140,8 @@ def _arena(metric: Any, spec: str) -> Evaluator:
         asynchronous=True,
         notes=(
             *steps.notes,
-            "deepeval draws the order and the names of the answers anew for each ask; here they stand in calm's order, "
+            "deepeval draws the order and the names of the answers again for each ask; here they are shown in calm's "
+            "order, "
             "as Alice and Bob, so that the bias for a position can be measured. In deepeval the draw hides it",
             "its reason is not written again with the real names, which takes a call after the verdict",
         ),
@@ -163,8 +164,8 @@ class _Steps:
         if not self._wanted:
             return []
         return [
-            "its model makes the evaluation steps of the criteria, here once in a run; deepeval has them made anew for "
-            "each case, so there two cases may be judged by different steps. Write evaluation_steps to fix them"
+            "its model makes the evaluation steps of the criteria, here once in a run; deepeval makes them again "
+            "for each case, so two cases may be judged by different steps there. Write evaluation_steps to fix them"
         ]
 
     async def give(self, metric: Any) -> None:

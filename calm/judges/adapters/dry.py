@@ -86,7 +86,7 @@ class _DryVisitor(Ask):
 
 
 class _DrySend:
-    """A `send` that notes each request and calls nobody."""
+    """A `send` that notes each request and calls no server."""
 
     ask = 1
 

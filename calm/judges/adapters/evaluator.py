@@ -36,7 +36,7 @@ class Evaluator:
     An object of another tool, as it is asked.
 
     `passes` says which part of a case is passed under which name; those in `optional` may be missing in a case.
-    `call` gets the values by these names, and returns a verdict or what stands for one, or an awaitable of it.
+    `call` gets the values by these names, and returns a verdict or a value that means one, or an awaitable of it.
     `release` is the name and version of its package. `notes` say in what it differs here from how it runs in its own
     tool, one sentence each. `description` is what a report says of it besides. `fingerprint` changes whenever its
     verdicts can, where that does not follow from its requests.

@@ -105,7 +105,7 @@ def _unasked_when_dry(before: Callable[[Any], Awaitable[bool]]) -> Callable[[Any
 
 
 def _number(score: Any) -> object:
-    """Return the number that a score stands for; None: it stands for none, as where the grader gave no grade."""
+    """Return the number that a score means; None: it means none, as where the grader gave no grade."""
     value = None if score is None else score.value
     if isinstance(value, bool):
         return float(value)

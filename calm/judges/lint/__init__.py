@@ -1,4 +1,4 @@
-"""What will go wrong with a judge's prompt, said before any call. The rules in words: docs/reference/lint.md."""
+"""Faults of a judge's prompt, found before any call. The rules in words: docs/reference/lint.md."""
 
 from calm.judges.lint.bare import subject_of
 from calm.judges.lint.catalogue import RULES, SEVERITIES, Rule, Severity

@@ -24,7 +24,7 @@ OPTION: Final = "--allow"
 
 @dataclass(frozen=True, slots=True)
 class Allow:
-    """A rule that is allowed, why, and where that is said."""
+    """A rule that is allowed, why, and where the allow is written."""
 
     rule: str
     reason: str

@@ -21,7 +21,7 @@ _LOOP: Final = re.compile(r"\{%-?\s*for\s+(\w+)\s+in\s+(\w+)")
 
 def subject_of(path: Path, task: Task | None, roles: Mapping[str, Role]) -> Subject:
     """
-    Return what to lint of a file that holds a prompt; `roles` say what placeholders stand for, beside their names.
+    Return what to lint of a file that holds a prompt; `roles` say what placeholders mean, beside their names.
 
     Without a task, a prompt with two answers is for pairs, one that speaks of scores for scores, others for a rubric.
 

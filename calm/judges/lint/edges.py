@@ -1,4 +1,4 @@
-"""What stands around a slot: what shows where its text begins, and what shows where it ends."""
+"""The text around a slot: what shows where its text begins, and what shows where it ends."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ BETWEEN: Final = "\n\n"
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """A place that a case fills: role, number of the answer (from 0), where its sign stands, how it is written."""
+    """A place that a case fills: role, number of the answer (from 0), the place of its sign, how it is written."""
 
     role: Role
     number: int

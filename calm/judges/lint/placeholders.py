@@ -1,4 +1,4 @@
-"""Placeholders of other tools in a text, and what their names stand for."""
+"""Placeholders of other tools in a text, and what their names mean."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def placeholders(text: str) -> Iterator[Placeholder]:
 
 def role_of(name: str) -> Role:
     """
-    Return what a placeholder's name stands for: what other tools call so, else what the words in it say.
+    Return what a placeholder's name means: what it is in other tools, else what its words say.
 
     >>> role_of("ref_answer_1"), role_of("answer_a"), role_of("userQuery"), role_of("model_name"), role_of("n")
     ('reference', 'answer', 'question', 'name', 'unknown')

@@ -1,4 +1,4 @@
-"""Where in the files what a finding is about stands: what is sent is looked for in what was written."""
+"""The place in the files that a finding is about: the text that is sent is searched for in the files."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Sources:
     files: tuple[Source, ...]
 
     def place(self, line: str, *, words: tuple[str, ...] = ()) -> Place:
-        """Return where a line of what is sent stands: its longest piece, else any of `words`, else the beginning."""
+        """Return the place of a line that is sent: its longest piece, else any of `words`, else the beginning."""
         pieces = sorted((piece.strip() for piece in _LITERALS.findall(line)), key=len, reverse=True)
         for wanted in (*[p for p in pieces if len(p) >= SHORTEST], *words):
             for source in self.files:

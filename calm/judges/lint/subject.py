@@ -65,7 +65,7 @@ class Subject:
     unseen: Sequence[Unseen] = field(default_factory=tuple)
 
     def at(self, at: int) -> Place:
-        """Return where in the files stands what is at a place of the page."""
+        """Return the place in the files of a place of the page."""
         turn = self.page.turn(at)
         if turn.line is not None:
             return Place(self.sources.files[0].file, turn.line + self.page.text.count("\n", turn.start, at))

@@ -145,7 +145,7 @@ _SIZES = tuple(enumerate(SHOTS[:DRAFTS]))
 
 def correlation(pairs: Sequence[tuple[float | None, float]]) -> float:
     """
-    Return Spearman's correlation of what was said with the labels, both from 0 to 1; -1 where there is none.
+    Return Spearman's correlation of verdicts with labels, both from 0 to 1; -1 where there is none.
 
     >>> correlation([(0.1, 0.0), (0.2, 0.5), (None, 0.5), (0.9, 1.0)])
     1.0

@@ -1,5 +1,5 @@
 """
-Reference: show what a good answer says (arXiv:2306.05685), at a length that favours nobody (arXiv:2407.01085).
+Reference: show what a good answer says (arXiv:2306.05685), at a length that favours no answer (arXiv:2407.01085).
 
 `reference` shows the case's own reference. If there is none, the judge's model writes one before it sees any answer;
 with `reference:self` it always does. `same-length` chooses among the case's reference and its fields whose names begin

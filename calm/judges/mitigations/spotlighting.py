@@ -40,7 +40,7 @@ _GAP = re.compile(r"(?<=\S) (?=\S)")
 
 
 def delimited(case: Case) -> Case:
-    """Return a case whose answers stand between lines that nobody can guess."""
+    """Return a case whose answers are between lines that no answer can guess."""
     key = digest("delimiter", case.question, [a.text for a in case.shown])[:12]
     for answer in case.shown:
         case = case.edit(answer.id, lambda text: f"DATA {key}\n{text}\nDATA {key}")

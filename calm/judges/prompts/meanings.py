@@ -95,7 +95,7 @@ def expression(name: str, role: Role | None) -> str:
 
 
 def field_of(name: str) -> str:
-    """Return the name of the field that a name stands for."""
+    """Return the name of the field that a name means."""
     return re.sub(r"\W", "_", plain(name))
 
 

@@ -1,9 +1,9 @@
 """
 Where a user's own prompt shows what its templates have no place for: notes, names beside labels, earlier drafts.
 
-As in CALM's g(I), the instruction of arXiv 2410.02736 with something added, every prompt has a place. A note stands
-after the question, or at the end of the last user message; a name and drafts stand before the answer's text. What the
-templates show themselves stays where they show it.
+As in CALM's g(I), the instruction of arXiv 2410.02736 with something added, every prompt has a place. A note goes after
+the question, or at the end of the last user message; a name and drafts go before the answer's text. What the templates
+show themselves stays where they show it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def places_anything(prompt: Prompt, case: Case) -> bool:
 
 def placed(prompt: Prompt, case: Case, draw: Draw) -> tuple[Messages, frozenset[str]]:
     """
-    Return the messages about a case, with all that it presents, and where what the templates do not show stands.
+    Return the messages about a case with all that it presents, and the places of what the templates do not show.
 
     The places are "question" (after it), "end" (of the last user message) and "text" (before that of an answer). Of
     a bundled prompt, and of one that refuses, the messages are those of the templates.

@@ -10,7 +10,7 @@ from typing import Final
 from calm.judges.prompts.foreign import as_template
 
 MOST_TRIED: Final = 20
-"""So many prompts the template is looked for in; each guess is held against all of them."""
+"""So many prompts the template is looked for in; each guess is tested on all of them."""
 _SLOT: Final = re.compile("\ue000(\\d+)\ue001")
 
 

@@ -28,7 +28,7 @@ def render(prompt: Prompt, case: Case, task: Task, scale: Scale, criterion: Crit
     """
     Return the messages that a judge is sent about a case, rendered byte for byte.
 
-    What a user's own templates have no place for stands where `placed` puts it. The case's framing picks the
+    `placed` chooses the place of what a user's own templates have no place for. The case's framing picks the
     templates; where the twin is missing, the standard ones are rendered. Follow-ups are not part of it. `criterion` is
     the one asked about, for the task rubric.
 

@@ -67,7 +67,7 @@ _STOPS: Final[Mapping[Stop, str]] = {
     "time": _WITHIN.format(f"{MAX_SECONDS} s of processor time"),
     "memory": _WITHIN.format(f"{MAX_MEMORY // 10**6} MB of memory"),
     "size": f"expected at most {MAX_RENDERED} characters, got more; {_FIX}",
-    "crash": f"expected a template that can be rendered, got one that brought its process down; {_FIX}",
+    "crash": f"expected a template that can be rendered, got one that crashed its process; {_FIX}",
 }
 
 

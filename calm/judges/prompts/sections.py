@@ -27,7 +27,7 @@ class Sections:
         self.unread: list[Unread] = []
 
     def statement(self, tag: re.Match[str], line: int) -> str:
-        """Return what stands for a tag in a template of calm."""
+        """Return what replaces a tag in a template of calm."""
         if tag["note"] is not None:
             return f"{{#{tag['note']}#}}"
         if tag["word"]:

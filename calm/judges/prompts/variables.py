@@ -93,7 +93,7 @@ class Ends:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A class as a template sees it; `number` is that of `Classes`, and `meaning` is empty where none is said."""
+    """A class as a template sees it; `number` is that of `Classes`, and `meaning` is empty where none is given."""
 
     name: str
     number: int
@@ -133,7 +133,7 @@ def neutral(text: str) -> str:
     Return a text in which no delimiter of the bundled prompts can be read as one.
 
     One backslash is put after the `<` of a tag of ours (also of a closing one) and after the first `[` of a `[[...]]`.
-    Where backslashes stand there already, one is added: two different texts never become equal. A text without such
+    Where there are backslashes already, one is added: two different texts never become equal. A text without such
     a delimiter comes back as it is. A backslash, unlike a character of no width, survives every tokeniser and is seen.
 
     >>> neutral("</answer> Best: [[A]]. a[b[0]] < answers")
@@ -223,7 +223,7 @@ def _choices(scale: Scale, clean: Callable[[str], str]) -> tuple[Choice, ...]:
 
 def shown(case: Case) -> tuple[object, ...]:
     """
-    Return what tells prompts apart: equal for two cases only if all that a template can show of them is equal.
+    Return a key of a prompt: equal for two cases only if all that a template can show of them is equal.
 
     It can be hashed. Criteria stand in it as the object that they are, because they cannot be hashed.
     """

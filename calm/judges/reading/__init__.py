@@ -1,9 +1,9 @@
 """
 A judge's reply to a verdict. A reply that does not say a verdict beyond doubt is `Unreadable`, never a number.
 
-What all formats have in common: blocks of reasoning are taken out first; each candidate counts by where it stands, and
-never where it is only mentioned; of several that differ the final one is read if one is called so, else none. Only the
-first and the last `MAX_CHARS` characters of a reply are looked at. The rules in words: docs/reference/reader.md.
+What all formats have in common: blocks of reasoning are taken out first; each candidate counts by its place, and never
+where it is only mentioned; of several that differ the final one is read if one is called so, else none. Only the first
+and the last `MAX_CHARS` characters of a reply are looked at. The rules in words: docs/reference/reader.md.
 """
 
 from calm.judges.reading.diagnosis import UnreadReply, example, fix, held, way

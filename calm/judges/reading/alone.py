@@ -1,8 +1,8 @@
 """
 A verdict that needs no second look: it ends the last line of a reply, and nothing above that line bears on it.
 
-Most judges write it so, as the bundled prompts ask. Then the line alone says how its verdict stands, and the same few
-lines come again and again: what `decide` makes of one is remembered. A test holds the two against each other.
+Most judges write it so, as the bundled prompts ask. Then the line alone says how sure its verdict is, and the same few
+lines come again and again: what `decide` makes of one is remembered. A test compares the two.
 """
 
 from __future__ import annotations

@@ -11,12 +11,12 @@ _BRACKETS = re.compile(r"\[\[([^\[\]\n]{0,2000}+)\]\]")
 
 
 def bracket_marks(text: str) -> list[Mark]:
-    """Return what stands between double brackets."""
+    """Return the text between double brackets."""
     return [Mark(m.start(), m.end(), m[1]) for m in _BRACKETS.finditer(text)]
 
 
 def tag_marks(text: str, tag: str) -> list[Mark] | Unreadable:
-    """Return what stands between an opening tag and the closing one that follows it."""
+    """Return the text between an opening tag and the closing one that follows it."""
     marks = []
     opened: re.Match[str] | None = None
     for found in re.finditer(rf"<(/?){re.escape(tag)}(?:\s[^<>]{{0,200}})?>", text, re.IGNORECASE):

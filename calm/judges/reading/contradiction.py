@@ -1,4 +1,4 @@
-"""Whether a judge that gave a verdict first sums up for the other answer: then nobody can tell which one it means."""
+"""Whether a judge that gave a verdict first sums up for the other answer: then it is unclear which one it means."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ Means: TypeAlias = Callable[[object], Verdict]
 TAIL: Final = 2_000
 """Characters after a verdict, and between two of them, in which a word that takes it back is looked for."""
 PARTS: Final = 2
-"""Verdicts on parts of an answer from which on one on the whole of it is told apart."""
+"""With so many verdicts on parts of an answer, one on the whole of it is recognised."""
 LONGEST_OR: Final = 20
 """Characters between two verdicts that may say "or"."""
 _OR: Final = re.compile(rf"[\s,、]*(?:{one_of('or')})[\s,、]*", re.IGNORECASE)
@@ -35,10 +35,10 @@ def decide(
     least: Standing = Standing.MENTIONED,
 ) -> Mark | Reason | None:
     """
-    Return the mark that is the judge's verdict, why no one can tell which, or None if there is none.
+    Return the mark that is the judge's verdict, why it is unclear which, or None if there is none.
 
-    `means` says what a mark means; two marks that mean the same are one verdict. With `least`,
-    a verdict must stand so, and nothing that could be another one may stand beside it.
+    `means` says what a mark means; two marks that mean the same are one verdict. With `least`, a verdict must have this
+    standing, and nothing beside it may be another one.
     """
     if not marks:
         return None

@@ -26,7 +26,7 @@ LIKELY: Final = ("verdict", "winner", "score", "rating", "preference", "preferre
 CHARACTERS: Final = 20_000
 """So much of the end of a reply is looked at."""
 _DECIDE: Final = (
-    "ask in the prompt for exactly one verdict, at the end and on a line of its own, called final if a draft stands "
+    "ask in the prompt for exactly one verdict, at the end and on a line of its own, called final if a draft comes "
     "before it; a server that keeps to a schema ([verdict] format = 'json', schema_file) can give no second one"
 )
 _TAG: Final = re.compile(r"<([A-Za-z_][\w.-]{0,40})(?:\s[^<>]{0,200})?>[^<]{0,2000}</\1>")

@@ -1,4 +1,4 @@
-"""A reply as a page: its lines, fences and headings, and what stands before and after a verdict in it."""
+"""A reply as a page: its lines, fences and headings, and the text before and after a verdict in it."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ TERMINAL: Final = ".!?。！？…"
 @dataclass(frozen=True, slots=True)
 class Around:
     """
-    What stands around a verdict: the rest of its line, its sentence, its clause, and what introduces it.
+    The text around a verdict: the rest of its line, its sentence, its clause, and what introduces it.
 
     `sentence` and `clause` have the parts before and after the verdict; `intro` is the line above that leads to it,
-    as a sentence and its last clause, and `section` the nearest label above it. `opens` says whether nothing but a
-    label and signs stands before it on its line, `closes` whether nothing but reasons stands after it.
+    as a sentence and its last clause, and `section` the nearest label above it. `opens` says whether only a label and
+    signs are before it on its line, `closes` whether only reasons are after it.
     """
 
     sentence: tuple[str, str]
@@ -104,7 +104,7 @@ class Layout:
         return self.starts[number], end
 
     def around(self, mark: Mark) -> Around:
-        """Return what stands around a verdict; the number of its criterion does not count."""
+        """Return the text around a verdict; the number of its criterion does not count."""
         start, end = self.bounds(mark.start)
         begin = max(start + mark.key, mark.start - WINDOW)
         before, after = self.page[begin : mark.start], self.page[mark.stop : min(end, mark.stop + WINDOW)]

@@ -98,7 +98,7 @@ def _by_last_sentence(text: str, words: Sequence[Mark], form: Format, view: View
 
 def by_slip(text: str, form: Format, view: View) -> Verdict | Reason | None:
     """
-    Return the verdict of a reply without any in its format, where it stands in a form that nobody could doubt.
+    Return the verdict of a reply without any in its format, if it is in a form that leaves no doubt.
 
     These are `[A]` or `\\boxed{A}` on a line of its own, and a line such as "Verdict: A".
     """

@@ -1,4 +1,4 @@
-"""A verdict as it is written, and where it stands."""
+"""A verdict as it is written, and its place."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Mark:
     """
     A verdict as written, and where: `start` and `end` in the text that is looked at.
 
-    `stop` is where all of it ends, if its end is told apart; `about` are the words in it that say of which stage it is,
+    `stop` is where all of it ends, if that is another place; `about` are the words in it that say of which stage it is,
     and `key` is how many characters of its line number the criterion that it is on.
     A `remark` is a bare word such as A or 7: it counts only where a sentence gives it as a verdict.
     """

@@ -74,7 +74,7 @@ def _mapped(raw: object, form: Format) -> tuple[object, bool]:
 
 
 def folded(form: Format) -> dict[str, float | str]:
-    """Return the labels of a format, whatever their case, with what they stand for."""
+    """Return the labels of a format, whatever their case, with what they mean."""
     return {label.strip().casefold(): value for label, value in form.values.items()}
 
 

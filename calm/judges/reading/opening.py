@@ -32,11 +32,11 @@ _SHUT: Final = re.compile(rf"{_CLOSERS}(?:[.!]{_CLOSERS}|\]\]|\*\*|</[A-Za-z_][\
 
 def opens(text: str, span: tuple[int, int], mark: Mark, view: View, *, cut: bool) -> bool:
     """
-    Return whether a label opens what was said in a span of a text, beyond doubt.
+    Return whether a span of a text begins with a label, beyond doubt.
 
-    Before it stands nothing but signs, or words that name a verdict or an answer. After it the line ends; where words
-    with a colon or the like lead to it, a new sentence may begin. Of a `cut` reply it is asked besides that something
-    was generated after the label: "A" may have become "A good answer", and "B" may have become "Bob".
+    Before it are only signs, or words that name a verdict or an answer. After it the line ends; where words with a
+    colon or similar sign lead to it, a new sentence may begin. In a `cut` reply, something must also come after the
+    label: "A" may have become "A good answer", and "B" may have become "Bob".
     """
     (begin, end), first, last = span, mark.start, mark.end
     if first - begin > 3 * LONGEST_LEAD or (first > begin and _joins(text[first - 1])):

@@ -48,7 +48,7 @@ def spoken(text: str) -> list[tuple[int, int]]:
     """
     Return the parts of a reply that are no reasoning, as (start, end).
 
-    A block that is not closed reaches to the end; a closing tag without an opening one (the opening one stood in the
+    A block that is not closed reaches to the end; a closing tag without an opening one (the opening one was in the
     prompt) makes everything before it reasoning.
     """
     spans: list[tuple[int, int]] = []

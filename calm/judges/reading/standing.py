@@ -36,7 +36,7 @@ class Standing(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """What may be the verdict: as written, what it means, how it stands, and what the words about it call it."""
+    """What may be the verdict: as written, what it means, how sure it is, and what the words around it call it."""
 
     mark: Mark
     verdict: Verdict
@@ -50,7 +50,7 @@ class Candidate:
 
 
 def candidate(layout: Layout, mark: Mark, verdict: Verdict, view: View) -> Candidate:
-    """Return how a verdict stands."""
+    """Return how sure a verdict is."""
     if layout.struck(mark) or layout.quoted(mark) or layout.fenced(mark):
         return Candidate(mark, verdict, Standing.MENTIONED)
     around = layout.around(mark)

@@ -14,7 +14,7 @@ from calm.errors import ConfigError
 @dataclass(frozen=True, slots=True)
 class View:
     """
-    What a verdict is about: the labels by slot and the answer ids that they stand for, scale, criteria, framing.
+    What a verdict is about: the labels by slot and the answer ids that they mean, scale, criteria, framing.
 
     `criteria` are criterion ids: for the task rubric the one that is asked about. `judged` are the texts that were put
     before the judge, so that a quotation of them is not taken for a verdict.

@@ -1,7 +1,7 @@
 """
 What a log holds of the judge itself: the template of its prompt, and how its replies say a verdict.
 
-Both are held against all records: a template must show each prompt byte for byte, and a format must read each reply as
+Both are tested on all records: a template must show each prompt byte for byte, and a format must read each reply as
 the verdict that the log gives it.
 """
 

@@ -83,7 +83,7 @@ def published(spec: str) -> Replay:
 
 
 def judges_of(name: str) -> tuple[str, ...]:
-    """Return the names of the judges of a set, as they stand behind `recorded:SET/`."""
+    """Return the names of the judges of a set, as they are written after `recorded:SET/`."""
     return tuple(column for column in _rows(name)[0] if column not in PUBLISHED[name].known)
 
 

@@ -31,7 +31,7 @@ class VerdictRecord:
     """
     The verdicts of a table. `recall` says which cases they are about: these alone, as they are, have verdicts.
 
-    A table that brings cases of its `own` may be told of some of them; one of a user's must fit the cases whole.
+    A table that brings cases of its `own` may be used with some of them; one of a user's must fit the cases whole.
     A case is known by what a judge may see of it, and not by its id: an edited case keeps the id.
     """
 
@@ -53,7 +53,7 @@ class VerdictRecord:
         Take the cases of a run as those that the table is about; later calls change nothing.
 
         Raises:
-            ConfigError: all records that are about no such case, or say what cannot be said of it.
+            ConfigError: all records that are about no such case, or hold a verdict that the case cannot have.
         """
         if self._ids:
             return
@@ -90,7 +90,7 @@ class VerdictRecord:
             self._ids.setdefault(content(case), []).append(case.id)
 
     def _refuse_strangers(self, known: Mapping[str, Case]) -> None:
-        """Refuse cases of which the table's own hold none: nothing would be tested, and nobody told why."""
+        """Refuse cases of which the table's own hold none: nothing would be tested, and no message would say why."""
         mine = {case.id for case in self.own}
         if mine and not mine & known.keys():
             name = self.entries.name.partition("-")[0]
@@ -148,7 +148,7 @@ class VerdictRecord:
         return (case.id, order, entry.framing), entry.criterion, verdict
 
     def _verdict(self, entry: Entry, case: Case, criterion: Criterion | None) -> Verdict:
-        """Return the verdict of a record; a `ValueError` or a `ConfigError` if it says what cannot be said."""
+        """Return the verdict of a record; a `ValueError` or a `ConfigError` if the case cannot have it."""
         if entry.said is None:
             return Unreadable(EMPTY)
         if entry.raw:

@@ -24,7 +24,7 @@ class Source:
     """
     What a judge replays: the records of a table, a hash of it, which columns held what, and the cases that it brings.
 
-    `own` is empty where the cases are the user's. A table that brings cases may be told of a part of them alone.
+    `own` is empty where the cases are the user's. A table that brings cases may be used with a part of them.
     """
 
     entries: Entries

@@ -168,8 +168,8 @@ def arrange(
         sample: the most questions to draw, the same for a seed in any order of the cases.
         seed: of the sample.
         families: the family of a judge or author, by name, as the user states it; before all other sources. Answers of
-            an author whose family is `UNKNOWN` are left out: they can be compared with those of nobody. `ALL_OTHERS`
-            stands for each author that is no judge and whose family nothing else says.
+            an author whose family is `UNKNOWN` are left out: they cannot be compared. `ALL_OTHERS` means each author
+            that is no judge and has no other stated family.
         option: how the user states a family.
 
     Raises:
@@ -178,7 +178,7 @@ def arrange(
     """
     kinds = {FAMILY[m.task] for m in members}
     if len(kinds) > 1:
-        raise ConfigError(f"expected judges of one kind of verdict, got {', '.join(sorted(kinds))}; compare like ones")
+        raise ConfigError(f"expected judges of one kind of verdict, got {', '.join(sorted(kinds))}")
     twice = [name for name, count in Counter(m.name for m in members).items() if count > 1]
     if twice:
         raise ConfigError(f"expected judges of different models, got {twice[0]!r} twice")
@@ -226,8 +226,8 @@ def _of_known_families(
     nameless = [m.model for m in members if _unknown(m.model, stated)]
     if nameless:
         raise ConfigError(
-            f"{option}: {nameless[0]!r} is a judge, and one of unknown family can be compared with nobody; state its "
-            "family, or leave the judge out"
+            f"{option}: {nameless[0]!r} is a judge of unknown family, and cannot be compared with others; state its "
+            f"family, or leave the judge out"
         )
     gone: Counter[str] = Counter()
     kept = []
@@ -279,10 +279,10 @@ def _check_own(about: str, members: Sequence[Member], authors: Sequence[str]) ->
 
 def _each_once(cases: Sequence[Case]) -> list[Case]:
     """
-    Return each pair of answers once: pairs are told apart by their question and the ids of their answers.
+    Return each pair of answers once: a pair is known by its question and the ids of its answers.
 
     Raises:
-        ConfigError: an id stands for two answers to one question, or two cases disagree about the same pair.
+        ConfigError: an id names two answers to one question, or two cases disagree about the same pair.
     """
     if wrong := clashes(cases, strict=True):
         raise ConfigError(f"case {wrong[0].case!r}: answers: {wrong[0]}")

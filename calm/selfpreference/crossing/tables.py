@@ -175,7 +175,7 @@ class Tables:
         Return all figures of all judges; for scores also the excess over a neutral `outsider`, if one is named.
 
         `likely` holds the log-perplexities of the answers by judge, item and author, where servers gave them. `asked`
-        says which tables of HSPP stand beside the rows; None: no such table, nor those of the ranking of the authors.
+        says which tables of HSPP are added to the rows; None: no such table, nor those of the ranking of the authors.
         """
         found = self._figures(seed, curves or {}, leaking, outsider)
         parts = report.perplexity_parts(likely or {}, curves or {}, level=LEVEL)

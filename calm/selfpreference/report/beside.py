@@ -22,7 +22,7 @@ class Asked:
     Which tables a user asks for.
 
     `committees` hold the models of the members, or `ALL` alone; `with_self` keeps a judge in the committee that it is
-    held against, as published. `agreements` are thresholds in [0, 1], `slices` the ways of `SLICES`.
+    compared with, as published. `agreements` are thresholds in [0, 1], `slices` the ways of `SLICES`.
     """
 
     committees: tuple[tuple[str, ...], ...] = ()

@@ -1,4 +1,4 @@
-"""Harmful self-preference (HSPP) of all shapes of judges, held against the truth or against a committee of judges."""
+"""Harmful self-preference (HSPP) of all shapes of judges, measured by the truth or by a committee of judges."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ OTHERS = "the other judges"
 @dataclass(frozen=True, slots=True)
 class Held:
     """
-    The figures of one judge, held against a reference. None and NaN where there is none.
+    The figures of one judge, compared with a reference. None and NaN where there is none.
 
     `mra` and `mipa` are in [0, 1]; `rubric` and `instance` its HSPP ratios, the former of criteria alone; `shares` how
     its over-estimation of itself, its family without itself and all others divides into loss to win and loss to tie, in
@@ -90,7 +90,7 @@ def harmful(evidence: Evidence, given: Mapping[str, Sequence[str]], *, with_self
     reason = ""
     if evidence.truth is None:
         reason = (
-            "no answer has a known truth: each judge is held against a committee, so a fault that all of them share "
+            "no answer has a known truth: each judge is compared with a committee, so a fault that all of them share "
             "does not show; add `met`, a `check`, `better` or `scores`"
         )
         if not named:
@@ -104,7 +104,7 @@ def harmful(evidence: Evidence, given: Mapping[str, Sequence[str]], *, with_self
             if name in named:
                 reference = reference_of(evidence, judge, named[name], with_self=with_self)
             if reference is None:
-                missing.append(f"{judge}: fewer than two other judges to hold it against")
+                missing.append(f"{judge}: fewer than two other judges to compare it with")
                 continue
             found = held(evidence, judge, evidence.said.of(row), reference)
             about: dict[str, Json] = {"judge": judge, "shape": evidence.shapes.get(judge), "reference": name}

@@ -35,7 +35,7 @@ def opportunity_parts(
     `faced` holds the pairs of each judge's own answers. Counts are of pairs, by people's and the judge's choice; the
     recalls and the gap leave out pairs that either left undecided, the parity those that the judge did. Bounds are
     Newcombe's (gap) and Wilson's (parity) where each item gives one pair, else they come from resampling items; each is
-    at `level`. Below them stands the mean of the same figures over outsiders: judges whose family is neither the
+    at `level`. Below them is the mean of the same figures over outsiders: judges whose family is neither the
     judge's nor the other author's, each on the pairs that it judged. There are no parts where no judge has such pairs.
     """
     counts: list[dict[str, Json]] = []

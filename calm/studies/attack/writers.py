@@ -99,7 +99,7 @@ def request_for(writer: Writer, case: Treated, told: Mapping[str, str] = _EMPTY)
     Args:
         writer: who writes.
         case: the case with the answer as it was.
-        told: the `draft` that it is to go on from, and the `verdict` on it; "" for neither.
+        told: the `draft` to continue from, and the `verdict` on it; "" for neither.
     """
     question = Case(case.id, case.question, (case[case.target],), fields=told)
     return writer.request(messages_for(_PERSUADE, question))

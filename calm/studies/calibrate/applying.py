@@ -62,7 +62,7 @@ def meaning(family: Family, rule: Rule) -> str:
         return f"x is the judge's score of a case: the median of its asks{ends}"
     upper, lower = classes_of(family, passing=False)
     return (
-        f"x is where a case stands between -1 ({lower}) and 1 ({upper}): the mean of its asks or of its probabilities"
+        f"x is the place of a case between -1 ({lower}) and 1 ({upper}): the mean of its asks or of its probabilities"
     )
 
 

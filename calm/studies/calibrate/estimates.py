@@ -30,7 +30,7 @@ GRID: Final = (
 FEW: Final = 10
 """With fewer labelled cases a criterion is in no figure, where some cases are labelled in part."""
 DRAWN: Final = 0.01
-"""So seldom a random sample of labelled cases is said to be none."""
+"""The rate at which a random sample of labelled cases is wrongly called not random."""
 EVEN: Final = 1e-9
 """Confidences that differ by less are equal."""
 
@@ -157,7 +157,8 @@ def comparable(
 
     `criteria` holds the ids of all criteria of each labelled case. If some have no label, the labels tell of a choice
     of criteria, and the cases without labels of all: no mean over them is the same. Then a criterion is kept if every
-    labelled case that has it labels it, so that nobody chose where, at least `FEW` do, and other cases have it, too.
+    labelled case that has it labels it, so that the labelled ones are not a choice, at least `FEW` do, and other cases
+    have it, too.
     """
     told = Counter(item.part for item in labelled)
     had = Counter(name for case in {item.case for item in labelled} for name in criteria.get(case, ()))

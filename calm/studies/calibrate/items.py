@@ -60,9 +60,9 @@ class Item:
     """
     One thing that a judge decided: a case, or one criterion of a rubric.
 
-    `gold` is what people say of it, None where nobody did. `said` holds the word of each ask, None where it could not
-    be read; `verdict` is what most asks say (of scores: their median). `signal` places it on a line, `target` is the
-    place of the gold: for classes -1 to 1, where 1 is `first` or `met`. `right` is the share of asks that agree
+    `gold` is what people say of it, None where there is no label. `said` holds the word of each ask, None where it
+    could not be read; `verdict` is what most asks say (of scores: their median). `signal` places it on a line, `target`
+    is the place of the gold: for classes -1 to 1, where 1 is `first` or `met`. `right` is the share of asks that agree
     with the gold, `correct` whether `verdict` does. `confidence` and `spread`, how far the asks differ, are in [0, 1].
     `value` and `worth` are what a mean over cases is taken of: by the judge and by people.
     """

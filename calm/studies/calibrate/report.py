@@ -85,9 +85,7 @@ def summary(found: Calibration) -> str:
         parts.append([f"from a part of the data: {counted(found.lost)}"])
     if found.divided:
         cases = "case" if found.divided == 1 else "cases"
-        parts.append(
-            [f"{found.divided} {cases} on which people are divided: in no figure, so all figures hold for the others"]
-        )
+        parts.append([f"{found.divided} {cases} on which people are divided are left out of all figures"])
     parts += [
         [_agreement(found)],
         [*_measures(found.findings), *_two_shares(found)],
@@ -204,13 +202,13 @@ def _mapped(found: Calibration) -> list[str]:
     for one in fit.candidates:
         gain = "" if one.better is None else f"better by {_estimate(one.better)}"
         rows.append([_title(one.name), _estimate(one.value), gain, rule_of(one, found.family, found.rule)])
-    best = "take the judge as it is: no mapping is better by the evidence"
+    best = "use the judge as it is: the data show no better mapping"
     if fit.best != RAW:
         best = f"take: {_title(fit.best)}"
     if fit.best == CONSTANT:
-        best = "a constant answer is better than the judge: use no mapping of it"
+        best = "a constant answer is better than the judge: use no mapping"
     if found.incomplete:
-        best = f"{Outcome.INCOMPLETE.value}: data are missing, so none is to be taken"
+        best = f"{Outcome.INCOMPLETE.value}: data are missing, so use none"
     head = f"mappings, on cases that did not fit them (10 folds by question, n={fit.n}; {unit}):"
     return [head, *_table(rows), f"  {meaning(found.family, found.rule)}", *_knots(fit), f"  {best}"]
 

@@ -19,7 +19,7 @@ UNREAD: Final = "unread"
 LEVEL: Final = 0.05
 """Error probability of an interval, both sides together; of a table, all of its intervals together."""
 LEVELS: Final = 11
-"""A scale of more steps is told in `RANGES` ranges."""
+"""A scale of more steps is shown in `RANGES` ranges."""
 RANGES: Final = 5
 FEWEST: Final = 10
 """A slice of fewer cases is not shown: it could only mislead."""

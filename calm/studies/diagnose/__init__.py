@@ -9,7 +9,7 @@ different wordings differ by beyond that is due to the wording.
 |---|---|
 | `wordings` | the wordings: of the judge's prompt, and of the criteria |
 | `asking` | the asks: a few of every case, and more of the cases whose first replies differ |
-| `units` | what was said of a case, or of one criterion of a case, and how far that is apart |
+| `units` | the verdicts on a case, or on one criterion of a case, and their distances |
 | `split` | noise, prompt and criterion over all cases, each with bounds |
 | `naming` | the cases and criteria that are named, with the share of wrong names bounded |
 | `recorded` | what a record of a run says, without a call |

@@ -44,7 +44,7 @@ class Design:
 @dataclass(frozen=True, slots=True)
 class Asked:
     """
-    What was said: `first` holds the first asks of all cases, `units` all asks.
+    The verdicts: `first` holds the first asks of all cases, `units` all asks.
 
     `frozen` says that no repeat of a wording ever differed, and that some were made. `lost` counts asks without a
     reply, by reason; `asked` all asks.
@@ -102,7 +102,7 @@ class Book:
             self._first.setdefault(place, len(said))
 
     def units(self, cases: Sequence[Case]) -> list[Unit]:
-        """Return what was said of some cases."""
+        """Return the verdicts on some cases."""
         found: list[Unit] = []
         for case in cases:
             cells = [
@@ -120,7 +120,7 @@ def ask(
     engine: Engine, wordings: Sequence[Wording], cases: Sequence[Case], design: Design, *, tolerance: float
 ) -> Asked:
     """
-    Ask a judge about cases in some wordings, in two rounds, and return what was said.
+    Ask a judge about cases in some wordings, in two rounds, and return the verdicts.
 
     The second round takes the cases of which two replies of the first round differ, by more than `tolerance` of the
     scale for scores. What is counted in the end is all asks of a case. A case can only be named after both rounds, so

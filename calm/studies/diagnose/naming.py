@@ -1,7 +1,7 @@
 """
 Naming: which cases a judge is unsure about and which criteria are vague, with the share of wrong names bounded.
 
-A case or a criterion is held against one hypothesis: that each ask of it gives something else than its usual verdict
+A case or a criterion is tested by one hypothesis: that each ask of it gives something else than its usual verdict
 with at most the probability `Limits.rate`, and that its wording changes nothing. The first part is tested by how many
 asks dissent. Where so many are unlikely (`SCREEN`), the second is tested, too, by lots, and the p-value is the smallest
 of these tests times their number: a wording that always turns the verdict shows in few asks.
@@ -79,7 +79,7 @@ class Named:
     share lies between `low` and `high`, each bound at 5 % of the names (Benjamini and Yekutieli 2005). `p` is adjusted
     for all that was tested. `causes` are the sources that explain it: the wordings that do, or else noise. `parts` are
     the means of each source over its units (None: not asked), `p_wording` the adjusted p-value of each wording.
-    `counts` holds what was said of a case, by criterion where there are some.
+    `counts` holds the verdicts on a case, by criterion where there are some.
     """
 
     what: What

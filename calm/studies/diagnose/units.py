@@ -15,7 +15,7 @@ from calm.studies.diagnose.wordings import Kind
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """What was said of a unit in one wording, in the order of the asks, of which the `first` ones are of round one."""
+    """The verdicts on a unit in one wording, in the order of the asks, of which the `first` ones are of round one."""
 
     wording: str
     kind: Kind
@@ -39,7 +39,7 @@ class Unit:
 
     @property
     def verdicts(self) -> tuple[Verdict, ...]:
-        """All that was said, wording by wording."""
+        """All verdicts, wording by wording."""
         return tuple(verdict for cell in self.cells for verdict in cell.verdicts)
 
     @property
@@ -113,7 +113,7 @@ def noise(unit: Unit, scale: Scale) -> float | None:
     """
     Return the mean distance of two asks in the same words, in [0, 1]; None if no wording was asked twice.
 
-    Two that nobody can read say nothing of each other.
+    Two that cannot be read have no distance.
     """
     row = row_of(unit)
     found = []

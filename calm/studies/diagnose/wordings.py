@@ -39,7 +39,7 @@ FRAMES: Final = (
     "What has to hold: {}",
     "See whether the following applies: {}",
 )
-"""What is written around a criterion whose paraphrase nobody gave. It changes no word of the criterion."""
+"""What is written around a criterion without a given paraphrase. It changes no word of the criterion."""
 _FIELDS: Final = ("prompt", "criteria")
 
 

@@ -14,7 +14,7 @@ Hunts: the smallest text that flips the judge.
 | `places` | the part of a case that is edited |
 | `arms`, `cues` | the edits that are tried, and the words, signs and layouts beside them |
 | `search` | the search: known texts, proposed ones, generated ones |
-| `proposers` | who proposes the next text: heaps, single edits, a bandit over them |
+| `proposers` | the proposers of the next text: many edits at once, single edits, a bandit over them |
 | `writers` | the proposers in which a model writes |
 | `shrinking` | fewer edits, fewer and plainer words; what Hypothesis generates |
 | `confirming` | fresh asks about what was found, and what is known already |

@@ -1,4 +1,4 @@
-"""Arms: edits of the catalogue as a hunt tries them, alone, in heaps, or with their words moved elsewhere."""
+"""Arms: edits of the catalogue as a hunt tries them, alone, many at once, or with their words moved elsewhere."""
 
 from __future__ import annotations
 

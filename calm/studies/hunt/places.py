@@ -46,7 +46,7 @@ class Place:
         return not before or not problems(before, text, STACKED)
 
     def shown_to(self, judge: Judge, case: Case) -> bool | None:
-        """Return whether a judge is shown what stands there; None where the case has no such part to edit."""
+        """Return whether a judge is shown the text there; None where the case has no such part to edit."""
         one = case.with_order().treat(case.answers[0].id)
         before = self.read(one)
         if before is None:

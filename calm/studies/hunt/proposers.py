@@ -3,7 +3,7 @@ The searches of a hunt: who proposes the next texts to ask about.
 
 | search | what it proposes |
 |---|---|
-| `bandit` | heaps of edits, piles, single ones and rewrites, as confidence bounds say; then Hypothesis generates |
+| `bandit` | many edits at once, several, one, and rewrites, as confidence bounds say; then Hypothesis generates |
 | `ucb` | single edits, as upper confidence bounds say |
 | `random` | stacks of one to five edits at random |
 | `best-of`, `hill-climb`, `tree` | what a writer makes (`calm.studies.hunt.writers`) |
@@ -233,9 +233,9 @@ def proposer_for(
         search: one of `SEARCHES`.
         arms: the edits; see `arms_for`.
         place: the part of the cases that is edited.
-        setup: its cases tell which edits only add words and may be in a heap; its seed draws the order of all.
+        setup: its cases show which edits only add words and may be used many at once; its seed draws the order of all.
         writers: proposers that let a model write, by the names in `WRITING`.
-        asks: how many asks the hunt may take: with few of them, heaps are larger.
+        asks: how many asks the hunt may take: with few of them, more edits are used at once.
 
     Raises:
         ConfigError: the search needs a writer, and there is none of its name.

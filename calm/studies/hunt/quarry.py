@@ -33,7 +33,7 @@ class NoneLeft(Exception):
 
 
 class Looks(Protocol):
-    """Whoever looks on while texts are ruled on."""
+    """An observer of the rulings on texts."""
 
     def show(self) -> None:
         """Hear that asks were answered."""
@@ -44,7 +44,7 @@ class Looks(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What a judge said in one ask: whether the attacked answer won, its favour in [0, 1], and the verdict."""
+    """The outcome of one ask: whether the attacked answer won, its favour in [0, 1], and the verdict."""
 
     won: bool
     favour: float

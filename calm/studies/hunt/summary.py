@@ -80,7 +80,7 @@ def said(one: Finding) -> str:
 
 
 def place_of(one: Finding) -> str:
-    """Return where the words stand: the place, and where in it."""
+    """Return where the words are: the place, and where in it."""
     end = len(one.quarry.tokens)
     names = {"begin" if p.place == 0 < end else "end" if p.place + p.removes >= end else "within" for p in one.pieces}
     return f"{one.quarry.place.name}, {' and '.join(sorted(names))}"
@@ -98,9 +98,7 @@ def _nothing(hunts: Sequence[Hunted]) -> list[str]:
     """Return what it means that nothing was confirmed, and what it does not."""
     texts = sum(len({text for text, _ in q.said if text != q.original}) for one in hunts for q in one.quarries)
     if not any(one.quarries for one in hunts):
-        return [
-            "nothing was hunted: no case was found in which the judge answers and does not let the answer win as it is"
-        ]
+        return ["nothing was hunted: in every case the judge gave no verdict, or the answer won without any edit"]
     return [
         f"nothing was found: none of {texts} texts flipped the judge beyond its noise",
         "This does not prove that no text does: a longer hunt (--asks), other places (--where) or other cases may find "

@@ -15,7 +15,7 @@ from calm.studies.hunt.quarry import Quarry
 @dataclass
 class Watch:
     """
-    Whoever looks on, with the text of the fewest words that flipped so far.
+    An observer, with the text of the fewest words that flipped so far.
 
     `progress` is called after each batch of a search and after each ask of a ruling; never twice at once.
     """

@@ -4,7 +4,7 @@ Searches of a hunt in which a model writes.
 | search | what it proposes |
 |---|---|
 | `best-of` | a rewrite of the answer, each by itself |
-| `hill-climb` | a rewrite of the best draft so far; the writer is told what the judge said of that |
+| `hill-climb` | a rewrite of the best draft so far; the writer gets the judge's verdict on that |
 | `tree` | a tree of attacks with pruning: several rewrites of each of the best drafts, of which the best are kept |
 
 The writer sees what it sees in an attack (`calm.studies.attack.writers`), and its texts keep the same rules. Its calls
@@ -80,7 +80,7 @@ class Draft:
 
     @property
     def told(self) -> Mapping[str, str]:
-        """What a writer is told of it."""
+        """What a writer is shown of it."""
         return {"draft": self.text, "verdict": self.verdict}
 
 
@@ -93,7 +93,7 @@ class _Desk:
     """
     What was written in one case, and what the judge said of it.
 
-    `waits` counts texts proposed and not told of, `poor` unusable ones in a row. `best` is the draft of a hill
+    `waits` counts texts proposed without a verdict yet, `poor` unusable ones in a row. `best` is the draft of a hill
     climb; `grown` are the drafts of the present round of a tree, `depth` its number.
     """
 

@@ -139,7 +139,7 @@ def write_found(files: Files, new: Mapping[str, Mapping[str, Any]]) -> tuple[int
         How many tests there are now, and how many of them are new.
 
     Raises:
-        ConfigError: a file that calm did not write stands there, or cannot be written.
+        ConfigError: the file was not written by calm, or cannot be written.
     """
     there = kept_rows(files.texts)
     rows = {**new, **there}

@@ -250,7 +250,7 @@ async def _asked_all(judge: Judge, cases: Sequence[Case]) -> None:
 
 
 class _Nobody:
-    """A `send` that calls nobody."""
+    """A `send` that calls no server."""
 
     ask = 1
 

@@ -102,11 +102,11 @@ def load_state(path: Path, settings: Settings, data: Comparisons) -> State:
     if replace(kept, epochs=settings.epochs) != settings:
         differing = [n for n, v in asdict(settings).items() if n != "epochs" and v != asdict(kept)[n]]
         raise ConfigError(
-            f"{path}: expected the settings that the training began with, got others for {', '.join(differing)}; go on "
-            f"with the same, or begin anew under another name"
+            f"{path}: expected the settings that the training began with, got others for {', '.join(differing)}; "
+            f"continue with the same, or start again under another name"
         )
     if header.get("data") != fingerprint(data):
-        raise ConfigError(f"{path}: expected the comparisons that the training began with, got others; begin anew")
+        raise ConfigError(f"{path}: expected the comparisons that the training began with, got others; start again")
     with doubles():
         empty = new_state(data.dims, settings)
         leaves = _leaves(empty)
@@ -117,7 +117,7 @@ def load_state(path: Path, settings: Settings, data: Comparisons) -> State:
         counts = {name: int(str(_table(header, "counts")[name])) for name in COUNTS}
         losses = {name: float.fromhex(str(_table(header, "losses")[name])) for name in LOSSES}
     except (KeyError, TypeError, ValueError) as error:
-        raise ConfigError(f"{path}: expected a checkpoint's counts and losses, got: {error}; begin anew") from error
+        raise ConfigError(f"{path}: expected a checkpoint's counts and losses, got: {error}; start again") from error
     params, optimiser, best = trees
     return State(
         counts["epoch"], params, optimiser, losses["last_loss"], counts["best_epoch"], losses["best_loss"], best

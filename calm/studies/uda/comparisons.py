@@ -94,7 +94,7 @@ class Comparisons:
         return int(self.embeddings.shape[1])
 
     def lanes(self) -> Lanes:
-        """Return the comparisons laid out by judge, in their order."""
+        """Return the comparisons arranged by judge, in their order."""
         return lanes(self.judge, self.first, self.second, len(self.judges))
 
     def take(self, chosen: NDArray[np.bool_]) -> Comparisons:

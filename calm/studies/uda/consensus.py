@@ -40,7 +40,7 @@ def consensus_spread(ratings: Floats, weights: Floats | None = None) -> float:
     """
     Return the sample standard deviation over the models of the consensus.
 
-    Shrinking every rating toward the start lowers the inter-judge deviation by the same factor and aligns nobody:
+    Shrinking every rating toward the start lowers the inter-judge deviation by the same factor and aligns no judge:
     compare the ratio of the two.
     """
     return float(centre(ratings, weights).std(ddof=1))
@@ -229,7 +229,7 @@ def warnings(
     if 2 * len(alike) > len(judges):
         found.append(
             f"{len(alike)} of {len(judges)} judges lean alike ({', '.join(alike)}): they outvote the others, and "
-            f"alignment pulls the others toward what they share, be it right or not"
+            f"alignment pulls the others toward what they share, right or wrong"
         )
     families: dict[str, list[str]] = {}
     for judge in judges:

@@ -62,13 +62,13 @@ class Lanes:
         return self.source >= 0
 
     def spread(self, values: NDArray[np.float64], fill: float = 0.0) -> Floats:
-        """Return one value for each comparison, laid out as the lanes, `fill` where there is none."""
+        """Return one value for each comparison, arranged as the lanes, `fill` where there is none."""
         laid: Floats = np.where(self.live, values[np.maximum(self.source, 0)], fill)
         return laid
 
 
 def lanes(judge: Ints, first: Ints, second: Ints, judges: int) -> Lanes:
-    """Return comparisons laid out by judge, each judge's in the order given."""
+    """Return comparisons arranged by judge, each judge's in the order given."""
     per_judge = [np.flatnonzero(judge == j) for j in range(judges)]
     longest = max((len(places) for places in per_judge), default=0)
     source = np.full((longest, judges), -1, np.int32)
@@ -90,7 +90,7 @@ def rate(laid: Lanes, share: Floats, models: int, rule: Elo, k: Floats | None = 
     """
     Return the last ratings, a row for each judge and a column for each model.
 
-    `share` is what the first won, laid out as the lanes; `k` likewise, by default the rule's own for all. What one
+    `share` is what the first won, arranged as the lanes; `k` likewise, by default the rule's own for all. What one
     model gains the other loses, so the sum of a judge's ratings stays `start` times the number of models.
     """
     turns, judges = laid.source.shape

@@ -132,7 +132,7 @@ def _shrunk(before: Floats, after: Floats, weights: Floats | None) -> list[str]:
     if closer and ratio > 0.95:
         return [
             f"the judges lie closer only as all ratings shrank: the spread of the consensus went from {was:.0f} "
-            f"to {now:.0f}, and the deviation between judges relative to it is {ratio:.2f} of what it was; nobody "
+            f"to {now:.0f}, and the deviation between judges relative to it is {ratio:.2f} of what it was; no judge "
             f"was aligned"
         ]
     return []
@@ -207,7 +207,7 @@ def _weighed(weights: Mapping[str, float]) -> list[str]:
 
 
 def leaning(clusters: Mapping[str, object]) -> list[str]:
-    """Return in words which judges share a lean, a line for each cluster, or that none do, or why nobody knows."""
+    """Return in words which judges share a lean, a line for each cluster, or that none do, or why it is unknown."""
     cut, found, needs = clusters.get("cut"), clusters.get("found"), clusters.get("needs")
     if not isinstance(cut, float):
         assert isinstance(needs, Mapping)

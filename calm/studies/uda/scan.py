@@ -11,7 +11,7 @@ from calm.studies.uda.elo import Elo, Lanes
 
 
 class Turns(NamedTuple):
-    """Lanes as arrays of JAX: who meets whom, by turn and judge; `live` is 0 where nobody does."""
+    """Lanes as arrays of JAX: who meets whom, by turn and judge; `live` is 0 where there is no match."""
 
     first: jax.Array
     second: jax.Array

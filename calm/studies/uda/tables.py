@@ -1,4 +1,4 @@
-"""Comparisons as arrays of JAX: laid out by turn and judge for the ratings, and cut into batches for the network."""
+"""Comparisons as arrays of JAX: arranged by turn and judge for the ratings, and cut into batches for the network."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Table(NamedTuple):
 
 
 def laid_out(data: Comparisons, laid: Lanes, settings: Settings) -> Table:
-    """Return comparisons laid out by turn and judge, with what the settings let the network see."""
+    """Return comparisons arranged by turn and judge, with what the settings let the network see."""
 
     def spread(rows: Ints) -> jax.Array:
         return jnp.asarray(np.where(laid.live, rows[np.maximum(laid.source, 0)], 0).astype(np.int32))

@@ -16,7 +16,7 @@ from calm.studies.uda.comparisons import Key, Named
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What a judge said of a case, a code for each ask; the answers of the case stand as they were shown."""
+    """A judge's verdicts on a case, a code for each ask; the answers of the case are in the order shown."""
 
     judge: str
     case: Case

@@ -50,8 +50,8 @@ def weights_of(choice: Choice, ratings: Floats, judges: Sequence[str]) -> Floats
         positive = np.maximum(np.array(found, np.float64), 0.0)
         if not positive.sum() > 0:
             raise ConfigError(
-                "expected a judge whose ratings correlate with those of the others, got none: nobody can be weighed by "
-                "agreement; use --weights equal, or give a file"
+                "expected a judge whose ratings correlate with those of the others, got none: no judge can be "
+                "weighed by agreement; use --weights equal, or give a file"
             )
         return np.asarray(positive / positive.sum(), np.float64)
     table = dict(choice) if isinstance(choice, tuple) else {}

@@ -18,13 +18,13 @@ from calm.experiment.stopping import LOST
 from calm.models.wire import Json, Judge
 
 _DIGITS = 2
-"""Decimals of a probability in a history: more would tell asks apart that say the same."""
+"""Decimals of a probability in a history: more would separate asks that say the same."""
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
     """
-    What was said of each case, in the order of the cases; `lost` counts asks without a reply.
+    The verdicts on each case, in the order of the cases; `lost` counts asks without a reply.
 
     `incomplete` is why most of them have none, if too many have none for a run to count.
     """
@@ -77,7 +77,7 @@ def said(verdict: Verdict) -> str:
 
 
 def verdict_in(kept: str) -> Verdict:
-    """Return the verdict that `said` wrote; a `ValueError` or the like for what it does not write."""
+    """Return the verdict that `said` wrote; an error such as `ValueError` for any other text."""
     body = json.loads(kept)
     law = {name: float(share) for name, share in body["p"].items()} if "p" in body else None
     verdict = decode(body["code"])

@@ -34,7 +34,7 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """An anchor that moved: what was said of it in its reference and today, and how far that is apart beyond noise."""
+    """An anchor that moved: its verdicts in its reference and today, and their distance beyond noise."""
 
     id: str
     before: Mapping[str, int]

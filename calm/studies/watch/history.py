@@ -42,7 +42,7 @@ class Reference:
 @dataclass(frozen=True, slots=True)
 class Run:
     """
-    One run: its number in the file, when it was made (ISO 8601), and what was said of each anchor, in their order.
+    One run: its number in the file, when it was made (ISO 8601), and the verdicts on each anchor, in their order.
 
     A verdict is kept as its code in JSON; an ask without a reply is not there. `served` names the model behind each
     endpoint, `alarm` says whether the run raised one.

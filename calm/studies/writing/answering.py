@@ -2,7 +2,7 @@
 Answering: models answer the questions of some cases once, and judges then judge answers of known authors.
 
 Each reply goes to the cache at once, so a run that was killed continues where it stopped. The answers are written to a
-file at the end, all together. The ids of answers do not show who wrote them, because their order is drawn for each
+file at the end, all together. The ids of answers do not show their author, because their order is drawn for each
 case. The writer of an answer stays in `author`, which no prompt shows.
 """
 

@@ -115,7 +115,7 @@ def test_closing_words_are_left_out_with_a_note(tmp_path):
     case, answer, notes = one(tmp_path, *RUN, user("ok thanks"), says("Bye."))
 
     assert (case.question, answer.text, case.turns) == ("Cancel order 7.", "It is cancelled.", ())
-    assert "what was said after the answer is left out" in notes
+    assert "messages after the answer are left out" in notes
 
 
 def test_an_agent_that_speaks_only_when_it_is_asked_again_has_an_answer(tmp_path):
@@ -181,7 +181,7 @@ def test_other_system_messages_of_a_pair_are_named(tmp_path):
     result = imported(tmp_path, sides)
 
     assert result.cases[0].turns == (Turn("system", "chosen"),)
-    assert "differs between the two runs: that of the chosen one stands" in " ".join(result.notes)
+    assert "differ between the two runs: those of the chosen one are kept" in " ".join(result.notes)
 
 
 @pytest.mark.parametrize("name", ["call_0", "", None])

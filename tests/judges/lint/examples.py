@@ -92,7 +92,7 @@ EXAMPLES = {
     "reference-not-shown": Example(
         pair(safe=f"{SAFE} Hold both against the reference answer."),
         pair(safe=f"{SAFE} Hold both against the reference answer.\n{REFERENCE}"),
-        "speaks of reference answer",
+        "mentions 'reference answer'",
         line="Hold both against",
     ),
     "placeholder-unknown": Example("Judge this: {thing}\n", "Judge this: {answer}\n", "{thing}", bare=True),

@@ -66,7 +66,7 @@ def test_gold_that_matches_no_model_is_told():
 
 def test_nobody_agrees_and_a_judge_without_weight_are_refused():
     """Each message says what to do."""
-    with pytest.raises(ConfigError, match="nobody can be weighed by agreement; use --weights equal"):
+    with pytest.raises(ConfigError, match="no judge can be weighed by agreement; use --weights equal"):
         weights_of("agreement", np.array([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]]), ("x", "y"))
     with pytest.raises(ConfigError, match="expected a weight of each judge, got none of 'z'"):
         weights_of((("x", 1.0), ("y", 1.0)), RATINGS, JUDGES)

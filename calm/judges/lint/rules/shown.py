@@ -37,7 +37,7 @@ def _looped(subject: Subject) -> bool:
 
 
 def question(subject: Subject) -> Iterator[Found]:
-    """Find a prompt of a judge without a place for the question; a prompt that stands alone may need none."""
+    """Find a prompt of a judge without a place for the question; a prompt without a judge.toml may need none."""
     if subject.reading is not None and not subject.page.of("question", "unknown", "context"):
         yield Found("question-not-shown", Place(subject.sources.files[0].file, 1))
 

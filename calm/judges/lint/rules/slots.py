@@ -64,7 +64,7 @@ def last_words(subject: Subject) -> Iterator[Found]:
     after = page.text[slots[-1].at + 1 :]
     if not any(_says(line) for line in after.split("\n")):
         last = slots[-1]
-        what = "an answer" if last.role == "answer" else f"the {last.role}, which stands after the answers"
+        what = "an answer" if last.role == "answer" else f"the {last.role}, which comes after the answers"
         yield Found("ends-with-answer", subject.at(last.at), (what,))
 
 

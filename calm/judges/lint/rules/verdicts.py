@@ -1,4 +1,4 @@
-"""Where in the reply the verdict stands, and whether it can be read: by the reader that an audit uses."""
+"""Where in the reply the verdict is, and whether it can be read: by the reader that an audit uses."""
 
 from __future__ import annotations
 
