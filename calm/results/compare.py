@@ -251,7 +251,7 @@ def compare(old: Audit, new: Audit) -> Comparison:
         gaps_new=new.gaps,
         unread=(unread_of(old), unread_of(new)),
         other_judge=other_judge(old, new),
-        gone=tuple(sorted(gone_cases(old, new))),
+        gone=tuple(sorted(gone_cases(old, new)[0])),
     )
 
 

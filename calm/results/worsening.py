@@ -22,7 +22,6 @@ from typing import Final
 
 from calm.core.claims import Claim, Estimate, Outcome, cases_to_decide, decide
 from calm.core.measures import MEASURES, Measure
-from calm.core.order import place_of
 from calm.core.reasons import NONE, Kind, Reason, Said, because, listed, ordered
 from calm.core.verdict import Family
 from calm.errors import ConfigError, few_of
@@ -30,7 +29,7 @@ from calm.experiment.stopping import LEVEL, LOST
 from calm.results.audit import BASELINE, RUN, Audit, Finding, Limit
 from calm.results.baseline import CALIBRATED, recalled_of
 from calm.results.gatefile import POOLED, WORSENING
-from calm.results.pairing import Both, Growth, Paired, growth, pair, same_cases, worse_way
+from calm.results.pairing import Both, Growth, Paired, growth, not_reached, pair, same_cases, worse_way
 from calm.results.pooled import FEWEST, ROWS_OF
 from calm.results.records import changes, family_of, other_judge
 from calm.statistics.multiplicity import holm_rejects
@@ -283,29 +282,36 @@ def _not_asked(before: Audit, after: Audit) -> Finding | None:
 
 def _not_there(before: Audit, after: Audit) -> Finding | None:
     """Return which cases of the baseline this run does not have, if any."""
-    had, gone = _cases_of(before, after), sorted(gone_cases(before, after))
-    return (
-        _incomplete(GONE, after, because(Kind.CASES_GONE, len(gone), len(had), few_of(gone, NAMED))) if gone else None
-    )
+    known, unknown = gone_cases(before, after)
+    if not known and not unknown:
+        return None
+    names = few_of([*sorted(known), *(["others that no claim reached"] if unknown else [])], NAMED)
+    had = len(_cases_of(before, after))
+    return _incomplete(GONE, after, because(Kind.CASES_GONE, len(known) + unknown, had, names))
 
 
-def gone_cases(before: Audit, after: Audit) -> frozenset[str]:
+def gone_cases(before: Audit, after: Audit) -> tuple[frozenset[str], int]:
     """
-    Return the cases of the baseline's claims that this run does not have.
+    Return the cases of the baseline's claims that this run does not have, and how many more there are without a name.
 
-    A record names the cases that were asked about. A run that stopped before its last case may have others; they count
-    as cases that it has as long as it has room for them.
+    A record names the cases that were asked about. A run that stopped early may have others, which no claim reached:
+    those that would have come later, as far as it has room for them.
     """
     if same_cases(before, after):
-        return frozenset()
+        return frozenset(), 0
+    now = {f.key: f for f in after.findings}
     asked = {row.case for f in after.findings for row in f.trials}
     left = _cases_of(before, after) - asked
     count = after.cases.get("n")
-    unknown = max(0, count - len(asked)) if isinstance(count, int) else 0
-    if not unknown:
-        return frozenset(left)
-    last = sorted(left, key=lambda case: place_of(after.seed, case))
-    return frozenset(last[: max(0, len(left) - unknown)])
+    room = max(0, count - len(asked)) if isinstance(count, int) else 0
+    if not room:
+        return frozenset(left), 0
+    gone: set[str] = set()
+    for old, new in ((old, now[old.key]) for old in _claims(before) if old.key in now):
+        if old.measure in MEASURES and new.trials:
+            mine = left & {row.case for row in old.trials}
+            gone |= mine - {*not_reached(sorted(mine), {row.case for row in new.trials}, new, after)}
+    return frozenset(gone), max(0, len(left - gone) - room)
 
 
 def _cases_of(before: Audit, after: Audit) -> set[str]:
@@ -345,7 +351,7 @@ def _compare(key: str, claims: Sequence[Finding], now: Mapping[str, Finding], au
     if held := _held(claims, now, audits):
         gaps += dict.fromkeys(one.paired.fault for one in held if one.paired.fault)
         first = max(held, key=lambda one: len(one.old.trials))
-        gaps += filter(None, (_lost(first, gone_cases(*audits)), _other_edits([first])))
+        gaps += filter(None, (_lost(first, gone_cases(*audits)[0]), _other_edits([first])))
     accepted = waived[0] if waived and all(waived) and len(waived) == len(gaps) else None
     return Compared(key, claims[0], now.get(claims[0].key), held, tuple(gaps), accepted)
 
@@ -534,7 +540,8 @@ def _values(pool: Pool) -> list[Reason]:
     rows = [row for one in pool.held for row in one.paired.rows]
     was, now = fsum(row.old for row in rows) / len(rows), fsum(row.new for row in rows) / len(rows)
     turned = MEASURES[pool.measure].flipped
-    was, now = (1 - was, 1 - now) if turned else (was, now)
+    low, high = MEASURES[pool.measure].range
+    was, now = (min(high, max(low, 1 - mean if turned else mean)) for mean in (was, now))
     return [because(Kind.THEN_AND_NOW, pool.measure, round(was, 6) + 0.0, round(now, 6) + 0.0)]
 
 
