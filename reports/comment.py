@@ -25,6 +25,7 @@ from calm.results.sentences import sentence
 from calm.results.tabular import as_read
 from calm.results.troubles import troubles, verdict_of
 from calm.results.wording import bill, plan, tested
+from calm.results.worsening import since_baseline
 
 NAME: Final = re.compile(r"[A-Za-z0-9_.-]{1,60}")
 """What a gate may be called in the mark."""
@@ -81,6 +82,7 @@ def render(audit: Audit, *, gate: str = "gate") -> str:
     audit, green = as_read(audit), audit.green()
     word, why = verdict_of(audit, green=green)
     head = f"{mark(gate)}\n### calm: {word}: {plain(why, LINE)}\n\n"
+    head += f"{plain(since, LINE)}\n\n" if (since := since_baseline(audit, "the baseline")) else ""
     end = f"{plain(tested(audit), LINE)}\n\n{plain(bill(audit), LINE)}\n"
     parts = [
         ("Worse than the baseline", _worse(audit), MOST_WORSE),

@@ -12,10 +12,12 @@ from calm.core.claims import Outcome
 from calm.core.measures import MEASURES
 from calm.core.reasons import Reason, shared
 from calm.results.audit import BASELINE, Audit, Finding, Run
+from calm.results.gatefile import WORSENING
 from calm.results.reports.charts import finite, number
 from calm.results.reports.rows import REASON, WORDS, FindingRow
 from calm.results.reports.texts import Text, cut
 from calm.results.wording import CALLS, cases_asked, cost
+from calm.results.worsening import since_baseline
 
 FACT = 20_000
 """Characters shown of one such text; the rest is cut, and the report says how much."""
@@ -38,9 +40,10 @@ class Since:
     """
     What changed since the accepted baseline: claims that got worse, that got better, and how many did neither.
 
-    A change is a row, the outcome before and now, and by how much the value moved.
+    `said` is the same in a sentence. A change is a row, the outcome before and now, and by how much the value moved.
     """
 
+    said: str
     worse: tuple[tuple[FindingRow, str, str], ...]
     better: tuple[tuple[FindingRow, str, str], ...]
     same: int
@@ -82,12 +85,14 @@ def meaning_of(audit: Audit) -> str:
         return MEANING[audit.outcome] if audit.outcome is Outcome.FAIL else MEANING[Outcome.INCOMPLETE]
     if audit.outcome is Outcome.INCOMPLETE and not any(f.red for f in audit.findings):
         return "No claim was proven."
+    if audit.outcome is Outcome.INCOMPLETE and all(f.measure == WORSENING for f in audit.findings if f.red):
+        return "Nothing is proven wrong, but this run can be compared with its baseline only in part."
     meaning = MEANING[audit.outcome]
     were = "finding was" if accepted == 1 else "findings were"
     return f"{meaning} {accepted} {were} accepted beforehand, for the reason given there." if accepted else meaning
 
 
-def since_baseline(rows: Sequence[FindingRow]) -> Since | None:
+def since_of(audit: Audit, rows: Sequence[FindingRow]) -> Since | None:
     """Return what changed since the baseline; None where there was none."""
     known = [row for row in rows if row.finding.baseline and row.finding.measure in MEASURES]
     decided = tuple(r for r in rows if r.finding.measure not in MEASURES and (r.finding.red or _is_pooled(r.finding)))
@@ -99,7 +104,13 @@ def since_baseline(rows: Sequence[FindingRow]) -> Since | None:
         now, then = _rank(row.finding.outcome.value), _rank(str((row.finding.baseline or {}).get("outcome", "")))
         if now is not None and then is not None and now != then:
             (worse if now < then else better).append((row, *_change(row.finding)))
-    return Since(tuple(worse), tuple(better), len(known) - len(worse) - len(better), decided)
+    return Since(
+        since_baseline(audit, "the baseline"),
+        tuple(worse),
+        tuple(better),
+        len(known) - len(worse) - len(better),
+        decided,
+    )
 
 
 def _is_pooled(one: Finding) -> bool:

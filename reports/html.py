@@ -34,7 +34,7 @@ from calm.results.reports.heading import (
     missing_of,
     moment,
     run_figures,
-    since_baseline,
+    since_of,
     unfinished_of,
 )
 from calm.results.reports.highlights import in_words
@@ -106,7 +106,7 @@ def render(audit: Audit) -> str:
         "outcomes": ORDER,
         "started": moment(audit.run.started),
         "first": first_facts(audit),
-        "since": since_baseline(rows),
+        "since": since_of(audit, rows),
         "missing": missing_of(rows),
         "unfinished": unfinished_of(audit),
         "run": run_figures(audit),

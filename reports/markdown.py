@@ -34,6 +34,7 @@ from calm.results.wording import (
     tested,
     untested,
 )
+from calm.results.worsening import since_baseline
 
 SUMMARY = 1_048_576
 """Bytes that GitHub takes of a step's summary."""
@@ -79,6 +80,7 @@ def render(audit: Audit, *, limit: int = SUMMARY) -> str:
     audit, page = as_read(audit), _Page(limit - RESERVE)
     word, why = verdict_of(audit, green=audit.green())
     page.add(f"# calm: {word}\n\n**{word}: {plain(why, HEAD)}.** {plain(tested(audit), HEAD)}\n\n")
+    page.each((f"{plain(text, CELL)}\n\n" for text in [since_baseline(audit, "the baseline")] if text), "lines")
     page.each((f"- {plain(text, CELL)}\n" for text in audit.loose_ends), "reasons")
     page.each((f"- Note: {plain(str(note), CELL)}\n" for note in audit.run.notes), "notes")
     for table in _tables(audit):

@@ -10,7 +10,7 @@ from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, get_args
 
-from calm.commands import DONE, REFUSED, add_command, logs
+from calm.commands import CONFIGURATION, DONE, REFUSED, add_command, logs
 from calm.core.verdict import Task
 from calm.errors import ConfigError, few_of, nearest
 from calm.results.wording import printable
@@ -136,7 +136,7 @@ def _import(options: argparse.Namespace) -> int:
     bare = _published(options.verdicts) if options.verdicts else []
     columns = columns_from(options.map, options.value, options.better)
     if _taken(out, options.force, source):
-        return REFUSED
+        return CONFIGURATION
     found = import_cases(source, form=options.format, columns=columns)
     if bare:
         found = with_texts(bare, found, by_place=options.format == "llmbar", subset=options.subset)
@@ -187,7 +187,7 @@ def _import_runs(options: argparse.Namespace, sources: Sequence[Path], out: Path
 
     wanted = logs.wanted_from(options)
     if logs.taken([out], options.force, sources):
-        return REFUSED
+        return CONFIGURATION
     found = import_runs(sources, scale=wanted.scale, words=wanted.words)
     _write(out, found.cases, options.force)
     gold = sum(1 for case in found.cases if case.better or case.scores)
@@ -208,7 +208,7 @@ def _import_log(options: argparse.Namespace, sources: Sequence[Path], out: Path)
 
     wanted, places = logs.wanted_from(options), logs.Places.beside(out)
     if logs.taken([places.cases, places.verdicts, places.judge], options.force, sources):
-        return REFUSED
+        return CONFIGURATION
     log = read_logs(sources, options.kind)
     found = gathered(log, wanted)
     logs.write_log(found, log, places, force=options.force)
@@ -243,7 +243,7 @@ def _generate(options: argparse.Namespace) -> int:
     else:
         cases = generate(options.task, options.count, options.seed, kinds=options.kind or KINDS)
     if _taken(out, options.force):
-        return REFUSED
+        return CONFIGURATION
     _write(out, cases, options.force)
     count = options.count * max(1, len(spoken))
     _say(f"wrote {out}: {count} cases (task={options.task}, seed={options.seed})")

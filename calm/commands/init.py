@@ -11,7 +11,7 @@ from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Final, cast, get_args
 
-from calm.commands import DONE, REFUSED, add_command, attempt, init_files, logs
+from calm.commands import CONFIGURATION, DONE, REFUSED, add_command, attempt, init_files, logs
 from calm.commands.file_set import put
 from calm.commands.init_asked import answered, at_terminal, chosen, say
 from calm.commands.init_drafts import (
@@ -93,7 +93,7 @@ def _init(options: argparse.Namespace) -> int:
     folder = Path(options.dir)
     _refuse(options)
     if at_terminal() and _are_there([folder / "judge.toml"], options):
-        return REFUSED  # before anything is asked
+        return CONFIGURATION  # before anything is asked
     _ask_files(options)
     draft = Draft()
     prompt, cases = _drafted(options, draft)
@@ -108,7 +108,7 @@ def _init(options: argparse.Namespace) -> int:
     if taken := [path for path in files if any(_same(path, Path(one)) for one in read)]:
         raise ConfigError(f"{taken[0]} would overwrite itself. Give another folder: --dir judge")
     if _are_there(files, options):
-        return REFUSED
+        return CONFIGURATION
     judges = [folder / name for name in draft.files if name in (draft.judge, RECORDED)]
     put(files, init_files.WRITTEN, judges=judges, force=options.force)
     say(f"wrote {', '.join(map(str, files))}")

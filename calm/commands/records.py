@@ -79,20 +79,20 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 def _accept(options: argparse.Namespace) -> int:
     from calm.core.inputs import inputs
     from calm.results.audit import read
-    from calm.results.baseline import undecided, write_baseline
+    from calm.results.baseline import accept, undecided, write_baseline
     from calm.results.outputs import BASELINE, Output, refuse
     from calm.results.wording import printable
 
-    audit = None
+    audit = read(Path(options.results))
+    refuse([Output("-o", Path(options.out), BASELINE)], inputs=inputs())
     try:
-        audit = read(Path(options.results))
-        refuse([Output("-o", Path(options.out), BASELINE)], inputs=inputs())
-        write_baseline(audit, Path(options.out))
+        accepted = accept(audit)
     except ConfigError as error:
         print("calm: " + "\n".join(map(printable, error.problems)), file=sys.stderr)
-        if audit is not None and not audit.gaps:
+        if not audit.gaps:
             print("\n".join(map(printable, _advice(undecided(audit)))), file=sys.stderr)
         return REFUSED
+    write_baseline(accepted, Path(options.out))
     out = printable(options.out)
     print(f"wrote {out}: review it, keep it under version control, use it with --calm-baseline={out}")
     if audit.stopping != "fixed":
@@ -148,7 +148,9 @@ def _runs(options: argparse.Namespace) -> int:
         comparison.write(found, old, new, Path(options.out))  # whoever reads only the first lines has a page, too
     width = get_terminal_size().columns if sys.stdout.isatty() else None
     lines = LINES if options.lines is None else options.lines
-    print(render_text(found, width, lines=lines, since=Path(options.files[0]).name))
+    first, second = map(Path, options.files)
+    since = first.name if first.name != second.name else str(first)
+    print(render_text(found, width, lines=lines, since=since))
     if options.out:
         print(f"wrote {printable(options.out)}")
     return DONE

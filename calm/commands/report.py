@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from calm.commands import CONFIGURATION, DONE, REFUSED, add_command
+from calm.commands import CONFIGURATION, DONE, add_command
 from calm.core.reasons import NONE, Kind, Reason, because
 from calm.errors import ConfigError
 from calm.results import outputs
@@ -121,20 +121,20 @@ def _report(options: argparse.Namespace) -> int:
     if form is None:
         wanted = ", ".join(SUFFIXES)
         print(f"calm: expected --format, or a FILE that ends in {wanted}, got {options.out!r}", file=sys.stderr)
-        return REFUSED
+        return CONFIGURATION
     if options.limit is not None and form != "markdown":
         print(f"calm: --limit: only a summary has one, got --format={form}", file=sys.stderr)
-        return REFUSED
+        return CONFIGURATION
     if options.name is not None and form != "comment":
         print(f"calm: --name: only a comment has one, got --format={form}", file=sys.stderr)
-        return REFUSED
+        return CONFIGURATION
     if options.hunt and options.texts == "none":
         print("calm: --hunt: a hunt is its texts, so it cannot be shown with --texts none", file=sys.stderr)
-        return REFUSED
+        return CONFIGURATION
     if options.hunt and form not in SHOWS_HUNTS:
         wanted = " or ".join(SHOWS_HUNTS)
         print(f"calm: --hunt: only {wanted} shows a hunt, got --format={form}", file=sys.stderr)
-        return REFUSED
+        return CONFIGURATION
     target = Path(options.out or DEFAULTS[form])
     hunts = [Path(name) for name in options.hunt]
     written = [Output("-o", target, FORMS[form])]

@@ -32,6 +32,17 @@ MOST_DIGITS: Final = 400
 MOST_NESTED: Final = 100
 """How deep the brackets of a TOML file may be nested, and how many parts a key with points may have."""
 
+_OTHERS: Final = {
+    ".csv": "a table (CSV)",
+    ".tsv": "a table (TSV)",
+    ".jsonl": "JSON Lines, such as a file of cases",
+    ".html": "a page (HTML)",
+    ".md": "a text (Markdown)",
+    ".toml": "a TOML file",
+    ".txt": "a text",
+    ".xml": "an XML file",
+}
+"""What a file is that is no JSON, by the ending of its name."""
 _CHUNK: Final = 1 << 22
 _PIECE: Final = re.compile(
     r'"""(?:\\.|[^\\])*?"""'
@@ -146,7 +157,28 @@ def read_json(path: Path, what: str, *, parse_constant: Callable[[str], object] 
     except (OSError, ValueError) as error:
         if isinstance(error, ConfigError):
             raise
-        raise ConfigError(f"{path}: expected {what}; {error}") from error
+        raise ConfigError(f"{path}: expected {what}, got {_no_json(path, error)}") from error
+
+
+def _no_json(path: Path, error: OSError | ValueError) -> str:
+    """Return what a file is that cannot be read as JSON, and what to do where that is not plain."""
+    if isinstance(error, FileNotFoundError):
+        return "no such file; look at the path"
+    if isinstance(error, IsADirectoryError):
+        return "a folder; give the file in it"
+    if isinstance(error, OSError):
+        return f"a file that cannot be read: {error.strerror or error}"
+    if isinstance(error, UnicodeDecodeError):
+        return "a file that is no text in UTF-8"
+    if not isinstance(error, json.JSONDecodeError):
+        return f"a file that is not read: {error}"
+    if not error.doc.strip():
+        return "an empty file"
+    if (other := _OTHERS.get(path.suffix.lower())) is not None:
+        return other
+    if error.msg.startswith("Unterminated") or error.pos >= len(error.doc.rstrip()):
+        return f"JSON that breaks off in line {error.doc.count(chr(10)) + 1}: write it again, or copy the whole file"
+    return f"a file that is no JSON: {error}"
 
 
 def refuse_values(text: str | bytes, most: int = MOST_VALUES) -> None:

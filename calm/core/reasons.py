@@ -191,8 +191,10 @@ class Kind(StrEnum):
     NOW_OPEN = "now-open"
     CHANGED_BY_HAND = "changed-by-hand"
     CASES_GONE = "cases-gone"
-    CASES_GONE_WHY = "cases-gone-why"
+    CASES_LOST = "cases-lost"
     OTHER_BASELINE = "other-baseline"
+    OTHER_JUDGE = "other-judge"
+    THEN_AND_NOW = "then-and-now"
     WORSE = "worse"
     TOO_FEW_PAIRS = "too-few-pairs"
     ASIDE = "aside"
@@ -442,8 +444,17 @@ def _in_languages(total: Detail, *parts: Detail) -> str:
 
 
 def _cases_gone(gone: int, total: int, names: Detail) -> str:
-    verb = "is" if gone == 1 else "are"
-    return f"{gone} of {_cases(total)} in the baseline {verb} not in this run ({names})"
+    verb, them = ("is", "it") if gone == 1 else ("are", "them")
+    return (
+        f"{gone} of the {_cases(total)} of the baseline {verb} not in this run ({names}), so only the others are "
+        f"compared; add {them} again, or make a new baseline of the cases as they are now with `calm accept`"
+    )
+
+
+def _cases_lost(lost: int, total: int, names: Detail, *why: Detail) -> str:
+    causes = f": {', '.join(sorted(map(str, why)))}" if why else ""
+    verb = "has" if lost == 1 else "have"
+    return f"{lost} of {_cases(total)} of the baseline {verb} no result for this claim now ({names}){causes}"
 
 
 def _asked(_asked: int, share: float, _planned: int) -> str:
@@ -803,11 +814,13 @@ WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
         "the record of {} gives {} where it says {}: the file was changed by hand; use one that calm wrote"
     ),
     Kind.CASES_GONE: _cases_gone,
-    Kind.CASES_GONE_WHY: lambda gone, *why: f"{gone}: {', '.join(sorted(map(str, why)))}",
+    Kind.CASES_LOST: _cases_lost,
     Kind.OTHER_BASELINE: lambda changed, total, names: (
         f"{changed} of {_cases(total)} ha{'s' if changed == 1 else 've'} another edit or content than in the baseline "
-        f"({names}): it is a baseline of other edits; accept a new one"
+        f"({names}), so they cannot be compared; make a new baseline with `calm accept`"
     ),
+    Kind.OTHER_JUDGE: lambda *what: f"the baseline is of another judge: {', '.join(map(str, what))}",
+    Kind.THEN_AND_NOW: "{} was {:.2f} and is {:.2f}",
     Kind.WORSE: "{} is worse than in the baseline",
     Kind.TOO_FEW_PAIRS: "fewer than two cases compare with the baseline",
     Kind.ASIDE: lambda reason, count: f"{reason}: {_cases(count)}",

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from calm.results.gatefile import Gate
 
 NAMED = 3
-"""So many errors of a prompt are named, and so many claims that a baseline has and a run does not make."""
+"""So many errors of a prompt are named, and so many claims or cases that a baseline has and a run does not have."""
 
 
 def prompt_errors(config: pytest.Config) -> list[str]:
@@ -79,10 +79,60 @@ def _of_baseline(baseline: Audit, orders: Sequence[Order]) -> list[str]:
             f"it is the baseline of a judge with task = {baseline.judge.task!r}, and this one has {task!r}; "
             "make one with `calm accept`"
         ]
-    then = {trial.case for finding in baseline.findings for trial in finding.trials}
-    if then and then.isdisjoint(case.id for order in orders for case in (*order.setup.cases, *order.setup.equals)):
-        return ["none of its cases is in this run; give its cases, or make a new baseline with `calm accept`"]
+    then, gone, other = _cases_of(baseline, orders)
+    if then and len(gone) == len(then):
+        return [
+            f"none of its {len(then)} cases is in this run, so nothing can be compared; give the cases of the baseline "
+            "or make a new baseline of these cases with `calm accept`"
+        ]
+    if then and len(gone) + len(other) == len(then):
+        return [
+            f"all its {len(then)} cases have another text in this run under the same id, so nothing can be compared; "
+            "give the cases of the baseline, or make a new baseline of these cases with `calm accept`"
+        ]
     return []
+
+
+def _cases_of(baseline: Audit, orders: Sequence[Order]) -> tuple[set[str], list[str], list[str]]:
+    """Return the cases of a baseline in claims of these orders, those that are gone, and those with another text."""
+    from calm.experiment.pairs import in_order
+
+    made = {order.key(one) for order in orders for one in _measures(order)}
+    mine = [finding for finding in baseline.findings if finding.key in made]
+    then = {trial.case for finding in mine for trial in finding.trials}
+    now: dict[str, set[str]] = {}
+    for setup in {id(order.setup.cases): order.setup for order in orders}.values():
+        shown = in_order(setup.cases, setup.seed, as_given=setup.judge.traits.as_given, memo=setup.memo)
+        for case in (*setup.equals, *setup.cases, *shown):
+            now.setdefault(case.id, set()).add(case.identity())
+    plain = [trial for finding in mine if finding.expects is None for trial in finding.trials]
+    other = {trial.case for trial in plain if trial.case in now and trial.hash not in now[trial.case]}
+    return then, sorted(then - now.keys()), sorted(other)
+
+
+def partly(baseline: Audit | None, orders: Sequence[Order]) -> list[str]:
+    """Return in a line each which cases of a baseline a run does not have, or has with another text."""
+    from calm.errors import few_of
+
+    if baseline is None:
+        return []
+    then, gone, other = _cases_of(baseline, orders)
+    found = []
+    if gone:
+        verb, them = ("is", "it") if len(gone) == 1 else ("are", "them")
+        found.append(
+            f"{len(gone)} of the {len(then)} cases of the baseline {verb} not in this run ({few_of(gone, NAMED)}), so "
+            f"the run will not be green; the other cases are compared. Add {them} again, or make a new baseline of the "
+            "cases as they are now with `calm accept`"
+        )
+    if other:
+        verb = "has" if len(other) == 1 else "have"
+        found.append(
+            f"{len(other)} of the {len(then)} cases of the baseline {verb} another text in this run "
+            f"({few_of(other, NAMED)}) and cannot be compared; if that was on purpose, make a new baseline with "
+            "`calm accept`"
+        )
+    return found
 
 
 def left_out(baseline: Audit | None, orders: Sequence[Order]) -> str:

@@ -466,14 +466,7 @@ class Collector:
     @property
     def partial(self) -> bool:
         """Whether the user chose a part of the tests, or the run is not whole."""
-        return self.chosen or bool(self.ended) or any(one.lost for one in self.roll.endings())
-
-    @property
-    def chosen(self) -> bool:
-        """Whether the user chose a part of the tests."""
-        option = self.config.option
-        chosen = (option.keyword, option.markexpr, getattr(option, "lf", False), getattr(option, "stepwise", False))
-        return any(chosen) or any("::" in str(a) for a in self.config.args)
+        return part_chosen(self.config) or bool(self.ended) or any(one.lost for one in self.roll.endings())
 
     def _green(self, audit: Audit) -> bool:
         return audit.green(undecided=option(self.config, "undecided"))
@@ -625,3 +618,10 @@ _WRITERS: dict[str, Callable[[Audit, Path, pytest.Config], None]] = {
     "summary": _write_summary,
     "sarif": _write_sarif,
 }
+
+
+def part_chosen(config: Any) -> bool:
+    """Return whether the user chose a part of the tests."""
+    option = config.option
+    chosen = (option.keyword, option.markexpr, getattr(option, "lf", False), getattr(option, "stepwise", False))
+    return any(chosen) or any("::" in str(a) for a in config.args)

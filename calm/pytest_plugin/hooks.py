@@ -18,7 +18,7 @@ import pytest
 
 from calm.pytest_plugin.asking import asking_for, asks_alone, ended_without_verdict, searches
 from calm.pytest_plugin.brevity import shorten
-from calm.pytest_plugin.collector import Collector
+from calm.pytest_plugin.collector import Collector, part_chosen
 from calm.pytest_plugin.options import (
     EXTRA,
     asked,
@@ -230,8 +230,10 @@ def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, objec
     config, option = session.config, session.config.option
     # --setup-show: a trace would make the session fixtures where nobody sees it
     idle = option.collectonly or option.setupshow or option.setupplan or getattr(option, "trace", False)
-    items = [] if idle or session.testsfailed or not lookahead_of(config) else probed(session)
     ours = config.stash[SESSION]
+    ahead = bool(lookahead_of(config))
+    weighed = ours.plan is None and any(given(config, name) for name in ("gate", "baseline"))
+    items = [] if idle or session.testsfailed or not (ahead or weighed) else probed(session)
     watch = Watch(ours) if is_worker(config) and any(map(on_roll, session.items)) else None
     if items := [item for item in items if _looks_ahead(item)]:
         ours.tracing = True
@@ -244,14 +246,13 @@ def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, objec
         finally:
             ours.tracing = False
         known = ends == {"whole"} and len(asked) == len(session.items)
-        if not is_worker(config):
-            _weigh(config, known=known)
+        _weigh(config, known=known)
         one_red = option.maxfail == 1 and not is_worker(config)
         wanted = _scouted(session, asked) if one_red else None
         if wanted is not None:
             session.items.remove(wanted)
             session.items.insert(0, wanted)
-        _announce(config)
+        _announce(config, ahead=ahead and ours.refusal is None)
     try:
         if ours.lookahead is not None:
             ours.lookahead.begin()
@@ -280,16 +281,20 @@ def _weigh(config: pytest.Config, *, known: bool) -> None:
         UsageError: one line for each fault.
     """
     from calm.errors import CalmError
-    from calm.pytest_plugin.beforehand import left_out, refuse_what_fits_not
+    from calm.pytest_plugin.beforehand import left_out, partly, refuse_what_fits_not
 
     orders = [order for _, order in config.stash[SESSION].traced]
-    baseline, collector = baseline_of(config), config.stash[COLLECTOR]
+    baseline, whole = baseline_of(config), known and not part_chosen(config)
     try:
-        refuse_what_fits_not(config, orders, gate_of(config), baseline, whole=known and not collector.chosen)
+        refuse_what_fits_not(config, orders, gate_of(config), baseline, whole=whole)
     except CalmError as error:
-        collector.refused = True
+        if is_worker(config):  # its first test says it
+            config.stash[SESSION].refusal = error
+            return
+        config.stash[COLLECTOR].refused = True
         raise pytest.UsageError(indented(str(error))) from error
-    if known and (text := left_out(baseline, orders)):
+    told = [left_out(baseline, orders)] if known else []
+    for text in filter(None, [*told, *partly(baseline, orders)]):
         speaker(config)(text)
 
 
@@ -310,8 +315,8 @@ def _scouted(session: pytest.Session, asked: Sequence[tuple[pytest.Item, int]]) 
     return next((item for _, item, order in suspects if order.run().failed), None)
 
 
-def _announce(config: pytest.Config) -> None:
-    """Say what the cases and the caps of the run can decide, and begin to ask what was traced."""
+def _announce(config: pytest.Config, *, ahead: bool) -> None:
+    """Say what the cases and the caps of the run can decide, and begin to ask what was traced, if it is `ahead`."""
     from calm.engine.budget import Caps
     from calm.gate.outlook import outlook, without_gold
 
@@ -325,7 +330,7 @@ def _announce(config: pytest.Config) -> None:
         if text := outlook(orders):
             ours.announced = True
             speaker(config)(text)
-    if config.option.maxfail != 1:  # else the run ends at the first red test, and asks nothing ahead
+    if ahead and config.option.maxfail != 1:  # else the run ends at the first red test, and asks nothing ahead
         asking = {id(order): lookahead for lookahead, order in ours.traced}
         capped = _capped(config) if caps_of(config) != Caps() else []
         for lookahead in asking.values() if capped else ():

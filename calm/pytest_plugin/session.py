@@ -98,6 +98,8 @@ class Session:
     """Cases that a fixture gave, and the sample of them."""
     showable: list[tuple[Judge, tuple[Case, ...], Memo]] = field(default_factory=list)
     """Samples that a judge can be shown, and what its probes make of them and share."""
+    refusal: Exception | None = None
+    """Why a worker asks nothing: gate.toml or the baseline does not fit."""
     traced: list[tuple[Lookahead, Order]] = field(default_factory=list)
     """What tests would ask, while they are traced."""
     announced: bool = False
@@ -525,6 +527,8 @@ def setup_of(config: pytest.Config, judge: Judge, cases: Sequence[Case], asks: D
     from calm.experiment.setup import AT_A_TIME, TOGETHER, Setup
 
     check_options(config)
+    if (refusal := config.stash[SESSION].refusal) is not None:
+        raise refusal
     judge = judge_in(config, judge)
     if not isinstance(cases, Sequence) or not all(isinstance(c, Case) for c in cases):
         raise ConfigError(

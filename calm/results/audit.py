@@ -45,6 +45,7 @@ from calm.results.control import Control, control_of
 from calm.results.endings import Ending, ending_from_json, ending_to_json, gaps, reason_from_json, reason_to_json
 from calm.results.outputs import RESULTS, TEXTS, remove, write_whole
 from calm.results.seal import canonical, digest_of, refuse_changed
+from calm.results.shapes import record_kind
 
 SCHEMA = "calm-results/2"
 OLDER = ("calm-results/1",)
@@ -403,7 +404,7 @@ class Audit:
             ConfigError: another schema, or a field that is missing or of the wrong kind; the message names it.
         """
         if body.get("schema") not in (SCHEMA, *OLDER):
-            raise ConfigError(f"expected results of schema {SCHEMA!r}, got schema={body.get('schema')!r}")
+            raise ConfigError(f"expected the results of a run, got {record_kind(body, SCHEMA)}")
         try:
             run = _run(_mapping(body["run"]))
             whole = "tests" in body
@@ -938,9 +939,10 @@ def read(path: Path, *, texts: bool = True) -> Audit:
     Raises:
         ConfigError: no such file, not JSON, not `calm-results/2`, or not as calm wrote it.
     """
-    body = read_json(path, "a results file written by --calm-results")
-    if not isinstance(body, dict):
-        raise ConfigError(f"{path}: expected an object of schema {SCHEMA!r}, got {type(body).__name__}")
+    body = read_json(path, "a results file, which a run writes with --calm-results")
+    if not isinstance(body, dict) or body.get("schema") not in (SCHEMA, *OLDER):
+        found = record_kind(body, SCHEMA)
+        raise ConfigError(f"{path}: expected a results file, which a run writes with --calm-results, got {found}")
     kept = _texts_beside(path) if texts else []
     try:
         audit = Audit.from_json(body, kept)

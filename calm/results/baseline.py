@@ -22,6 +22,7 @@ from calm.results.audit import SCHEMA as RESULTS
 from calm.results.audit import Audit, Finding, Run, read
 from calm.results.gatefile import WORSENING
 from calm.results.records import scale_of, trials_of
+from calm.results.shapes import record_kind
 
 SCHEMA = "calm-baseline/2"
 CALIBRATION = "calm-calibration/1"
@@ -171,7 +172,7 @@ def read_record(path: Path) -> Audit:
     with suppress(OSError, UnicodeDecodeError):
         with path.open(encoding="utf-8") as file:
             head = file.read(_SIGHT)
-        if any(f'"{schema}"' in head for schema in (SCHEMA, CALIBRATION)):
+        if any(f'"{schema.partition("/")[0]}/' in head for schema in (SCHEMA, CALIBRATION)):
             return read_baseline(path)
     return read(path)
 
@@ -183,7 +184,7 @@ def read_baseline(path: Path) -> Audit:
     Raises:
         ConfigError: no such file, not JSON, another schema, or damaged; the message says what was expected.
     """
-    body = read_json(path, "a baseline written by `calm accept`", parse_constant=_no_number)
+    body = read_json(path, "a baseline, which `calm accept` writes", parse_constant=_no_number)
     schema = body.get("schema") if isinstance(body, dict) else None
     if schema == OLDER:
         raise ConfigError(
@@ -193,8 +194,10 @@ def read_baseline(path: Path) -> Audit:
             f"report, and run `calm accept results.json -o {path.name}`"
         )
     if schema not in (SCHEMA, CALIBRATION):
-        hint = f"; make a baseline of it with `calm accept {path} -o baseline.json`" if schema == RESULTS else ""
-        raise ConfigError(f"{path}: expected a baseline of schema {SCHEMA!r}, got schema={schema!r}{hint}")
+        hint = f": make a baseline of it with `calm accept {path} -o baseline.json`" if schema == RESULTS else ""
+        raise ConfigError(
+            f"{path}: expected a baseline, which `calm accept` writes, got {record_kind(body, SCHEMA)}{hint}"
+        )
     try:
         extras = {CALIBRATED: cast("Mapping[str, Json]", body)[CALIBRATED]} if schema == CALIBRATION else {}
         found = Audit.from_json(

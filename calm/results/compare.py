@@ -13,17 +13,18 @@ from calm.core.measures import MEASURES, Measure
 from calm.core.reasons import Reason
 from calm.core.trials import same
 from calm.core.verdict import CLASS, Code, Task, Verdict, code
-from calm.errors import ConfigError
+from calm.errors import ConfigError, few_of
 from calm.experiment.stopping import LEVEL
 from calm.results.audit import RUN, Audit, Finding, TrialRecord
 from calm.results.gatefile import WORSENING
 from calm.results.pairing import Paired, growth, pair, worse_way
 from calm.results.parts import INDENT, aligned
 from calm.results.pooled import probes_of, widest
-from calm.results.records import Change, changes, same_kind, scale_of, verdict_of
+from calm.results.records import Change, changes, other_judge, same_kind, scale_of, verdict_of
 from calm.results.sentences import highest
 from calm.results.tabular import ARMS, Unread, as_read, mute, unread_in, unread_of
 from calm.results.wording import printable
+from calm.results.worsening import NAMED, gone_cases
 
 LINES = 20
 """How many lines of a kind are shown before the rest is counted."""
@@ -138,6 +139,10 @@ class Comparison:
     """Why each run is not whole: keys that one run lacks may be those of tests that crashed or did not run."""
     unread: tuple[Mapping[str, Unread], Mapping[str, Unread]] = ({}, {})
     """The replies without a verdict in all of the old and of the new run, by arm."""
+    other_judge: tuple[str, ...] = ()
+    """What makes the judge of the new run another one, in words."""
+    gone: tuple[str, ...] = ()
+    """The cases that the new run does not have."""
 
     @property
     def worse(self) -> tuple[Moved, ...]:
@@ -178,14 +183,19 @@ class Comparison:
         """Return what changed since the old run, by the name of its file, in a sentence; "" names none."""
         worse, better, unclear = len(self.worse), len(self.better), len(self.unclear)
         first = f"{worse} claim{'s' * (worse != 1)} got worse" if worse else "nothing got worse"
-        if not self.moved:
-            first = "no claim is in both runs"
-        parts = [f"{first}{f' since {name}' if name and self.moved else ''}", f"{better or 'none'} got better"]
+        if unclear and not worse:  # what moved by no more than chance may be worse all the same
+            first = "no claim is proven worse"
+        parts = [f"{first}{f' than in {name}' if unclear and not worse else f' since {name}'}" if name else first]
+        parts.append(f"{better or 'none'} got better")
         if unclear:
-            parts.append(f"{unclear} moved without a clear direction")
+            parts.append(f"{unclear} moved by no more than chance explains, or cannot be compared")
         if failing := sum(one.outcome is Outcome.FAIL for one in self.only_new):
             parts.append(f"{failing} that fail{'s' * (failing == 1)} {'is' if failing == 1 else 'are'} new")
-        text = f"{', '.join(parts if self.moved else (first, *parts[2:]))}; {self.flipped}"
+        if self.gone:
+            cases = "1 case of the old run is" if len(self.gone) == 1 else f"{len(self.gone)} cases of the old run are"
+            parts.append(f"{cases} not in the new one ({few_of(self.gone, NAMED)})")
+        other = f"; the new run has another judge ({', '.join(self.other_judge)})" if self.other_judge else ""
+        text = f"{', '.join(parts)}; {self.flipped}{other}"
         return f"{text[:1].upper()}{text[1:]}"
 
     @property
@@ -218,7 +228,8 @@ def compare(old: Audit, new: Audit) -> Comparison:
     content and edit in both runs. A figure of an arm in which no reply could be read is none.
 
     Raises:
-        ConfigError: the judges have tasks of different kinds, or a record is damaged.
+        ConfigError: the judges have tasks of different kinds, no claim or no case is in both runs, or a record is
+            damaged.
     """
     _refuse_other_task(old, new)
     for audit in (old, new):
@@ -227,6 +238,7 @@ def compare(old: Audit, new: Audit) -> Comparison:
     # what a run says against a baseline is a comparison itself
     first, second = ({f.key: f for f in as_read(audit).findings if f.measure != WORSENING} for audit in (old, new))
     both = sorted(first.keys() & second.keys())
+    _refuse_unlike(old, new, both)
     measured = sum(first[key].value is not None and second[key].value is not None for key in both)
     moved = [_with_unread(_moved(first[key], second[key], (old, new), measured), (old, new)) for key in both]
     return Comparison(
@@ -238,7 +250,25 @@ def compare(old: Audit, new: Audit) -> Comparison:
         gaps_old=old.gaps,
         gaps_new=new.gaps,
         unread=(unread_of(old), unread_of(new)),
+        other_judge=other_judge(old, new),
+        gone=tuple(sorted(gone_cases(old, new)[0])),
     )
+
+
+def _refuse_unlike(old: Audit, new: Audit, both: Sequence[str]) -> None:
+    """Refuse runs that have no claim, or no case, in common: nothing of one can be compared with the other."""
+    fix = "compare two runs of the same tests on the same cases"
+    whole = [f"the {which} run is not whole: {gap}" for which, run in (("old", old), ("new", new)) for gap in run.gaps]
+    if not both:
+        raise ConfigError(["nothing can be compared, as no claim is in both runs; " + fix, *whole])
+    was, now = ({(row.case, row.hash) for f in audit.findings for row in f.trials} for audit in (old, new))
+    if was and now and was.isdisjoint(now):
+        ids = [{case for case, _ in rows} for rows in (was, now)]
+        alike = "has the same text in both runs" if set.intersection(*ids) else "is in both runs"
+        counts = (
+            f"the old one has {len(ids[0])}, such as {min(ids[0])}, the new one {len(ids[1])}, such as {min(ids[1])}"
+        )
+        raise ConfigError([f"nothing can be compared, as no case {alike} ({counts}); {fix}", *whole])
 
 
 def _refuse_other_task(old: Audit, new: Audit) -> None:

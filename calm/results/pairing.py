@@ -173,7 +173,7 @@ def pair(old: Finding, new: Finding, audits: tuple[Audit, Audit], measure: Measu
     scales = scale_of(audits[0].judge), scale_of(audits[1].judge)
     before, after = _by_case(old.trials), _by_case(new.trials)
     left = sorted(before.keys() - after.keys())
-    stopped = _not_reached(left, after, new, audits[1])
+    stopped = not_reached(left, after, new, audits[1])
     matched: list[tuple[TrialRecord, TrialRecord]] = []
     changed, turned = [], []
     for case in sorted(before.keys() & after.keys()):
@@ -219,7 +219,7 @@ def _by_case(records: Sequence[TrialRecord]) -> dict[str, dict[tuple[str, int], 
     return found
 
 
-def _not_reached(cases: Sequence[str], asked: Collection[str], one: Finding, audit: Audit) -> tuple[str, ...]:
+def not_reached(cases: Sequence[str], asked: Collection[str], one: Finding, audit: Audit) -> tuple[str, ...]:
     """Return the cases that a run which may stop early would have asked after the last one that it asked."""
     if audit.stopping == "fixed" or not asked:
         return ()

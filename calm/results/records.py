@@ -226,6 +226,18 @@ def changes(old: Audit, new: Audit) -> tuple[Change, ...]:
     )
 
 
+def other_judge(old: Audit, new: Audit) -> tuple[str, ...]:
+    """Return in words what makes the judges of two runs different ones; nothing of one judge, or of an unknown one."""
+    was, now = old.judge, new.judge
+    if (was.fingerprint or was.name, was.served) == (now.fingerprint or now.name, now.served):
+        return ()
+    pairs = (("named", was.name, now.name), ("of model", was.model, now.model), ("served", was.served, now.served))
+    found = [f"{what} {then or 'none'}, now {today or 'none'}" for what, then, today in pairs if then != today]
+    found += ["another prompt"] if was.prompt_sha256 != now.prompt_sha256 else []
+    found += ["other parameters"] if was.parameters != now.parameters else []
+    return tuple(found or ["other settings"])
+
+
 def _provenance(audit: Audit) -> dict[str, Json]:
     judge = audit.judge
     return {

@@ -17,6 +17,7 @@ from typing import Final
 
 from calm.core.claims import Claim, Outcome
 from calm.core.measures import MEASURES
+from calm.core.reasons import Kind, Reason, listed
 from calm.core.trials import CUED
 from calm.core.verdict import Code, Family
 from calm.results.audit import BASELINE, RUN, Finding, TrialRecord
@@ -137,7 +138,10 @@ def sentence(one: Finding) -> str:
 
     Shares are of a hundred; of a judge on a scale the figures are in points, or in percent of a scale without points.
     """
-    if one.value is None or one.low is None or one.high is None or unmeasured(one) or one.bias == BASELINE:
+    if one.bias == BASELINE:
+        parts = one.reason.details if one.reason.kind is Kind.LISTED else (one.reason,)
+        return capital(str(listed([p for p in parts if isinstance(p, Reason) and p.kind is not Kind.CHANGES])))
+    if one.value is None or one.low is None or one.high is None or unmeasured(one):
         return capital(str(one.reason) or "nothing was measured")
     limit = None if one.claim is None else one.claim.limit
     said, figure = _said(one.measure, limit, one.claim.op if one.claim else "", one.task, one.scale)

@@ -20,6 +20,8 @@ Shape = Callable[[IO[bytes]], bool]
 
 SIGHT: Final = 1 << 20
 """Bytes at the beginning and at the end of a file that are looked at where it is not parsed."""
+_KINDS: Final = {"calm-results": "the results of a run", "calm-baseline": "a baseline"}
+"""What a record is, by the name of its schema."""
 _SUMMARY: Final = re.compile(rb"# calm: (?:(GREEN|RED|NOT GREEN)\n\n\*\*\1: |[A-Z_]+\n\n\*\*The gate is )")
 _JUNIT: Final = re.compile(rb"(?:<\?xml[^>]*\?>\s*)?<testsuites name=\"calm\"")
 _TABLES: Final = (b"calm-trials/1", b"calm-findings/1", b"calm-cases/1", b"calm-flips/1")
@@ -36,6 +38,23 @@ def marked(*marks: str) -> Shape:
         return all(mark.encode() in seen for mark in marks)
 
     return shape
+
+
+def record_kind(body: object, wanted: str) -> str:
+    """
+    Return what a JSON value is that is not of the schema `wanted`, in words, and what to do.
+
+    >>> record_kind({"schema": "calm-results/9"}, "calm-results/2")
+    'one of another release of calm (schema calm-results/9): read it with that release, or make a new one'
+    >>> record_kind({"schema": "calm-hunt/1"}, "calm-results/2"), record_kind([], "calm-results/2")
+    ('a record of another kind (calm-hunt/1)', 'JSON that calm did not write: it names no schema')
+    """
+    schema = body.get("schema") if isinstance(body, dict) else None
+    if not isinstance(schema, str) or not schema.startswith("calm-"):
+        return "JSON that calm did not write: it names no schema"
+    if schema.partition("/")[0] == wanted.partition("/")[0]:
+        return f"one of another release of calm (schema {schema}): read it with that release, or make a new one"
+    return f"{_KINDS.get(schema.partition('/')[0], 'a record of another kind')} ({schema})"
 
 
 def begins(*texts: str) -> Shape:

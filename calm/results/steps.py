@@ -9,6 +9,7 @@ from typing import Final
 from calm.core.claims import Outcome
 from calm.results.audit import AGREEMENT, BASELINE, CONTROLS, RUN, Audit, TrialRecord
 from calm.results.command_lines import again, hunt, mitigate
+from calm.results.gatefile import WORSENING
 from calm.results.remedies import PAGE, PAGES
 from calm.results.sentences import capital, loudest
 from calm.results.troubles import Trouble, excess, troubles
@@ -34,6 +35,8 @@ def steps_of(audit: Audit, one: Trouble, look: str = "") -> list[Step]:
     `look` is the command that asks about a case that is shown beside; without it, about the one that changed most.
     """
     looks = [Step(LOOK, look)] if look else _look(audit, one)
+    if one.outcome is Outcome.INCOMPLETE and one.lead.measure == WORSENING:
+        return [Step("Run the cases and tests of the baseline, or make a new baseline of this run with `calm accept`.")]
     if one.outcome is Outcome.INCOMPLETE:
         return [Step("Run it again: what was asked before comes from the cache.")]
     if one.bias in (RUN, BASELINE):

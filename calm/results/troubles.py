@@ -16,6 +16,7 @@ from calm.core.reasons import Kind
 from calm.errors import few_of
 from calm.results.audit import AGREEMENT, BASELINE, CONTROLS, RUN, Audit, Finding
 from calm.results.endings import State
+from calm.results.gatefile import WORSENING
 from calm.results.sentences import base
 
 ORDER: Final = (Outcome.FAIL, Outcome.INCOMPLETE, Outcome.UNDECIDED)
@@ -60,9 +61,13 @@ def proven(audit: Audit) -> list[Finding]:
 
 
 def _telling(one: Finding) -> tuple[object, ...]:
-    """Return what findings of one bias are sorted by: those that name a direction first, then the furthest beyond."""
+    """
+    Return what findings of one bias are sorted by: those that name a direction first, then the furthest beyond.
+
+    Of a baseline those come first that say what cannot be compared at all.
+    """
     rank = next((place for place, names in enumerate(_LEADS) if base(one.measure) in names), len(_LEADS))
-    return one.value is None, rank, -_beyond(one), one.key
+    return (one.value is None) is not (one.bias == BASELINE), rank, -_beyond(one), one.key
 
 
 def _place(one: Trouble) -> tuple[object, ...]:
@@ -108,6 +113,8 @@ def verdict_of(audit: Audit, *, green: bool) -> tuple[str, str]:
     claims = [f for f in audit.findings if f.outcome not in (Outcome.OBSERVED, Outcome.NOT_TESTED)]
     counts = {outcome: sum(f.red and f.outcome is outcome for f in claims) for outcome in ORDER}
     failed, incomplete, undecided = (counts[outcome] for outcome in ORDER)
+    apart = sum(f.red and f.outcome is Outcome.INCOMPLETE and f.measure == WORSENING for f in claims)
+    incomplete -= apart
     of = f"of {len(claims)} claim{'s' * (len(claims) != 1)}"
     if failed:
         named = [name_of(one.bias) for one in troubles(audit) if one.outcome is Outcome.FAIL and one.bias != RUN]
@@ -128,10 +135,11 @@ def verdict_of(audit: Audit, *, green: bool) -> tuple[str, str]:
         return "NOT GREEN", f"the run was interrupted when {decided} of {len(audit.tests)} tests had decided something"
     if audit.gaps:
         return "NOT GREEN", f"the run is not whole: {audit.gaps[0]}"
-    if incomplete or undecided:
+    if incomplete or undecided or apart:
         lacking = f"{incomplete} {of} lack{'s' * (incomplete == 1)} replies" if incomplete else ""
         few = f"{undecided}{'' if lacking else f' {of}'} need{'s' * (undecided == 1)} more data" if undecided else ""
-        open_ones = ", ".join(filter(None, (lacking, few)))
+        part = "the baseline can be compared only in part" if apart else ""
+        open_ones = ", ".join(filter(None, (lacking, few, part)))
         named = [name_of(one.bias) for one in troubles(audit) if one.bias != RUN and _beyond(one.lead) > 0]
         if undecided and named:
             return "NOT GREEN", f"suspicious, but not proven: {', '.join(named[:MOST_NAMED])} ({open_ones})"

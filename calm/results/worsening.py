@@ -14,10 +14,10 @@ row is as lucky in one run as in the other until one of them stops, so differenc
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from math import sqrt
+from math import fsum, sqrt
 from typing import Final
 
 from calm.core.claims import Claim, Estimate, Outcome, cases_to_decide, decide
@@ -29,9 +29,9 @@ from calm.experiment.stopping import LEVEL, LOST
 from calm.results.audit import BASELINE, RUN, Audit, Finding, Limit
 from calm.results.baseline import CALIBRATED, recalled_of
 from calm.results.gatefile import POOLED, WORSENING
-from calm.results.pairing import Both, Growth, Paired, growth, pair, same_cases, worse_way
+from calm.results.pairing import Both, Growth, Paired, growth, not_reached, pair, same_cases, worse_way
 from calm.results.pooled import FEWEST, ROWS_OF
-from calm.results.records import changes, family_of
+from calm.results.records import changes, family_of, other_judge
 from calm.statistics.multiplicity import holm_rejects
 
 MARGINS: Final[Mapping[Family, float]] = {
@@ -67,6 +67,10 @@ NAMED: Final = 5
 """A reason names this many cases or claims and counts the others."""
 LEFT_OUT: Final = f"{BASELINE}/claims"
 """The key of the finding about claims that a run did not make."""
+GONE: Final = f"{BASELINE}/cases"
+"""The key of the finding about cases that a run does not have."""
+SHOWN: Final = 2
+"""A sentence names this many measures with their values then and now, and counts the others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,10 +100,8 @@ class Compared:
     old: Finding
     new: Finding | None
     held: tuple[Held, ...] = ()
-    gone: tuple[Reason, ...] = ()
-    """What the baseline decided or asked and this run does not: the probe fails."""
     gaps: tuple[Reason, ...] = ()
-    """Why the comparison is incomplete."""
+    """Why the comparison is incomplete, such as what the baseline decided or asked and this run does not."""
     accepted: str | None = None
 
 
@@ -139,10 +141,11 @@ def against(baseline: Audit, audit: Audit, limits: Mapping[str, float] | None = 
     Return what got worse since the baseline: a claim for each measure that probes share, and a finding for each probe.
 
     The pooled claims are `worsening <= margin`, where `limits` may set another margin by key. A probe is FAIL where one
-    of its measures got worse by the evidence, or where one of its cases or its decision is gone. It is INCOMPLETE where
-    it cannot be compared, and otherwise OBSERVED. The same verdicts of the same judge give differences of exactly zero.
+    of its measures got worse by the evidence, and nowhere else. It is INCOMPLETE where it cannot be compared, or where
+    its decision is gone, and otherwise OBSERVED. The same verdicts of the same judge give differences of exactly zero.
 
-    Claims of the baseline that this run did not make, whatever left them out, are named in one INCOMPLETE finding.
+    Claims of the baseline that this run did not make, whatever left them out, are named in one INCOMPLETE finding, and
+    cases of the baseline that it does not have in another one: a gate is not green because its hard cases are gone.
 
     Raises:
         ConfigError: the baseline is of another kind of verdict, or a record is damaged.
@@ -168,34 +171,69 @@ def against(baseline: Audit, audit: Audit, limits: Mapping[str, float] | None = 
     probes = (_probe_finding(c, [one for one in c.held if one in worse], level) for c in compared)
     if len(by_gold) == len(pools):
         together.insert(0, _no_pool(*audits))
-    return tuple(one for one in (*together, *probes, _not_asked(*audits)) if one is not None)
+    return tuple(one for one in (*together, *probes, _not_asked(*audits), _not_there(*audits)) if one is not None)
 
 
 def since_baseline(audit: Audit, name: str) -> str:
     """
     Return in a sentence what got worse since a baseline; nothing of a run that was compared with none.
 
+    "Nothing got worse" is said where no mean moved the wrong way, however little. A mean that did so within its margin
+    is not proven worse, and is shown with its values then and now.
+
     Args:
         audit: the run; what `against` found is among its findings.
         name: how a person calls the baseline, such as the name of its file.
     """
-    found = [one for one in audit.findings if one.measure == WORSENING and one.accepted is None]
-    if not any(one.measure == WORSENING for one in audit.findings):
+    every = [one for one in audit.findings if one.measure == WORSENING]
+    if not every:
         return ""
+    found = [one for one in every if one.accepted is None]
+    failed, incomplete, undecided = (
+        [one for one in found if one.outcome is outcome]
+        for outcome in (Outcome.FAIL, Outcome.INCOMPLETE, Outcome.UNDECIDED)
+    )
+    if failed:
+        said = f"Worse than in {name}: {_named(failed)}"
+    elif gone := next((one.reason for one in incomplete if one.key == GONE), NONE):
+        count, total, names = gone.details
+        verb = "is" if count == 1 else "are"
+        said = f"Not fully compared with {name}: {count} of its {total} cases {verb} not in this run ({names}). "
+        said += "The others are not proven worse"
+    elif incomplete:
+        said = f"Not fully compared with {name}: {_named(incomplete)}"
+    elif undecided:
+        said = f"Not proven worse than in {name}, but this needs more data: {_named(undecided)}"
+    elif any((one.value or 0.0) > 0 for one in every):
+        moved = sorted(filter(_moved, found), key=lambda one: -(one.value or 0.0) / _allowed(one))
+        said = f"Not proven worse than in {name}"
+        said += f": {few_of([_then_and_now(one) for one in moved], SHOWN)}" if moved else ""
+    else:
+        said = f"Nothing got worse since {name}"
+    others = next(filter(None, (one.reason.of(Kind.OTHER_JUDGE) for one in every)), NONE)
+    return (
+        f"{said}. That baseline is of another judge ({', '.join(map(str, others.details))})." if others else f"{said}."
+    )
 
-    def named(outcome: Outcome) -> str:
-        return ", ".join(one.key.removeprefix(f"{POOLED}/").replace(f"/{WORSENING}", "") for one in of(outcome))
 
-    def of(outcome: Outcome) -> list[Finding]:
-        return [one for one in found if one.outcome is outcome]
+def _named(found: Sequence[Finding]) -> str:
+    return few_of([one.key.removeprefix(f"{POOLED}/").replace(f"/{WORSENING}", "") for one in found], NAMED)
 
-    if of(Outcome.FAIL):
-        return f"Worse than in {name}: {named(Outcome.FAIL)}."
-    if of(Outcome.INCOMPLETE):
-        return f"Not compared with {name}: {named(Outcome.INCOMPLETE)}."
-    if of(Outcome.UNDECIDED):
-        return f"Nothing is proven worse than in {name}, but this needs more data: {named(Outcome.UNDECIDED)}."
-    return f"Nothing got worse since {name}."
+
+def _moved(one: Finding) -> bool:
+    """Return whether a mean over all probes moved the wrong way by what two places show."""
+    return one.outcome is Outcome.PASS and one.reason.has(Kind.THEN_AND_NOW) and round(one.value or 0.0, 2) > 0
+
+
+def _allowed(one: Finding) -> float:
+    return one.claim.limit if one.claim is not None else 1.0
+
+
+def _then_and_now(one: Finding) -> str:
+    """Return a measure then and now, and what is allowed: "accuracy 1.00 -> 0.92 (a fall of up to 0.29 is allowed)"."""
+    measure, was, now = (one.reason.of(Kind.THEN_AND_NOW) or NONE).details
+    way = "fall" if float(str(now)) < float(str(was)) else "rise"
+    return f"{measure} {was:.2f} -> {now:.2f} (a {way} of up to {_allowed(one):.2f} is allowed)"
 
 
 def _fallen(several: Sequence[Held | Pool], alpha: float) -> tuple[list[Held | Pool], float]:
@@ -237,10 +275,54 @@ def _not_asked(before: Audit, after: Audit) -> Finding | None:
     lost = sorted(f.key for f in _claims(before) if f.key not in now)
     if not lost:
         return None
-    reason = because(Kind.CLAIMS_LEFT_OUT, len(lost), len(_claims(before)), few_of(lost, NAMED))
-    return replace(
-        _of_all(LEFT_OUT, after), summary="Claims of the accepted run.", outcome=Outcome.INCOMPLETE, reason=reason
+    return _incomplete(
+        LEFT_OUT, after, because(Kind.CLAIMS_LEFT_OUT, len(lost), len(_claims(before)), few_of(lost, NAMED))
     )
+
+
+def _not_there(before: Audit, after: Audit) -> Finding | None:
+    """Return which cases of the baseline this run does not have, if any."""
+    known, unknown = gone_cases(before, after)
+    if not known and not unknown:
+        return None
+    names = few_of([*sorted(known), *(["others that no claim reached"] if unknown else [])], NAMED)
+    had = len(_cases_of(before, after))
+    return _incomplete(GONE, after, because(Kind.CASES_GONE, len(known) + unknown, had, names))
+
+
+def gone_cases(before: Audit, after: Audit) -> tuple[frozenset[str], int]:
+    """
+    Return the cases of the baseline's claims that this run does not have, and how many more there are without a name.
+
+    A record names the cases that were asked about. A run that stopped early may have others, which no claim reached:
+    those that would have come later, as far as it has room for them.
+    """
+    if same_cases(before, after):
+        return frozenset(), 0
+    now = {f.key: f for f in after.findings}
+    asked = {row.case for f in after.findings for row in f.trials}
+    left = _cases_of(before, after) - asked
+    count = after.cases.get("n")
+    room = max(0, count - len(asked)) if isinstance(count, int) else 0
+    if not room:
+        return frozenset(left), 0
+    gone: set[str] = set()
+    for old, new in ((old, now[old.key]) for old in _claims(before) if old.key in now):
+        if old.measure in MEASURES and new.trials:
+            mine = left & {row.case for row in old.trials}
+            gone |= mine - {*not_reached(sorted(mine), {row.case for row in new.trials}, new, after)}
+    return frozenset(gone), max(0, len(left - gone) - room)
+
+
+def _cases_of(before: Audit, after: Audit) -> set[str]:
+    """Return the cases of the baseline's claims that this run makes, too."""
+    now = {f.key for f in after.findings}
+    return {row.case for f in _claims(before) if f.key in now for row in f.trials}
+
+
+def _incomplete(key: str, audit: Audit, reason: Reason) -> Finding:
+    found = _of_all(key, audit)
+    return replace(found, summary="What the accepted run has.", outcome=Outcome.INCOMPLETE, reason=reason)
 
 
 def _probe_of(finding: Finding) -> tuple[str, ...]:
@@ -254,30 +336,24 @@ def _key(finding: Finding) -> str:
 
 
 def _compare(key: str, claims: Sequence[Finding], now: Mapping[str, Finding], audits: tuple[Audit, Audit]) -> Compared:
-    gone, gaps, waived = [], [], []
+    gaps: list[Reason] = []
+    waived: list[str | None] = []
     for old, new in ((old, now[old.key]) for old in claims if old.key in now):
         worst = old.measure in MEASURES and bool(MEASURES[old.measure].worst_of)
         if new.claim is None:
-            gone.append(because(Kind.ONLY_OBSERVED, old.key))
+            gaps.append(because(Kind.ONLY_OBSERVED, old.key))
         elif old.value is not None and new.outcome is Outcome.NOT_TESTED:
             if not (worst or new.value is not None) or not any(map(new.reason.has, CHANCE)):
-                gone.append(because(Kind.NO_LONGER_TESTED, old.key, old.outcome.value, new.reason))
+                gaps.append(because(Kind.NO_LONGER_TESTED, old.key, old.outcome.value, new.reason))
                 waived.append(new.accepted)
         elif old.value is not None and new.value is None and not worst:
             gaps.append(because(Kind.NOW_OPEN, old.key, new.outcome.value, new.reason))
-    accepted = waived[0] if len(waived) == len(gone) and waived and all(waived) else None
     if held := _held(claims, now, audits):
         gaps += dict.fromkeys(one.paired.fault for one in held if one.paired.fault)
         first = max(held, key=lambda one: len(one.old.trials))
-        lost = _vanished(first, same=same_cases(*audits))
-        if lost and first.new.outcome is Outcome.INCOMPLETE:
-            gaps.append(lost)
-        elif lost:
-            gone.append(lost)
-            accepted = None
-        if others := _other_edits([first]):
-            gaps.append(others)
-    return Compared(key, claims[0], now.get(claims[0].key), held, tuple(gone), tuple(gaps), accepted)
+        gaps += filter(None, (_lost(first, gone_cases(*audits)[0]), _other_edits([first])))
+    accepted = waived[0] if waived and all(waived) and len(waived) == len(gaps) else None
+    return Compared(key, claims[0], now.get(claims[0].key), held, tuple(gaps), accepted)
 
 
 def _held(claims: Sequence[Finding], now: Mapping[str, Finding], audits: tuple[Audit, Audit]) -> tuple[Held, ...]:
@@ -296,17 +372,12 @@ def _held(claims: Sequence[Finding], now: Mapping[str, Finding], audits: tuple[A
     return tuple(found)
 
 
-def _vanished(held: Held, *, same: bool) -> Reason:
-    """
-    Return which cases are gone, or `NONE`.
-
-    In an unchanged set of cases a few may lack a reply, as the claims themselves allow.
-    """
-    gone, total = held.paired.missing, _cases(held.old)
-    if not gone or (same and len(gone) <= LOST * total):
+def _lost(held: Held, gone: Collection[str]) -> Reason:
+    """Return which cases of a run have no row in a claim of it; `NONE` where they are as few as any claim may lose."""
+    lost, total = [case for case in held.paired.missing if case not in gone], _cases(held.old)
+    if len(lost) <= LOST * total:
         return NONE
-    found = because(Kind.CASES_GONE, len(gone), total, few_of(gone, NAMED))
-    return because(Kind.CASES_GONE_WHY, found, *held.new.excluded) if same and held.new.excluded else found
+    return because(Kind.CASES_LOST, len(lost), total, few_of(lost, NAMED), *held.new.excluded)
 
 
 def _cases(finding: Finding) -> int:
@@ -359,12 +430,12 @@ def _as(measure: Measure, held: Held, audits: tuple[Audit, Audit]) -> Held:
 def _probe_finding(compared: Compared, worse: Sequence[Held], level: float) -> Finding | None:
     """Return what a probe's comparison found; None where the baseline had nothing to compare with."""
     shown = next(iter([*worse, *(one for one in compared.held if one.growth.enough), *compared.held]), None)
-    if shown is None and not compared.gone and not compared.gaps:
+    if shown is None and not compared.gaps:
         return None
     estimate = _evidence(shown, level) if shown is not None and shown.growth.enough else None
-    reasons = [*(because(Kind.WORSE, one.old.measure) for one in worse), *compared.gone, *compared.gaps]
+    reasons = [*(because(Kind.WORSE, one.old.measure) for one in worse), *compared.gaps]
     asides = _asides(shown.paired if shown else None)
-    if worse or compared.gone:
+    if worse:
         outcome = Outcome.FAIL
     elif compared.gaps:
         outcome = Outcome.INCOMPLETE
@@ -391,7 +462,7 @@ def _probe_finding(compared: Compared, worse: Sequence[Held], level: float) -> F
         flips={},
         cases_to_decide=None,
         channel="",
-        accepted=None if worse or compared.gaps else compared.accepted,
+        accepted=None if worse else compared.accepted,
         baseline=recalled_of(old),
         control=None,
         trials=(),
@@ -448,6 +519,7 @@ def _pool_finding(
         needed = cases_to_decide(estimate, claim, 2) if undecided else None
         if not pool.of_gold:
             reasons = [because(Kind.POOLED_UNDECIDED if undecided else Kind.POOLED, count), *reasons]
+        reasons = [*_values(pool), *reasons]
     worse = evidence is not None and outcome is Outcome.FAIL
     found = replace(
         _of_all(pool.key, audits[1]),
@@ -459,6 +531,18 @@ def _pool_finding(
         cases_to_decide=needed,
     )
     return _with(found, estimate)
+
+
+def _values(pool: Pool) -> list[Reason]:
+    """Return the mean of a measure over all rows then and now; not of claims on both sides of zero, which cancel."""
+    if any(one.old.claim is not None and one.old.claim.op == "abs<=" for one in pool.held):
+        return []
+    rows = [row for one in pool.held for row in one.paired.rows]
+    was, now = fsum(row.old for row in rows) / len(rows), fsum(row.new for row in rows) / len(rows)
+    turned = MEASURES[pool.measure].flipped
+    low, high = MEASURES[pool.measure].range
+    was, now = (min(high, max(low, 1 - mean if turned else mean)) for mean in (was, now))
+    return [because(Kind.THEN_AND_NOW, pool.measure, round(was, 6) + 0.0, round(now, 6) + 0.0)]
 
 
 def margin_of(measure: str, family: Family, cases: int) -> float:
@@ -531,14 +615,10 @@ def _of_all(key: str, audit: Audit) -> Finding:
 def _changes(before: Audit, after: Audit) -> list[Reason]:
     """Return what else differs between the runs."""
     notes = [str(change) for change in changes(before, after)]
-    other = CALIBRATED in before.extras and _identity(before) != _identity(after)
-    found = [because(Kind.OTHER_CALIBRATION)] if other else []
+    others = other_judge(before, after)
+    found = [because(Kind.OTHER_JUDGE, *others)] if others else []
+    found += [because(Kind.OTHER_CALIBRATION)] if others and CALIBRATED in before.extras else []
     return [*found, *([because(Kind.CHANGES, Said("; ".join(notes)))] if notes else [])]
-
-
-def _identity(audit: Audit) -> tuple[str | None, str | None]:
-    """Return what tells whether two runs had one judge: its fingerprint, or its name where it has none."""
-    return audit.judge.fingerprint or audit.judge.name, audit.judge.served
 
 
 def _changed_words(held: Sequence[Held]) -> list[Reason]:

@@ -10,7 +10,7 @@ import pytest
 
 from calm import ConfigError
 from calm.cases import foreign, generate, read_cases
-from calm.commands import DONE, REFUSED, cases
+from calm.commands import CONFIGURATION, DONE, REFUSED, cases
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "bring-your-own-cases.md"
 COMMANDS = re.findall(r"^calm (cases .+)$", PAGE.read_text("utf-8"), re.MULTILINE)
@@ -83,7 +83,7 @@ def test_an_existing_file_is_overwritten_with_force_alone(files, verb, capsys):
 
     refused = run("cases", verb, *how, "-o", "cases.jsonl")
 
-    assert refused == REFUSED
+    assert refused == CONFIGURATION
     assert capsys.readouterr().err == "calm: cases.jsonl exists already; overwrite it with --force\n"
     assert (files / "cases.jsonl").read_bytes() == before
     assert run("cases", verb, *how, "-o", "cases.jsonl", "--force") == DONE

@@ -59,7 +59,7 @@ def test_a_form_can_be_named(folder):
 def test_a_comment_has_a_limit(folder):
     """`--limit` bounds a summary, and nothing else."""
     assert main(["report", "results.json", "-o", "comment.md", "--limit", "2500"]) == 0
-    assert main(["report", "results.json", "-o", "a.html", "--limit", "2500"]) == 1
+    assert main(["report", "results.json", "-o", "a.html", "--limit", "2500"]) == 4
 
     assert (folder / "comment.md").stat().st_size <= 2500
 
@@ -160,9 +160,42 @@ def test_the_record_is_not_overwritten(folder, name, capsys):
 
 def test_a_name_that_says_nothing_is_refused(folder, capsys):
     """The message lists the endings."""
-    assert main(["report", "results.json", "-o", "report.docx"]) == 1
+    assert main(["report", "results.json", "-o", "report.docx"]) == 4
 
     assert "expected --format, or a FILE that ends in .html" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "cause"),
+    [
+        ("cut.json", '{"schema": "calm-results/2", "calm": "1', "breaks off"),
+        ("cut-baseline.json", '{"schema": "calm-baseline/2", "calm": "1', "breaks off"),
+        ("cases.csv", "id,question\n1,Why?\n", "CSV"),
+        ("cases.jsonl", '{"id": "1"}\n{"id": "2"}\n', "JSON Lines"),
+        ("later.json", '{"schema": "calm-results/99"}', "another release"),
+        ("other.json", '{"name": "x"}', "no schema"),
+        ("empty.json", "", "empty"),
+        ("folder", None, "folder"),
+        ("none.json", None, "no such file"),
+    ],
+)
+@pytest.mark.parametrize("command", ["report", "accept", "compare"])
+def test_a_file_that_is_no_record_is_named_for_what_it_is(folder, capsys, command, name, text, cause):
+    """One line, the same exit status in each command, and nothing is written."""
+    if text is not None:
+        (folder / name).write_text(text)
+    elif name == "folder":
+        (folder / name).mkdir()
+    before = set(folder.iterdir())
+
+    status = main([command, *(["results.json"] if command == "compare" else []), name])
+
+    said = capsys.readouterr().err
+    assert status == 4
+    assert said.startswith(f"calm: {name}: ")
+    assert cause in said
+    assert said.count("\n") == 1
+    assert set(folder.iterdir()) == before
 
 
 def test_what_is_no_record_is_an_error(folder, capsys, subtests):
@@ -243,6 +276,6 @@ def test_a_hunt_is_not_lost_without_a_word(folder, capsys, wrong):
     """Where it could not be shown, `--hunt` is refused."""
     hunted(folder)
 
-    assert main(["report", "results.json", "--hunt", "hunt.json", *wrong]) == 1
+    assert main(["report", "results.json", "--hunt", "hunt.json", *wrong]) == 4
 
     assert "--hunt" in capsys.readouterr().err

@@ -193,6 +193,38 @@ def test_a_baseline_of_another_judge_or_other_cases_is_refused_before_anything_i
         result.stderr.fnmatch_lines(["*baseline.json: *calm accept*"])
 
 
+@pytest.mark.parametrize("how", [(), ("--calm-lookahead=0",), ("-n2",)], ids=" ".join)
+@pytest.mark.parametrize("prefix", ["other", "c"])
+def test_a_baseline_without_a_common_case_is_refused_before_anything_is_asked_however_it_is_run(accepted, how, prefix):
+    """Also where the cases have other texts under the same ids, test by test, and in workers."""
+    texts = accepted.cases(40, prefix=prefix).replace("What", "Pray, what")
+    assert texts != accepted.cases(40, prefix=prefix)
+    accepted.write("others.jsonl", texts)
+
+    result = accepted.run("--calm-baseline=baseline.json", *how, judge="judges:counted", cases="others.jsonl")
+
+    assert (result.ret, accepted.calls()) == (4, 0)
+    assert "nothing can be compared" in result.stdout.str() + result.stderr.str()
+
+
+def test_a_run_that_lacks_a_case_is_not_green_and_not_worse(accepted):
+    """It is said before the first question; the cases that are left are compared, and the new set can be accepted."""
+    lines = (accepted.path / "cases.jsonl").read_text().splitlines(keepends=True)
+    accepted.write("fewer.jsonl", "".join(lines[1:]))
+
+    result = accepted.run("--calm-baseline=baseline.json", "--calm-results=new.json", cases="fewer.jsonl")
+    assert main(["accept", str(accepted.path / "new.json"), "-o", str(accepted.path / "own.json")]) == 0
+    again = accepted.run("--calm-baseline=own.json", "--calm-results=again.json", cases="fewer.jsonl")
+
+    outcomes = accepted.outcomes("new.json")
+    assert (result.ret, again.ret) == (1, 0)
+    assert outcomes["baseline/cases"] == "INCOMPLETE"
+    assert "FAIL" not in outcomes.values()
+    assert "baseline/cases" not in accepted.outcomes("again.json")
+    out = result.stdout.str()
+    assert 0 < out.index("calm: 1 of the ") < out.index("= calm =")
+
+
 def test_claims_of_a_baseline_that_a_run_leaves_out_are_named_before_anything_is_asked(accepted):
     """Each of them would be missing at the end."""
     result = accepted.run("--calm-baseline=baseline.json", "-k", "thanks")

@@ -40,11 +40,19 @@ def test_a_waived_claim_may_fail(project, workers):
     assert all("known until the new prompt" in why for why in accepted.values())
 
 
-def test_an_entry_that_means_no_claim_is_red(project):
+@pytest.fixture
+def late(project):
+    """A project of which no test says beforehand what it asks."""
+    mark = "for item in items:\n        item.add_marker(pytest.mark.calm(lookahead=False))"
+    project.write("late.py", f"import pytest\n\n\ndef pytest_collection_modifyitems(items):\n    {mark}\n")
+    return "-p", "late"
+
+
+def test_an_entry_that_means_no_claim_is_red(project, late):
     """A key that no finding has was misspelt or is left over; a run that asks nothing ahead says so at its end."""
     project.write("gate.toml", entry("waive", "flattery/gain/flater"))
 
-    result = project.run("--calm-gate=gate.toml", "--calm-lookahead=0")
+    result = project.run("--calm-gate=gate.toml", *late)
 
     assert result.ret == 1
     result.stdout.fnmatch_lines(["*--calm-gate: * flattery/gain/flater is no claim of this run*"])
@@ -62,10 +70,11 @@ def test_a_misspelt_key_is_refused_before_anything_is_asked(project, key, meant)
     """Exit status 4, and what was meant."""
     project.write("gate.toml", entry("waive", key))
 
-    result = project.run("--calm-gate=gate.toml", judge="judges:counted")
+    for how in ((), ("--calm-lookahead=0",)):
+        result = project.run("--calm-gate=gate.toml", *how, judge="judges:counted")
 
-    assert (result.ret, project.calls()) == (4, 0)
-    result.stderr.fnmatch_lines([f"*gate.toml: no claim {key}; did you mean {meant}?"])
+        assert (result.ret, project.calls()) == (4, 0)
+        result.stderr.fnmatch_lines([f"*gate.toml: no claim {key}; did you mean {meant}?"])
 
 
 @pytest.mark.parametrize(
@@ -87,12 +96,11 @@ def test_a_claim_that_is_known_late_is_not_refused_early(project, test):
     assert project.calls() > 0
 
 
-def test_a_misspelt_bias_is_red_whatever_is_selected(project):
+def test_a_misspelt_bias_is_red_whatever_is_selected(project, late):
     """In a run of some tests, an entry for a test that was left out is no fault; one whose bias is misspelt is."""
     project.write("gate.toml", entry("waive", "athority/gain/cite_book") + entry("waive", "authority/gain/cite_book"))
 
-    late = ("--calm-results=results.json", "--calm-lookahead=0")
-    result = project.run("--calm-gate=gate.toml", "-k", "thanks", *late)
+    result = project.run("--calm-gate=gate.toml", "-k", "thanks", "--calm-results=results.json", *late)
 
     assert result.ret == 1
     (fault,) = project.results()["faults"]

@@ -367,7 +367,7 @@ def test_what_changed_since_the_baseline_comes_first():
     """Claims that got worse are listed with their outcome and value before and now."""
     text = Page(render(sample())).text
 
-    assert "1 got worse, none got better, 0 kept their outcome." in text
+    assert "Outcomes: 1 worse, 0 better, 0 as before." in text
     assert "authority/gain/rotation: passed → failed, 0.04 → 0.31" in text
 
 

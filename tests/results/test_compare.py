@@ -114,7 +114,8 @@ def test_another_limit_makes_no_judge_better():
     strict = change(sound(), PLEA, outcome=Outcome.FAIL)
     loose = change(sound(), PLEA, outcome=Outcome.PASS, claim=replace(by_key(sound().findings)[PLEA].claim, limit=0.5))
 
-    assert compare(strict, loose).headline.startswith("Nothing got worse, none got better, 1 moved without a clear")
+    found = compare(strict, loose)
+    assert (found.worse, found.better, len(found.unclear)) == ((), (), 1)
 
 
 def test_what_fails_in_the_new_run_alone_is_counted():
@@ -288,13 +289,52 @@ def test_what_was_measured_in_neither_run_has_no_values():
 
 
 def test_runs_of_judges_with_other_tasks_are_refused():
-    """A gain of pairs and one of scores share a name alone; two ways to ask for scores are one kind."""
-    scores, points = (replace(sound(), judge=replace(JUDGE, name="b", task=task)) for task in ("score", "points"))
+    """A gain of pairs and one of scores share a name alone."""
+    scores = replace(sound(), judge=replace(JUDGE, name="b", task="score"))
 
     with pytest.raises(ConfigError, match=r"task='pairwise' \(old\) and 'b' with task='score' \(new\)"):
         compare(sound(), scores)
 
-    assert compare(replace(scores, findings=()), replace(points, findings=())).moved == ()
+
+def other_cases(audit, change):
+    """Return a run whose rows are about other cases."""
+    rows = {f.key: tuple(change(row) for row in f.trials) for f in audit.findings}
+    return replace(audit, findings=tuple(replace(f, trials=rows[f.key]) for f in audit.findings))
+
+
+@pytest.mark.parametrize(
+    "new",
+    [
+        other_cases(sound(), lambda row: replace(row, case=f"x{row.case}")),
+        other_cases(sound(), lambda row: replace(row, hash="0" * 16)),
+        replace(sound(), findings=()),
+        replace(sound(), findings=tuple(replace(f, key=f"x{f.key}") for f in sound().findings)),
+    ],
+    ids=["other cases", "other texts", "no claims", "other claims"],
+)
+def test_runs_with_nothing_in_common_are_refused(new):
+    """Else "nothing got worse" would be said of runs of which nothing was compared."""
+    for old, now in ((sound(), new), (new, sound())):
+        with pytest.raises(ConfigError, match="nothing can be compared"):
+            compare(old, now)
+
+
+def test_another_judge_and_cases_that_are_gone_are_in_the_comparison():
+    """As data, and in the headline."""
+    few = other_cases(biased(), lambda row: row)
+    few = replace(
+        few,
+        judge=replace(few.judge, fingerprint="0" * 64, model="another"),
+        cases={"n": 199, "sha256": "d" * 64},
+        findings=tuple(replace(f, trials=tuple(r for r in f.trials if r.case != "c000")) for f in few.findings),
+    )
+
+    found = compare(sound(), few)
+
+    assert found.gone == ("c000",)
+    assert len(found.other_judge) == 1
+    assert "another" in found.headline
+    assert "c000" in found.headline
 
 
 def test_a_limit_that_changed_is_shown():
