@@ -22,8 +22,8 @@ FACT = 20_000
 MOST_LINES = 30
 """Lines of a list in the head; the rest is counted."""
 
-_SELDOM: Mapping[str, str] = {name: CALLS[name] for name in ("unmade", "recorded")}
-"""Counts of calls that stand in a report only where there are any, in words."""
+_HIDDEN = "unmade"
+"""Asks of all probes that a cap or an end of the run left out; calls that probes share count several times in it."""
 
 MEANING: Mapping[Outcome, str] = {
     Outcome.PASS: "Every claim that decides the gate is proven by the data.",
@@ -233,8 +233,8 @@ def run_figures(audit: Audit) -> list[tuple[str, str]]:
     run = audit.run
     made, cached = run.calls.get("made", 0), run.calls.get("cached", 0)
     share = f" ({cached / (made + cached):.0%} replayed)" if made + cached else ""
-    named = {name: count for name, count in run.calls.items() if count or name not in _SELDOM}
-    calls = ", ".join(f"{count:,} {_SELDOM.get(name, name)}" for name, count in named.items())
+    named = {name: count for name, count in run.calls.items() if (count or name != "recorded") and name != _HIDDEN}
+    calls = ", ".join(f"{count:,} {CALLS['recorded'] if name == 'recorded' else name}" for name, count in named.items())
     return [
         *([] if moment(run.started) else [("Started", run.started or "not recorded")]),
         ("Took", _time(run.seconds)),

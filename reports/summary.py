@@ -14,9 +14,9 @@ from calm.results.reports.flips import Group
 from calm.results.reports.highlights import Highlight
 from calm.results.reports.rows import FindingRow
 from calm.results.reports.texts import Text, cut
-from calm.results.sentences import capital, loudest, sentence
+from calm.results.sentences import capital, loudest, name_of, sentence
 from calm.results.steps import Step, steps_of
-from calm.results.troubles import Trouble, name_of, troubles
+from calm.results.troubles import Trouble, troubles
 from calm.results.wording import clipped, figures
 
 CARDS: Final = 6

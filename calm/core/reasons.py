@@ -437,7 +437,7 @@ def _in_languages(total: Detail, *parts: Detail) -> str:
     return (
         f"of {total} cases {counts}: edits that would add English words to them were not asked about; "
         f"`calm perturb --list {codes}` lists those that were"
-        + (f"; inert words are English, as there are none in {' and '.join(bare)}" if bare else "")
+        + (f"; neutral words are English, as there are none in {' and '.join(bare)}" if bare else "")
     )
 
 

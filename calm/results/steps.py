@@ -7,6 +7,7 @@ from shlex import join
 from typing import Final
 
 from calm.core.claims import Outcome
+from calm.core.reasons import Kind
 from calm.results.audit import AGREEMENT, BASELINE, CONTROLS, RUN, Audit, TrialRecord
 from calm.results.command_lines import again, hunt, mitigate
 from calm.results.remedies import PAGE, PAGES
@@ -35,7 +36,9 @@ def steps_of(audit: Audit, one: Trouble, look: str = "") -> list[Step]:
     """
     looks = [Step(LOOK, look)] if look else _look(audit, one)
     if one.outcome is Outcome.INCOMPLETE:
-        return [Step("Run it again: what was asked before comes from the cache.")]
+        capped = any(f.reason.has(Kind.CAPPED) for f in one.findings)
+        higher = " with a higher cap" if capped else ""
+        return [Step(f"Run it again{higher}: what was asked before comes from the cache.")]
     if one.bias in (RUN, BASELINE):
         return [Step("It sums up all probes: begin with the worst bias.")]
     if one.outcome is Outcome.UNDECIDED:
@@ -67,7 +70,10 @@ def next_step(audit: Audit, results: str, *, green: bool) -> Step | None:
     if green:
         known = any(f.baseline is not None or f.bias == BASELINE for f in audit.findings)
         return None if known or not results else Step("keep this as the baseline", join(["calm", "accept", results]))
-    found = [step for one in troubles(audit) for step in steps_of(audit, one)]
+    wrong = troubles(audit)
+    found = [step for one in wrong for step in steps_of(audit, one)]
+    if wrong and wrong[0].outcome is Outcome.INCOMPLETE:
+        return found[0]
     return next((step for step in found if step.command), found[0] if found else None)
 
 

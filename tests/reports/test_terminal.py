@@ -246,7 +246,7 @@ def test_an_interrupted_run_says_so_first_and_claims_nothing():
     assert "interrupted" in texts[0]
     assert "1 of 2 tests" in texts[0]
     assert not re.search(r"holds?\b", texts[0])
-    assert "tested: 0 of 1 control" in " ".join(texts)
+    assert "controls: 1 incomplete" in " ".join(texts)
 
 
 def test_a_green_run_is_short_and_says_what_to_keep():
