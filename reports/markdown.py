@@ -32,7 +32,7 @@ from calm.results.wording import (
     measured,
     plan,
     tested,
-    untested,
+    untested_by_reason,
 )
 
 SUMMARY = 1_048_576
@@ -146,7 +146,6 @@ def _row(cells: Sequence[str]) -> str:
 def _tables(audit: Audit) -> tuple[_Table, ...]:
     found = sorted(audit.findings, key=lambda f: (not f.red, resolution(f), ORDER.index(f.outcome), f.key))
     head = ("claim", "outcome", "measured", "n", "why")
-    missing = untested(audit)
     alike = [f for f in found if f.bias == RUN]
     lost = tuple((code(one.node), one.state.value, plain(str(one.reason), CELL)) for one in audit.tests if one.lost)
     return (
@@ -159,7 +158,7 @@ def _tables(audit: Audit) -> tuple[_Table, ...]:
         _Table(
             "Not tested",
             ("what", "why"),
-            tuple((plain(name, CELL), plain(str(why), CELL)) for name, why in missing.items()),
+            tuple((plain(names, CELL), plain(why, CELL)) for names, why, _ in untested_by_reason(audit)),
         ),
         _Table("All claims by bias", ("bias", *(o.value for o in ORDER)), tuple(_by_bias(audit))),
         _Table(

@@ -69,9 +69,10 @@ _BRACKETS = re.compile(r"##((?:vso)?\[)")
 
 _PARTS = {"gain": "edits of the worse answer", "pull": "edits between equal answers", "lift": "edits of the answer"}
 """What the claim of a measure is about, where a bias was tested but for this."""
+NO_RESULT = "without a result"
 _STANDINGS: Mapping[str, Outcome | None] = {
     "failed": Outcome.FAIL,
-    "incomplete": Outcome.INCOMPLETE,
+    NO_RESULT: Outcome.INCOMPLETE,
     "undecided": Outcome.UNDECIDED,
     "accepted": None,
     "passed": Outcome.PASS,
@@ -161,7 +162,7 @@ def tested(audit: Audit) -> str:
         if counts := ", ".join(f"{ends[word]} {word}" for word in _STANDINGS if ends[word]):
             parts.append(f"{what}: {counts}")
     missing = untested(audit)
-    whole = [name_of(name) for name in missing if "/" not in name and name != RUN]
+    whole = [name_of(name) for name in missing if "/" not in name and _standing(audit, name) in ("", "not tested")]
     partly = {name.partition("/")[0] for name in missing if "/" in name} - {RUN}
     parts += [f"not tested: {', '.join(whole)}"] if whole else []
     parts += [f"{len(partly)} tested in part"] if partly else []
@@ -175,7 +176,7 @@ def _standing(audit: Audit, bias: str) -> str:
     if any(f.accepted is not None for f in of) and not red:
         return "accepted"
     if of and bias in CONTROLS and not red and not audit.settled(bias):
-        return "not tested" if all(f.outcome is Outcome.NOT_TESTED for f in of) else "incomplete"
+        return "not tested" if all(f.outcome is Outcome.NOT_TESTED for f in of) else NO_RESULT
     ends = red or {f.outcome for f in of} & {Outcome.PASS, Outcome.OBSERVED, Outcome.NOT_TESTED}
     return next((word for word, end in _STANDINGS.items() if end in ends), "")
 
