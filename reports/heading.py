@@ -12,6 +12,7 @@ from calm.core.claims import Outcome
 from calm.core.measures import MEASURES
 from calm.core.reasons import Reason, shared
 from calm.results.audit import BASELINE, Audit, Finding, Run
+from calm.results.records import family_of
 from calm.results.reports.charts import finite, number
 from calm.results.reports.rows import REASON, WORDS, FindingRow
 from calm.results.reports.texts import Text, cut
@@ -19,6 +20,8 @@ from calm.results.wording import CALLS, cases_asked, cost
 
 FACT = 20_000
 """Characters shown of one such text; the rest is cut, and the report says how much."""
+SCALED = ("score", "rubric", "label")
+"""Kinds of verdict that are places on a scale."""
 MOST_LINES = 30
 """Lines of a list in the head; the rest is counted."""
 
@@ -218,7 +221,7 @@ def judge_facts(audit: Audit) -> list[tuple[str, str]]:
         ("Served by", judge.served or "not stated"),
         ("Prompt SHA-256", judge.prompt_sha256 or "no prompt"),
         ("Fingerprint", judge.fingerprint or "unknown: nothing of it may be cached"),
-        ("Scale", _pairs_in_words(judge.scale) or "none"),
+        *([("Scale", _pairs_in_words(judge.scale))] if judge.scale and family_of(judge.task) in SCALED else []),
         ("Parameters", _pairs_in_words(judge.parameters) or "none stated"),
         ("Cases", ", ".join(filter(None, (cases_asked(audit), _pairs_in_words(about))))),
         ("Cases SHA-256", str(audit.cases.get("sha256", "not stated"))),

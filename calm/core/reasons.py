@@ -544,7 +544,9 @@ WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
     Kind.NOT_KEPT: "the cache failed: what cannot be kept is not asked",
     Kind.REPLIES_SPILLED: "the cache did not take all replies: the rest is in {}, and the next run takes it from there",
     Kind.REPLIES_LOST: "{} replies are lost, and may have been paid for: the cache did not take them: {}",
-    Kind.FROM_CACHE: "{} replies were reused from the cache; --calm-cache=refresh asks again",
+    Kind.FROM_CACHE: lambda count: (
+        f"{int(count):,} replies were reused from the cache; --calm-cache=refresh asks again"
+    ),
     Kind.ROWS_DAMAGED: "some replies in the cache are damaged: they were asked for again",
     Kind.CALL_DAMAGED: "--calm-cache=replay: the reply in the cache is damaged, and no call may be made",
     Kind.TRIED: "{}; tried {} times",

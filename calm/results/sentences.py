@@ -105,11 +105,11 @@ _JUDGE: Final[Mapping[str, tuple[str, str]]] = {
 }
 """What the judge does, whatever the edit."""
 _NUMBERS: Final[Mapping[str, str]] = {
-    "kappa": "Beyond chance the judge agrees with the gold labels at {n}, where 1 is full agreement",
-    "weighted_kappa": "Beyond chance the judge's scores agree with the gold at {n}, where 1 is full agreement",
-    "gwet_ac": "Beyond chance (Gwet's AC) the verdicts agree with the gold at {n}, where 1 is full agreement",
-    "rank_agreement": "The judge puts cases in the order of the gold at {n}, where 1 is the same order and 0 is chance",
-    "correlation": "The ranks of verdicts and gold have a correlation of {n}",
+    "kappa": "The agreement with the gold labels is {n} beyond chance (1: full)",
+    "weighted_kappa": "The agreement of the scores with the gold is {n} beyond chance (1: full)",
+    "gwet_ac": "The agreement of the verdicts with the gold (Gwet's AC) is {n} beyond chance (1: full)",
+    "rank_agreement": "The agreement with the gold on the order of the cases is {n} (1: full; 0: chance)",
+    "correlation": "The correlation of the ranks of verdicts and gold is {n}",
     "self_preference_ratio": "The judge passes failed criteria of its own answers {n} times as often as outsiders do",
 }
 """Measures that are no share, in words."""

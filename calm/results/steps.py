@@ -10,7 +10,8 @@ from calm.core.claims import Outcome
 from calm.core.reasons import Kind
 from calm.results.audit import AGREEMENT, BASELINE, CONTROLS, RUN, Audit, TrialRecord
 from calm.results.command_lines import again, hunt, mitigate
-from calm.results.remedies import PAGE, PAGES
+from calm.results.remedies import HELP
+from calm.results.remedies import MORE as MORE_HELP
 from calm.results.sentences import capital, loudest
 from calm.results.troubles import Trouble, excess, troubles
 from calm.results.wording import plan
@@ -21,11 +22,10 @@ LOOK: Final = "Look at a case that changed"
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """Something to do next: what it is for, and its command, or nothing where a page says it all."""
+    """Something to do next: what it is for, and its command, or nothing where none is needed."""
 
     what: str
     command: str = ""
-    page: str = ""
 
 
 def steps_of(audit: Audit, one: Trouble, look: str = "") -> list[Step]:
@@ -57,7 +57,7 @@ def steps_of(audit: Audit, one: Trouble, look: str = "") -> list[Step]:
     if command := hunt(audit, failed):
         steps.append(Step("Find the smallest text that flips it, and keep it as a test", command))
     steps += looks
-    steps.append(Step("Read", page=PAGES.get(one.bias, PAGE)))
+    steps.append(Step("See what else can be done", HELP.get(one.bias, MORE_HELP)))
     return steps
 
 

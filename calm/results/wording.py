@@ -84,7 +84,12 @@ AT_LIMIT = "it is near its limit, so more cases will hardly decide it"
 TOO_MANY = 10
 """Times the cases of a run from which on asking more is no advice."""
 PLAN = "a new run with about {:,} cases would decide it"
-"""How many cases decide an undecided claim. To add cases until it passes is no test, but by the anytime rule."""
+NEEDED = "nothing is wrong, but about {:,} cases are needed to prove it"
+"""
+How many cases decide an undecided claim, and one whose every case is right.
+
+To add cases until it passes is no test, but by the anytime rule.
+"""
 
 
 def printable(text: str, keep: str = "") -> str:
@@ -150,7 +155,7 @@ def _named(names: Iterable[str]) -> str:
     parts: dict[str, list[str]] = {}
     for name in names:
         bias, _, part = name.partition("/")
-        parts.setdefault(_PARTS.get(part, part.replace("_", " ")), []).append(name_of(bias))
+        parts.setdefault(_PARTS.get(part, part.replace("_", " ")), []).append(name_of(bias) if bias == RUN else bias)
     return "; ".join(f"{', '.join(of)}{f' ({part})' if part else ''}" for part, of in parts.items())
 
 
@@ -162,7 +167,7 @@ def tested(audit: Audit) -> str:
         if counts := ", ".join(f"{ends[word]} {word}" for word in _STANDINGS if ends[word]):
             parts.append(f"{what}: {counts}")
     missing = untested(audit)
-    whole = [name_of(name) for name in missing if "/" not in name and _standing(audit, name) in ("", "not tested")]
+    whole = [name for name in missing if "/" not in name and _standing(audit, name) in ("", "not tested")]
     partly = {name.partition("/")[0] for name in missing if "/" in name} - {RUN}
     parts += [f"not tested: {', '.join(whole)}"] if whole else []
     parts += [f"{len(partly)} tested in part"] if partly else []
@@ -242,7 +247,10 @@ def plan(finding: Finding) -> str:
     wanted = finding.cases_to_decide if finding.outcome is Outcome.UNDECIDED else None
     if not wanted:
         return ""
-    return PLAN.format(wanted) if wanted <= TOO_MANY * finding.n else AT_LIMIT
+    if wanted > TOO_MANY * finding.n:
+        return AT_LIMIT
+    perfect = finding.claim is not None and finding.claim.op == ">=" and finding.value == ends(finding)[1]
+    return (NEEDED if perfect else PLAN).format(wanted)
 
 
 def claim(finding: Finding) -> str:
@@ -415,8 +423,8 @@ def flip_words(finding: Finding) -> str:
     if not (toward or away or other):
         return ""
     up, down = ways(finding)
-    words = f"flips {toward} {up}, {away} {down}"
-    words = f"{words}, {other} other" if other else words
+    words = f"changed verdicts: {toward} {up}, {away} {down}"
+    words = f"{words}, {other} otherwise" if other else words
     words += reasons_words(finding)
     rows = len(finding.trials)
     return f"{words}, of {rows} rows" if rows > len({row.case for row in finding.trials}) else words
@@ -427,8 +435,8 @@ def reasons_words(finding: Finding) -> str:
     told = finding.acknowledged
     if not told:
         return ""
-    before = f" ({told['before']} of the reasons without the cue do, too)" if told.get("before") else ""
-    return f"; the reason names the cue in {told['named']} of {told['reasons']} flips with a reason{before}"
+    before = f" ({told['before']} of those without the edit do, too)" if told.get("before") else ""
+    return f"; the judge's reasons mention the edit in {told['named']} of {told['reasons']} changed verdicts{before}"
 
 
 def ways(finding: Finding) -> tuple[str, str]:
@@ -439,14 +447,14 @@ def ways(finding: Finding) -> tuple[str, str]:
     order, can help the weaker one.
     """
     if finding.bias == "position":
-        return "toward the answer shown first", "away from it"
+        return "in favour of the answer shown first", "against it"
     if family_of(finding.task) in ("score", "rubric"):
         return "up", "down"
     if family_of(finding.task) == "label":
         return "in a bad direction", "in its reverse"
     alone = not {"answer", "label", "drafts", "note"}.intersection(finding.channel.split(", "))
-    whom = "weaker" if finding.expects == "SAME" and alone and finding.channel else "treated"
-    return f"toward the {whom} answer", "away"
+    whom = "worse" if finding.expects == "SAME" and alone and finding.channel else "edited"
+    return f"in favour of the {whom} answer", "against it"
 
 
 def limit(finding: Finding) -> str:
