@@ -234,7 +234,7 @@ def _shown_value(value: object) -> object:
     return visible(value if len(value) <= LINE else f"{value[:LINE]} […{len(value) - LINE:,} characters left out…]")
 
 
-_BULLET, _BOLD = re.compile(r"(?m)^[*-] "), re.compile(r"\*{2,3}(\S[^*\n]*?)\*{2,3}")
+_BULLET, _BOLD = re.compile(r"(?m)(?:^|(?<=\u2026 ))[*-] "), re.compile(r"\*{2,3}(\S[^*\n]*?)\*{2,3}")
 _HIDDEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\uffff"
     "\ud800-\udfff\U000e0000-\U000e0fff]"

@@ -164,7 +164,9 @@ def test_it_opens_with_the_outcome_in_words():
     said = sentence(troubles(sample())[0].lead)
     body = text[text.index("calm · audit of an LLM judge") :]
     assert word == "RED"
-    assert body.index(f"{word}: {why}") < body.index(said) < body.index(asked_of(sample())[1:]) < body.index("to do next")
+    assert (
+        body.index(f"{word}: {why}") < body.index(said) < body.index(asked_of(sample())[1:]) < body.index("to do next")
+    )
     assert page.index("<title>RED: ") < page.index("<body")
 
 
