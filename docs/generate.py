@@ -563,8 +563,8 @@ def finding_parts() -> str:
             f"two one-sided bounds; each misses the true value with a probability of at most {level:g}",
         ),
         (f"`n={f['n']}`", f"cases in the mean; left out: {excluded or 'none'}"),
-        (f"`flips {flips['toward']} toward`", "cases that moved toward the treated answer, by half a win or more"),
-        (f"`{flips['away']} away`", "cases that moved away from it"),
+        (f"`{flips['toward']} in favour of the edited answer`", "verdicts that moved so, by half a win or more"),
+        (f"`{flips['away']} against it`", "verdicts that moved the other way"),
         (
             f"`RR {f['robustness_rate']:.2f}`",
             "how often a clean (unedited) and a perturbed (edited) ask agree",
@@ -574,8 +574,8 @@ def finding_parts() -> str:
             "how often two clean asks agree; the rest is the judge's own noise",
         ),
         (
-            f"`inert words moved {max(0.0, control['moved']):.2f}`",
-            "share of verdicts that inert words moved in the place of the edit, beyond what asking again moves",
+            f"`neutral words moved {max(0.0, control['moved']):.2f}`",
+            "share of verdicts that neutral words moved in the place of the edit, beyond what asking again moves",
         ),
         (f"`gained {control['gain']:z.2f}`", "what these words gave the treated answer"),
     ]

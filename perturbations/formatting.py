@@ -41,7 +41,7 @@ _STOP = re.compile(
 
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="arXiv:2604.23178")
 def bullets_and_bold(case: Treated, rng: Random) -> Treated | None:
-    """Make the first word of the weaker answer's sentences bold, and turn a single paragraph into a list."""
+    """Add bullets and bold words to the weaker answer; a text of several paragraphs gets no bullets."""
     text = case[case.target].text
     last = final(text)
     starts = [start for start, _ in open_sentences(text) if start < last]

@@ -1,4 +1,4 @@
-"""Sensitivity: damage an answer in a way that a judge must notice."""
+"""Sensitivity: damage an answer by a wrong number or a missing point; a judge must notice it."""
 
 from __future__ import annotations
 

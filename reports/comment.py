@@ -44,7 +44,7 @@ PLACES: Final = 3
 _ARMS: Final = {
     "clean": "as it is",
     "control": "as it is",
-    "inert": "with inert words",
+    "inert": "with neutral words",
     "perturbed": "with the edit",
 }
 """What was asked, in words."""

@@ -13,6 +13,7 @@ from calm.core.measures import MEASURES
 from calm.core.reasons import Reason, shared
 from calm.results.audit import BASELINE, Audit, Finding, Run
 from calm.results.gatefile import WORSENING
+from calm.results.records import family_of
 from calm.results.reports.charts import finite, number
 from calm.results.reports.rows import REASON, WORDS, FindingRow
 from calm.results.reports.texts import Text, cut
@@ -21,11 +22,13 @@ from calm.results.worsening import since_baseline
 
 FACT = 20_000
 """Characters shown of one such text; the rest is cut, and the report says how much."""
+SCALED = ("score", "rubric", "label")
+"""Kinds of verdict that are places on a scale."""
 MOST_LINES = 30
 """Lines of a list in the head; the rest is counted."""
 
-_SELDOM: Mapping[str, str] = {name: CALLS[name] for name in ("unmade", "recorded")}
-"""Counts of calls that stand in a report only where there are any, in words."""
+_HIDDEN = "unmade"
+"""Asks of all probes that a cap or an end of the run left out; calls that probes share count several times in it."""
 
 MEANING: Mapping[Outcome, str] = {
     Outcome.PASS: "Every claim that decides the gate is proven by the data.",
@@ -229,7 +232,7 @@ def judge_facts(audit: Audit) -> list[tuple[str, str]]:
         ("Served by", judge.served or "not stated"),
         ("Prompt SHA-256", judge.prompt_sha256 or "no prompt"),
         ("Fingerprint", judge.fingerprint or "unknown: nothing of it may be cached"),
-        ("Scale", _pairs_in_words(judge.scale) or "none"),
+        *([("Scale", _pairs_in_words(judge.scale))] if judge.scale and family_of(judge.task) in SCALED else []),
         ("Parameters", _pairs_in_words(judge.parameters) or "none stated"),
         ("Cases", ", ".join(filter(None, (cases_asked(audit), _pairs_in_words(about))))),
         ("Cases SHA-256", str(audit.cases.get("sha256", "not stated"))),
@@ -244,8 +247,8 @@ def run_figures(audit: Audit) -> list[tuple[str, str]]:
     run = audit.run
     made, cached = run.calls.get("made", 0), run.calls.get("cached", 0)
     share = f" ({cached / (made + cached):.0%} replayed)" if made + cached else ""
-    named = {name: count for name, count in run.calls.items() if count or name not in _SELDOM}
-    calls = ", ".join(f"{count:,} {_SELDOM.get(name, name)}" for name, count in named.items())
+    named = {name: count for name, count in run.calls.items() if (count or name != "recorded") and name != _HIDDEN}
+    calls = ", ".join(f"{count:,} {CALLS['recorded'] if name == 'recorded' else name}" for name, count in named.items())
     return [
         *([] if moment(run.started) else [("Started", run.started or "not recorded")]),
         ("Took", _time(run.seconds)),

@@ -16,7 +16,7 @@ from itertools import groupby
 from pathlib import Path
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import escape
+from markupsafe import Markup, escape
 
 from calm.core.claims import Outcome
 from calm.results import outputs
@@ -52,7 +52,7 @@ from calm.results.reports.rows import (
 )
 from calm.results.reports.summary import cards_of, stands_in
 from calm.results.reports.texts import Messages, cut
-from calm.results.sentences import sentence
+from calm.results.sentences import capital, sentence
 from calm.results.tabular import as_read
 from calm.results.troubles import proven, troubles, verdict_of
 from calm.results.wording import tested, untested_by_reason
@@ -95,7 +95,7 @@ def render(audit: Audit) -> str:
         "said": next(
             (cut(sentence(one.lead), PASSAGE) for one in worst[:1] if one.outcome is not Outcome.INCOMPLETE), None
         ),
-        "tally": cut(tested(audit), PASSAGE),
+        "tally": cut(capital(tested(audit)), PASSAGE),
         "meaning": meaning_of(audit),
         "cards": cards_of(audit, rows, flips),
         "kicker": kicker_of(audit),
@@ -205,8 +205,20 @@ def environment() -> Environment:
     pages.filters["passage"] = lambda text: cut(text, PASSAGE)
     pages.filters["is_long"] = lambda text: len(text) > FOLD or text.count("\n") > FOLD // 60
     pages.filters["short"] = _short
+    pages.filters["layout"] = _layout
     pages.filters["runs"] = lambda codes: [(code, len(list(group))) for code, group in groupby(codes)]
     return pages
+
+
+def _layout(text: str) -> Markup:
+    """
+    Return a text with the layout that its Markdown asks for: bold words and bullets.
+
+    >>> _layout("* **Yes** <b>")
+    Markup('\u2022 <b>Yes</b> &lt;b&gt;')
+    """
+    shown = _BULLET.sub("\N{BULLET} ", str(escape(visible(text))))
+    return Markup(_BOLD.sub(r"<b>\1</b>", shown))  # noqa: S704 - it is escaped, but for the two tags
 
 
 def _short(name: str) -> str:
@@ -222,6 +234,7 @@ def _shown_value(value: object) -> object:
     return visible(value if len(value) <= LINE else f"{value[:LINE]} […{len(value) - LINE:,} characters left out…]")
 
 
+_BULLET, _BOLD = re.compile(r"(?m)(?:^|(?<=\u2026 ))[*-] "), re.compile(r"\*{2,3}(\S[^*\n]*?)\*{2,3}")
 _HIDDEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\uffff"
     "\ud800-\udfff\U000e0000-\U000e0fff]"

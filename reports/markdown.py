@@ -32,7 +32,7 @@ from calm.results.wording import (
     measured,
     plan,
     tested,
-    untested,
+    untested_by_reason,
 )
 from calm.results.worsening import since_baseline
 
@@ -148,7 +148,6 @@ def _row(cells: Sequence[str]) -> str:
 def _tables(audit: Audit) -> tuple[_Table, ...]:
     found = sorted(audit.findings, key=lambda f: (not f.red, resolution(f), ORDER.index(f.outcome), f.key))
     head = ("claim", "outcome", "measured", "n", "why")
-    missing = untested(audit)
     alike = [f for f in found if f.bias == RUN]
     lost = tuple((code(one.node), one.state.value, plain(str(one.reason), CELL)) for one in audit.tests if one.lost)
     return (
@@ -161,12 +160,22 @@ def _tables(audit: Audit) -> tuple[_Table, ...]:
         _Table(
             "Not tested",
             ("what", "why"),
-            tuple((plain(name, CELL), plain(str(why), CELL)) for name, why in missing.items()),
+            tuple((plain(names, CELL), plain(why, CELL)) for names, why, _ in untested_by_reason(audit)),
         ),
         _Table("All claims by bias", ("bias", *(o.value for o in ORDER)), tuple(_by_bias(audit))),
         _Table(
             "Every claim",
-            ("claim", "outcome", "measured", "inert words", "n", "unread: clean / inert / edited", "flips", "RR", "CR"),
+            (
+                "claim",
+                "outcome",
+                "measured",
+                "neutral words",
+                "n",
+                "unread: clean / neutral / edited",
+                "flips",
+                "RR",
+                "CR",
+            ),
             tuple(_full(f) for f in found),
             folded=True,
         ),
@@ -231,7 +240,7 @@ def _full(one: Finding) -> tuple[str, ...]:
         _named(one),
         one.outcome.value,
         _measured(one),
-        control(one).removeprefix("inert words "),
+        control(one).removeprefix("neutral words "),
         cases(one),
         " / ".join(str(silent[arm].count) if arm in silent else "-" for arm in ARMS) if silent else "",
         flips,

@@ -203,7 +203,7 @@ def _asks(one: Finding) -> str:
     """Return how often a row was asked in each arm, in words."""
     inert = max((len(row.inert) for row in one.trials), default=0)
     told = asks_in_words(one.asks)
-    return f"{told}, {inert} with inert words" if inert else told
+    return f"{told}, {inert} with neutral words" if inert else told
 
 
 def _variants(cases: Sequence[Highlight]) -> tuple[Variant, ...]:

@@ -7,13 +7,13 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from calm.core.claims import Outcome
+from calm.core.claims import Claim, Outcome
 from calm.core.reasons import in_words
 from calm.results.audit import AGREEMENT, RUN, Audit, Finding
 from calm.results.meaning import resolution
 from calm.results.reports.charts import Axis, Plot, plot_of
 from calm.results.reports.texts import Text, cut
-from calm.results.sentences import sentence, unmeasured
+from calm.results.sentences import allows, capital, sentence, unmeasured
 from calm.results.tabular import ARMS, unread_in, unread_words
 from calm.results.wording import (
     beside_others,
@@ -60,6 +60,7 @@ class FindingRow:
     floor: str
     places: str
     sentence: str
+    means: str
     decided: str
     reason: Text
     flips: str
@@ -145,6 +146,7 @@ def row_of(one: Finding, anchor: str, axis: Axis, audit: Audit) -> FindingRow:
         floor=floor(one),
         places=places(one),
         sentence=sentence(one),
+        means="" if one.claim is None else capital(allows(Claim(one.measure, one.claim.op, one.claim.limit), one.task)),
         decided=_decided(one),
         reason=cut(str(one.reason), REASON),
         flips=" / ".join(str(moved.get(way, 0)) for way in ("toward", "away", "other")) if moved else "",

@@ -14,15 +14,15 @@ from typing import Final
 
 from calm.core.claims import Outcome
 from calm.core.reasons import Kind, Reason, shared
-from calm.results.audit import AGREEMENT, Audit
+from calm.results.audit import AGREEMENT, Audit, control_without_result
 from calm.results.command_lines import subject
 from calm.results.endings import State
 from calm.results.meaning import Resolution, in_order, resolution
 from calm.results.reports import calm_protocol
-from calm.results.sentences import sentence, unmeasured
+from calm.results.sentences import name_of, sentence, unmeasured
 from calm.results.steps import next_step
 from calm.results.tabular import as_read, unread, unread_words
-from calm.results.troubles import Trouble, name_of, troubles, verdict_of
+from calm.results.troubles import Trouble, troubles, verdict_of
 from calm.results.wording import (
     bill,
     figures,
@@ -196,7 +196,8 @@ def _loose(audit: Audit) -> list[Line]:
     crashed = (f"{one.node} crashed: {one.reason}" for one in audit.tests if one.state is State.CRASHED)
     first = verdict_of(audit, green=False)[1]
     said = audit.outcome is Outcome.FAIL or audit.cut_short
-    loose = [] if said else [text for text in audit.loose_ends if text not in first]
+    shown = {control_without_result(one.bias) for one in troubles(audit)}
+    loose = [] if said else [text for text in audit.loose_ends if text not in first and text not in shown]
     return [Line(_short(text), "red") for text in (*loose, *crashed)]
 
 

@@ -47,6 +47,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         action="store_true",
         help="send the calls by the provider's batch API, at about half the price, and wait for the replies",
     )
+    audit.add_argument("-v", "--verbose", action="store_true", help="show all findings, their figures and the notes")
     audit.set_defaults(run=_audit)
 
     demo = add_command(
@@ -125,6 +126,7 @@ def _audit(options: argparse.Namespace) -> int:
     if pointless := lint.before_audit(options.judge, options.cases):
         return pointless
     files = [*(f"--calm-cases={f}" for f in options.cases), *(["--calm-batch"] if options.batch else [])]
+    files += ["-v"] if options.verbose else []
     return _ended(gate(options.judge, Path(options.out), [*files, *options.pytest]))
 
 

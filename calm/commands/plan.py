@@ -58,6 +58,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         metavar="V",
         help="with --fit: share of asks in which the judge errs (default 0.05)",
     )
+    plan.add_argument("-v", "--verbose", action="store_true", help="show each row, and each test that is not asked")
     plan.set_defaults(run=_plan)
 
 
@@ -75,11 +76,12 @@ def _plan(options: argparse.Namespace) -> int:
     found = planner.survey(judge)
     design = found.settings.design
     if budget is None:
-        text, fits = render(found, planned(found, assumptions), assumptions), True
+        text, fits = render(found, planned(found, assumptions), assumptions, whole=options.verbose), True
     else:
         one = fit(found, budget, options.noise, _designs(options, design), assumptions)
         one = replace(one, plan=rehearsed(found, one.plan, assumptions))
-        text = f"{render(found, one.plan, assumptions)}\n\n{render_fit(one, budget, options.noise)}"
+        told = render(found, one.plan, assumptions, whole=options.verbose)
+        text = f"{told}\n\n{render_fit(one, budget, options.noise)}"
         if fits := one.enough:
             text += f"\n\n{_command(options, planner, one, budget)}"
     print(printable(text, "\n"))

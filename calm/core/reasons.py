@@ -439,7 +439,7 @@ def _in_languages(total: Detail, *parts: Detail) -> str:
     return (
         f"of {total} cases {counts}: edits that would add English words to them were not asked about; "
         f"`calm perturb --list {codes}` lists those that were"
-        + (f"; inert words are English, as there are none in {' and '.join(bare)}" if bare else "")
+        + (f"; neutral words are English, as there are none in {' and '.join(bare)}" if bare else "")
     )
 
 
@@ -460,9 +460,9 @@ def _cases_lost(lost: int, total: int, names: Detail, *why: Detail) -> str:
 def _asked(_asked: int, share: float, _planned: int) -> str:
     """Return what stopping early saved; where close results were asked again, and nothing was saved, what that took."""
     if round(share, 2) > 0:
-        return f"early stopping saved {share:.0%} of the questions"
-    more = f"{-share:.0%} more questions than without" if round(share, 2) else "as many questions as without"
-    return f"close results were asked again: {more}"
+        return f"early stopping saved {share:.0%} of the calls"
+    more = f"this took {-share:.0%} more calls" if round(share, 2) else "this took no more calls"
+    return f"close results were asked about again; {more}"
 
 
 _SERVER_LOST: Final = (
@@ -470,18 +470,20 @@ _SERVER_LOST: Final = (
     "no more calls are made to it: fix it and run again"
 )
 _TOLD: Final = {
-    "pull": "a cue may decide {} of 100 equal pairs on average",
-    "lift": "a cue may raise an answer by {} of 100 parts of the scale on average",
-    "gain": "a cue may win {} of 100 cases on average that it should lose",
-    "net_robustness": "{} of 100 verdicts must stay",
-    "net_detection": "{} of 100 damaged answers must be noticed",
-    "consistency_rate": "two asks must agree in {} of 100 cases",
+    "pull": "an edit may decide {} of 100 pairs of equal answers",
+    "lift": "an edit may raise a score by {} % of the scale",
+    "gain": "an edit may make the worse answer win in {} of 100 cases",
+    "net_robustness": "an edit must leave {} of 100 verdicts as they are",
+    "net_detection": "the judge must notice {} of 100 damaged answers",
+    "consistency_rate": "the judge must say the same in {} of 100 cases when asked twice",
+    "accuracy": "the judge must be right in {} of 100 cases",
+    "balanced_accuracy": "the judge must be right in {} of 100 cases of each label",
 }
 """What a limit demands, where it gave way to few cases."""
 
 
 def _shown_by(measure: str, limit: float) -> str:
-    return _TOLD.get(measure, f"a {str(measure).replace('_', ' ')} of {{}} of 100 is enough").format(_part(limit))
+    return _TOLD.get(measure, f"the limit of {str(measure).replace('_', ' ')} is {{}} of 100").format(_part(limit))
 
 
 def _part(limit: float) -> str:
@@ -490,15 +492,18 @@ def _part(limit: float) -> str:
 
 
 _TO_SHOW: Final = {
-    "inverted framing": ": its prompt has no version that asks for the worse answer (negative_user_file in judge.toml)",
+    "inverted framing": (
+        "the prompt has no version that asks for the worse answer: write one, and name it in judge.toml as "
+        "negative_user_file"
+    ),
 }
-"""How a judge comes to see a part of a case, where that is not plain from its name."""
+"""What is missing, and how to add it, where that is not plain from the name of the part."""
 _ARMS: Final = {"clean": "the cases as they are", "inert": "neutral words", "perturbed": "the edit"}
 _NO_ROOM: Final = {
-    "pairwise": "the judge prefers the weaker answer already",
-    "listwise": "the judge ranks the weakest answer near the top already",
-    "score": "the judge gives full marks already",
-    "rubric": "the judge finds all criteria met already",
+    "pairwise": "the judge already prefers the worse answer",
+    "listwise": "the judge already ranks the worst answer near the top",
+    "score": "the judge already gives full marks",
+    "rubric": "the judge already finds all criteria met",
     "label": "no move between the classes does harm",
 }
 """Why a case leaves no room to gain, by what kind of verdict a judge gives."""
@@ -550,7 +555,9 @@ WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
     Kind.NOT_KEPT: "the cache failed: what cannot be kept is not asked",
     Kind.REPLIES_SPILLED: "the cache did not take all replies: the rest is in {}, and the next run takes it from there",
     Kind.REPLIES_LOST: "{} replies are lost, and may have been paid for: the cache did not take them: {}",
-    Kind.FROM_CACHE: "{} replies were reused from the cache; --calm-cache=refresh asks again",
+    Kind.FROM_CACHE: lambda count: (
+        f"{int(count):,} replies were reused from the cache; --calm-cache=refresh asks again"
+    ),
     Kind.ROWS_DAMAGED: "some replies in the cache are damaged: they were asked for again",
     Kind.CALL_DAMAGED: "--calm-cache=replay: the reply in the cache is damaged, and no call may be made",
     Kind.TRIED: "{}; tried {} times",
@@ -652,12 +659,12 @@ WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
         "no probe of this run shows the texts "
         + ", ".join(f"{text} ({_cases(count)})" for text, count in zip(parts[::2], parts[1::2], strict=True))
     ),
-    Kind.NOT_SHOWN: lambda what: f"the judge is shown no {what}{_TO_SHOW.get(str(what), '')}",
+    Kind.NOT_SHOWN: lambda what: _TO_SHOW.get(str(what), f"the prompt of the judge does not show the {what}"),
     Kind.NOT_READ: lambda what, fields: (
         f"the judge is shown no {what}: add {fields} to the `reads` of its code"
         + (", and return the better answer also where the worse is asked for" if "'framing'" in str(fields) else "")
     ),
-    Kind.MEAN_FAILS: "all variants together fail already: which of them is the worst was not asked",
+    Kind.MEAN_FAILS: "all variants together already fail, so calm did not search for the worst one",
     Kind.NO_SIDE: "the edit says nothing of one answer that it could say of an equal one",
     Kind.ONE_ANSWER: "there is one answer: only a cue between two equal answers is tested on it",
     Kind.EQUAL_ANSWERS: "no answer is the better one: only a cue between two of them is tested on it",
@@ -711,27 +718,28 @@ WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
         "{:.2f}, epsilon {:g}): it may not replace a person"
     ),
     Kind.NOT_ANYTIME: "{} is no mean over cases and has no anytime test: run it with --calm-stopping sequential",
-    Kind.NO_ROOM: "no room to gain",
+    Kind.NO_ROOM: "the verdict cannot get better for the edited answer",
     Kind.NO_FLOOR: "neutral words were not asked about, so the edit cannot be distinguished from any rewording",
     Kind.AT_BOTTOM: "the answer is near the bottom already and cannot fall",
     Kind.NEEDS_ROOM: lambda room, of, least, family="score": (
-        f"in {of - room} of {of} cases {_NO_ROOM.get(family, _NO_ROOM['score'])}: {room} are left, and {least} are "
-        f"needed; {_FOR_ROOM.get(family, _FOR_ROOM['score'])}"
+        f"too few cases: in {of - room} of {of} {_NO_ROOM.get(family, _NO_ROOM['score'])}, so {room} are left, and "
+        f"{least} are needed; {_FOR_ROOM.get(family, _FOR_ROOM['score'])}"
     ),
     Kind.TOO_FEW_FOR_LIMIT: lambda room, of: (
-        f"too few cases: in {room} of {of} the answer can move, and so few prove no limit"
+        f"too few cases: only in {room} of {of} can the verdict change, and so few cannot prove any limit"
         if room < of
-        else f"too few cases: {of} prove no limit"
+        else f"too few cases: {of} cannot prove any limit"
     ),
     Kind.FEW_TOGETHER: (
-        "all probes together are worth {} questions, and {} are needed to prove it: run more probes or cases"
+        "too few cases: all probes together count as {} cases, and {} are needed; give more cases or run more probes"
     ),
     Kind.NEEDS_HEIGHT: lambda height, of, least, family="score": (
-        f"in {height} of {of} cases the answer can fall, and {least} are needed: add cases with answers that the judge "
+        f"too few cases: only in {height} of {of} can the verdict get worse, and {least} are needed; add cases with "
+        "answers that the judge "
         + ("puts into another class than that of damaged answers" if family == "label" else "rates higher")
     ),
     Kind.WORST: "the worst of {} variants is {}",
-    Kind.FEW_OF_EACH: "no variant fits {} cases in which the answer can move, and fewer prove nothing: give more cases",
+    Kind.FEW_OF_EACH: "too few cases: each variant needs {} in which the verdict can change; give more cases",
     Kind.UNREAD_REPLIES: lambda arm, share: (
         f"{share:.0%} of the replies to {_ARMS.get(arm, arm)} hold no verdict: too many to say what the edit does"
     ),
@@ -828,14 +836,17 @@ WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
     Kind.NO_POOL: "no measure is claimed by {} probes or more in both runs: each probe is compared by itself",
     Kind.SAME_VERDICTS: "the same judge gave the same verdicts as in the baseline, ask by ask",
     Kind.SAME_LENGTH: lambda gained: (
-        f"neutral words of the same length alone {'cost' if gained < 0 else 'give'} the answer {abs(gained):.2f}: "
-        "this is length, see verbosity"
+        f"neutral words of the same length alone {'harm' if gained < 0 else 'help'} the answer by "
+        f"{abs(gained):.0%}, so the cause is its length: see verbosity"
     ),
     Kind.SAME_GAIN: lambda gained: (
-        f"neutral words in the same place alone {'lose' if gained < 0 else 'win'} {abs(gained):.2f}: "
-        "this is the place, not the cue"
+        f"neutral words in the same place alone {'harm' if gained < 0 else 'help'} the answer by {abs(gained):.0%}, so "
+        "the cause is the place and not what the edit says"
     ),
-    Kind.SAME_PLACE: "neutral words in the same place alone do {:.2f}: this is rewording, see rewording",
+    Kind.SAME_PLACE: (
+        "neutral words in the same place alone move {:.0%} of the verdicts, so the judge may follow any new words: "
+        "see rewording"
+    ),
     Kind.OVER_ROWS: lambda rows, probes: f"over all {rows:,} rows of {probes} probes",
     Kind.ROWS_LOST: lambda count: f"{_cases(count)} of these probes {'was' if count == 1 else 'were'} lost",
     Kind.POOLED: lambda count: f"pooled over {count} probe{'s' * (count != 1)}",
@@ -882,21 +893,21 @@ WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
         "only {} of {} tests of the gate were selected (-k, -m, --lf or the like): the others are not tested"
     ),
     Kind.REPEATS_ITSELF: (
-        "asked again about {} cases, the judge always said the same: neutral words show its noise instead"
+        "asked twice about {} cases, the judge always said the same, so calm measures its noise with neutral words"
     ),
     Kind.SAYS_TIE: "between two equal answers the judge says tie in {} of 100 asks",
     Kind.TAKES_FIRST: "between two equal answers the judge takes the first in {} of 100 asks: ask in both orders",
     Kind.TAKES_LAST: "between two equal answers the judge takes the last in {} of 100 asks: ask in both orders",
     Kind.TAKES_EITHER: "between two equal answers the judge takes the first in {} of 100 asks, the last in {}",
-    Kind.TURNS_ON_REWORDING: "neutral words alone change {:.0%} of the verdicts: see rewording",
+    Kind.TURNS_ON_REWORDING: "neutral words alone change {:.0%} of the verdicts: see the control 'rewording'",
     Kind.TURNS_ON_LENGTH: lambda probes: (
         f"length alone changes verdicts: in {probes} probe{'s' * (probes != 1)} neutral words as long as the edit did; "
         "see verbosity"
     ),
     Kind.ROOM: lambda cases, total: (
-        f"room to gain: {cases} of {_cases(total)}; on the others the answer is near the top of the scale already"
+        f"in {cases} of {_cases(total)} the score can rise; in the others it is near the top already"
         if cases < total
-        else f"room to gain: all {_cases(total)}"
+        else f"in all {_cases(total)} the score can rise"
     ),
     Kind.FEW_CLUSTERS: "{0} cases are about {1} questions: every interval rests on {1}, not on {0}",
     Kind.TOPIC: (
@@ -904,7 +915,8 @@ WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
         "would be {4:.1f} times as wide; give the cases of one group the same tag `cluster`"
     ),
     Kind.AT_RESOLUTION: lambda cases, measure, limit, stated: (
-        f"with {_cases(cases)} the limits are wider: {_shown_by(measure, limit)} (with 200 cases {_part(stated)})"
+        f"{_cases(cases)} prove{'s' * (cases == 1)} less than 200, so the limits are wider: "
+        f"{_shown_by(measure, limit)} (with 200 cases: {_part(stated)})"
     ),
     Kind.GATE_UNUSED: "--calm-gate: {} is no claim of this run; correct or remove it",
     Kind.GATE_MISSPELT: "--calm-gate: {}: no bias has this name; did you mean {!r}?",

@@ -69,7 +69,7 @@ def outlook(orders: Iterable[Order]) -> str:
     none = f"; too few to test {few_of(lost, SHOWN)}" if lost else ""
     are = "is" if cases == 1 else "are"
     if none and not _controlled(probes):
-        return f"{about} {are} too few{none}; take more cases"
+        return f"{about} {are} too few to test {few_of(lost, SHOWN)}; take more cases"
     pairs = [(new, old) for order, probe in probes for new in probe.claims for old in order.claims]
     if wider := widest((new, old) for new, old in pairs if (new.measure, new.op) == (old.measure, old.op)):
         seen = because(Kind.AT_RESOLUTION, cases, *wider)
@@ -81,7 +81,7 @@ def outlook(orders: Iterable[Order]) -> str:
     least = sorted((name for name, miss in misses.items() if miss > 0.01), key=lambda name: -misses[name])
     weak = few_of([f"{name} ({_percent(1 - misses[name])})" for name in least], SHOWN)
     fix = "take more cases" if fitted else "take more cases, or --calm-limits attainable"
-    return f"{text}; hardest: {weak}{none}; {fix}" if weak else f"{text}{none}; {fix}"
+    return f"{text}; these claims pass least often: {weak}{none}; {fix}" if weak else f"{text}{none}; {fix}"
 
 
 def without_gold(setups: Sequence[Setup]) -> str:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import reduce
 from math import ceil
 
 from calm.experiment.stopping import Stopping
 from calm.gate import sizing
 from calm.gate.fit import ENOUGH, Fit, PlanBudget
-from calm.gate.plan import Survey
+from calm.gate.plan import CLEAN, INERT, PILOT, Survey
 from calm.gate.prices import CHARACTERS, Assumptions, Figure, Plan
 from calm.gate.requests import Source
 from calm.gate.resolution import NOISE
@@ -16,10 +17,14 @@ from calm.models.pricing import SET_PRICE, Cost, dollars
 
 LEAST, EXPECTED = "least", "expected"
 """The rows of a plan that say what it takes where claims are decided early."""
+DEAREST = 10
+"""So many rows of a plan are shown, those with the most calls; the others are summed up in one row."""
+_ARMS = {PILOT: "first look", CLEAN: "cases as they are", INERT: "cases with neutral words"}
+"""What is asked for all probes together, in words."""
 
 
-def render(found: Survey, plan: Plan, assumptions: Assumptions = Assumptions()) -> str:
-    """Return a plan as text."""
+def render(found: Survey, plan: Plan, assumptions: Assumptions = Assumptions(), *, whole: bool = False) -> str:
+    """Return a plan as text: its dearest rows, or with `whole` all of them and each test that is not asked."""
     design = plan.design
     topped = any(row.staged for row in found.rows)
     asks = f"{design} asks" + (", undecided claims topped up" if topped else "")
@@ -27,22 +32,40 @@ def render(found: Survey, plan: Plan, assumptions: Assumptions = Assumptions()) 
     seed = found.settings.seed
     cases = f"{plan.cases} cases" if plan.cases >= found.there else f"{plan.cases} of {found.there} cases"
     head = f"{found.judge} ({found.task}): {cases}, {asks}{early}, seed {seed}. Nothing was asked."
-    names = ("", "cases", "asks", "calls", "input tokens", "output tokens", "USD", "USD by batch", "time")
+    names = (
+        "" if plan.exact else "at most",
+        "cases",
+        "calls",
+        "tokens in",
+        "tokens out",
+        "USD",
+        "USD by batch",
+        "time",
+    )
     rows: list[tuple[str, ...]] = [names]
-    rows += [_cells(line.name, line.cases, line.most, line.exact) for line in plan.lines]
+    dearest = sorted(plan.lines, key=lambda line: -line.most.calls)[: None if whole else DEAREST]
+    shown = [line for line in plan.lines if line in dearest]
+    rows += [_cells(_ARMS.get(line.name, line.name), line.cases, line.most, True) for line in shown]
+    if others := [line for line in plan.lines if line not in dearest]:
+        rest = reduce(Figure.plus, (line.most for line in others))
+        rows.append(_cells(f"{len(others)} other rows (-v)", None, rest, True))
     rows.append(_cells("total", None, plan.most, plan.exact, at_least=bool(found.floors)))
     for name, figure in ((LEAST, plan.least), (EXPECTED, plan.expected)):
         if figure is not None and not plan.exact:
             rows.append(_cells(name, None, figure, True, at_least=bool(found.floors)))
     if not any(source.live for source in found.sources):  # no tokens, no price
-        rows = [(*row[:4], row[-1]) for row in rows]
+        rows = [(*row[:3], row[-1]) for row in rows]
+    elif not any(source.live and source.price for source in found.sources):
+        rows = [(*row[:5], row[-1]) for row in rows]
     elif all(source.batch_share is None for source in found.sources):
-        rows = [(*row[:7], row[-1]) for row in rows]
+        rows = [(*row[:6], row[-1]) for row in rows]
     text = [head, "", *_aligned(rows)]
     if not plan.exact:
         text += ["", *_three_figures(plan)]
     if found.skipped:
-        text += ["", *(f"not asked: {name} ({reason})" for name, reason in found.skipped)]
+        named = [f"not asked: {name} ({reason})" for name, reason in found.skipped if whole or not name[:1].isdigit()]
+        left = len(found.skipped) - len(named)
+        text += ["", *named, *(["not asked: the tests beyond the default gate (-v)"] if left else [])]
     if found.floors:
         text += ["", *(f"at least: {node} {why}; what it asks after that is not counted" for node, why in found.floors)]
     return "\n".join([*text, "", *_assumed(found, assumptions)])
@@ -64,15 +87,15 @@ def _cells(name: str, cases: int | None, figure: Figure, exact: bool, *, at_leas
             return f"at least {text}"
         return text if exact or not value else f"up to {text}"
 
-    counts = (figure.asks, figure.calls, figure.input, figure.output)
-    time = shown(figure.seconds, duration(figure.seconds))
     return (
         name,
         "" if cases is None else str(cases),
-        *(shown(n, str(n)) for n in counts),
+        shown(figure.calls, f"{figure.calls:,}"),
+        f"{figure.input:,}",
+        f"{figure.output:,}",
         _usd(figure.cost, shown),
         _usd(figure.batch, shown),
-        time,
+        duration(figure.seconds),
     )
 
 

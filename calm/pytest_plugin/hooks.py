@@ -218,10 +218,11 @@ def pytest_deselected(items: Sequence[pytest.Item]) -> None:
 
 
 def pytest_report_collectionfinish(config: pytest.Config) -> list[str]:
-    """Say how many tests beyond the default gate were left out."""
+    """Say under `-v` how many tests beyond the default gate were left out: pytest counts them as deselected."""
     count = len(config.stash[SESSION].beyond)
-    left = "1 test beyond the default gate is" if count == 1 else f"{count} tests beyond the default gate are"
-    return [f"calm: {left} left out (--calm-every-variant)"] if count else []
+    if not count or config.get_verbosity() < 1:
+        return []
+    return [f"calm: {count} deselected tests are not in the default gate; --calm-every-variant adds them"]
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import json
 import os
+import shutil
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack, nullcontext, suppress
@@ -467,7 +468,8 @@ def speaker(config: pytest.Config) -> Callable[[str], None]:
         with capture.global_and_fixture_disabled() if capture else nullcontext():
             if reporter is not None:
                 reporter.ensure_newline()
-            for part in lines(f"calm: {text}", 0):
+            width = shutil.get_terminal_size().columns if getattr(reporter, "isatty", False) else 0  # a log stays whole
+            for part in lines(f"calm: {text}", width):
                 if reporter is None:  # pytest is being configured
                     print(part, flush=True)
                 else:

@@ -359,14 +359,13 @@ class Audit:
         """
         reasons = []
         if not self.of(Outcome.PASS):
-            reasons.append("no claim passed, so the gate is not green")
+            reasons.append("no claim passed")
         asked = [c for c in CONTROLS if any(f.bias == c for f in self.findings) and not self._excused(c)]
         proven = any(f.bias == AGREEMENT and f.outcome is Outcome.PASS for f in self.findings)
         unasked = self.unasked
         loose = [c for c in asked if not self.settled(c) and not (proven and c in unasked)]
         left = [
-            f"the control {c} is undecided: until it is decided, green would mean nothing"
-            f"{'; a replay needs gold labels with which it agrees' if c in unasked else ''}"
+            f"{control_without_result(c)}{'; a replay needs gold labels with which it agrees' if c in unasked else ''}"
             for c in loose
         ]
         return (*reasons, *left, *map(str, self.gaps))
@@ -495,6 +494,11 @@ def finding(
         acknowledged=acknowledgement(trials) if trials and moved else {},
         trials=tuple(_recorded(rows, against is not None, tied, {} if records is None else records)),
     )
+
+
+def control_without_result(control: str) -> str:
+    """Return what a control that is not decided means."""
+    return f"the control '{control}' has no result yet, and without it green would mean nothing"
 
 
 def _what(edit: AnyEdit, reason: Reason) -> str:

@@ -189,7 +189,7 @@ def read_baseline(path: Path) -> Audit:
     if schema == OLDER:
         raise ConfigError(
             f"{path}: this baseline is of an older version of calm (schema {OLDER!r}), which compared edits with "
-            f"repeats of the untouched prompt, not with inert words: nothing in it compares with a run of today. "
+            f"repeats of the untouched prompt, not with neutral words: nothing in it compares with a run of today. "
             "Make a new one: run the suite with --calm-stopping=fixed and --calm-results=results.json, read the "
             f"report, and run `calm accept results.json -o {path.name}`"
         )

@@ -32,15 +32,14 @@ REMEDIES: Final[Mapping[str, tuple[str, ...]]] = {
     "self-preference": (),
 }
 """By bias, what is worth a try; of a bias that is not here, what says in the prompt what must not count."""
-PAGES: Final[Mapping[str, str]] = {
-    **dict.fromkeys(("injection", "encoding", "invisible-text", "code-comments"), "docs/how-to/attack-a-judge.md"),
-    **dict.fromkeys(("consistency", "rewording"), "docs/explanation/inert-words.md"),
-    AGREEMENT: "docs/how-to/calibrate-a-judge.md",
-    "self-preference": "docs/how-to/test-self-preference.md",
+HELP: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("injection", "encoding", "invisible-text", "code-comments"), "calm attack --help"),
+    AGREEMENT: "calm calibrate --help",
+    "self-preference": "calm self-preference --help",
 }
-"""By bias, the page of the documentation that says more."""
-PAGE: Final = "docs/how-to/mitigate-a-judge.md"
-"""The page for any other bias."""
+"""By bias, the command that says what else can be done."""
+MORE: Final = "calm mitigate --help"
+"""The command for any other bias."""
 SERVES: Final[Mapping[str, tuple[Family, ...]]] = {"swap": ("pairwise",), "rotations": ("pairwise", "listwise")}
 """The tasks of those mitigations that do not serve every task; a report knows no judge, so the table stands here."""
 WITHOUT_PROMPT: Final = frozenset({"swap", "average", "rotations", "plain-text", "string-filter", "statistical-filter"})

@@ -34,10 +34,10 @@ FEW_POINTS: Final = 5
 _SHARES: Final[Mapping[str, tuple[str, str]]] = {
     "gain": ("makes {it} win in {n} of 100 cases", ""),
     "abs gain": ("makes {it} win in {n} more of 100 cases", "makes {it} lose in {n} more of 100 cases"),
-    "pull": ("makes {it} win in {n} more of 100 pairs than it loses", ""),
+    "pull": ("makes {it} win {n} more of 100 pairs than it loses", ""),
     "abs pull": (
-        "makes {it} win in {n} more of 100 pairs than it loses",
-        "makes {it} lose in {n} more of 100 pairs than it wins",
+        "makes {it} win {n} more of 100 pairs than it loses",
+        "makes {it} lose {n} more of 100 pairs than it wins",
     ),
     "net_robustness": ("changes {n} more of 100 verdicts than neutral words do", ""),
     "net_detection": ("is noticed in {n} of 100 cases", "is rewarded more often than noticed, by {n} of 100 cases"),
@@ -69,6 +69,8 @@ _POINTS: Final[Mapping[str, tuple[str, str]]] = {
     "mean_absolute_error": ("A verdict is {n} away from the gold on average", ""),
 }
 """What is said where a verdict is a place on a scale; these figures are in points."""
+_RATE: Final = "{n} of 100"
+"""What a sentence says of a share, which lies in [0, 1]; a difference is "{n} more of 100", and may be below 0."""
 _JUDGE: Final[Mapping[str, tuple[str, str]]] = {
     "consistency_rate": ("Asked twice, the judge says the same in {n} of 100 cases", ""),
     "repeat_distance": ("Asked twice, the judge gives verdicts that are {n} % apart", ""),
@@ -104,11 +106,11 @@ _JUDGE: Final[Mapping[str, tuple[str, str]]] = {
 }
 """What the judge does, whatever the edit."""
 _NUMBERS: Final[Mapping[str, str]] = {
-    "kappa": "Beyond chance the judge agrees with the gold labels at {n}, where 1 is full agreement",
-    "weighted_kappa": "Beyond chance the judge's scores agree with the gold at {n}, where 1 is full agreement",
-    "gwet_ac": "Beyond chance (Gwet's AC) the verdicts agree with the gold at {n}, where 1 is full agreement",
-    "rank_agreement": "The judge puts cases in the order of the gold at {n}, where 1 is the same order and 0 is chance",
-    "correlation": "The ranks of verdicts and gold have a correlation of {n}",
+    "kappa": "The agreement with the gold labels is {n} beyond chance (1: full)",
+    "weighted_kappa": "The agreement of the scores with the gold is {n} beyond chance (1: full)",
+    "gwet_ac": "The agreement of the verdicts with the gold (Gwet's AC) is {n} beyond chance (1: full)",
+    "rank_agreement": "The agreement with the gold on the order of the cases is {n} (1: full; 0: chance)",
+    "correlation": "The correlation of the ranks of verdicts and gold is {n}",
     "self_preference_ratio": "The judge passes failed criteria of its own answers {n} times as often as outsiders do",
 }
 """Measures that are no share, in words."""
@@ -149,8 +151,8 @@ def sentence(one: Finding) -> str:
     turned = bool(said[1]) and round(value, 3) < 0
     if turned:
         value, low, high = -value, -high, -low
-    elif not said[1] and figure.factor != 1:
-        value, low, high = max(0.0, value), max(0.0, low), max(0.0, high)
+    if figure.factor != 1 and (not said[1] or _RATE in said[turned]):
+        value, low, high = (min(1.0, max(0.0, number)) for number in (value, low, high))
     bounds = f"{figure.bound(low, turned)} to {figure.bound(high, turned)}"
     about = f"{one.n} of {one.n + one.lost}" if one.lost else f"{one.n}"
     allowed = f"; {figure.allowed}{' the other way' if turned and figure.least else ''}" if one.claim else ""
@@ -271,9 +273,9 @@ def _filled(words: str, figure: str, one: Finding) -> str:
         return ranks.get(found[1] or "", found[0]) if several else "the answer"
 
     done, named_it = _ANSWER.subn(named, doing(one))
-    whom = "it" if named_it else "one of them" if pulled else "the worse answer" if several else "the answer"
-    start = f"Between two equally good answers, {done}" if pulled else capital(done)
-    return f"{start} {words.format(n=figure, **_names(one.task, whom))}"
+    other = "one of two equally good answers" if pulled else "the worse answer" if several else "the answer"
+    equal = ", though both answers are equally good" if pulled and named_it else ""
+    return f"{capital(done)} {words.format(n=figure, **_names(one.task, 'it' if named_it else other))}{equal}"
 
 
 def _slot(one: Finding) -> str:
@@ -370,3 +372,13 @@ def highest(finding: Finding) -> float:
 def capital(text: str) -> str:
     """Return a text that begins with a capital letter."""
     return f"{text[:1].upper()}{text[1:]}"
+
+
+def name_of(bias: str) -> str:
+    """
+    Return how a sentence names a bias.
+
+    >>> name_of("compassion-fade"), name_of("run")
+    ('compassion fade', 'all probes together')
+    """
+    return {RUN: "all probes together", BASELINE: "the baseline"}.get(bias, bias.replace("-", " "))

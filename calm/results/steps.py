@@ -7,10 +7,12 @@ from shlex import join
 from typing import Final
 
 from calm.core.claims import Outcome
+from calm.core.reasons import Kind
 from calm.results.audit import AGREEMENT, BASELINE, CONTROLS, RUN, Audit, TrialRecord
 from calm.results.command_lines import again, hunt, mitigate
 from calm.results.gatefile import WORSENING
-from calm.results.remedies import PAGE, PAGES
+from calm.results.remedies import HELP
+from calm.results.remedies import MORE as MORE_HELP
 from calm.results.sentences import capital, loudest
 from calm.results.troubles import Trouble, excess, troubles
 from calm.results.wording import plan
@@ -21,11 +23,10 @@ LOOK: Final = "Look at a case that changed"
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """Something to do next: what it is for, and its command, or nothing where a page says it all."""
+    """Something to do next: what it is for, and its command, or nothing where none is needed."""
 
     what: str
     command: str = ""
-    page: str = ""
 
 
 def steps_of(audit: Audit, one: Trouble, look: str = "") -> list[Step]:
@@ -38,7 +39,9 @@ def steps_of(audit: Audit, one: Trouble, look: str = "") -> list[Step]:
     if one.outcome is Outcome.INCOMPLETE and one.lead.measure == WORSENING:
         return [Step("Run the cases and tests of the baseline, or make a new baseline of this run with `calm accept`.")]
     if one.outcome is Outcome.INCOMPLETE:
-        return [Step("Run it again: what was asked before comes from the cache.")]
+        capped = any(f.reason.has(Kind.CAPPED) for f in one.findings)
+        higher = " with a higher cap" if capped else ""
+        return [Step(f"Run it again{higher}: what was asked before comes from the cache.")]
     if one.bias in (RUN, BASELINE):
         return [Step("It sums up all probes: begin with the worst bias.")]
     if one.outcome is Outcome.UNDECIDED:
@@ -57,7 +60,7 @@ def steps_of(audit: Audit, one: Trouble, look: str = "") -> list[Step]:
     if command := hunt(audit, failed):
         steps.append(Step("Find the smallest text that flips it, and keep it as a test", command))
     steps += looks
-    steps.append(Step("Read", page=PAGES.get(one.bias, PAGE)))
+    steps.append(Step("See what else can be done", HELP.get(one.bias, MORE_HELP)))
     return steps
 
 
@@ -70,7 +73,10 @@ def next_step(audit: Audit, results: str, *, green: bool) -> Step | None:
     if green:
         known = any(f.baseline is not None or f.bias == BASELINE for f in audit.findings)
         return None if known or not results else Step("keep this as the baseline", join(["calm", "accept", results]))
-    found = [step for one in troubles(audit) for step in steps_of(audit, one)]
+    wrong = troubles(audit)
+    found = [step for one in wrong for step in steps_of(audit, one)]
+    if wrong and wrong[0].outcome is Outcome.INCOMPLETE:
+        return found[0]
     return next((step for step in found if step.command), found[0] if found else None)
 
 

@@ -17,7 +17,7 @@ from calm.errors import few_of
 from calm.results.audit import AGREEMENT, BASELINE, CONTROLS, RUN, Audit, Finding
 from calm.results.endings import State
 from calm.results.gatefile import WORSENING
-from calm.results.sentences import base
+from calm.results.sentences import base, name_of
 
 ORDER: Final = (Outcome.FAIL, Outcome.INCOMPLETE, Outcome.UNDECIDED)
 """The outcomes of a trouble, the worst first."""
@@ -135,6 +135,10 @@ def verdict_of(audit: Audit, *, green: bool) -> tuple[str, str]:
         return "NOT GREEN", f"the run was interrupted when {decided} of {len(audit.tests)} tests had decided something"
     if audit.gaps:
         return "NOT GREEN", f"the run is not whole: {audit.gaps[0]}"
+    if (cap := _cap(audit)) is not None:
+        held = sum(f.outcome is Outcome.PASS for f in claims)
+        ends = ((held, "hold"), (undecided, "need more data"), (incomplete, "not asked in full"))
+        return "NOT GREEN", f"a cap ({cap}) stopped the run: {of} {', '.join(f'{n} {end}' for n, end in ends if n)}"
     if incomplete or undecided or apart:
         lacking = f"{incomplete} {of} lack{'s' * (incomplete == 1)} replies" if incomplete else ""
         few = f"{undecided}{'' if lacking else f' {of}'} need{'s' * (undecided == 1)} more data" if undecided else ""
@@ -147,11 +151,7 @@ def verdict_of(audit: Audit, *, green: bool) -> tuple[str, str]:
     return "NOT GREEN", next(iter(audit.loose_ends), "no claim was made")
 
 
-def name_of(bias: str) -> str:
-    """
-    Return how a sentence names a bias.
-
-    >>> name_of("compassion-fade"), name_of("run")
-    ('compassion fade', 'all probes together')
-    """
-    return {RUN: "all probes together", BASELINE: "the baseline"}.get(bias, bias.replace("-", " "))
+def _cap(audit: Audit) -> object | None:
+    """Return the cap that stopped a run, such as "--calm-max-calls 700"; None where none did."""
+    found = (f.reason.of(Kind.CAPPED) for f in audit.findings if f.red and f.outcome is Outcome.INCOMPLETE)
+    return next((reason.details[0] for reason in found if reason is not None), None)

@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from textwrap import wrap
 from typing import Any
 
 from calm.core.claims import Claim, Estimate, Outcome, decide, decimals
 from calm.core.measures import MEASURES
-from calm.core.reasons import Kind, Reason, because, in_words
+from calm.core.reasons import Kind, Reason, because, in_words, shared
 from calm.core.references import CONSTANT, PERSON
 from calm.models.pricing import dollars
 from calm.models.vault import hidden
-from calm.results.audit import AGREEMENT, CONTROLS, Audit, Finding, Limit, Run
+from calm.results.audit import AGREEMENT, CONTROLS, RUN, Audit, Finding, Limit, Run
 from calm.results.records import family_of
-from calm.results.sentences import ends, unmeasured
+from calm.results.sentences import ends, name_of, unmeasured
 
 CALLS = {
     "recorded": "verdicts read from the record",
     "made": "calls",
     "cached": "replies from the cache",
     "failed": "failed",
-    "unmade": "not made",
     "retried": "retried",
 }
 ALWAYS = {"made"}
@@ -67,13 +67,29 @@ _FLOORS = {
 _COLONS = re.compile(r"^(\s*)::", re.MULTILINE)
 _BRACKETS = re.compile(r"##((?:vso)?\[)")
 
-_DECIDED = {Outcome.PASS, Outcome.FAIL, Outcome.UNDECIDED}
-"""Outcomes that rest on data."""
+_PARTS = {"gain": "edits of the worse answer", "pull": "edits between equal answers", "lift": "edits of the answer"}
+"""What the claim of a measure is about, where a bias was tested but for this."""
+NO_RESULT = "without a result"
+_STANDINGS: Mapping[str, Outcome | None] = {
+    "failed": Outcome.FAIL,
+    NO_RESULT: Outcome.INCOMPLETE,
+    "undecided": Outcome.UNDECIDED,
+    "accepted": None,
+    "passed": Outcome.PASS,
+    "only observed": Outcome.OBSERVED,
+    "not tested": Outcome.NOT_TESTED,
+}
+"""How a bias can end, the worst first."""
 AT_LIMIT = "it is near its limit, so more cases will hardly decide it"
 TOO_MANY = 10
 """Times the cases of a run from which on asking more is no advice."""
 PLAN = "a new run with about {:,} cases would decide it"
-"""How many cases decide an undecided claim. To add cases until it passes is no test, but by the anytime rule."""
+NEEDED = "nothing is wrong, but about {:,} cases are needed to prove it"
+"""
+How many cases decide an undecided claim, and one whose every case is right.
+
+To add cases until it passes is no test, but by the anytime rule.
+"""
 
 
 def printable(text: str, keep: str = "") -> str:
@@ -121,27 +137,53 @@ def untested_by_reason(audit: Audit) -> list[tuple[str, str, int]]:
     alone = {name for name, reason in missing.items() if reason.has(Kind.VARIANT)} - set(audit.biases)
     for name, reason in missing.items():
         if name not in alone:
-            by_reason.setdefault(unnamed(reason), []).append(name)
-    named = [(", ".join(names), str(reason), len(names)) for reason, names in by_reason.items()]
+            by_reason.setdefault(shared(unnamed(reason)), []).append(name)
+    named = [(_named(names), str(reason), len(names)) for reason, names in by_reason.items()]
     if alone:
         told = f"{len(alone)} variants by themselves" if len(alone) > 1 else "1 variant by itself"
         named.append((told, "", len(alone)))
     return named
 
 
+def _named(names: Iterable[str]) -> str:
+    """
+    Return biases and parts of biases in words.
+
+    >>> _named(["framing", "position/swap", "bandwagon/gain", "formatting/gain", "run/gain"])
+    'framing; position (swap); bandwagon, formatting, all probes together (edits of the worse answer)'
+    """
+    parts: dict[str, list[str]] = {}
+    for name in names:
+        bias, _, part = name.partition("/")
+        parts.setdefault(_PARTS.get(part, part.replace("_", " ")), []).append(name_of(bias) if bias == RUN else bias)
+    return "; ".join(f"{', '.join(of)}{f' ({part})' if part else ''}" for part, of in parts.items())
+
+
 def tested(audit: Audit) -> str:
-    """Return what was tested of what: how many biases and controls, which part of the gate, and what was not."""
-    biases = audit.biases
-    decided = [b for b in biases if any(f.bias == b and f.outcome in _DECIDED for f in audit.findings)]
-    controls = [c for c in CONTROLS if any(f.bias == c for f in audit.findings)]
-    parts = [f"{len(decided)} of {len(biases)} bias{'es' * (len(biases) != 1)}"] if biases else []
-    if controls:
-        settled = [c for c in controls if audit.settled(c)]
-        parts.append(f"{len(settled)} of {len(controls)} control{'s' * (len(controls) != 1)}")
-    part = selected(audit)
-    names = ", ".join(names for names, *_ in untested_by_reason(audit))
-    said = [f"tested: {', '.join(parts) or 'nothing'}{f' ({part} selected)' if part else ''}"]
-    return "; ".join([*said, *([f"not tested: {names}"] if names else [])])
+    """Return how many biases and controls ended how, each counted once by its worst claim, and what was not tested."""
+    parts = [f"tests: {part} selected"] if (part := selected(audit)) else []
+    for what, of in (("biases", audit.biases), ("controls", [c for c in CONTROLS if _standing(audit, c)])):
+        ends = Counter(_standing(audit, bias) for bias in of)
+        if counts := ", ".join(f"{ends[word]} {word}" for word in _STANDINGS if ends[word]):
+            parts.append(f"{what}: {counts}")
+    missing = untested(audit)
+    whole = [name for name in missing if "/" not in name and _standing(audit, name) in ("", "not tested")]
+    partly = {name.partition("/")[0] for name in missing if "/" in name} - {RUN}
+    parts += [f"not tested: {', '.join(whole)}"] if whole else []
+    parts += [f"{len(partly)} tested in part"] if partly else []
+    return "; ".join(parts) or "tested: nothing"
+
+
+def _standing(audit: Audit, bias: str) -> str:
+    """Return how a bias ended, by the worst of its claims; empty where there is no finding about it."""
+    of = [f for f in audit.findings if f.bias == bias]
+    red = {f.outcome for f in of if f.red}
+    if any(f.accepted is not None for f in of) and not red:
+        return "accepted"
+    if of and bias in CONTROLS and not red and not audit.settled(bias):
+        return "not tested" if all(f.outcome is Outcome.NOT_TESTED for f in of) else NO_RESULT
+    ends = red or {f.outcome for f in of} & {Outcome.PASS, Outcome.OBSERVED, Outcome.NOT_TESTED}
+    return next((word for word, end in _STANDINGS.items() if end in ends), "")
 
 
 def selected(audit: Audit) -> str:
@@ -205,7 +247,10 @@ def plan(finding: Finding) -> str:
     wanted = finding.cases_to_decide if finding.outcome is Outcome.UNDECIDED else None
     if not wanted:
         return ""
-    return PLAN.format(wanted) if wanted <= TOO_MANY * finding.n else AT_LIMIT
+    if wanted > TOO_MANY * finding.n:
+        return AT_LIMIT
+    perfect = finding.claim is not None and finding.claim.op == ">=" and finding.value == ends(finding)[1]
+    return (NEEDED if perfect else PLAN).format(wanted)
 
 
 def claim(finding: Finding) -> str:
@@ -281,7 +326,7 @@ def _point_places(span: float) -> int:
 
 def control(finding: Finding) -> str:
     """
-    Return what inert words in the place of the edit did, or nothing if they were not asked about.
+    Return what neutral words in the place of the edit did, or nothing if they were not asked about.
 
     A share below 0 is chance: they moved less than asking again did.
     """
@@ -289,7 +334,7 @@ def control(finding: Finding) -> str:
     if found is None:
         return ""
     given = "" if found.gain is None else f", gained {_clipped(found.gain):z.2f}"
-    return f"inert words moved {max(0.0, _clipped(found.moved)):.2f}{given}"
+    return f"neutral words moved {max(0.0, _clipped(found.moved)):.2f}{given}"
 
 
 def beside_others(finding: Finding) -> str:
@@ -319,7 +364,7 @@ def own_texts(finding: Finding) -> str:
 
 def floor(finding: Finding) -> str:
     """
-    Return where the inert words of a finding were, and about how many.
+    Return where the neutral words of a finding were, and about how many.
 
     `text-5, text-15` of a record is "in the answer, about 5 or 15 words".
     """
@@ -378,8 +423,8 @@ def flip_words(finding: Finding) -> str:
     if not (toward or away or other):
         return ""
     up, down = ways(finding)
-    words = f"flips {toward} {up}, {away} {down}"
-    words = f"{words}, {other} other" if other else words
+    words = f"changed verdicts: {toward} {up}, {away} {down}"
+    words = f"{words}, {other} otherwise" if other else words
     words += reasons_words(finding)
     rows = len(finding.trials)
     return f"{words}, of {rows} rows" if rows > len({row.case for row in finding.trials}) else words
@@ -390,8 +435,8 @@ def reasons_words(finding: Finding) -> str:
     told = finding.acknowledged
     if not told:
         return ""
-    before = f" ({told['before']} of the reasons without the cue do, too)" if told.get("before") else ""
-    return f"; the reason names the cue in {told['named']} of {told['reasons']} flips with a reason{before}"
+    before = f" ({told['before']} of those without the edit do, too)" if told.get("before") else ""
+    return f"; the judge's reasons mention the edit in {told['named']} of {told['reasons']} changed verdicts{before}"
 
 
 def ways(finding: Finding) -> tuple[str, str]:
@@ -402,14 +447,14 @@ def ways(finding: Finding) -> tuple[str, str]:
     order, can help the weaker one.
     """
     if finding.bias == "position":
-        return "toward the answer shown first", "away from it"
+        return "in favour of the answer shown first", "against it"
     if family_of(finding.task) in ("score", "rubric"):
         return "up", "down"
     if family_of(finding.task) == "label":
         return "in a bad direction", "in its reverse"
     alone = not {"answer", "label", "drafts", "note"}.intersection(finding.channel.split(", "))
-    whom = "weaker" if finding.expects == "SAME" and alone and finding.channel else "treated"
-    return f"toward the {whom} answer", "away"
+    whom = "worse" if finding.expects == "SAME" and alone and finding.channel else "edited"
+    return f"in favour of the {whom} answer", "against it"
 
 
 def limit(finding: Finding) -> str:
@@ -452,8 +497,8 @@ def counted_calls(calls: Mapping[str, int], names: Iterable[str] = CALLS) -> str
     """
     Return how many calls of which kind there were; where verdicts were read from a record, only those kinds.
 
-    >>> counted_calls({"made": 5, "cached": 0, "unmade": 2}), counted_calls({"made": 0, "cached": 0, "recorded": 3})
-    ('5 calls, 2 not made', '3 verdicts read from the record')
+    >>> counted_calls({"made": 5, "cached": 2}), counted_calls({"made": 0, "cached": 0, "recorded": 3})
+    ('5 calls, 2 replies from the cache', '3 verdicts read from the record')
     """
     always = () if calls.get("recorded") else ALWAYS
     counted = ", ".join(f"{calls.get(name, 0):,} {CALLS[name]}" for name in names if calls.get(name) or name in always)

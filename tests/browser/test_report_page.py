@@ -238,8 +238,8 @@ def test_a_control_is_read_beside_its_claim(visit, report):
     row = page.locator(".findings tbody tr", has_text="inert words").inner_text()
     beside = page.locator(".finding p", has_text="Beside it").text_content()
 
-    assert "inert words moved 0.28, gained −0.01" in row
-    assert "inert words moved 0.28, gained −0.01 (in the answer, about 20 words), on 197 rows." in beside
+    assert "neutral words moved 0.28, gained −0.01" in row
+    assert "neutral words moved 0.28, gained −0.01 (in the answer, about 20 words), on 197 rows." in beside
 
 
 def test_long_texts_fold(visit, report):

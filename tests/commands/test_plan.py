@@ -44,14 +44,14 @@ def judge_file(folder, url=DEAD, *, task="pairwise", judge="", model="", verdict
 def row(told, name):
     """Return the cells of a row of a plan; a number stands for what is exact, a text "up to N" for what is not."""
     line = next(line for line in told.splitlines() if re.match(rf"{re.escape(name)}  ", line))
-    cells = re.split(r" {2,}", line.strip())[1:]
+    cells = re.split(r" {2,}", line.strip().replace(",", ""))[1:]
     return [int(c) if c.isdigit() else c for c in cells]
 
 
 def calls(told, name="total"):
     """Return the number of calls in a row, and whether it is exact; rows of arms and probes begin with their cases."""
     cells = row(told, name)
-    found = cells[1] if name in ("total", "least", "expected", "first live call") else cells[2]
+    found = cells[0] if name in ("total", "least", "expected", "first live call") else cells[1]
     return int(str(found).removeprefix("up to ")), isinstance(found, int)
 
 
@@ -147,7 +147,7 @@ def test_the_price_of_judge_toml_is_what_it_costs(tmp_path):
     """Dollars are tokens times the price, and the assumptions are stated."""
     told = calm(tmp_path, judge_file(tmp_path), "--sample=20", "--repeats=2+2", "--", "-k", "authority").stdout
 
-    _, _, read, written, usd, batch, _ = row(told, "least")
+    _, read, written, usd, batch, _ = row(told, "least")
 
     assert float(usd) == pytest.approx((read * 0.5 + written * 2.0) / 1e6, abs=6e-5)
     assert float(batch) == pytest.approx(float(usd) / 2, abs=1e-4)
@@ -164,7 +164,7 @@ def test_a_model_without_a_price_is_said(tmp_path):
 
     done = calm(tmp_path, path, "--sample=5", "--", "-k", "authority")
 
-    assert row(done.stdout, "total")[-2] == "unknown"
+    assert len(row(done.stdout, "total")) == 4  # calls, tokens and time alone
     assert "judge-1: unknown price: give price_usd_per_mtok" in done.stdout
 
 

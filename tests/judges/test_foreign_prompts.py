@@ -176,6 +176,11 @@ def test_the_first_of_two_answers_has_many_names(name):
             "pairwise",
             "Name the worse answer, or [[C]] if neither is worse.",
         ),
+        (
+            "Which reply helps the user more and keeps to the policy? Say A or B.",
+            "pairwise",
+            "Which reply is worse, if the better one helps the user more and keeps to the policy? Say A or B.",
+        ),
         ("Say how good the answer is.", "score", "Say how bad the answer is."),
         ("How good is it? 1 = worst, 5 = best.", "score", "How bad is it? 1 = best, 5 = worst."),
     ],

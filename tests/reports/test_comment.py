@@ -32,12 +32,12 @@ def test_a_red_comment_says_what_failed_and_the_flips_and_the_bill():
 
     assert lines[0] == mark("support") == "<!-- calm-comment: support -->"
     assert lines[1] == "### calm: RED: 2 of 7 claims fail: authority"
-    flips = text.partition("**The verdicts that say most**")[2].partition("\ntested: ")[0].strip().splitlines()
+    flips = text.partition("**The verdicts that say most**")[2].partition("\nbiases: ")[0].strip().splitlines()
     assert 1 <= len(flips) <= 4
     assert all("\N{RIGHTWARDS ARROW}" in line for line in flips)
     assert any("; asked: " in line for line in flips)
     assert "- FAIL `" in text
-    assert lines[-3].startswith("tested: 4 of 5 biases, 1 of 2 controls")
+    assert lines[-3].startswith("biases: 1 failed")
     assert lines[-1].startswith("judge ")
 
 

@@ -53,7 +53,8 @@ def test_a_missed_error_is_told_without_ids():
     page = render(empty(findings=(replace(one, trials=(missed,)),), texts=(kept,)))
 
     assert "~damaged" not in page
-    assert page.count("<code>the damaged copy wins</code>, <code>tie</code>") == 2
+    assert page.count("<code>the damaged copy wins</code>, <code>tie</code>") == 1
+    assert page.count("the damaged copy wins (1 of 2 asks), tie (1 of 2 asks)") == 1
     assert page.count("<ins>sand</ins> <del>yeast</del>") == 2
     assert "→ <code>the damaged" not in page
 

@@ -164,7 +164,9 @@ def test_it_opens_with_the_outcome_in_words():
     said = sentence(troubles(sample())[0].lead)
     body = text[text.index("calm · audit of an LLM judge") :]
     assert word == "RED"
-    assert body.index(f"{word}: {why}") < body.index(said) < body.index(asked_of(sample())) < body.index("to do next")
+    assert (
+        body.index(f"{word}: {why}") < body.index(said) < body.index(asked_of(sample())[1:]) < body.index("to do next")
+    )
     assert page.index("<title>RED: ") < page.index("<body")
 
 
@@ -315,7 +317,7 @@ def test_an_audit_that_asked_nothing_is_not_green():
 
     assert "Nothing was asked, so that nothing is proven." in page.text
     assert "NOT GREEN: no claim passed" in page.text
-    assert asked_of(empty()) in page.text
+    assert asked_of(empty())[1:] in page.text
 
 
 def test_findings_without_texts_show_their_verdicts():
@@ -358,7 +360,7 @@ def test_what_a_cap_stopped_is_one_line_with_a_count():
     text = Page(render(empty(findings=tuple(lost), run=replace(empty().run, calls=calls)))).text
 
     assert f"{capped} (9 claims)" in text
-    assert "200 made, 0 cached, 1 failed, 13,740 not made, 0 retried" in text
+    assert "200 made, 0 cached, 1 failed, 0 retried" in text
     assert "Replies are missing, so nothing is decided." in text
     assert "0.00 [" not in text
 
@@ -632,9 +634,9 @@ def test_what_inert_words_did_stands_beside_a_finding():
 
     page = Page(render(replace(sample(), findings=(asked, *rest)))).text
 
-    assert "inert words moved 0.28, gained −0.01 (in the answer, about 10 or 20 words), on 197 rows." in page
-    assert page.count("inert words moved 0.28, gained") == 3
-    assert "inert words moved" not in Page(render(sample())).text
+    assert "neutral words moved 0.28, gained −0.01 (in the answer, about 10 or 20 words), on 197 rows." in page
+    assert page.count("neutral words moved 0.28, gained") == 3
+    assert "neutral words moved" not in Page(render(sample())).text
 
 
 RUN = finding(
@@ -842,7 +844,7 @@ def test_the_worst_variant_has_a_part_of_its_own():
 
     assert "authority · rotation · worst variant" in text
     part = text[text.index("authority · rotation · worst variant") :]
-    assert "Asks a case: 0 clean, 1 perturbed, 1 with inert words" in part
+    assert "Asks a case: 0 clean, 1 perturbed, 1 with neutral words" in part
     assert "7 cases: 7 moved" in part
     assert "200 cases: " in text
 

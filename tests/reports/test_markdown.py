@@ -64,9 +64,7 @@ def test_it_begins_with_the_outcome_and_why():
     """What a reader must know stands first."""
     shown = render(sample())
 
-    assert shown.startswith(
-        "# calm: RED\n\n**RED: 2 of 7 claims fail: authority.** tested: 4 of 5 biases, 1 of 2 controls"
-    )
+    assert shown.startswith("# calm: RED\n\n**RED: 2 of 7 claims fail: authority.** biases: 1 failed, ")
     assert "| self-authorship | the judge's prompt shows no author |" in shown
     assert plain(sentence(sample().findings[0]), 300) in shown
 
@@ -184,7 +182,7 @@ def test_what_inert_words_did_stands_beside_a_claim():
     shown = render(replace(sample(), findings=(replace(one, control=Control("note", 0.284, -0.012, 197)), *rest)))
 
     red, _, every = shown.partition("Every claim")
-    assert "inert words moved 0.28, gained &#45;0.01" in red or "inert words moved 0.28, gained -0.01" in red
+    assert "neutral words moved 0.28, gained &#45;0.01" in red or "neutral words moved 0.28, gained -0.01" in red
     assert "| 0.31 [0.26, 0.37] | moved 0.28, gained -0.01 | 186 |" in every
 
 

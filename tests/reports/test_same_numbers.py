@@ -113,14 +113,14 @@ def test_tables_hold_the_same_verdicts(tmp_path, subtests):
 
 
 def test_every_form_shows_the_same_control():
-    """What inert words did is the same in the terminal, the page and the summary; SARIF holds it exactly."""
+    """What neutral words did is the same in the terminal, the page and the summary; SARIF holds it exactly."""
     one = AUDIT.findings[0]
     told = "moved 0.28, gained -0.01"
     result = next(r for r in json.loads(sarif.render(AUDIT))["runs"][0]["results"] if r["properties"]["key"] == one.key)
 
-    assert control(one) == f"inert words {told}"
-    assert f"inert words {told}" in figures(one)
-    assert f"inert words {told}" in from_html()
+    assert control(one) == f"neutral words {told}"
+    assert f"neutral words {told}" in figures(one)
+    assert f"neutral words {told}" in from_html()
     assert f"| 0.31 [0.26, 0.37] | {told} |" in markdown.render(AUDIT)
     assert result["properties"]["control"] == {"floor": "text-10", "moved": 0.2841, "gain": -0.0123, "n": 197}
 
@@ -146,9 +146,9 @@ def test_a_control_without_a_treated_answer_has_no_gain():
     """Where an edit treats no answer, inert words gain nothing; a place that is not known is not named."""
     one = finding(control=Control("elsewhere", 0.02, None, 7))
 
-    assert control(one) == "inert words moved 0.02"
+    assert control(one) == "neutral words moved 0.02"
     assert floor(one) == ""
-    assert "inert words moved 0.02, on 7 rows" in html.render(empty(findings=(one,)))
+    assert "neutral words moved 0.02, on 7 rows" in html.render(empty(findings=(one,)))
 
 
 def test_a_record_that_counts_little_is_read_all_the_same():
@@ -156,7 +156,7 @@ def test_a_record_that_counts_little_is_read_all_the_same():
     one = finding(flips={"toward": 3})
     audit = empty(findings=(one,), run=replace(empty().run, calls={}))
 
-    assert "flips 3 toward the treated answer, 0 away" in figures(one)
+    assert "changed verdicts: 3 in favour of the edited answer, 0 against it" in figures(one)
     assert "calls not recorded" in bill(audit)
     assert "3 / 0 / 0" in markdown.render(audit)
 

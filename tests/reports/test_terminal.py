@@ -12,9 +12,10 @@ from calm.results.audit import Limit
 from calm.results.endings import Ending, State
 from calm.results.gatefile import WORSENING
 from calm.results.reports.terminal import FEWEST, LOG, OTHERS, Ended, Screen, shown, whole
+from calm.results.sentences import name_of
 from calm.results.steps import next_step
-from calm.results.troubles import name_of, troubles
-from calm.results.wording import lines, printable
+from calm.results.troubles import troubles
+from calm.results.wording import NO_RESULT, lines, printable
 from tests.reports.hostile_texts import HOSTILE, hostile_audit
 from tests.reports.planted_audit import empty, finding, sample, trial
 
@@ -246,7 +247,7 @@ def test_an_interrupted_run_says_so_first_and_claims_nothing():
     assert "interrupted" in texts[0]
     assert "1 of 2 tests" in texts[0]
     assert not re.search(r"holds?\b", texts[0])
-    assert "tested: 0 of 1 control" in " ".join(texts)
+    assert f"controls: 1 {NO_RESULT}" in " ".join(texts)
 
 
 def test_a_green_run_is_short_and_says_what_to_keep():

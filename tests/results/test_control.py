@@ -66,9 +66,7 @@ def test_words_that_give_the_answer_much_are_length():
     _, shorter = of(pairs([(["bad", "bad"], ["good"]), (["bad", "bad"], ["bad"])] * 30))
 
     assert (longer.kind, longer.details) == (Kind.SAME_LENGTH, (0.5,))
-    assert "neutral words of the same length alone give the answer 0.50" in str(longer)
     assert (shorter.kind, shorter.details) == (Kind.SAME_LENGTH, (-0.5,))
-    assert "neutral words of the same length alone cost the answer 0.50: this is length, see verbosity" in str(shorter)
 
 
 def beside(rows, said="bad"):
@@ -84,9 +82,7 @@ def test_words_that_make_no_answer_longer_and_go_one_way_are_their_place():
     _, loses = of(beside([(["bad", "bad"], ["good"]), (["bad", "bad"], ["bad"])] * 30))
 
     assert (wins.kind, wins.details) == (Kind.SAME_GAIN, (0.5,))
-    assert str(wins) == "neutral words in the same place alone win 0.50: this is the place, not the cue"
     assert (loses.kind, loses.details) == (Kind.SAME_GAIN, (-0.5,))
-    assert str(loses) == "neutral words in the same place alone lose 0.50: this is the place, not the cue"
     assert "reword" not in f"{wins} {loses}"
 
 
@@ -106,7 +102,6 @@ def test_words_that_move_verdicts_both_ways_are_rewording():
 
     for _, reason in (of(stays), of(noted)):
         assert (reason.kind, reason.details) == (Kind.SAME_PLACE, (0.5,))
-        assert str(reason).endswith("this is rewording, see rewording")
 
 
 def test_what_an_edit_wins_one_way_is_not_called_rewording():

@@ -33,9 +33,9 @@ ROTATIONS = {
 }
 OF_NO_MODULE = {"test_paraphrase.OTHER_WORDS"}
 """Rotations whose bias has no module of its own: they are called by their names."""
-EQUAL = "Between two equally good answers, "
+
 MAIN = re.compile(
-    r" (?:(?:makes|changes|moves|leaves|is noticed in|is named in .*? in|leads to a tie in) (?:\S+ ){0,6}?-?[\d.]+|"
+    r" (?:(?:makes|changes|moves|leaves|is noticed in|is named in .*? in|leads to a tie in) (?:\S+ ){0,8}?-?[\d.]+|"
     r"is rewarded more often than noticed, by [\d.]+|"
     r"(?:raises|lowers) (?:its|the answer's|one answer's) score by [\d.]+)"
 )
@@ -79,7 +79,7 @@ def faults(told):
     plain = re.sub(r'"[^"]*"|\'[^\' ]*\'', "", clause)
     rules = {
         "begins with a capital": told[:1].isupper(),
-        "begins with a gerund": re.match(r"(first )?[a-z]+ing\b", told.removeprefix(EQUAL), re.IGNORECASE),
+        "begins with a gerund": re.match(r"(first )?[a-z]+ing\b", told, re.IGNORECASE),
         "has no name of an edit": "edit_name" not in told and "he edit " not in told,
         "ranks answers as better or worse": not re.search(r"weaker|better or only", plain),
         "is one clause": not re.search(r"[:;]", plain),

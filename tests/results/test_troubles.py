@@ -12,8 +12,9 @@ from calm.results.audit import Limit
 from calm.results.endings import Ending, State
 from calm.results.remedies import REMEDIES, SERVES, WITHOUT_PROMPT, remedies
 from calm.results.reports import comment, html, markdown, terminal
+from calm.results.sentences import name_of
 from calm.results.steps import next_step, steps_of
-from calm.results.troubles import MOST_NAMED, name_of, proven, troubles, verdict_of
+from calm.results.troubles import MOST_NAMED, proven, troubles, verdict_of
 from tests.reports.planted_audit import empty, finding, judge, sample, trial
 
 
@@ -124,7 +125,7 @@ CRASHED = {"tests": (Ending("a.py::test_a", State.CRASHED, because(Kind.CUT_SHOR
         ("NOT GREEN", "no claim passed", empty(), False),
         (
             "NOT GREEN",
-            "the control consistency is undecided",
+            "consistency",
             empty(findings=(finding(), finding(bias="consistency", measure="readable_rate"))),
             False,
         ),

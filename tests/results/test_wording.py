@@ -8,7 +8,7 @@ from calm.core.reasons import Kind, because, reason_of
 from calm.results.audit import Limit
 from calm.results.control import Control
 from calm.results.reports import html, junit, markdown, sarif
-from calm.results.wording import claim, figures, flip_words, floor, limit, measured, points, untested, value
+from calm.results.wording import NO_RESULT, claim, figures, flip_words, floor, limit, measured, points, untested, value
 from calm.results.wording import tested as asked_about
 from tests.results.test_audit import AUDIT, BARE, ONE
 
@@ -50,9 +50,11 @@ def test_biases_and_controls_that_were_decided_are_counted():
     seen = replace(ONE, bias="dialect", outcome=Outcome.OBSERVED)
     readable = replace(CONTROL, measure="readable_rate")
 
-    assert told(ONE) == "tested: 1 of 1 bias"
-    assert told(FAILED, undecided, seen, ONE, CONTROL).startswith("tested: 2 of 3 biases, 1 of 1 control")
-    assert told(ONE, readable) == "tested: 1 of 1 bias, 0 of 1 control"
+    assert told(ONE) == "biases: 1 passed"
+    assert told(FAILED, undecided, seen, ONE, CONTROL).startswith(
+        "biases: 1 failed, 1 undecided, 1 only observed; controls: 1 passed"
+    )
+    assert told(ONE, readable) == f"biases: 1 passed; controls: 1 {NO_RESULT}"
 
 
 def test_what_was_not_tested_is_named():
@@ -60,14 +62,14 @@ def test_what_was_not_tested_is_named():
     whole = replace(BARE, bias="bandwagon", reason=reason_of("no notes"))
     probe = replace(BARE, bias="authority", perturbation="url", reason=reason_of("does not apply (200 cases)"))
 
-    assert told(ONE, whole, probe) == "tested: 1 of 2 biases; not tested: bandwagon, authority/url"
+    assert told(ONE, whole, probe) == "biases: 1 passed, 1 not tested; not tested: bandwagon; 1 tested in part"
 
 
 def test_nothing_tested_is_told_as_nothing():
     """No bias, no claim; of a claim without its data nothing was tested; agreement is no bias."""
     assert told() == "tested: nothing"
-    assert told(BARE) == "tested: 0 of 1 bias; not tested: authority"
-    assert told(replace(ONE, outcome=Outcome.INCOMPLETE, n=2)) == "tested: 0 of 1 bias"
+    assert told(BARE) == "biases: 1 not tested; not tested: authority"
+    assert told(replace(ONE, outcome=Outcome.INCOMPLETE, n=2)) == f"biases: 1 {NO_RESULT}"
     assert told(replace(ONE, bias="agreement", measure="kappa")) == "tested: nothing"
 
 
@@ -75,7 +77,7 @@ def test_a_part_of_the_gate_says_that_it_is_one():
     """With -k, say: what the others test is not known."""
     run = replace(AUDIT.run, notes=(because(Kind.SELECTED, 3, 22),))
 
-    assert asked_about(replace(AUDIT, findings=(ONE,), run=run)) == "tested: 1 of 1 bias (3 of 22 tests selected)"
+    assert asked_about(replace(AUDIT, findings=(ONE,), run=run)) == "tests: 3 of 22 tests selected; biases: 1 passed"
 
 
 def test_the_first_reason_of_an_untested_bias_stands():
@@ -88,7 +90,8 @@ def test_the_first_reason_of_an_untested_bias_stands():
 def test_the_figures_of_a_failure_in_one_line():
     """Claim, value with bounds, cases, flips, rates."""
     assert figures(FAILED) == (
-        "gain <= 0.10: measured 0.31 [0.25, 0.37], n=200; flips 62 toward the treated answer, 3 away; RR 0.66, CR 0.97"
+        "gain <= 0.10: measured 0.31 [0.25, 0.37], n=200; "
+        "changed verdicts: 62 in favour of the edited answer, 3 against it; RR 0.66, CR 0.97"
     )
 
 
@@ -144,12 +147,12 @@ def test_flips_in_words():
     """Nothing is said where nothing moved."""
     assert flip_words(replace(ONE, flips={"toward": 0, "away": 0, "other": 0})) == ""
     assert flip_words(replace(ONE, flips={})) == ""
-    assert flip_words(ONE) == "flips 1 toward the treated answer, 0 away, 2 other"
+    assert flip_words(ONE) == "changed verdicts: 1 in favour of the edited answer, 0 against it, 2 otherwise"
 
 
 def test_a_control_stands_beside_the_finding_in_one_line():
     """What inert words did in the place of the edit; nothing where they were not asked about."""
-    assert "; inert words moved 0.28, gained -0.01" in figures(
+    assert "; neutral words moved 0.28, gained -0.01" in figures(
         replace(ONE, control=Control("text-10", 0.284, -0.012, 97))
     )
     assert "inert" not in figures(ONE)
@@ -195,5 +198,5 @@ def test_rows_are_named_where_a_case_has_several():
     once = replace(ONE, trials=ONE.trials[:1])
     twice = replace(ONE, trials=(*ONE.trials[:1], *ONE.trials[:1]))
 
-    assert flip_words(once) == "flips 1 toward the treated answer, 0 away, 2 other"
-    assert flip_words(twice) == "flips 1 toward the treated answer, 0 away, 2 other, of 2 rows"
+    assert flip_words(once) == "changed verdicts: 1 in favour of the edited answer, 0 against it, 2 otherwise"
+    assert flip_words(twice) == f"{flip_words(once)}, of 2 rows"

@@ -22,7 +22,14 @@ _NOUN: Final = (
     r"version|option|model|bot|agent)s?"
 )
 _SLOT: Final = r"(?:[A-Z0-9]|\[?\{\{[^{}]+\}\}\]?|[Aa]ssistant [A-Z0-9])"
+_MORE: Final = r",? (?:and|but|or|while|without)\b[^?\n]*(?=\?)"
+"""The rest of a question with several criteria: the opposite of all of them is not the opposite of one."""
 _PAIRWISE: Final = (
+    (
+        rf"\b(which (?:of the )?(?:two )?{_NOUN} )((?:(?:is|are) (?:the )?(?:better|best)|(?:\w+ )?"
+        rf"(?:helps|serves|answers) (?:\w+ ){{1,5}}(?:better|more)){_MORE})",
+        "{0}is worse, if the better one {1}",
+    ),
     (rf"\b(which (?:of the )?(?:two )?(?:{_NOUN} )?(?:is|are) )(?:the )?(better|best)\b", "{0}worse"),
     (
         rf"\b(which (?:of the )?(?:two )?(?:{_NOUN} )(?:\w+ )?(?:helps|serves|answers) (?:\w+ ){{1,5}})(better|more)\b",
