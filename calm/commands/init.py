@@ -26,6 +26,7 @@ from calm.commands.init_drafts import (
     task_of,
 )
 from calm.commands.init_prompts import Draft, Prompt, prompt_of_file, prompt_of_log, started
+from calm.commands.init_table import names_in
 from calm.core.verdict import FAMILY, Task
 from calm.errors import CalmError, ConfigError
 from calm.models.address import Provider
@@ -129,7 +130,13 @@ def _drafted(options: argparse.Namespace, draft: Draft) -> tuple[Prompt | None, 
     from calm.cases.lines import line
 
     found = of_log(options, draft)
-    prompt = prompt_of_file(options, draft) if options.prompt else prompt_of_log(found, draft) if found else None
+    prompt = (
+        prompt_of_file(options, draft, names_in(options))
+        if options.prompt
+        else prompt_of_log(found, draft)
+        if found
+        else None
+    )
     cases: Sequence[Case] = ()
     if found is None:
         held = cases_in(options, prompt, draft) if options.cases else made_cases(_task(options, prompt), prompt, draft)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from shlex import join
 from textwrap import fill
 from typing import TYPE_CHECKING, Final
@@ -32,6 +33,17 @@ class Read:
     columns: Mapping[str, str]
     words: Mapping[str, str]
     note: str
+
+
+def names_in(options: argparse.Namespace) -> list[str]:
+    """Return the columns of the cases that the options name, and what `--map` says of them; those that can be read."""
+    from calm.cases.foreign.records import load
+
+    said = [word for text in options.map for word in text.split("=", 1)]
+    try:
+        return [*said, *(load(Path(options.cases)).columns if options.cases else ())]
+    except ConfigError:
+        return said  # the fault is named where the cases are read
 
 
 def read_of(options: argparse.Namespace, table: Table, prompt: Prompt | None) -> Read:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import IO, Final, NoReturn
 
 from calm.core.inputs import noted
-from calm.errors import ConfigError
+from calm.errors import ConfigError, closest
 
 MOST_BYTES: Final = 500_000_000
 """Bytes that a file of data may have: cases, tables, results, records."""
@@ -33,6 +33,9 @@ MOST_NESTED: Final = 100
 """How deep the brackets of a TOML file may be nested, and how many parts a key with points may have."""
 
 _CHUNK: Final = 1 << 22
+_SHEETS: Final = (".xlsx", ".xls", ".xlsm", ".xlsb", ".ods", ".numbers")
+_UTF16: Final = (b"\xff\xfe", b"\xfe\xff")
+"""How a file in UTF-16 begins."""
 _PIECE: Final = re.compile(
     r'"""(?:\\.|[^\\])*?"""'
     r"|'''.*?'''"
@@ -114,9 +117,53 @@ def read_text(path: Path, what: str) -> str:
     try:
         return read_bytes(path, MOST_SETTINGS).decode("utf-8-sig")
     except OSError as error:
-        raise ConfigError(f"{path}: cannot be read: {error.strerror or error}; expected {what}") from error
+        raise ConfigError(unopened(path, error, what)) from error
     except UnicodeDecodeError as error:
-        raise ConfigError(f"{path}: expected UTF-8, got the byte {error.object[error.start]:#04x}") from error
+        raise ConfigError(undecoded(path, error)) from error
+
+
+def unopened(path: Path, error: OSError, what: str) -> str:
+    """
+    Return why a file cannot be read, and what to do; `what` says what was expected, such as "a prompt".
+
+    >>> unopened(Path("no/judge.toml"), FileNotFoundError(2, "No such file or directory"), "a judge.toml")
+    'there is no folder no, so calm cannot read no/judge.toml (a judge.toml): check the path'
+    """
+    if isinstance(error, FileNotFoundError):
+        folder = path.parent
+        if not folder.is_dir():
+            return f"there is no folder {folder}, so calm cannot read {path} ({what}): check the path"
+        near = [one.name for one in folder.iterdir()]
+        close = closest(path.name, near) or next((one for one in near if Path(one).stem == path.stem), "")
+        hint = f"did you mean {folder / close}?" if close else "check the path"
+        return f"there is no file {path} (expected {what}); {hint}"
+    if isinstance(error, IsADirectoryError):
+        return f"{path} is a folder, and calm expected {what}: name a file in it"
+    return f"{path} cannot be read ({error.strerror or error}); calm expected {what}: check who may read it"
+
+
+def spreadsheet(path: Path) -> str:
+    """
+    Return what to do about a file that its name calls a spreadsheet; "" for any other.
+
+    >>> spreadsheet(Path("a.csv")), spreadsheet(Path("my/tickets.xlsx"))[:49]
+    ('', 'my/tickets.xlsx is a spreadsheet, which calm does')
+    """
+    if path.suffix.lower() not in _SHEETS:
+        return ""
+    table = path.with_suffix(".csv")
+    return f"{path} is a spreadsheet, which calm does not read. Save the sheet as CSV (UTF-8) and give {table} instead"
+
+
+def undecoded(path: Path, error: UnicodeDecodeError) -> str:
+    """Return that a file is not UTF-8, what it seems to be, and what to do."""
+    data, at = error.object, error.start
+    if data.startswith(_UTF16) or b"\0" in data[:64]:
+        return f"{path} is not in UTF-8; it looks like UTF-16, as some Windows programs write it. Save it as UTF-8"
+    if data.startswith(b"PK"):
+        return f"{path} is not text: it is a zip file, as Word and Excel write them. Save it as plain text in UTF-8"
+    line = data.count(b"\n", 0, at) + 1
+    return f"{path} is not in UTF-8 (line {line} holds the byte {data[at]:#04x}). Save it as UTF-8 in your editor"
 
 
 def read_toml(path: Path, what: str) -> dict[str, object]:
@@ -143,7 +190,11 @@ def read_json(path: Path, what: str, *, parse_constant: Callable[[str], object] 
     """
     try:
         return json_of(read_bytes(path).decode("utf-8"), parse_constant=parse_constant)
-    except (OSError, ValueError) as error:
+    except OSError as error:
+        raise ConfigError(unopened(path, error, what)) from error
+    except UnicodeDecodeError as error:
+        raise ConfigError(undecoded(path, error)) from error
+    except ValueError as error:
         if isinstance(error, ConfigError):
             raise
         raise ConfigError(f"{path}: expected {what}; {error}") from error
