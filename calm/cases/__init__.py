@@ -64,9 +64,9 @@ def read_cases(path: str | PathLike[str], *, task: Task | None = None) -> list[C
     if Path(path).is_file():
         if sheet := spreadsheet(Path(path)):
             raise ConfigError(sheet)
-        if Path(path).suffix.lower() in FOREIGN:
+        if (ending := Path(path).suffix.lower()) in FOREIGN:
             raise ConfigError(
-                f"{name} holds no cases in JSON Lines, but {_KINDS.get(Path(path).suffix.lower(), 'something else')}. "
+                f"{name}: it holds no cases in JSON Lines, but {_KINDS.get(ending, 'something else')}. "
                 f"Turn it into cases: calm cases import {quote(name)} -o cases.jsonl"
             )
     try:
@@ -77,6 +77,8 @@ def read_cases(path: str | PathLike[str], *, task: Task | None = None) -> list[C
         if isinstance(error, ConfigError):
             raise ConfigError([*error.problems, *_log_hint(Path(path))]) from error
         why = unopened(Path(path), error, WHAT) if isinstance(error, OSError) else f"{name}: {error}"
+        if isinstance(error, FileNotFoundError) and not Path(path).suffix:
+            why += "; to use the cases that come with calm, leave --cases out"
         raise ConfigError(why) from error
     return [part for case in cases for part in spread(case, task)]
 

@@ -139,6 +139,12 @@ def prompt_of_file(options: argparse.Namespace, draft: Draft, columns: Sequence[
             "answers: {{question}}, {{answer_a}} and {{answer_b}}"
         )
     _refuse_half(options, every)
+    if options.cases and not options.yes and made.style != "jinja" and all(one.role != "question" for one in every):
+        raise ConfigError(
+            f"{options.prompt} never shows the question of a case, so the judge would not know what is answered. Write "
+            f"{_NOTATION.get(made.style, '{{%s}}') % 'question'} where it belongs; if it has another name, "
+            f"say which, as in --placeholder {every[0].name}=question; if the judge is to see no question, add --yes"
+        )
     task = _task(options, made.answers)
     if every:
         meanings = dict.fromkeys(f"{one.written} is {_meaning(one)}" for one in every)

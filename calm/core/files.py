@@ -34,6 +34,7 @@ MOST_NESTED: Final = 100
 
 _CHUNK: Final = 1 << 22
 _SHEETS: Final = (".xlsx", ".xls", ".xlsm", ".xlsb", ".ods", ".numbers")
+_CURLY: Final = re.compile("[“”„‘’«»]")
 _UTF16: Final = (b"\xff\xfe", b"\xfe\xff")
 """How a file in UTF-16 begins."""
 _PIECE: Final = re.compile(
@@ -127,19 +128,19 @@ def unopened(path: Path, error: OSError, what: str) -> str:
     Return why a file cannot be read, and what to do; `what` says what was expected, such as "a prompt".
 
     >>> unopened(Path("no/judge.toml"), FileNotFoundError(2, "No such file or directory"), "a judge.toml")
-    'there is no folder no, so calm cannot read no/judge.toml (a judge.toml): check the path'
+    'no/judge.toml: there is no folder no (expected a judge.toml); check the path'
     """
     if isinstance(error, FileNotFoundError):
         folder = path.parent
         if not folder.is_dir():
-            return f"there is no folder {folder}, so calm cannot read {path} ({what}): check the path"
+            return f"{path}: there is no folder {folder} (expected {what}); check the path"
         near = [one.name for one in folder.iterdir()]
         close = closest(path.name, near) or next((one for one in near if Path(one).stem == path.stem), "")
         hint = f"did you mean {folder / close}?" if close else "check the path"
-        return f"there is no file {path} (expected {what}); {hint}"
+        return f"{path}: there is no such file (expected {what}); {hint}"
     if isinstance(error, IsADirectoryError):
-        return f"{path} is a folder, and calm expected {what}: name a file in it"
-    return f"{path} cannot be read ({error.strerror or error}); calm expected {what}: check who may read it"
+        return f"{path}: it is a folder (expected {what}); name a file in it"
+    return f"{path}: it cannot be read: {error.strerror or error} (expected {what}); check who may read it"
 
 
 def spreadsheet(path: Path) -> str:
@@ -147,23 +148,23 @@ def spreadsheet(path: Path) -> str:
     Return what to do about a file that its name calls a spreadsheet; "" for any other.
 
     >>> spreadsheet(Path("a.csv")), spreadsheet(Path("my/tickets.xlsx"))[:49]
-    ('', 'my/tickets.xlsx is a spreadsheet, which calm does')
+    ('', 'my/tickets.xlsx: it is a spreadsheet, which calm ')
     """
     if path.suffix.lower() not in _SHEETS:
         return ""
     table = path.with_suffix(".csv")
-    return f"{path} is a spreadsheet, which calm does not read. Save the sheet as CSV (UTF-8) and give {table} instead"
+    return f"{path}: it is a spreadsheet, which calm does not read; save the sheet as CSV (UTF-8), and give {table}"
 
 
 def undecoded(path: Path, error: UnicodeDecodeError) -> str:
     """Return that a file is not UTF-8, what it seems to be, and what to do."""
     data, at = error.object, error.start
     if data.startswith(_UTF16) or b"\0" in data[:64]:
-        return f"{path} is not in UTF-8; it looks like UTF-16, as some Windows programs write it. Save it as UTF-8"
+        return f"{path}: it is not in UTF-8; it looks like UTF-16, as some Windows programs write it. Save it as UTF-8"
     if data.startswith(b"PK"):
-        return f"{path} is not text: it is a zip file, as Word and Excel write them. Save it as plain text in UTF-8"
+        return f"{path}: it is no text, but a zip file, as Word and Excel write them. Save it as plain text in UTF-8"
     line = data.count(b"\n", 0, at) + 1
-    return f"{path} is not in UTF-8 (line {line} holds the byte {data[at]:#04x}). Save it as UTF-8 in your editor"
+    return f"{path}: it is not in UTF-8 (line {line} holds the byte {data[at]:#04x}). Save it as UTF-8 in your editor"
 
 
 def read_toml(path: Path, what: str) -> dict[str, object]:
@@ -178,7 +179,31 @@ def read_toml(path: Path, what: str) -> dict[str, object]:
     try:
         return tomllib.loads(text)
     except (ValueError, RecursionError) as error:
-        raise ConfigError(f"{path}: not TOML: {error}") from error
+        raise ConfigError(_not_toml(path, text, error)) from error
+
+
+def _not_toml(path: Path, text: str, error: Exception) -> str:
+    """Return where a text is no TOML, what is likely wrong there, and what to do; values stay unsaid, as of keys."""
+    at = re.search(r"at line (\d+)", str(error))
+    lines = text.splitlines()
+    line = lines[int(at[1]) - 1].strip() if at and int(at[1]) <= len(lines) else ""
+    key, equals, value = (part.strip() for part in line.partition("="))
+    twice = re.search("overwrite|twice", str(error))
+    if line.startswith("[") and twice:
+        fix = f"the table {line} is there twice: put all its keys under one, and take the other out"
+    elif twice:
+        fix = f"the key {key} is there twice: keep one of the lines"
+    elif equals and _CURLY.search(value):
+        fix = f'it has curly quotes: write straight ones, as in {key} = "..."'
+    elif equals and re.match(r"[^\W\d]|[./]", value):
+        fix = f'a text needs quotes, as in {key} = "..."'
+    elif equals and value[:1] in ('"', "'") and value.count(value[0]) % 2:
+        fix = f"a quote is not closed, as in {key} = {value[0]}...{value[0]}"
+    elif equals and not value:
+        fix = f"the key {key} has no value: give it one, or take the line out"
+    else:
+        fix = f"it must be KEY = VALUE or [TABLE]: {error}"
+    return f"{path}: line {at[1]}: {fix}" if at else f"{path}: it cannot be read as TOML: {error}"
 
 
 def read_json(path: Path, what: str, *, parse_constant: Callable[[str], object] | None = None) -> object:

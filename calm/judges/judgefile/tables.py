@@ -61,9 +61,12 @@ class Table:
 
     def unknown(self) -> None:
         """Note each key that the table does not have."""
-        for key in self.values:
-            if key not in self.keys:
-                self.say(key, f"unknown key{nearest(key, self.keys)}")
+        unknown = [key for key in self.values if key not in self.keys]
+        later = self.problems[:]
+        self.problems.clear()
+        for key in unknown:
+            self.say(key, f"unknown key{nearest(key, self.keys)}")
+        self.problems += later  # they may only follow from a name that is written wrongly
 
     def get(self, key: str) -> object:
         """Return the value of a key; None if it has none."""
@@ -175,9 +178,9 @@ class Table:
         except ConfigError as error:
             self.say(key, str(error))
         except OSError as error:
-            self.say(key, f"{unopened(path, error, 'a text')}; paths are relative to judge.toml")
+            self.say(key, f"the file {unopened(path, error, 'a text')}; paths are relative to judge.toml")
         except UnicodeDecodeError as error:
-            self.say(key, undecoded(path, error))
+            self.say(key, f"the file {undecoded(path, error)}")
         except ValueError as error:
             self.say(key, f"expected the name of a file, got {shown(key, name)} ({error})")
         return None
