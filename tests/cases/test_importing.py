@@ -349,7 +349,7 @@ def test_a_map_that_does_not_fit_lists_the_columns(tmp_path):
     path = wrote(tmp_path / "f.csv", REVIEWS)
 
     assert problems(path, columns=columns_from(["question=promt", "answer_b=second"])) == [
-        "--map: expected a column of the file, got question='promt'; did you mean 'prompt'?",
+        f"--map: expected a column of {path}, got question='promt'; did you mean 'prompt'?",
         "--map: expected answer_a, answer_b and so on without a gap, got answer_b",
         "its columns: prompt, first, second, winner",
     ]

@@ -223,7 +223,7 @@ def test_a_misuse_is_an_error_that_says_what_to_write(probing, subtests):
         (lambda probe: probe(cite).observe(gain <= 0.1), "expects measures such as gain"),
         (lambda probe: probe(cite).observe(accuracy), "accuracy says nothing about it"),
         (lambda probe: probe(rotate(cite, plain)).observe(worst_gain), "worst_gain is decided variant by variant"),
-        (lambda probe: probe(cite).proves(worst_gain <= 0.3), "cite is no rotation, and worst_gain says nothing of it"),
+        (lambda probe: probe(cite).proves(worst_gain <= 0.3), "cite is no rotation, so worst_gain does not apply"),
         (lambda probe: probe().proves(gain <= 0.1), "asks the clean cases alone"),
     ]:
         with subtests.test(message):
