@@ -88,7 +88,7 @@ def missed(texts: Sequence[str], made: Translation, columns: Iterable[str] = ())
     heads = {plain(column) for column in columns} | {part for column in columns for part in parts(column)}
     many = []
     for text, found in zip(texts, made.found, strict=True):
-        ahead = {text[: one.start].rstrip() for one in found if one.end}
+        ahead = [re.sub(r"\n\s*\Z", "", text[: one.start]) for one in found if one.end]
         masked = text
         for one in found:
             masked = f"{masked[: one.start]}{_blank_text(one.written)}{masked[one.end :]}" if one.end else masked
@@ -100,7 +100,7 @@ def missed(texts: Sequence[str], made: Translation, columns: Iterable[str] = ())
                 or (
                     _is_meant(one.name, read, heads)
                     and (one.broken or plain(one.name) not in read)
-                    and (one.broken or not any(before.endswith(one.written) for before in ahead))
+                    and (one.broken or not any(before.endswith(f"<{one.name}>") for before in ahead))
                 )
             )
         )
