@@ -34,6 +34,8 @@ MOST_NESTED: Final = 100
 
 _CHUNK: Final = 1 << 22
 _SHEETS: Final = (".xlsx", ".xls", ".xlsm", ".xlsb", ".ods", ".numbers")
+_UNCLOSED: Final = re.compile(r"""^[^=#"']*=\s*(?:"(?!"")[^"]*|'(?!'')[^']*)$""")
+"""A line of TOML whose text has no end."""
 _CURLY: Final = re.compile("[“”„‘’«»]")
 _UTF16: Final = (b"\xff\xfe", b"\xfe\xff")
 """How a file in UTF-16 begins."""
@@ -186,7 +188,8 @@ def _not_toml(path: Path, text: str, error: Exception) -> str:
     """Return where a text is no TOML, what is likely wrong there, and what to do; values stay unsaid, as of keys."""
     at = re.search(r"at line (\d+)", str(error))
     lines = text.splitlines()
-    line = lines[int(at[1]) - 1].strip() if at and int(at[1]) <= len(lines) else ""
+    number = int(at[1]) if at else next((n for n, one in enumerate(lines, 1) if _UNCLOSED.search(one)), 0)
+    line = lines[number - 1].strip() if 0 < number <= len(lines) else ""
     key, equals, value = (part.strip() for part in line.partition("="))
     twice = re.search("overwrite|twice", str(error))
     if line.startswith("[") and twice:
@@ -203,7 +206,7 @@ def _not_toml(path: Path, text: str, error: Exception) -> str:
         fix = f"the key {key} has no value: give it one, or take the line out"
     else:
         fix = f"it must be KEY = VALUE or [TABLE]: {error}"
-    return f"{path}: line {at[1]}: {fix}" if at else f"{path}: it cannot be read as TOML: {error}"
+    return f"{path}: line {number}: {fix}" if number else f"{path}: it cannot be read as TOML: {error}"
 
 
 def read_json(path: Path, what: str, *, parse_constant: Callable[[str], object] | None = None) -> object:

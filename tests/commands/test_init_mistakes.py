@@ -5,11 +5,11 @@ import pytest
 from calm.commands import CONFIGURATION, REFUSED, cli
 from calm.core.files import read_text, read_toml
 from calm.errors import ConfigError
-from tests.servers import Answer, always, wire_server
+from tests.servers import Answer, wire_server
 
 PROMPT = "{{ticket}}\nPolicy: {{policy}}\nA: {{reply_a}}\nB: {{reply_b}}\nEnd with [[A]], [[B]] or [[C]] for a tie."
 HEAD = "ticket,KB article (policy),Bot v1,Bot v2,winner\n"
-ROW = "Where is parcel {0} that I ordered?,A parcel {0} takes five days.,It takes five days now {0}.,No idea {0}.,Bot v1\n"
+ROW = "Where is parcel {0} of mine?,A parcel {0} takes five days.,It takes five days {0}.,Nobody has any idea {0}.,Bot v1\n"
 
 
 @pytest.fixture(autouse=True)
@@ -60,8 +60,8 @@ def test_a_prompt_without_the_question_needs_a_yes(folder, capsys):
 
 @pytest.mark.parametrize("text", ["", "I cannot help with that.", "Both have merit."])
 def test_a_trial_that_reads_no_verdict_is_no_success(folder, text, capsys):
-    with wire_server(always(Answer(text))) as wire:
-        status = run(folder, PROMPT, "--base-url", f"{wire.url}/v1", "--model", "m")
+    with wire_server(lambda seen: Answer(text)) as wire:
+        status = run(folder, PROMPT, "--base-url", wire.url, "--model", "m")
 
     assert status == REFUSED
     assert "next: calm audit" not in capsys.readouterr().out

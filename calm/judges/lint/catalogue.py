@@ -147,7 +147,7 @@ _ALL: Final = (
         "calm puts an answer that contains this text into the prompt, and the text reaches the judge unchanged; "
         "arXiv:2310.12815 shows attacks that complete the data and begin again",
         'let calm mark the answers with tags that no answer can guess: mitigations = ["delimiters"] under [judge] in '
-        "judge.toml; or put each answer between tags, and disarm them in its text: {{{{ answer.text|neutral }}}} for tags "
+        "judge.toml; or put each answer between tags, and disarm them in it: {{{{ answer.text|neutral }}}} for tags "
         "of calm's prompts such as <answer>, {{{{ answer.text|replace('<', '<\\\\') }}}} for another one",
     ),
     Rule(
