@@ -9,7 +9,9 @@ from tests.servers import Answer, wire_server
 
 PROMPT = "{{ticket}}\nPolicy: {{policy}}\nA: {{reply_a}}\nB: {{reply_b}}\nEnd with [[A]], [[B]] or [[C]] for a tie."
 HEAD = "ticket,KB article (policy),Bot v1,Bot v2,winner\n"
-ROW = "Where is parcel {0} of mine?,A parcel {0} takes five days.,It takes five days {0}.,Nobody has any idea {0}.,Bot v1\n"
+ROW = (
+    "Where is parcel {0} of mine?,Parcel {0} takes five days.,It takes five days {0}.,Nobody has any idea {0}.,Bot v1\n"
+)
 
 
 @pytest.fixture(autouse=True)
