@@ -16,7 +16,7 @@ from calm.cases.reading import ANSWERS, MAX_SHOWN, read
 from calm.cases.shapes import SHAPED, Part, in_task
 from calm.cases.spreading import all_pairs, one_answer_each
 from calm.core.case import Case, digest
-from calm.core.files import refuse_large
+from calm.core.files import refuse_large, spreadsheet, unopened
 from calm.core.inputs import noted
 from calm.core.items import ITEM, clashes
 from calm.core.order import place_of
@@ -41,8 +41,10 @@ TIES = "ties-1.jsonl"
 """The set of pairs of equally good answers, with cases for pairwise and listwise."""
 TEXTS: Mapping[str, str] = {"pairwise-1.jsonl": "pairwise-1-texts.json"}
 """The ready-made texts that ship for the cases of a set, in a file of their own: `variants` by the id of a case."""
-FOREIGN = (".csv", ".tsv", ".parquet", ".xlsx", ".eval", ".yaml", ".yml")
+FOREIGN = (".csv", ".tsv", ".parquet", ".eval", ".yaml", ".yml")
 """How files end that hold no cases, and can be turned into some."""
+WHAT = "a file of cases in JSON Lines"
+_KINDS = {**dict.fromkeys((".csv", ".tsv", ".parquet"), "a table"), ".eval": "a log of Inspect"}
 _FENCE = "```python"
 
 
@@ -59,11 +61,14 @@ def read_cases(path: str | PathLike[str], *, task: Task | None = None) -> list[C
         ConfigError: a file that cannot be read, or all faults in it, as `file:line: field: message`.
     """
     name = fspath(path)
-    if Path(path).suffix.lower() in FOREIGN:
-        raise ConfigError(
-            f"{name}: expected cases as JSON Lines, got a file of another kind; turn it into cases: "
-            f"calm cases import {quote(name)} -o cases.jsonl"
-        )
+    if Path(path).is_file():
+        if sheet := spreadsheet(Path(path)):
+            raise ConfigError(sheet)
+        if (ending := Path(path).suffix.lower()) in FOREIGN:
+            raise ConfigError(
+                f"{name}: it holds no cases in JSON Lines, but {_KINDS.get(ending, 'something else')}. "
+                f"Turn it into cases: calm cases import {quote(name)} -o cases.jsonl"
+            )
     try:
         with noted(Path(path)).open("rb") as stream:
             refuse_large(stream, name)
@@ -71,10 +76,10 @@ def read_cases(path: str | PathLike[str], *, task: Task | None = None) -> list[C
     except (OSError, ValueError) as error:
         if isinstance(error, ConfigError):
             raise ConfigError([*error.problems, *_log_hint(Path(path))]) from error
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise ConfigError(
-            f"{name}: expected a file of cases (JSON Lines), got an error: {reason}; check its path"
-        ) from error
+        why = unopened(Path(path), error, WHAT) if isinstance(error, OSError) else f"{name}: {error}"
+        if isinstance(error, FileNotFoundError) and not Path(path).suffix:
+            why += "; to use the cases that come with calm, leave --cases out"
+        raise ConfigError(why) from error
     return [part for case in cases for part in spread(case, task)]
 
 

@@ -249,7 +249,8 @@ def _by_form(found: _Found, shown: Mapping[str, str], records: int) -> None:
         fitting = [one for one in found.left if {*parts(name)} <= {*one.parts}]
         found.take(key, fitting if len(fitting) == 1 else ())
     if not found.answered and "answer" not in shown.values():
-        first, second = _pair(found.texts, found.left, two="answer_b" in shown.values()) or ((), ())
+        two = "answer_b" in shown.values() and len(found.texts) > 2 - ("question" in found.columns)
+        first, second = _pair(found.texts, found.left, two=two) or ((), ())
         found.take("answer_a", first)
         found.take("answer_b", second)
     asking = [one for one in found.texts if not one.has(OF_ANSWER)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Sequence
 from textwrap import indent
 from typing import TYPE_CHECKING
@@ -18,10 +19,12 @@ from calm.core.verdict import (
     NoReply,
     Preferred,
     Ranking,
+    Refused,
     Score,
     Tie,
     Verdict,
     code,
+    readable,
 )
 from calm.errors import ConfigError, nearest
 from calm.gate.catalogue import find_edit
@@ -101,7 +104,30 @@ def _try(options: argparse.Namespace) -> int:
             moved = "stayed" if code(verdicts[0]) == code(verdicts[1]) else "changed"
             said = f"{title}, {_verdict(one.base, verdicts[0], judge)}; {edited}{_on(shown, one.treatment.target)}"
             print(f"\n{_shown(said[:1].upper())}{_shown(said[1:])}, {_shown(after)}: the verdict {moved}.")
-    return REFUSED if any(isinstance(verdict, NoReply) for verdict in verdicts) else DONE
+    if all(map(readable, verdicts)):
+        return DONE
+    for why in dict.fromkeys(_unread(verdict, judge) for verdict in verdicts if not readable(verdict)):
+        print(f"calm: {_shown(why)}", file=sys.stderr)
+    return REFUSED
+
+
+def _unread(verdict: Verdict, judge: Judge) -> str:
+    """Return that a verdict says nothing, what that means for an audit, and what to change."""
+    if isinstance(verdict, NoReply):
+        return f"the judge gave no reply, so an audit would not work: {verdict.reason}"
+    if isinstance(verdict, Refused):
+        return (
+            "the judge declined to judge this case, and an audit counts such cases as lost. Try another case (--case "
+            "ID); if it declines again, change the prompt or take another model"
+        )
+    if not judge.endpoints:
+        return "the judge returned no verdict, so an audit would not work: let its code return one"
+    return (
+        "calm found no verdict in the reply, so an audit would not work. If the reply above does hold one, change "
+        "[verdict] in judge.toml so that it is read; if not, let the prompt say how the verdict is written, such as: "
+        f"End with one line, {_WRITTEN.get(FAMILY[judge.task], '[[VERDICT]]')}. If the reply "
+        "is cut short, raise max_tokens in [model]"
+    )
 
 
 def _edit(name: str | None, judge: Judge, cases: Sequence[Case]) -> AnyEdit | None:
@@ -211,6 +237,8 @@ def _show(engine: Engine, judge: Judge, case: Case, title: str) -> Verdict:
     return asked.verdict
 
 
+_WRITTEN = {"pairwise": "[[A]] or [[B]]", "score": "[[N]]", "rubric": "[[yes]] or [[no]]"}
+"""How a verdict can be written, by the kind of judge."""
 _OF_ONE_ASK = (Kind.NOT_SENT, Kind.CODE_RAISED_FIRST, Kind.LABEL_LATER)
 """What a judge says of itself that one ask shows; the rest is about a run."""
 

@@ -47,7 +47,9 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         action="store_true",
         help="send the calls by the provider's batch API, at about half the price, and wait for the replies",
     )
-    audit.add_argument("-v", "--verbose", action="store_true", help="show all findings, their figures and the notes")
+    audit.add_argument(
+        "-v", "--verbose", action="store_true", help="print each test, and all figures, reasons and notes"
+    )
     audit.set_defaults(run=_audit)
 
     demo = add_command(
@@ -125,9 +127,10 @@ def _ended(status: int) -> int:
 def _audit(options: argparse.Namespace) -> int:
     if pointless := lint.before_audit(options.judge, options.cases):
         return pointless
-    files = [*(f"--calm-cases={f}" for f in options.cases), *(["--calm-batch"] if options.batch else [])]
-    files += ["-v"] if options.verbose else []
-    return _ended(gate(options.judge, Path(options.out), [*files, *options.pytest]))
+    given = [f"--calm-cases={f}" for f in options.cases]
+    given += ["--calm-batch"] if options.batch else []
+    given += ["-v"] if options.verbose else []
+    return _ended(gate(options.judge, Path(options.out), [*given, *options.pytest]))
 
 
 def _demo(options: argparse.Namespace) -> int:

@@ -7,7 +7,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from shlex import quote
+from shlex import join, quote
 from typing import TYPE_CHECKING, get_args
 
 from calm.commands import CONFIGURATION, DONE, REFUSED, add_command, logs
@@ -137,7 +137,11 @@ def _import(options: argparse.Namespace) -> int:
     columns = columns_from(options.map, options.value, options.better)
     if _taken(out, options.force, source):
         return CONFIGURATION
-    found = import_cases(source, form=options.format, columns=columns)
+    try:
+        found = import_cases(source, form=options.format, columns=columns)
+    except ConfigError as error:
+        command = _proposed(options, source)
+        raise (ConfigError(command) if command else error) from error
     if bare:
         found = with_texts(bare, found, by_place=options.format == "llmbar", subset=options.subset)
     _write(out, found.cases, options.force)
@@ -151,6 +155,26 @@ def _import(options: argparse.Namespace) -> int:
         _say(f"note: {single}")
     _say(f"next: calm cases check {out}")
     return DONE
+
+
+def _proposed(options: argparse.Namespace, source: Path) -> list[str]:
+    """Return the command that imports a table as its names and values suggest; nothing where a person said how."""
+    from calm.cases.foreign.records import ENDINGS, load
+    from calm.cases.proposed import VERDICT, proposal
+
+    if options.map or options.value or options.format or options.better or source.suffix.lower() not in ENDINGS:
+        return []
+    found = proposal(load(source), {}, {}, {})
+    columns = [f"{guess.key}={guess.value}" for guess in found.columns if guess.key != VERDICT]
+    if found.lacking or not columns:
+        return []
+    words = [f"{guess.key}={guess.value}" for guess in found.words]
+    said = [word for one in columns for word in ("--map", one)] + [word for one in words for word in ("--value", one)]
+    return [
+        f"{source}: the names of its columns do not say which is which, so nothing was imported. calm would read it as "
+        "the next line says; run it if that is right, or correct it:",
+        f"  {join(['calm', 'cases', 'import', str(source), '-o', options.out, *said])}",
+    ]
 
 
 def _has_gold(case: Case) -> bool:

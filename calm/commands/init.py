@@ -26,12 +26,14 @@ from calm.commands.init_drafts import (
     task_of,
 )
 from calm.commands.init_prompts import Draft, Prompt, prompt_of_file, prompt_of_log, started
+from calm.commands.init_table import names_in
 from calm.core.verdict import FAMILY, Task
 from calm.errors import CalmError, ConfigError
 from calm.models.address import Provider
 
 if TYPE_CHECKING:
     from calm.core.case import Case
+    from calm.judges.lint import Linted
 
 TASKS: Final[tuple[Task, ...]] = get_args(Task)
 PROVIDERS: Final[tuple[Provider, ...]] = get_args(Provider)
@@ -117,10 +119,19 @@ def _init(options: argparse.Namespace) -> int:
     if prompt is None:
         say(f"next: calm audit {quote(str(folder / draft.judge))}")
         return DONE
-    for note in _linted(folder / draft.judge):
+    linted = _linted(folder / draft.judge)
+    for note in _notes(linted, folder / draft.judge):
         say(f"note: {note}")
     if options.cases:
         say(_resolution(prompt.task, cases))
+    if any(one.rule.stops for one in linted.findings):
+        path = quote(str(folder / draft.judge))
+        say(
+            "the files are written, but an audit would not start: first correct what the notes call an error. Then: "
+            f"calm try {path}",
+            error=True,
+        )
+        return REFUSED
     return _tried(folder, draft.judge, key)
 
 
@@ -129,7 +140,13 @@ def _drafted(options: argparse.Namespace, draft: Draft) -> tuple[Prompt | None, 
     from calm.cases.lines import line
 
     found = of_log(options, draft)
-    prompt = prompt_of_file(options, draft) if options.prompt else prompt_of_log(found, draft) if found else None
+    prompt = (
+        prompt_of_file(options, draft, names_in(options))
+        if options.prompt
+        else prompt_of_log(found, draft)
+        if found
+        else None
+    )
     cases: Sequence[Case] = ()
     if found is None:
         held = cases_in(options, prompt, draft) if options.cases else made_cases(_task(options, prompt), prompt, draft)
@@ -241,12 +258,17 @@ def _refuse(options: argparse.Namespace) -> None:
         raise ConfigError(faults)
 
 
-def _linted(path: Path) -> Iterator[str]:
-    """Yield the errors that the linter finds in the judge that was written, and a line that counts all findings."""
-    from calm.commands.lint_shown import counted
+def _linted(path: Path) -> Linted:
+    """Return what the linter finds in the judge that was written."""
     from calm.judges.lint import lint, subjects_of
 
-    found = lint(subjects_of(path))
+    return lint(subjects_of(path))
+
+
+def _notes(found: Linted, path: Path) -> Iterator[str]:
+    """Yield the errors that the linter found, and a line that counts all findings."""
+    from calm.commands.lint_shown import counted
+
     for one in found.findings:
         if one.rule.severity == "error":
             yield f"{one.place.file}:{one.place.line}: error: {one.rule.id}: {one.words}; {one.fix}"

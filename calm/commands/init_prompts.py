@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from calm.cases.logs import Gathered
     from calm.core.case import Case
     from calm.core.toml_text import Value
-    from calm.judges.prompts.foreign import Translation
+    from calm.judges.prompts.foreign import Style, Translation
+    from calm.judges.prompts.lookalikes import Lookalike
     from calm.judges.prompts.meanings import Placeholder, Puzzle
     from calm.judges.prompts.turns import Turn
 
@@ -31,11 +32,16 @@ _WHY: Final[Mapping[Puzzle, str]] = {
     "helper": "calm has no such helper or function; write the text itself, or a section such as {{#context}}",
     "unclosed": "a section must begin with its name and end with it: {{#context}} ... {{/context}}",
     "syntax": "expected a template that Jinja2 can read; fix it there",
+    "tag": "Jinja2 has no such statement; for a text of the case write its name in double braces, such as {{ policy }}",
     "parts": "it is used in two ways; give each text a name of its own, such as {{ question }} and {{ context }}",
 }
 """What to do about a piece of a prompt that is not understood."""
 _OURS: Final = {"developer": "system"}
 """Other names of a role."""
+_TEXT: Final = "text"
+"""What a user says that a text means which only looks like a placeholder."""
+_NOTATION: Final[Mapping[Style | None, str]] = {"single": "{%s}", "dollar": "${%s}", "angle": "<<%s>>"}
+"""How a prompt writes its placeholders, if not in double braces."""
 _BETWEEN: Final = "\n\0\n"
 """What stands between the messages while they are turned round together."""
 
@@ -101,25 +107,44 @@ def started(task: Task, cases: Sequence[Case], draft: Draft) -> Prompt:
     return Prompt(task)
 
 
-def prompt_of_file(options: argparse.Namespace, draft: Draft) -> Prompt:
-    """Return a prompt that a person has, with its placeholders in calm's names."""
+def prompt_of_file(options: argparse.Namespace, draft: Draft, columns: Sequence[str]) -> Prompt:
+    """Return a prompt that a person has, with its placeholders in calm's names; `columns` are those of the cases."""
     from calm.judges.prompts.asking import asked_in
     from calm.judges.prompts.foreign import translate
+    from calm.judges.prompts.lookalikes import missed
     from calm.judges.prompts.meanings import guessed
 
     read = _read(options, draft)
     turns = [turn for _, turn in read]
     texts = [turn.text for turn in turns]
     made = translate(*texts)
-    given = _said(options.placeholder, made)
+    alike = missed(texts, made, columns)
+    given = _said(options.placeholder, made, {one.name for found in alike for one in found})
+    plain = {name for name, meaning in given.items() if meaning == _TEXT}
+    given = {name: meaning for name, meaning in given.items() if name not in plain}
     said = guessed([one for found in made.found for one in found if one.name not in given]) | given
     made = translate(*texts, said=said)
     _refuse_unread([name for name, _ in read], turns, made)
+    _refuse_missed([name for name, _ in read], turns, made, alike, plain)
     every = [one for found in made.found for one in found]
     if made.answers == 0:
-        got = ", ".join(one.written for one in every) or "none"
-        which = f"say which one it is, as in --placeholder {every[0].name}=answer" if every else "add {answer}"
-        raise ConfigError(f"{options.prompt}: expected a placeholder for the answer, got {got}; {which}")
+        got = ", ".join(one.written for one in every)
+        raise ConfigError(
+            f"{options.prompt}: none of its placeholders ({got}) is known to be the answer that is judged. Say which "
+            f"one it is, as in --placeholder {every[0].name}=answer; of two answers, as in --placeholder NAME=a "
+            "--placeholder OTHER=b"
+            if every
+            else f"{options.prompt} has no placeholder, so the judge would read the same text about every case. Where "
+            "a text of the case belongs, write its name in double braces: {{question}} and {{answer}}; to compare two "
+            "answers: {{question}}, {{answer_a}} and {{answer_b}}"
+        )
+    _refuse_half(options, every)
+    if options.cases and not options.yes and made.style != "jinja" and all(one.role != "question" for one in every):
+        raise ConfigError(
+            f"{options.prompt} never shows the question of a case, so the judge would not know what is answered. Write "
+            f"{_NOTATION.get(made.style, '{{%s}}') % 'question'} where it belongs; if it has another name, "
+            f"say which, as in --placeholder {every[0].name}=question; if the judge is to see no question, add --yes"
+        )
     task = _task(options, made.answers)
     if every:
         meanings = dict.fromkeys(f"{one.written} is {_meaning(one)}" for one in every)
@@ -150,14 +175,17 @@ def prompt_of_file(options: argparse.Namespace, draft: Draft) -> Prompt:
     return prompt
 
 
-def _said(texts: Sequence[str], made: Translation) -> dict[str, str]:
-    """Return what a person says that placeholders mean."""
+def _said(texts: Sequence[str], made: Translation, alike: Set[str]) -> dict[str, str]:
+    """Return what a person says that placeholders mean, and which of the texts that look `alike` are plain text."""
     from calm.judges.prompts.meanings import SAID
 
     names = {one.name for found in made.found for one in found}
     said: dict[str, str] = {}
     for text in texts:
         name, _, meaning = text.partition("=")
+        if name in alike and meaning == _TEXT:
+            said[name] = meaning
+            continue
         if name not in names:
             raise ConfigError(
                 f"--placeholder: expected a placeholder of the prompt, got {name!r}{nearest(name, names)}"
@@ -214,6 +242,61 @@ def _refuse_unread(names: Sequence[str], turns: Sequence[Turn], made: Translatio
         raise ConfigError(list(dict.fromkeys(faults)))
 
 
+def _refuse_missed(
+    names: Sequence[str],
+    turns: Sequence[Turn],
+    made: Translation,
+    alike: Sequence[Sequence[Lookalike]],
+    plain: Set[str] = frozenset(),
+) -> None:
+    """Refuse text that looks like a placeholder and is not read as one, unless a person says that it is plain text."""
+    form = _NOTATION.get(made.style, "{{%s}}")
+    faults = []
+    for broken in (True, False):
+        found = [
+            (f"{one.written} ({name}, line {_line(name, turn, one.line)})", one.name)
+            for name, turn, many in zip(names, turns, alike, strict=True)
+            for one in many
+            if one.broken is broken and one.name not in plain
+        ]
+        if not found:
+            continue
+        which, one = ", ".join(where for where, _ in found), found[0][1]
+        looks = "looks like a placeholder" if len(found) == 1 else "look like placeholders"
+        why = (
+            f"the braces of {which} do not match"
+            if broken
+            else f"{which} {looks}, but "
+            + ("in no notation that calm reads" if made.style is None else f"the others are written as {form % 'name'}")
+        )
+        write = " and ".join(dict.fromkeys(form % name for _, name in found))
+        faults.append(
+            f"{why}. The judge would read these signs, and not the text of the case. Write {write}; or, if it is plain "
+            f"text, add --placeholder {one}={_TEXT}"
+        )
+    if faults:
+        raise ConfigError(faults)
+
+
+def _refuse_half(options: argparse.Namespace, found: Sequence[Placeholder]) -> None:
+    """Refuse a prompt that shows one of two answers, as the name of its only answer says, unless the task is said."""
+    from calm.core.foreign_names import of_pair
+
+    shown = [one for one in found if one.role in ("answer", "first", "second")]
+    names = {one.name for one in shown}
+    if options.task is not None or len(names) != 1 or any("[" in one.written for one in shown):
+        return
+    name = shown[0].name
+    other = of_pair(name)
+    if other is None or any(text.startswith(f"{name}=") for text in options.placeholder):
+        return
+    raise ConfigError(
+        f"{options.prompt} shows one of two answers, {shown[0].written}, and never the other one. To compare two, "
+        f"write {shown[0].written.replace(name, other)} where the other answer belongs. If the judge rates one answer, "
+        f"add --placeholder {name}=answer"
+    )
+
+
 def _task(options: argparse.Namespace, answers: int | None) -> Task:
     """Return what the judge does, by the options and by how many answers its prompt shows (None: all of a case)."""
     if answers is None:
@@ -261,12 +344,14 @@ def _put(roles: Sequence[str], templates: Sequence[str], prompt: Prompt, draft: 
 def _own_twin(options: argparse.Namespace, prompt: Prompt, draft: Draft) -> None:
     """Draft the twin that a person has."""
     from calm.judges.prompts.foreign import translate
+    from calm.judges.prompts.lookalikes import missed
     from calm.judges.prompts.turns import text_of, turns_of
 
     path = Path(options.negative)
     turns = turns_of(path, text_of(path).removesuffix("\n"))
     made = translate(*(turn.text for turn in turns))
     _refuse_unread([options.negative] * len(turns), turns, made)
+    _refuse_missed([options.negative] * len(turns), turns, made, missed([turn.text for turn in turns], made))
     roles = tuple(turn.role for turn in turns)
     if roles not in (("user",), ("system", "user")):
         raise ConfigError(f"--negative: expected a user message alone or with a system message, got {', '.join(roles)}")

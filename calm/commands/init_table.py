@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from shlex import join
 from textwrap import fill
 from typing import TYPE_CHECKING, Final
@@ -32,6 +33,17 @@ class Read:
     columns: Mapping[str, str]
     words: Mapping[str, str]
     note: str
+
+
+def names_in(options: argparse.Namespace) -> list[str]:
+    """Return the columns of the cases that the options name, and what `--map` says of them; those that can be read."""
+    from calm.cases.foreign.records import load
+
+    said = [word for text in options.map for word in text.split("=", 1)]
+    try:
+        return [*said, *(load(Path(options.cases)).columns if options.cases else ())]
+    except ConfigError:
+        return said  # the fault is named where the cases are read
 
 
 def read_of(options: argparse.Namespace, table: Table, prompt: Prompt | None) -> Read:
@@ -64,7 +76,7 @@ def read_of(options: argparse.Namespace, table: Table, prompt: Prompt | None) ->
             columns |= {one.key: _column(one.key, one.value, table) for one in found.columns if not one.known}
             words |= {one.key: _meaning(one, {**given, **columns}) for one in found.words if not one.known}
     elif found.lacking:
-        raise ConfigError(_lacking(found.lacking[0], table, prompt))
+        raise ConfigError(_lacking(found.lacking, table, prompt))
     elif unsure and not options.yes:
         command = _command(options, {**given, **columns}, {**mine.values, **words}, prompt)
         raise ConfigError([*_paragraph(found, table).splitlines(), f"  {command}"])
@@ -77,11 +89,15 @@ def read_of(options: argparse.Namespace, table: Table, prompt: Prompt | None) ->
     return Read(whole, {**mine.values, **words}, note)
 
 
-def _lacking(key: str, table: Table, prompt: Prompt | None) -> str:
+def _lacking(keys: Sequence[str], table: Table, prompt: Prompt | None) -> str:
     """Return that no column holds what a case needs, or what the prompt shows, and how to name one."""
-    shown = [name for name, field in ({} if prompt is None else prompt.shown).items() if field == key]
-    what = f"{{{shown[0]}}}" if shown else f"the {_called(key)}"
-    return f'no column for {what}: add --map {key}="COLUMN"; the columns of {table.name}: {", ".join(table.columns)}'
+    shown = {field: name for name, field in ({} if prompt is None else prompt.shown).items()}
+    what = " and ".join(f"{{{shown[key]}}}" if key in shown else f"the {_called(key)}" for key in keys)
+    options = " ".join(f'--map {key}="COLUMN"' for key in keys)
+    return (
+        f"no column of {table.name} seems to hold {what}. Say which one does, with its name for COLUMN: {options}; its "
+        f"columns are {', '.join(table.columns)}. If none does, add such a column to the file"
+    )
 
 
 def _called(key: str) -> str:

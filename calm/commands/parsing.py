@@ -16,6 +16,7 @@ BEHIND: Final = ("audit", "plan", "mitigate", "batch write")
 def parsed(parser: argparse.ArgumentParser, words: Sequence[str]) -> argparse.Namespace:
     """Return what a command line says; a wrong one ends the process with status 2, and with words on how to fix it."""
     _refuse_unknown_command(parser, words)
+    _refuse_without_judge(parser, words)
     options, left = parser.parse_known_args(words)
     if left:
         name, chosen, _ = command_in(parser, words)
@@ -52,6 +53,16 @@ def _refuse_unknown_command(parser: argparse.ArgumentParser, words: Sequence[str
     else:
         hint = f"known: {', '.join(verbs.choices)}"
     last.error(printable(f"there is no command {whole}{word}; {hint}"))
+
+
+def _refuse_without_judge(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
+    """Say what a judge is, where a command that takes one gets nothing at all."""
+    name, last, rest = command_in(parser, words)
+    if not rest and any(action.dest == "judge" and not action.option_strings for action in last._actions):
+        last.error(
+            f"which judge? Give the path of its judge.toml: calm {name} judge.toml. If you have none, `calm init` "
+            f"writes one; to look at the command first, calm {name} planted takes a simulated judge"
+        )
 
 
 def _refuse(parser: argparse.ArgumentParser, name: str, left: Sequence[str]) -> NoReturn:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import IO, Final, NoReturn
 
 from calm.core.inputs import noted
-from calm.errors import ConfigError
+from calm.errors import ConfigError, closest
 
 MOST_BYTES: Final = 500_000_000
 """Bytes that a file of data may have: cases, tables, results, records."""
@@ -44,6 +44,12 @@ _OTHERS: Final = {
 }
 """What a file is that is no JSON, by the ending of its name."""
 _CHUNK: Final = 1 << 22
+_SHEETS: Final = (".xlsx", ".xls", ".xlsm", ".xlsb", ".ods", ".numbers")
+_UNCLOSED: Final = re.compile(r"""^[^=#"']*=\s*(?:"(?!"")[^"]*|'(?!'')[^']*)$""")
+"""A line of TOML whose text has no end."""
+_CURLY: Final = re.compile("[“”„‘’«»]")
+_UTF16: Final = (b"\xff\xfe", b"\xfe\xff")
+"""How a file in UTF-16 begins."""
 _PIECE: Final = re.compile(
     r'"""(?:\\.|[^\\])*?"""'
     r"|'''.*?'''"
@@ -125,9 +131,53 @@ def read_text(path: Path, what: str) -> str:
     try:
         return read_bytes(path, MOST_SETTINGS).decode("utf-8-sig")
     except OSError as error:
-        raise ConfigError(f"{path}: cannot be read: {error.strerror or error}; expected {what}") from error
+        raise ConfigError(unopened(path, error, what)) from error
     except UnicodeDecodeError as error:
-        raise ConfigError(f"{path}: expected UTF-8, got the byte {error.object[error.start]:#04x}") from error
+        raise ConfigError(undecoded(path, error)) from error
+
+
+def unopened(path: Path, error: OSError, what: str) -> str:
+    """
+    Return why a file cannot be read, and what to do; `what` says what was expected, such as "a prompt".
+
+    >>> unopened(Path("no/judge.toml"), FileNotFoundError(2, "No such file or directory"), "a judge.toml")
+    'no/judge.toml: there is no folder no (expected a judge.toml); check the path'
+    """
+    if isinstance(error, FileNotFoundError):
+        folder = path.parent
+        if not folder.is_dir():
+            return f"{path}: there is no folder {folder} (expected {what}); check the path"
+        near = [one.name for one in folder.iterdir()]
+        close = closest(path.name, near) or next((one for one in near if Path(one).stem == path.stem), "")
+        hint = f"did you mean {folder / close}?" if close else "check the path"
+        return f"{path}: there is no such file (expected {what}); {hint}"
+    if isinstance(error, IsADirectoryError):
+        return f"{path}: it is a folder (expected {what}); name a file in it"
+    return f"{path}: it cannot be read: {error.strerror or error} (expected {what}); check who may read it"
+
+
+def spreadsheet(path: Path) -> str:
+    """
+    Return what to do about a file that its name calls a spreadsheet; "" for any other.
+
+    >>> spreadsheet(Path("a.csv")), spreadsheet(Path("my/tickets.xlsx"))[:49]
+    ('', 'my/tickets.xlsx: it is a spreadsheet, which calm ')
+    """
+    if path.suffix.lower() not in _SHEETS:
+        return ""
+    table = path.with_suffix(".csv")
+    return f"{path}: it is a spreadsheet, which calm does not read; save the sheet as CSV (UTF-8), and give {table}"
+
+
+def undecoded(path: Path, error: UnicodeDecodeError) -> str:
+    """Return that a file is not UTF-8, what it seems to be, and what to do."""
+    data, at = error.object, error.start
+    if data.startswith(_UTF16) or b"\0" in data[:64]:
+        return f"{path}: it is not in UTF-8; it looks like UTF-16, as some Windows programs write it. Save it as UTF-8"
+    if data.startswith(b"PK"):
+        return f"{path}: it is no text, but a zip file, as Word and Excel write them. Save it as plain text in UTF-8"
+    line = data.count(b"\n", 0, at) + 1
+    return f"{path}: it is not in UTF-8 (line {line} holds the byte {data[at]:#04x}). Save it as UTF-8 in your editor"
 
 
 def read_toml(path: Path, what: str) -> dict[str, object]:
@@ -142,7 +192,32 @@ def read_toml(path: Path, what: str) -> dict[str, object]:
     try:
         return tomllib.loads(text)
     except (ValueError, RecursionError) as error:
-        raise ConfigError(f"{path}: not TOML: {error}") from error
+        raise ConfigError(_not_toml(path, text, error)) from error
+
+
+def _not_toml(path: Path, text: str, error: Exception) -> str:
+    """Return where a text is no TOML, what is likely wrong there, and what to do; values stay unsaid, as of keys."""
+    at = re.search(r"at line (\d+)", str(error))
+    lines = text.splitlines()
+    number = int(at[1]) if at else next((n for n, one in enumerate(lines, 1) if _UNCLOSED.search(one)), 0)
+    line = lines[number - 1].strip() if 0 < number <= len(lines) else ""
+    key, equals, value = (part.strip() for part in line.partition("="))
+    twice = re.search("overwrite|twice", str(error))
+    if line.startswith("[") and twice:
+        fix = f"the table {line} is there twice: put all its keys under one, and take the other out"
+    elif twice:
+        fix = f"the key {key} is there twice: keep one of the lines"
+    elif equals and _CURLY.search(value):
+        fix = f'it has curly quotes: write straight ones, as in {key} = "..."'
+    elif equals and re.match(r"[^\W\d]|[./]", value):
+        fix = f'a text needs quotes, as in {key} = "..."'
+    elif equals and value[:1] in ('"', "'") and value.count(value[0]) % 2:
+        fix = f"a quote is not closed, as in {key} = {value[0]}...{value[0]}"
+    elif equals and not value:
+        fix = f"the key {key} has no value: give it one, or take the line out"
+    else:
+        fix = f"it must be KEY = VALUE or [TABLE]: {error}"
+    return f"{path}: line {number}: {fix}" if number else f"{path}: it cannot be read as TOML: {error}"
 
 
 def read_json(path: Path, what: str, *, parse_constant: Callable[[str], object] | None = None) -> object:
@@ -154,7 +229,11 @@ def read_json(path: Path, what: str, *, parse_constant: Callable[[str], object] 
     """
     try:
         return json_of(read_bytes(path).decode("utf-8"), parse_constant=parse_constant)
-    except (OSError, ValueError) as error:
+    except OSError as error:
+        raise ConfigError(unopened(path, error, what)) from error
+    except UnicodeDecodeError as error:
+        raise ConfigError(undecoded(path, error)) from error
+    except ValueError as error:
         if isinstance(error, ConfigError):
             raise
         raise ConfigError(f"{path}: expected {what}, got {_no_json(path, error)}") from error

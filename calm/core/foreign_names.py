@@ -161,6 +161,23 @@ def apart(one: str, other: str) -> tuple[str, str] | None:
     return differ[0] if len(first) == len(second) and len(differ) == 1 else None
 
 
+def of_pair(name: str) -> str | None:
+    """
+    Return the name of the other one of two answers, by the side at the head or the end of a name; None without a side.
+
+    >>> of_pair("reply_a"), of_pair("second_answer"), of_pair("responseB"), of_pair("gpt_4_reply")
+    ('reply_b', 'first_answer', 'responseA', None)
+    """
+    known = {side: other for pair in SIDES[:-1] for side, other in (pair, pair[::-1])}
+    for place in (r"(?<![^\W_])({})\Z", r"(?<=[a-z])(A|B|1|2)\Z", r"\A({})(?=_)"):
+        match = re.search(place.format("|".join(known)), name, re.IGNORECASE if "{}" in place else 0)
+        if match is not None and parts(name) != (match[1].lower(),):
+            other = known[match[1].lower()]
+            other = other.upper() if match[1].isupper() else other
+            return f"{name[: match.start(1)]}{other}{name[match.end(1) :]}"
+    return None
+
+
 def plain(name: str) -> str:
     """
     Return a name as it is looked up: in lower case, with `_` between words.

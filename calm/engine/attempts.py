@@ -149,7 +149,11 @@ def no_reply(last: JudgeError, failures: int) -> JudgeError:
     """Return the error for a call without a reply: why the `last` of so many attempts failed."""
     why = reason_of(last)
     return JudgeError(
-        because(Kind.TRIED, why, failures) if failures > 1 else why, too_long=last.too_long, silent=last.silent
+        because(Kind.TRIED, why, failures) if failures > 1 else why,
+        again=last.again,
+        unknown=last.unknown,
+        too_long=last.too_long,
+        silent=last.silent,
     )
 
 

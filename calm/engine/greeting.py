@@ -69,7 +69,7 @@ def _hint(endpoint: Endpoint, error: JudgeError) -> str:
     """Return what else may be wrong where a greeting was not answered, as the caller cannot see that it was one."""
     if reason_of(error).has(Kind.CAPPED):
         return "; the first live call did not fit: allow more"
-    if error.fatal or error.silent:  # without its key, or while it is down, the server answers nothing else either
+    if error.fatal or error.silent or error.again or error.unknown:  # it answers nothing else either
         return ""
     return (
         "; this was the greeting, the first call of a run; if the server answers the judge's own prompts alone, set "

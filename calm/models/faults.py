@@ -18,8 +18,14 @@ from calm.models.transport import Response, TooLarge
 from calm.models.wire import Reply
 
 _NO_MONEY: Final = frozenset(
-    {"insufficient_quota", "billing_hard_limit_reached", "billing_not_active", "billing_error"}
+    {"insufficient_quota", "billing_hard_limit_reached", "billing_not_active", "billing_error", "insufficient_balance"}
 )
+_SAYS_NO_MONEY: Final = re.compile(
+    r"insufficient[_ ](?:quota|balance|funds|credits?)|credit balance is too low|billing hard limit|out of credits",
+    re.IGNORECASE,
+)
+_MAYBE_NO_MONEY: Final = re.compile(r"\b(?:quota|billing|credits?)\b", re.IGNORECASE)
+"""Words of a server that answers 429 both for too many calls and for an account that is used up."""
 MOST_VALUES: Final = 1_000_000
 """Values that a reply may hold: log-probabilities of a long reply are a fifth of that."""
 _TOO_LARGE: Final = frozenset({"too_many_requests", "request_too_large", "file_too_large", "payload_too_large"})
@@ -110,8 +116,10 @@ def parsed(address: Address, response: Response) -> Mapping[str, object]:
         data = json_of(response.content, most=MOST_VALUES)
     except (json.JSONDecodeError, UnicodeDecodeError):
         text = trimmed(secrets.scrub(response.content.decode("utf-8", "replace")))
+        what = "a web page" if "html" in response.kind or text.lstrip()[:1] == "<" else response.kind
         raise BadReply(
-            f"expected a JSON reply, got {response.kind}: {text!r}; is base_url the address of the API, with its /v1?"
+            f"the server answered with {what}, and not with the reply of a model: {text!r}; base_url must be the "
+            "address of an API, which mostly ends in /v1"
         ) from None
     except ValueError as error:
         raise BadReply(f"expected a reply of a model, got JSON over a limit: {error}; is base_url right?") from None
@@ -178,13 +186,14 @@ def _text(response: Response) -> str:
 
 def _kinds(data: object) -> frozenset[str]:
     """Return the code and the type of the error that a server reports."""
-    error = table(table(data).get("error"))
+    whole = table(data)
+    error = table(whole.get("error")) or whole
     return frozenset(kind for kind in (error.get("code"), error.get("type")) if isinstance(kind, str))
 
 
 def _broke(data: object) -> bool:
     """Return whether the server says that there is no money or quota left, which no wait fixes."""
-    return not _kinds(data).isdisjoint(_NO_MONEY) or "credit balance is too low" in _said(data).lower()
+    return not _kinds(data).isdisjoint(_NO_MONEY) or bool(_SAYS_NO_MONEY.search(_said(data)))
 
 
 def _hopeless(status: int, data: object) -> bool:
@@ -218,6 +227,11 @@ def _advice(status: int, data: object, key_name: str | None) -> str:
         )
     if status == 404:
         return "check model and base_url (most servers want its /v1) in the [model] table of judge.toml"
+    if status == 429 and _MAYBE_NO_MONEY.search(_said(data)):
+        return (
+            "look first whether the account has quota and credit left; if it has, these were too many calls at a time: "
+            "lower concurrency, rpm or tpm in the [model] table of judge.toml"
+        )
     if status == 429:
         return "lower concurrency, rpm or tpm in the [model] table of judge.toml, or wait"
     if 300 <= status < 400 or status == 405:
@@ -232,6 +246,8 @@ def _advice(status: int, data: object, key_name: str | None) -> str:
             "the request was refused: check extra_body, max_tokens, schema_file and the length of the prompt, and "
             "headers and query (such as api-version) if a gateway wants some"
         )
+    if status in {502, 503, 504}:
+        return "the model's server is down, overloaded or still starting: start it, or wait, and run the command again"
     return "the server failed: look at its log, or wait"
 
 

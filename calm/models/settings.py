@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from urllib.parse import urlsplit
 
@@ -57,7 +58,13 @@ def _url_faults(server: Server) -> Iterator[tuple[str, str]]:
     except ValueError:
         url, host = urlsplit(""), None
     if url.scheme not in {"http", "https"} or not host or any(c.isspace() for c in server.base_url):
-        yield "base_url", "expected an address such as 'http://127.0.0.1:8000/v1', got " + _shown_url(server.base_url)
+        bare = re.fullmatch(r"(localhost|[\d.]+|[\w.-]+)(?::\d+)?(?:/[\w./-]*)?", server.base_url)
+        scheme = "https" if bare and re.search("[a-z]", bare[1]) and bare[1] != "localhost" else "http"
+        head = f"did you mean {scheme}://{server.base_url}?" if bare else "correct it"
+        yield (
+            "base_url",
+            f"expected an address such as 'http://127.0.0.1:8000/v1', got {_shown_url(server.base_url)}; {head}",
+        )
         return
     if url.username is not None or url.password is not None:
         yield "base_url", "expected an address without a name and password in it; use api_key_env or headers_env"

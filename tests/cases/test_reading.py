@@ -2,6 +2,7 @@
 
 import json
 from io import BytesIO
+from pathlib import Path
 
 import pytest
 
@@ -384,10 +385,10 @@ def test_a_file_that_cannot_be_read_is_a_fault_of_configuration(tmp_path, name):
     """A wrong path is a ConfigError that names it."""
     path = f"{tmp_path}/{name}"
 
-    with pytest.raises(ConfigError, match="expected a file of cases") as caught:
+    with pytest.raises(ConfigError, match=r".+: ") as caught:
         read_cases(path)
 
-    assert caught.value.problems[0].startswith(f"{path}: ")
+    assert caught.value.problems[0].startswith(f"{Path(path)}: ")
 
 
 def test_a_sample_depends_on_seed_and_ids_alone():

@@ -348,10 +348,10 @@ def test_a_placeholder_that_is_not_understood_is_refused(folder, text, message):
 
 
 def test_the_linter_says_what_is_wrong_with_the_draft(folder, capsys):
-    """Its errors are notes, and the other findings are counted."""
+    """Its errors are notes, the other findings are counted, and the status says that an audit would not start."""
     (folder / "p.txt").write_text("Is {answer_2} better than {answer_1}? Reply [[yes]] or [[no]].", "utf-8")
 
-    assert run("--prompt", "p.txt") == DONE
+    assert run("--prompt", "p.txt") == REFUSED
 
     said = capsys.readouterr().out
     assert "note: judge.jinja:1: error: verdict-unreadable: " in said
@@ -372,8 +372,8 @@ def test_a_field_that_a_prompt_shows_and_no_case_has_is_named_before_anything_is
     ("text", "message"),
     [
         ("", "expected a prompt, got an empty file"),
-        ("Is it good?", "expected a placeholder for the answer.+got none"),
-        ("Is {thing} good?", r"expected a placeholder for the answer.+got \{thing\}"),
+        ("Is it good?", "has no placeholder"),
+        ("Is {thing} good?", r"\(\{thing\}\).+--placeholder thing=answer"),
     ],
 )
 def test_a_prompt_without_an_answer_is_refused(folder, text, message):
@@ -393,9 +393,9 @@ def test_a_prompt_without_an_answer_is_refused(folder, text, message):
         (["--prompt", "p", "--log", "l"], "--prompt, --log: expected one of them"),
         (["--cases", "c", "--log", "l"], "--cases, --log: expected one of them"),
         (["--metric", "m"], "expected --log FILE beside them"),
-        (["--prompt", "missing"], "missing: cannot be read"),
-        (["--log", "missing"], "missing: expected a file to read"),
-        (["--cases", "missing.csv"], "missing.csv: expected a file to read"),
+        (["--prompt", "missing"], "missing: there is no such file"),
+        (["--log", "missing"], "missing: there is no such file"),
+        (["--cases", "missing.csv"], "missing.csv: there is no such file"),
     ],
 )
 def test_options_that_do_not_fit_are_refused(folder, options, message):

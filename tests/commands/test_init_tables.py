@@ -147,7 +147,7 @@ def test_a_field_without_a_column_is_named_with_its_option():
         "few.csv", ("question", "answer_a", "answer_b", "better"), [("Why is it so?", "So it is said.", "Thus.", "a")]
     )
 
-    with pytest.raises(ConfigError, match=r'no column for \{policy\}: add --map field.policy="COLUMN"'):
+    with pytest.raises(ConfigError, match=r'no column of few.csv .+\{policy\}.+--map field.policy="COLUMN"'):
         run("--prompt", "support.txt", "--cases", "few.csv")
 
 

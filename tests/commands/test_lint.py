@@ -233,7 +233,7 @@ def test_an_audit_whose_prompt_shows_no_turns_ends_before_any_call_and_says_how_
     status, out, _ = ran(capsys, "audit", path, "--cases", cases)
 
     assert status == 4
-    assert "error: part-not-shown: the prompt shows no turns: 1 of 1 cases" in out
+    assert "error: part-not-shown: the prompt does not show the turns that 1 of 1 cases" in out
     assert not (tmp_path / "calm-audit").exists()
     command = out.rpartition("all findings: calm ")[2]
     assert ran(capsys, *shlex.split(command))[0] == 1

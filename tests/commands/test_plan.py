@@ -246,7 +246,7 @@ def test_a_wrong_option_is_named(capsys, subtests):
         (("--noise=0.7",), "--noise: expected a share"),
         (("--output-tokens=0",), "--output-tokens: expected"),
         (("--call-seconds=-1",), "--call-seconds: expected"),
-        (("--cases=none.jsonl",), "none.jsonl: expected a file of cases"),
+        (("--cases=none.jsonl",), "none.jsonl: there is no such file (expected a file of cases"),
     ]:
         with subtests.test(repr(options)):
             status = main(["plan", "lexical", *options])

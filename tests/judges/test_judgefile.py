@@ -367,9 +367,9 @@ x = 1
 def test_what_is_not_toml_is_told_with_its_place(write, subtests):
     """Syntax errors name the line."""
     for text, what in [
-        (b"[judge]\nname = \xff", "expected UTF-8, got the byte 0xff"),
-        (b"[judge\nname = 1", "at line 1"),
-        (b'[judge]\nname = "a"\nname = "b"\n', "at line 3"),
+        (b"[judge]\nname = \xff", "not in UTF-8 (line 2 holds the byte 0xff)"),
+        (b"[judge\nname = 1", "line 1: "),
+        (b'[judge]\nname = "a"\nname = "b"\n', "line 3: the key name is there twice"),
         (b"x = " + b"[" * 5000, "line 1: expected brackets nested at most 100 deep"),
     ]:
         with subtests.test(text=text, what=what):
@@ -378,8 +378,8 @@ def test_what_is_not_toml_is_told_with_its_place(write, subtests):
 
 def test_no_file_is_told(tmp_path):
     """A judge.toml that does not exist, or is a folder, is an error of configuration."""
-    assert "cannot be read" in problems(tmp_path / "none.toml")[0]
-    assert "cannot be read" in problems(tmp_path)[0]
+    assert "there is no such file" in problems(tmp_path / "none.toml")[0]
+    assert "is a folder" in problems(tmp_path)[0]
 
 
 def test_a_byte_order_mark_is_no_fault(write):
@@ -406,7 +406,7 @@ def test_a_prompt_that_cannot_work_is_a_fault(write, subtests):
         ("score", "user = '{{ answers[0].text }} {{ qestion }}'", "did you mean 'question'?"),
         ("score", "user = '{{ answers[0].text }} {% if %}'", "user in "),
         ("score", "user = ''", "a text that is not blank"),
-        ("score", "user_file = 'bad.jinja'", "in UTF-8, got the byte 0xff"),
+        ("score", "user_file = 'bad.jinja'", "not in UTF-8 (line 1 holds the byte 0xff)"),
         ("score", "messages_file = 'turns.json'\nuser = '{{ answers }}'", "messages_file holds the whole prompt"),
         ("score", "negative_user = '{{ answers }}'", "expected user or user_file beside it"),
     ]:

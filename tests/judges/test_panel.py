@@ -175,7 +175,7 @@ def test_every_fault_of_a_panel_file_is_told(tmp_path):
     assert "expected [judge] and [panel] alone, got a table [model]" in text
     assert "[panel] rul: unknown key; did you mean 'rule'?" in text
     assert "a.toml: [judge] task: missing" in text
-    assert "gone.toml: cannot be read" in text
+    assert "gone.toml: there is no such file" in text
     assert "expected judges, got the panel 'p.toml'" in text
 
 

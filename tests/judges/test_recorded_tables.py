@@ -304,10 +304,10 @@ def test_a_set_that_ships_with_calm_keeps_its_name():
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ("recorded:none.csv", "none.csv: expected a file to read, got an error: No such file"),
+        ("recorded:none.csv", "none.csv: there is no such file"),
         ("recorded:v.xlsx", "or recorded:FILE, with a name that ends in .json, .jsonl, .ndjson, .csv, .tsv, .parquet"),
         ("recorded:", "expected recorded:SET/MODEL"),
-        ("recorded:scores:v.csv", "No such file"),
+        ("recorded:scores:v.csv", "no such file"),
     ],
 )
 def test_a_table_that_is_not_there_is_named(spec, message):

@@ -13,7 +13,7 @@ WRONG = {
     "syntax error": (["--calm-judge=garbled:judge"], "importing it failed: SyntaxError"),
     "exits on import": (["--calm-judge=leaving:judge"], "importing it failed: SystemExit"),
     "wrong signature": (["--calm-judge=judges:thrice"], "expected a callable f(case) or f(case, send)"),
-    "no such judge.toml": (["--calm-judge=none.toml"], "none.toml: cannot be read"),
+    "no such judge.toml": (["--calm-judge=none.toml"], "none.toml: there is no such file"),
     "unknown key in judge.toml": (
         ["--calm-judge=judge.toml"],
         "[model] temprature: unknown key; did you mean 'temperature'?",

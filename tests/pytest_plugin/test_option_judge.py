@@ -66,7 +66,7 @@ def test_a_judge_file_in_the_ini_setting_is_relative_to_the_ini_file(project, mo
     result = project.run("..", judge=None, cases=None)
 
     assert result.ret == 4
-    result.stderr.fnmatch_lines([f"ERROR: calm: {project.path / 'wiring' / 'judge.toml'}: cannot be read*"])
+    result.stderr.fnmatch_lines([f"ERROR: calm: {project.path / 'wiring' / 'judge.toml'}: there is no folder*"])
 
 
 def test_an_option_without_a_value_is_a_usage_error(project, subtests):

@@ -254,7 +254,7 @@ def test_damaged_texts_are_refused(tmp_path, subtests):
 
 def test_a_missing_file_is_named(tmp_path):
     """Or a folder in its place."""
-    with pytest.raises(ConfigError, match=r"nowhere\.json: expected a results file"):
+    with pytest.raises(ConfigError, match=r"nowhere\.json: there is no such file \(expected a results file"):
         read(tmp_path / "nowhere.json")
     with pytest.raises(ConfigError, match="expected a results file"):
         read(tmp_path)

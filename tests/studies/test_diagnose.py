@@ -200,7 +200,7 @@ def test_a_file_that_holds_no_paraphrases_says_why(tmp_path, text, told):
     file.write_text(text)
     with pytest.raises(ConfigError, match=told):
         read_paraphrases(file)
-    with pytest.raises(ConfigError, match="cannot be read"):
+    with pytest.raises(ConfigError, match="there is no such file"):
         read_paraphrases(tmp_path / "none.json")
 
 

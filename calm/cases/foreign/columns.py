@@ -109,6 +109,8 @@ def _near(name: str) -> str:
     close = closest(
         name, [*_PLAIN, *(f"{part}_{letter}" for part in ("answer", "author", "score") for letter in "abcd")]
     )
+    if not close and re.fullmatch(r"\w+", name):
+        return f"; did you mean 'field.{name}'? (a text of your own that the prompt shows)"
     return f"; did you mean {close!r}?" if close else f"; known: {FIELDS}"
 
 

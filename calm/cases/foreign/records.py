@@ -15,7 +15,17 @@ from typing import Final, Literal, TypeAlias, cast
 
 from calm.cases.reading import MAX_SHOWN, read
 from calm.core.case import Case
-from calm.core.files import MOST_BYTES, MOST_COLUMNS, MOST_VALUES, json_of, megabytes, read_bytes, refuse_values
+from calm.core.files import (
+    MOST_BYTES,
+    MOST_COLUMNS,
+    MOST_VALUES,
+    json_of,
+    megabytes,
+    read_bytes,
+    refuse_values,
+    spreadsheet,
+    unopened,
+)
 from calm.core.helper import Helper, Stop, Stopped
 from calm.errors import ConfigError
 
@@ -138,6 +148,17 @@ def shown(value: object) -> str:
             return repr(value)[:60]
 
 
+def _other_kind(path: Path) -> str:
+    """Return that the ending of a file is that of no table that can be read, and what to do."""
+    if sheet := spreadsheet(path):
+        return sheet
+    ending = f"ends in {path.suffix}" if path.suffix else "has no ending"
+    return (
+        f"{path}: its name {ending}, so calm does not know how it is written. It reads files that end in "
+        f"{', '.join(ENDINGS)}: rename it, or save it as one of these"
+    )
+
+
 def load(path: Path, kind: Kind | None = None) -> Table:
     """
     Return the records of a file.
@@ -149,21 +170,19 @@ def load(path: Path, kind: Kind | None = None) -> Table:
     Raises:
         ConfigError: a file that cannot be read, is of another kind, or has no records; or all its faulty records.
     """
-    if path.is_dir():
-        raise ConfigError(f"{path}: expected a file to read, got a folder; name one of its files")
     kind = kind or ENDINGS.get(path.suffix.lower())
+    if path.is_dir():
+        raise ConfigError(unopened(path, IsADirectoryError(), "a table or other cases"))
     if kind is None:
-        raise ConfigError(
-            f"{path}: expected a name that ends in {', '.join(ENDINGS)}, got {path.name!r}; "
-            "say with --format how it is written"
-        )
+        raise ConfigError(_other_kind(path))
     try:
         data = read_bytes(path)
+    except OSError as error:
+        raise ConfigError(unopened(path, error, "a table or other cases")) from error
     except ConfigError:
         raise
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise ConfigError(f"{path}: expected a file to read, got an error: {reason}; check its path") from error
+    except ValueError as error:
+        raise ConfigError(f"{path!r} cannot be the name of a file: {error}") from error
     if not data.strip():
         raise ConfigError(f"{path}: expected at least one record, got an empty file")
     table = _parquet(path, data) if kind == "parquet" else _written(path, data, kind)

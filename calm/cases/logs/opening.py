@@ -16,7 +16,7 @@ from typing import Final, Literal, TypeAlias, get_args
 from calm.cases.logs import deepeval, inspect_logs, langfuse, mlflow, otel, promptfoo
 from calm.cases.logs.judgments import Log
 from calm.cases.messages import dig, objects
-from calm.core.files import MOST_BYTES, json_of, read_bytes, refuse_values
+from calm.core.files import MOST_BYTES, json_of, read_bytes, refuse_values, unopened
 from calm.errors import ConfigError
 
 Kind: TypeAlias = Literal["promptfoo", "deepeval", "inspect", "mlflow", "langfuse", "otel"]
@@ -106,15 +106,13 @@ def documents_of(path: Path) -> list[object]:
 
 def _opened(path: Path, kind: Kind | None, *, load: bool = True) -> tuple[list[object], Kind | None]:
     """Return the documents of a file and the tool that wrote it; without `load` no reader of another package is run."""
-    if path.is_dir():
-        raise ConfigError(f"{path}: expected a file to read, got a folder; name one of its files")
     try:
         data = read_bytes(path)
     except (OSError, ValueError) as error:
         if isinstance(error, ConfigError):
             raise
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise ConfigError(f"{path}: expected a file to read, got an error: {reason}; check its path") from error
+        why = unopened(path, error, "results of another tool") if isinstance(error, OSError) else f"{path}: {error}"
+        raise ConfigError(why) from error
     if data.startswith(_ZIP) or kind == "inspect":
         return [inspect_logs.load(path, "eval" if data.startswith(_ZIP) else "json")], "inspect"
     if data.startswith(_SQLITE):

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final, TypeVar
 from unicodedata import category
 
-from calm.core.files import MOST_SETTINGS, read_bytes, read_toml
+from calm.core.files import MOST_SETTINGS, read_bytes, read_toml, undecoded, unopened
 from calm.errors import ConfigError, nearest
 from calm.judges.judgefile.keys import KEYS
 
@@ -61,9 +61,12 @@ class Table:
 
     def unknown(self) -> None:
         """Note each key that the table does not have."""
-        for key in self.values:
-            if key not in self.keys:
-                self.say(key, f"unknown key{nearest(key, self.keys)}")
+        unknown = [key for key in self.values if key not in self.keys]
+        later = self.problems[:]
+        self.problems.clear()
+        for key in unknown:
+            self.say(key, f"unknown key{nearest(key, self.keys)}")
+        self.problems += later  # they may only follow from a name that is written wrongly
 
     def get(self, key: str) -> object:
         """Return the value of a key; None if it has none."""
@@ -175,9 +178,9 @@ class Table:
         except ConfigError as error:
             self.say(key, str(error))
         except OSError as error:
-            self.say(key, f"the file {path} cannot be read ({error.strerror}); paths are relative to judge.toml")
+            self.say(key, f"the file {unopened(path, error, 'a text')}; paths are relative to judge.toml")
         except UnicodeDecodeError as error:
-            self.say(key, f"expected the file {path} in UTF-8, got the byte {error.object[error.start]:#04x}")
+            self.say(key, f"the file {undecoded(path, error)}")
         except ValueError as error:
             self.say(key, f"expected the name of a file, got {shown(key, name)} ({error})")
         return None

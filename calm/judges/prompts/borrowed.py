@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -71,6 +72,8 @@ def borrowed(text: str, said: Mapping[str, str] = MappingProxyType({})) -> Borro
         tree = Environment(autoescape=False).parse(text)  # noqa: S701 - not rendered
     except TemplateSyntaxError as error:
         line = min(error.lineno, text.count("\n") + 1)
+        if unknown := re.search(r"unknown tag '(\w+)'", error.message or ""):
+            return Borrowed("", (), (Unread(line, f"{{% {unknown[1]} %}}", "tag"),), 0)
         return Borrowed("", (), (Unread(line, (error.message or "").rstrip("."), "syntax"),), 0)
     except RecursionError:
         return Borrowed("", (), (Unread(1, "too many brackets", "syntax"),), 0)

@@ -26,7 +26,9 @@ SAID: Final[Mapping[str, Role]] = {
     **{role: role for role in ("question", "answer", "reference", "context")},
 }
 """What a user can say that a placeholder means, beside `field.NAME`."""
-Puzzle: TypeAlias = Literal["index", "item", "format", "section", "partial", "helper", "unclosed", "parts", "syntax"]
+Puzzle: TypeAlias = Literal[
+    "index", "item", "format", "section", "partial", "helper", "unclosed", "parts", "syntax", "tag"
+]
 """Why a piece of a foreign prompt is not understood; the words for each are made where they are shown."""
 WHOLE: Final[tuple[Role, ...]] = ("reference", "context", "rubric")
 """Roles that a part has from what it is a part of: the answer in `reference.answer` is the reference."""

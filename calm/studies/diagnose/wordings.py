@@ -11,6 +11,7 @@ from typing import Final, Literal, TypeAlias
 
 from calm.core.case import Case, digest
 from calm.core.edits import PromptEdit
+from calm.core.files import unopened
 from calm.core.templates import Prompt
 from calm.errors import ConfigError, nearest
 from calm.models.wire import Judge, Rewordable
@@ -158,7 +159,7 @@ def read_paraphrases(path: Path) -> Paraphrases:
     try:
         body = json.loads(path.read_text("utf-8"))
     except OSError as error:
-        raise ConfigError(f"{path}: cannot be read ({error.strerror or type(error).__name__})") from None
+        raise ConfigError(unopened(path, error, "a file of paraphrases")) from None
     except (ValueError, RecursionError):
         raise ConfigError(f"{path}: expected JSON in UTF-8: {{{', '.join(_FIELDS)}}}") from None
     if not isinstance(body, dict):

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NoReturn, TypeAlias
 
-from calm.core.files import json_of, read_bytes, refuse_large, refuse_twice
+from calm.core.files import json_of, read_bytes, refuse_large, refuse_twice, unopened
 from calm.core.inputs import noted
 from calm.errors import ConfigError, nearest
 from calm.studies.uda import bridge
@@ -118,7 +118,7 @@ def _rows(path: Path, faults: _Faults) -> Iterator[tuple[str, Row]]:
         else:
             yield from _json_rows(path, faults)
     except OSError as error:
-        raise ConfigError(f"{path}: expected a file that can be read, got: {error.strerror or error}") from error
+        raise ConfigError(unopened(path, error, "ratings in CSV or JSON Lines")) from error
     except UnicodeDecodeError as error:
         raise ConfigError(
             f"{path}: expected UTF-8, got byte 0x{error.object[error.start]:02x}; save it as UTF-8"

@@ -12,7 +12,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final, cast
 
-from calm.core.files import MOST_BYTES, json_of, refuse_large
+from calm.core.files import MOST_BYTES, json_of, refuse_large, unopened
 from calm.core.verdict import FAMILY
 from calm.errors import ConfigError
 from calm.models.vault import hidden
@@ -124,7 +124,7 @@ def read_history(path: Path) -> History:
     except FileNotFoundError:
         return History()
     except OSError as error:
-        raise ConfigError(f"{path}: cannot be read: {error.strerror or error}") from error
+        raise ConfigError(unopened(path, error, "a history of calm watch")) from error
     found = _Reading()
     for number, line in enumerate(text.split(b"\n")[:-1] if text.endswith(b"\n") else text.split(b"\n"), start=1):
         if not text:

@@ -86,13 +86,13 @@ REFERENCE = "<reference>\n{{ reference }}\n</reference>\n"
 EXAMPLES = {
     "answer-not-shown": Example(pair(swap=[(SECOND, "(see above)")]), pair(), "shows 1 of 2 answers"),
     "placeholder-left": Example(
-        pair(swap=[("{{ question }}", "{question}\n{{ question }}")]), pair(), "{question} reaches", line="{question}"
+        pair(swap=[("{{ question }}", "{question}\n{{ question }}")]), pair(), "{question} is sent", line="{question}"
     ),
     "question-not-shown": Example(pair(swap=[("{{ question }}", "It is not shown.")]), pair(), "not show the question"),
     "reference-not-shown": Example(
         pair(safe=f"{SAFE} Hold both against the reference answer."),
         pair(safe=f"{SAFE} Hold both against the reference answer.\n{REFERENCE}"),
-        "mentions 'reference answer'",
+        "'reference answer', but",
         line="Hold both against",
     ),
     "placeholder-unknown": Example("Judge this: {thing}\n", "Judge this: {answer}\n", "{thing}", bare=True),
@@ -117,7 +117,7 @@ EXAMPLES = {
     "slot-undelimited": Example(
         pair(swap=[("<answer_a>\n", ""), ("</answer_a>\n", ""), ("<answer_b>", "Next is")]),
         pair(),
-        "nothing shows where answer",
+        "marks where answer",
     ),
     "delimiter-closable": Example(
         pair(swap=[(FIRST, "{{ answers[0].text }}"), (SECOND, "{{ answers[1].text }}")]),
@@ -136,7 +136,7 @@ EXAMPLES = {
         pair(safe=f"{SAFE} The reference answer is right: an answer that contradicts it is wrong.\n{REFERENCE}"),
         "does not say how to use it",
     ),
-    "scale-not-stated": Example(score("Then finish with your score: [[N]]."), score(), "on which scale", task="score"),
+    "scale-not-stated": Example(score("Then finish with your score: [[N]]."), score(), "names no scale", task="score"),
     "scale-without-anchors": Example(
         score("Then finish with [[N]], a number from 1 to 10."), score(), "no value has words", task="score"
     ),
@@ -172,7 +172,7 @@ EXAMPLES = {
     "verdict-form-missing": Example(
         "Question: {question}\n<answer>\n{answer}\n</answer>\nIs it good? Decide.\n",
         "Question: {question}\n<answer>\n{answer}\n</answer>\nIs it good? Say YES or NO.\n",
-        "in which form",
+        "how to write the verdict",
         bare=True,
     ),
     "author-named": Example(
@@ -192,15 +192,17 @@ EXAMPLES = {
                 )
             ]
         ),
-        "no turns: 1 of 1 cases",
+        "the turns that 1 of 1 cases",
         cases='{"id": "c", "question": "And then?", "turns": [{"role": "user", "text": "I have a cat."}], '
         '"answers": [{"id": "a", "text": "It purrs."}, {"id": "b", "text": "It barks."}]}',
     ),
     "too-long": Example(pair(), pair(), "needs about", options=("--context", "4200"), model="max_tokens = 4096"),
     "allow-without-reason": Example("{# calm: allow no-tie-rule #}\n" + pair(), pair(), "no-tie-rule gives no reason"),
     "allow-unknown": Example("{# calm: allow no-tie because #}\n" + pair(), pair(), "did you mean 'no-tie-rule'"),
-    "allow-unused": Example("{# calm: allow no-tie-rule it is so #}\n" + pair(), pair(), "no-tie-rule allows nothing"),
-    "allow-sent": Example("# calm: allow no-tie-rule it is so\n" + pair(), pair(), "reaches the model"),
+    "allow-unused": Example(
+        "{# calm: allow no-tie-rule it is so #}\n" + pair(), pair(), "no-tie-rule, but that rule finds nothing"
+    ),
+    "allow-sent": Example("# calm: allow no-tie-rule it is so\n" + pair(), pair(), "is sent to the judge"),
 }
 """One for each rule."""
 
