@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from calm.commands import CASES, DONE, JUDGES, REFUSED, add_command
 from calm.commands.spending import add_limits, caps_of, closing, refuse_impossible
 from calm.core.case import TIE, Case
+from calm.core.edits import Expects
 from calm.core.reasons import Kind, reason_of
 from calm.core.verdict import (
     FAMILY,
@@ -100,7 +101,14 @@ def _try(options: argparse.Namespace) -> int:
             after = _verdict(shown, verdicts[1], judge)
             moved = "stayed" if code(verdicts[0]) == code(verdicts[1]) else "changed"
             said = f"{title}, {_verdict(one.base, verdicts[0], judge)}; {edited}{_on(shown, one.treatment.target)}"
-            print(f"\n{_shown(said[:1].upper())}{_shown(said[1:])}, {_shown(after)}: the verdict {moved}.")
+            lost = (
+                isinstance(verdicts[0], Preferred) and verdicts[0].answer != one.treatment.target
+            )  # it cannot lose more
+            unseen = moved == "stayed" and edit is not None and edit.expects is Expects.WORSE and not lost
+            missed = (
+                " The edit damages the answer, and the judge did not notice: that is the finding." if unseen else ""
+            )
+            print(f"\n{_shown(said[:1].upper())}{_shown(said[1:])}, {_shown(after)}: the verdict {moved}.{missed}")
     return REFUSED if any(isinstance(verdict, NoReply) for verdict in verdicts) else DONE
 
 

@@ -7,7 +7,7 @@ from shlex import join
 from typing import Final
 
 from calm.core.claims import Outcome
-from calm.results.audit import AGREEMENT, BASELINE, CONTROLS, RUN, Audit, TrialRecord
+from calm.results.audit import AGREEMENT, BASELINE, CONTROLS, RUN, Audit, Finding, TrialRecord
 from calm.results.command_lines import again, hunt, mitigate
 from calm.results.remedies import PAGE, PAGES
 from calm.results.sentences import capital, loudest
@@ -16,6 +16,9 @@ from calm.results.wording import plan
 
 MORE: Final = "Ask about more cases"
 LOOK: Final = "Look at a case that changed"
+UNNOTICED: Final = "Look at a case whose damage the judge did not notice"
+DETECTIONS: Final = ("net_detection", "worst_detection")
+"""Measures of damage that a judge is to notice: there a verdict that stays is the fault."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +36,9 @@ def steps_of(audit: Audit, one: Trouble, look: str = "") -> list[Step]:
 
     `look` is the command that asks about a case that is shown beside; without it, about the one that changed most.
     """
-    looks = [Step(LOOK, look)] if look else _look(audit, one)
+    looks = [Step(LOOK, look)] if look and one.lead.measure not in DETECTIONS else _look(audit, one)
     if one.outcome is Outcome.INCOMPLETE:
-        return [Step("Run it again: what was asked before comes from the cache.")]
+        return [Step(f"Run it again: {again_costs(audit)}.")]
     if one.bias in (RUN, BASELINE):
         return [Step("It sums up all probes: begin with the worst bias.")]
     if one.outcome is Outcome.UNDECIDED:
@@ -56,6 +59,11 @@ def steps_of(audit: Audit, one: Trouble, look: str = "") -> list[Step]:
     steps += looks
     steps.append(Step("Read", page=PAGES.get(one.bias, PAGE)))
     return steps
+
+
+def again_costs(audit: Audit) -> str:
+    """Return what a run costs when it is made again: only what is new, if the replies were kept."""
+    return "what was asked before comes from the cache" if audit.run.kept else "it asks all anew, as no reply was kept"
 
 
 def next_step(audit: Audit, results: str, *, green: bool) -> Step | None:
@@ -82,10 +90,24 @@ def _look(audit: Audit, one: Trouble) -> list[Step]:
     for finding in one.findings:
         most = loudest(finding)
         rows = [row for row in finding.trials if not most or row.edit == most]
-        for row in sorted(rows, key=_changed, reverse=True):
-            if _changed(row) and (command := again(audit, finding, row)):
-                return [Step(LOOK, command)]
+        for row in sorted(rows, key=lambda row: _visible(finding, row), reverse=True):
+            if _visible(finding, row)[1] and (command := again(audit, finding, row)):
+                return [Step(_seen(finding), command)]
     return []
+
+
+def _seen(finding: Finding) -> str:
+    """Return what there is to see in a case of a finding."""
+    return UNNOTICED if finding.measure in DETECTIONS else LOOK
+
+
+def _visible(finding: Finding, row: TrialRecord) -> tuple[bool, float]:
+    """Return whether the first ask, which `calm try` repeats, shows the finding, and the share of asks that do."""
+    changed, before = _changed(row), row.control or row.clean or row.inert
+    first = bool(before) and row.perturbed[:1] != before[:1]
+    if finding.measure in DETECTIONS:
+        return bool(row.perturbed) and not first, 1 - changed if row.perturbed else 0.0
+    return first, changed
 
 
 def _changed(row: TrialRecord) -> float:

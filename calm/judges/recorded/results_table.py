@@ -41,7 +41,8 @@ def results_in(path: Path, columns: Mapping[str, str], words: Mapping[str, str],
         scale: the scale of scores; None: the usual one that holds them all.
 
     Raises:
-        ConfigError: no table, a column that is missing or is two fields at once, a word without a known meaning, or two records on the same.
+        ConfigError: no table, a column that is missing or is two fields at once, a word without a known meaning, or
+            two records on the same.
     """
     table = load(path)
     if unknown := unknown_columns(columns, table):
