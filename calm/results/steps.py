@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from shlex import join
 from typing import Final
 
+from calm.core.case import COPY
 from calm.core.claims import Outcome
 from calm.results.audit import AGREEMENT, BASELINE, CONTROLS, RUN, Audit, Finding, TrialRecord
 from calm.results.command_lines import again, hunt, mitigate
@@ -103,11 +104,12 @@ def _seen(finding: Finding) -> str:
 
 def _visible(finding: Finding, row: TrialRecord) -> tuple[bool, float]:
     """Return whether the first ask, which `calm try` repeats, shows the finding, and the share of asks that do."""
-    changed, before = _changed(row), row.control or row.clean or row.inert
-    first = bool(before) and row.perturbed[:1] != before[:1]
-    if finding.measure in DETECTIONS:
-        return bool(row.perturbed) and not first, 1 - changed if row.perturbed else 0.0
-    return first, changed
+    before = row.control or row.clean or row.inert
+    if finding.measure in DETECTIONS:  # a damaged copy is noticed where its original wins, else where a verdict changes
+        original = (row.target or "").removesuffix(COPY)
+        missed = [code != original if original != row.target else code in before for code in row.perturbed]
+        return bool(missed and missed[0]), sum(missed) / max(1, len(missed))
+    return bool(before) and row.perturbed[:1] != before[:1], _changed(row)
 
 
 def _changed(row: TrialRecord) -> float:

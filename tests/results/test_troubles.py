@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from calm.core.case import COPY
 from calm.core.claims import Outcome
 from calm.core.reasons import Kind, because
 from calm.judges.mitigations import MITIGATIONS
@@ -271,6 +272,18 @@ def test_of_damage_a_case_that_the_judge_did_not_notice_is_shown():
         audit = with_judge(found)
         (step,) = [step for step in steps_of(audit, troubles(audit)[0]) if step.command.startswith("calm try")]
         assert (step.what, f"--case={case}" in step.command) == (what, True)
+
+
+def test_a_damaged_copy_is_noticed_where_its_original_wins():
+    """The verdict stays there: the case that is shown is one in which it does not."""
+    noticed = replace(CHANGED, target=f"good{COPY}", perturbed=CHANGED.clean, edit="drop")
+    missed = replace(noticed, case="case-8", perturbed=("TIE",) * 2)
+    given = {"trials": (noticed, missed), "commands": {"drop": "completeness.drop"}}
+    audit = with_judge(failed("completeness", 0.2, measure="worst_detection", **given))
+
+    (step,) = [step for step in steps_of(audit, troubles(audit)[0]) if step.command.startswith("calm try")]
+
+    assert "--case=case-8" in step.command
 
 
 @pytest.mark.parametrize("kept", [True, False])
