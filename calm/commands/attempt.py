@@ -104,10 +104,8 @@ def _try(options: argparse.Namespace) -> int:
             unseen = (
                 edit is not None and edit.expects is Expects.WORSE and _unseen(verdicts, one.treatment.target or "")
             )
-            missed = (
-                " The edit damages the answer, and the judge did not notice: that is the finding." if unseen else ""
-            )
-            print(f"\n{_shown(said[:1].upper())}{_shown(said[1:])}, {_shown(after)}: the verdict {moved}.{missed}")
+            found = "the judge did not notice the damage, and that is the finding" if unseen else f"the verdict {moved}"
+            print(f"\n{_shown(said[:1].upper())}{_shown(said[1:])}, {_shown(after)}: {found}.")
     return REFUSED if any(isinstance(verdict, NoReply) for verdict in verdicts) else DONE
 
 
