@@ -5,8 +5,8 @@ A regression gate for LLM judges.
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING
 
+TYPE_CHECKING = False  # as type checkers read it; importing `typing` would be most of the start of `calm`
 if TYPE_CHECKING:
     from calm.core.case import TIE as TIE
     from calm.core.case import Answer as Answer

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from calm.commands import CASES, DONE, JUDGES, REFUSED, add_command
 from calm.commands.spending import add_limits, caps_of, closing, refuse_impossible
-from calm.core.case import TIE, Case
+from calm.core.case import COPY, TIE, Case
+from calm.core.edits import Expects
 from calm.core.reasons import Kind, reason_of
 from calm.core.verdict import (
     FAMILY,
@@ -103,7 +104,11 @@ def _try(options: argparse.Namespace) -> int:
             after = _verdict(shown, verdicts[1], judge)
             moved = "stayed" if code(verdicts[0]) == code(verdicts[1]) else "changed"
             said = f"{title}, {_verdict(one.base, verdicts[0], judge)}; {edited}{_on(shown, one.treatment.target)}"
-            print(f"\n{_shown(said[:1].upper())}{_shown(said[1:])}, {_shown(after)}: the verdict {moved}.")
+            unseen = (
+                edit is not None and edit.expects is Expects.WORSE and _unseen(verdicts, one.treatment.target or "")
+            )
+            found = "the judge did not notice the damage, and that is the finding" if unseen else f"the verdict {moved}"
+            print(f"\n{_shown(said[:1].upper())}{_shown(said[1:])}, {_shown(after)}: {found}.")
     if all(map(readable, verdicts)):
         return DONE
     for why in dict.fromkeys(_unread(verdict, judge) for verdict in verdicts if not readable(verdict)):
@@ -215,6 +220,17 @@ def _verdict(case: Case, verdict: Verdict, judge: Judge) -> str:
             return f"{sum(map(bool, met.values()))} of {len(met)} criteria are met"
         case _:
             return "there is no verdict"
+
+
+def _unseen(verdicts: Sequence[Verdict], target: str) -> bool:
+    """Return whether the damage to an answer went unnoticed, by the verdicts as it is and after the edit."""
+    before, after = verdicts
+    if isinstance(before, NoReply) or isinstance(after, NoReply):
+        return False
+    if target.endswith(COPY):  # it is compared with its original
+        return not (isinstance(after, Preferred) and after.answer != target)
+    lost = isinstance(before, Preferred) and before.answer != target  # it cannot lose more
+    return not lost and code(before) == code(after)
 
 
 def _show(engine: Engine, judge: Judge, case: Case, title: str) -> Verdict:

@@ -89,19 +89,10 @@ def _run(arguments: Sequence[str] | None) -> int:
     if arguments is None:
         sys.excepthook = told
         atexit.register(gc.freeze)  # this process is ours; the interpreter collects several times while it ends
-    given = list(sys.argv[1:] if arguments is None else arguments)
-    end = given.index("--") if "--" in given else len(given)
-    forget()
-    words = given[:end]
-    options = parsed(_parser_for(words), words)
-    options.pytest = [
-        *given_to_pytest(options),
-        *given[end + 1 :],
-    ]  # argparse takes them only directly behind the judge
-    run: Callable[[argparse.Namespace], int] = options.run
     with SIGNALS.caught():
         try:
-            _remember_cases(options)
+            options = _options(list(sys.argv[1:] if arguments is None else arguments))
+            run: Callable[[argparse.Namespace], int] = options.run
             return run(options)
         except CalmError as error:
             if SIGNALS.came:  # what it cut short is no fault
@@ -116,6 +107,20 @@ def _run(arguments: Sequence[str] | None) -> int:
         except BrokenPipeError:  # nobody reads our output any more: `calm try ... | head`
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return DONE
+
+
+def _options(given: Sequence[str]) -> argparse.Namespace:
+    """Return the options of a command line; `pytest` are those for pytest."""
+    end = given.index("--") if "--" in given else len(given)
+    forget()
+    words = given[:end]
+    options = parsed(_parser_for(words), words)
+    options.pytest = [
+        *given_to_pytest(options),
+        *given[end + 1 :],
+    ]  # argparse takes them only directly behind the judge
+    _remember_cases(options)
+    return options
 
 
 def _interrupted(said: str = "interrupted") -> int:

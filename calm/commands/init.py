@@ -28,7 +28,7 @@ from calm.commands.init_drafts import (
 from calm.commands.init_prompts import Draft, Prompt, prompt_of_file, prompt_of_log, started
 from calm.commands.init_table import names_in
 from calm.core.verdict import FAMILY, Task
-from calm.errors import CalmError, ConfigError
+from calm.errors import CalmError, ConfigError, Interruption
 from calm.models.address import Provider
 
 if TYPE_CHECKING:
@@ -114,25 +114,25 @@ def _init(options: argparse.Namespace) -> int:
     judges = [folder / name for name in draft.files if name in (draft.judge, RECORDED)]
     put(files, init_files.WRITTEN, judges=judges, force=options.force)
     say(f"wrote {', '.join(map(str, files))}")
-    for note in draft.notes:
-        say(f"note: {note}")
-    if prompt is None:
-        say(f"next: calm audit {quote(str(folder / draft.judge))}")
-        return DONE
-    linted = _linted(folder / draft.judge)
-    for note in _notes(linted, folder / draft.judge):
-        say(f"note: {note}")
-    if options.cases:
-        say(_resolution(prompt.task, cases))
-    if any(one.rule.stops for one in linted.findings):
-        path = quote(str(folder / draft.judge))
-        say(
-            "the files are written, but an audit would not start: first correct what the notes call an error. Then: "
-            f"calm try {path}",
-            error=True,
-        )
-        return REFUSED
-    return _tried(folder, draft.judge, key)
+    named = quote(str(folder / draft.judge))
+    try:
+        for note in draft.notes:
+            say(f"note: {note}")
+        if prompt is None:
+            say(f"next: calm audit {named}")
+            return DONE
+        linted = _linted(folder / draft.judge)
+        for note in _notes(linted, folder / draft.judge):
+            say(f"note: {note}")
+        if options.cases:
+            say(_resolution(prompt.task, cases))
+        if any(one.rule.stops for one in linted.findings):
+            said = "the files are written, but an audit would not start: first correct the errors above. Then"
+            say(f"{said}: calm try {named}", error=True)
+            return REFUSED
+        return _tried(folder, draft.judge, key)
+    except (KeyboardInterrupt, Interruption):
+        raise Interruption(f"interrupted; the files are written; next: calm try {named}") from None
 
 
 def _drafted(options: argparse.Namespace, draft: Draft) -> tuple[Prompt | None, Sequence[Case]]:

@@ -7,6 +7,7 @@ import json
 import re
 import sys
 from pathlib import Path
+from shlex import join
 from typing import TYPE_CHECKING
 
 from calm.commands import CASES, DONE, JUDGES, REFUSED, REPEATS, add_cache, add_command, cache_files, cache_of
@@ -249,6 +250,7 @@ def _written(study: Study, options: argparse.Namespace) -> list[str]:
     """Write the record, the report and the judge.toml; return the lines that say so."""
     from calm.core.files import read_bytes
     from calm.gate.from_spec import judge_from
+    from calm.judges.judgefile import remembered
     from calm.results import outputs
     from calm.results.reports import pages
     from calm.studies.mitigate.judge_toml import with_mitigations
@@ -281,4 +283,9 @@ def _written(study: Study, options: argparse.Namespace) -> list[str]:
         raise ConfigError(
             f"{path}: it differs from the judge that was measured; add the mitigations to {source} by hand"
         )
-    return [*lines, f"wrote {path}, the judge with these mitigations: run the gate with --calm-judge={path}"]
+    known = remembered(str(path)) and options.cases == remembered(str(source))
+    files = [] if known else [word for name in options.cases for word in ("--cases", name)]
+    return [
+        *lines,
+        f"wrote {path}, the judge with these mitigations; next: {join(['calm', 'audit', str(path), *files])}",
+    ]

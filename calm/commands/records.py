@@ -12,7 +12,7 @@ from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Final
 
 from calm.commands import DONE, REFUSED, add_command
-from calm.errors import ConfigError
+from calm.errors import ConfigError, few_of
 
 if TYPE_CHECKING:
     from calm.results.baseline import Undecided
@@ -23,6 +23,8 @@ FORMS = ("calm",)
 """The tables of several judges that `compare --as` makes."""
 TABLES = (".html", ".htm", ".csv")
 PAIR = 2
+NAMED = 5
+"""How many failed claims a line names."""
 LINES = 40
 """How many lines of each part of a comparison are shown, unless --lines says otherwise."""
 
@@ -81,6 +83,7 @@ def _accept(options: argparse.Namespace) -> int:
     from calm.results.audit import read
     from calm.results.baseline import accept, undecided, write_baseline
     from calm.results.outputs import BASELINE, Output, refuse
+    from calm.results.steps import again_costs
     from calm.results.wording import printable
 
     audit = read(Path(options.results))
@@ -90,20 +93,24 @@ def _accept(options: argparse.Namespace) -> int:
     except ConfigError as error:
         print("calm: " + "\n".join(map(printable, error.problems)), file=sys.stderr)
         if not audit.gaps:
-            print("\n".join(map(printable, _advice(undecided(audit)))), file=sys.stderr)
+            print("\n".join(map(printable, _advice(undecided(audit), again_costs(audit)))), file=sys.stderr)
         return REFUSED
     write_baseline(accepted, Path(options.out))
     out = printable(options.out)
     print(f"wrote {out}: review it, keep it under version control, use it with --calm-baseline={out}")
+    if failed := sorted(f.key for f in audit.findings if f.red):
+        them = "claim fails" if len(failed) == 1 else "claims fail"
+        known = f"this run is RED: {len(failed)} {them} ({few_of(failed, NAMED)})"
+        print(printable(f"{known}; the baseline takes that as known: later runs stay red by it, and may not get worse"))
     if audit.stopping != "fixed":
         print("this run stopped early: one with --calm-stopping=fixed has more cases to compare a later run with")
     return DONE
 
 
-def _advice(found: Sequence[Undecided]) -> Iterator[str]:
+def _advice(found: Sequence[Undecided], again: str) -> Iterator[str]:
     """Yield what would decide each claim, in lines: more cases, another limit as a table of gate.toml, or a waiver."""
     if found:
-        yield "Do one of these for each claim, and run again; what was asked already comes from the cache."
+        yield f"Do one of these for each claim, and run again: {again}."
     for one in found:
         more = f"take about {one.cases} cases" if one.cases else "take more cases"
         if one.limit is None:

@@ -357,7 +357,9 @@ class Collector:
             extras={k: self.extras[k] for k in sorted(self.extras)},
         )
         judge, files = named_as(self.config, audit)
-        audit = replace(audit, run=replace(run, judge=judge, case_files=files))
+        audit = replace(
+            audit, run=replace(run, judge=judge, case_files=files, kept=option(self.config, "cache") != "off")
+        )
         audit = with_protocol(self._together(audit))
         audit = resolved(_noted(replace(audit, faults=tuple(self.faults)), cases_asked(self.config)))
         if option(self.config, "texts") == "none":

@@ -235,6 +235,8 @@ class Run:
     """How the judge was named on the command line: a specification; empty where it had no name there."""
     case_files: tuple[str, ...] | None = ()
     """The files of the cases as they were named; empty: the bundled ones; None where the cases came from elsewhere."""
+    kept: bool = True
+    """Whether the replies were kept, so that a later run takes them from the cache."""
 
     @property
     def cost(self) -> Cost | None:

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from shlex import join
 from typing import Final
 
+from calm.core.case import COPY
 from calm.core.claims import Outcome
 from calm.core.reasons import Kind
-from calm.results.audit import AGREEMENT, BASELINE, CONTROLS, RUN, Audit, TrialRecord
+from calm.results.audit import AGREEMENT, BASELINE, CONTROLS, RUN, Audit, Finding, TrialRecord
 from calm.results.command_lines import again, hunt, mitigate
 from calm.results.gatefile import WORSENING
 from calm.results.remedies import HELP
@@ -19,6 +20,9 @@ from calm.results.wording import plan
 
 MORE: Final = "Ask about more cases"
 LOOK: Final = "Look at a case that changed"
+UNNOTICED: Final = "Look at a case whose damage the judge did not notice"
+DETECTIONS: Final = ("net_detection", "worst_detection")
+"""Measures of damage that a judge is to notice: there a verdict that stays is the fault."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,13 +39,13 @@ def steps_of(audit: Audit, one: Trouble, look: str = "") -> list[Step]:
 
     `look` is the command that asks about a case that is shown beside; without it, about the one that changed most.
     """
-    looks = [Step(LOOK, look)] if look else _look(audit, one)
+    looks = [Step(LOOK, look)] if look and one.lead.measure not in DETECTIONS else _look(audit, one)
     if one.outcome is Outcome.INCOMPLETE and one.lead.measure == WORSENING:
         return [Step("Run the cases and tests of the baseline, or make a new baseline of this run with `calm accept`.")]
     if one.outcome is Outcome.INCOMPLETE:
         capped = any(f.reason.has(Kind.CAPPED) for f in one.findings)
         higher = " with a higher cap" if capped else ""
-        return [Step(f"Run it again{higher}: what was asked before comes from the cache.")]
+        return [Step(f"Run it again{higher}: {again_costs(audit)}.")]
     if one.bias in (RUN, BASELINE):
         return [Step("It sums up all probes: begin with the worst bias.")]
     if one.outcome is Outcome.UNDECIDED:
@@ -62,6 +66,11 @@ def steps_of(audit: Audit, one: Trouble, look: str = "") -> list[Step]:
     steps += looks
     steps.append(Step("See what else can be done", HELP.get(one.bias, MORE_HELP)))
     return steps
+
+
+def again_costs(audit: Audit) -> str:
+    """Return what a run costs when it is made again: only what is new, if the replies were kept."""
+    return "what was asked before comes from the cache" if audit.run.kept else "it asks all anew, as no reply was kept"
 
 
 def next_step(audit: Audit, results: str, *, green: bool) -> Step | None:
@@ -91,10 +100,25 @@ def _look(audit: Audit, one: Trouble) -> list[Step]:
     for finding in one.findings:
         most = loudest(finding)
         rows = [row for row in finding.trials if not most or row.edit == most]
-        for row in sorted(rows, key=_changed, reverse=True):
-            if _changed(row) and (command := again(audit, finding, row)):
-                return [Step(LOOK, command)]
+        for row in sorted(rows, key=lambda row: _visible(finding, row), reverse=True):
+            if _visible(finding, row)[1] and (command := again(audit, finding, row)):
+                return [Step(_seen(finding), command)]
     return []
+
+
+def _seen(finding: Finding) -> str:
+    """Return what there is to see in a case of a finding."""
+    return UNNOTICED if finding.measure in DETECTIONS else LOOK
+
+
+def _visible(finding: Finding, row: TrialRecord) -> tuple[bool, float]:
+    """Return whether the first ask, which `calm try` repeats, shows the finding, and the share of asks that do."""
+    before = row.control or row.clean or row.inert
+    if finding.measure in DETECTIONS:  # a damaged copy is noticed where its original wins, else where a verdict changes
+        original = (row.target or "").removesuffix(COPY)
+        missed = [code != original if original != row.target else code in before for code in row.perturbed]
+        return bool(missed and missed[0]), sum(missed) / max(1, len(missed))
+    return bool(before) and row.perturbed[:1] != before[:1], _changed(row)
 
 
 def _changed(row: TrialRecord) -> float:

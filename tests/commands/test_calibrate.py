@@ -646,6 +646,25 @@ def test_a_table_of_results_is_calibrated_in_one_command(folder):
     assert sorted(path.name for path in folder.glob("calibration*")) == ["calibration.json"]
 
 
+@pytest.mark.parametrize("twice", ["verdict=human", "answer_a=reply B", "question=reply A"])
+def test_a_column_that_is_two_fields_is_refused(folder, twice):
+    """A verdict that is its own gold agrees with it always, which proves nothing; the other fields alike."""
+    rows = [(f"Which? {n}", f"One {n} {LONG}", f"Two {n} {LONG}", "AB"[n % 2], "AB"[n % 2]) for n in range(60)]
+    results(("question", "reply A", "reply B", "judge", "human"), rows)
+    usual = {
+        "question": "question",
+        "answer_a": "reply A",
+        "answer_b": "reply B",
+        "better": "human",
+        "verdict": "judge",
+    }
+    key, _, column = twice.partition("=")
+    maps = [word for pair in {**usual, key: column}.items() for word in ("--map", "=".join(pair))]
+
+    assert calm("results.csv", *maps) == 4
+    assert not list(folder.glob("calibration*"))
+
+
 @pytest.mark.parametrize(("good", "bad", "high"), [("pass", "fail", 1.0), (5, 1, 5.0)])
 def test_a_table_of_scores_or_words_is_calibrated(folder, good, bad, high):
     """One answer in a row: words are 1 and 0, and of two values a score is right if it is the very one."""

@@ -5,6 +5,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+from pathlib import Path
 from time import monotonic, sleep
 
 import pytest
@@ -155,3 +156,45 @@ def test_a_signal_within_a_decoder_is_an_interruption(decoder, capsys, monkeypat
     monkeypatch.setattr("calm.commands.cli.init._init", run)
     assert main(["init"]) == 130
     assert capsys.readouterr().err == "calm: interrupted\n"
+
+
+PRESSED = """
+import signal, sys
+
+class Pressed:
+    def find_spec(self, name, path=None, target=None):
+        if name == {module!r}:
+            signal.raise_signal(signal.SIGINT)
+
+sys.meta_path.insert(0, Pressed())
+sys.argv = ["calm", *{words!r}]
+from calm.__main__ import main
+sys.exit(main())
+"""
+
+
+@pytest.mark.parametrize("module", ["calm.commands.cli", "calm.core.verdict", "calm.results.wording", "calm.cases"])
+@pytest.mark.parametrize("words", [("audit", "lexical"), ("hunt", "lexical"), ("init", "--dir", "made")])
+def test_a_command_that_is_interrupted_while_it_starts_says_one_line(tmp_path, module, words):
+    """Ctrl-C comes while a module is imported: of the command line itself, or of the command."""
+    code = PRESSED.format(module=module, words=words)
+
+    found = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=False, timeout=60, **PIPES)
+
+    assert (found.returncode, found.stdout) == (130, "calm: interrupted\n")
+
+
+def test_init_that_is_interrupted_in_its_trial_call_says_what_is_there(tmp_path):
+    """The files are written before it, and stay; the command that goes on is named."""
+    with wire_server(lambda _messages, _body: Answer("ready", delay_s=60), greetings=False) as server:
+        command = [*CALM, "init", "--dir", "made", "--base-url", server.url, "--model", "m", "--ci", "none"]
+        with subprocess.Popen(command, cwd=tmp_path, env=KEY, **PIPES) as running:
+            while not server.seen and running.poll() is None:
+                sleep(0.02)
+            running.send_signal(signal.SIGINT)
+            output, _ = running.communicate(timeout=50)
+
+    assert running.returncode == 130, output
+    assert output.splitlines()[-1].endswith(f"calm try {Path('made/judge.toml')}")
+    assert "Traceback" not in output
+    assert (tmp_path / "made" / "judge.toml").exists()

@@ -4,16 +4,17 @@ from dataclasses import replace
 
 import pytest
 
+from calm.core.case import COPY
 from calm.core.claims import Outcome
 from calm.core.reasons import Kind, because
 from calm.judges.mitigations import MITIGATIONS
 from calm.judges.mitigations.mitigation import EVERY
-from calm.results.audit import Limit
+from calm.results.audit import Audit, Limit
 from calm.results.endings import Ending, State
 from calm.results.remedies import REMEDIES, SERVES, WITHOUT_PROMPT, remedies
 from calm.results.reports import comment, html, markdown, terminal
 from calm.results.sentences import name_of
-from calm.results.steps import next_step, steps_of
+from calm.results.steps import LOOK, UNNOTICED, next_step, steps_of
 from calm.results.troubles import MOST_NAMED, proven, troubles, verdict_of
 from tests.reports.planted_audit import empty, finding, judge, sample, trial
 
@@ -257,3 +258,42 @@ def test_the_table_of_remedies_fits_that_of_mitigations():
             kind = name.partition(":")[0]
             assert SERVES.get(kind, EVERY) == MITIGATIONS[kind].families
     assert set(MITIGATIONS) >= WITHOUT_PROMPT
+
+
+def test_of_damage_a_case_that_the_judge_did_not_notice_is_shown():
+    """A verdict that stays is the fault there; one that the first ask shows comes first."""
+    named = {"drop": "completeness.drop"}
+    noticed = replace(CHANGED, edit="drop")
+    missed = replace(noticed, case="case-8", perturbed=noticed.clean)
+    late = replace(noticed, case="case-9", perturbed=(noticed.clean[0], "bad"))
+    one = failed("completeness", 0.2, measure="worst_detection", trials=(noticed, late, missed), commands=named)
+    other = replace(one, measure="gain", key="completeness/gain", trials=(missed, late, noticed))
+
+    for found, what, case in ((one, UNNOTICED, "case-8"), (other, LOOK, "case-7")):
+        audit = with_judge(found)
+        (step,) = [step for step in steps_of(audit, troubles(audit)[0]) if step.command.startswith("calm try")]
+        assert (step.what, f"--case={case}" in step.command) == (what, True)
+
+
+def test_a_damaged_copy_is_noticed_where_its_original_wins():
+    """The verdict stays there: the case that is shown is one in which it does not."""
+    noticed = replace(CHANGED, target=f"good{COPY}", perturbed=CHANGED.clean, edit="drop")
+    missed = replace(noticed, case="case-8", perturbed=("TIE",) * 2)
+    given = {"trials": (noticed, missed), "commands": {"drop": "completeness.drop"}}
+    audit = with_judge(failed("completeness", 0.2, measure="worst_detection", **given))
+
+    (step,) = [step for step in steps_of(audit, troubles(audit)[0]) if step.command.startswith("calm try")]
+
+    assert "--case=case-8" in step.command
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_a_run_that_is_made_again_takes_replies_from_the_cache_only_if_they_were_kept(kept):
+    """A record says whether they were, also when it is read again."""
+    audit = with_judge(LOST)
+    audit = Audit.from_json(replace(audit, run=replace(audit.run, kept=kept)).to_json())
+
+    (step,) = steps_of(audit, troubles(audit)[0])
+
+    assert audit.run.kept is kept
+    assert ("from the cache" in step.what) is kept

@@ -23,3 +23,15 @@ def test_a_run_can_be_the_baseline_of_the_next(tmp_path, judge):
     assert again.status == first.status
     assert not {key for key, outcome in again.outcomes().items() if "worsening" in key and outcome == "FAIL"}
     assert main(["compare", str(kept), str(tmp_path / "results.json")]) == 0
+
+
+def test_a_run_that_is_red_is_accepted_with_a_word(tmp_path, capsys):
+    """What fails is named, as the baseline keeps it."""
+    run = run_gate("planted:verbosity=1", tmp_path, "--calm-sample=60", what=SUITES)
+    failed = [key for key, outcome in run.outcomes().items() if outcome == "FAIL"]
+    capsys.readouterr()
+
+    status = main(["accept", str(tmp_path / "results.json"), "-o", str(tmp_path / "b.json")])
+
+    (line,) = [one for one in capsys.readouterr().out.splitlines() if f"{len(failed)} claim" in one]
+    assert (status, "RED" in line, all(key in line for key in failed[:5])) == (0, True, True)

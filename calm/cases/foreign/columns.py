@@ -243,6 +243,29 @@ def unknown_columns(columns: Mapping[str, str], table: Table) -> list[str]:
     ]
 
 
+def shared_columns(columns: Mapping[str, str], verdict: str = "") -> list[str]:
+    """
+    Return a line for each column that is two fields of which one would only repeat the other.
+
+    Args:
+        columns: the columns by field.
+        verdict: the field of what a judge said, if there is one.
+
+    >>> shared_columns({"question": "q", "answer_a": "x", "answer_b": "x", "tag.bot": "x"})
+    ["--map: expected another column for each of answer_a and answer_b, got 'x' for both; name the right one for each"]
+    """
+    fields: dict[str, list[str]] = {}
+    for key, column in columns.items():
+        if key in ("question", "better", "label", verdict) or re.fullmatch("(answer|score)(_[a-z])?", key):
+            fields.setdefault(column, []).append(key)
+    return [
+        f"--map: expected another column for each of {' and '.join(keys)}, got {column!r} for "
+        f"{'both' if len(keys) == 2 else 'all'}; name the right one for each"
+        for column, keys in fields.items()
+        if len(keys) > 1
+    ]
+
+
 def _shape(table: Table, plan: Columns) -> _Shape:
     own = {name: name for name in table.columns if is_field(name) and name not in plan.columns.values()}
     columns = {**own, **plan.columns}
@@ -271,6 +294,7 @@ def _shape(table: Table, plan: Columns) -> _Shape:
             "or --map answer=COLUMN for one answer a case"
         )
     forms = [form for form, keys in KNOWN_BY.items() if faults and keys <= set(table.columns)]
+    faults += shared_columns(plan.columns)
     faults += [f"these are the columns of --format {form}: add it instead of --map" for form in forms]
     if letters and "answer" in columns:
         faults.append("--map: expected answer or answer_a, answer_b, ..., got both; keep one of them")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
-from calm.cases.foreign.columns import Columns, import_table, unknown_columns
+from calm.cases.foreign.columns import Columns, import_table, shared_columns, unknown_columns
 from calm.cases.foreign.records import Row, Table, load
 from calm.cases.logs.judgments import Judgment
 from calm.cases.logs.scales import scaled
@@ -41,7 +41,8 @@ def results_in(path: Path, columns: Mapping[str, str], words: Mapping[str, str],
         scale: the scale of scores; None: the usual one that holds them all.
 
     Raises:
-        ConfigError: no table, a column that is missing, a word without a known meaning, or two records on the same.
+        ConfigError: no table, a column that is missing or is two fields at once, a word without a known meaning, or
+            two records on the same.
     """
     table = load(path)
     if unknown := unknown_columns(columns, table):
@@ -58,6 +59,8 @@ def results_in(path: Path, columns: Mapping[str, str], words: Mapping[str, str],
             f"{table.name}: expected words whose meaning is known, got {named}; say what each means, such as {values}"
         )
     held = {**columns, **{one.key: one.value for one in found.columns}}
+    if shared := shared_columns({**held, VERDICT: verdict}, VERDICT):
+        raise ConfigError([f"{table.name}: {one}" for one in shared])
     meant = {**words, **{one.key: one.value for one in found.words}}
     imported = import_table(table, Columns({key: held[key] for key in held if key != VERDICT}, meant))
     if len(imported.cases) != len(table.rows):

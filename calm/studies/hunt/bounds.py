@@ -11,6 +11,10 @@ LEAST: Final = 24
 """With fewer asks nothing can be found and confirmed: two to choose cases, ten to rule on a text, twelve fresh ones."""
 FEW: Final = 100
 """With fewer asks in all, a case is asked once and not twice before it is taken in hand."""
+FRESH_LEAST: Final = 8
+"""The fewest fresh asks of each side, where there are so many: with fewer a bound says little."""
+RULED: Final = 10
+"""About so many asks rule on a text."""
 MANY: Final = 1_200
 """With so many asks left, several flips are shrunk side by side."""
 MOST_AT_ONCE: Final = 8
@@ -36,14 +40,24 @@ class Bounds:
         return self.findings if self.asks >= FEW else 1
 
     @property
+    def forms(self) -> int:
+        """How many forms of a finding may be asked anew: what it was shrunk to, and with enough asks the whole text."""
+        return 2 if self.asks >= FEW else 1
+
+    @property
     def level(self) -> float:
-        """The error of one finding."""
-        return self.error / self.most
+        """The error of one form of one finding."""
+        return self.error / (self.most * self.forms)
 
     @property
     def quarries(self) -> int:
         """How many cases are in hand."""
         return self.at_once or max(2, min(MOST_AT_ONCE, self.asks // 40))
+
+    @property
+    def least(self) -> int:
+        """How many asks it takes at least to choose the cases, to rule on a first text, and to ask anew about it."""
+        return LEAST if self.asks < FEW else 2 * self.quarries + RULED + 2 * FRESH_LEAST
 
     @property
     def search_level(self) -> float:

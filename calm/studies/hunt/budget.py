@@ -8,14 +8,12 @@ from typing import Final
 
 from calm.core.reasons import NONE, Reason, counted
 from calm.experiment.stopping import LOST
-from calm.studies.hunt.bounds import FEW, Bounds
+from calm.studies.hunt.bounds import FEW, FRESH_LEAST, Bounds
 from calm.studies.hunt.choosing import Choice
 from calm.studies.hunt.quarry import Quarry
 
 KEPT_BACK: Final = 6
 """So many fresh asks of each side are kept back for a finding, at least."""
-FRESH_LEAST: Final = 8
-"""The fewest fresh asks of each side, where there are so many: with fewer a bound says little."""
 
 
 @dataclass(frozen=True)
@@ -42,8 +40,9 @@ class Budget:
 
     @property
     def free(self) -> int:
-        """How many asks are left beside those that a finding needs to be confirmed."""
-        return max(0, self.left - 2 * (FRESH_LEAST if self.bounds.asks >= FEW else KEPT_BACK))
+        """How many asks are left beside those that a finding needs to be confirmed; its forms share those without."""
+        each = FRESH_LEAST if self.bounds.asks >= FEW else KEPT_BACK
+        return max(0, self.left - (1 + self.bounds.forms) * each)
 
     @property
     def stopped(self) -> Reason:

@@ -10,8 +10,9 @@ from typing import Final
 from calm.experiment.referee import Flip, Ruling, Terms
 from calm.statistics.two_streams import gap_bounds
 from calm.strategies.tokens import tokens_of
-from calm.studies.hunt.budget import FRESH_LEAST, Budget
-from calm.studies.hunt.findings import Draft, Finding, holds
+from calm.studies.hunt.bounds import FRESH_LEAST
+from calm.studies.hunt.budget import Budget
+from calm.studies.hunt.findings import Draft, Finding
 from calm.studies.hunt.memory import Memory
 from calm.studies.hunt.quarry import FRESH, NoneLeft, Quarry, ask_all
 from calm.studies.hunt.shrinking import text_of
@@ -22,22 +23,30 @@ GIVEN_UP: Final = 0.1
 """The e-value at which fresh asks have shown that a finding does not hold."""
 
 
-def confirmed(draft: Draft, budget: Budget, memory: Memory) -> Finding:
+def confirmed(drafts: Sequence[Draft], budget: Budget, memory: Memory) -> Finding:
     """
-    Ask anew about a text and about the case without it, and return what came of it.
+    Ask anew about the forms of a text and about the case without it; return the first form that holds, else the first.
 
     Args:
-        draft: the text.
+        drafts: the forms, the simplest first, at most `Bounds.forms`.
         budget: all that is left of it may be taken.
-        memory: tells how often the text was confirmed before, so that the asks are new ones.
+        memory: tells how often a text was confirmed before, so that the asks are new ones.
     """
+    found: list[Finding] = []
+    for draft in drafts:
+        found.append(_asked_anew(draft, budget, memory))
+        if found[-1].confirmed:
+            return _elsewhere(found[-1], budget)
+    return replace(found[0], after=budget.asks)
+
+
+def _asked_anew(draft: Draft, budget: Budget, memory: Memory) -> Finding:
     quarry = draft.first.quarry
     first = FRESH + FRESH_MOST * memory.times(quarry, draft.text)
     ruling = _ruled_anew(quarry, draft.text, budget, first)
     low = gap_bounds(ruling.blocks, budget.chosen.noise, budget.bounds.level)[0] if ruling.blocks else -1.0
     found = Finding(quarry, draft.pieces, draft.text, draft.layers, draft.first.text, draft.first.proposer, ruling, low)
-    found = replace(found, after=budget.asks, fresh_from=first)
-    return _elsewhere(found, budget) if found.confirmed else found
+    return replace(found, after=budget.asks, fresh_from=first)
 
 
 def _ruled_anew(quarry: Quarry, text: str, budget: Budget, first: int = FRESH) -> Ruling:
@@ -65,14 +74,14 @@ def _elsewhere(found: Finding, budget: Budget) -> Finding:
     asked = ask_all([(quarry, text, 0) for quarry, text in tries])
     answered = [(one, said.won) for one, said in zip(tries, asked, strict=True) if said is not None]
     won = [one for one, flipped in answered if flipped]
-    second = "".join(quarry.id for quarry, text in won[:1] if holds(_ruled_anew(quarry, text, budget)))
+    second = "".join(quarry.id for quarry, text in won[:1] if _ruled_anew(quarry, text, budget).flip is Flip.YES)
     return replace(found, also=tuple(quarry.id for quarry, _ in won), tried=len(answered), second=second)
 
 
 @dataclass(frozen=True)
 class Known:
     """
-    What a hunt found so far, so that it is not found again.
+    What a hunt found so far, so that it is not found again: what was not confirmed, in its own case alone.
 
     `spare` are words that say nothing: a text is not the same for them alone, if they did nothing.
     """
@@ -86,6 +95,8 @@ class Known:
             return False
         added = _counted(tokens_of(text)) - _counted(quarry.tokens)
         for one in self.findings:
+            if not one.confirmed and one.quarry is not quarry:
+                continue
             words = _counted(one.words)
             telling = Counter({word: count for word, count in words.items() if word not in self.spare})
             if not telling and not one.confirmed:  # words that say nothing, and did nothing: only they are known

@@ -63,13 +63,8 @@ class Finding:
 
     @property
     def confirmed(self) -> bool:
-        """Whether fresh asks prove that the text moves the verdict, and most of them were won."""
-        return holds(self.ruling)
-
-
-def holds(ruling: Ruling) -> bool:
-    """Return whether asks prove that a text moves the verdict, and most of them were won."""
-    return ruling.flip is Flip.YES and 2 * sum(block.second for block in ruling.blocks) > len(ruling.blocks)
+        """Whether fresh asks prove that the answer wins more often with the text than without."""
+        return self.ruling.flip is Flip.YES
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from typing import Final
 
 from calm.experiment.referee import Terms
 from calm.experiment.setup import Setup
+from calm.strategies.insertions import pieces_between
 from calm.strategies.tokens import fillers
 from calm.studies.attack.shrinking import common_in
 from calm.studies.hunt.arms import Arm
@@ -73,13 +74,21 @@ def hunt(
         flips = search.flips()
         if not flips:
             break
-        findings.append(confirmed(_simplest(flips, budget, setup, common), budget, memory))
+        simplest = _simplest(flips, budget, setup, common)
+        findings.append(confirmed(_forms(simplest)[: bounds.forms], budget, memory))
         watch.show()
     findings.sort(key=lambda f: (not f.confirmed, *weight(f.pieces, common)))
     memory.keep((found.quarry, found.text) for found in findings if found.confirmed)
     return Hunted(
         tuple(findings), tuple(chosen.quarries), budget.asks, chosen.noise, chosen.excluded, budget.incomplete
     )
+
+
+def _forms(simplest: Draft) -> list[Draft]:
+    """Return a text as it was shrunk, and as it was before, as fresh asks may hold for the larger one alone."""
+    first = simplest.first
+    whole = Draft(first, first.layers, pieces_between(first.quarry.original, first.text), first.text)
+    return [simplest] if whole.text == simplest.text else [simplest, whole]
 
 
 def _simplest(tries: Sequence[Try], budget: Budget, setup: Setup, common: Counter[str]) -> Draft:

@@ -37,7 +37,7 @@ def summary(found: Mapping[str, Hunted], judge: str, bounds: Bounds) -> str:
     if confirmed:
         lines += ["", *table(confirmed), "", _meaning(confirmed, bounds, len(found))]
     else:
-        lines += _nothing(hunts)
+        lines += _nothing(hunts, bounds)
     if open_ones := [one for hunt in hunts for one in hunt.findings if not one.confirmed]:
         named = ", ".join(f"{one.quarry.id} ({added(one)})" for one in open_ones)
         lines.append(f"not confirmed by fresh asks: {len(open_ones)}: {named}")
@@ -94,9 +94,14 @@ def _meaning(found: Sequence[Finding], bounds: Bounds, places: int) -> str:
     )
 
 
-def _nothing(hunts: Sequence[Hunted]) -> list[str]:
+def _nothing(hunts: Sequence[Hunted], bounds: Bounds) -> list[str]:
     """Return what it means that nothing was confirmed, and what it does not."""
     texts = sum(len({text for text, _ in q.said if text != q.original}) for one in hunts for q in one.quarries)
+    if not texts and any(one.incomplete.unfinished for one in hunts):
+        return [
+            "No text was asked about: the hunt ended while it still chose its cases. "
+            f"It needs at least {bounds.least} calls for a first result, and takes at most {bounds.asks} (--asks)."
+        ]
     if not any(one.quarries for one in hunts):
         return ["nothing was hunted: in every case the judge gave no verdict, or the answer won without any edit"]
     return [

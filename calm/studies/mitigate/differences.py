@@ -70,10 +70,7 @@ def remarks(study: Study, one: Figures) -> tuple[str, ...]:
     unread = one.mean("unread")
     if unread is not None and unread > MUCH_UNREAD:
         said.append(f"{unread:.0%} of the clean replies hold no verdict, so its robustness says little")
-    if one is not study.bare and not said:
-        said.append("no difference that is more than chance")
-    unknown = (str(one.cost),) if one.cost is not None and one.cost.unpriced else ()
-    return (*said, *one.notes, *unknown)
+    return (*said, *one.notes)
 
 
 def lowers(study: Study, one: Figures) -> bool:

@@ -18,6 +18,12 @@ from calm.studies.mitigate.study import MEASURED, Difference, Figures, Study, ch
 SCHEMA = "calm-mitigations/1"
 QUIET = frozenset({"excess", "noise", "ties", "unread", "unread edited", "US$"})
 """Heads of columns that are left out where they hold nothing."""
+LEGEND = {
+    "red": "claims that are not proven",
+    "excess": "how far the worst claim is beyond its limit, as a share of the room there",
+    "calls": "calls for a verdict",
+}
+"""What heads of columns mean that do not say it themselves."""
 UNREAD = ("unread", "unread edited")
 """Heads of the counts of replies without a verdict: clean ones, and those of the edits."""
 
@@ -52,8 +58,19 @@ def _row(study: Study, one: Figures) -> dict[str, Json]:
     found["red"] = sum(f.red for f in one.audit.findings)
     worst = worst_claim(one)
     found["excess"] = None if worst is None else _rounded(excess(worst))
-    found["remarks"] = "; ".join(remarks(study, one))
+    found["remarks"] = "; ".join(_remarks(study, one))
     return found
+
+
+def _remarks(study: Study, one: Figures) -> tuple[str, ...]:
+    """Return what a set changes: the gate, by the worst claim of the judge alone, and what is more than chance."""
+    said = remarks(study, one)
+    before, after, worst = outcome_of(study.bare), outcome_of(one), worst_claim(study.bare)
+    if before is not after:
+        ours = None if worst is None else same_claim(one, worst)
+        shown = f", {worst.bias} {figure_of(worst)} -> {figure_of(ours)}" if worst is not None and ours else ""
+        return (f"the gate goes from {before.value} to {after.value}{shown}", *said)
+    return said if said or one is study.bare else ("no clear change",)
 
 
 def _nearest_body(one: Figures) -> dict[str, Json]:
@@ -128,7 +145,7 @@ def conclusion(study: Study) -> str:
         but = f" But it {'; it '.join(lost)}." if lost else ""
         return (
             f"The cheapest set that passes the gate is {best.tried.label}: {best.calls_per_verdict:.2f} calls a "
-            f"verdict (bare: {study.bare.calls_per_verdict:.2f}){cost_}.{but}"
+            f"verdict (without it: {study.bare.calls_per_verdict:.2f}){cost_}.{but}"
         )
     return _without_a_pass(study)
 
@@ -153,23 +170,26 @@ def _without_a_pass(study: Study) -> str:
 
 def render(study: Study) -> str:
     """Return the study as text for a terminal: a table, the grid, what is not applicable, and the conclusion."""
-    head = ("set", "gate", "red", "excess", "robustness", "accuracy", "noise", "ties", *UNREAD, "calls/verdict", "US$")
+    head = ("set", "gate", "red", "excess", "robustness", "accuracy", "noise", "ties", *UNREAD, "calls", "US$")
     columns = zip(head, *(_cells(one) for one in study.figures), strict=True)
     rows = [*zip(*(column for column in columns if column[0] not in QUIET or _tells(column)), strict=True)]
     text = [f"{study.judge} ({study.bare.audit.judge.task}): {_cases(study)}.", "", *aligned(rows)]
     text.append("")
-    said = ((one.tried.label, remarks(study, one)) for one in study.figures)
+    text += [f"{name}: {words}" for name, words in LEGEND.items() if name in rows[0]]
+    text.append("")
+    said = ((one.tried.label, _remarks(study, one)) for one in study.figures)
     text += [f"{label}: {'; '.join(words)}" for label, words in said if words]
     text += [f"{one.label}: not applicable: {one.reason}" for one in study.left_out]
     if study.grid:
         text += ["", *_grid_lines(study)]
     text += [f"not part of this: what {node} asks where it {why}" for node, why in study.floors]
-    return "\n".join([*text, "", conclusion(study)])
+    unpriced = next((str(one.cost) for one in study.figures if one.cost is not None and one.cost.unpriced), "")
+    return "\n".join([*text, "", conclusion(study), *([f"cost: {unpriced}"] if unpriced else [])])
 
 
 def _tells(column: Sequence[str]) -> bool:
     """Return whether a column of the table holds anything but zeros and gaps."""
-    return any(not cell.startswith(("-", "0 of ", "0.000")) for cell in column[1:])
+    return any(not cell.startswith(("-", "0 of ", "0.000", "unknown")) for cell in column[1:])
 
 
 def _cases(study: Study) -> str:
