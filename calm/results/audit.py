@@ -500,7 +500,7 @@ def finding(
 
 def control_without_result(control: str) -> str:
     """Return what a control that is not decided means."""
-    return f"the control '{control}' has no result yet, and without it green would mean nothing"
+    return f"the control {control} has no result yet, and without it green would mean nothing"
 
 
 def _what(edit: AnyEdit, reason: Reason) -> str:

@@ -214,7 +214,7 @@ def test_without_inert_asks_nothing_tells_an_edit_from_any_rewording():
     assert value(net_robustness, row("tt", "o")) == (
         "neutral words were not asked about, so the edit cannot be distinguished from any rewording"
     )
-    assert value(net_robustness, row("tt", "o", "t", room=False)) == "no room to gain"
+    assert value(net_robustness, row("tt", "o", "t", room=False)) == "the verdict cannot get better for the edited answer"
 
 
 def test_where_only_answers_moved_repeats_in_both_orders_can_be_the_floor(subtests):
@@ -312,7 +312,7 @@ def test_a_shift_needs_no_room():
     """A case whose treated answer could not gain is left out of `gain`, and counts for `mean_shift`."""
     trial = scores([10, 10], [7, 7], room=False)
 
-    assert value(gain, trial) == "no room to gain"
+    assert value(gain, trial) == "the verdict cannot get better for the edited answer"
     assert value(mean_shift, trial) == pytest.approx(-1 / 3)
     assert value(gain, scores([1, 1], [2, 2], target=None)) == "no treated answer"
 
@@ -540,7 +540,7 @@ def test_an_estimate_is_a_mean_with_bounds_and_a_count_of_the_rest():
 
     assert (found.value, found.n, found.clusters, found.level) == (0.5, 2, 2, 0.05)
     assert found.low < 0.5 < found.high
-    assert in_words(found.excluded) == {"does not apply": 4, "down": 1, "no room to gain": 1}
+    assert in_words(found.excluded) == {"does not apply": 4, "down": 1, "the verdict cannot get better for the edited answer": 1}
 
 
 def test_net_robustness_is_one_less_what_was_moved():
@@ -588,7 +588,7 @@ def test_a_case_is_left_out_if_no_row_of_it_has_a_value():
 
     found = gain.estimate(trials(rows), 0.05)
 
-    assert (found.n, in_words(found.excluded)) == (2, {"no room to gain": 1})
+    assert (found.n, in_words(found.excluded)) == (2, {"the verdict cannot get better for the edited answer": 1})
 
 
 def test_fewer_than_two_cases_are_no_estimate(subtests):

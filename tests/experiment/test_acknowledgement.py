@@ -97,7 +97,7 @@ def test_the_share_of_reasons_that_name_the_cue_is_recorded_and_shown(folder):
     assert len(flipped) > 12
     assert found["acknowledgement_rate"]["value"] == pytest.approx(len(told) / len(flipped), abs=1e-6)
     finding = next(f for f in read(folder / "results.json").findings if f.measure == "gain")
-    words = f"the reason names the cue in {len(told)} of {len(flipped)} flips with a reason"
+    words = f"the judge's reasons mention the edit in {len(told)} of {len(flipped)} changed verdicts"
     assert words in flip_words(finding)
     assert words in (folder / "report.html").read_text()
 

@@ -225,7 +225,7 @@ def test_a_score_needs_a_quarter_of_the_scale_to_gain(score, n):
 
     assert len([row for row in rows(found) if row.room]) == n
     assert (estimate(found, "gain").n if n else told(found)["gain"]) == (
-        n or ("NOT_TESTED", "no room to gain (10 cases)")
+        n or ("NOT_TESTED", "the verdict cannot get better for the edited answer (10 cases)")
     )
 
 

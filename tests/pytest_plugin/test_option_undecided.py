@@ -55,7 +55,7 @@ def test_warn_with_nothing_proven_is_not_green(project, workers):
     result = project.run("--calm-undecided=warn", *workers, judge="judges:torn")
 
     assert result.ret == 1
-    result.stdout.fnmatch_lines(["no claim passed, so the gate is not green"])
+    result.stdout.fnmatch_lines(["*no claim passed*"])
 
 
 def test_warn_does_not_hide_a_failure(project):
