@@ -85,7 +85,7 @@ def render(audit: Audit, *, gate: str = "gate") -> str:
     head += f"{plain(since, LINE)}\n\n" if (since := since_baseline(audit, "the baseline")) else ""
     end = f"{plain(tested(audit), LINE)}\n\n{plain(bill(audit), LINE)}\n"
     parts = [
-        ("Worse than the baseline", _worse(audit), MOST_WORSE),
+        ("Outcomes that are worse than in the baseline", _worse(audit), MOST_WORSE),
         ("Not proven", _red(audit), MOST_RED),
         ("Why it is not green", (plain(text, LINE) for text in audit.loose_ends), MOST_GAPS),
         ("The verdicts that say most", _flips(audit), MOST_FLIPS),

@@ -250,7 +250,7 @@ def _no_json(path: Path, error: OSError | ValueError) -> str:
     if isinstance(error, UnicodeDecodeError):
         return "a file that is no text in UTF-8"
     if not isinstance(error, json.JSONDecodeError):
-        return f"a file that is not read: {error}"
+        return f"a file that goes beyond a limit: {error}"
     if not error.doc.strip():
         return "an empty file"
     if (other := _OTHERS.get(path.suffix.lower())) is not None:

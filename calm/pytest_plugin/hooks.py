@@ -233,7 +233,7 @@ def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, objec
     idle = option.collectonly or option.setupshow or option.setupplan or getattr(option, "trace", False)
     ours = config.stash[SESSION]
     ahead = bool(lookahead_of(config))
-    weighed = ours.plan is None and any(given(config, name) for name in ("gate", "baseline"))
+    weighed = not _plans(config) and any(given(config, name) for name in ("gate", "baseline"))
     items = [] if idle or session.testsfailed or not (ahead or weighed) else probed(session)
     watch = Watch(ours) if is_worker(config) and any(map(on_roll, session.items)) else None
     if items := [item for item in items if _looks_ahead(item)]:
@@ -272,6 +272,13 @@ def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, objec
                 ours.engine.stop()  # another worker may wait for what this one has in flight
         if watch is not None:
             watch.end()
+
+
+def _plans(config: pytest.Config) -> bool:
+    """Return whether this run only prices what it would ask; then nothing is asked, and tests are traced once."""
+    from calm.pytest_plugin.planner import Planner
+
+    return any(isinstance(one, Planner) for one in config.pluginmanager.get_plugins())
 
 
 def _weigh(config: pytest.Config, *, known: bool) -> None:

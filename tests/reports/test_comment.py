@@ -52,7 +52,7 @@ def test_what_got_worse_stands_before_what_is_not_proven():
 
     text = render(replace(sample(), findings=(fell, evidence, kept)))
 
-    worse = text.partition("**Worse than the baseline**")[2].partition("**Not proven**")[0]
+    worse = text.partition("**Outcomes that are worse than in the baseline**")[2].partition("**Not proven**")[0]
     assert "`authority/gain` was PASS and is FAIL" in worse
     assert "FAIL `authority/worsening/cite`" in worse
     assert "verbosity" not in worse

@@ -232,11 +232,11 @@ def test_the_folder_of_an_audit_is_enough(tmp_path):
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        (None, "No such file"),
-        ("", "expected a results file written by --calm-results"),
-        ('{"schema": "calm-results/2", "fin', "expected a results file written by --calm-results"),
-        ("[]", "expected an object of schema 'calm-results/2', got list"),
-        ('{"schema": "calm-hunt/1"}', "got schema='calm-hunt/1'"),
+        (None, "no such file"),
+        ("", "an empty file"),
+        ('{"schema": "calm-results/2", "fin', "breaks off"),
+        ("[]", "names no schema"),
+        ('{"schema": "calm-hunt/1"}', "another kind (calm-hunt/1)"),
         ("\x00\xff", "expected a results file"),
     ],
     ids=["none", "empty", "cut", "list", "hunt", "bytes"],
