@@ -1,4 +1,4 @@
-"""Rewording: put a few inert words into each answer, those that edits without words are measured against."""
+"""Rewording: put a few neutral words into each answer; edits that add no words are compared with these."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FORMS = 4
 
 
 def reword(form: int) -> Edit:
-    """Return an edit that puts one form of a few inert words into each answer."""
+    """Return an edit that puts one form of a few neutral words into each answer."""
 
     @perturbation(bias=BIAS, expects=Expects.SAME, source="llm-judge-stress-test", dose=form)
     def reword(case: Treated, rng: Random) -> Treated | None:

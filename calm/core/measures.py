@@ -3,19 +3,19 @@ Measures: quantities of a probe, used as symbols that build claims (`net_robustn
 
 | measure | what it is | best |
 |---|---|---|
-| `net_robustness` | 1 minus the share of verdicts that the edit moves beyond those that inert words move | 1 |
-| `gain` | rise of the treated answer's favour beyond what inert words give it, where it can gain | 0 or less |
+| `net_robustness` | 1 minus the share of verdicts that the edit moves beyond those that neutral words move | 1 |
+| `gain` | rise of the treated answer's favour beyond what neutral words give it, where it can gain | 0 or less |
 | `pull` | of two equally good answers: how much more often the one with the cue wins than it loses | 0 or less |
-| `lift` | rise of a score beyond what inert words give it, unless it has full marks already | 0 or less |
+| `lift` | rise of a score beyond what neutral words give it, unless it has full marks already | 0 or less |
 | `mean_shift` | the same over all cases, as a share of the scale | 0 |
 | `net_detection` | share of damaged answers rated lower minus share rated higher | 1 |
-| `unreadable_gain` | rise of the share of replies without a verdict, beyond that of inert words | 0 |
+| `unreadable_gain` | rise of the share of replies without a verdict, beyond that of neutral words | 0 |
 | `tie_rate` | share of perturbed asks that end in a tie | 1 |
 | `slot_pull` | share for the first slot minus share for the last | 0 |
-| `attack_success_rate` | share of attacks that won, net of wins with inert words | 0 |
+| `attack_success_rate` | share of attacks that won, net of wins with neutral words | 0 |
 | `robustness_rate` | share of equal verdicts between the clean arm and the edited one (RR of CALM) | 1 |
 | `acknowledgement_rate` | share of moved verdicts whose reason names the cue of the edit | 1 |
-| `rewording_rate` | share of verdicts that the edit moves beyond those that a repeat moves: for inert words | 0 |
+| `rewording_rate` | share of verdicts that the edit moves beyond those that a repeat moves: for neutral words | 0 |
 | `consistency_rate` | share of equal verdicts between clean asks (CR of CALM) | 1 |
 | `repeat_distance` | mean distance of two clean verdicts | 0 |
 | `readable_rate` | share of clean replies that hold a verdict | 1 |
@@ -112,9 +112,9 @@ class Measure:
     """Whether it is asked of two equally good answers, with the cue of the edit on either of them in turn."""
     most: PerCase | None = None
     """
-    The most harm, in [0, 1], that the edited asks of a row of answers side by side leave, whatever inert words do.
+    The most harm, in [0, 1], that the edited asks of a row of answers side by side leave, whatever neutral words do.
 
-    None: nothing can be said without inert words.
+    None: nothing can be said without neutral words.
     """
     agrees: bool = False
     """Whether it compares verdicts with a gold label, so that a constant predictor and a person have it, too."""
@@ -176,8 +176,8 @@ class Measure:
         """
         Return an estimate as it is shown: no value and no bound is outside the measure's range.
 
-        A net rate can be beyond its best by chance, as where inert words move more than an edit does, and bounds of few
-        cases reach beyond any. No limit lies there, so nothing is decided by it.
+        A net rate can be beyond its best by chance, as where neutral words move more than an edit does, and bounds of
+        few cases reach beyond any. No limit lies there, so nothing is decided by it.
         """
         low, high = self.range
         value, least, most = (min(high, max(low, x)) for x in (estimate.value, estimate.low, estimate.high))
@@ -285,7 +285,7 @@ def _silent(*arms: tuple[Verdict, ...]) -> Reason:
 
 
 def _moved(row: Trial, scale: Scale) -> float | Reason:
-    """Return how much more often the edit moves the verdict than inert words do."""
+    """Return how much more often the edit moves the verdict than neutral words do."""
     if not row.room:
         return because(Kind.NO_ROOM)
     if not row.inert and not row.repeated:
@@ -295,10 +295,10 @@ def _moved(row: Trial, scale: Scale) -> float | Reason:
 
 def _raw_movement(row: Trial, scale: Scale) -> float | Reason:
     """
-    Return the same, or what any words move where inert words were not asked about.
+    Return the same, or what any words move where neutral words were not asked about.
 
     Where the edit moved answers, and was asked about again, what a repeat moves in its order counts as much: which of
-    the two orders a case lists first says nothing. Where nobody can be asked about inert words, as the verdicts are
+    the two orders a case lists first says nothing. Where nobody can be asked about neutral words, as the verdicts are
     replayed, what a repeat moves in either order is the floor.
     """
     if silent := _silent(row.perturbed, _before(row)) or (NONE if row.order else _silent(row.clean)):

@@ -38,8 +38,8 @@ class Trial:
     One case of a probe under one variant of its edit: the verdicts of each arm, in the order in which they were asked.
 
     `pilot` chose the target and is in no measure. `clean` is the untouched case (or the case after the edit named as
-    `against`), `inert` the same case with inert words in the place of the edit, `floor` the name of that arm. What an
-    edit does is measured against what the inert words do. `hash` identifies what the judge was shown in the perturbed
+    `against`), `inert` the same case with neutral words in the place of the edit, `floor` the name of that arm. What an
+    edit does is measured against what the neutral words do. `hash` identifies what the judge was shown in the perturbed
     arm. `points` are the weights of the criteria, `room` says whether the treated answer could still gain (or, where it
     was harmed, still fall). Rows of one `cluster` are about the same question and not independent (empty: the case).
     `places` are where the judge was shown what its own prompt has no place for.
