@@ -158,7 +158,7 @@ def sentence(one: Finding) -> str:
     allowed = f"; {figure.allowed}{' the other way' if turned and figure.least else ''}" if one.claim else ""
     words = _filled(said[turned], figure.shown(value) + figure.unit, one)
     most = "" if one.reason.worst or one.outcome is not Outcome.FAIL else loudest(one)
-    by = f"; most by {most}" if most else ""
+    by = f"; worst with {most}" if most else ""
     return f"{words} ({bounds}, from {about} case{'s' * (about != '1')}{allowed}){by}{_slot(one)}"
 
 
