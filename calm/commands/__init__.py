@@ -7,7 +7,7 @@ There is one module for each noun. Its `register` adds the parsers.
 from __future__ import annotations
 
 import os
-from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter, _StoreAction, _SubParsersAction
+from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter, _SubParsersAction
 from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING
@@ -69,7 +69,7 @@ def add_command(commands: _SubParsersAction[ArgumentParser], name: str, does: st
     `does` describes it in plain sentences; the list of commands shows the first one. `example` is a command line.
     """
     first = does.partition(". ")[0].rstrip(".")
-    parser = commands.add_parser(
+    return commands.add_parser(
         name,
         help=f"{first[0].lower()}{first[1:]}",
         description=fill(does, 90),
@@ -77,20 +77,3 @@ def add_command(commands: _SubParsersAction[ArgumentParser], name: str, does: st
         formatter_class=RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    for kind in (None, "store"):
-        parser.register("action", kind, _Once)
-    return parser
-
-
-class _Once(_StoreAction):
-    """An option with one value: argparse would take the last of two that differ, and say nothing."""
-
-    _before: tuple[Namespace, object] | None = None
-
-    def __call__(
-        self, parser: ArgumentParser, namespace: Namespace, values: object, option_string: str | None = None
-    ) -> None:
-        before, self._before = self._before, (namespace, values)
-        if option_string and before is not None and before[0] is namespace and before[1] != values:
-            parser.error(f"{option_string} is given twice, as {before[1]} and as {values}: keep one of them")
-        setattr(namespace, self.dest, values)

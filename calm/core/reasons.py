@@ -659,9 +659,9 @@ WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
         "no probe of this run shows the texts "
         + ", ".join(f"{text} ({_cases(count)})" for text, count in zip(parts[::2], parts[1::2], strict=True))
     ),
-    Kind.NOT_SHOWN: lambda what: _TO_SHOW.get(str(what), f"the prompt of the judge does not show the {what}"),
+    Kind.NOT_SHOWN: lambda what: _TO_SHOW.get(str(what), f"the judge is not shown the {what}"),
     Kind.NOT_READ: lambda what, fields: (
-        f"the judge is shown no {what}: add {fields} to the `reads` of its code"
+        f"the judge is not shown the {what}: add {fields} to the `reads` of its code"
         + (", and return the better answer also where the worse is asked for" if "'framing'" in str(fields) else "")
     ),
     Kind.MEAN_FAILS: "all variants together already fail, so calm did not search for the worst one",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import json
 import os
-import shutil
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack, nullcontext, suppress
@@ -13,6 +12,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property, partial
 from pathlib import Path
+from shutil import get_terminal_size
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
@@ -468,7 +468,7 @@ def speaker(config: pytest.Config) -> Callable[[str], None]:
         with capture.global_and_fixture_disabled() if capture else nullcontext():
             if reporter is not None:
                 reporter.ensure_newline()
-            width = shutil.get_terminal_size().columns if getattr(reporter, "isatty", False) else 0  # a log stays whole
+            width = get_terminal_size().columns if getattr(reporter, "isatty", False) else 0  # a log stays whole
             for part in lines(f"calm: {text}", width):
                 if reporter is None:  # pytest is being configured
                     print(part, flush=True)

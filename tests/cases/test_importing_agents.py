@@ -266,7 +266,7 @@ def test_the_command_writes_cases_and_says_what_they_are(tmp_path, monkeypatch, 
     assert status == 0
     assert "wrote runs.jsonl: 2 cases of 2 records of agents, 4 steps, 2 with gold" in capsys.readouterr().out
     assert [case.scores for case in read_cases("runs.jsonl", task="score")] == [{"only": 1.0}] * 2
-    assert main(["cases", "import", "agent.jsonl", "-o", "runs.jsonl"]) == 1
+    assert main(["cases", "import", "agent.jsonl", "-o", "runs.jsonl"]) == 4
     assert main(["cases", "import", "agent.jsonl", "-o", "x.jsonl", "--format", "agent", "--better", "a"]) != 0
     assert not (tmp_path / "x.jsonl").exists()
 

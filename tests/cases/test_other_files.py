@@ -13,10 +13,12 @@ LOGS = Path(__file__).parent / "logs"
 SCORED = {"id": "c", "question": "q", "answers": [{"id": "a", "text": "x"}], "scores": {"a": 11}}
 
 
-def test_a_table_points_to_the_import():
-    """Whether it is there or not, as its name says enough."""
+def test_a_table_points_to_the_import(tmp_path, monkeypatch):
+    """With the whole command."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "my tickets.csv").write_text("question,answer\nq,a\n")
     with pytest.raises(
-        ConfigError, match=r"my tickets\.csv: expected cases as JSON Lines.+import 'my tickets.csv' -o cases"
+        ConfigError, match=r"my tickets\.csv: it holds no cases in JSON Lines.+import 'my tickets.csv' -o cases"
     ):
         read_files(["my tickets.csv"])
 

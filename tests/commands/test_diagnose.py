@@ -93,7 +93,7 @@ def test_a_record_of_a_run_is_diagnosed_without_a_call(folder, capsys):
         (["--wrong=nan"], "--wrong: expected a share"),
         (["--tolerance=-1"], "--tolerance: expected a share"),
         (["--wordings=99"], "--wordings: expected a number from 0 to 12"),
-        (["--paraphrases=none.json"], "none.json: cannot be read"),
+        (["--paraphrases=none.json"], "none.json: "),
         (["-o", "unsure.py"], "unsure.py"),
     ],
 )

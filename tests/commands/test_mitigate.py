@@ -272,7 +272,7 @@ def test_faults_of_mitigations_are_told_with_their_file(tmp_path, subtests):
     for listed, told in [
         ('["evidence:99"]', "whole number from 1 to 16"),
         ('["g-evil"]', "did you mean 'g-eval'"),
-        ('["panel:missing.toml"]', "missing.toml: cannot be read"),
+        ('["panel:missing.toml"]', "missing.toml: "),
         ('["panel:judge.toml"]', "this judge itself"),
         ('["segments"]', "'segments' expects task = 'score', got task='pairwise'; take it out"),
     ]:

@@ -123,7 +123,7 @@ def test_an_edit_that_the_model_would_not_see_is_not_tested():
         lambda prompt, rng: replace(prompt, negative=prompt.messages)
     )
     with judging(knowing) as (ready, _):
-        assert decided(run(ready, edit, ROBUST)) == (Outcome.NOT_TESTED, "the judge is shown no other prompt")
+        assert decided(run(ready, edit, ROBUST)) == (Outcome.NOT_TESTED, "the judge is not shown the other prompt")
 
 
 def test_an_edit_that_changes_nothing_is_an_error():
@@ -256,4 +256,4 @@ def test_a_hidden_history_is_named_for_what_it_is():
         lambda case, rng: replace(case, answers=tuple(replace(a, history=("A draft.",)) for a in case.answers))
     )
     with judging(knowing, cases=[pair("c1"), pair("c2")]) as (ready, _):
-        assert decided(run(ready, drafts, ROBUST)) == (Outcome.NOT_TESTED, "the judge is shown no earlier drafts")
+        assert decided(run(ready, drafts, ROBUST)) == (Outcome.NOT_TESTED, "the judge is not shown the earlier drafts")

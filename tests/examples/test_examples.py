@@ -48,5 +48,5 @@ def test_a_note_that_the_judge_never_reads_is_not_tested(example):
     done = run(example("unseen_note"), "--calm-judge=courtesy:fond")
 
     assert done.returncode == 1
-    assert re.search(r"\ntested: 0 of 1 bias; not tested: \w", done.stdout)
+    assert re.search(r"\nbiases: 1 not tested; not tested: \w", done.stdout)
     assert "no claim passed" in done.stdout

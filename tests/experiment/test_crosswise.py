@@ -172,7 +172,7 @@ def test_what_no_such_pair_can_be_made_of_is_not_tested():
     replayed = Planted(tied, traits=Traits(recorded=JointRecord(())))
 
     for judge, cases, cue, reason in [
-        (Texts(tied), singles(4), note, "the judge is shown no notes"),
+        (Texts(tied), singles(4), note, "the judge is not shown the notes"),
         (replayed, singles(4), cite, str(because(Kind.NOT_RECORDED))),
         (Planted(tied), singles(4), prompt, str(because(Kind.NO_SIDE))),
         (Planted(tied), singles(4), remark, str(because(Kind.NO_SIDE))),

@@ -326,7 +326,7 @@ def test_what_the_judge_is_not_shown_is_not_tested():
     with setup(judge, pairs(3)) as given:
         result = run(given, remark, [net_robustness >= 0.95])
 
-    assert told(result) == {"net_robustness": ("NOT_TESTED", "the judge is shown no notes")}
+    assert told(result) == {"net_robustness": ("NOT_TESTED", "the judge is not shown the notes")}
     assert judge.asked == []
 
 
@@ -389,7 +389,7 @@ def test_a_rotation_takes_the_next_variant_where_one_cannot_be_seen():
 
     assert {row.edit for row in rows(result)} == {"cite"}
     assert len(rows(result)) == 20
-    assert blind == {"robustness_rate": ("NOT_TESTED", "the judge is shown no notes")}
+    assert blind == {"robustness_rate": ("NOT_TESTED", "the judge is not shown the notes")}
 
 
 @pytest.mark.parametrize("count", [200, 30])

@@ -226,9 +226,7 @@ def test_too_few_answers_that_can_fall_are_not_tested_and_say_so():
         decision = run(given, harm, [net_detection >= 0.6]).rulings[0].decision
 
     assert decision.outcome is Outcome.NOT_TESTED
-    assert str(decision.reason) == (
-        "in 5 of 80 cases the answer can fall, and 15 are needed: add cases with answers that the judge rates higher"
-    )
+    assert decision.reason.details[:3] == (5, 80, 15)
 
 
 def test_too_few_answers_that_can_gain_are_not_tested_and_say_so():
@@ -239,16 +237,14 @@ def test_too_few_answers_that_can_gain_are_not_tested_and_say_so():
         decision = run(given, cite, [gain <= 0.05]).rulings[0].decision
 
     assert decision.outcome is Outcome.NOT_TESTED
-    assert str(decision.reason) == (
-        "in 75 of 80 cases the judge gives full marks already: 5 are left, and 60 are needed; add harder cases"
-    )
+    assert decision.reason.details[:3] == (5, 80, 60)
 
 
 @pytest.mark.parametrize(
     ("family", "words"),
     [
-        ("pairwise", "prefers the weaker answer already"),
-        ("listwise", "ranks the weakest answer near the top"),
+        ("pairwise", "prefers the worse answer"),
+        ("listwise", "ranks the worst answer near the top"),
         ("rubric", "all criteria met"),
         ("label", "no move between the classes does harm"),
         ("another", "full marks"),

@@ -176,10 +176,9 @@ def test_a_suspicious_variant_that_ran_out_of_cases_stays_open(wins, outcome):
 def test_where_all_variants_apply_to_few_cases_nothing_is_tested():
     """Eight cases in all."""
     with setup(Planted(fair), pairs(8)) as given:
-        assert told(run(given, marks(3), [gain <= 0.15, worst_gain <= 0.30])) == (
-            "NOT_TESTED",
-            "no variant fits 10 cases in which the answer can move, and fewer prove nothing: give more cases",
-        )
+        outcome, reason = told(run(given, marks(3), [gain <= 0.15, worst_gain <= 0.30]))
+        assert outcome == "NOT_TESTED"
+        assert "needs 10" in reason
 
 
 @pytest.mark.parametrize("count", [25, 60])

@@ -170,7 +170,7 @@ def test_the_self_preference_suite_runs_on_its_whole_table(tmp_path, subtests):
     for spec, claims in [
         (
             GEMINI,
-            ["\ntested: 0 of 1 bias", "not tested: self-preference (only observed", "with gold labels it is claimed"],
+            ["\nbiases: 1 ", "not tested: self-preference (only observed", "with gold labels it is claimed"],
         ),
         (
             "recorded:ifeval/Qwen-235B",

@@ -159,7 +159,7 @@ def test_of_something_else():
 ENDS = {
     "test_decided": ("decided", ""),
     "test_refuted": ("decided", ""),
-    "test_other_judge": ("not-tested", "the judge is shown no notes"),
+    "test_other_judge": ("not-tested", "the judge is not shown the notes"),
     "test_skipped": ("not-tested", "skipped: next week"),
     "test_known_error": ("not-tested", "xfail: known"),
     "test_unknown_error": ("crashed", "it failed in its body: KeyError: 'not known'"),

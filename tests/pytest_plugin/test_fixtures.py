@@ -154,7 +154,7 @@ def test_no_cases_at_all_is_not_green(project):
     result = project.run(cases=None)
 
     assert result.ret == 1
-    result.stdout.fnmatch_lines(["NOT GREEN (exit 1): *", "tested: 0 of 1 *not tested: flattery*"])
+    result.stdout.fnmatch_lines(["NOT GREEN (exit 1): *", "*not tested: flattery*"])
 
 
 def test_a_probe_of_ones_own_is_left_alone(project):

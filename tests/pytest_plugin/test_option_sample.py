@@ -66,7 +66,7 @@ def test_too_few_cases_are_said_before_they_are_asked(project):
     result.stdout.fnmatch_lines(
         [
             "*calm: 20 cases are too few for these limits: a judge without bias passes in under 1 % of runs; "
-            "hardest: flattery/flatter: net_robustness >= 0.90 (under 1 %), "
+            "these claims pass least often: flattery/flatter: net_robustness >= 0.90 (under 1 %), "
             "flattery/flatter: gain <= 0.10 (under 1 %); take more cases, or "
             "--calm-limits attainable"
         ]

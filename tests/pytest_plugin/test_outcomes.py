@@ -19,7 +19,7 @@ def test_thanks(probe):
 """
 
 
-UNSEEN = "the judge is shown no notes: add 'notes' to the `reads` of its code"
+UNSEEN = "the judge is not shown the notes: add 'notes' to the `reads` of its code"
 
 
 def test_not_tested_is_skipped_with_the_reason(project, workers):
@@ -50,8 +50,8 @@ def test_a_run_that_proved_nothing_is_not_green(project, always_workers):
     assert project.results()["outcome"] == "INCOMPLETE"
     result.stdout.fnmatch_lines(
         [
-            "NOT GREEN (exit 1): *no claim passed*",
-            "tested: 0 of 1 *not tested: reminder*",
+            "NOT GREEN (exit 1): no claim passed",
+            "*not tested: reminder*",
         ]
     )
 
@@ -111,7 +111,7 @@ def test_controls_that_are_not_decided_keep_the_gate_red(project):
     result = project.run()
 
     assert result.ret == 1
-    result.stdout.fnmatch_lines(["*the control sensitivity is undecided*"])
+    result.stdout.fnmatch_lines(["NOT GREEN (exit 1): the control sensitivity *"])
 
 
 def test_an_edit_that_changes_nothing_is_an_error(project, workers):

@@ -244,6 +244,6 @@ def test_a_digest_tells_texts_apart():
 
 def test_no_field_was_forgotten():
     """A field that is added to a run or a judge has to be looked at here."""
-    numbers = {"started", "seconds", "calls", "tokens", "usd", "per_finding"}
+    numbers = {"started", "seconds", "calls", "tokens", "usd", "per_finding", "kept"}
     names = {"unpriced", "judge", "case_files"}  # names of models, files and judges stay, as the judge's own does
     assert {f.name for f in fields(Run)} == {*numbers, *names, "notes"}

@@ -237,7 +237,7 @@ def test_the_folder_of_an_audit_is_enough(tmp_path):
         ('{"schema": "calm-results/2", "fin', "breaks off"),
         ("[]", "names no schema"),
         ('{"schema": "calm-hunt/1"}', "another kind (calm-hunt/1)"),
-        ("\x00\xff", "expected a results file"),
+        ("\x00\xff", "not in UTF-8"),
     ],
     ids=["none", "empty", "cut", "list", "hunt", "bytes"],
 )

@@ -135,9 +135,9 @@ def test_texts_that_no_probe_showed_are_named():
 def test_a_saving_is_said_only_where_there_is_one():
     """Close claims are asked again, and may take more asks than all cases once."""
     for share, told in [
-        (0.25, "early stopping saved 25% of the questions"),
-        (-1.4, "close results were asked again: 140% more questions than without"),
-        (0.001, "close results were asked again: as many questions as without"),
+        (0.25, "early stopping saved 25% of the calls"),
+        (-1.4, "close results were asked about again; this took 140% more calls"),
+        (0.001, "close results were asked about again; this took as many questions as without"),
     ]:
         assert str(because(Kind.STOPPED_EARLY, 30, share, 40)) == told
 
@@ -149,7 +149,7 @@ def test_room_is_told_of_judges_that_give_scores():
 
     assert notes_of([some]) == [because(Kind.ROOM, 4, 11)]
     assert "4 of 11 cases" in str(notes_of([some])[0])
-    assert str(notes_of([probe(10, task="points")])[0]) .startswith("in all 10 cases")
+    assert str(notes_of([probe(10, task="points")])[0]).startswith("in all 10 cases")
     assert notes_of([probe(10, room=False)]) == []
 
 
@@ -176,5 +176,5 @@ def test_the_languages_of_the_cases_are_named():
 
     assert said.startswith("of 9 cases 5 are in German, 1 is in Dutch: ")
     assert "`calm perturb --list --language de`" in said
-    assert said.endswith("inert words are English, as there are none in Dutch")
+    assert said.endswith("neutral words are English, as there are none in Dutch")
     assert notes_of([], {"n": 9}) == []

@@ -13,7 +13,7 @@ from tests.lanes import slow
 MOST_ARMS = 18
 MOST_EQUAL = 13
 """Twelve probes that put a cue on an answer, and what a judge does without one."""
-CLEAN = {"pilot", "clean arm", "inert arm", "total", "least", "expected"}
+CLEAN = {"first look", "cases as they are", "cases with neutral words", "total", "least", "expected"}
 
 
 @cache
@@ -21,12 +21,12 @@ def planned(task, cases):
     """Return the rows of `calm plan` by name: how many calls each takes at most."""
     told = StringIO()
     with redirect_stdout(told):
-        assert main(["plan", f"planted:task={task}", f"--sample={cases}"]) == 0
+        assert main(["plan", f"planted:task={task}", f"--sample={cases}", "-v"]) == 0
     rows = {}
     for line in told.getvalue().splitlines():
         cells = re.split(r" {2,}", line.strip())
-        if len(cells) >= 3 and (found := re.fullmatch(r"(?:up to )?(\d+)", cells[-2])):
-            rows[cells[0]] = int(found[1])
+        if len(cells) >= 3 and (found := re.fullmatch(r"(?:up to )?([\d,]+)", cells[-2])):
+            rows[cells[0]] = int(found[1].replace(",", ""))
     return rows
 
 

@@ -72,7 +72,7 @@ def test_a_prompt_without_turns_is_said_to_show_none(tmp_path):
     untested = {f["bias"]: f["reason"] for f in gate.results["findings"] if f["outcome"] == "NOT_TESTED"}
     assert "the judge is shown no turns: 48 of 48 cases have some" in " ".join(gate.output.split())
     assert set(untested) >= {name.replace("_", "-") for name in SUITES if name != "late_correction"}
-    assert all("shown no turns" in reason for reason in untested.values()), untested
+    assert all("not shown the turns" in reason for reason in untested.values()), untested
 
 
 def test_suites_of_conversations_are_asked_where_a_case_has_turns(tmp_path):

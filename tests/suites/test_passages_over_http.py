@@ -54,4 +54,4 @@ def test_a_prompt_that_shows_no_passages_is_not_tested_and_the_reason_is_given(t
     gate = over_http(tmp_path, "passage-order=0.8", 20, prompt=WITHOUT)
 
     assert {f["outcome"] for f in gate.results["findings"] if f["bias"] != "run"} == {"NOT_TESTED"}, gate.output
-    assert "the judge is shown no passages" in gate.output, gate.output
+    assert "the judge is not shown the passages" in gate.output, gate.output
