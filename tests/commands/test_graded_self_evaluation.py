@@ -178,9 +178,9 @@ def test_a_plan_counts_the_calls_of_all_dimensions(studio, capsys):
     assert (status, body) == (0, {})
     told = capsys.readouterr().out
     for row in (f"{model}, {dimension}" for model in MODELS for dimension in DIMENSIONS):
-        assert re.search(rf"^{row} +{3 * ITEMS} +{3 * ITEMS} +{3 * ITEMS} ", told, re.MULTILINE)
+        assert re.search(rf"^{row} +{3 * ITEMS} +{3 * ITEMS} ", told, re.MULTILINE)
     calls = 3 * ITEMS * 6 + len(MODELS)  # one first call to each model
-    assert re.search(rf"^total +{3 * ITEMS * 6} +{calls} ", told, re.MULTILINE)
+    assert re.search(rf"^total +{calls} ", told, re.MULTILINE)
 
 
 def test_what_no_dimension_can_be_made_of_is_refused(studio, capsys, subtests):

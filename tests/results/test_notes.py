@@ -137,7 +137,7 @@ def test_a_saving_is_said_only_where_there_is_one():
     for share, told in [
         (0.25, "early stopping saved 25% of the calls"),
         (-1.4, "close results were asked about again; this took 140% more calls"),
-        (0.001, "close results were asked about again; this took as many questions as without"),
+        (0.001, "close results were asked about again; this took no more calls"),
     ]:
         assert str(because(Kind.STOPPED_EARLY, 30, share, 40)) == told
 
