@@ -682,7 +682,7 @@ def stopping(project):
 
 
 def test_the_last_failure_sends_nothing_new_and_keeps_what_is_in_flight(projects):
-    """With --maxfail=2, as with -x nothing is asked ahead: what had begun ends and is kept, nothing else begins, and the report is written."""
+    """With --maxfail=2 (-x asks nothing ahead): what had begun ends and is kept, nothing else begins."""
     project = stopping(projects("first_failure"))
     project.write("conftest.py", NOTING)
     project.write("test_a_failure.py", FAILING)
