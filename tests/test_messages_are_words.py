@@ -86,7 +86,11 @@ RUNS = {
     "private": ("talking", "--calm-results=private.json", "--calm-texts=none", "--calm-report=private.html"),
     "early": ("gold", "--calm-results=early.json", "--calm-stopping=anytime"),
     "worse": ("fond", "--calm-results=worse.json", "--calm-baseline=baseline.json"),
-    "stopped": ("gold", "--calm-results=stopped.json", "test_gate.py::test_it_is_right", "stop.py", "test_gate.py"),
+    "stopped": (
+        "gold",
+        "--calm-results=stopped.json",
+        *("test_gate.py::test_it_is_right", "stop.py", "test_gate.py::test_a_greeting_does_not_win"),
+    ),
     "planned": ("torn", "--calm-plan"),
     "nowhere": ("nobody", "--calm-results=nowhere.json"),
     "other": ("marked", "--calm-results=other.json"),

@@ -49,15 +49,15 @@ class Aside:
             return
         self._moved.append(one.path)
 
-    def put_back(self) -> bool:
-        """Undo all of it, since no run has begun or one was interrupted; return whether there was anything."""
+    def put_back(self) -> set[Path]:
+        """Undo all of it, since no run has begun or one was interrupted; return whose earlier file stays."""
         from calm.results.outputs import before
 
         for path in self._moved:
             with suppress(OSError):
                 if not path.exists():
                     before(path).replace(path.resolve())
-        found = bool(self._moved)
+        found = set(self._moved)
         self._moved.clear()
         self._done = False
         return found

@@ -73,8 +73,8 @@ class Collector:
         """Whether a signal ended the run, and not pytest itself."""
         self.interrupted = ""
         """What an interrupted run says of itself; empty if it was not interrupted."""
-        self._stays = False
-        """Whether what an earlier run wrote stays, and nothing is written."""
+        self._stays: set[Path] = set()
+        """The outputs of an earlier run that stay, so that nothing is written in their places."""
         self.refused = False
         """Whether the run was refused before its first question."""
         self.misconfigured = ""
@@ -245,7 +245,7 @@ class Collector:
 
         self._stays = self.aside.put_back()
         place = "" if option(self.config, "cache") == "off" else str(place_of(self.config))
-        self.interrupted = interrupted(sum(figure["calls"]["made"] for figure in self._figures), place)
+        self.interrupted = interrupted(sum(figure["calls"].get("made", 0) for figure in self._figures), place)
         return self.interrupted
 
     def _say_interrupted(self) -> None:
@@ -475,7 +475,7 @@ class Collector:
 
     def _kept(self) -> Audit:
         """Write the outputs, and return the record; where one cannot be written, the others say so."""
-        left = [name for name in OUTPUTS if option(self.config, name) and not self._stays]
+        left = [name for name in OUTPUTS if (path := option(self.config, name)) and Path(path) not in self._stays]
         while True:
             audit = self.audit()
             # the record comes last if it is green: if anything fails before, no file says so

@@ -46,8 +46,11 @@ def test_whatever_breaks_no_record_is_green(project, green, place):
     assert result.ret != 0
     assert greens(project.path) == []
     if place not in UNRECORDED:
-        assert len(project.results()["tests"]) == 2
-        assert main(["compare", str(green / "results.json"), str(project.path / "results.json")]) == 0
+        record = project.results()
+        asked = any(f["trials"] for f in record["findings"])  # a run that asked no case has none in common
+        assert len(record["tests"]) == 2
+        status = main(["compare", str(green / "results.json"), str(project.path / "results.json")])
+        assert status == (0 if asked else 4)
 
 
 @pytest.mark.parametrize(
@@ -185,12 +188,11 @@ def test_each_test_with_a_probe_is_in_the_record_with_its_end_and_why(project, a
     for name, (_, why) in ENDS.items():
         assert found[name]["reason"].startswith(why), name
         assert bool(found[name]["reason"]) == bool(why), name
-    result.stdout.fnmatch_lines(
-        [
-            "7 of 13 tests crashed and decided nothing: *",
-            "test_flattery.py::test_setup crashed: it failed in its setup: RuntimeError: no key for example.org",
-        ]
-    )
+    assert Kind.CRASHED in {gap.kind for gap in read(project.path / "results.json").gaps}
+    crashed = {name for name, state in endings(project).items() if state == "crashed"}
+    assert {line.partition(" crashed: ")[0] for line in result.outlines if " crashed: " in line} == {
+        f"test_flattery.py::{name}" for name in crashed
+    }
     for name in ("report.html", "summary.md", "results.sarif"):
         assert "no key for example.org" in (project.path / name).read_text("utf-8"), name
     assert main(["report", str(project.path / "results.json"), "-o", str(project.path / "junit.xml")]) == 0
@@ -317,9 +319,7 @@ def test_an_earlier_record_is_kept_beside_one_that_tells_nothing(project, green)
 
     assert {name: (project.path / f"{name}.before").read_bytes() for name in before} == before
     for result in (first, second):
-        result.stdout.fnmatch_lines(
-            ["no verdict was given in this run: what an earlier one wrote is kept as results.json.before*"]
-        )
+        assert all(f"{name}.before" in str(result.stdout) for name in before)
     (project.path / "conftest.py").unlink()
 
     assert project.run(*WRITES).ret == 0

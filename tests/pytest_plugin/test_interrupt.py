@@ -87,7 +87,7 @@ COMMANDS = {
     "pytest": (sys.executable, "-m", "pytest", "--pyargs", "calm.suites.test_authority", "--calm-judge=judge.toml"),
     "audit": (*CALM, "audit", "judge.toml", "-o", "."),
     "hunt": (*CALM, "hunt", "judge.toml", "-o", "results.json", "--force"),
-    "mitigate": (*CALM, "mitigate", "judge.toml", "--try", "swap", "--out", "."),
+    "mitigate": (*CALM, "mitigate", "judge.toml", "--try", "swap", "--out", "made"),
 }
 OWN = {"pytest": ("--calm-results=results.json", "-p", "no:cacheprovider"), "mitigate": ("--", "-k", "authority")}
 STATUS = {"pytest": 2, "audit": 130, "hunt": 130, "mitigate": 130}

@@ -651,6 +651,10 @@ from calm import gain
 from edits import flatter
 
 
+def test_fails_at_once():
+    assert 1 == 2
+
+
 def test_fails_once_greetings_are_under_way(probe):
     probe(flatter, cases=[]).proves(gain <= 0.10)
     begun = Path("begun.txt")
@@ -662,7 +666,7 @@ def test_fails_once_greetings_are_under_way(probe):
 
 NOTING = """
 def pytest_runtest_logreport(report):
-    if report.failed:
+    if report.failed and "under_way" in report.nodeid:
         open("failed.txt", "w").close()
 """
 
@@ -677,14 +681,14 @@ def stopping(project):
     return project
 
 
-def test_the_first_failure_sends_nothing_new_and_keeps_what_is_in_flight(projects):
-    """With -x: what had begun ends and is kept, nothing else begins, and the report is written."""
+def test_the_last_failure_sends_nothing_new_and_keeps_what_is_in_flight(projects):
+    """With --maxfail=2 (-x asks nothing ahead): what had begun ends and is kept, nothing else begins."""
     project = stopping(projects("first_failure"))
     project.write("conftest.py", NOTING)
     project.write("test_a_failure.py", FAILING)
 
     outputs = ("--calm-results=results.json", "--calm-report=report.html")
-    done = project.run_alone("-x", *outputs, judge="slow:slow", env={"UNTIL": "failed.txt"})
+    done = project.run_alone("--maxfail=2", *outputs, judge="slow:slow", env={"UNTIL": "failed.txt"})
 
     begun, ended_ = lines(project.path / "begun.txt"), lines(project.path / "ended.txt")
     assert done.returncode == 1, done.stdout

@@ -3,11 +3,19 @@
 from fnmatch import fnmatch
 
 HEAD = "import pytest\nfrom calm import gain, net_robustness, readable_rate\nfrom edits import flatter, greet\n\n\n"
+RESULTS = "--calm-results=results.json"
 
 
 def run(project, body, *options, judge="judges:fond"):
     project.write("test_flattery.py", f"{HEAD}def test_it(probe):\n{body}")
     return project.run(*options, judge=judge)
+
+
+def twice(project, result):
+    """Return the one fault of a run, which the terminal names: its kind and its details."""
+    (fault,) = project.results()["faults"]
+    assert fault["reason"] in str(result.stdout)
+    return [fault["reason_code"]["kind"], *fault["reason_code"]["details"]]
 
 
 HIDDEN = {
@@ -63,10 +71,12 @@ def test_a_probe_that_proves_nothing_is_an_error(project, workers):
 
 def test_a_skip_after_a_failed_claim_does_not_hide_it(project, workers):
     """A test that skips itself once it knows the answer is red all the same."""
-    result = run(project, "    if not probe(flatter).proves(gain <= 0.10):\n        pytest.skip('later')\n", *workers)
+    body = "    if not probe(flatter).proves(gain <= 0.10):\n        pytest.skip('later')\n"
+    result = run(project, body, RESULTS, *workers)
 
     assert result.ret == 1
-    result.stdout.fnmatch_lines(["flattery * FAIL * gain/flatter * <= 0.10 *"])
+    assert project.outcomes() == {"flattery/gain/flatter": "FAIL"}
+    assert project.results()["outcome"] == "FAIL"
 
 
 def test_a_failing_test_gets_no_second_error(project):
@@ -80,12 +90,11 @@ def test_two_tests_with_one_key_are_red(project, always_workers):
     """A key stands for one finding: a second test with the same edit and measure is an error that names both."""
     project.write("test_second.py", f"{HEAD}def test_again(probe):\n    assert probe(flatter).proves(gain <= 0.30)\n")
 
-    result = project.run(*always_workers, judge="judges:gold")
+    result = project.run(RESULTS, *always_workers, judge="judges:gold")
 
-    assert result.ret == 1
-    result.stdout.fnmatch_lines(
-        ["two findings with one key: flattery/gain/flatter, by test_*.py::test_* and by test_*.py::test_*"]
-    )
+    kind, key, *tests = twice(project, result)
+    assert (result.ret, kind, key) == (1, "twice", "flattery/gain/flatter")
+    assert {*tests} == {"test_flattery.py::test_thanks_do_not_win", "test_second.py::test_again"}
 
 
 def test_two_findings_of_one_test_with_one_key_are_red(project, workers):
@@ -95,20 +104,20 @@ def test_two_findings_of_one_test_with_one_key_are_red(project, workers):
         "    assert probe(flatter, cases=probe.setup.cases[:80]).proves(gain <= 0.10)\n"
     )
 
-    result = run(project, body, *workers, judge="judges:gold")
+    result = run(project, body, RESULTS, *workers, judge="judges:gold")
 
     assert result.ret == 1
-    result.stdout.fnmatch_lines(["two findings with one key: flattery/gain/flatter, both by test_flattery.py::test_it"])
+    assert twice(project, result) == ["twice-in-test", "flattery/gain/flatter", "test_flattery.py::test_it"]
 
 
 def test_an_observation_does_not_replace_a_claim(project):
     """Observing what was claimed is said, and the claim's finding is not lost without a word."""
     body = "    assert probe(flatter).allows(gain <= 0.10)\n    probe(flatter).observe(gain)\n"
 
-    result = run(project, body, judge="judges:torn")
+    result = run(project, body, RESULTS, judge="judges:torn")
 
     assert result.ret == 1
-    result.stdout.fnmatch_lines(["two findings with one key: flattery/gain/flatter, both by *"])
+    assert twice(project, result) == ["twice-in-test", "flattery/gain/flatter", "test_flattery.py::test_it"]
 
 
 def test_two_claims_about_one_edit_share_what_the_engine_adds(project):

@@ -32,11 +32,13 @@ def test_a_miss_in_replay_is_incomplete_and_no_call(project, workers):
     project.run("--calm-sample=30", judge="judges:counted")
     before = project.calls()
 
-    result = project.run("--calm-cache=replay", *workers, judge="judges:counted")
+    result = project.run("--calm-cache=replay", "--calm-results=results.json", *workers, judge="judges:counted")
 
     assert result.ret == 1
     assert project.calls() == before
-    result.stdout.fnmatch_lines(["INCOMPLETE flattery *--calm-cache=replay: the cache lacks a verdict*"])
+    assert set(project.outcomes().values()) == {"INCOMPLETE"}
+    found = [f["reason_code"]["details"][1] for f in project.results()["findings"]]
+    assert found == [{"kind": "verdict-not-cached", "details": ["judges:counted"]}] * 2
 
 
 def test_replay_without_a_cache_is_a_configuration_error(project, workers):
@@ -97,11 +99,11 @@ def test_the_cache_lies_in_a_private_folder_that_git_ignores(project, workers):
 
 def test_the_report_says_how_many_replies_the_run_did_not_make(project, workers):
     """Replies that the run made itself are no news, also where a second probe finds them; those of another run are."""
-    own = project.run("--calm-results=one.json", *workers, judge="judges:counted")
-    again = project.run("--calm-results=two.json", "--calm-report=two.html", *workers, judge="judges:counted")
-    said = f"{ONCE} replies were reused from the cache"
+    project.run("--calm-results=one.json", *workers, judge="judges:counted")
+    project.run("--calm-results=two.json", "--calm-report=two.html", *workers, judge="judges:counted")
+    own, again = (project.results(name)["run"] for name in ("one.json", "two.json"))
+    (at,) = [at for at, code in enumerate(again["note_codes"]) if code["kind"] == "from-cache"]
 
-    assert "reused from the cache" not in own.stdout.str()
-    assert said in again.stdout.str().replace("\n  ", " ")
-    assert [note for note in project.results("two.json")["run"]["notes"] if note.startswith(said)]
-    assert said in (project.path / "two.html").read_text("utf-8")
+    assert "from-cache" not in {code["kind"] for code in own["note_codes"]}
+    assert again["note_codes"][at]["details"] == [again["calls"]["cached"]] == [ONCE]
+    assert again["notes"][at] in (project.path / "two.html").read_text("utf-8")

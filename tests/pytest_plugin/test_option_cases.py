@@ -44,22 +44,23 @@ def test_the_ini_setting_lists_files_beside_the_ini_file(project, monkeypatch):
     project.ini(judge="judges:gold", cases="cases.jsonl data/more.jsonl")
     monkeypatch.chdir(project.path / "data")
 
-    result = project.run("..", judge=None, cases=None)
+    result = project.run("..", "--calm-results=results.json", judge=None, cases=None)
 
     assert result.ret == 0
-    result.stdout.fnmatch_lines(["judge judges:gold (pairwise), 130 cases, *"])
+    assert project.results("data/results.json")["cases"]["n"] == 130
 
 
 def test_too_few_cases_are_undecided_and_say_how_many_are_needed(project):
     """A set that can never prove the claim is asked, stays undecided, and says what it would take."""
     project.write("few.jsonl", project.cases(12))
 
-    result = project.run("-v", cases="few.jsonl")
+    result = project.run("-v", "--calm-results=results.json", cases="few.jsonl")
 
+    found = {f["key"]: f for f in project.results()["findings"]}["flattery/gain/flatter"]
     assert result.ret == 1
-    result.stdout.re_match_lines(
-        [r"flattery/gain/flatter: UNDECIDED gain <= 0\.10: .*n=12; a fresh run needs about \d+ cases.*"]
-    )
+    assert (found["outcome"], found["claim"]["limit"], found["n"]) == ("UNDECIDED", 0.10, 12)
+    assert found["cases_to_decide"] > 12
+    assert f"about {found['cases_to_decide']} cases" in str(result.stdout)
 
 
 def test_the_bundled_cases_follow_each_judge_of_a_run(project, workers):

@@ -184,7 +184,8 @@ def test_claims_about_the_run_have_limits_and_waivers_too(project, workers, subt
         with subtests.test(made):
             project.write("gate.toml", made)
 
-            result = project.run("--calm-gate=gate.toml", "--calm-results=results.json", *workers, judge="halves:half")
+            options = ("--calm-gate=gate.toml", "--calm-results=results.json", "--calm-stopping=fixed")
+            result = project.run(*options, *workers, judge="halves:half")
 
             found = next(f for f in project.results()["findings"] if f["key"] == key)
             assert (found["outcome"], result.ret) == (outcome, status)

@@ -22,10 +22,11 @@ def test_the_ini_setting_names_the_judge(project, workers):
     """`calm_judge` in the ini file does what the option does."""
     project.ini(judge="judges:fond")
 
-    result = project.run(*workers, judge=None)
+    result = project.run("--calm-results=results.json", *workers, judge=None)
 
     assert result.ret == 1
-    result.stdout.fnmatch_lines(["*2 of 2 claims failed*", "judge judges:fond (pairwise), 100 cases*"])
+    assert project.results()["judge"]["name"] == "judges:fond"
+    assert [*project.outcomes().values()] == ["FAIL", "FAIL"]
 
 
 def test_the_option_wins_over_the_ini_setting(project):
@@ -37,9 +38,11 @@ def test_the_option_wins_over_the_ini_setting(project):
 
 def test_the_default_is_the_embedded_judge(project):
     """Without the option the lexical judge is asked about the bundled cases."""
-    result = project.run("--calm-sample=90", judge=None, cases=None)
+    project.run("--calm-sample=90", "--calm-results=results.json", judge=None, cases=None)
 
-    result.stdout.fnmatch_lines(["judge lexical (pairwise), 90 of 240 cases (--calm-sample), 2+1 asks; *"])
+    record = project.results()
+    assert record["judge"]["name"] == "lexical"
+    assert (record["cases"]["n"], record["cases"]["of"], record["repeats"]) == (90, 240, "2+1")
 
 
 def test_a_judge_of_another_task_gets_cases_for_it(project):

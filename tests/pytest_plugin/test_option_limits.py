@@ -13,7 +13,8 @@ def test_attainable_limits_are_taken_said_and_recorded(project, workers):
     assert record["limits"] == "attainable"
     assert found["claim"]["limit"] > found["stated"]["limit"] == 0.10
     assert (record["cases"]["n"], record["cases"]["questions"]) == (20, 20)
-    result.stdout.fnmatch_lines(["*note: attainable limits: the strictest that a sound judge *"])
+    said = {"kind": "at-resolution", "details": [20, "gain", found["claim"]["limit"], 0.10]}
+    assert said in record["run"]["note_codes"]
 
 
 def test_the_suites_limits_are_the_default(project):
@@ -41,10 +42,12 @@ def test_a_limit_of_the_owners_stays(project):
 
 def test_a_judge_that_flatters_is_red_at_any_attainable_limit(project):
     """Few cases do not hide a hole."""
-    result = project.run("--calm-sample=40", "--calm-limits=attainable", judge="judges:fond")
+    options = ("--calm-sample=40", "--calm-limits=attainable", "--calm-results=results.json")
+    result = project.run(*options, judge="judges:fond")
 
     assert result.ret == 1
-    result.stdout.fnmatch_lines(["flattery * FAIL * gain/flatter *"])
+    assert project.results()["limits"] == "attainable"
+    assert set(project.outcomes().values()) == {"FAIL"}
 
 
 def test_a_wrong_choice_is_named(project):

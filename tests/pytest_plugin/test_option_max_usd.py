@@ -43,7 +43,8 @@ def test_no_more_is_spent_than_allowed(project, server):
 
     assert result.ret == 1
     assert 0 < project.results()["run"]["usd"] <= 0.5
-    result.stdout.fnmatch_lines(["INCOMPLETE flattery (flatter): *cap was reached: --calm-max-usd 0.5*"])
+    codes = [f["reason_code"]["details"][1] for f in project.results()["findings"]]
+    assert codes == [{"kind": "capped", "details": ["--calm-max-usd 0.5"]}] * 2
 
 
 def test_a_cap_for_a_model_without_a_price_is_an_error_before_any_call(project, server, workers):

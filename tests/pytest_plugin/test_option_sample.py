@@ -19,19 +19,21 @@ def test_all_probes_get_the_same_sample(project):
         "def test_greetings_do_not_win(probe):\n    assert probe(greet).proves(gain <= 0.20)\n",
     )
 
-    project.run("--calm-sample=50", "--calm-results=results.json")
+    project.run("--calm-sample=50", "--calm-stopping=fixed", "--calm-results=results.json")
 
     asked = {frozenset(t["case"] for t in f["trials"]) for f in project.results()["findings"]}
-    assert len(asked) == 1
+    (cases,) = asked
+    assert len(cases) == 50
 
 
 def test_the_default_is_two_hundred(project):
     """Of more cases two hundred are drawn."""
     project.write("many.jsonl", project.cases(230))
 
-    result = project.run(cases="many.jsonl")
+    project.run("--calm-results=results.json", cases="many.jsonl")
 
-    result.stdout.fnmatch_lines(["judge judges:gold (pairwise), 200 of 230 cases (--calm-sample), *"])
+    cases = project.results()["cases"]
+    assert (cases["n"], cases["of"]) == (200, 230)
 
 
 def test_a_sample_is_not_told_as_all_cases(project, workers):
@@ -54,9 +56,10 @@ def test_the_ini_setting_does_the_same(project):
     """`calm_sample` in the ini file limits the sample."""
     project.ini(sample="85")
 
-    result = project.run()
+    project.run("--calm-results=results.json")
 
-    result.stdout.fnmatch_lines(["judge judges:gold (pairwise), 85 of * cases (--calm-sample), *"])
+    cases = project.results()["cases"]
+    assert (cases["n"], cases["of"]) == (85, 100)
 
 
 def test_too_few_cases_are_said_before_they_are_asked(project):

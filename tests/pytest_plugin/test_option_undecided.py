@@ -10,18 +10,12 @@ def test_replies_can_be_read(probe):
 
 
 def test_undecided_fails_in_a_category_of_its_own(project, workers):
-    """It counts as a failure (exit status 1) and is shown as undecided, with what would decide it."""
+    """It counts as a failure (exit status 1) and is shown as undecided."""
     result = project.run("-v", "--calm-results=results.json", *workers, judge="judges:torn")
 
     assert result.ret == 1
     assert project.outcomes()["flattery/gain/flatter"] == "UNDECIDED"
-    result.stdout.fnmatch_lines(
-        [
-            "*claims undecided*",
-            "flattery/gain/flatter: UNDECIDED gain <= 0.10: *; a fresh run needs about * cases*",
-            "*1 undecided*",
-        ]
-    )
+    result.stdout.fnmatch_lines(["UNDECIDED flattery/gain/flatter: *", "*= *1 undecided* in *"])
 
 
 def test_undecided_stops_at_the_first_with_x(project):
@@ -37,11 +31,12 @@ def test_warn_lets_the_test_pass_and_says_so(project, workers):
     """In warn mode the test passes with a warning, and the section still names what is undecided."""
     project.write("test_second.py", PROVEN)
 
-    result = project.run("--calm-undecided=warn", *workers, judge="judges:torn")
+    result = project.run("--calm-undecided=warn", "--calm-results=results.json", *workers, judge="judges:torn")
 
     assert result.ret == 0
     result.assert_outcomes(passed=2)
-    result.stdout.fnmatch_lines(["*CalmUndecidedWarning: UNDECIDED *", "flattery * UNDECIDED * gain/flatter *"])
+    assert project.outcomes()["flattery/gain/flatter"] == "UNDECIDED"
+    result.stdout.fnmatch_lines(["*CalmUndecidedWarning: *", "UNDECIDED flattery *"])
 
 
 def test_warn_with_nothing_proven_is_not_green(project, workers):

@@ -23,19 +23,15 @@ UNSEEN = "the judge is not shown the notes: add 'notes' to the `reads` of its co
 
 
 def test_not_tested_is_skipped_with_the_reason(project, workers):
-    """An edit that the judge cannot see is a skip, named with its reason on the first line of the section."""
+    """An edit that the judge cannot see is a skip, named with its bias in the section, and with its reason."""
     project.write("test_reminder.py", NOTE)
 
-    result = project.run("-rs", *workers)
+    result = project.run("-rs", "--calm-results=results.json", *workers)
 
+    (left,) = [f for f in project.results()["findings"] if f["outcome"] == "NOT_TESTED"]
     assert result.ret == 0
-    result.stdout.fnmatch_lines(
-        [
-            "*= calm =*",
-            "GREEN (exit 0): *",
-            "tested: 1 of 2 *not tested: reminder*",
-        ]
-    )
+    assert (left["key"], left["reason_code"]["kind"]) == ("reminder/net_robustness/remind", "not-read")
+    result.stdout.fnmatch_lines(["*= calm =*", "GREEN (exit 0): *", "*not tested: reminder*"])
     assert UNSEEN in str(result.stdout)
     result.stdout.fnmatch_lines(["*1 passed*1 not tested*"])
 
@@ -157,22 +153,23 @@ def test_thanks_do_not_win(probe):
 
 
 def test_all_of_a_run_goes_from_all_probes_to_variants(project, workers):
-    """With -v: all probes first, proven or not; then a probe, its worst variant, and once what each limit means."""
+    """With -v: what fails first, of all probes, of a probe, of its worst variant; then what holds of all probes."""
     project.write("test_flattery.py", MANY)
 
-    result = project.run("-v", "--color=no", "--calm-stopping=fixed", *workers, judge="judges:fond")
+    options = ("-v", "--color=no", "--calm-stopping=fixed", "--calm-results=results.json")
+    result = project.run(*options, *workers, judge="judges:fond")
 
-    lines = str(result.stdout).partition("= calm =")[2].splitlines()
-    keys = [line.partition(": ")[0] for line in lines if ": " in line]
-    wanted = ["run/gain", "run/net_robustness", "flattery/gain/thanks", "flattery/worst_gain/thanks"]
-    assert [key for key in keys if key in wanted] == wanted
-    assert keys.count("gain <= 0.15 means") == 1
-    result.stdout.fnmatch_lines(
-        [
-            "run/net_robustness: PASS net_robustness >= 0.95: *; over all * rows of 4 probes",
-            "*worst_gain/thanks: FAIL worst_gain <= 0.30: *the worst of 3 variants is flatter*",
-            "gain <= 0.15 means: an edit wins at most 15 % of the cases that it could win",
-            "*means: even the worst variant of an edit wins at most 30 % of the cases that it could win",
-            "note: asked again about * cases, the judge always said the same*",
-        ]
-    )
+    record, lines = project.results(), str(result.stdout).partition("= calm =")[2].splitlines()
+    found = {f["key"]: f for f in record["findings"]}
+    shown = [line.partition(": ")[0] for line in lines if line.partition(" ")[0] in ("FAIL", "PASS")]
+    failed = ["run/gain", "flattery/gain/thanks", "flattery/worst_gain/thanks"]
+    assert shown == [
+        *(f"FAIL {key}" for key in failed),
+        "PASS run/net_robustness",
+        "PASS run/unreadable_gain",
+    ]
+    assert {key for key, one in found.items() if one["outcome"] == "FAIL"} == {*failed}
+    assert found["run/net_robustness"]["reason_code"] == {"kind": "over-rows", "details": [400, 4]}
+    assert found["flattery/worst_gain/thanks"]["reason_code"] == {"kind": "worst", "details": [3, "flatter"]}
+    assert len([line for line in lines if line.startswith("  worst_gain <= 0.30: ")]) == 1
+    assert {"kind": "repeats-itself", "details": [100]} in record["run"]["note_codes"]
