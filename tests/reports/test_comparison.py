@@ -244,7 +244,7 @@ def test_a_figure_of_a_whole_table_is_not_dropped():
 
 def moved_a_little(count):
     """Return two runs with so many claims, each of which moved by a little more than its own interval."""
-    arms = ["good"] * 188 + ["bad"] * 12
+    arms = ["good"] * 190 + ["bad"] * 10
     pairs = []
     for perturbed in (["good"] * 200, arms):
         rows = [
