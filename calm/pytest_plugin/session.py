@@ -558,7 +558,9 @@ def _equals(judge: Judge, chosen: Sequence[Case]) -> tuple[Case, ...]:
     from calm.judges.python import PythonJudge
 
     shipped = equal_cases(judge.task, chosen)
-    if isinstance(judge, PythonJudge | ForeignJudge) and "reference" in judge.reads:  # they have none, and code that goes by it would fail
+    if (
+        isinstance(judge, PythonJudge | ForeignJudge) and "reference" in judge.reads
+    ):  # they have none, and code that goes by it would fail
         return ()
     try:
         refuse_unshowable(judge, shipped)
