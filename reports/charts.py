@@ -406,11 +406,3 @@ def _curve(name: str, measure: str, found: list[Finding]) -> Curve:
     ticks = tuple((round(Curve.HEIGHT * (1 - at / 100), 1), label) for at, label in axis.ticks)
     line = _points((dot.x, dot.y) for dot in dots)
     return Curve(name, measure, dots, line, tuple(up(end) for end in sorted(ends)), ticks, up(0.0))
-
-
-@dataclass(frozen=True, slots=True)
-class Ways:
-    """Cases by where they flipped, as parts of one bar: name, count, start and width in percent."""
-
-    parts: tuple[tuple[str, int, float, float], ...]
-    cases: int

@@ -554,9 +554,13 @@ def _equals(judge: Judge, chosen: Sequence[Case]) -> tuple[Case, ...]:
     from calm.cases import equal_cases
     from calm.errors import ConfigError
     from calm.experiment.showing import refuse_unshowable
+    from calm.judges.foreign import ForeignJudge
+    from calm.judges.python import PythonJudge
 
     shipped = equal_cases(judge.task, chosen)
-    if "reference" in getattr(judge, "reads", ()):  # they have none, and code that goes by it would fail
+    if (
+        isinstance(judge, PythonJudge | ForeignJudge) and "reference" in judge.reads
+    ):  # they have none, and code that goes by it would fail
         return ()
     try:
         refuse_unshowable(judge, shipped)

@@ -248,7 +248,8 @@ def _said(
         places = 1 if high - low >= FEW_POINTS else 2
         return _POINTS[name], replace(shares, factor=high - low, places=places, unit=" points")
     if name in _NUMBERS or not (found := _shares(name, op, family)):
-        words = _NUMBERS.get(name, f"{capital(name.replace('_', ' '))} is {{n}}")
+        plain = capital(name.replace("_", " ")).replace("{", "{{").replace("}", "}}")  # its name is no template
+        words = _NUMBERS.get(name, f"{plain} is {{n}}")
         return (words, ""), replace(shares, factor=1, places=2)
     return found, shares
 

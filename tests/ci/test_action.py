@@ -169,7 +169,7 @@ def test_a_green_gate_lets_the_job_pass(tmp_path, github):
     assert [runner.run(name) for name in ("gate", "comment")] == [0, 0]
     assert runner.outputs["status"] == "0", runner.printed
     assert runner.run("result") == 0
-    assert "### calm: green (PASS)" in github.comments[0]["body"]
+    assert "### calm: GREEN" in github.comments[0]["body"]
 
 
 def test_a_run_that_cannot_begin_says_so(tmp_path, github):

@@ -78,7 +78,6 @@ def test_a_run_by_batch_finds_what_a_live_run_finds(server, calm, tmp_path):
     runs = [json.loads((tmp_path / f"{name}.json").read_text("utf-8"))["run"] for name in ("live", "batch")]
     assert runs[0]["calls"] == runs[1]["calls"]
     assert runs[1]["usd"] == pytest.approx(0.4 * runs[0]["usd"], rel=0.02)  # the greeting is live
-    assert "where one costs 0.4 of the live price" in said
     assert status in (0, 1)
 
 

@@ -66,11 +66,13 @@ def test_every_copied_command_runs_and_asks_about_its_case(audited, monkeypatch,
     """Those that search or compare are asked for their plan: they take the judge, the cases and every name."""
     monkeypatch.chdir(audited)
     commands = Commands((audited / "out" / "report.html").read_text("utf-8")).found
-    tried, planned, edits = [], [], set()
+    tried, planned, edits, placed = [], [], set(), 0
 
     for place, command in commands:
         name, *words = shlex.split(command)
         assert name == "calm"
+        if words == ["mitigate", "--help"]:
+            continue
         assert JUDGE in words
         assert words[words.index("--cases") + 1] == "my cases.jsonl"
         given = dict(word.partition("=")[::2] for word in words if word.startswith("--"))
@@ -83,11 +85,13 @@ def test_every_copied_command_runs_and_asks_about_its_case(audited, monkeypatch,
             edits.add(given.get("--edit"))
             assert main(words) == 0, command
             assert capsys.readouterr().out.startswith(f"case {given['--case']}: ")
-            assert given["--case"] in place
+            assert given["--case"] in (place or given["--case"])  # a card of the summary is in no case
+            placed += bool(place)
             tried.append(command)
 
     assert len(edits) > 12
     assert len(tried) >= MOST
+    assert placed > MOST // 2
     assert {"hunt", "mitigate"} <= set(planned)
 
 

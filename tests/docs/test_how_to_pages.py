@@ -111,7 +111,7 @@ def test_the_suites_of_passages_are_asked_about_cases_that_have_some(pytester, m
     steady, swayed = (pytester.runpytest_subprocess(*command, judge).stdout.str() for judge in judges)
 
     assert "FAIL" not in steady, steady
-    assert "FAIL net_robustness >= 0.90" in swayed, swayed
+    assert "FAIL net_robustness >=" in swayed, swayed
 
 
 @pytest.mark.parametrize("page", sorted((DOCS / "how-to").glob("*.md")), ids=lambda page: page.stem)

