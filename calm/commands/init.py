@@ -200,21 +200,23 @@ def _are_cases(name: str) -> bool:
 
 
 def _resolution(task: Task, cases: Sequence[Case]) -> str:
-    """Return in one line what so many cases can show."""
+    """Return in one line what so many cases can show, by the claim of the suites that tells most."""
     from calm.core.claims import Claim
     from calm.core.edits import Expects
+    from calm.core.reasons import Kind, because
     from calm.experiment.setup import clusters_of
     from calm.gate.resolution import USUAL as ENOUGH
     from calm.gate.resolution import Claimed, attainable
 
-    claim, questions = Claim("gain", "<=", 0.15), len({*clusters_of(cases).values()})
-    found = attainable(claim, FAMILY[task], Claimed((claim,), Expects.NOT_BETTER, rotation=False, clusters=questions))
-    many = "1 case" if len(cases) == 1 else f"{len(cases)} cases"
-    about = many if questions == len(cases) else f"{many} about {questions} questions"
+    family, questions = FAMILY[task], len({*clusters_of(cases).values()})
+    claim = Claim("pull", "<=", 0.25) if family == "pairwise" else Claim("gain", "<=", 0.08)
+    found = attainable(claim, family, Claimed((claim,), Expects.NOT_BETTER, rotation=False, clusters=questions))
+    same = f"{len(cases)} cases are about {questions} questions: " if questions < len(cases) else ""
     if found is None:
-        return f"{about} cannot rule out any bias. Take about {ENOUGH}"
-    usual = f"; {ENOUGH} cases can rule out one of {100 * claim.limit:g}" if found.limit > claim.limit else ""
-    return f"{about} can rule out a bias that decides {100 * found.limit:g} of 100 cases{usual}"
+        return f"{same}{questions} are too few to rule out any bias. Take about {ENOUGH}"
+    if found.limit > claim.limit:
+        return f"{same}{because(Kind.AT_RESOLUTION, questions, claim.measure, found.limit, claim.limit)}"
+    return f"{same}{questions} are enough for the limits of the suites"
 
 
 def _add_workflow(options: argparse.Namespace, draft: Draft, key: str | None) -> None:

@@ -369,8 +369,9 @@ def _twin(templates: Sequence[str], prompt: Prompt, draft: Draft) -> None:
         _name_twin(twins[1:] if len(twins) > 1 and twins[0] == templates[0] else twins, prompt, draft)
         known = set(whole.splitlines())
         new = next((line.strip() for line in made.text.splitlines() if line not in known), "")
+        new = re.split(r"(?<=[?.]) ", new, maxsplit=1)[0]
         draft.notes.append(
-            f"judge.negative.jinja asks for the worse answer, or how bad it is. A rule made it: check this line: {new}"
+            f"judge.negative.jinja asks for the worse answer, or how bad it is. A rule wrote it, so check it: {new}"
         )
         return
     before = whole.count("\n", 0, whole.find(_BETWEEN) + len(_BETWEEN)) if _BETWEEN in whole else 0

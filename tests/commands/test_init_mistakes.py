@@ -73,7 +73,6 @@ def test_a_trial_that_reads_no_verdict_is_no_success(folder, text, capsys):
     ("command", "status"),
     [
         (["audit"], 2),
-        (["try", "planted", "--case", "a", "--case", "b"], 2),
         (["init", "--prompt", "none.txt"], CONFIGURATION),
         (["init", "--cases", "t.xlsx"], CONFIGURATION),
         (["try", "planted", "--cases", "t.xlsx"], CONFIGURATION),
