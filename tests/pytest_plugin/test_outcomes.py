@@ -26,7 +26,7 @@ def test_not_tested_is_skipped_with_the_reason(project, workers):
     """An edit that the judge cannot see is a skip, named with its bias in the section, and with its reason."""
     project.write("test_reminder.py", NOTE)
 
-    result = project.run("-rs", "--calm-results=results.json", *workers)
+    result = project.run("-v", "--calm-results=results.json", *workers)
 
     (left,) = [f for f in project.results()["findings"] if f["outcome"] == "NOT_TESTED"]
     assert result.ret == 0
