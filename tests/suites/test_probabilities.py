@@ -2,7 +2,7 @@
 
 from math import log
 
-from calm.cases import bundled, sample
+from calm.cases import bundled, equal_cases, sample
 from tests.servers import Answer, wire_server
 from tests.servers.planted import planted_respond
 from tests.suites.gate import run_gate
@@ -29,7 +29,7 @@ def weighing(spec, drawn, seen):
 def test_probabilities_replace_repeats(tmp_path):
     """A judge of which each ask errs with probability .1 is decided as if it had no noise, but for its consistency."""
     seen = []
-    drawn = sample(bundled("pairwise"), 100, 0)
+    drawn = [*sample(bundled("pairwise"), 100, 0), *equal_cases("pairwise", bundled("pairwise"))]
     judge = tmp_path / "judge.toml"
     with wire_server(weighing("noise=0", drawn, seen)) as server:
         judge.write_text(
@@ -50,7 +50,7 @@ def test_probabilities_replace_repeats(tmp_path):
 
 def test_an_edit_that_shifts_probabilities_is_seen(tmp_path):
     """A judge that obeys cited sources with certainty in half of the cases fails, from one ask an arm."""
-    drawn = sample(bundled("pairwise"), 100, 0)
+    drawn = [*sample(bundled("pairwise"), 100, 0), *equal_cases("pairwise", bundled("pairwise"))]
     judge = tmp_path / "judge.toml"
     with wire_server(weighing("authority=0.5", drawn, [])) as server:
         judge.write_text(
