@@ -40,11 +40,11 @@ def test_probabilities_replace_repeats(tmp_path):
         gate = run_gate(str(judge), tmp_path, *options)
 
     found = {f["key"]: f for f in gate.results["findings"]}
-    consistency, net = found["consistency/consistency_rate"], found["authority/net_robustness"]
+    consistency, net = found["consistency/consistency_rate"], found["position/net_robustness/swap"]
     assert gate.status == 0, gate.output
     assert (consistency["value"], consistency["asks"]) == (0.82, "1+0")  # .9 ** 2 + .1 ** 2, from one ask
-    assert (net["value"], net["asks"], net["n"]) == (1.0, "1+2", 45)  # the first look: nothing moves
-    assert sorted(net["trials"][0]["chances"]["inert"][0].values())[-2:] == [0.1, 0.9]
+    assert (net["value"], net["asks"], net["n"]) == (1.0, "1+1", 30)  # the first look: nothing moves
+    assert sorted(net["trials"][0]["chances"]["perturbed"][0].values())[-2:] == [0.1, 0.9]
     assert all(body["logprobs"] for body in seen)
 
 
