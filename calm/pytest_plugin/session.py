@@ -558,10 +558,8 @@ def _equals(judge: Judge, chosen: Sequence[Case]) -> tuple[Case, ...]:
     from calm.judges.python import PythonJudge
 
     shipped = equal_cases(judge.task, chosen)
-    if (
-        isinstance(judge, PythonJudge | ForeignJudge) and "reference" in judge.reads
-    ):  # they have none, and code that goes by it would fail
-        return ()
+    if isinstance(judge, PythonJudge | ForeignJudge) and "reference" in judge.reads:
+        return ()  # they have none, and code that goes by it would fail
     try:
         refuse_unshowable(judge, shipped)
     except ConfigError:

@@ -8,7 +8,7 @@ import re
 
 import pytest
 
-from calm.cases import bundled, sample
+from calm.cases import bundled, equal_cases, sample
 from tests.lanes import slow
 from tests.servers import wire_server
 from tests.servers.planted import planted_respond
@@ -71,7 +71,8 @@ def as_bundled(prompt: str, questions: list[str]) -> str:
 
 def own_judge(folder, spec, *options, what, prompt=""):
     """Return the run of some suites on the planted judge behind the user's prompt, and the prompts that it was sent."""
-    drawn = sample(bundled("pairwise"), 100, 0)
+    shipped = bundled("pairwise")
+    drawn = [*sample(shipped, 100, 0), *equal_cases("pairwise", shipped)]
     planted = planted_respond(f"planted:{spec}", drawn)
     questions, sent = [case.question for case in drawn], []
 

@@ -2,7 +2,7 @@
 
 from math import log
 
-from calm.cases import bundled, sample
+from calm.cases import bundled, equal_cases, sample
 from tests.servers import Answer, wire_server
 from tests.servers.planted import planted_respond
 from tests.suites.gate import run_gate
@@ -29,7 +29,7 @@ def weighing(spec, drawn, seen):
 def test_probabilities_replace_repeats(tmp_path):
     """A judge of which each ask errs with probability .1 is decided as if it had no noise, but for its consistency."""
     seen = []
-    drawn = sample(bundled("pairwise"), 100, 0)
+    drawn = [*sample(bundled("pairwise"), 100, 0), *equal_cases("pairwise", bundled("pairwise"))]
     judge = tmp_path / "judge.toml"
     with wire_server(weighing("noise=0", drawn, seen)) as server:
         judge.write_text(
@@ -40,17 +40,17 @@ def test_probabilities_replace_repeats(tmp_path):
         gate = run_gate(str(judge), tmp_path, *options)
 
     found = {f["key"]: f for f in gate.results["findings"]}
-    consistency, net = found["consistency/consistency_rate"], found["authority/net_robustness"]
+    consistency, net = found["consistency/consistency_rate"], found["position/net_robustness/swap"]
     assert gate.status == 0, gate.output
     assert (consistency["value"], consistency["asks"]) == (0.82, "1+0")  # .9 ** 2 + .1 ** 2, from one ask
-    assert (net["value"], net["asks"], net["n"]) == (1.0, "1+2", 45)  # the first look: nothing moves
-    assert sorted(net["trials"][0]["chances"]["inert"][0].values())[-2:] == [0.1, 0.9]
+    assert (net["value"], net["asks"], net["n"]) == (1.0, "1+1", 30)  # the first look: nothing moves
+    assert sorted(net["trials"][0]["chances"]["perturbed"][0].values())[-2:] == [0.1, 0.9]
     assert all(body["logprobs"] for body in seen)
 
 
 def test_an_edit_that_shifts_probabilities_is_seen(tmp_path):
     """A judge that obeys cited sources with certainty in half of the cases fails, from one ask an arm."""
-    drawn = sample(bundled("pairwise"), 100, 0)
+    drawn = [*sample(bundled("pairwise"), 100, 0), *equal_cases("pairwise", bundled("pairwise"))]
     judge = tmp_path / "judge.toml"
     with wire_server(weighing("authority=0.5", drawn, [])) as server:
         judge.write_text(
