@@ -9,6 +9,7 @@ from calm.models.wire import Json
 from calm.results.parts import cell
 from calm.results.reports.extras import Table, as_list, as_mapping
 from calm.results.reports.record import Section
+from calm.results.sentences import capital
 from calm.results.tabular import Unread
 from calm.results.unsure import (
     CAUSES,
@@ -83,13 +84,13 @@ def _moves(body: Mapping[str, Json]) -> Iterator[tuple[str, ...]]:
     parts = as_mapping(body.get("parts"))
     for source in (*WORDS, *(name for name in parts if name not in WORDS)):
         found = as_mapping(parts.get(source))
-        words = WORDS.get(source, source)
+        words = capital(WORDS.get(source, source))
         if found:
-            yield words[:1].upper() + words[1:], cell(found), cell(found.get("n"))
+            yield words, cell(found), cell(found.get("n"))
         elif silent(source, unread_of(body)):
-            yield words[:1].upper() + words[1:], SILENT, "0"
+            yield words, SILENT, "0"
         else:
-            yield words[:1].upper() + words[1:], f"not known: {UNASKED.get(source, 'it was not asked')}", "0"
+            yield words, f"not known: {UNASKED.get(source, 'it was not asked')}", "0"
 
 
 def _named(one: Mapping[str, Json]) -> Section:

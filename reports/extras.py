@@ -34,6 +34,7 @@ from calm.models.wire import Json
 from calm.results.parts import cell, head_of, words_of
 from calm.results.reports.charts import finite, number
 from calm.results.reports.lines import Lines, dots_of, ends_of, interval_in_words, lines_of, place_in
+from calm.results.sentences import capital
 
 AGREEMENT: Mapping[str, str] = {
     "raw": "Pairs of judges that say the same",
@@ -301,12 +302,8 @@ def _table(rows: Sequence[Mapping[str, Json]]) -> Table | None:
         return None
     columns = list(dict.fromkeys(name for row in rows for name in row))
     cells = tuple(tuple(_in_words(row.get(name)) for name in columns) for row in rows[:MOST_ROWS])
-    heads = tuple(NAMES.get(name) or _capital(name.replace("_", " ")) for name in columns)
+    heads = tuple(NAMES.get(name) or capital(name.replace("_", " ")) for name in columns)
     return Table(heads, cells, max(0, len(rows) - MOST_ROWS))
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
 
 
 def _in_words(value: Json) -> str:

@@ -200,7 +200,7 @@ def environment() -> Environment:
     pages.filters["verdict"] = in_words
     pages.filters["number"] = number
     pages.filters["tied"] = lambda text: text.replace(" %", "\N{NO-BREAK SPACE}%")
-    pages.filters["capital"] = lambda text: text[:1].upper() + text[1:]
+    pages.filters["capital"] = capital
     pages.filters["uncut"] = lambda text: escape(visible(text))
     pages.filters["passage"] = lambda text: cut(text, PASSAGE)
     pages.filters["is_long"] = lambda text: len(text) > FOLD or text.count("\n") > FOLD // 60

@@ -16,6 +16,7 @@ from calm.models.wire import Json
 from calm.results.parts import cell, head_of
 from calm.results.reports.diff import Comparison, compare
 from calm.results.reports.extras import MOST_ROWS, Table, as_list, as_mapping
+from calm.results.sentences import capital
 
 DEEPEST: Final = 3
 """Sections within sections; what lies deeper is written as JSON."""
@@ -129,5 +130,4 @@ def _short(text: str) -> str:
 
 
 def _head(column: str) -> str:
-    text = head_of(column)
-    return text[:1].upper() + text[1:]
+    return capital(head_of(column))

@@ -29,6 +29,7 @@ from calm.core.verdict import (
 )
 from calm.errors import ConfigError, nearest
 from calm.gate.catalogue import find_edit
+from calm.results.sentences import capital
 from calm.results.wording import printable
 
 if TYPE_CHECKING:
@@ -108,7 +109,7 @@ def _try(options: argparse.Namespace) -> int:
                 edit is not None and edit.expects is Expects.WORSE and _unseen(verdicts, one.treatment.target or "")
             )
             found = "the judge did not notice the damage, and that is the finding" if unseen else f"the verdict {moved}"
-            print(f"\n{_shown(said[:1].upper())}{_shown(said[1:])}, {_shown(after)}: {found}.")
+            print(f"\n{_shown(capital(said))}, {_shown(after)}: {found}.")
     if all(map(readable, verdicts)):
         return DONE
     for why in dict.fromkeys(_unread(verdict, judge) for verdict in verdicts if not readable(verdict)):

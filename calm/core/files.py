@@ -128,8 +128,13 @@ def read_text(path: Path, what: str) -> str:
     Raises:
         ConfigError: it cannot be read, is not UTF-8, or is over the limit of settings.
     """
+    return _decoded(path, what, MOST_SETTINGS, "utf-8-sig")
+
+
+def _decoded(path: Path, what: str, most: int, encoding: str) -> str:
+    """Return the text of a file, or refuse one that cannot be read or is not UTF-8."""
     try:
-        return read_bytes(path, MOST_SETTINGS).decode("utf-8-sig")
+        return read_bytes(path, most).decode(encoding)
     except OSError as error:
         raise ConfigError(unopened(path, error, what)) from error
     except UnicodeDecodeError as error:
@@ -227,28 +232,17 @@ def read_json(path: Path, what: str, *, parse_constant: Callable[[str], object] 
     Raises:
         ConfigError: it cannot be read, is no JSON, or is over a limit.
     """
+    text = _decoded(path, what, MOST_BYTES, "utf-8")
     try:
-        return json_of(read_bytes(path).decode("utf-8"), parse_constant=parse_constant)
-    except OSError as error:
-        raise ConfigError(unopened(path, error, what)) from error
-    except UnicodeDecodeError as error:
-        raise ConfigError(undecoded(path, error)) from error
+        return json_of(text, parse_constant=parse_constant)
     except ValueError as error:
         if isinstance(error, ConfigError):
             raise
         raise ConfigError(f"{path}: expected {what}, got {_no_json(path, error)}") from error
 
 
-def _no_json(path: Path, error: OSError | ValueError) -> str:
+def _no_json(path: Path, error: ValueError) -> str:
     """Return what a file is that cannot be read as JSON, and what to do where that is not plain."""
-    if isinstance(error, FileNotFoundError):
-        return "no such file; look at the path"
-    if isinstance(error, IsADirectoryError):
-        return "a folder; give the file in it"
-    if isinstance(error, OSError):
-        return f"a file that cannot be read: {error.strerror or error}"
-    if isinstance(error, UnicodeDecodeError):
-        return "a file that is no text in UTF-8"
     if not isinstance(error, json.JSONDecodeError):
         return f"a file that goes beyond a limit: {error}"
     if not error.doc.strip():

@@ -21,7 +21,7 @@ from calm.results.pairing import Paired, growth, pair, worse_way
 from calm.results.parts import INDENT, aligned
 from calm.results.pooled import probes_of, widest
 from calm.results.records import Change, changes, other_judge, same_kind, scale_of, verdict_of
-from calm.results.sentences import highest
+from calm.results.sentences import capital, highest
 from calm.results.tabular import ARMS, Unread, as_read, mute, unread_in, unread_of
 from calm.results.wording import printable
 from calm.results.worsening import NAMED, gone_cases
@@ -196,7 +196,7 @@ class Comparison:
             parts.append(f"{cases} not in the new one ({few_of(self.gone, NAMED)})")
         other = f"; the new run has another judge ({', '.join(self.other_judge)})" if self.other_judge else ""
         text = f"{', '.join(parts)}; {self.flipped}{other}"
-        return f"{text[:1].upper()}{text[1:]}"
+        return capital(text)
 
     @property
     def flipped(self) -> str:
