@@ -9,6 +9,7 @@ and the last `MAX_CHARS` characters of a reply are looked at. The rules in words
 from calm.judges.reading.diagnosis import UnreadReply, example, fix, held, way
 from calm.judges.reading.formats import SYMBOLS, Format, Kind, check
 from calm.judges.reading.logprobs import Label, Labels, label_of
+from calm.judges.reading.patterns import grouped
 from calm.judges.reading.reply import MAX_CHARS, read
 from calm.judges.reading.views import View, view
 
@@ -24,6 +25,7 @@ __all__ = [
     "check",
     "example",
     "fix",
+    "grouped",
     "held",
     "label_of",
     "read",

@@ -86,6 +86,15 @@ def _off_menu(text: str, marks: list[Mark], flags: int) -> list[Mark]:
     return []
 
 
+def grouped(pattern: str, text: str) -> str | None:
+    """Return what the group of a user's expression finds first in a text, whatever goes on after it; None: nothing."""
+    try:
+        found = _pattern(pattern).search(text, timeout=REGEX_LIMIT_S)
+    except (TimeoutError, ConfigError):
+        return None
+    return None if found is None else str(found[1])
+
+
 def compiles(pattern: str) -> bool:
     """Compile an expression: what the helper process does, which can be stopped."""
     try:
