@@ -38,7 +38,7 @@ _CUT = re.compile(r"[\w.+-]{0,9}[\s`~]{0,40}")
 """What is left where the end of a text cuts off an object: nothing, or the beginning of a number or of `true`."""
 
 _OPENING = re.compile(r'\{(?=\s*["}])')
-_LIST = re.compile(r"\[(?=\s*[{\[])")
+_LIST = re.compile(r"\[(?=\s*\{)")
 _MISSING = object()
 
 
