@@ -23,7 +23,6 @@ from pathlib import Path
 from typing import Final, cast
 
 from calm.core.verdict import CLASS, Criteria, Ranking, Scale, Task, Verdict, code, readable
-from calm.errors import ConfigError
 from calm.judges.judgefile import read_judge
 from calm.judges.prompted import PromptedJudge
 from calm.judges.reading import Format, Kind, View, read
@@ -98,18 +97,7 @@ def styled() -> list[Row]:
         for half in HALVES
         for path in sorted((STYLES / half).glob("*.jsonl"))
         for data in map(json.loads, path.read_text("utf-8").splitlines())
-        if _expressible(data["style"])
     ]
-
-
-@cache
-def _expressible(style: str) -> bool:
-    try:
-        judge(style)
-    except ConfigError as error:
-        print(f"{style}: not expressible: {error}")
-        return False
-    return True
 
 
 @cache
