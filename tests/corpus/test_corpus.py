@@ -101,7 +101,11 @@ def test_the_written_texts_give_the_same_bytes():
 def styled():
     """All rows in public styles by the hand that wrote them, as the files hold them."""
     return {
-        hand: [json.loads(line) for path in (STYLES / hand).glob("*.jsonl") for line in path.open(encoding="utf-8")]
+        hand: [
+            json.loads(line)
+            for path in (STYLES / hand).glob("*.jsonl")
+            for line in path.read_text("utf-8").splitlines()
+        ]
         for hand in ("first", "second")
     }
 
