@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import Final
+from itertools import chain
+from typing import Final, TypeAlias
 
 from calm.core.verdict import Unreadable
 from calm.errors import ConfigError
@@ -29,18 +30,22 @@ LONGEST_NAME: Final = 80
 MAX_STAGE: Final = 20
 """Characters of a text in an object that may say of which stage it is."""
 
-_STEP = re.compile(r"\.?([^.\[\]]+)|\[([0-9]{1,6})\]")
+Step: TypeAlias = str | int | tuple[str, ...]
+"""A key, the number of an entry, `()` for every entry, or `(key, text)` for the one entry whose key has this value."""
+PATHS: Final = "a path such as 'result.score', 'scores[0]', 'statements[].verdict' or '[rank=1].model'"
+_STEP = re.compile(r"\.?([^.\[\]]+)|\[([0-9]{1,6})\]|\[(?:([^=\[\]]{1,80})=([^\[\]]{1,80}))?\]")
 _CUT = re.compile(r"[\w.+-]{0,9}[\s`~]{0,40}")
 """What is left where the end of a text cuts off an object: nothing, or the beginning of a number or of `true`."""
 
 _OPENING = re.compile(r'\{(?=\s*["}])')
+_LIST = re.compile(r"\[(?=\s*[{\[])")
 _MISSING = object()
 
 
 def field_marks(text: str, path: str, view: View) -> list[Mark] | Unreadable:
     """Return the field of each JSON object; an object that the text's end cuts off makes the reply unreadable."""
     marks = []
-    for found in objects(text):
+    for found in objects(text, _LIST if path.startswith("[") else _OPENING):
         if isinstance(found, Unreadable):
             return found
         value, about = _value(found.raw, path, view)
@@ -51,12 +56,12 @@ def field_marks(text: str, path: str, view: View) -> list[Mark] | Unreadable:
 
 def whole_field(text: str, path: str, view: View) -> Mark | None:
     """
-    Return the field of a reply that is one JSON object and nothing else; None if it is anything else.
+    Return the field of a reply that is one JSON object (or list, for a path into one) and nothing else; None if not.
 
     Where a server keeps to a schema, this is every reply: what stands in the texts of the object is not looked at.
     """
     body = text.strip()
-    if not body.startswith("{"):
+    if not body.startswith("[" if path.startswith("[") else "{"):
         return None
     try:
         data, end = _DECODER.raw_decode(body)
@@ -126,10 +131,10 @@ def _short(value: object) -> bool:
     return isinstance(value, str) and len(value) <= MAX_STAGE
 
 
-def objects(text: str) -> Iterator[Mark | Unreadable]:
-    """Return each JSON object of a text, and at last why there may be more that cannot be read."""
+def objects(text: str, opening: re.Pattern[str] = _OPENING) -> Iterator[Mark | Unreadable]:
+    """Return each JSON object (or list) of a text, and at last why there may be more that cannot be read."""
     at = broken = repairs = 0
-    while found := _OPENING.search(text, at):
+    while found := opening.search(text, at):
         start = found.start()
         try:
             here = _object_at(text, start)
@@ -216,15 +221,16 @@ _TRAILING = re.compile(r",\s*[}\]]")
 
 
 @lru_cache(maxsize=64)
-def steps(path: str) -> tuple[str | int, ...] | None:
+def steps(path: str) -> tuple[Step, ...] | None:
     """Return a path's steps, or None if it is none."""
-    found: list[str | int] = []
+    found: list[Step] = []
     at = 0
     while at < len(path):
         step = _STEP.match(path, at)
-        if step is None or (at == 0 and path[0] in ".["):
+        if step is None or (at == 0 and path[0] == "."):
             return None
-        found.append(step[1] if step[1] is not None else int(step[2]))
+        entry = () if step[3] is None else (step[3].strip(), step[4].strip())
+        found.append(step[1] or (int(step[2]) if step[2] else entry))
         at = step.end()
     return tuple(found) or None
 
@@ -235,11 +241,26 @@ def _at(data: object, path: str) -> object:
         return data[path]
     found = steps(path)
     if found is None:
-        raise ConfigError(f"verdict.field: expected a path such as 'result.score' or 'scores[0]', got {path!r}")
-    for step in found:
+        raise ConfigError(f"verdict.field: expected {PATHS}, got {path!r}")
+    return _walked(data, found)
+
+
+def _walked(data: object, path: Sequence[Step]) -> object:
+    """Return the value after some steps, or `_MISSING`; after `()` a tuple of all, with None where one is missing."""
+    for number, step in enumerate(path, start=1):
         if isinstance(data, Clash):
             return data
-        if isinstance(step, int):
+        if isinstance(step, tuple):
+            entries = data if isinstance(data, list) else []
+            if not step and entries is data:
+                inner = [_walked(one, path[number:]) for one in entries]
+                each = [one if isinstance(one, tuple) else (None if one is _MISSING else one,) for one in inner]
+                return tuple(chain.from_iterable(each))
+            chosen = [one for one in entries if step and _says(_walked(one, step[:1]), step[1])]
+            if len(chosen) != 1:
+                return Clash() if chosen else _MISSING
+            data = chosen[0]
+        elif isinstance(step, int):
             if not isinstance(data, list) or step >= len(data):
                 return _MISSING
             data = data[step]
@@ -251,6 +272,13 @@ def _at(data: object, path: str) -> object:
                 return _MISSING
             data = data[name]
     return data
+
+
+def _says(value: object, text: str) -> bool:
+    """Return whether a value of JSON is what a path writes in `[key=text]`."""
+    if isinstance(value, bool):
+        return text == str(value).lower()
+    return text == str(int(value) if isinstance(value, float) and value.is_integer() else value)
 
 
 def _alike(data: Mapping[str, object], step: str) -> str | None:

@@ -24,6 +24,8 @@ _NOUN = re.compile(
 _UNIT = re.compile(rf"\s{{0,4}}(?:{one_of('units')})\Z", re.IGNORECASE)
 _DECIMAL_COMMA = re.compile(r"([+-]?[0-9]{1,3}),([0-9]{1,2})(?![0-9])")
 _COMPARED = re.compile(r"\s*([^<>=]{1,40}?)\s*(>{1,3}|<{1,3}|={1,2})\s*([^<>=]{1,40}?)\s*")
+_STRENGTH = re.compile(r"(?<=\w)\+{1,2}\Z")
+"""How much better an answer is: `A++`."""
 _THOUSANDS = re.compile(r"[0-9]{1,3}(?:[.,\s][0-9]{3})+")
 _TIES = frozenset(word for words in table()["ties"].values() for word in words)
 _AROUND = " \t\r\n*_`\"'"
@@ -52,7 +54,7 @@ def meant(raw: object, form: Format, view: View) -> Verdict:
     if view.task == "pairwise":
         return _choice(value, mapped, view)
     if view.task == "score":
-        return _score(value, view)
+        return _mean(value, form, view) if isinstance(value, tuple) else _score(value, view)
     if view.task == "rubric":
         met = is_met(raw, form)
         if met is None:
@@ -80,7 +82,7 @@ def folded(form: Format) -> dict[str, float | str]:
 
 def _slot(text: str, labels: Sequence[str]) -> int | None:
     """Return the slot that a text names: its label, also as `A (You)`, `(A)`, `Answer A`."""
-    names = [text.strip()]
+    names = [_STRENGTH.sub("", text.strip())]
     plain = names[0].strip("\"'`“”‘’*_").strip()
     names.append(plain)
     if plain.endswith(")") and "(" in plain:
@@ -170,6 +172,20 @@ def _score(value: object, view: View) -> Verdict:
     return Score(view.scale.turned(number) if turns(view) else number)
 
 
+def _mean(values: tuple[object, ...], form: Format, view: View) -> Verdict:
+    """Return the mean of the verdicts of a list: the share of yes on a scale from 0 to 1."""
+    found: list[float] = []
+    for number, one in enumerate(values, start=1):
+        met = is_met(one, form) if (view.scale.low, view.scale.high) == (0, 1) else None
+        verdict = _score(_mapped(one, form)[0] if met is None else float(met), view)
+        if not isinstance(verdict, Score):
+            return Unreadable(
+                f"{short(one)} is verdict {number} of {len(values)} in the list, and is none on the scale"
+            )
+        found.append(verdict.value)
+    return Score(math.fsum(found) / len(found)) if found else Unreadable("the list of verdicts is empty")
+
+
 def is_met(raw: object, form: Format) -> bool | None:
     """Return whether a criterion is met (under negative framing: failed) as written; None if that cannot be read."""
     value, mapped = _mapped(raw, form)
@@ -198,7 +214,7 @@ def all_criteria(met: Mapping[str, bool | None], view: View) -> Verdict:
 
 def _checklist(raw: object, form: Format, view: View) -> Verdict:
     """Return the criteria of a JSON object by number or id, or of a list that has them all in order."""
-    if isinstance(raw, list):
+    if isinstance(raw, list | tuple):
         if len(raw) != len(view.criteria):
             return Unreadable(f"expected {len(view.criteria)} criteria in the list, got {len(raw)}")
         return all_criteria({c: is_met(r, form) for c, r in zip(view.criteria, raw, strict=True)}, view)
@@ -255,7 +271,7 @@ def _ranking(value: object, view: View) -> Verdict:
     groups: list[list[object]]
     if isinstance(value, str):
         groups = [list(group.split("=")) for group in value.split(">")]
-    elif isinstance(value, list):
+    elif isinstance(value, list | tuple):
         groups = [group if isinstance(group, list) else [group] for group in value]
     else:
         return Unreadable(f"{short(value)} is no ranking")

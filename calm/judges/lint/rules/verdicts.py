@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import cycle
 from typing import Final
 
@@ -122,6 +123,11 @@ def asked(subject: Subject) -> Iterator[Found]:
 def _wanted(how: Reading, prose: str) -> str:
     """Return the form that the prompt lacks; empty if it has it, or if there is none to look for."""
     form = how.form
+    for part in form.parts.values():
+        if part.label and part.label.lower() not in prose.lower():
+            return f"the label {part.label!r}"
+        if not part.label and (wanted := _wanted(replace(how, form=part.form), prose)):
+            return wanted
     classes = how.view.scale.classes
     if classes is not None and not form.values:
         missing = [name for name in classes.names if name.lower() not in prose.lower()]
@@ -129,11 +135,11 @@ def _wanted(how: Reading, prose: str) -> str:
             return f"the class {missing[0]!r}"
     if form.kind == "brackets" and "[[" not in prose and "double square brackets" not in prose.lower():
         return "[[...]]"
-    if form.kind == "json":
-        last = re.split(r"[.\[]", re.sub(r"\[\d+\]\Z", "", form.field))[-1].rstrip("]")
+    if form.kind == "json" and not form.parts:
+        last = re.split(r"[.\[]", re.sub(r"\[\d*\]\Z", "", form.field))[-1].rstrip("]")
         if not how.schema and last.lower() not in prose.lower():
             return f"a JSON field {last!r}"
-    if form.kind == "tag" and f"<{form.tag}>".lower() not in prose.lower():
+    if form.kind == "tag" and not form.parts and f"<{form.tag}>".lower() not in prose.lower():
         return f"<{form.tag}>"
     if form.kind == "regex":
         words = _LITERAL.findall(form.pattern.split("(")[0])
@@ -145,7 +151,7 @@ def _wanted(how: Reading, prose: str) -> str:
 def read(subject: Subject) -> Iterator[Found]:
     """Find verdicts that the prompt asks for, in the form that is read, and that the reader does not understand."""
     how = subject.reading
-    if how is None or FAMILY[subject.task] == "listwise" or subject.task in ("rubric-all", "points"):
+    if how is None or FAMILY[subject.task] == "listwise" or subject.task in ("rubric-all", "points") or how.form.parts:
         return
     for written, sample in _samples(how, subject.page.prose):
         why = _why_unread(how, sample)
@@ -157,7 +163,7 @@ def read(subject: Subject) -> Iterator[Found]:
 def twice(subject: Subject) -> Iterator[Found]:
     """Find a form that, filled with verdicts that differ, is read as none: it has room for more than one."""
     how = subject.reading
-    if how is None or FAMILY[subject.task] not in ("score", "pairwise") or subject.task == "points":
+    if how is None or FAMILY[subject.task] not in ("score", "pairwise") or subject.task == "points" or how.form.parts:
         return
     parts = _parts(how, subject.page.prose)
     if len(parts) > 1 and _why_unread(how, WORDS + "\n".join(_filled(how, parts))):
