@@ -130,7 +130,8 @@ def expected(row: Row) -> object:
     if isinstance(row.verdict, dict):
         return {key: value for key, value in row.verdict.items() if value is not None} or None
     if row.task == "label" and row.verdict is not None:
-        return f"{CLASS}{row.verdict}"
+        classes = judge(row.style).scale.classes
+        return f"{CLASS}{classes and classes.named(str(row.verdict))}"
     if not isinstance(row.verdict, int | float) or isinstance(row.verdict, bool):
         return row.verdict
     low_is_good = row.style and judge(row.style).scale.best == "low"

@@ -1,12 +1,12 @@
 """
-Run `calm init` and `calm audit` on each prompt in the style of a public one, against a server that replies in its style.
+Run `calm init` and `calm audit` with each prompt in a public style, against a server that replies in this style.
 
     python -m benchmarks.styles                 # all styles
     python -m benchmarks.styles g-eval ragas    # some
 
 The server is on loopback. It answers with replies of `tests/corpus/styles` that look real and have a verdict, drawn by
-the prompt that it is sent. A line says how many keys of judge.toml have to be edited by hand for the file that reads
-the style, what share of the replies calm reads, and how many calls it made.
+the prompt that it is sent. A line says how many keys of judge.toml have to be edited by hand until it reads the style
+as tests/corpus/styles/judges does, what share of the replies calm reads, and how many calls it made.
 """
 
 from __future__ import annotations
@@ -24,28 +24,22 @@ from benchmarks.lookahead import environment
 from calm.core.case import digest
 from tests.servers import Turns, wire_server
 
-CASES: Final = 30
-FIELDS: Final = ("context", "rubric", "criteria", "RUBRIC", "EVALUATION_CRITERIA", "history", "checklist")
-"""Texts that prompts show beside question, answers and reference: a user's own cases have them."""
+SAMPLE: Final = "30"
+FIELDS: Final = ("context", "rubric", "evaluation_criteria", "history", "checklist")
 
 
-def calm(folder: Path, *words: str) -> int:
-    """Run a command of calm in a folder; return its exit status."""
-    command = [sys.executable, "-m", "calm", *words]
-    return subprocess.run(
-        command, cwd=folder, env=environment(reader.ROOT), capture_output=True, check=False
-    ).returncode
+def calm(folder: Path, *words: str) -> str:
+    """Run a command of calm in a folder; return what it printed."""
+    command, env = [sys.executable, "-m", "calm", *words], environment(reader.ROOT)
+    done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False)
+    return f"{done.stdout}{done.stderr}"
 
 
-def cases_of(style: str, folder: Path) -> str:
-    """Write made cases of the style's task with all that prompts show; return the name of the file."""
-    calm(folder, "cases", "generate", "--task", reader.judge(style).task, "--count", str(CASES), "-o", "made.jsonl")
-    lines = map(json.loads, (folder / "made.jsonl").read_text("utf-8").splitlines())
-    whole = [
-        {**line, "label": None, "fields": {name: f"The {name} of this case." for name in FIELDS}} for line in lines
-    ]
-    (folder / "own.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in whole), "utf-8")
-    return "own.jsonl"
+def fill(path: Path) -> None:
+    """Give the made cases in a file what prompts show beside question, answers and reference: a user's own have it."""
+    lines = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    whole = [line | {"fields": {name: f"The {name} of this case." for name in FIELDS}} for line in lines]
+    path.write_text("".join(f"{json.dumps(line)}\n" for line in whole), "utf-8")
 
 
 def read_as(path: Path) -> dict[str, Any]:
@@ -71,11 +65,14 @@ def line(style: str) -> str:
         folder = Path(name)
         prompt = str(reader.STYLES / "prompts" / f"{style}.txt")
         model = ("--model", "tiny", "--base-url", server.url, "--ci", "none")
-        calm(folder, "init", "--prompt", prompt, "--cases", cases_of(style, folder), *model)
+        said = calm(folder, "init", "--prompt", prompt, *model)
         if not (folder / "judge.toml").exists():
-            return f"| {style} | no judge.toml | - | - |"
+            return f"| {style} | no judge.toml: {said.splitlines()[-1]} | - | - |"
+        fill(folder / "cases.jsonl")
         by_hand = edits(style, folder / "judge.toml")
-        calm(folder, "audit", "judge.toml", "--out", "audit")
+        said = calm(folder, "audit", "judge.toml", "--sample", SAMPLE, "--out", "audit")
+        if not (folder / "audit" / "results.json").exists():
+            return f"| {style} | {by_hand} | no audit: {said.splitlines()[-1]} | - |"
         results = json.loads((folder / "audit" / "results.json").read_text("utf-8"))
     read = next(one["value"] for one in results["findings"] if one["key"] == "consistency/readable_rate")
     return f"| {style} | {by_hand} | {read:.1%} | {results['run']['calls']['made']} |"

@@ -118,7 +118,7 @@ def on_menu(row):
     if judge.task == "pairwise":
         return verdict in ("A", "B", "tie")
     if judge.task == "label":
-        return verdict in judge.scale.classes.names
+        return judge.scale.classes.named(verdict) is not None
     return type(verdict) in (int, float) and judge.scale.holds(verdict)
 
 
