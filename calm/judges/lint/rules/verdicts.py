@@ -65,11 +65,14 @@ _ANY_FORM: Final = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _PLACEHOLDER: Final = re.compile(
-    r"[\W\d_]*(?:x|n|y|rating|score|verdict|label|class|category|your[ \w]*|number|value|answer|choice|winner|letter"
+    r"\s*(?:<[^<>]*>|\[[^\[\]]*[^\w\[\]][^\[\]]*\]|\{[^{}]*[^\w{}][^{}]*\})\s*"
+    r"|[\W\d_]*(?:x|n|y|rating|score|verdict|label|class|category|your[ \w-]*|number|value|answer|choice|winner|letter"
+    r"|int(?:eger)?|float|bool(?:ean)?|string"
     r"|the [ \w]*|an? [ \w]*"
-    r"|\d+\s*(?:-|to|/)\s*\d+|\.\.\.|first|second|third|[a-z]+ > [a-z]+.*|.*\bor\b.*|.*[|/].*)[\W_]*",
+    r"|\d+\s*(?:-|–|—|~|～|to|/|\.\.)\s*\d+|\.\.\.|first|second|third|[a-z]+ > [a-z]+.*|.*\bor\b.*|.*[|/].*)[\W_]*",
     re.IGNORECASE,
 )
+"""A sign of what is to be filled in, such as `<your-score>`, `[1~10]` or `integer`."""
 _ALTERNATIVES: Final = re.compile(r"\b(?:if|or|either|example|e\.g\.|such as)\b|\bfor instance\b", re.IGNORECASE)
 _LITERAL: Final = re.compile(r"(?<![\\?])[A-Za-z]{3,}")
 _FLAGS: Final = re.compile(r"\(\?[a-zA-Z]+\)")
