@@ -16,10 +16,11 @@ from calm.judges.reading.contradiction import contradiction
 from calm.judges.reading.deciding import decide
 from calm.judges.reading.formats import Format, Kind
 from calm.judges.reading.json_fields import field_marks, names_in, unstrung, whole_field
+from calm.judges.reading.layout import with_holes
 from calm.judges.reading.lines import by_last_line, by_lines, by_numbers, by_slip
 from calm.judges.reading.logprobs import by_token
 from calm.judges.reading.marks import INVISIBLE, Mark, short
-from calm.judges.reading.meanings import meant
+from calm.judges.reading.meanings import meant, names
 from calm.judges.reading.parts import by_parts, each
 from calm.judges.reading.patterns import pattern_marks
 from calm.judges.reading.reasoning import TAIL, may_think, spoken
@@ -163,4 +164,4 @@ def _by_text(text: str, form: Format, view: View, *, slips: bool) -> Verdict | R
     if not isinstance(one, Mark):
         return one
     verdict = meant(one.raw, form, view)
-    return contradiction(text, marks, one, verdict, view) or verdict
+    return contradiction(with_holes(text, marks), one, verdict, names(form, view), view) or verdict
