@@ -69,6 +69,14 @@ def test_a_score_is_what_the_formula_makes_of_its_parts():
     assert said(f"**{three(0, 1, 2)}**\n\nThank you.", REFUSAL, SHARE) == Score(0.125)
 
 
+def test_the_names_of_other_parts_say_nothing_of_a_part():
+    """Before the second one stands "refusal", a word for somebody else's wish."""
+    lines = three(0, 4, 5).partition("\n\n")[2].split("\n")
+
+    for text in (", ".join(lines), f"| {' | '.join(lines)} |", " ".join(lines)):
+        assert said(text, REFUSAL, SHARE) == Score(0.875)
+
+
 def test_the_whole_is_turned_where_low_is_good_and_its_parts_are_not():
     low = replace(SHARE, scale=Scale(0, 1, best="low"))
 
