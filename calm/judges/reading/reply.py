@@ -18,11 +18,11 @@ from calm.judges.reading.brackets import bracket_marks, tag_marks
 from calm.judges.reading.contradiction import contradiction
 from calm.judges.reading.deciding import decide
 from calm.judges.reading.formats import Format, Kind
-from calm.judges.reading.json_fields import field_marks, names_in, whole_field
+from calm.judges.reading.json_fields import field_marks, names_in, unstrung, whole_field
 from calm.judges.reading.layout import Layout
 from calm.judges.reading.lines import by_last_line, by_lines, by_numbers, by_slip
 from calm.judges.reading.logprobs import by_token
-from calm.judges.reading.marks import Mark, short
+from calm.judges.reading.marks import INVISIBLE, Mark, short
 from calm.judges.reading.meanings import meant
 from calm.judges.reading.parts import by_parts
 from calm.judges.reading.patterns import pattern_marks
@@ -61,7 +61,7 @@ def read(reply: Reply, form: Format, view: View) -> Verdict:
     if reply.stop == "length" and form.kind != "logprobs":
         return Unreadable("cut by max_tokens before the reply was complete; raise max_tokens")
     if not reply.text.strip() and not reply.tokens:
-        return Unreadable("empty reply")
+        return Unreadable(_empty(reply))
     text = _looked_at(reply.text)
     visible = _visible(text)
     found = _found(reply, text, visible, form, view)
@@ -81,6 +81,18 @@ def read(reply: Reply, form: Format, view: View) -> Verdict:
     return Unreadable(f"no verdict found by format={form.kind!r}; the reply ends: {short(visible[-80:])}")
 
 
+def _empty(reply: Reply) -> str:
+    """Return why a reply without text has none, and what to change."""
+    if reply.calls:
+        return f"the reply is a call of the tool {short(reply.calls[0][0])} and has no text; send no tools to the judge"
+    if reply.elsewhere:
+        return (
+            f"the reply has no text; what the model wrote is in the field {reply.elsewhere}: start the server without "
+            f"its reasoning parser, or turn reasoning off"
+        )
+    return "empty reply"
+
+
 def doubt(reply: Reply, form: Format, view: View) -> Reason | None:
     """Return why a reply that holds candidates has no verdict beyond doubt; None if that is not what it lacks."""
     text = _looked_at(reply.text)
@@ -96,7 +108,7 @@ def read_parts(reply: Reply, form: Format, view: View) -> dict[str, Verdict | Re
 
 def _parts(text: str, visible: str, form: Format, view: View) -> dict[str, Verdict | Reason | None]:
     about = replace(view, task="score", framing=Framing.STANDARD)
-    found = {name: _marks(visible, part.form, about) for name, part in form.parts.items()}
+    found = {name: _marks(visible, part.form, about) for name, part in form.parts.items() if form.kind != "json"}
     marks = {name: [] if isinstance(one, Unreadable) else one for name, one in found.items()}
     said = {}
     for name, part in form.parts.items():
@@ -118,6 +130,8 @@ def _said(
     text: str, visible: str, form: Format, view: View, beside: Sequence[Mark] | None = None
 ) -> Verdict | Reason | None:
     """Return the verdict of a text, or of one part of it with those that are `beside` it."""
+    if form.kind == "json" and (inner := unstrung(visible)) is not None:
+        text = visible = inner
     whole = whole_field(TAIL.sub("", text), form.field, view) if form.kind == "json" else None
     return _by_text(visible, form, view, beside) if whole is None else meant(whole.raw, form, view)
 
@@ -137,7 +151,7 @@ def _visible(text: str) -> str:
 def _looked_at(text: str) -> str:
     if len(text) > 2 * MAX_CHARS:
         text = f"{text[:MAX_CHARS]}\n{text[-MAX_CHARS:]}"
-    return text.replace("\r\n", "\n")
+    return (text if text.isascii() else INVISIBLE.sub("", text)).replace("\r\n", "\n")
 
 
 def _marks(text: str, form: Format, view: View) -> list[Mark] | Unreadable:
