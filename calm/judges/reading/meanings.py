@@ -28,8 +28,15 @@ _STRENGTH = re.compile(r"(?<=\w)\+{1,2}\Z")
 """How much better an answer is: `A++`."""
 _THOUSANDS = re.compile(r"[0-9]{1,3}(?:[.,\s][0-9]{3})+")
 _TIES = frozenset(word for words in table()["ties"].values() for word in words)
-_AROUND = " \t\r\n*_`\"'"
-"""Signs around a number."""
+_AROUND = " \t\r\n*_`\"'“”‘’"
+"""Signs around a number, or another verdict."""
+LONGEST_WRAPPED = 40
+"""Characters that a verdict may have with what wraps it."""
+_WRAPPED = re.compile(r"\\(?:boxed|text|textbf|mathbf|mathrm)\{(.+)\}|\$+([^$]+)\$+|[\[(]([^\[\]()]+)[\])]")
+_LETTERED = re.compile(
+    r"[(\[]?([A-Za-z0-9])(?:[)\]]\s?[:.–-]?|\s?[:.–-])\s{1,4}[(\[]?([A-Za-z][\w-]*(?:[ _]\w+){0,2})[)\]]?\.?"
+)
+"""A letter of a menu and the words that it stands for: `A: CORRECT`, `(C) not attempted`."""
 _WORDS: Mapping[str, bool] = {
     "yes": True,
     "met": True,
@@ -45,7 +52,7 @@ _WORDS: Mapping[str, bool] = {
 def meant(raw: object, form: Format, view: View) -> Verdict:
     """Return what a verdict as written means for the task, with framing and scale mapped back."""
     if isinstance(raw, str):
-        raw = unicodedata.normalize("NFKC", raw)
+        raw = _named(unicodedata.normalize("NFKC", raw), form, view)
     if isinstance(raw, Clash):
         return Unreadable("two verdicts: the JSON object has the field twice, with different values")
     if view.task == "rubric-all":
@@ -67,17 +74,28 @@ def meant(raw: object, form: Format, view: View) -> Verdict:
     return _ranking(value, view)
 
 
+def _named(text: str, form: Format, view: View) -> str:
+    """Return a verdict without what wraps it: `\\boxed{B}`, `$B$`, `(B)`, `"[7]"`, `A: CORRECT` where A is a label."""
+    if view.task == "listwise" or form.key(text) is not None:
+        return text
+    bare = text.strip(_AROUND)
+    while len(bare) <= LONGEST_WRAPPED and (inner := _WRAPPED.fullmatch(bare)) is not None:
+        text = bare = (inner[1] or inner[2] or inner[3]).strip(_AROUND)
+    letter = _LETTERED.fullmatch(bare) if view.task != "pairwise" else None
+    if letter is None:
+        return text if form.key(bare) is None else bare
+    classes = view.scale.classes
+    named = [one for one in (letter[1], letter[2]) if form.key(one) is not None or (classes and classes.named(one))]
+    meanings = {form.values[key] if (key := form.key(one)) else classes.named(one) if classes else "" for one in named}
+    return named[0] if len(meanings) == 1 else text
+
+
 def _mapped(raw: object, form: Format) -> tuple[object, bool]:
     """Return a value as `values` maps it, and whether it does."""
     if not form.values or not isinstance(raw, str | bool | int | float):
         return raw, False
-    text = str(raw).lower() if isinstance(raw, bool) else f"{raw:g}" if isinstance(raw, float) else str(raw)
-    return folded(form).get(text.strip().casefold(), raw), text.strip().casefold() in folded(form)
-
-
-def folded(form: Format) -> dict[str, float | str]:
-    """Return the labels of a format, whatever their case, with what they mean."""
-    return {label.strip().casefold(): value for label, value in form.values.items()}
+    key = form.key(str(raw).lower() if isinstance(raw, bool) else f"{raw:g}" if isinstance(raw, float) else str(raw))
+    return (raw, False) if key is None else (form.values[key], True)
 
 
 def _slot(text: str, labels: Sequence[str]) -> int | None:
@@ -164,8 +182,14 @@ def _score(value: object, view: View) -> Verdict:
     if view.scale.high >= 1000 and isinstance(value, str) and _THOUSANDS.fullmatch(value.strip(_AROUND)):
         value = re.sub(r"[.,\s]", "", value)
     number = number_of(value) if ratio is None else ratio[0]
+    percent = value.strip(_AROUND) if isinstance(value, str) else ""
+    if percent.endswith("%") and (share := number_of(percent[:-1])) is not None:
+        if (view.scale.low, view.scale.high) not in ((0, 1), (0, 100)):
+            return Unreadable(f"{short(value)} is no score from {view.scale.low:g} to {view.scale.high:g}")
+        number = share * view.scale.high / 100
     if number is None:
-        return Unreadable(f"{short(value)} is no score")
+        what = {dict: ", but an object", list: ", but a list"}.get(type(value), "")
+        return Unreadable(f"{short(value)} is no score{what}")
     if not view.scale.holds(number):
         steps = "" if view.scale.step is None else f" in steps of {view.scale.step:g}"
         return Unreadable(f"{number:g} is not on the scale from {view.scale.low:g} to {view.scale.high:g}{steps}")

@@ -83,7 +83,7 @@ def labelled(label: str, kind: str) -> str:
     """Return the expression that finds a verdict in brackets, or at the end of a line, after a label."""
     words = r"[ \t]+".join(map(re.escape, label.split())) + _NOUN
     if kind == "brackets":  # "Facts and tone: [[9]] and [[4]]" is no verdict on the tone
-        alone = r"(?<![\w/&-])(?<!\w[ \t]*(?:,|\band)[ \t]*)"
+        alone = r"(?<![\w/&-])(?<!\w[ \t]{0,3}(?:,|\band)[ \t]{0,3})"
         signs = rf"[ \t*_`\"'’:：=|–—-]{{0,12}}(?:(?:{one_of('copulas')})[ \t*_]{{0,6}})?"
         return rf"(?i){alone}{words}{signs}\[\[([^\[\]\n]{{0,200}}+)\]\]"
     opened = rf"(?im)^[ \t>*#_•|\d.)(`-]{{0,12}}{words}[ \t*_`]{{0,6}}[:：=|][ \t*_`|]{{0,6}}"

@@ -15,10 +15,10 @@ from calm.judges.reading.brackets import bracket_marks, tag_marks
 from calm.judges.reading.contradiction import contradiction
 from calm.judges.reading.deciding import decide
 from calm.judges.reading.formats import Format, Kind
-from calm.judges.reading.json_fields import field_marks, names_in, whole_field
+from calm.judges.reading.json_fields import field_marks, names_in, unstrung, whole_field
 from calm.judges.reading.lines import by_last_line, by_lines, by_numbers, by_slip
 from calm.judges.reading.logprobs import by_token
-from calm.judges.reading.marks import Mark, short
+from calm.judges.reading.marks import INVISIBLE, Mark, short
 from calm.judges.reading.meanings import meant
 from calm.judges.reading.parts import by_parts, each
 from calm.judges.reading.patterns import pattern_marks
@@ -57,7 +57,7 @@ def read(reply: Reply, form: Format, view: View) -> Verdict:
     if reply.stop == "length" and form.kind != "logprobs":
         return Unreadable("cut by max_tokens before the reply was complete; raise max_tokens")
     if not reply.text.strip() and not reply.tokens:
-        return Unreadable("empty reply")
+        return Unreadable(_empty(reply))
     text = _looked_at(reply.text)
     visible = _visible(text)
     found = _found(reply, text, visible, form, view)
@@ -75,6 +75,18 @@ def read(reply: Reply, form: Format, view: View) -> Verdict:
     if names and form.field not in names:  # one that is there stands in a quotation
         return Unreadable(f"the reply has no field {form.field!r}; the keys of its JSON are {short(', '.join(names))}")
     return Unreadable(f"no verdict found by format={form.kind!r}; the reply ends: {short(visible[-80:])}")
+
+
+def _empty(reply: Reply) -> str:
+    """Return why a reply without text has none, and what to change."""
+    if reply.calls:
+        return f"the reply is a call of the tool {short(reply.calls[0][0])} and has no text; send no tools to the judge"
+    if reply.elsewhere:
+        return (
+            f"the reply has no text; what the model wrote is in the field {reply.elsewhere}: start the server without "
+            f"its reasoning parser, or turn reasoning off"
+        )
+    return "empty reply"
 
 
 def doubt(reply: Reply, form: Format, view: View) -> Reason | None:
@@ -101,6 +113,8 @@ def _found(reply: Reply, text: str, visible: str, form: Format, view: View) -> V
 
 def _said(text: str, visible: str, form: Format, view: View, *, slips: bool = True) -> Verdict | Reason | None:
     """Return the verdict of a text; with `slips` one in another form than the asked one counts, too."""
+    if form.kind == "json" and (inner := unstrung(visible)) is not None:
+        text = visible = inner
     whole = whole_field(TAIL.sub("", text), form.field, view) if form.kind == "json" else None
     return _by_text(visible, form, view, slips=slips) if whole is None else meant(whole.raw, form, view)
 
@@ -120,7 +134,7 @@ def _visible(text: str) -> str:
 def _looked_at(text: str) -> str:
     if len(text) > 2 * MAX_CHARS:
         text = f"{text[:MAX_CHARS]}\n{text[-MAX_CHARS:]}"
-    return text.replace("\r\n", "\n")
+    return (text if text.isascii() else INVISIBLE.sub("", text)).replace("\r\n", "\n")
 
 
 def _by_text(text: str, form: Format, view: View, *, slips: bool) -> Verdict | Reason | None:
