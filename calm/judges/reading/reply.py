@@ -189,4 +189,4 @@ def _by_text(text: str, form: Format, view: View, beside: Sequence[Mark] | None)
     if not isinstance(one, Mark):
         return one
     verdict = meant(one.raw, form, view)
-    return contradiction(text, marks, one, verdict, view) or verdict
+    return contradiction(text, [*marks, *(beside or ())], one, verdict, view) or verdict
