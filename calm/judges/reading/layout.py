@@ -167,10 +167,9 @@ class Layout:
         first = self.page.find("\n", opening) + 1
         closing = self.fences[before] if before < len(self.fences) else len(self.page)
         start, end = self.bounds(mark.start)
-        others = (
-            self.page[max(first, start - WINDOW) : start].strip(_BLANK)
-            or self.page[end : min(closing, end + WINDOW)].strip(_BLANK)
-        )
+        others = self.page[max(first, start - WINDOW) : start].strip(_BLANK) or self.page[
+            end : min(closing, end + WINDOW)
+        ].strip(_BLANK)
         outside = self.page[max(0, opening - WINDOW) : opening].strip()
         return bool(others) and bool(outside)
 
