@@ -50,7 +50,9 @@ def held(text, kind, view):
         return False
     one = decide(text, marks, lambda raw: meant(raw, kind, view), view)
     assert one == marks[0], text
-    assert contradiction(with_holes(text, marks), one, meant(one.raw, kind, view), names(kind, view), view) is None, text
+    assert contradiction(with_holes(text, marks), one, meant(one.raw, kind, view), names(kind, view), view) is None, (
+        text
+    )
     return True
 
 

@@ -256,9 +256,9 @@ def _ends(text: str) -> dict[str, float]:
 def _two_numbers(text: str) -> Form:
     """Return the form of a line with two numbers, the scores of the first and of the second answer."""
     scale = _ends(text)
-    between, other = r"[ \t,;/|]+", r"\d+(?:\.\d+)?"
+    between, other = r"(?:/\d+)?[ \t,;|]+", r"\d+(?:\.\d+)?"
     first, second = rf"{NUMBER}{between}{other}", rf"{other}{between}{NUMBER}"
-    ends = (r"(?m)^[^\w\n]*", r"[^\w\n]*$")
+    ends = (r"(?m)^(?:[^\d\n:]{0,60}:)?[^\w\n]*", r"(?:/\d+)?(?:[^\w\n]|</?\w+>)*$")
     return Form(
         {"format": "regex"},
         {"first": {"pattern": first.join(ends), **scale}, "second": {"pattern": second.join(ends), **scale}},
@@ -302,8 +302,4 @@ def _ranked(text: str) -> Form | None:
     ranked = _RANKED.search(text)
     if names is None or ranked is None:
         return None
-    either = "|".join(map(re.escape, names))
-    first = rf"(?=[^{{}}]*[\"']{ranked[2]}[\"']\s*:\s*[\"']?1(?!\d))"
-    return Form(
-        {"format": "regex", "pattern": rf"\{{{first}[^{{}}]*[\"']{ranked[1]}[\"']\s*:\s*[\"']({either})[\"']"},
-    )
+    return Form({"format": "json", "field": f"[{ranked[2]}=1].{ranked[1]}"})

@@ -22,6 +22,7 @@ LONGEST_WORD: Final = 15
 HOLE: Final = "\ufffc"
 """Stands in place of each verdict: the words in a verdict say nothing about another one."""
 
+_BLANK: Final = f" \t\n{HOLE}"
 _SIGNS: Final = " \t$*_#>|~`\"'“”„«»「」『』‘’()[]{}（）【】<>"
 """Signs of Markdown and quotes."""
 _SEPARATORS: Final = ":：=→⇒➜—–-|>→"
@@ -166,9 +167,9 @@ class Layout:
         first = self.page.find("\n", opening) + 1
         closing = self.fences[before] if before < len(self.fences) else len(self.page)
         start, end = self.bounds(mark.start)
-        others = (
-            self.page[max(first, start - WINDOW) : start].strip() or self.page[end : min(closing, end + WINDOW)].strip()
-        )
+        others = self.page[max(first, start - WINDOW) : start].strip(_BLANK) or self.page[
+            end : min(closing, end + WINDOW)
+        ].strip(_BLANK)
         outside = self.page[max(0, opening - WINDOW) : opening].strip()
         return bool(others) and bool(outside)
 

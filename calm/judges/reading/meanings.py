@@ -239,13 +239,16 @@ def _score(value: object, view: View) -> Verdict:
 
 
 def _mean(values: tuple[object, ...], form: Format, view: View) -> Verdict:
-    """Return the mean of the verdicts of a list: the share of yes on a scale from 0 to 1."""
+    """Return the mean of the verdicts of a list: on a scale from 0 to 1 the share of yes and 1."""
     found: list[float] = []
+    share = (view.scale.low, view.scale.high) == (0, 1)
     for number, one in enumerate(values, start=1):
-        met = is_met(one, form) if (view.scale.low, view.scale.high) == (0, 1) else None
         value, mapped = _mapped(one, form)
-        share = (view.scale.low, view.scale.high) == (0, 1) and not mapped and number_of(value) not in (0, 1)
-        verdict = Unreadable("") if share and met is None else _score(value if met is None else float(met), view)
+        if share and not mapped:
+            met = is_met(one, form)
+            value = one if met is None else float(met)
+            value = value if number_of(value) in (0, 1) else None
+        verdict = _score(value, view)
         if not isinstance(verdict, Score):
             return Unreadable(
                 f"{short(one)} is verdict {number} of {len(values)} in the list, and is none on the scale"
