@@ -118,7 +118,8 @@ def form_in(text: str, task: Task) -> Form | None:
         return Form({"format": "brackets"})
     number = NUMBER if task == "score" else r"(\w+)"
     if marker := _MARKER.search(text):
-        return Form({"format": "regex", "pattern": rf"(?i)\[{marker[1]}\]\W*{number}"})
+        word = rf"(?:\\?\[{marker[1]}\\?\]|\*\*{marker[1]}\*\*|\b{marker[1]}:)"
+        return Form({"format": "regex", "pattern": rf"(?i){word}\W*(?:score\W*)?{number}"})
     if task == "score" and (options := _options(text)):
         return Form({"format": "last-line"}, options=options)
     if task == "pairwise" and _TWO.search(text) and _APART.search(text) and not _objects(text):
@@ -138,9 +139,7 @@ def _of_words(text: str, value: str) -> Form | None:
     end = _ENDS.search(text)
     if end is None or value != NUMBER or not re.search(rf"{end[1]} \(\d|\bscores? only\b", text, re.IGNORECASE):
         return None
-    label = re.sub(r"\s+", r"\\s+", end[1])
-    scale = r"(?:\s*\(\d+\s*-\s*\d+\))?"
-    return Form({"format": "regex", "pattern": rf"(?i)(?:\b{label}\b{scale}\W{{0,12}}?|\A\W*){value}(?!\s*-\s*\d)"})
+    return Form({"format": "last-line"})
 
 
 def _objects(text: str) -> list[str]:

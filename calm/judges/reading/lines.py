@@ -58,9 +58,9 @@ _NOTE = re.compile(rf"(?:{one_of('notes')})[ \t]{{0,4}}[:：][ \t]{{0,4}}", re.I
 _SIGNED = re.compile(r"\s*[-+]\s*[0-9]")
 """A class behind a bullet, or a number with its sign: no one can tell."""
 _LABELLED = re.compile(
-    r"^[ \t>#*•|+-]*(?:[0-9]{1,2}[.)][ \t]*)?[*_]*(?P<label>[^\W\d_][^\n:：|*]{0,40})[*_]*"
-    rf"[ \t]*(?:[:：|=]|[–—-][ \t])[ \t*_]*(?P<value>[0-9]+(?:[.,][0-9]+)?(?:(?:/|\s(?:{one_of('ratios')})\s)[0-9]+)?)"
-    r"[*_]*(?=[ \t]*(?:[.|(,;–—-]|$))",
+    r"^[ \t>#*•|+\"'-]*(?:[0-9]{1,2}[.)][ \t]*)?[*_]*(?P<label>[^\W\d_][^\n:：|*()]{0,40}?)(?:[ \t]*\([^()\n]{1,20}\))?[*_]*"
+    rf"[ \t]*(?:[:：|=]|[–—-][ \t])[ \t*_\[]*(?P<value>[0-9]+(?:[.,][0-9]+)?(?:(?:/|\s(?:{one_of('ratios')})\s)[0-9]+)?)"
+    r"[*_\]\"']*(?=[ \t]*(?:[.|(,;–—-]|$))",
     re.MULTILINE | re.IGNORECASE,
 )
 """A line such as "Coherence: 4", or a row of a table."""
@@ -114,10 +114,15 @@ def _by_last_sentence(text: str, words: Sequence[Mark], form: Format, view: View
     valid = [m for m in labelled if not isinstance(meant(m["value"], form, view), Unreadable)]
     if len(valid) > 1:
         return because(Kind.VERDICT_PARTS, *(x for m in (valid[0], valid[-1]) for x in _told(text, m)))
-    if len(labelled) == len(valid) == 1 and QUALITY.search(valid[0]["label"]) and not text[: valid[0].start()].strip():
-        return meant(valid[0]["value"], form, view)
+    if len(labelled) == len(valid) == 1 and QUALITY.search(valid[0]["label"]):
+        only = Mark(*valid[0].span(), valid[0]["value"], led=True)
+        one = decide(text, [only], partial(meant, form=form, view=view), view)
+        return meant(only.raw, form, view) if isinstance(one, Mark) else one
     if len(str(last.raw)) > LONGEST_SENTENCE:
         return None
+    tail = re.split(r"[.!?。！？][\"')]?\s+", str(last.raw).rstrip())[-1]
+    if view.task == "label" and lead_of(_bare(tail), view) is not None:
+        return _said(tail, form, view)
     said = [replace(m, remark=False) for m in words if m.start >= last.start]
     said = [m for m in said if not isinstance(meant(m.raw, form, view), Unreadable)]
     ends = bool(said) and view.task == "pairwise" and not text[said[-1].stop : last.end].strip(" .!。！*_\t")

@@ -94,10 +94,11 @@ def _named(text: str, form: Format, view: View) -> str:
     while len(bare) <= LONGEST_WRAPPED and (inner := _WRAPPED.fullmatch(bare)) is not None:
         text = bare = (inner[1] or inner[2] or inner[3]).strip(_AROUND)
     letter = _LETTERED.fullmatch(bare) if view.task != "pairwise" else None
-    if letter is None:
-        return bare if form.key(bare) is not None else noted(bare, form, view) if form.kind in DECLARED else text
     classes = view.scale.classes
-    named = [one for one in (letter[1], letter[2]) if form.key(one) is not None or (classes and classes.named(one))]
+    sides = (letter[1], letter[2]) if letter else ()
+    named = [one for one in sides if form.key(one) is not None or (classes and classes.named(one))]
+    if not named:
+        return bare if form.key(bare) is not None else noted(bare, form, view) if form.kind in DECLARED else text
     meanings = {form.values[key] if (key := form.key(one)) else classes.named(one) if classes else "" for one in named}
     return named[0] if len(meanings) == 1 else text
 
@@ -230,7 +231,7 @@ def _score(value: object, view: View) -> Verdict:
             return Unreadable(f"{short(value)} is no score from {view.scale.low:g} to {view.scale.high:g}")
         number = share * view.scale.high / 100
     if number is None:
-        what = {dict: ", but an object", list: ", but a list"}.get(type(value), "")
+        what = ", but an object" if isinstance(value, dict) else ", but a list" if isinstance(value, list) else ""
         return Unreadable(f"{short(value)} is no score{what}")
     if not view.scale.holds(number):
         steps = "" if view.scale.step is None else f" in steps of {view.scale.step:g}"

@@ -180,6 +180,9 @@ def _by_text(text: str, form: Format, view: View, beside: Sequence[Mark] | None)
         return marks
     if view.task == "rubric-all" and form.kind != "json":
         return by_numbers(text, marks, form, view)
+    if not marks and form.kind == "json":
+        found = tag_marks(text, re.split(r"[.\[\]]+", form.field)[-1])
+        marks = [] if isinstance(found, Unreadable) or beside is not None else found
     if not marks and form.kind != "regex":
         return by_slip(text, form, view) if beside is None else None
     if len(marks) == 1 and stands_alone(text, marks[0], view):
