@@ -12,6 +12,7 @@ from calm.core.verdict import Score, Unreadable, Verdict
 from calm.judges.reading.layout import Layout
 from calm.judges.reading.marks import MAX_MARKS, Mark, short
 from calm.judges.reading.quotations import quoted
+from calm.judges.reading.retraction import retracts
 from calm.judges.reading.standing import OPENING, Candidate, Standing, candidate
 from calm.judges.reading.views import View
 from calm.judges.reading.words import Cue, cue, has, one_of, plain
@@ -74,7 +75,9 @@ def _chosen(layout: Layout, found: Sequence[Candidate]) -> Mark | Reason | None:
     if one.draft:
         return because(Kind.VERDICT_DRAFT, *_place(layout, one))
     tail = layout.page[one.mark.stop : one.mark.stop + TAIL]
-    if one is pool[-1] and (_takes_back(tail, one.mark.raw) or _pauses(tail)):
+    if one is pool[-1] and (
+        _takes_back(tail) or _pauses(tail) or any(retracts(m[1]) for m in _SENTENCE.finditer(tail))
+    ):
         later = [c for c in found if c.mark.start > one.mark.start and c.standing > Standing.MENTIONED]
         if not later or _differ(later) > 1 or isinstance(later[-1].verdict, Unreadable):
             return because(Kind.VERDICT_TAKEN_BACK, *_place(layout, one))
@@ -179,10 +182,7 @@ def _turns(layout: Layout, earlier: Candidate, later: Candidate) -> bool:
     if later.turned:
         return True
     between = layout.page[earlier.mark.stop : later.mark.start]
-    return any(
-        _takes_back(part, earlier.mark.raw) or (later.final and _pauses(part))
-        for part in (between[:TAIL], between[-TAIL:])
-    )
+    return any(_takes_back(part) or (later.final and _pauses(part)) for part in (between[:TAIL], between[-TAIL:]))
 
 
 def _pauses(text: str) -> bool:
@@ -199,26 +199,22 @@ def _corrects(gap: str) -> bool:
     return any(has(kind, gap) for kind in (Cue.TURN, Cue.PAUSE, Cue.TAKEN_BACK))
 
 
-def _takes_back(text: str, raw: object) -> bool:
+def _takes_back(text: str) -> bool:
     """
-    Return whether a sentence of a text takes back what was said before it.
+    Return whether a sentence of a text takes back the verdict before it.
 
-    The words that do must begin it, follow "Wait," or the like, or speak of a verdict, of what is above, or of the
-    verdict itself as it was written: a warranty that is void takes nothing back.
+    The words that do must begin it, or follow "Wait," or the like, or a clause of it must speak of the verdict.
     """
-    name = re.escape(str(raw).strip().lower())
-    own = re.compile(rf"(?<!\w)(?:the|this|that|my) {name}(?!\w)")
     for sentence in _SENTENCE.finditer(text):
         low = plain(sentence[1])
         paused = any(cue(kind).search(sentence[1].lower(), 0, OPENING) for kind in (Cue.PAUSE, Cue.TURN))
         hit = cue(Cue.TAKEN_BACK).search(low)
-        if hit is not None and (hit.start() <= OPENING or paused or own.search(low) or has(Cue.NOUN, low)):
+        if hit is not None and (hit.start() <= OPENING or paused):
             return True
         if paused and (has(Cue.REVISED, low) or (_pauses(low) and len(low) <= SHORT and has(Cue.DENIED, low))):
             return True
-        for clause in _CLAUSE.split(low):
-            if (own.search(clause) or has(Cue.OWN, clause)) and any(has(kind, clause) for kind in DOUBTS):
-                return True
+        if any(has(Cue.OWN, part) and any(has(kind, part) for kind in DOUBTS) for part in _CLAUSE.split(low)):
+            return True
     return False
 
 
