@@ -14,7 +14,7 @@ from calm.core.reasons import Kind, Reason, Said, because
 from calm.core.verdict import Criteria, Unreadable, Verdict
 from calm.judges.reading.deciding import decide
 from calm.judges.reading.formats import Format
-from calm.judges.reading.layout import Layout
+from calm.judges.reading.layout import TERMINAL, Layout
 from calm.judges.reading.marks import MAX_MARKS, PICTURES, Mark, line_of, short
 from calm.judges.reading.meanings import QUALITY, all_criteria, is_met, meant, names, noted
 from calm.judges.reading.quotations import FENCE, is_quotation
@@ -45,6 +45,7 @@ _NUMBER = re.compile(
     rf"(?<![A-Za-z0-9_.,/])[0-9]+(?:[.,][0-9]+)?(?:(?:/|\s(?:{one_of('ratios')})\s)[0-9]+)?(?![A-Za-z0-9_/])",
     re.IGNORECASE,
 )
+_SIGNS = " \t\n*_$`}"
 _SEPARATOR = re.compile(r"[ \t]{0,4}(?:[:：→⇒➜]|[=-]>)[ \t]{0,4}")
 _COPULA = re.compile(rf"(?:[ \t]{{0,4}}(?:=|{one_of('copulas')}))?[ \t]{{1,4}}|(?=[\d])", re.IGNORECASE)
 _ANSWERS = frozenset(word for words in table()["answers"].values() for word in words)
@@ -58,8 +59,9 @@ _NOTE = re.compile(rf"(?:{one_of('notes')})[ \t]{{0,4}}[:：][ \t]{{0,4}}", re.I
 _SIGNED = re.compile(r"\s*[-+]\s*[0-9]")
 """A class behind a bullet, or a number with its sign: no one can tell."""
 _LABELLED = re.compile(
-    r"^[ \t>#*•|+\"'-]*(?:[0-9]{1,2}[.)][ \t]*)?[*_]*(?P<label>[^\W\d_][^\n:：|*()]{0,40}?)(?:[ \t]*\([^()\n]{1,20}\))?[*_]*"
-    rf"[ \t]*(?:[:：|=]|[–—-][ \t])[ \t*_\[]*(?P<value>[0-9]+(?:[.,][0-9]+)?(?:(?:/|\s(?:{one_of('ratios')})\s)[0-9]+)?)"
+    r"^[ \t>#*•|+\"'-]*(?:[0-9]{1,2}[.)][ \t]*)?[*_]*(?P<label>[^\W\d_][^\n:：|*()]{0,40}?)"
+    r"(?:[ \t]*\([^()\n]{1,20}\))?[*_]*[ \t]*(?:[:：|=]|[–—-][ \t])[ \t*_\[]*"
+    rf"(?P<value>[0-9]+(?:[.,][0-9]+)?(?:(?:/|\s(?:{one_of('ratios')})\s)[0-9]+)?)"
     r"[*_\]\"']*(?=[ \t]*(?:[.|(,;–—-]|$))",
     re.MULTILINE | re.IGNORECASE,
 )
@@ -156,7 +158,10 @@ def by_slip(text: str, form: Format, view: View) -> Verdict | Reason | None:
         return meant(raw, form, view)
 
     valid = [m for m in marks[-MAX_MARKS:] if not isinstance(means(m.raw), Unreadable)]
-    one = decide(text, sorted(valid, key=lambda m: m.start), means, view, Standing.STANDS)
+    valid.sort(key=lambda m: m.start)
+    one = decide(text, valid, means, view, Standing.STANDS)
+    if one is None and valid and not text[valid[-1].stop :].strip(f"{_SIGNS}{TERMINAL}"):
+        one = decide(text, valid, means, view, Standing.SAID)
     return means(one.raw) if isinstance(one, Mark) else None
 
 
