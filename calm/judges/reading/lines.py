@@ -266,7 +266,7 @@ def _said(line: str, form: Format, view: View) -> Verdict | None:
     for reading in readings:
         if not isinstance(reading, Unreadable):
             return reading
-    if lead is not None and not cells and len(tries[2].split()) <= 3:
+    if lead is not None and not cells and len(tries[2].split()) <= (3 if _SEPARATOR.search(bare[:lead]) else 1):
         return readings[2]
     return readings[1] if _NUMBER_LIKE.fullmatch(bare) else None
 

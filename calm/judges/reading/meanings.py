@@ -164,11 +164,13 @@ def _choice(value: object, mapped: bool, form: Format, view: View) -> Verdict:
         if {"first", "second"} <= set(map(str, form.values.values())) and name in view.labels:
             return Unreadable(f"{short(value)} is no label; expected one of {', '.join(form.values)}")
         compared = _COMPARED.fullmatch(name)
-        if compared is not None and {_slot(part, view.labels) for part in compared.groups()[::2]} == {0, 1}:
+        labels = names(form, view)
+        if compared is not None and {_slot(part, labels) for part in compared.groups()[::2]} == {0, 1}:
             if "=" in compared[2]:
                 return Tie()
-            name = compared[1] if compared[2][0] == ">" else compared[3]
-        slot = _slot(name, view.labels)
+            slot = _slot(compared[1 if compared[2][0] == ">" else 3], labels)
+        else:
+            slot = _slot(name, view.labels)
         if slot is None and _is_tie(name):
             return Tie()
     if slot is None or slot >= len(view.ids):
