@@ -13,9 +13,7 @@ from calm.judges.prompts.ranges import range_in
 
 _WHOLE: Final = re.compile(r"\b(?:integer|whole number)", re.IGNORECASE)
 _BOOLEAN: Final = ("pass", "passed", "met")
-_TRUTH: Final = re.compile(
-    r"\btrue\b[\s\S]*\bfalse\b|\bfalse\b[\s\S]*\btrue\b|\bboolean\b|:\s*(?:true|false)\b", re.IGNORECASE
-)
+_TRUTH: Final = re.compile(r"\bboolean\b|:\s{0,9}(?:true|false)\b", re.IGNORECASE)
 """How a prompt asks for true or false."""
 _PAIRS: Final = (
     *(("yes", "no"), ("true", "false"), ("pass", "fail"), ("passed", "failed"), ("correct", "incorrect")),

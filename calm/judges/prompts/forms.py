@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from itertools import permutations
+from itertools import islice, permutations
 from keyword import iskeyword
 from typing import Final
 
@@ -17,9 +17,15 @@ OF_FAULTS: Final = (
     r"severity|severe|bad|toxic\w*|harmful\w*|harm|hallucinat\w+|bias\w*|risky?|offensive\w*|rude\w*|errors?"
 )
 """Words for what is bad in an answer."""
-NUMBER: Final = r"(\d+(?:\.\d+)?)"
+NUMBER: Final = r"(\d+(?:\.\d+)?)(?!\.?\d|\s*(?:-|–|~|or|to)\s*\d)"
+"""A number in a pattern that is written: no part of another one, and none of two that are named together."""
+LEAD: Final = r"[^\w<]{0,20}?"
+"""What stands between a label and its number."""
 MOST_PARTS: Final = 12
 """A prompt with more numbers to fill in asks for a table, and not for a verdict of parts."""
+MOST_OBJECTS: Final = 100
+"""So many openings of objects in a prompt are looked at, each for `LONGEST_OBJECT` characters."""
+LONGEST_OBJECT: Final = 5000
 LONGEST_CLASS: Final = 40
 """Characters of a class that a letter stands for; longer texts describe classes, whose names are the letters."""
 
@@ -47,7 +53,7 @@ _TAGGED: Final = re.compile(
     re.IGNORECASE,
 )
 _LINE: Final = re.compile(
-    r"(?:^\s*[\"'`*]*|[\"'`])(score|rating|grade|verdict|final verdict|decision)[\"'`*]*\s*:",
+    r"(?:^[ \t]*[\"'`*]*|[\"'`])(score|rating|grade|verdict|final verdict|decision)[\"'`*]*\s*:",
     re.IGNORECASE | re.MULTILINE,
 )
 _ENDS: Final = re.compile(r"(?:^|\n)[\s>*#•-]{0,8}([A-Za-z][\w -]{1,30})[*_]{0,2}:[*_]{0,2}\s*\Z")
@@ -69,7 +75,7 @@ _TWO: Final = re.compile(
     r"\b(?:two|both|2)\s+(?:\w+\s+){0,3}?(?:values|numbers|scores|integers|ratings)\b", re.IGNORECASE
 )
 _APART: Final = re.compile(r"\bseparated\b|\bspace between\b|\b(?:one|single|same|first) line\b", re.IGNORECASE)
-_OPTION: Final = re.compile(r"^[ \t>*•`\"'-]{0,8}\(?([A-G])[).:=][ \t]*(\S[^\n]*?)[ \t`\"'*.]*$", re.MULTILINE)
+_OPTION: Final = re.compile(r"^[ \t>*•`\"'-]{0,8}\(?([A-G])[).:=][ \t]*(\S[^\n]{0,400})", re.MULTILINE)
 _LETTER: Final = re.compile(r"\bletters?\b|[\"'`(]A[\"'`)]|\bA, B\b|\bA/B\b|\boptions?\b|\bchoices?\b", re.IGNORECASE)
 _NAMED: Final = re.compile(r"[\"'][\w -]{1,30}[\"']\s*:\s*[\"']([^\"'\n<>{}]{1,30})[\"']")
 RANK: Final = ("score", "rating", "grade", "verdict", "winner", "choice", "preference", "better", "result")
@@ -118,7 +124,7 @@ def form_in(text: str, task: Task) -> Form | None:
         return Form({"format": "brackets"})
     number = NUMBER if task == "score" else r"(\w+)"
     if marker := _MARKER.search(text):
-        return Form({"format": "regex", "pattern": rf"(?i)\[{marker[1]}\]\W*{number}"})
+        return Form({"format": "regex", "pattern": rf"(?i)\[{marker[1]}\]{LEAD}{number}"})
     if task == "score" and (options := _options(text)):
         return Form({"format": "last-line"}, options=options)
     if task == "pairwise" and _TWO.search(text) and _APART.search(text) and not _objects(text):
@@ -134,24 +140,25 @@ def _of_tag(text: str) -> Form | None:
 def _of_words(text: str, value: str) -> Form | None:
     """Return the form of a line such as "Score: 4", or of a label at the end, which a judge may repeat or not."""
     if line := _LINE.search(text):
-        return Form({"format": "regex", "pattern": rf"(?i){line[1]}\W*\s*{value}"})
+        return Form({"format": "regex", "pattern": rf"(?i){line[1]}{LEAD}{value}"})
     end = _ENDS.search(text)
     if end is None or value != NUMBER or not re.search(rf"{end[1]} \(\d|\bscores? only\b", text, re.IGNORECASE):
         return None
     label = re.sub(r"\s+", r"\\s+", end[1])
     scale = r"(?:\s*\(\d+\s*-\s*\d+\))?"
-    return Form({"format": "regex", "pattern": rf"(?i)(?:\b{label}\b{scale}\W{{0,12}}?|\A\W*){value}(?!\s*-\s*\d)"})
+    alone = r"\A\W*(?=[\d.]+\W*(?:\n|\Z))"
+    return Form({"format": "regex", "pattern": rf"(?i)(?:\b{label}\b{scale}{LEAD}|{alone}){value}"})
 
 
 def _objects(text: str) -> list[str]:
     """Return the JSON or Python objects and lists that a text shows, without those that show a text of the case."""
     found: list[str] = []
     at = 0
-    for opening in re.finditer(r"\{(?=\s*[\"'])|\[(?=\s*\{\s*[\"'])", text):
+    for opening in islice(re.finditer(r"\{(?=\s{0,99}[\"'])|\[(?=\s{0,99}\{\s{0,99}[\"'])", text), MOST_OBJECTS):
         if opening.start() < at:
             continue
         at, depth = opening.start(), 0
-        for sign in re.finditer(r"[{}\[\]]", text[at : at + 5000]):
+        for sign in re.finditer(r"[{}\[\]]", text[at : at + LONGEST_OBJECT]):
             depth += 1 if sign[0] in "{[" else -1
             if depth == 0:
                 break
@@ -193,7 +200,7 @@ def _of_lines(text: str, task: Task) -> Form | None:
         return _of_parts(("brackets", "label"), {label: (label, sign) for label, sign in found.items()}, text, task)
     if True in bracketed:
         return None
-    patterns = {label: (rf"(?i){re.escape(label)}\W*{NUMBER}", sign) for label, sign in found.items()}
+    patterns = {label: (rf"(?i){re.escape(label)}{LEAD}{NUMBER}", sign) for label, sign in found.items()}
     return _of_parts(("regex", "pattern"), patterns, text, task)
 
 
@@ -256,9 +263,9 @@ def _ends(text: str) -> dict[str, float]:
 def _two_numbers(text: str) -> Form:
     """Return the form of a line with two numbers, the scores of the first and of the second answer."""
     scale = _ends(text)
-    between, other = r"[ \t,;/|]+", r"\d+(?:\.\d+)?"
-    first, second = rf"{NUMBER}{between}{other}", rf"{other}{between}{NUMBER}"
-    ends = (r"(?m)^[^\w\n]*", r"[^\w\n]*$")
+    number, of, between = r"\d+(?:\.\d+)?", r"(?:/\d+)?", r"[ \t,;|]+"
+    first, second = rf"({number}){of}{between}{number}{of}", rf"{number}{of}{between}({number}){of}"
+    ends = (r"(?im)^[^\w\n]*(?:(?:scores?|ratings?)[^\w\n]+)?", r"[^\w\n]*$")
     return Form(
         {"format": "regex"},
         {"first": {"pattern": first.join(ends), **scale}, "second": {"pattern": second.join(ends), **scale}},
@@ -273,7 +280,7 @@ def _options(text: str) -> dict[str, str]:
     for one in _OPTION.finditer(text):
         follows = run and ord(one[1]) == ord(run[-1][1]) + 1
         run = [*run, one] if follows else [one] if one[1] == "A" else run
-    letters, names = [one[1] for one in run], [one[2] for one in run]
+    letters, names = [one[1] for one in run], [one[2].strip(" \t`\"'*.") for one in run]
     short = all(len(name) <= LONGEST_CLASS and len(name.split()) < 4 for name in names)
     if len(run) < 2 or len({*names}) < len(names):
         return {}

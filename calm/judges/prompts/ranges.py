@@ -30,7 +30,8 @@ _TOPS: Final = (
 )
 """How a text states the top of a scale alone."""
 _LISTED: Final = re.compile(
-    r"^\W*(?:(?:score|rating|grade|level)\s*(\d{1,2})\b|(\d{1,2})\s*(?:[=:–—]|-\s))", re.IGNORECASE | re.MULTILINE
+    r"^[^\w\n]{0,20}(?:(?:score|rating|grade|level)\s*(\d{1,2})\b|(\d{1,2})\s*(?:[=:–—]|-\s))",
+    re.IGNORECASE | re.MULTILINE,
 )
 """A line that begins with a value of the scale."""
 LEAST: Final = 1
