@@ -214,9 +214,10 @@ def _of_parts(own: tuple[str, str], found: Mapping[str, tuple[str, str]], text: 
     kind, key = own
     if task == "pairwise":
         sides = next((pair for pair in permutations(found, 2) if apart(*pair) in SIDES), ())
-        scale = _ends(text)
-        table = {name: {key: found[label][0], **scale} for name, label in zip(("first", "second"), sides, strict=False)}
-        return Form({"format": kind}, table) if sides else None
+        if not sides:
+            return None
+        first, second = ({key: found[label][0], **_ends(text)} for label in sides)
+        return Form({"format": kind}, {"first": first, "second": second})
     if task != "score" or not 1 < len(found) <= MOST_PARTS or any(map(_WHOLE.search, found)):
         return None
     made: dict[str, Mapping[str, str | float]] = {}
@@ -255,7 +256,7 @@ def formula(table: Mapping[str, Mapping[str, str | float]]) -> str:
     return " * ".join([*map(share, gates), mean])
 
 
-def _ends(text: str) -> dict[str, float]:
+def _ends(text: str) -> dict[str, str | float]:
     found = range_in(text)
     return {} if found is None else {"low": found[0], "high": found[1]}
 

@@ -98,7 +98,7 @@ def named(path: str) -> tuple[str, Puzzle | None]:
 
 def expression(name: str, role: Role | None) -> str:
     """Return how a template of calm writes what a name means: a rubric and what has no meaning are fields of a case."""
-    return OURS[role] if role in OURS else f"fields.{field_of(name)}"
+    return f"fields.{field_of(name)}" if role is None or role not in OURS else OURS[role]
 
 
 def field_of(name: str) -> str:
