@@ -49,7 +49,8 @@ _RANKED: Final = re.compile(r"[\"']([\w-]+)[\"']\s*:\s*[^,{}]+,\s*[\"'](rank\w*)
 """An object that says of a name which rank it has."""
 _TAG: Final = re.compile(r"<(verdict|score|rating|grade|result|judgement|judgment|decision)>", re.IGNORECASE)
 _TAGGED: Final = re.compile(
-    r"<(\w[\w.-]{0,30})>(?=[^<>\n{}]*(?:score|rating|grade|verdict|severity|\d|\bor\b|[A-Z]/[A-Z]))[^<>\n{}]{1,80}</\1>",
+    r"<(\w[\w.-]{0,30})>(?=[^<>\n{}]*(?:score|rating|grade|verdict|severity|\d|\bor\b|[A-Z]/[A-Z])|\W{0,9}\w\W{0,9}</)"
+    r"([^<>\n{}]{1,80})</\1>",
     re.IGNORECASE,
 )
 _LINE: Final = re.compile(
@@ -81,6 +82,7 @@ _NAMED: Final = re.compile(r"[\"'][\w -]{1,30}[\"']\s*:\s*[\"']([^\"'\n<>{}]{1,3
 RANK: Final = ("score", "rating", "grade", "verdict", "winner", "choice", "preference", "better", "result")
 """Keys of a JSON reply, those first that say the verdict where there are several."""
 _REFUSES: Final = re.compile(rf"\b(?:{OF_FAULTS}|refus\w*|violat\w*)\b", re.IGNORECASE)
+_AROUND: Final = " <>[](){}"
 _FUNCTIONS: Final = ("min", "max", "round")
 """What a formula can call."""
 _BINARY: Final = re.compile(r"\b[01]\s*(?:or|/|,)\s*[01]\b")
@@ -129,12 +131,19 @@ def form_in(text: str, task: Task) -> Form | None:
         return Form({"format": "last-line"}, options=options)
     if task == "pairwise" and _TWO.search(text) and _APART.search(text) and not _objects(text):
         return _two_numbers(text)
-    return _of_json(text, task) or _of_tag(text) or _of_words(text, number)
+    if r"\boxed{" in text:
+        return Form({"format": "regex", "pattern": rf"\\boxed\{{[^\w<]*{number}"})
+    return _of_json(text, task) or _of_tag(text, task) or _of_words(text, number)
 
 
-def _of_tag(text: str) -> Form | None:
-    tags = [*_TAG.finditer(text), *reversed(list(_TAGGED.finditer(text)))]
-    return Form({"format": "tag", "tag": tags[0][1]}) if tags else None
+def _of_tag(text: str, task: Task) -> Form | None:
+    """Return the form of a tag around the verdict, or of several around its parts."""
+    tagged = list(_TAGGED.finditer(text))
+    known = next(_TAG.finditer(text), None)
+    signs = {one[1]: (one[1], one[2]) for one in tagged if _FILLED.fullmatch(one[2].strip())}
+    made = None if known else _of_parts(("tag", "tag"), signs, text, task)
+    tags = [known] if known else tagged[::-1]
+    return made or (Form({"format": "tag", "tag": tags[0][1]}) if tags else None)
 
 
 def _of_words(text: str, value: str) -> Form | None:
@@ -225,7 +234,9 @@ def _of_parts(own: tuple[str, str], found: Mapping[str, tuple[str, str]], text: 
         name = "_".join(parts(label.rpartition(".")[2]))
         fits = name.isidentifier() and not iskeyword(name) and name not in (*made, *_FUNCTIONS)
         binary = _BINARY.search(sign) is not None
-        low, high = (0.0, 1.0) if binary else (range_in(sign) or range_in(text) or (1.0, 10.0, 0))[:2]
+        low, high = (
+            (0.0, 1.0) if binary else (range_in(f"({sign.strip(_AROUND)})") or range_in(text) or (1.0, 10.0, 0))[:2]
+        )
         step = {"step": 1.0} if binary else {}
         made[name if fits else f"part_{len(made) + 1}"] = {key: where, "low": low, "high": high, **step}
     return Form({"format": kind}, made, formula(made), share=True)
