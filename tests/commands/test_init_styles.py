@@ -66,7 +66,7 @@ STYLES = {
         "instruction,output_1,output_2",
         "[{'model': 'model_1', 'rank': 1}, {'model': 'model_2', 'rank': 2}]",
         A,
-        {"format": "regex", "values": {"model_1": "first", "model_2": "second"}},
+        {"format": "json", "field": "[rank=1].model", "values": {"model_1": "first", "model_2": "second"}},
         others={
             "[{'model': 'model_2', 'rank': 1}, {'model': 'model_1', 'rank': 2}]": B,
             '[{"rank": 2, "model": "model_1"}, {"rank": 1, "model": "model_2"}]': B,
@@ -93,7 +93,7 @@ STYLES = {
         "document,summary",
         "- Coherence: 4",
         Score(4),
-        {"format": "regex"},
+        {"format": "last-line"},
         {"low": 1, "high": 5, "step": 1},
         others={"3": Score(3), "Coherence (1-5): 2": Score(2), "- Coherence: 5\n\nIt is well structured.": Score(5)},
     ),

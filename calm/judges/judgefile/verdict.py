@@ -106,11 +106,11 @@ def _of_parts(verdict: Table, kind: Kind, task: Task | None) -> Format:
     table = verdict.table("parts")
     parts = {} if table is None else {name: _part(table, name, kind, values) for name in table.values}
     formula = verdict.text("formula") or (reading.TWO_SCORES if task == "pairwise" else "")
-    if not parts:
+    if "parts" not in verdict.values or (table is not None and not parts):
         verdict.say("parts", "missing; expected a name for each number, such as { facts = { label = 'Facts' } }")
-    elif not formula:
+    elif not formula and "formula" not in verdict.values:
         verdict.say("formula", f"missing; expected arithmetic on the parts, such as '{' + '.join(parts)}'")
-    else:
+    elif formula and parts:
         for problem in reading.formula_problems(formula, parts):
             verdict.say("formula", problem)
     found = {name: part for name, part in parts.items() if part is not None}
@@ -129,7 +129,7 @@ def _part(parts: Table, name: str, kind: Kind, values: Mapping[str, float | str]
             table.say(key, f"a part has {own!r} with format = {kind!r}; write that, or change the format")
     text = table.text(own, required=kind == "regex") or name
     if not name.isidentifier() or keyword.iskeyword(name) or name in reading.FUNCTIONS:
-        table.say(name, "expected a name of letters, digits and _ that the formula can use")
+        table.say(name, "expected a name of letters, digits and _, other than a word such as min, if or class")
     pattern = text if kind == "regex" else reading.labelled(text, kind) if own == "label" else ""
     form = Format("regex" if own == "label" else kind, field=text, tag=text, pattern=pattern, values=values)
     if own in table.values or kind != "regex":
@@ -181,7 +181,7 @@ def _values(verdict: Table, task: Task | None, classes: Classes | None) -> dict[
             found[label] = value
         else:
             known = [*(f"{n:g}" for n in numbers), *(repr(w) for w in words)] or ["a number"]
-            note = f", as the task is {task!r}" if task else ""
+            note = f", as the task is {task!r}" if task and "parts" not in verdict.values else ""
             table.expected(label, f"{' or '.join(known)}{note}")
     return found
 

@@ -10,6 +10,7 @@ from calm.judges.reading.diagnosis import UnreadReply, example, fix, held, way
 from calm.judges.reading.formats import SYMBOLS, Format, Kind, Part, check
 from calm.judges.reading.logprobs import Label, Labels, label_of
 from calm.judges.reading.parts import FUNCTIONS, TWO_SCORES, formula_problems, labelled
+from calm.judges.reading.patterns import grouped
 from calm.judges.reading.reply import MAX_CHARS, read, read_parts
 from calm.judges.reading.views import View, view
 
@@ -29,6 +30,7 @@ __all__ = [
     "example",
     "fix",
     "formula_problems",
+    "grouped",
     "held",
     "label_of",
     "labelled",

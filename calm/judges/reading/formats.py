@@ -5,8 +5,10 @@ from __future__ import annotations
 import dataclasses
 import math
 import re
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Final, Literal, TypeAlias, get_args
 
 from calm.core.verdict import Scale, Task
@@ -29,8 +31,9 @@ class Format:
 
     `field` is a path in JSON such as `result.score`, `scores[0].value`, `statements[].verdict` (of every entry of a
     list) or `scores[name=tone].value` (of the one entry that says so), `tag` the name of a tag, `pattern` a regular
-    expression with one group. `values` maps labels, whatever their case, to numbers or to `first`, `second`, `tie`,
-    `met`, `unmet`, or to a class. With `parts`, a verdict is what `formula` makes of them.
+    expression with one group. `values` maps labels to numbers or to `first`, `second`, `tie`, `met`, `unmet`, or to a
+    class; the case of a label counts only where another one differs by case alone. With `parts`, a verdict is what
+    `formula` makes of them.
     """
 
     kind: Kind = "brackets"
@@ -40,6 +43,13 @@ class Format:
     values: Mapping[str, float | str] = dataclasses.field(default_factory=dict)
     formula: str = ""
     parts: Mapping[str, Part] = dataclasses.field(default_factory=dict)
+
+    def key(self, text: str) -> str | None:
+        """Return the label in `values` that a text names: the same one, or the only one that differs by case alone."""
+        name = normal(text)
+        alike = [label for label in self.values if normal(label).casefold() == name.casefold()]
+        same = [label for label in alike if normal(label) == name] or alike
+        return same[0] if len(same) == 1 else None
 
     def __repr__(self) -> str:
         own = ("kind", "field", "tag", "pattern", "values", *(("formula", "parts") if self.parts else ()))
@@ -53,6 +63,11 @@ class Part:
     form: Format
     scale: Scale
     label: str = ""
+
+
+def normal(label: str) -> str:
+    """Return a label as it is compared: without white space around it, and with one form for each sign."""
+    return unicodedata.normalize("NFKC", label).strip()
 
 
 def check(form: Format, task: Task) -> list[str]:
@@ -73,6 +88,9 @@ def check(form: Format, task: Task) -> list[str]:
             f"verdict.format: logprobs reads a verdict of one token, which the task {task} does not have; "
             f"use json or brackets"
         )
+    for one, other in combinations(form.values, 2):
+        if normal(one) == normal(other):
+            problems.append(f"verdict.values: {one!r} and {other!r} cannot be told apart in a reply; keep one of them")
     for label, value in form.values.items():
         if task == "label" and isinstance(value, str):
             continue  # a class: those of the judge are known to its file alone

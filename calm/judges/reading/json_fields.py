@@ -20,9 +20,9 @@ MAX_BROKEN: Final = 1_000
 """Openings of JSON objects that may turn out not to be JSON before a reply is given up."""
 
 MAX_REPAIRS: Final = 20
-"""Objects that a trailing comma may make unreadable, and that cannot be read without it either."""
+"""Openings of objects that are no JSON, and that cannot be written as JSON either, before no more is tried."""
 MAX_REPAIRED: Final = 20_000
-"""Characters that an object may have whose trailing comma is left out."""
+"""Characters that an object may have that is no JSON, but near to it."""
 MAX_DEPTH: Final = 3
 """Objects within each other in which the field is looked for."""
 LONGEST_NAME: Final = 80
@@ -37,8 +37,8 @@ _STEP = re.compile(r"\.?([^.\[\]]+)|\[([0-9]{1,6})\]|\[(?:([^=\[\]]{1,80})=([^\[
 _CUT = re.compile(r"[\w.+-]{0,9}[\s`~]{0,40}")
 """What is left where the end of a text cuts off an object: nothing, or the beginning of a number or of `true`."""
 
-_OPENING = re.compile(r'\{(?=\s*["}])')
-_LIST = re.compile(r"\[(?=\s*[{\[])")
+_OPENING = re.compile(r"""\{(?=\s*(?:["'}“”„‘’«]|//|/\*|[A-Za-z_]\w{0,40}\s{0,4}:))""")
+_LIST = re.compile(r"\[(?=\s*\{)")
 _MISSING = object()
 
 
@@ -131,8 +131,24 @@ def _short(value: object) -> bool:
     return isinstance(value, str) and len(value) <= MAX_STAGE
 
 
+def unstrung(text: str) -> str | None:
+    """Return the text that a reply is which is nothing but a text of JSON, as `"{\\"score\\": 7}"`; else None."""
+    body = text.strip()
+    if not (body.startswith('"') and body.endswith('"')):
+        return None
+    try:
+        inner = json.loads(body)
+    except ValueError:
+        return None
+    return inner if isinstance(inner, str) else None
+
+
 def objects(text: str, opening: re.Pattern[str] = _OPENING) -> Iterator[Mark | Unreadable]:
-    """Return each JSON object (or list) of a text, and at last why there may be more that cannot be read."""
+    """
+    Return each JSON object of a text, and at last why there may be more that cannot be read.
+
+    What is near to JSON counts, too: a literal of Python, comments, a trailing comma, names without quotes.
+    """
     at = broken = repairs = 0
     while found := opening.search(text, at):
         start = found.start()
@@ -146,13 +162,14 @@ def objects(text: str, opening: re.Pattern[str] = _OPENING) -> Iterator[Mark | U
             at = here.end
             continue
         message, where = here
-        mended = _mended(text, start) if repairs < MAX_REPAIRS and _at_comma(text, where) else None
-        repairs += mended is None and _at_comma(text, where)
+        mended = _mended(text, start) if repairs < MAX_REPAIRS else None
         if mended is not None:
             yield mended
             at = mended.end
             continue
-        if message.startswith(_UNTERMINATED) or _CUT.fullmatch(text, where):
+        repairs += 1
+        open_ = text[start + 1 :].lstrip()[:1] in "'“‘" and "}" not in text[start:]
+        if message.startswith(_UNTERMINATED) or _CUT.fullmatch(text, where) or open_:
             yield Unreadable("truncated JSON: the last object is not closed")
             return
         at, broken = max(start + 1, where), broken + 1
@@ -181,34 +198,40 @@ def _object_at(text: str, start: int) -> Mark | tuple[str, int]:
             return Mark(start, start + end, data)
 
 
-def _at_comma(text: str, at: int) -> bool:
-    """Return whether JSON broke at a comma with nothing but a closing bracket after it."""
-    before = text[max(0, at - 50) : at + 1].rstrip("}] \t\n")
-    return before.endswith(",") and _TRAILING.search(text, max(0, at - 50), at + 51) is not None
-
-
 def _mended(text: str, start: int) -> Mark | None:
-    """Return the object that begins here without its trailing commas; None if it is broken otherwise, too."""
-    depth, end, commas = 0, None, []
-    for part in _PARTS.finditer(text, start, start + MAX_REPAIRED):
-        sign = part[0]
-        if sign[0] == ",":
-            commas.append(part.start())
-        elif sign in "{[":
-            depth += 1
-        elif sign in "}]":
-            depth -= 1
-            if depth == 0:
-                end = part.end()
-                break
-    if end is None or not commas:
-        return None
-    kept = [text[one + 1 : other] for one, other in zip([start - 1, *commas], [*commas, end], strict=True)]
-    try:
-        data, read = _DECODER.raw_decode("".join(kept))
-    except (json.JSONDecodeError, RecursionError):
-        return None
-    return Mark(start, end, data) if read == end - start - len(commas) else None
+    """Return the object that begins here and is near to JSON; None if it is not."""
+    return _mended_by(_PARTS, text, start) or _mended_by(_QUOTED, text, start)
+
+
+def _mended_by(parts: re.Pattern[str], text: str, start: int) -> Mark | None:
+    kept: list[str] = []
+    depth = 0
+    for part in parts.finditer(text, start, start + MAX_REPAIRED):
+        kept += _mended_part(parts, part, kept)
+        depth += {"{": 1, "[": 1, "}": -1, "]": -1}.get(part[0], 0)
+        if depth == 0:
+            try:
+                return Mark(start, part.end(), _DECODER.decode("".join(kept)))
+            except (json.JSONDecodeError, RecursionError):
+                return None
+    return None
+
+
+def _mended_part(parts: re.Pattern[str], part: re.Match[str], kept: list[str]) -> list[str]:
+    """Return a part of an object as JSON has it; a comma that nothing follows is taken out of what was kept."""
+    text = part[0]
+    if part["text"]:
+        inner = text[1:-1]
+        return [
+            text if parts is _PARTS and text[0] == '"' else json.dumps(re.sub(r"\\(.)", r"\1", inner, flags=re.DOTALL))
+        ]
+    if part["word"]:
+        return [_LITERALS.get(text) or json.dumps(text)]
+    if part["comment"]:
+        return []
+    if text in "}]" and kept and kept[-1] == ",":
+        kept.pop()
+    return [text] if text.strip() else []
 
 
 _UNTERMINATED: Final = "Unterminated string"
@@ -216,8 +239,27 @@ WINDOW: Final = 512
 """Characters in which an object is looked for first."""
 LONGEST_WORD: Final = 16
 """Characters of the longest word, or sign in a text, of JSON: one that a window cuts is an error near its end."""
-_PARTS = re.compile(r'"(?:[^"\\]|\\.)*+"|[{}\[\]]|,(?=\s{0,200}[}\]])', re.DOTALL)
-_TRAILING = re.compile(r",\s*[}\]]")
+_ENDS = r"(?=\s{0,200}(?:[,:}\]]|//|/\*))"
+_NEXT = r"""(?=\s{0,200}(?:[:}\]]|,\s{0,200}["'{\[\d-]|,\s{0,200}(?:true|false|null)\b))"""
+_TEXTS = (
+    r"""'(?:[^'\\]|\\.|'(?!ENDS))*+'ENDS|[“”„](?:[^“”\\]|\\.)*+[“”]|[‘’](?:[^’\\]|\\.|’(?!ENDS))*+’ENDS"""
+    r"|«[^»]*+»"
+)
+_OTHERS = r"|(?P<comment>//[^\n]*+|/\*.*?\*/)|(?P<word>(?<![\w.+-])[A-Za-z_]\w*+)|."
+_PARTS = re.compile(
+    rf"""(?P<text>"(?:[^"\\]|\\.)*+"|{_TEXTS}){_OTHERS}""".replace("ENDS", _ENDS),
+    re.DOTALL,
+)
+_QUOTED = re.compile(
+    rf"""(?P<text>"(?:[^"\\]|\\.|"(?!{_NEXT}))*+"{_NEXT}|{_TEXTS}){_OTHERS}""".replace("ENDS", _ENDS),
+    re.DOTALL,
+)
+"""
+Parts of an object: a text in quotes of any kind, a comment, a word without quotes, or any other sign.
+
+`_QUOTED` ends a text only where another part follows: the texts of some replies hold quotes.
+"""
+_LITERALS: Final = {"true": "true", "false": "false", "null": "null", "True": "true", "False": "false", "None": "null"}
 
 
 @lru_cache(maxsize=64)

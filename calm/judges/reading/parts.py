@@ -7,11 +7,9 @@ import math
 import operator
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from functools import lru_cache
 from typing import Final
 
-from calm.core.case import Framing
 from calm.core.reasons import Kind, Reason, Said, because
 from calm.core.verdict import Preferred, Score, Tie, Unreadable, Verdict
 from calm.errors import nearest
@@ -39,11 +37,8 @@ _SIGNS: Final[Mapping[type, Callable[..., float]]] = {
 _NOUN: Final = r"(?:[ \t]+(?:scores?|ratings?|grades?|verdict))?(?:[ \t]*\([^()\n]{0,60}\))?"
 
 
-def by_parts(
-    form: Format, view: View, found: Callable[[Format, View], Verdict | Reason | None]
-) -> Verdict | Reason | None:
-    """Return the verdict of all parts, each as `found` reads it; why there is none, or None if no part is there."""
-    said = each(form, view, found)
+def by_parts(form: Format, view: View, said: Mapping[str, Verdict | Reason | None]) -> Verdict | Reason | None:
+    """Return the verdict that the parts of a reply make; why they make none, or None if no part is there."""
     if all(one is None for one in said.values()):
         return None
     numbers: dict[str, float] = {}
@@ -67,14 +62,6 @@ def by_parts(
     return Unreadable(f"{verdict.reason}, by the formula with {values}") if isinstance(verdict, Unreadable) else verdict
 
 
-def each(
-    form: Format, view: View, found: Callable[[Format, View], Verdict | Reason | None]
-) -> dict[str, Verdict | Reason | None]:
-    """Return what each part of a reply says: a `Score` as written, or why there is none; None where it is missing."""
-    about = replace(view, task="score", framing=Framing.STANDARD)
-    return {name: found(part.form, replace(about, scale=part.scale)) for name, part in form.parts.items()}
-
-
 def _why(verdict: Verdict) -> str:
     return verdict.reason if isinstance(verdict, Unreadable) else short(verdict)
 
@@ -83,7 +70,7 @@ def labelled(label: str, kind: str) -> str:
     """Return the expression that finds a verdict in brackets, or at the end of a line, after a label."""
     words = r"[ \t]+".join(map(re.escape, label.split())) + _NOUN
     if kind == "brackets":  # "Facts and tone: [[9]] and [[4]]" is no verdict on the tone
-        alone = r"(?<![\w/&-])(?<!\w[ \t]*(?:,|\band)[ \t]*)"
+        alone = r"(?<![\w/&-])(?<!\w[ \t]{0,3}(?:,|\band)[ \t]{0,3})"
         signs = rf"[ \t*_`\"'’:：=|–—-]{{0,12}}(?:(?:{one_of('copulas')})[ \t*_]{{0,6}})?"
         return rf"(?i){alone}{words}{signs}\[\[([^\[\]\n]{{0,200}}+)\]\]"
     opened = rf"(?im)^[ \t>*#_•|\d.)(`-]{{0,12}}{words}[ \t*_`]{{0,6}}[:：=|][ \t*_`|]{{0,6}}"

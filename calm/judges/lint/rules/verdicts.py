@@ -75,6 +75,13 @@ _PLACEHOLDER: Final = re.compile(
 """A sign of what is to be filled in, such as `<your-score>`, `[1~10]` or `integer`."""
 _ALTERNATIVES: Final = re.compile(r"\b(?:if|or|either|example|e\.g\.|such as)\b|\bfor instance\b", re.IGNORECASE)
 _LITERAL: Final = re.compile(r"(?<![\\?])[A-Za-z]{3,}")
+_FLAGS: Final = re.compile(r"\(\?[a-zA-Z]+\)")
+_GROUP: Final = re.compile(r"(?<!\\)\((?:\?P<\w+>|(?!\?))")
+_SPACE: Final = re.compile(r"(?:\\s|\[[^\]]*\])[*+?]*|\.[*+]\??")
+_UNESCAPED: Final = re.compile(r"\\b|[\\^$?*+]")
+_ESCAPED: Final = re.compile(r"\\.|\[(?:[^\]\\]|\\.)*\]")
+AFTER: Final = r"(?!\w|[.,/-]\w)"
+"""What a pattern needs after its group, so that it does not end inside of a number or a word."""
 WORDS: Final = "These are reasons.\n\n"
 """What stands before the verdict in a reply that is read here."""
 
@@ -161,6 +168,32 @@ def read(subject: Subject) -> Iterator[Found]:
         if why:
             yield Found("verdict-unreadable", subject.at(max(0, subject.page.prose.find(written))), (written, why))
             return
+
+
+def ends(subject: Subject) -> Iterator[Found]:
+    """Find a pattern whose group ends inside of a number or a word: the 1 of "10", the C of "Cannot"."""
+    how = subject.reading
+    if how is None or how.form.kind != "regex":
+        return
+    pattern, scale = how.form.pattern, how.view.scale
+    lead = _UNESCAPED.sub("", _SPACE.sub(" ", _GROUP.split(_FLAGS.sub("", pattern))[0]))
+    for value in (*how.form.values, *how.view.labels, f"{scale.low:g}", f"{scale.high:g}"):
+        for longer in (f"{value}0", f"{value}.5") if value[-1:].isdigit() else (f"{value}annot",):
+            if reading.grouped(pattern, lead + longer) == value == reading.grouped(pattern, lead + value):
+                shown = (repr(value), repr(lead + longer), f"'{_closed(pattern)}'")
+                yield Found("pattern-ends-inside", subject.sources.place_of_key("pattern"), shown)
+                return
+
+
+def _closed(pattern: str) -> str:
+    """Return a pattern whose group is followed by the end of a word or a number."""
+    group = _GROUP.search(pattern)
+    plain, depth = _ESCAPED.sub(lambda found: "." * len(found[0]), pattern), 0
+    for at in range(group.start() if group else len(plain), len(plain)):
+        depth += {"(": 1, ")": -1}.get(plain[at], 0)
+        if depth == 0:
+            return f"{pattern[: at + 1]}{AFTER}{pattern[at + 1 :]}"
+    return pattern
 
 
 def twice(subject: Subject) -> Iterator[Found]:
