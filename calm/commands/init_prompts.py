@@ -218,8 +218,9 @@ def _said(texts: Sequence[str], made: Translation, alike: Set[str]) -> dict[str,
             raise ConfigError(
                 f"--placeholder: expected a placeholder of the prompt, got {name!r}{nearest(name, names)}"
             )
-        if meaning not in SAID and not re.fullmatch(r"field\.\w+", meaning):
-            raise ConfigError(f"--placeholder: expected {name}= and {', '.join(SAID)} or field.NAME, got {text!r}")
+        if meaning not in SAID and not re.fullmatch(r"field\.\w+|[ab]\.[1-9]", meaning):
+            known = f"{', '.join(SAID)}, field.NAME, or a.1 for the reply of a in turn 1"
+            raise ConfigError(f"--placeholder: expected {name}= and {known}, got {text!r}")
         said[name] = meaning
     return said
 

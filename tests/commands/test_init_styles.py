@@ -268,6 +268,16 @@ def test_each_answer_of_a_pair_has_its_own_first_turn():
     assert case.question.startswith("The question_2")
 
 
+def test_a_person_can_say_which_placeholder_is_an_earlier_reply():
+    """Where the names do not tell it."""
+    said = [word for one in ("x=a.1", "y=a", "z=b") for word in ("--placeholder", one)]
+    status, template, case = start("{question} {x} {y} {z} [[A]] or [[B]]", "question,x,y,z", *said)
+
+    assert status == DONE
+    assert template.startswith("{{ question }} {{ answers[0].history[0] }} {{ answers[0].text }} {{ answers[1].text }}")
+    assert [answer.history for answer in case.answers] == [("The x of row 0 says 0.",), ()]
+
+
 def test_a_conversation_of_one_assistant_has_one_answer():
     """Two numbered answers to two numbered questions are no pair: the last one is judged."""
     status, template, case = start("{question_1} {answer_1} {question_2} {answer_2} 1-5 [[n]]", TURNED)
