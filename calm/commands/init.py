@@ -76,8 +76,8 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         action="append",
         default=[],
         metavar="NAME=MEANING",
-        help="what a placeholder of the prompt means: question, answer, a, b, reference, context or field.NAME "
-        "(repeatable)",
+        help="what a placeholder of the prompt means: question, answer, a, b, reference, context, field.NAME, or "
+        "a.1 for the reply of a in turn 1 (repeatable)",
     )
     init.add_argument("--best", choices=("high", "low"), metavar="END", help="of scores, the best end: high or low")
     init.add_argument("--yes", action="store_true", help="take the columns and words as they are guessed")

@@ -11,7 +11,7 @@ from shlex import quote
 from typing import TYPE_CHECKING, Final, cast
 
 from calm.commands import logs
-from calm.commands.init_prompts import STARTED, Draft, Prompt
+from calm.commands.init_prompts import STARTED, Draft, Prompt, note_values
 from calm.commands.init_table import read_of
 from calm.core.classes import SHIPPED
 from calm.core.verdict import Scale, Task
@@ -283,6 +283,7 @@ def _name_classes(prompt: Prompt, draft: Draft) -> None:
         )
     draft.classes = tuple(classes.values())
     prompt.values = {letter: name for letter, name in classes.items() if letter != name}
+    note_values(prompt.values, draft)
 
 
 def _model(options: argparse.Namespace, found: Gathered | None, draft: Draft) -> tuple[str, str]:

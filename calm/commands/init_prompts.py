@@ -179,7 +179,7 @@ def _take(asked: Asked, prompt: Prompt, draft: Draft) -> None:
             "and see docs/how-to/audit-a-judge-prompt.md"
         )
     prompt.verdict, prompt.values, prompt.directed = dict(asked.form), asked.values, asked.directed
-    prompt.parts, prompt.options = asked.parts, asked.options
+    prompt.parts, prompt.options = asked.parts, asked.options if prompt.task == "label" else {}
     if asked.formula:
         prompt.verdict["formula"] = asked.formula
         draft.notes.append(
@@ -194,7 +194,12 @@ def _take(asked: Asked, prompt: Prompt, draft: Draft) -> None:
             draft.notes.append(
                 "the prompt does not show its scale, so it is 1 to 10: check [verdict.scale] in judge.toml"
             )
-    if worth := ", ".join(f"{word} is {value}" for word, value in {**asked.values, **asked.options}.items()):
+    note_values(asked.values, draft)
+
+
+def note_values(values: Mapping[str, float | str], draft: Draft) -> None:
+    """Note what the words of a verdict mean, as judge.toml says it."""
+    if worth := ", ".join(f"{word} is {value}" for word, value in values.items()):
         draft.notes.append(f"{worth}: [verdict] values in judge.toml says so, check it")
 
 
@@ -213,8 +218,9 @@ def _said(texts: Sequence[str], made: Translation, alike: Set[str]) -> dict[str,
             raise ConfigError(
                 f"--placeholder: expected a placeholder of the prompt, got {name!r}{nearest(name, names)}"
             )
-        if meaning not in SAID and not re.fullmatch(r"field\.\w+", meaning):
-            raise ConfigError(f"--placeholder: expected {name}= and {', '.join(SAID)} or field.NAME, got {text!r}")
+        if meaning not in SAID and not re.fullmatch(r"field\.\w+|[ab]\.[1-9]", meaning):
+            known = f"{', '.join(SAID)}, field.NAME, or a.1 for the reply of a in turn 1"
+            raise ConfigError(f"--placeholder: expected {name}= and {known}, got {text!r}")
         said[name] = meaning
     return said
 
@@ -313,7 +319,8 @@ def _refuse_half(options: argparse.Namespace, found: Sequence[Placeholder]) -> N
         return
     name = shown[0].name
     other = of_pair(name)
-    if other is None or any(text.startswith(f"{name}=") for text in options.placeholder):
+    said = any(text.startswith(f"{name}=") for text in options.placeholder)
+    if other is None or said or any(plain(one.name) == plain(other) for one in found):
         return
     raise ConfigError(
         f"{options.prompt} shows one of two answers, {shown[0].written}, and never the other one. To compare two, "

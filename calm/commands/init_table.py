@@ -108,6 +108,9 @@ def _lacking(keys: Sequence[str], table: Table, prompt: Prompt | None) -> str:
 
 def _called(key: str) -> str:
     """Return the name of a field as people say it."""
+    if key.startswith("history."):
+        turn, _, side = key.removeprefix("history.").partition(".")
+        return f"reply {side} of turn {turn}".replace("  ", " ")
     plain = {"better": "better answer", "score": "gold score", "label": "gold class", "verdict": "judge's verdict"}
     return plain.get(key, key.replace("_", " ").replace("field.", "field "))
 

@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from calm.cases import read_files
-from calm.commands import DONE, cli, init
+from calm.commands import DONE, REFUSED, cli, init
 from calm.core.verdict import Label, Preferred, Score, Tie
+from calm.errors import ConfigError
 from calm.gate.from_spec import judge_from
 from calm.judges import reading
 from calm.models.wire import Reply
@@ -92,7 +93,7 @@ STYLES = {
         "document,summary",
         "- Coherence: 4",
         Score(4),
-        {"format": "regex"},
+        {"format": "last-line"},
         {"low": 1, "high": 5, "step": 1},
         others={"3": Score(3), "Coherence (1-5): 2": Score(2), "- Coherence: 5\n\nIt is well structured.": Score(5)},
     ),
@@ -178,6 +179,7 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("sys.stdin", io.StringIO())
     monkeypatch.setenv("NO_KEY", "x")
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     return tmp_path
 
 
@@ -235,3 +237,113 @@ def test_a_prompt_in_a_public_style_needs_no_edit(name, capsys):
     )
     for reply, meant in {style.reply: style.verdict, **style.others}.items():
         assert read(reply) == meant, reply
+
+
+TURNS = (
+    "Q1: {question_1} A: {answer_a_1} Q2: {question_2} A: {answer_a_2} | B: {answer_b_1} {answer_b_2}: [[A]] or [[B]]"
+)
+
+
+def start(prompt, columns, *more):
+    """Start from a prompt and a table of texts, without a key. Return the status, the template and the first case."""
+    Path("p.txt").write_text(prompt, "utf-8")
+    server = ("--model", "m", "--ci", "none")
+    status = run("--prompt", "p.txt", "--cases", table(columns), "--yes", *server, *more)
+    return status, Path("judge.jinja").read_text("utf-8"), read_files(["cases.jsonl"])[0]
+
+
+def test_each_answer_of_a_pair_has_its_own_first_turn():
+    """The replies of the first turn are the history of the answers; the last question is the one that is answered."""
+    status, template, case = start(TURNS, "question_1,answer_a_1,answer_b_1,question_2,answer_a_2,answer_b_2")
+
+    assert status == DONE
+    assert template == (
+        "Q1: {{ fields.question_1 }} A: {{ answers[0].history[0] }} Q2: {{ question }} A: {{ answers[0].text }} | B: "
+        "{{ answers[1].history[0] }} {{ answers[1].text }}: [[A]] or [[B]]"
+    )
+    assert [(answer.text[:16], answer.history[0][:16]) for answer in case.answers] == [
+        ("The answer_a_2 o", "The answer_a_1 o"),
+        ("The answer_b_2 o", "The answer_b_1 o"),
+    ]
+    assert case.question.startswith("The question_2")
+
+
+def test_a_person_can_say_which_placeholder_is_an_earlier_reply():
+    """Where the names do not tell it."""
+    said = [word for one in ("x=a.1", "y=a", "z=b") for word in ("--placeholder", one)]
+    status, template, case = start("{question} {x} {y} {z} [[A]] or [[B]]", "question,x,y,z", *said)
+
+    assert status == DONE
+    assert template.startswith("{{ question }} {{ answers[0].history[0] }} {{ answers[0].text }} {{ answers[1].text }}")
+    assert [answer.history for answer in case.answers] == [("The x of row 0 says 0.",), ()]
+
+
+def test_a_conversation_of_one_assistant_has_one_answer():
+    """Two numbered answers to two numbered questions are no pair: the last one is judged."""
+    status, template, case = start("{question_1} {answer_1} {question_2} {answer_2} 1-5 [[n]]", TURNED)
+
+    assert status == DONE
+    assert template.startswith("{{ fields.question_1 }} {{ fields.answer_1 }} {{ question }} {{ answers[0].text }}")
+    assert len(case.answers) == 1
+
+
+TURNED = "question_1,answer_1,question_2,answer_2"
+
+
+def test_two_placeholders_of_one_role_stay_two():
+    """The one that has the name of its role keeps it; each other one is a field of its own name."""
+    columns = "question,input,output,context,document,reference,solution,criteria,rubric"
+    text = " ".join(f"{{{name}}}" for name in columns.split(","))
+    status, template, case = start(f"{text} 1-5 [[n]]", columns)
+
+    assert status == DONE
+    assert template.startswith(
+        "{{ question }} {{ fields.input }} {{ answers[0].text }} {{ fields.context }} {{ fields.document }} "
+        "{{ reference }} {{ fields.solution }} {{ fields.criteria }} {{ fields.rubric }}"
+    )
+    assert {name: text.split()[1] for name, text in case.fields.items()} == {
+        name: name for name in ("input", "context", "document", "solution", "criteria", "rubric")
+    }
+
+
+def test_two_placeholders_of_one_answer_are_refused():
+    """Until a person says what each is."""
+    with pytest.raises(ConfigError, match=r"\{output\} and \{response\} would both be the answer.+field.response"):
+        start("{question} {output} {response} 1-5 [[n]]", "question,output,response")
+
+    said = ("--placeholder", "output=answer", "--placeholder", "response=field.response")
+    _, template, _ = start("{question} {output} {response} 1-5 [[n]]", "question,output,response", *said)
+    assert template.startswith("{{ question }} {{ answers[0].text }} {{ fields.response }}")
+
+
+@pytest.mark.parametrize("lack", ["rubric", "reference_answer"])
+def test_what_no_column_holds_is_left_to_be_filled_in(lack, capsys):
+    """The files are there, and no call is made: the prompt would show nothing in its place."""
+    columns = ",".join(one for one in STYLES["prometheus"].columns.split(",") if one != lack)
+    status, _, case = start((PROMPTS / "prometheus.txt").read_text("utf-8"), columns)
+
+    assert status == REFUSED
+    assert f"{lack} (" in capsys.readouterr().err
+    assert len(case.fields) + (case.reference is not None) == 1
+
+
+WORDED = {"A": "correct", "B": "INCORRECT", "C": "Not attempted"}
+
+
+@pytest.mark.parametrize(
+    ("gold", "classes", "values"),
+    [
+        (("correct", "Not attempted"), ["correct", "INCORRECT", "Not attempted"], WORDED),
+        (("A", "C"), ["A", "B", "C"], None),
+    ],
+)
+def test_classes_are_called_as_the_gold_calls_them(gold, classes, values):
+    """By their words in any case, or by the letters that stand for them."""
+    rows = "".join(f"Why {n}?,T {n},P {n},{gold[n % 2]}\n" for n in range(ROWS))
+    Path("gold.csv").write_text(f"question,target,predicted_answer,label\n{rows}", "utf-8")
+
+    run("--prompt", PROMPTS / "simpleqa.txt", "--cases", "gold.csv", "--yes", "--model", "m", "--ci", "none")
+
+    verdict = settings()["verdict"]
+    assert settings()["labels"]["classes"] == classes
+    assert verdict.get("values") == values

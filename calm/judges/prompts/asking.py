@@ -8,17 +8,18 @@ from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 
 from calm.core.verdict import Scale, Task
-from calm.judges.prompts.forms import OF_FAULTS, form_in, names_in, written
+from calm.judges.prompts.forms import NUMBER, OF_FAULTS, form_in, names_in, written
 from calm.judges.prompts.ranges import range_in
 
 _WHOLE: Final = re.compile(r"\b(?:integer|whole number)", re.IGNORECASE)
 _BOOLEAN: Final = ("pass", "passed", "met")
-_TRUTH: Final = re.compile(
-    r"\btrue\b[\s\S]*\bfalse\b|\bfalse\b[\s\S]*\btrue\b|\bboolean\b|:\s*(?:true|false)\b", re.IGNORECASE
-)
+_TRUTH: Final = re.compile(r"\bboolean\b|:\s{0,9}(?:true|false)\b", re.IGNORECASE)
 """How a prompt asks for true or false."""
 _PAIRS: Final = (
     *(("yes", "no"), ("true", "false"), ("pass", "fail"), ("passed", "failed"), ("correct", "incorrect")),
+    *(("safe", "unsafe"), ("factual", "hallucinated"), ("relevant", "irrelevant"), ("relevant", "unrelated")),
+    *(("grounded", "ungrounded"), ("faithful", "unfaithful"), ("supported", "unsupported"), ("helpful", "unhelpful")),
+    *(("acceptable", "unacceptable"), ("non-toxic", "toxic")),
     *(("good", "bad"), ("right", "wrong"), ("accept", "reject"), ("met", "unmet"), ("met", "not met"), ("y", "n")),
 )
 """Words for a good and a bad verdict on one answer."""
@@ -37,6 +38,9 @@ _RATED: Final = r"\b(?:how|rate|grade|score|judge|assess|evaluate)\W+(?:\w+\W+){
 _NUMBERED: Final = re.compile(r"(?:\[\[|[\"'`:])\s*(\d|[AB])\s*(?:\]\]|[\"'`}])")
 """How a prompt writes a verdict that is a number or a letter."""
 _LETTERS: Final = re.compile(r"\bA[\"'`]?(?:\s*/\s*|,?\s+or\s+)[\"'`]?B\b")
+_NUMBERED_NOUN: Final = re.compile(
+    r"\b(answer|response|assistant|output|model|option|candidate) ([12])\b", re.IGNORECASE
+)
 _ONE_OR_TWO: Final = re.compile(r"(?<![\d.])1[\"'`]?(?:\s*/\s*|,?\s+or\s+)[\"'`]?2(?![\d.])(?! \w+s\b)")
 _OR: Final = r"[\"'`*]*\s*(?:,?\s*or|/|\||,)\s*[\"'`*]*"
 
@@ -99,7 +103,10 @@ def _asked_in(text: str, task: Task) -> Asked:
     name = form.table.get("field", "").lower()
     if task == "score" and not values and name and (name in _BOOLEAN or (scale is None and _TRUTH.search(text))):
         values = {"true": 1.0, "false": 0.0}
-    return Asked(form.table, scale, values, seen=True)
+    table = dict(form.table)
+    if values and task == "score" and "pattern" in table:
+        table["pattern"] = table["pattern"].replace(NUMBER, r"(\w+)")
+    return Asked(table, scale, values, seen=True)
 
 
 def _of_options(table: Mapping[str, str], options: Mapping[str, str]) -> Asked:
@@ -117,7 +124,13 @@ def _sides(text: str) -> dict[str, float | str]:
     if named is not None and {name.upper() for name in named} != {"A", "B"}:
         return {named[0]: "first", named[1]: "second"}
     said = {one[1] for one in _NUMBERED.finditer(text)}
-    return {"1": "first", "2": "second"} if said == {"1", "2"} or _ONE_OR_TWO.search(text) else {}
+    nouns = [{one[1] for one in _NUMBERED_NOUN.finditer(text) if one[2] == side} for side in "12"]
+    both = sorted(nouns[0] & nouns[1])
+    if said != {"1", "2"} and not _ONE_OR_TWO.search(text) and (not both or said & {"A", "B"} or _LETTERS.search(text)):
+        return {}
+    return {
+        name: side for n, side in (("1", "first"), ("2", "second")) for name in (n, *(f"{noun} {n}" for noun in both))
+    }
 
 
 def _best(text: str, scale: Scale) -> Literal["high", "low"] | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from itertools import permutations
+from itertools import islice, permutations
 from keyword import iskeyword
 from typing import Final
 
@@ -17,9 +17,15 @@ OF_FAULTS: Final = (
     r"severity|severe|bad|toxic\w*|harmful\w*|harm|hallucinat\w+|bias\w*|risky?|offensive\w*|rude\w*|errors?"
 )
 """Words for what is bad in an answer."""
-NUMBER: Final = r"(\d+(?:\.\d+)?)"
+NUMBER: Final = r"(\d+(?:\.\d+)?)(?!\.?\d|\s*(?:-|–|~|or|to)\s*\d)"
+"""A number in a pattern that is written: no part of another one, and none of two that are named together."""
+LEAD: Final = r"[^\w<]{0,20}?"
+"""What stands between a label and its number."""
 MOST_PARTS: Final = 12
 """A prompt with more numbers to fill in asks for a table, and not for a verdict of parts."""
+MOST_OBJECTS: Final = 100
+"""So many openings of objects in a prompt are looked at, each for `LONGEST_OBJECT` characters."""
+LONGEST_OBJECT: Final = 5000
 LONGEST_CLASS: Final = 40
 """Characters of a class that a letter stands for; longer texts describe classes, whose names are the letters."""
 
@@ -43,11 +49,12 @@ _RANKED: Final = re.compile(r"[\"']([\w-]+)[\"']\s*:\s*[^,{}]+,\s*[\"'](rank\w*)
 """An object that says of a name which rank it has."""
 _TAG: Final = re.compile(r"<(verdict|score|rating|grade|result|judgement|judgment|decision)>", re.IGNORECASE)
 _TAGGED: Final = re.compile(
-    r"<(\w[\w.-]{0,30})>(?=[^<>\n{}]*(?:score|rating|grade|verdict|severity|\d|\bor\b|[A-Z]/[A-Z]))[^<>\n{}]{1,80}</\1>",
+    r"<(\w[\w.-]{0,30})>(?=[^<>\n{}]*(?:score|rating|grade|verdict|severity|\d|\bor\b|[A-Z]/[A-Z])|\W{0,9}\w\W{0,9}</)"
+    r"([^<>\n{}]{1,80})</\1>",
     re.IGNORECASE,
 )
 _LINE: Final = re.compile(
-    r"(?:^\s*[\"'`*]*|[\"'`])(score|rating|grade|verdict|final verdict|decision)[\"'`*]*\s*:",
+    r"(?:^[ \t]*[\"'`*]*|[\"'`])(score|rating|grade|verdict|final verdict|decision)[\"'`*]*\s*:",
     re.IGNORECASE | re.MULTILINE,
 )
 _ENDS: Final = re.compile(r"(?:^|\n)[\s>*#•-]{0,8}([A-Za-z][\w -]{1,30})[*_]{0,2}:[*_]{0,2}\s*\Z")
@@ -69,12 +76,13 @@ _TWO: Final = re.compile(
     r"\b(?:two|both|2)\s+(?:\w+\s+){0,3}?(?:values|numbers|scores|integers|ratings)\b", re.IGNORECASE
 )
 _APART: Final = re.compile(r"\bseparated\b|\bspace between\b|\b(?:one|single|same|first) line\b", re.IGNORECASE)
-_OPTION: Final = re.compile(r"^[ \t>*•`\"'-]{0,8}\(?([A-G])[).:=][ \t]*(\S[^\n]*?)[ \t`\"'*.]*$", re.MULTILINE)
+_OPTION: Final = re.compile(r"^[ \t>*•`\"'-]{0,8}\(?([A-G])[).:=][ \t]*(\S[^\n]{0,400})", re.MULTILINE)
 _LETTER: Final = re.compile(r"\bletters?\b|[\"'`(]A[\"'`)]|\bA, B\b|\bA/B\b|\boptions?\b|\bchoices?\b", re.IGNORECASE)
 _NAMED: Final = re.compile(r"[\"'][\w -]{1,30}[\"']\s*:\s*[\"']([^\"'\n<>{}]{1,30})[\"']")
 RANK: Final = ("score", "rating", "grade", "verdict", "winner", "choice", "preference", "better", "result")
 """Keys of a JSON reply, those first that say the verdict where there are several."""
 _REFUSES: Final = re.compile(rf"\b(?:{OF_FAULTS}|refus\w*|violat\w*)\b", re.IGNORECASE)
+_AROUND: Final = " <>[](){}"
 _FUNCTIONS: Final = ("min", "max", "round")
 """What a formula can call."""
 _BINARY: Final = re.compile(r"\b[01]\s*(?:or|/|,)\s*[01]\b")
@@ -124,18 +132,25 @@ def form_in(text: str, task: Task) -> Form | None:
         return Form({"format": "last-line"}, options=options)
     if task == "pairwise" and _TWO.search(text) and _APART.search(text) and not _objects(text):
         return _two_numbers(text)
-    return _of_json(text, task) or _of_tag(text) or _of_words(text, number)
+    if r"\boxed{" in text:
+        return Form({"format": "regex", "pattern": rf"\\boxed\{{[^\w<]*{number}"})
+    return _of_json(text, task) or _of_tag(text, task) or _of_words(text, number)
 
 
-def _of_tag(text: str) -> Form | None:
-    tags = [*_TAG.finditer(text), *reversed(list(_TAGGED.finditer(text)))]
-    return Form({"format": "tag", "tag": tags[0][1]}) if tags else None
+def _of_tag(text: str, task: Task) -> Form | None:
+    """Return the form of a tag around the verdict, or of several around its parts."""
+    tagged = list(_TAGGED.finditer(text))
+    known = next(_TAG.finditer(text), None)
+    signs = {one[1]: (one[1], one[2]) for one in tagged if _FILLED.fullmatch(one[2].strip())}
+    made = None if known else _of_parts(("tag", "tag"), signs, text, task)
+    tags = [known] if known else tagged[::-1]
+    return made or (Form({"format": "tag", "tag": tags[0][1]}) if tags else None)
 
 
 def _of_words(text: str, value: str) -> Form | None:
     """Return the form of a line such as "Score: 4", or of a label at the end, which a judge may repeat or not."""
     if line := _LINE.search(text):
-        return Form({"format": "regex", "pattern": rf"(?i){line[1]}\W*\s*{value}"})
+        return Form({"format": "regex", "pattern": rf"(?i){line[1]}{LEAD}{value}"})
     end = _ENDS.search(text)
     if end is None or value != NUMBER or not re.search(rf"{end[1]} \(\d|\bscores? only\b", text, re.IGNORECASE):
         return None
@@ -146,11 +161,11 @@ def _objects(text: str) -> list[str]:
     """Return the JSON or Python objects and lists that a text shows, without those that show a text of the case."""
     found: list[str] = []
     at = 0
-    for opening in re.finditer(r"\{(?=\s*[\"'])|\[(?=\s*\{\s*[\"'])", text):
+    for opening in islice(re.finditer(r"\{(?=\s{0,99}[\"'])|\[(?=\s{0,99}\{\s{0,99}[\"'])", text), MOST_OBJECTS):
         if opening.start() < at:
             continue
         at, depth = opening.start(), 0
-        for sign in re.finditer(r"[{}\[\]]", text[at : at + 5000]):
+        for sign in re.finditer(r"[{}\[\]]", text[at : at + LONGEST_OBJECT]):
             depth += 1 if sign[0] in "{[" else -1
             if depth == 0:
                 break
@@ -192,7 +207,7 @@ def _of_lines(text: str, task: Task) -> Form | None:
         return _of_parts(("brackets", "label"), {label: (label, sign) for label, sign in found.items()}, text, task)
     if True in bracketed:
         return None
-    patterns = {label: (rf"(?i){re.escape(label)}\W*{NUMBER}", sign) for label, sign in found.items()}
+    patterns = {label: (rf"(?i){re.escape(label)}{LEAD}{NUMBER}", sign) for label, sign in found.items()}
     return _of_parts(("regex", "pattern"), patterns, text, task)
 
 
@@ -206,9 +221,10 @@ def _of_parts(own: tuple[str, str], found: Mapping[str, tuple[str, str]], text: 
     kind, key = own
     if task == "pairwise":
         sides = next((pair for pair in permutations(found, 2) if apart(*pair) in SIDES), ())
-        scale = _ends(text)
-        table = {name: {key: found[label][0], **scale} for name, label in zip(("first", "second"), sides, strict=False)}
-        return Form({"format": kind}, table) if sides else None
+        if not sides:
+            return None
+        first, second = ({key: found[label][0], **_ends(text)} for label in sides)
+        return Form({"format": kind}, {"first": first, "second": second})
     if task != "score" or not 1 < len(found) <= MOST_PARTS or any(map(_WHOLE.search, found)):
         return None
     made: dict[str, Mapping[str, str | float]] = {}
@@ -216,7 +232,9 @@ def _of_parts(own: tuple[str, str], found: Mapping[str, tuple[str, str]], text: 
         name = "_".join(parts(label.rpartition(".")[2]))
         fits = name.isidentifier() and not iskeyword(name) and name not in (*made, *_FUNCTIONS)
         binary = _BINARY.search(sign) is not None
-        low, high = (0.0, 1.0) if binary else (range_in(sign) or range_in(text) or (1.0, 10.0, 0))[:2]
+        low, high = (
+            (0.0, 1.0) if binary else (range_in(f"({sign.strip(_AROUND)})") or range_in(text) or (1.0, 10.0, 0))[:2]
+        )
         step = {"step": 1.0} if binary else {}
         made[name if fits else f"part_{len(made) + 1}"] = {key: where, "low": low, "high": high, **step}
     return Form({"format": kind}, made, formula(made), share=True)
@@ -247,7 +265,7 @@ def formula(table: Mapping[str, Mapping[str, str | float]]) -> str:
     return " * ".join([*map(share, gates), mean])
 
 
-def _ends(text: str) -> dict[str, float]:
+def _ends(text: str) -> dict[str, str | float]:
     found = range_in(text)
     return {} if found is None else {"low": found[0], "high": found[1]}
 
@@ -272,7 +290,7 @@ def _options(text: str) -> dict[str, str]:
     for one in _OPTION.finditer(text):
         follows = run and ord(one[1]) == ord(run[-1][1]) + 1
         run = [*run, one] if follows else [one] if one[1] == "A" else run
-    letters, names = [one[1] for one in run], [one[2] for one in run]
+    letters, names = [one[1] for one in run], [one[2].strip(" \t`\"'*.") for one in run]
     short = all(len(name) <= LONGEST_CLASS and len(name.split()) < 4 for name in names)
     if len(run) < 2 or len({*names}) < len(names):
         return {}

@@ -24,7 +24,7 @@ SAID: Final[Mapping[str, Role]] = {
     "b": "second",
     **{role: role for role in ("question", "answer", "reference", "context")},
 }
-"""What a user can say that a placeholder means, beside `field.NAME`."""
+"""What a user can say that a placeholder means, beside `field.NAME`, and `a.1` for the reply of a in turn 1."""
 Puzzle: TypeAlias = Literal[
     "index", "item", "format", "section", "partial", "helper", "unclosed", "parts", "syntax", "tag"
 ]
@@ -98,7 +98,7 @@ def named(path: str) -> tuple[str, Puzzle | None]:
 
 def expression(name: str, role: Role | None) -> str:
     """Return how a template of calm writes what a name means: a rubric and what has no meaning are fields of a case."""
-    return OURS[role] if role in OURS else f"fields.{field_of(name)}"
+    return f"fields.{field_of(name)}" if role is None or role not in OURS else OURS[role]
 
 
 def field_of(name: str) -> str:
@@ -186,8 +186,10 @@ def _by_turns(found: Sequence[Placeholder]) -> list[Placeholder]:
 
 
 def _as_said(one: Placeholder, meaning: str) -> Placeholder:
-    name = meaning.removeprefix("field.")
-    return replace(one, role=SAID[meaning]) if meaning in SAID else replace(one, role=None, name=name)
+    side, _, turn = meaning.partition(".")
+    if side in SAID:
+        return replace(one, role=SAID[side], turn=int(turn) - 1 if turn else None)
+    return replace(one, role=None, turn=None, name=turn)
 
 
 def fields_of(found: Iterable[Placeholder]) -> tuple[str, ...]:

@@ -8,13 +8,14 @@ from typing import Final
 
 WORDS: Final = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _N: Final = rf"(?:\d{{1,4}}(?:\.\d{{1,2}})?|{'|'.join(WORDS)})"
-_TO: Final = r"(-|–|—|~|～|to|and|through|/|\.\.)"
+_TO: Final = r"(-|–|—|~|～|to|through|/|\.\.)"
 _LENGTH: Final = (
     r"(?!\s*(?:(?:short|brief|full|complete|bullet|key|main)\s+)?(?:sentences?|lines?|words?|paragraphs?|reasons?|steps?|"
     r"characters?|tokens?|examples?|items?|bullets?|bullet points?|minutes?|pages?)\b)"
 )
 """What follows a range that says how long a text is to be."""
 _RANGES: Final = (
+    re.compile(rf"\b(?:between[^\d\n]{{0,40}}?\b({_N})\s*(and)\s*({_N})\b{_LENGTH})", re.IGNORECASE),
     re.compile(
         r"\b(?:from|between|scale(?: of)?|range[ds]?(?: from| of)?|rat(?:e|ing)|scores?(?: of)?|integer|number|value|"
         r"severity|levels?)\b"
@@ -22,7 +23,7 @@ _RANGES: Final = (
         re.IGNORECASE,
     ),
     re.compile(rf"[\[(<:][\"' ]{{0,3}}({_N})\s*(-|–|—|~|～|to)\s*({_N})[\"' ]{{0,3}}[\])>}},\n]", re.IGNORECASE),
-    re.compile(rf"\b({_N})\s*(-|–|—|~|～|to)\s*({_N})\s+(?:scale|points?|stars?|rating)", re.IGNORECASE),
+    re.compile(rf"\b({_N})\s*(-|–|—|~|～|to)\s*({_N})\s*(?:%|\b(?:scale|points?|stars?|rating)\b)", re.IGNORECASE),
 )
 _TOPS: Final = (
     re.compile(rf"\bout of (?:a (?:maximum|total) of )?({_N})\b{_LENGTH}", re.IGNORECASE),
@@ -30,7 +31,8 @@ _TOPS: Final = (
 )
 """How a text states the top of a scale alone."""
 _LISTED: Final = re.compile(
-    r"^\W*(?:(?:score|rating|grade|level)\s*(\d{1,2})\b|(\d{1,2})\s*(?:[=:–—]|-\s))", re.IGNORECASE | re.MULTILINE
+    r"^[^\w\n]{0,20}(?:(?:score|rating|grade|level)\s*(\d{1,2})\b|(\d{1,2})\s*(?:[=:–—]|-\s))",
+    re.IGNORECASE | re.MULTILINE,
 )
 """A line that begins with a value of the scale."""
 LEAST: Final = 1
