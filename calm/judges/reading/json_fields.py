@@ -51,6 +51,10 @@ def field_marks(text: str, path: str, view: View) -> list[Mark] | Unreadable:
         value, about = _value(found.raw, path, view)
         if value is not _MISSING:
             marks.append(Mark(found.start, found.end, value, about=about))
+    if not marks and path.startswith("["):
+        each = [one for one in objects(text) if isinstance(one, Mark)]
+        value = _at([one.raw for one in each], path)
+        return [] if value is _MISSING else [Mark(each[0].start, each[-1].end, value)]
     return marks
 
 

@@ -62,7 +62,7 @@ _LABELLED = re.compile(
     r"^[ \t>#*•|+\"'-]*(?:[0-9]{1,2}[.)][ \t]*)?[*_]*(?P<label>[^\W\d_][^\n:：|*()]{0,40}?)"
     r"(?:[ \t]*\([^()\n]{1,20}\))?[*_]*[ \t]*(?:[:：|=]|[–—-][ \t])[ \t*_\[]*"
     rf"(?P<value>[0-9]+(?:[.,][0-9]+)?(?:(?:/|\s(?:{one_of('ratios')})\s)[0-9]+)?)"
-    r"[*_\]\"']*(?=[ \t]*(?:[.|(,;–—-]|$))",
+    rf"[*_\]\"']*(?=[ \t]*(?:[.|(,;–—-]|{PICTURES.pattern}|$))",
     re.MULTILINE | re.IGNORECASE,
 )
 """A line such as "Coherence: 4", or a row of a table."""
@@ -123,7 +123,7 @@ def _by_last_sentence(text: str, words: Sequence[Mark], form: Format, view: View
     if len(str(last.raw)) > LONGEST_SENTENCE:
         return None
     tail = re.split(r"[.!?。！？][\"')]?\s+", str(last.raw).rstrip())[-1]
-    if view.task == "label" and lead_of(_bare(tail), view) is not None:
+    if view.task == "label" and (lead_of(_bare(tail), view) is not None or form.key(_bare(tail)) is not None):
         return _said(tail, form, view)
     said = [replace(m, remark=False) for m in words if m.start >= last.start]
     said = [m for m in said if not isinstance(meant(m.raw, form, view), Unreadable)]

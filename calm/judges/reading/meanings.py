@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import math
 import re
 import unicodedata
@@ -62,7 +63,7 @@ _WORDS: Mapping[str, bool] = {
 def meant(raw: object, form: Format, view: View) -> Verdict:
     """Return what a verdict as written means for the task, with framing and scale mapped back."""
     if isinstance(raw, str):
-        raw = _named(unicodedata.normalize("NFKC", raw), form, view)
+        raw = _named(unicodedata.normalize("NFKC", html.unescape(raw) if "&" in raw else raw), form, view)
     if isinstance(raw, Clash):
         return Unreadable("two verdicts: the JSON object has the field twice, with different values")
     if view.task == "rubric-all":
