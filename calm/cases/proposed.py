@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Final
 
-from calm.cases.foreign.columns import is_field, is_number
+from calm.cases.foreign.columns import is_field, is_number, leans
 from calm.cases.foreign.conversations import PREFERRED
-from calm.cases.foreign.records import Table
+from calm.cases.foreign.records import Table, written
 from calm.cases.logs.scales import WORDS, stretched
 from calm.core.case import TIE
 from calm.core.foreign_names import OF_ANSWER, OF_QUESTION, SIDES, Role, apart, meaning_of, parts, plain
@@ -208,15 +208,6 @@ def _column(table: Table, name: str) -> _Column:
     return _Column(name, tuple(text for row in table.rows if (text := written(row.get(name))).strip()))
 
 
-def written(value: object) -> str:
-    """Return a value of a table as a word: "" for a list, an object, or nothing."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    return str(value) if isinstance(value, str | int | float) else ""
-
-
 def _by_name(found: _Found, shown: Mapping[str, str]) -> None:
     """Take the columns whose names say by themselves what they hold: those of a prompt, and the usual ones."""
     for name, key in shown.items():
@@ -288,7 +279,8 @@ def _gold(found: _Found, *, classes: bool) -> None:
         found.take("better", exact, known=True)
         found.take("better", [one for one in worded if one.has(_OF_GOLD)])
         answers = _answers(found)
-        found.take("better", [one for one in worded if all(_tied(word) or _named(word, answers) for word in one.words)])
+        named = [one for one in worded if one.words and all(_tied(word) or _named(word, answers) for word in one.words)]
+        found.take("better", named)
         return
     judged = [one for one in worded if one.has(OF_JUDGE)]
     people = [one for one in worded if one not in judged]
@@ -327,6 +319,8 @@ def _share(word: str) -> float | None:
 
 def _sides(found: _Found, words: Counter[str]) -> Iterator[Guess]:
     """Yield which answer each word names: by its letter, by the column of the answer, by its side, or by its order."""
+    if leans(words) and not words.keys() <= {"1", "2"}:
+        return  # the import reads them
     answers = _answers(found)
     authors = {name for key, one in found.columns.items() if key.startswith("author_") for name in one.values}
     said = {word: _named(word, answers) for word in words if word.strip().lower() not in (*answers, TIE)}
