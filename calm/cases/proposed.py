@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Final
 
-from calm.cases.foreign.columns import is_field, is_number, leans
+from calm.cases.foreign.columns import Columns, columns_from, is_field, is_number, leans
 from calm.cases.foreign.conversations import PREFERRED
 from calm.cases.foreign.records import Table, written
 from calm.cases.logs.scales import WORDS, stretched
@@ -166,6 +166,18 @@ class _Found:
             self.left = [one for one in self.left if one is not column]
             if key != column.name or key == VERDICT:
                 self.guesses.append(Guess(key, column.name, known))
+
+
+def named_in(maps: Sequence[str], values: Sequence[str]) -> Columns:
+    """
+    Return what a user says of a table, of which a column may hold the verdicts of a judge.
+
+    Raises:
+        ConfigError: as of `columns_from`.
+    """
+    judged = [text for text in maps if text.startswith(f"{VERDICT}=")]
+    said = columns_from([text for text in maps if text not in judged], values)
+    return replace(said, columns={**said.columns, **dict(text.split("=", 1) for text in judged)})
 
 
 def proposal(

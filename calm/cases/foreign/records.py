@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from io import BytesIO, StringIO
+from itertools import chain
 from pathlib import Path
 from typing import Final, Literal, TypeAlias, cast
 
@@ -120,7 +121,7 @@ class Faults:
         left = [f"left out, {why}: {len(at)} of {records} records ({listed(at)})" for why, at in self.left.items()]
         if not cases:
             raise ConfigError([*left, f"{self.name}: expected at least one record that makes a case, got none"])
-        return ImportResult(tuple(cases), records, (*left, *notes))
+        return ImportResult(tuple(cases), records, (*left, *notes), frozenset(chain(*self.left.values())))
 
     def text(self, row: Row, key: str, record: int) -> str | None:
         """Return a text that a record must have; None, and a fault, for anything else."""

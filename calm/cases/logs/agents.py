@@ -193,7 +193,7 @@ def _draft(record: object, number: int, faults: Faults, remarks: Remarks) -> dic
         remarks.add(ending, number)
     first = runs[0]
     if not first.question.strip():
-        faults.add(number, "record", 'expected a message of a user, or a question, got none; add "question": "..."')
+        faults.leave(number, 'no message of a user and no question (add "question": "...")')
         return None
     return {
         "id": _first(row, _IDS),

@@ -117,8 +117,8 @@ def gold_of(
     if unknown:
         some = ", ".join(shown(word) for word, _ in unknown.most_common(3))
         notes.append(
-            f"{unknown.total()} labels are no gold yet: say what each means: --value WORD=NUMBER, or WORD=none if it is "
-            f"no verdict ({some})"
+            f"{unknown.total()} labels are no gold yet: say what each means: --value WORD=NUMBER, or WORD=none if it "
+            f"is no verdict ({some})"
         )
     beyond = [number for number in numbers if not on.low <= number <= on.high]
     if beyond and not shares:
