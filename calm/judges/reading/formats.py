@@ -16,7 +16,9 @@ from calm.judges.reading.patterns import pattern_problems
 
 Kind: TypeAlias = Literal["brackets", "json", "last-line", "tag", "regex", "logprobs"]
 
-SYMBOLS: Final = ("first", "second", "tie", "met", "unmet")
+NOTHING: Final = "none"
+"""What a label stands for that is no verdict, such as "unsure": the reply is unreadable."""
+SYMBOLS: Final = ("first", "second", "tie", "met", "unmet", NOTHING)
 """What a label can stand for, beside a number."""
 
 
@@ -27,7 +29,7 @@ class Format:
 
     `field` is a path in JSON such as `result.score` or `scores[0].value`, `tag` the name of a tag, `pattern` a regular
     expression with one group. `values` maps labels, whatever their case, to numbers or to `first`, `second`, `tie`,
-    `met`, `unmet`, or to a class.
+    `met`, `unmet`, or to a class; or to `none`, where it is no verdict.
     """
 
     kind: Kind = "brackets"

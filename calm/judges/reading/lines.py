@@ -16,7 +16,7 @@ from calm.judges.reading.deciding import decide
 from calm.judges.reading.formats import Format
 from calm.judges.reading.layout import Layout
 from calm.judges.reading.marks import MAX_MARKS, Mark, line_of, short
-from calm.judges.reading.meanings import all_criteria, is_met, meant
+from calm.judges.reading.meanings import all_criteria, is_met, is_none, meant
 from calm.judges.reading.quotations import FENCE, is_quotation
 from calm.judges.reading.standing import Standing
 from calm.judges.reading.views import View, names_of
@@ -216,7 +216,7 @@ def _said(line: str, form: Format, view: View) -> Verdict | None:
             return reading
     if lead is not None and len(tries[-1].split()) <= 3:
         return readings[-1]
-    return readings[1] if _NUMBER_LIKE.fullmatch(bare) else None
+    return readings[1] if _NUMBER_LIKE.fullmatch(bare) or is_none(bare, form, view) else None
 
 
 def lead_of(line: str, view: View) -> int | None:

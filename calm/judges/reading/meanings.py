@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from calm.core.case import Framing
 from calm.core.verdict import Criteria, Label, Preferred, Ranking, Score, Tie, Unreadable, Verdict
-from calm.judges.reading.formats import SYMBOLS, Format
+from calm.judges.reading.formats import NOTHING, SYMBOLS, Format
 from calm.judges.reading.marks import Clash, short
 from calm.judges.reading.views import View
 from calm.judges.reading.words import UNSPACED, Cue, has, one_of, table
@@ -49,6 +49,8 @@ def meant(raw: object, form: Format, view: View) -> Verdict:
     if view.task == "rubric-all":
         return _checklist(raw, form, view)
     value, mapped = _mapped(raw, form)
+    if is_none(raw, form, view):
+        return Unreadable(f"{short(raw)} is no verdict, as [verdict.values] says")
     if view.task == "pairwise":
         return _choice(value, mapped, view)
     if view.task == "score":
@@ -63,6 +65,12 @@ def meant(raw: object, form: Format, view: View) -> Verdict:
     if view.task == "label":
         return _class(value, view)
     return _ranking(value, view)
+
+
+def is_none(raw: object, form: Format, view: View) -> bool:
+    """Return whether `values` says of a word that it is no verdict; where a class is called `none`, it means that."""
+    value, mapped = _mapped(raw, form)
+    return mapped and value == NOTHING and class_of(value, view) is None
 
 
 def _mapped(raw: object, form: Format) -> tuple[object, bool]:
