@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Final
 
-from calm.cases.foreign.columns import Columns, columns_from, is_field, is_number, leans
+from calm.cases.foreign.columns import NOTHING, Columns, columns_from, is_field, is_number, leans
 from calm.cases.foreign.conversations import PREFERRED
 from calm.cases.foreign.records import Table, written
 from calm.cases.logs.scales import WORDS, stretched
@@ -74,6 +74,13 @@ _SHARES: Final[Mapping[str, float]] = {
 """Where plain words for a verdict stand between the worst (0) and the best (1)."""
 _LOW: Final = re.compile(r"un|in|im|not?\b|non|mis|bad|poor|wrong|low|weak|never|terrible|useless|reject")
 _MIDDLE: Final = re.compile(r"part|some|mixed|medium|middle|fair|ok|average|acceptable|unsure|neutral")
+_NO_VERDICT: Final = frozenset(
+    (
+        *("n/a", "na", "not applicable", "unsure", "not sure", "unknown", "unclear", "undecided", "cannot tell"),
+        *("can't tell", "cannot determine", "skip", "skipped", "error", "invalid"),
+    )
+)
+"""Words that are most likely no verdict."""
 _PROSE: Final = 20
 """A column whose values have so many characters on average holds texts, and no words."""
 _MOST_WORDS: Final = 12
@@ -318,6 +325,9 @@ def _words(found: _Found, given: Mapping[str, str], scale: Scale | None) -> Iter
     for word, count in sum((one.words for one in columns), Counter[str]()).items():
         if word in given or is_number(word):
             continue
+        if word.strip().lower() in _NO_VERDICT:
+            yield Guess(word, NOTHING, count=count)
+            continue
         share = _share(word)
         known = share is not None
         if share is None:
@@ -331,7 +341,7 @@ def _share(word: str) -> float | None:
 
 def _sides(found: _Found, words: Counter[str]) -> Iterator[Guess]:
     """Yield which answer each word names: by its letter, by the column of the answer, by its side, or by its order."""
-    if leans(words) and not words.keys() <= {"1", "2"}:
+    if leans(words, {}) and not words.keys() <= {"1", "2"}:
         return  # the import reads them
     answers = _answers(found)
     authors = {name for key, one in found.columns.items() if key.startswith("author_") for name in one.values}
@@ -342,7 +352,9 @@ def _sides(found: _Found, words: Counter[str]) -> Iterator[Guess]:
     free = [letter for letter in answers if letter not in said.values()]
     for word in sorted(said, key=lambda word: (_tied(word), word)):
         letter = said[word]
-        if letter is None and _tied(word):
+        if word.strip().lower() in _NO_VERDICT:
+            yield Guess(word, NOTHING, count=words[word])
+        elif letter is None and _tied(word):
             yield Guess(word, TIE, known=True, count=words[word])
         elif letter is not None:
             yield Guess(word, letter, known=True, count=words[word])
@@ -362,7 +374,8 @@ def _tied(word: str) -> bool:
 def _named(word: str, answers: Mapping[str, _Column]) -> str | None:
     """Return the letter of the answer that a word names; None if it names none, or several."""
     exact = [letter for letter, one in answers.items() if plain(one.name) == plain(word)]
-    if exact:
+    exact = [letter for letter in exact if answers[letter].name == word] or exact
+    if len(exact) == 1:
         return exact[0]
     own = {
         letter: {*one.parts}.difference(*(other.parts for key, other in answers.items() if key != letter))

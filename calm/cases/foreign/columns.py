@@ -105,15 +105,21 @@ def is_number(text: str) -> bool:
         return False
 
 
-def leans(words: Iterable[str]) -> bool:
+def leans(words: Iterable[str], explained: Mapping[str, str]) -> bool:
     """
     Return whether words are a numeric preference: numbers from 1 (the first answer) to 2 (the second), not all 1.
 
-    >>> leans(["1.0000051", "1.5", "2"]), leans(["1", "1"]), leans(["0", "1", "2"])
-    (True, False, False)
+    Words that a user explained do not count, unless a number from 1 to 2 is said to mean another answer.
+
+    >>> leans(["1.0000051", "1.5", "2"], {}), leans(["1", "1"], {}), leans(["0", "1", "2"], {"0": "tie"})
+    (True, False, True)
+    >>> leans(["1", "1.5", "2"], {"1": "b"})
+    False
     """
-    numbers = [float(word) if is_number(word) else 0.0 for word in words]
-    return bool(numbers) and min(numbers) >= 1 and 1 < max(numbers) <= 2
+    numbers = {word: float(word) if is_number(word) else 0.0 for word in (*words, *explained) if word}
+    plain = [number for word, number in numbers.items() if word not in explained]
+    other = any(explained[word] not in (lean(word), NOTHING) for word in explained if 1 <= numbers[word] <= 2)
+    return bool(plain) and min(plain) >= 1 and 1 < max(plain) <= 2 and not other
 
 
 def lean(word: str) -> str:
@@ -224,7 +230,8 @@ def _unexplained(column: str, shape: _Shape, faults: Faults) -> str:
         (f"{', '.join(shape.letters)} or tie", "a") if column == shape.columns.get("better") else ("numbers", "1")
     )
     value = shlex.quote(first[0])
-    example = "" if len(first[0]) > _LONGEST else f", as in --value {value}={one}, or {value}=none if it is no verdict"
+    option = f"--value{'=' if value.startswith('-') else ' '}{value}"
+    example = "" if len(first[0]) > _LONGEST else f", as in {option}={one}, or {option}=none if it is no verdict"
     return f"expected {known}, got {named}{more}; say what each word means{example}"
 
 
@@ -362,7 +369,7 @@ def _shape(table: Table, plan: Columns) -> _Shape:
     if faults:
         raise ConfigError([*faults, there])
     said = {written(_at(row, columns["better"])).strip() for row in table.rows} if "better" in columns else set()
-    return _Shape(letters, columns, plan, letters == "ab" and leans(said - {"", *plan.values}))
+    return _Shape(letters, columns, plan, letters == "ab" and leans(said, plan.values))
 
 
 def _letter(key: str) -> str | None:
@@ -429,6 +436,11 @@ def _draft(row: Row, record: int, shape: _Shape, talk: Talk, faults: Faults) -> 
             value = talk_of(messages).answer or (messages[-1].text if messages[-1].role == ASSISTANT else "")
         if key != "question" and isinstance(value, int | float):
             return written(value)
+        if isinstance(value, list | dict) and value:
+            part = 0 if isinstance(value, list) else next(iter(value))
+            wanted = f"expected a text, got {shown(value)}; name a part of it, as in --map {key}={column}.{part}"
+            faults.add(record, column, wanted)
+            return None
         return faults.optional({column: value}, column, record)
 
     ids = shape.ids()
@@ -528,11 +540,13 @@ def _better(
     word = (_word(row, "better", shape, record, faults) or "").strip()
     if not word:
         return None
+    if shape.plan.values.get(word) == NOTHING:
+        return None
     named = word.lower()  # answers are letters here, and A is a, unless a user says what another case of it means
     plain = "" if named in (known.lower() for known in shape.plan.values) else named
     better = shape.plan.values.get(word, lean(word) if shape.leaning else plain)
-    if better in (*given, TIE, NOTHING):
-        return None if better == NOTHING else better
+    if better in (*given, TIE):
+        return better
     wrote = [str(answer["id"]) for answer in answers if answer["author"] == word]
     if len(wrote) != 1:
         faults.words.setdefault((shape.columns["better"], word), []).append(record)

@@ -36,16 +36,16 @@ def import_llmbar(table: Table) -> ImportResult:
         label = row.get("label")
         if isinstance(label, bool) or label not in (1, 2, "1", "2"):
             faults.add(record, "label", f"expected 1 or 2, got {shown(label)}; name the better output")
-        outputs = [{"id": key, "text": faults.text(row, key, record) or "-"} for key in ("output_1", "output_2")]
+        outputs = [{"id": key, "text": faults.text(row, key, record) or ""} for key in ("output_1", "output_2")]
         draft: dict[str, object] = {
             "question": faults.question(row, "input", record),
             "answers": outputs,
             "better": f"output_{2 if label in (2, '2') else 1}",
         }
-        case = faults.case({"id": case_id(table.name, record, draft), **draft}, record)
+        whole = faults.whole(draft, record)
+        case = faults.case({"id": case_id(table.name, record, draft), **draft}, record) if whole else None
         cases += [case] if case else []
-    faults.settle()
-    return ImportResult(tuple(named(cases)), len(table.rows))
+    return faults.result(named(cases), len(table.rows))
 
 
 def import_mtbench(table: Table, id_column: str = "") -> ImportResult:

@@ -118,7 +118,7 @@ class Faults:
             ConfigError: all faults that were noted, or the reasons why no record is left.
         """
         self.settle()
-        left = [f"left out, {why}: {len(at)} of {records} records ({listed(at)})" for why, at in self.left.items()]
+        left = [f"{len(at)} of {records} records left out: {why} ({listed(at)})" for why, at in self.left.items()]
         if not cases:
             raise ConfigError([*left, f"{self.name}: expected at least one record that makes a case, got none"])
         return ImportResult(tuple(cases), records, (*left, *notes), frozenset(chain(*self.left.values())))
@@ -288,7 +288,7 @@ def _decoded(faults: Faults, record: int, text: str) -> object:
         return json_of(text)
     except json.JSONDecodeError as error:
         if record:
-            message = f"expected JSON, got an error: {error.msg}; write a list of objects, or one object a line"
+            message = f"expected JSON, got an error: {error.msg}; complete the line or take it out: one object a line"
             faults.add(record, f"column {error.colno}", message)
         else:
             at = text.count("\n", 0, error.pos) + 1

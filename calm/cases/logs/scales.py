@@ -120,11 +120,11 @@ def scaled(judgments: Sequence[Judgment], words: Mapping[str, float | None], sca
     unknown = Counter(str(value) for value in said if _placed(value, own, Scale(0.0, 1.0)) is None)
     if unknown:
         names = ", ".join(sorted(unknown)[:_MOST_WORDS])
-        first = next(iter(sorted(unknown)))
+        first = shlex.quote(next(iter(sorted(unknown))))
+        option = f"--value{'=' if first.startswith('-') else ' '}{first}"
         raise ConfigError(
             f"expected verdicts that are numbers, truth values or words such as yes, pass or C, got {names}; say what "
-            f"each means with --value, as in --value {shlex.quote(first)}=1, or {shlex.quote(first)}=none if it is no "
-            "verdict"
+            f"each means, as in {option}=1, or {option}=none if it is no verdict"
         )
     none = Counter(str(value) for value in every if own.nothing(value))
     named = ", ".join(f"{word!r} ({count})" for word, count in none.most_common(_MOST_WORDS))

@@ -50,7 +50,7 @@ class VerdictRecord:
         """Whether the verdicts on pairs are a numeric preference, from 1 (the first answer of a case) to 2."""
         said = [entry for entry in self.entries.all if entry.said is not None]
         plain = self.task == "pairwise" and not any(entry.raw or entry.order for entry in said)
-        return plain and leans(written(entry.said) for entry in said)
+        return plain and leans((written(entry.said) for entry in said), {})
 
     @property
     def repeats(self) -> int:

@@ -116,7 +116,7 @@ def _verdict_column(table: Table) -> str:
 
 def _leaning(table: Table, column: str, meant: Mapping[str, str]) -> bool:
     """Return whether a column holds a numeric preference, beside words that are explained."""
-    return leans({written(row.get(column)).strip() for row in table.rows} - {"", *meant})
+    return leans({written(row.get(column)).strip() for row in table.rows}, meant)
 
 
 def _sides(table: Table, verdict: str, meant: Mapping[str, str]) -> list[str | None]:
@@ -125,13 +125,16 @@ def _sides(table: Table, verdict: str, meant: Mapping[str, str]) -> list[str | N
     found: list[str | None] = []
     for record, row in enumerate(table.rows, 1):
         word = written(row.get(verdict)).strip()
-        side = meant.get(word) or (lean(word) if word and leaning else word.lower())
-        if side not in ("", "a", "b", TIE, NOTHING):
+        if not word or meant.get(word) == NOTHING:
+            found.append(None)
+            continue
+        side = meant.get(word) or (lean(word) if leaning else word.lower())
+        if side not in ("a", "b", TIE):
             raise ConfigError(
                 f"{table.name}: record {record}: {verdict}: expected a, b or tie, got {word!r}; say what it means, as "
                 f'in --value "{word}=a", or "{word}=none" if it is no verdict'
             )
-        found.append(None if side in ("", NOTHING) else side)
+        found.append(side)
     return found
 
 
