@@ -62,7 +62,10 @@ def _case(case: Mapping[str, object], place: str, log: Log) -> None:
         return
     reference = _at(case, "expectedOutcome") if turns else _at(case, "expectedOutput")
     context = texts_in(_at(case, "retrievalContext")) or texts_in(case.get("context"))
-    for metric in objects({"all": _at(case, "metricsData")}, "all"):
+    metrics = objects({"all": _at(case, "metricsData")}, "all")
+    if not metrics:
+        log.leave("a test case without results of its metrics")
+    for metric in metrics:
         failed = metric.get("error") is not None
         score = number(metric.get("score"))
         log.judgments.append(

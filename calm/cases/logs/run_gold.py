@@ -75,7 +75,7 @@ def ended_by(row: Mapping[str, object]) -> str | None:
             for what, words in _ENDED.items():
                 if word in words:
                     return f"its log says that {what} ended the run ({word})"
-    failed = any(row.get(key) for key in _ERRORS) or string(row, "status").lower() == "error"
+    failed = any(row.get(key) or dig(row, "response", key) for key in _ERRORS) or string(row, "status") == "error"
     return "its log says that the run failed with an error" if failed else None
 
 
