@@ -81,6 +81,8 @@ _NO_VERDICT: Final = frozenset(
     )
 )
 """Words that are most likely no verdict."""
+_ASKING: Final = ("context", "field.")
+"""Fields that can stand for the question of a prompt that shows none."""
 _PROSE: Final = 20
 """A column whose values have so many characters on average holds texts, and no words."""
 _MOST_WORDS: Final = 12
@@ -216,6 +218,11 @@ def proposal(
     lacking: list[str] = []
     if not any(isinstance(value, list | dict) for row in table.rows for value in row.values()):
         _by_form(found, shown, len(table.rows))
+        if "question" not in found.columns and shown and "question" not in shown.values():
+            asked = next((key for key in shown.values() if key in found.columns and key.startswith(_ASKING)), None)
+            if asked is not None:  # what the answer is about, such as the document of a summary
+                found.columns["question"] = found.columns[asked]
+                found.guesses.append(Guess("question", found.columns[asked].name))
         lacking += [key for key in ("question", *shown.values()) if key not in found.columns]
         lacking += [] if found.answered or lacking else ["answer"]
     _gold(found, classes=classes)
@@ -231,6 +238,9 @@ def _by_name(found: _Found, shown: Mapping[str, str]) -> None:
     """Take the columns whose names say by themselves what they hold: those of a prompt, and the usual ones."""
     for name, key in shown.items():
         found.take(key, [one for one in found.left if plain(one.name) == plain(name)], known=True)
+    for name, key in shown.items():
+        if meaning_of(name) == "rubric":  # `criteria` for the placeholder `rubric`
+            found.take(key, [one for one in found.left if meaning_of(one.bare) == "rubric"], known=True)
     chosen = [one for name in PREFERRED for one in found.texts if one.name == name]
     if len(chosen) == len(PREFERRED) and not found.answered:
         found.take("answer_a", chosen[:1], known=True)

@@ -20,6 +20,7 @@ from calm.commands.init_drafts import (
     USUAL,
     cases_in,
     draft_judge,
+    lacking_in,
     made_cases,
     of_log,
     refuse_other_scale,
@@ -100,7 +101,8 @@ def _init(options: argparse.Namespace) -> int:
     _ask_files(options)
     draft = Draft()
     prompt, cases = _drafted(options, draft)
-    key = init_files.check(draft.files, draft.judge)
+    lack = [] if prompt is None else lacking_in(prompt, cases)
+    key = init_files.check(draft.files, draft.judge, filled=not lack)
     draft.files["gate.toml"] = init_files.GATE
     if prompt is not None and options.ci != "none":
         _add_workflow(options, draft, key)
@@ -122,6 +124,12 @@ def _init(options: argparse.Namespace) -> int:
         if prompt is None:
             say(f"next: calm audit {named}")
             return DONE
+        if lack:
+            said = "the files are written, but the prompt shows what the cases lack"
+            fix = f"Give cases that have it, as columns of these names do (--cases FILE), fill it in {folder / CASES}"
+            text = "or, where it is the same for all cases, write it into the prompt"
+            say(f"calm: {said}: {', '.join(lack)}. {fix}, {text}. Then: calm try {named}", error=True)
+            return REFUSED
         linted = _linted(folder / draft.judge)
         for note in _notes(linted, folder / draft.judge):
             say(f"note: {note}")

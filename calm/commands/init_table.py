@@ -63,17 +63,18 @@ def read_of(options: argparse.Namespace, table: Table, prompt: Prompt | None) ->
         raise ConfigError(unknown)
     shown = {} if prompt is None else prompt.shown
     scale = None if prompt is None else prompt.scale
-    found = proposal(table, given, mine.values, shown, scale=scale, classes=options.task == "label")
+    classes = "label" in (options.task, None if prompt is None else prompt.task)
+    found = proposal(table, given, mine.values, shown, scale=scale, classes=classes)
     columns = {guess.key: guess.value for guess in found.columns}
     words = {guess.key: guess.value for guess in found.words}
     unsure = [guess for guess in (*found.columns, *found.words) if not guess.known]
     if at_terminal():
-        columns |= {key: _column(key, "", table) for key in found.lacking}
+        columns |= {key: _column(key, "", table) for key in found.lacking if not _may_lack(key)}
         if not options.yes:
             columns |= {one.key: _column(one.key, one.value, table) for one in found.columns if not one.known}
             words |= {one.key: _meaning(one, {**given, **columns}) for one in found.words if not one.known}
-    elif found.lacking:
-        raise ConfigError(_lacking(found.lacking, table, prompt))
+    elif needed := [key for key in found.lacking if not _may_lack(key)]:
+        raise ConfigError(_lacking(needed, table, prompt))
     elif unsure and not options.yes:
         command = _command(options, {**given, **columns}, {**mine.values, **words}, prompt)
         raise ConfigError([*_paragraph(found, table).splitlines(), f"  {command}"])
@@ -84,6 +85,11 @@ def read_of(options: argparse.Namespace, table: Table, prompt: Prompt | None) ->
     if prompt is not None or options.task or options.model or options.base_url or options.provider:
         whole.pop(VERDICT, None)  # the judge is asked anew
     return Read(whole, {**mine.values, **words}, note)
+
+
+def _may_lack(key: str) -> bool:
+    """Return whether cases can be written without a field, to be filled in later."""
+    return key in ("reference", "context") or key.startswith(("field.", "history."))
 
 
 def _lacking(keys: Sequence[str], table: Table, prompt: Prompt | None) -> str:

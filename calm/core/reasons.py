@@ -84,6 +84,8 @@ class Kind(StrEnum):
     VERDICT_TAKEN_BACK = "verdict-taken-back"
     VERDICT_MENTIONED = "verdict-mentioned"
     VERDICT_CONTRADICTED = "verdict-contradicted"
+    VERDICT_PARTS = "verdict-parts"
+    VERDICT_PART = "verdict-part"
     SERVER_LOST = "server-lost"
     SERVER_LOST_KEPT = "server-lost-kept"
     APPLIES_NOT = "applies-not"
@@ -635,6 +637,11 @@ WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
         "no verdict: {} in line {} is only mentioned: denied, supposed, quoted, listed or asked for by somebody else"
     ),
     Kind.VERDICT_CONTRADICTED: "no verdict: {} in line {} is contradicted by what line {} says",
+    Kind.VERDICT_PARTS: (
+        "no verdict: {} in line {} and {} in line {} are each on a part of the answer, and none is on the whole; ask "
+        "for one verdict, or name the part in [verdict.parts]"
+    ),
+    Kind.VERDICT_PART: "part {}: {}",
     Kind.SERVER_LOST: _SERVER_LOST,
     Kind.SERVER_LOST_KEPT: f"{_SERVER_LOST}; what was answered is kept, and the new run goes on there",
     Kind.APPLIES_NOT: "does not apply",

@@ -26,11 +26,12 @@ _LETTERED: Final = re.compile(r"(answer|author|score)_([a-z])")
 _ANSWER: Final = re.compile("answer(_[a-z])?")
 _LETTER: Final = re.compile("[a-z]")
 _NAMED: Final = re.compile(r"(field|tag)\.(.+)")
+_HISTORY: Final = re.compile(r"history\.([1-9])(?:\.([a-z]))?")
 _VARIANT: Final = re.compile(r"variant\.(.+?)(?:\.([a-z]))?")
 FIELDS: Final = (
     "question, answer (one) or answer_a, answer_b, ... (several), better, score or score_a, ..., label (the class of "
     "one answer), author or author_a, ..., reference, turns, context, id, field.NAME, tag.NAME, variant.NAME or "
-    "variant.NAME.a, ..."
+    "variant.NAME.a, ..., history.1 or history.1.a, ... (an answer's earlier replies)"
 )
 """What a column can be mapped to."""
 _ONLY: Final = "only"
@@ -130,7 +131,7 @@ def lean(word: str) -> str:
 
 def is_field(name: str) -> bool:
     """Return whether a column with this name holds the field of a case that is called so."""
-    return name in _PLAIN or any(shape.fullmatch(name) for shape in (_LETTERED, _NAMED, _VARIANT))
+    return name in _PLAIN or any(shape.fullmatch(name) for shape in (_LETTERED, _NAMED, _VARIANT, _HISTORY))
 
 
 def _near(name: str) -> str:
@@ -358,7 +359,7 @@ def _shape(table: Table, plan: Columns) -> _Shape:
             faults.append("--map: expected one answer beside label, the class of an answer, got several; use better")
         elif letters and key in ("author", "score"):
             faults.append(f"--map: expected {key}_a, {key}_b, ... beside several answers, got {key}")
-        elif letters and not letter and _VARIANT.fullmatch(key):
+        elif letters and not letter and (_VARIANT.fullmatch(key) or _HISTORY.fullmatch(key)):
             faults.append(f"--map: expected {key}.a or another letter beside several answers, got {key}")
     if not letters and ("better" in columns or plan.always):
         faults.append("--map: expected several answers where one of them is better, got one; leave better out")
@@ -374,7 +375,7 @@ def _shape(table: Table, plan: Columns) -> _Shape:
 
 def _letter(key: str) -> str | None:
     """Return the letter of the answer that a field belongs to."""
-    found = _LETTERED.fullmatch(key) or _VARIANT.fullmatch(key)
+    found = _LETTERED.fullmatch(key) or _VARIANT.fullmatch(key) or _HISTORY.fullmatch(key)
     return found[2] if found else None
 
 
@@ -451,7 +452,10 @@ def _draft(row: Row, record: int, shape: _Shape, talk: Talk, faults: Faults) -> 
         if not (said or "").strip() and at >= 2:
             continue  # a record of fewer answers than others
         author = text(f"author{suffix}") or None
-        answers.append({"id": name, "text": said or "", "author": author})
+        ending = f".{name}" if shape.letters else ""
+        earlier = [draft for turn in range(1, 10) if (draft := text(f"history.{turn}{ending}"))]
+        history = {"history": earlier} if earlier else {}
+        answers.append({"id": name, "text": said or "", "author": author, **history})
     given = [str(answer["id"]) for answer in answers]
     variants: dict[str, dict[str, str]] = {}
     for key in shape.columns:

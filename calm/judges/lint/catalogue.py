@@ -235,6 +235,15 @@ _ALL: Final = (
         stops=True,
     ),
     Rule(
+        "pattern-ends-inside",
+        "warning",
+        "verdict.pattern finds {0} in {1}",
+        "calm does not take the part of a number or a word for a verdict, but every other tool with this pattern does",
+        "measured",
+        "calm matches the pattern with a text that goes on after the verdict",
+        "write pattern = {2}",
+    ),
+    Rule(
         "verdict-twice",
         "error",
         "a reply as the prompt asks for it holds more than one verdict: {0}",

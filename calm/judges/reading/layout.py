@@ -37,6 +37,7 @@ _CLOSED: Final = re.compile(
 _LABEL: Final = re.compile(
     r"[ \t]*(?:#{1,6}[ \t]+(?P<heading>.+)|(?P<bold>(?:\*\*|__).+(?:\*\*|__):?)|(?P<colon>.+[:：]\**))"
 )
+_OPENED: Final = re.compile(r"[\s*_#-]*(?:([^:：\"“«„「]{1,60})[:：][\s*_]*)?[\"“„«「'‘][^\"”»」]*")
 _CLOSING_TAG: Final = re.compile(r"</?[^<>\s]{1,40}>\s*\Z")
 TERMINAL: Final = ".!?。！？…"
 """Signs that end a sentence."""
@@ -191,6 +192,15 @@ class Layout:
             for left, right in QUOTES
             if left in before and right in after and not (whole.startswith(left) and whole.endswith(right))
         )
+
+    def ends_quoted(self, mark: Mark) -> str | None:
+        """Return the label of a last line that quotes hold but for it, where no other verdict stands; else None."""
+        start, _ = self.bounds(mark.start)
+        others = self.page[: mark.start] + self.page[mark.stop :]
+        opened = _OPENED.fullmatch(self.page[start : mark.start])
+        if opened is None or HOLE in others or self.page[mark.stop :].strip(_SIGNS + TERMINAL):
+            return None
+        return opened[1] or ""
 
     def block_quoted(self, mark: Mark) -> bool:
         """Return whether a verdict stands in a block quote of a reply that is not one as a whole."""

@@ -10,7 +10,7 @@ from itertools import islice
 from typing import Final
 
 from calm.core.case import Framing
-from calm.core.reasons import Reason
+from calm.core.reasons import Kind, Reason, Said, because
 from calm.core.verdict import Criteria, Unreadable, Verdict
 from calm.judges.reading.deciding import decide
 from calm.judges.reading.formats import Format
@@ -35,8 +35,14 @@ MAX_LEAD_WORDS: Final = 6
 LONGEST_SENTENCE: Final = 120
 """Characters of a last line that may give a verdict in a sentence."""
 
-_SLIP = re.compile(r"(?<![\[\w])\[([^\[\]\n]{1,20})\](?![\](\w])|\\boxed\{([^{}\n]{1,20})\}")
-_NUMBER = re.compile(r"(?<![A-Za-z0-9_.,/])[0-9]+(?:[.,][0-9]+)?(?:/[0-9]+)?(?![A-Za-z0-9_/])")
+_SLIP = re.compile(
+    r"(?<![\[\w])\[([^\[\]\n]{1,20})\](?![\](\w])|\\boxed\{([^{}\n]{1,20})\}"
+    r"|(?m:^)[ \t*_]*(?:\(([A-Za-z0-9]{1,3})\)|\$([A-Za-z0-9]{1,3})\$)[ \t*_.]*(?=\s*\Z)"
+)
+_NUMBER = re.compile(
+    rf"(?<![A-Za-z0-9_.,/])[0-9]+(?:[.,][0-9]+)?(?:(?:/|\s(?:{one_of('ratios')})\s)[0-9]+)?(?![A-Za-z0-9_/])",
+    re.IGNORECASE,
+)
 _SEPARATOR = re.compile(r"[ \t]{0,4}[:：][ \t]{0,4}")
 _COPULA = re.compile(rf"(?:[ \t]{{0,4}}(?:=|{one_of('copulas')}))?[ \t]{{1,4}}|(?=[\d])", re.IGNORECASE)
 _NUMBER_LIKE = re.compile(r"[+-]?[0-9.,/ ]{0,20}[0-9](?:[eE][+-]?[0-9]{1,6})?|[+-]?(?:nan|inf|infinity)", re.IGNORECASE)
@@ -48,6 +54,15 @@ _NUMBERED = re.compile(
 _NOTE = re.compile(rf"(?:{one_of('notes')})[ \t]{{0,4}}[:：][ \t]{{0,4}}", re.IGNORECASE)
 _SIGNED = re.compile(r"\s*[-+]\s*[0-9]")
 """A class behind a bullet, or a number with its sign: no one can tell."""
+_LABELLED = re.compile(
+    r"^[ \t>#*•|+-]*(?:[0-9]{1,2}[.)][ \t]*)?[*_]*(?P<label>[^\W\d_][^\n:：|*]{0,40})[*_]*"
+    rf"[ \t]*(?:[:：|=]|[–—-][ \t])[ \t*_]*(?P<value>[0-9]+(?:[.,][0-9]+)?(?:(?:/|\s(?:{one_of('ratios')})\s)[0-9]+)?)"
+    r"[*_]*(?=[ \t]*(?:[.|(,;–—-]|$))",
+    re.MULTILINE | re.IGNORECASE,
+)
+"""A line such as "Coherence: 4", or a row of a table."""
+_QUALITY = re.compile(r"(?:ence|ency|ance|ness|ity|acy|ität|heit|keit|té|dad|dade|ità|ность|性|度)\s*\Z", re.IGNORECASE)
+"""What ends the name of a quality in a few languages: a line that begins with one is no count of anything."""
 _BULLET = re.compile(r"(?:[-*+•#>]{1,6}[ \t]{1,8}){1,4}")
 
 
@@ -81,10 +96,22 @@ def by_last_line(text: str, form: Format, view: View) -> Verdict | Reason | None
     return means(one.raw) if isinstance(one, Mark) else one
 
 
-def _by_last_sentence(text: str, words: Sequence[Mark], form: Format, view: View) -> Verdict | None:
-    """Return the verdict that the last line gives in a short sentence, if it names no other one."""
+def _by_last_sentence(text: str, words: Sequence[Mark], form: Format, view: View) -> Verdict | Reason | None:
+    """
+    Return the verdict that the last line gives in a short sentence, if it names no other one.
+
+    A first line such as "Coherence: 4" is a score, too, if it is the only line of this kind; of several none is.
+    """
     last = next(_lines(text), None)
-    if last is None or len(str(last.raw)) > LONGEST_SENTENCE:
+    if last is None:
+        return None
+    labelled = list(_LABELLED.finditer(text)) if view.task == "score" else []
+    valid = [m for m in labelled if not isinstance(meant(m["value"], form, view), Unreadable)]
+    if len(valid) > 1:
+        return because(Kind.VERDICT_PARTS, *(x for m in (valid[0], valid[-1]) for x in _told(text, m)))
+    if len(labelled) == len(valid) == 1 and _QUALITY.search(valid[0]["label"]) and not text[: valid[0].start()].strip():
+        return meant(valid[0]["value"], form, view)
+    if len(str(last.raw)) > LONGEST_SENTENCE:
         return None
     said = [replace(m, remark=False) for m in words if m.start >= last.start]
     said = [m for m in said if not isinstance(meant(m.raw, form, view), Unreadable)]
@@ -96,15 +123,19 @@ def _by_last_sentence(text: str, words: Sequence[Mark], form: Format, view: View
     return None
 
 
+def _told(text: str, line: re.Match[str]) -> tuple[Said, int]:
+    return Said(short(line["value"])), text.count("\n", 0, line.start("value")) + 1
+
+
 def by_slip(text: str, form: Format, view: View) -> Verdict | Reason | None:
     """
     Return the verdict of a reply without any in its format, if it is in a form that leaves no doubt.
 
-    These are `[A]` or `\\boxed{A}` on a line of its own, and a line such as "Verdict: A".
+    These are `[A]` or `\\boxed{A}` on a line of its own, `(A)` or `$A$` as the last one, and a line "Verdict: A".
     """
     if view.task == "rubric-all":
         return None
-    marks = [Mark(m.start(), m.end(), m[1] or m[2]) for m in _SLIP.finditer(text)]
+    marks = [Mark(m.start(), m.end(), m[m.lastindex or 1]) for m in _SLIP.finditer(text)]
     for line in islice(_lines(text), MAX_LINES):
         raw = str(line.raw)
         lead = lead_of(_bare(raw), view) if len(raw) <= LONGEST_LEAD else None
@@ -181,8 +212,7 @@ def _inside(text: str, form: Format, view: View) -> Verdict:
 def _strong(text: str, mark: Mark, view: View) -> bool:
     """Return whether a line above the last one is a verdict: it is announced, or begins a paragraph and is bare."""
     line = _bare(str(mark.raw))
-    lead = lead_of(line, view)
-    if lead is not None:
+    if lead_of(line, view) is not None or _cells(str(mark.raw)):
         return True
     above = text[max(0, mark.start - 200) : mark.start]
     return (
@@ -206,7 +236,9 @@ def _said(line: str, form: Format, view: View) -> Verdict | None:
     bare = _bare(line)
     lead = lead_of(bare, view)
     tries = [line.strip(), line.strip() if view.task == "label" and _SIGNED.match(line) else bare]
-    if lead is not None:
+    if cells := _cells(line):
+        tries += cells[1:] if has(Cue.WHOLE, cells[0]) or has(Cue.NOUN, cells[0]) else []
+    elif lead is not None:
         tries.append(_bare(bare[lead:]))
     elif view.task == "score" and (note := _NOTE.match(bare)) and _NUMBER_LIKE.fullmatch(bare[note.end() :]):
         tries.append(bare[note.end() :])
@@ -214,7 +246,7 @@ def _said(line: str, form: Format, view: View) -> Verdict | None:
     for reading in readings:
         if not isinstance(reading, Unreadable):
             return reading
-    if lead is not None and len(tries[-1].split()) <= 3:
+    if lead is not None and not cells and len(tries[-1].split()) <= 3:
         return readings[-1]
     return readings[1] if _NUMBER_LIKE.fullmatch(bare) or is_none(bare, form, view) else None
 
@@ -257,6 +289,12 @@ def _lines(text: str) -> Iterator[Mark]:
         if line.strip() and not FENCE.match(line):
             yield Mark(start, end, line)
         end = start - 1
+
+
+def _cells(line: str) -> list[str]:
+    """Return the cells of a row of a table, bare."""
+    row = line.strip()
+    return [_bare(cell) for cell in row.strip("|").split("|")] if row.startswith("|") and row.count("|") > 2 else []
 
 
 def _bare(line: str) -> str:

@@ -24,10 +24,19 @@ _NOUN = re.compile(
 _UNIT = re.compile(rf"\s{{0,4}}(?:{one_of('units')})\Z", re.IGNORECASE)
 _DECIMAL_COMMA = re.compile(r"([+-]?[0-9]{1,3}),([0-9]{1,2})(?![0-9])")
 _COMPARED = re.compile(r"\s*([^<>=]{1,40}?)\s*(>{1,3}|<{1,3}|={1,2})\s*([^<>=]{1,40}?)\s*")
+_STRENGTH = re.compile(r"(?<=\w)\+{1,2}\Z")
+"""How much better an answer is: `A++`."""
 _THOUSANDS = re.compile(r"[0-9]{1,3}(?:[.,\s][0-9]{3})+")
 _TIES = frozenset(word for words in table()["ties"].values() for word in words)
-_AROUND = " \t\r\n*_`\"'"
-"""Signs around a number."""
+_AROUND = " \t\r\n*_`\"'“”‘’"
+"""Signs around a number, or another verdict."""
+LONGEST_WRAPPED = 40
+"""Characters that a verdict may have with what wraps it."""
+_WRAPPED = re.compile(r"\\(?:boxed|text|textbf|mathbf|mathrm)\{(.+)\}|\$+([^$]+)\$+|[\[(]([^\[\]()]+)[\])]")
+_LETTERED = re.compile(
+    r"[(\[]?([A-Za-z0-9])(?:[)\]]\s?[:.–-]?|\s?[:.–-])\s{1,4}[(\[]?([A-Za-z][\w-]*(?:[ _]\w+){0,2})[)\]]?\.?"
+)
+"""A letter of a menu and the words that it stands for: `A: CORRECT`, `(C) not attempted`."""
 _WORDS: Mapping[str, bool] = {
     "yes": True,
     "met": True,
@@ -43,7 +52,7 @@ _WORDS: Mapping[str, bool] = {
 def meant(raw: object, form: Format, view: View) -> Verdict:
     """Return what a verdict as written means for the task, with framing and scale mapped back."""
     if isinstance(raw, str):
-        raw = unicodedata.normalize("NFKC", raw)
+        raw = _named(unicodedata.normalize("NFKC", raw), form, view)
     if isinstance(raw, Clash):
         return Unreadable("two verdicts: the JSON object has the field twice, with different values")
     if view.task == "rubric-all":
@@ -54,7 +63,7 @@ def meant(raw: object, form: Format, view: View) -> Verdict:
     if view.task == "pairwise":
         return _choice(value, mapped, view)
     if view.task == "score":
-        return _score(value, view)
+        return _mean(value, form, view) if isinstance(value, tuple) else _score(value, view)
     if view.task == "rubric":
         met = is_met(raw, form)
         if met is None:
@@ -73,22 +82,33 @@ def is_none(raw: object, form: Format, view: View) -> bool:
     return mapped and value == NOTHING and class_of(value, view) is None
 
 
+def _named(text: str, form: Format, view: View) -> str:
+    """Return a verdict without what wraps it: `\\boxed{B}`, `$B$`, `(B)`, `"[7]"`, `A: CORRECT` where A is a label."""
+    if view.task == "listwise" or form.key(text) is not None:
+        return text
+    bare = text.strip(_AROUND)
+    while len(bare) <= LONGEST_WRAPPED and (inner := _WRAPPED.fullmatch(bare)) is not None:
+        text = bare = (inner[1] or inner[2] or inner[3]).strip(_AROUND)
+    letter = _LETTERED.fullmatch(bare) if view.task != "pairwise" else None
+    if letter is None:
+        return text if form.key(bare) is None else bare
+    classes = view.scale.classes
+    named = [one for one in (letter[1], letter[2]) if form.key(one) is not None or (classes and classes.named(one))]
+    meanings = {form.values[key] if (key := form.key(one)) else classes.named(one) if classes else "" for one in named}
+    return named[0] if len(meanings) == 1 else text
+
+
 def _mapped(raw: object, form: Format) -> tuple[object, bool]:
     """Return a value as `values` maps it, and whether it does."""
     if not form.values or not isinstance(raw, str | bool | int | float):
         return raw, False
-    text = str(raw).lower() if isinstance(raw, bool) else f"{raw:g}" if isinstance(raw, float) else str(raw)
-    return folded(form).get(text.strip().casefold(), raw), text.strip().casefold() in folded(form)
-
-
-def folded(form: Format) -> dict[str, float | str]:
-    """Return the labels of a format, whatever their case, with what they mean."""
-    return {label.strip().casefold(): value for label, value in form.values.items()}
+    key = form.key(str(raw).lower() if isinstance(raw, bool) else f"{raw:g}" if isinstance(raw, float) else str(raw))
+    return (raw, False) if key is None else (form.values[key], True)
 
 
 def _slot(text: str, labels: Sequence[str]) -> int | None:
     """Return the slot that a text names: its label, also as `A (You)`, `(A)`, `Answer A`."""
-    names = [text.strip()]
+    names = [_STRENGTH.sub("", text.strip())]
     plain = names[0].strip("\"'`“”‘’*_").strip()
     names.append(plain)
     if plain.endswith(")") and "(" in plain:
@@ -170,12 +190,32 @@ def _score(value: object, view: View) -> Verdict:
     if view.scale.high >= 1000 and isinstance(value, str) and _THOUSANDS.fullmatch(value.strip(_AROUND)):
         value = re.sub(r"[.,\s]", "", value)
     number = number_of(value) if ratio is None else ratio[0]
+    percent = value.strip(_AROUND) if isinstance(value, str) else ""
+    if percent.endswith("%") and (share := number_of(percent[:-1])) is not None:
+        if (view.scale.low, view.scale.high) not in ((0, 1), (0, 100)):
+            return Unreadable(f"{short(value)} is no score from {view.scale.low:g} to {view.scale.high:g}")
+        number = share * view.scale.high / 100
     if number is None:
-        return Unreadable(f"{short(value)} is no score")
+        what = {dict: ", but an object", list: ", but a list"}.get(type(value), "")
+        return Unreadable(f"{short(value)} is no score{what}")
     if not view.scale.holds(number):
         steps = "" if view.scale.step is None else f" in steps of {view.scale.step:g}"
         return Unreadable(f"{number:g} is not on the scale from {view.scale.low:g} to {view.scale.high:g}{steps}")
     return Score(view.scale.turned(number) if turns(view) else number)
+
+
+def _mean(values: tuple[object, ...], form: Format, view: View) -> Verdict:
+    """Return the mean of the verdicts of a list: the share of yes on a scale from 0 to 1."""
+    found: list[float] = []
+    for number, one in enumerate(values, start=1):
+        met = is_met(one, form) if (view.scale.low, view.scale.high) == (0, 1) else None
+        verdict = _score(_mapped(one, form)[0] if met is None else float(met), view)
+        if not isinstance(verdict, Score):
+            return Unreadable(
+                f"{short(one)} is verdict {number} of {len(values)} in the list, and is none on the scale"
+            )
+        found.append(verdict.value)
+    return Score(math.fsum(found) / len(found)) if found else Unreadable("the list of verdicts is empty")
 
 
 def is_met(raw: object, form: Format) -> bool | None:
@@ -206,7 +246,7 @@ def all_criteria(met: Mapping[str, bool | None], view: View) -> Verdict:
 
 def _checklist(raw: object, form: Format, view: View) -> Verdict:
     """Return the criteria of a JSON object by number or id, or of a list that has them all in order."""
-    if isinstance(raw, list):
+    if isinstance(raw, list | tuple):
         if len(raw) != len(view.criteria):
             return Unreadable(f"expected {len(view.criteria)} criteria in the list, got {len(raw)}")
         return all_criteria({c: is_met(r, form) for c, r in zip(view.criteria, raw, strict=True)}, view)
@@ -263,7 +303,7 @@ def _ranking(value: object, view: View) -> Verdict:
     groups: list[list[object]]
     if isinstance(value, str):
         groups = [list(group.split("=")) for group in value.split(">")]
-    elif isinstance(value, list):
+    elif isinstance(value, list | tuple):
         groups = [group if isinstance(group, list) else [group] for group in value]
     else:
         return Unreadable(f"{short(value)} is no ranking")

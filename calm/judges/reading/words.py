@@ -42,8 +42,10 @@ class Cue(Enum):
     OTHERS = "others"  # somebody else's words, an order to the judge, or an example
     DRAFT = "draft"  # a draft
     FINAL = "final"  # final
-    TURN = "turn"  # the judge corrects itself
+    PAUSE = "pause"  # set off by a sign: the judge stops, and doubts what it said
+    TURN = "turn"  # before a verdict in its own sentence: it corrects an earlier one
     TAKEN_BACK = "taken-back"  # the judge takes back what it said
+    REVISED = "revised"  # the judge names another value than the verdict that it gave
     JOINT = "joint"  # another clause begins
     SUMMARY = "summary"  # the judge sums up
     BETTER = "better"  # one answer is called the better one
@@ -92,7 +94,16 @@ _LETTERS: Final = {"*": r"\w*", " ": r"\s"}
 
 def plain(text: str) -> str:
     """Return a text in lower case, without the phrases that hold the word of a cue and are none."""
-    return _forced().sub(" ", cue(Cue.ALLOWED).sub(" ", text.lower())) if text else ""
+    if not text:
+        return ""
+    low = _forced().sub(" ", cue(Cue.ALLOWED).sub(" ", text.lower()))
+    return _mine().sub(lambda found: re.sub(r"\s?(?:would|würde)\s?", "", found[0]), low)
+
+
+@lru_cache(maxsize=1)
+def _mine() -> re.Pattern[str]:
+    """Return an expression for "I would", which supposes nothing; "I would have" does."""
+    return re.compile(rf"\b(?:{one_of('mine')})\b(?!\s(?:\w+\s)?(?:have|need|haben))")
 
 
 @lru_cache(maxsize=1)
