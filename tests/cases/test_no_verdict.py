@@ -9,8 +9,8 @@ from calm.cases.foreign import columns_from, import_cases
 from calm.cases.logs import Wanted, gathered, read_logs
 from calm.cases.logs.agents import import_runs
 from calm.cases.logs.values import question_in
-from calm.core.case import Answer, Case
-from calm.core.verdict import Scale, Unreadable
+from calm.core.case import Answer, Case, Criterion
+from calm.core.verdict import Criteria, Scale, Unreadable
 from calm.judges import reading
 from calm.judges.reading import Format
 from calm.judges.recorded.replay import Replay, table_in
@@ -170,6 +170,17 @@ def test_a_reply_may_say_a_word_that_is_no_verdict(kind, reply):
 
     assert reading.check(form, "score") == []
     assert isinstance(reading.read(Reply(reply), form, view), Unreadable)
+
+
+@pytest.mark.parametrize("reply", ['{"verdict": {"M": true, "m": false}}', "M: yes\nm: no"])
+def test_criteria_that_differ_by_case_alone_are_two(reply):
+    criteria = (Criterion("M", "polite"), Criterion("m", "short"))
+    case = Case(id="c", question="q", answers=(Answer("x", "1"),), criteria=criteria)
+    form = Format(kind="json") if reply[0] == "{" else Format(kind="last-line")
+
+    verdict = reading.read(Reply(reply), form, reading.view(case.with_order(), "rubric-all", Scale(), None))
+
+    assert verdict == Criteria({"M": True, "m": False})
 
 
 # ----------------------------------------------------------------------------------------------------- what is no case

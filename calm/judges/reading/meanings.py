@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from calm.core.case import Framing
 from calm.core.verdict import Criteria, Label, Preferred, Ranking, Score, Tie, Unreadable, Verdict
 from calm.judges.reading.formats import NOTHING, SYMBOLS, Format
+from calm.judges.reading.json_fields import alike
 from calm.judges.reading.marks import Clash, short
 from calm.judges.reading.views import View
 from calm.judges.reading.words import UNSPACED, Cue, has, one_of, table
@@ -251,9 +252,12 @@ def _checklist(raw: object, form: Format, view: View) -> Verdict:
             return Unreadable(f"expected {len(view.criteria)} criteria in the list, got {len(raw)}")
         return all_criteria({c: is_met(r, form) for c, r in zip(view.criteria, raw, strict=True)}, view)
     if isinstance(raw, dict):
-        keys = {str(k).strip().casefold(): v for k, v in raw.items()}
+        keys = {str(k).strip(): v for k, v in raw.items()}
+        named = {
+            c: v for k, v in keys.items() if (c := alike(view.criteria, k)) is not None and (c == k or c not in keys)
+        }
         numbers = enumerate(view.criteria, start=1)
-        return all_criteria({c: is_met(keys.get(str(n), keys.get(c.casefold())), form) for n, c in numbers}, view)
+        return all_criteria({c: is_met(keys.get(str(n), named.get(c)), form) for n, c in numbers}, view)
     return Unreadable(f"{short(raw)} is no list of criteria")
 
 
