@@ -4,6 +4,7 @@ Measure the reader of verdicts on a corpus of replies, and write the page.
     python -m benchmarks.reader             # print the tables
     python -m benchmarks.reader --write     # put them into docs/reference/reader.md
     python -m benchmarks.reader --wrong     # print each reply that is misread or lost, and is not held out
+    python -m benchmarks.reader --wrong --held-out    # print the held-out ones, too
 
 A reply is misread if the reader gives a value other than its label, also where the label says that there is none. It is
 lost if the label is a value and the reader gives none. Only replies that look real count as lost.
@@ -150,8 +151,9 @@ def plain(verdict: Verdict) -> object:
 
 
 def _same(one: object, other: object) -> bool:
-    near = isinstance(one, float) and isinstance(other, float)
-    return abs(one - other) < NEAR if near else one == other
+    if isinstance(one, float) and isinstance(other, float):
+        return abs(one - other) < NEAR
+    return one == other
 
 
 def share(found: Sequence[Outcome]) -> tuple[int, int, int, int]:
@@ -240,8 +242,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         print(wrong(map(outcome, [*rows(), *styled()]), held_out=chosen.held_out))
     page = PAGE.read_text("utf-8")
     for name, text in blocks().items():
-        block = f"<!-- generated: {name} -->\n{text}\n<!-- end: {name} -->"
-        page = re.sub(f"<!-- generated: {name} -->.*?<!-- end: {name} -->", lambda _, b=block: b, page, flags=re.DOTALL)
+        opening, ending = f"<!-- generated: {name} -->", f"<!-- end: {name} -->"
+        before, _, after = page.partition(opening)
+        page = f"{before}{opening}\n{text}\n{ending}{after.partition(ending)[2]}"
         if not chosen.write:
             print(text)
     if chosen.write:

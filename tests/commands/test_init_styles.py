@@ -65,7 +65,7 @@ STYLES = {
         "instruction,output_1,output_2",
         "[{'model': 'model_1', 'rank': 1}, {'model': 'model_2', 'rank': 2}]",
         A,
-        {"format": "regex", "values": {"model_1": "first", "model_2": "second"}},
+        {"format": "json", "field": "[rank=1].model", "values": {"model_1": "first", "model_2": "second"}},
         others={
             "[{'model': 'model_2', 'rank': 1}, {'model': 'model_1', 'rank': 2}]": B,
             '[{"rank": 2, "model": "model_1"}, {"rank": 1, "model": "model_2"}]': B,

@@ -118,7 +118,8 @@ def form_in(text: str, task: Task) -> Form | None:
         return Form({"format": "brackets"})
     number = NUMBER if task == "score" else r"(\w+)"
     if marker := _MARKER.search(text):
-        return Form({"format": "regex", "pattern": rf"(?i)\[{marker[1]}\]\W*{number}"})
+        word = rf"(?:\\?\[{marker[1]}\\?\]|\*\*{marker[1]}\*\*|\b{marker[1]}:)"
+        return Form({"format": "regex", "pattern": rf"(?i){word}\W*(?:score\W*)?{number}"})
     if task == "score" and (options := _options(text)):
         return Form({"format": "last-line"}, options=options)
     if task == "pairwise" and _TWO.search(text) and _APART.search(text) and not _objects(text):
@@ -138,9 +139,7 @@ def _of_words(text: str, value: str) -> Form | None:
     end = _ENDS.search(text)
     if end is None or value != NUMBER or not re.search(rf"{end[1]} \(\d|\bscores? only\b", text, re.IGNORECASE):
         return None
-    label = re.sub(r"\s+", r"\\s+", end[1])
-    scale = r"(?:\s*\(\d+\s*-\s*\d+\))?"
-    return Form({"format": "regex", "pattern": rf"(?i)(?:\b{label}\b{scale}\W{{0,12}}?|\A\W*){value}(?!\s*-\s*\d)"})
+    return Form({"format": "last-line"})
 
 
 def _objects(text: str) -> list[str]:
@@ -256,9 +255,9 @@ def _ends(text: str) -> dict[str, float]:
 def _two_numbers(text: str) -> Form:
     """Return the form of a line with two numbers, the scores of the first and of the second answer."""
     scale = _ends(text)
-    between, other = r"[ \t,;/|]+", r"\d+(?:\.\d+)?"
+    between, other = r"(?:/\d+)?[ \t,;|]+", r"\d+(?:\.\d+)?"
     first, second = rf"{NUMBER}{between}{other}", rf"{other}{between}{NUMBER}"
-    ends = (r"(?m)^[^\w\n]*", r"[^\w\n]*$")
+    ends = (r"(?m)^(?:[^\d\n:]{0,60}:)?[^\w\n]*", r"(?:/\d+)?(?:[^\w\n]|</?\w+>)*$")
     return Form(
         {"format": "regex"},
         {"first": {"pattern": first.join(ends), **scale}, "second": {"pattern": second.join(ends), **scale}},
@@ -302,8 +301,4 @@ def _ranked(text: str) -> Form | None:
     ranked = _RANKED.search(text)
     if names is None or ranked is None:
         return None
-    either = "|".join(map(re.escape, names))
-    first = rf"(?=[^{{}}]*[\"']{ranked[2]}[\"']\s*:\s*[\"']?1(?!\d))"
-    return Form(
-        {"format": "regex", "pattern": rf"\{{{first}[^{{}}]*[\"']{ranked[1]}[\"']\s*:\s*[\"']({either})[\"']"},
-    )
+    return Form({"format": "json", "field": f"[{ranked[2]}=1].{ranked[1]}"})

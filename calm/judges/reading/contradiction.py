@@ -6,11 +6,11 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
+from calm.core.case import Framing
 from calm.core.reasons import Kind, Reason, Said, because
-from calm.core.verdict import Preferred, Score, Verdict
-from calm.judges.reading.layout import with_holes
+from calm.core.verdict import Preferred, Score, Tie, Verdict
 from calm.judges.reading.marks import Mark, short
-from calm.judges.reading.meanings import number_of
+from calm.judges.reading.meanings import better, number_of
 from calm.judges.reading.views import View, names_of
 from calm.judges.reading.words import Cue, cue, has, plain
 
@@ -19,50 +19,72 @@ TAIL: Final = 2_000
 OPENING: Final = 30
 """A sentence sums up if it says so within so many characters."""
 _SENTENCE: Final = re.compile(r"(?:[^.!?。！？\n]|(?<=\d)\.(?=\d)){5,400}")
+LONGEST_BEFORE: Final = 120
+"""Characters before a verdict that are looked at."""
+_BEFORE: Final = re.compile(r"[^.!?。！？\n]*\Z")
 _VALUE: Final = re.compile(
     r"(?<![\w.,/-])(\d+(?:[.,]\d+)?)(?=\s*(?:[,;)、，点分점]|$|/|out of|(?:is|would|seems|feels|fits|instead)\b))"
 )
 """A number that a sentence gives as a score; "5 May" is none."""
 
 
-def contradiction(text: str, marks: Sequence[Mark], mark: Mark, verdict: Verdict, view: View) -> Reason | None:
-    """Return that a sentence after a verdict prefers the other answer, or gives another score; None if none does."""
-    tail = with_holes(text, marks)[mark.stop : mark.stop + TAIL]
-    if not tail.strip():
-        return None
+def contradiction(page: str, mark: Mark, verdict: Verdict, names: Sequence[str], view: View) -> Reason | None:
+    """
+    Return that words around a verdict prefer another answer, or give another score; None if none do.
+
+    `page` is the reply with a hole in place of each verdict, `names` are what the judge calls the two answers, by slot.
+    """
+    tail = page[mark.stop : mark.stop + TAIL]
     if view.task == "score" and isinstance(verdict, Score):
-        others = (s.start() for s in _SENTENCE.finditer(tail) if _rescores(s[0], number_of(mark.raw), view))
-        at = next(others, None)
-        return None if at is None else _reason(text, mark, at)
-    if not isinstance(verdict, Preferred) or view.task != "pairwise":
+        own = number_of(mark.raw)
+        at = next((s.start() for s in _SENTENCE.finditer(tail) if own is not None and _rescores(s[0], own, view)), None)
+        return None if at is None else _reason(page, mark, at)
+    if view.task != "pairwise" or len(names) != 2:
         return None
-    raw = str(mark.raw).casefold()
-    named = [label for label in view.labels if names_of(label).search(raw.upper() if len(label) == 1 else raw)]
-    if len(named) != 1 or len(view.labels) != 2:
+    if isinstance(verdict, Tie):
+        at = next((s.start() for s in _SENTENCE.finditer(tail) if _decides_a_tie(s[0], names)), None)
+        return None if at is None else _reason(page, mark, at)
+    if not isinstance(verdict, Preferred):
         return None
-    other = next(label for label in view.labels if label != named[0])
+    slot = better(view.ids.index(verdict.answer), view)
+    own_name, other = names[slot], names[1 - slot]
+    before = _BEFORE.search(page, max(0, mark.start - LONGEST_BEFORE), mark.start)
+    if before is not None and _praises(before[0], other, own_name) and view.framing is not Framing.NEGATIVE:
+        return _reason(page, mark, before.start() - mark.stop)
     corrected = re.compile(rf"[\"“„«「'‘]{re.escape(other)}[\"”“»」'’]")
     for sentence in _SENTENCE.finditer(tail):
         if corrected.search(sentence[0]) and not any(
             has(kind, sentence[0]) for kind in (Cue.OTHERS, Cue.IF, Cue.DENIED)
         ):
-            return _reason(text, mark, sentence.start())
-        if _prefers(sentence[0], other, named[0]):
-            return _reason(text, mark, sentence.start())
+            return _reason(page, mark, sentence.start())
+        if _prefers(sentence[0], other, own_name):
+            return _reason(page, mark, sentence.start())
     return None
 
 
-def _reason(text: str, mark: Mark, start: int) -> Reason:
-    """Return which verdict is contradicted, and the lines of both."""
-    line = text.count("\n", 0, mark.stop + start + 2) + 1
-    return because(Kind.VERDICT_CONTRADICTED, Said(short(mark.raw)), text.count("\n", 0, mark.start) + 1, line)
-
-
-def _rescores(sentence: str, own: float | None, view: View) -> bool:
-    """Return whether a sentence gives another score than the verdict: "a 6 is fairer", "I would rather give a 5"."""
-    if own is None or not has(Cue.REVISED, sentence) or has(Cue.OTHERS, sentence) or has(Cue.IF, _no_would(sentence)):
+def _praises(sentence: str, other: str, own: str) -> bool:
+    """Return whether a sentence calls one answer better, names no other one, and doubts nothing."""
+    if names_of(other).search(sentence) is None or names_of(own).search(sentence) is not None:
         return False
-    return any(value != own and view.scale.holds(value) for value in map(number_of, _VALUE.findall(sentence)) if value)
+    doubts = (Cue.OTHERS, Cue.IF, Cue.DENIED, Cue.LESSER, Cue.THAN, Cue.WHOSE)
+    return has(Cue.BETTER, sentence) and not any(has(kind, sentence) for kind in doubts)
+
+
+def _decides_a_tie(sentence: str, names: Sequence[str]) -> bool:
+    return _praises(sentence, *names) or _praises(sentence, *reversed(names))
+
+
+def _reason(page: str, mark: Mark, start: int) -> Reason:
+    """Return which verdict is contradicted, and the lines of both."""
+    line = page.count("\n", 0, mark.stop + start + 2) + 1
+    return because(Kind.VERDICT_CONTRADICTED, Said(short(mark.raw)), page.count("\n", 0, mark.start) + 1, line)
+
+
+def _rescores(sentence: str, own: float, view: View) -> bool:
+    """Return whether a sentence gives another score than the verdict: "a 6 is fairer", "5 is too high"."""
+    if not has(Cue.REVISED, sentence) or has(Cue.OTHERS, sentence) or has(Cue.IF, _no_would(sentence)):
+        return False
+    return any(view.scale.holds(value) for value in map(number_of, _VALUE.findall(sentence)) if value is not None)
 
 
 def _no_would(sentence: str) -> str:

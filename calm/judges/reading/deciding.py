@@ -21,13 +21,16 @@ TAIL: Final = 2_000
 """Characters after a verdict, and between two of them, in which a word that takes it back is looked for."""
 PARTS: Final = 2
 """With so many verdicts on parts of an answer, one on the whole of it is recognised."""
+DOUBTS: Final = (Cue.DENIED, Cue.TAKEN_BACK, Cue.REVISED)
+"""What a clause that speaks of the judge's own verdict says to take it back."""
+_CLAUSE: Final = re.compile(rf"[,;:()—]|\s(?:that|which|{one_of('joint')})\s")
 SHORT: Final = 40
 """Characters of a sentence such as "Wait, that is wrong", which is of the verdict before it."""
-LONGEST_OR: Final = 20
-"""Characters between two verdicts that may say "or"."""
+LONGEST_OR: Final = 60
+"""Characters between two verdicts that may begin with "or"."""
 _OR: Final = re.compile(rf"[\s,、]*(?:{one_of('or')})[\s,、]*", re.IGNORECASE)
 _SET_OFF: Final = re.compile(r"\s*(?:[,.!?:;…—–，、。！：；]|-\s|\Z)")
-_SENTENCE: Final = re.compile(r"(?:\A|[.!?。！？\n])[\s*_#>\"'“(–—-]*([^\n.!?。！？]{1,80})")
+_SENTENCE: Final = re.compile(r"(?:\A|[.!?。！？\n])[\s*_#>\"'“(–—-]*([^\n.!?。！？]{1,300})")
 
 
 def decide(
@@ -71,7 +74,7 @@ def _chosen(layout: Layout, found: Sequence[Candidate]) -> Mark | Reason | None:
     if one.draft:
         return because(Kind.VERDICT_DRAFT, *_place(layout, one))
     tail = layout.page[one.mark.stop : one.mark.stop + TAIL]
-    if one is pool[-1] and (_takes_back(tail) or _pauses(tail)):
+    if one is pool[-1] and (_takes_back(tail, one.mark.raw) or _pauses(tail)):
         later = [c for c in found if c.mark.start > one.mark.start and c.standing > Standing.MENTIONED]
         if not later or _differ(later) > 1 or isinstance(later[-1].verdict, Unreadable):
             return because(Kind.VERDICT_TAKEN_BACK, *_place(layout, one))
@@ -122,8 +125,9 @@ def _joined(layout: Layout, found: Sequence[Candidate]) -> list[Candidate]:
     made = list(found)
     for at in range(1, len(made)):
         left, right = made[at - 1], made[at]
-        gap = layout.page[left.mark.stop : min(right.mark.start, left.mark.stop + LONGEST_OR)]
-        if len({left.standing > 0, right.standing > 0}) == 2 and _OR.fullmatch(gap):
+        gap = layout.page[left.mark.stop : right.mark.start]
+        joined = _OR.match(gap) if len(gap) <= LONGEST_OR and "\n" not in gap else None
+        if len({left.standing > 0, right.standing > 0}) == 2 and joined and _meaning(left) != _meaning(right):
             made[at - 1 : at + 1] = [replace(one, standing=Standing.MENTIONED) for one in (left, right)]
     return made
 
@@ -175,7 +179,10 @@ def _turns(layout: Layout, earlier: Candidate, later: Candidate) -> bool:
     if later.turned:
         return True
     between = layout.page[earlier.mark.stop : later.mark.start]
-    return any(_takes_back(part) or (later.final and _pauses(part)) for part in (between[:TAIL], between[-TAIL:]))
+    return any(
+        _takes_back(part, earlier.mark.raw) or (later.final and _pauses(part))
+        for part in (between[:TAIL], between[-TAIL:])
+    )
 
 
 def _pauses(text: str) -> bool:
@@ -192,16 +199,26 @@ def _corrects(gap: str) -> bool:
     return any(has(kind, gap) for kind in (Cue.TURN, Cue.PAUSE, Cue.TAKEN_BACK))
 
 
-def _takes_back(text: str) -> bool:
-    """Return whether a sentence of a text takes back what was said: at its beginning, or after "Wait," or the like."""
+def _takes_back(text: str, raw: object) -> bool:
+    """
+    Return whether a sentence of a text takes back what was said before it.
+
+    The words that do must begin it, follow "Wait," or the like, or speak of a verdict, of what is above, or of the
+    verdict itself as it was written: a warranty that is void takes nothing back.
+    """
+    name = re.escape(str(raw).strip().lower())
+    own = re.compile(rf"(?<!\w)(?:the|this|that|my) {name}(?!\w)")
     for sentence in _SENTENCE.finditer(text):
         low = plain(sentence[1])
-        hit = cue(Cue.TAKEN_BACK).search(low) or (
-            cue(Cue.DENIED).search(low) if _pauses(low) and len(low) <= SHORT else None
-        )
-        paused = hit is not None and any(cue(kind).search(low, 0, OPENING) for kind in (Cue.PAUSE, Cue.TURN))
-        if hit is not None and (hit.start() <= OPENING or paused):
+        paused = any(cue(kind).search(sentence[1].lower(), 0, OPENING) for kind in (Cue.PAUSE, Cue.TURN))
+        hit = cue(Cue.TAKEN_BACK).search(low)
+        if hit is not None and (hit.start() <= OPENING or paused or own.search(low) or has(Cue.NOUN, low)):
             return True
+        if paused and (has(Cue.REVISED, low) or (_pauses(low) and len(low) <= SHORT and has(Cue.DENIED, low))):
+            return True
+        for clause in _CLAUSE.split(low):
+            if (own.search(clause) or has(Cue.OWN, clause)) and any(has(kind, clause) for kind in DOUBTS):
+                return True
     return False
 
 

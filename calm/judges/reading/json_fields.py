@@ -37,7 +37,7 @@ _STEP = re.compile(r"\.?([^.\[\]]+)|\[([0-9]{1,6})\]|\[(?:([^=\[\]]{1,80})=([^\[
 _CUT = re.compile(r"[\w.+-]{0,9}[\s`~]{0,40}")
 """What is left where the end of a text cuts off an object: nothing, or the beginning of a number or of `true`."""
 
-_OPENING = re.compile(r"""\{(?=\s*(?:["'}“”„‘’]|//|/\*|[A-Za-z_]\w{0,40}\s{0,4}:))""")
+_OPENING = re.compile(r"""\{(?=\s*(?:["'}“”„‘’«]|//|/\*|[A-Za-z_]\w{0,40}\s{0,4}:))""")
 _LIST = re.compile(r"\[(?=\s*\{)")
 _MISSING = object()
 
@@ -200,10 +200,14 @@ def _object_at(text: str, start: int) -> Mark | tuple[str, int]:
 
 def _mended(text: str, start: int) -> Mark | None:
     """Return the object that begins here and is near to JSON; None if it is not."""
+    return _mended_by(_PARTS, text, start) or _mended_by(_QUOTED, text, start)
+
+
+def _mended_by(parts: re.Pattern[str], text: str, start: int) -> Mark | None:
     kept: list[str] = []
     depth = 0
-    for part in _PARTS.finditer(text, start, start + MAX_REPAIRED):
-        kept += _mended_part(part, kept)
+    for part in parts.finditer(text, start, start + MAX_REPAIRED):
+        kept += _mended_part(parts, part, kept)
         depth += {"{": 1, "[": 1, "}": -1, "]": -1}.get(part[0], 0)
         if depth == 0:
             try:
@@ -213,12 +217,14 @@ def _mended(text: str, start: int) -> Mark | None:
     return None
 
 
-def _mended_part(part: re.Match[str], kept: list[str]) -> list[str]:
+def _mended_part(parts: re.Pattern[str], part: re.Match[str], kept: list[str]) -> list[str]:
     """Return a part of an object as JSON has it; a comma that nothing follows is taken out of what was kept."""
     text = part[0]
     if part["text"]:
         inner = text[1:-1]
-        return [text if text[0] == '"' else json.dumps(re.sub(r"\\(.)", r"\1", inner, flags=re.DOTALL))]
+        return [
+            text if parts is _PARTS and text[0] == '"' else json.dumps(re.sub(r"\\(.)", r"\1", inner, flags=re.DOTALL))
+        ]
     if part["word"]:
         return [_LITERALS.get(text) or json.dumps(text)]
     if part["comment"]:
@@ -233,13 +239,26 @@ WINDOW: Final = 512
 """Characters in which an object is looked for first."""
 LONGEST_WORD: Final = 16
 """Characters of the longest word, or sign in a text, of JSON: one that a window cuts is an error near its end."""
-_ENDS = r"(?=\s{0,200}[,:}\]]|\s{0,200}//|\s{0,200}/\*)"
+_ENDS = r"(?=\s{0,200}(?:[,:}\]]|//|/\*))"
+_NEXT = r"""(?=\s{0,200}(?:[:}\]]|,\s{0,200}["'{\[\d-]|,\s{0,200}(?:true|false|null)\b))"""
+_TEXTS = (
+    r"""'(?:[^'\\]|\\.|'(?!ENDS))*+'ENDS|[“”„](?:[^“”\\]|\\.)*+[“”]|[‘’](?:[^’\\]|\\.|’(?!ENDS))*+’ENDS"""
+    r"|«[^»]*+»"
+)
+_OTHERS = r"|(?P<comment>//[^\n]*+|/\*.*?\*/)|(?P<word>(?<![\w.+-])[A-Za-z_]\w*+)|."
 _PARTS = re.compile(
-    r"""(?P<text>"(?:[^"\\]|\\.)*+"|'(?:[^'\\]|\\.|'(?!ENDS))*+'ENDS|[“”„](?:[^“”\\]|\\.)*+[“”]|[‘’](?:[^’\\]|\\.|’(?!ENDS))*+’ENDS)"""
-    r"|(?P<comment>//[^\n]*+|/\*.*?\*/)|(?P<word>(?<![\w.+-])[A-Za-z_]\w*+)|.".replace("ENDS", _ENDS),
+    rf"""(?P<text>"(?:[^"\\]|\\.)*+"|{_TEXTS}){_OTHERS}""".replace("ENDS", _ENDS),
     re.DOTALL,
 )
-"""Parts of an object: a text in quotes of any kind, a comment, a word without quotes, or any other sign."""
+_QUOTED = re.compile(
+    rf"""(?P<text>"(?:[^"\\]|\\.|"(?!{_NEXT}))*+"{_NEXT}|{_TEXTS}){_OTHERS}""".replace("ENDS", _ENDS),
+    re.DOTALL,
+)
+"""
+Parts of an object: a text in quotes of any kind, a comment, a word without quotes, or any other sign.
+
+`_QUOTED` ends a text only where another part follows: the texts of some replies hold quotes.
+"""
 _LITERALS: Final = {"true": "true", "false": "false", "null": "null", "True": "true", "False": "false", "None": "null"}
 
 

@@ -22,13 +22,14 @@ LONGEST_WORD: Final = 15
 HOLE: Final = "\ufffc"
 """Stands in place of each verdict: the words in a verdict say nothing about another one."""
 
+_BLANK: Final = f" \t\n{HOLE}"
 _SIGNS: Final = " \t$*_#>|~`\"'“”„«»「」『』‘’()[]{}（）【】<>"
 """Signs of Markdown and quotes."""
 _SEPARATORS: Final = ":：=→⇒➜—–-|>→"
 _BULLET: Final = re.compile(r"[ \t>]*(?:[-*+•·▪●✓✔➤🏆]+|[0-9]{1,2}[.)])[ \t]+")
 _STOP: Final = re.compile(
     r"</(?!(?:a|b|i|u|em|strong|span|font|mark|code|s|del|sup|sub|small|big|q|cite|ins|kbd)>)[A-Za-z][^<>\s]{0,40}>"
-    r"|[.!?…]+[\"'”’»)*_]*(?=\s)|[。！？]+[」』”）]*|\n"
+    r"|[ \t](?=#[A-Za-z])|[.!?…]+[\"'”’»)*_]*(?=\s)|[。！？]+[」』”）]*|\n"
 )
 _BREAK: Final = re.compile(r"[,;:，、；：()（）]\s?|\s[—–-]{1,2}\s|——")
 _CLOSED: Final = re.compile(
@@ -126,7 +127,7 @@ class Layout:
             intro=(intro, _last_clause(intro)),
             section=self._section(start),
             opens=opens,
-            closes=_closes(after.lstrip(_SIGNS)),
+            closes=_closes(after.lstrip(_SIGNS.replace("(", "").replace("（", ""))),
             question=re.match(r"[^.!。！\n]{0,80}[?？]", after) is not None,
         )
 
@@ -166,9 +167,9 @@ class Layout:
         first = self.page.find("\n", opening) + 1
         closing = self.fences[before] if before < len(self.fences) else len(self.page)
         start, end = self.bounds(mark.start)
-        others = (
-            self.page[max(first, start - WINDOW) : start].strip() or self.page[end : min(closing, end + WINDOW)].strip()
-        )
+        others = self.page[max(first, start - WINDOW) : start].strip(_BLANK) or self.page[
+            end : min(closing, end + WINDOW)
+        ].strip(_BLANK)
         outside = self.page[max(0, opening - WINDOW) : opening].strip()
         return bool(others) and bool(outside)
 

@@ -16,12 +16,12 @@ from calm.judges.reading.deciding import decide
 from calm.judges.reading.formats import Format
 from calm.judges.reading.json_fields import alike
 from calm.judges.reading.layout import Layout
-from calm.judges.reading.marks import MAX_MARKS, Mark, line_of, short
-from calm.judges.reading.meanings import all_criteria, is_met, is_none, meant
+from calm.judges.reading.marks import MAX_MARKS, PICTURES, Mark, line_of, short
+from calm.judges.reading.meanings import QUALITY, all_criteria, is_met, is_none, meant, names, noted
 from calm.judges.reading.quotations import FENCE, is_quotation
 from calm.judges.reading.standing import Standing
 from calm.judges.reading.views import View, names_of
-from calm.judges.reading.words import Cue, cue, has, one_of
+from calm.judges.reading.words import Cue, cue, has, one_of, table
 
 MAX_LINES: Final = 10_000
 """Lines from the end of a reply in which verdicts on criteria are looked for."""
@@ -31,6 +31,8 @@ LONGEST_LINE: Final = 2_000
 LONGEST_LEAD: Final = 60
 """Characters of the words that may announce a verdict at the beginning of a line."""
 
+MENU: Final = 3
+"""So many lines that differ, one for each label of `values`, are the choices that the prompt gives."""
 MAX_LEAD_WORDS: Final = 6
 """Words that may announce a verdict at the beginning of a line."""
 LONGEST_SENTENCE: Final = 120
@@ -44,8 +46,9 @@ _NUMBER = re.compile(
     rf"(?<![A-Za-z0-9_.,/])[0-9]+(?:[.,][0-9]+)?(?:(?:/|\s(?:{one_of('ratios')})\s)[0-9]+)?(?![A-Za-z0-9_/])",
     re.IGNORECASE,
 )
-_SEPARATOR = re.compile(r"[ \t]{0,4}[:：][ \t]{0,4}")
+_SEPARATOR = re.compile(r"[ \t]{0,4}(?:[:：→⇒➜]|[=-]>)[ \t]{0,4}")
 _COPULA = re.compile(rf"(?:[ \t]{{0,4}}(?:=|{one_of('copulas')}))?[ \t]{{1,4}}|(?=[\d])", re.IGNORECASE)
+_ANSWERS = frozenset(word for words in table()["answers"].values() for word in words)
 _NUMBER_LIKE = re.compile(r"[+-]?[0-9.,/ ]{0,20}[0-9](?:[eE][+-]?[0-9]{1,6})?|[+-]?(?:nan|inf|infinity)", re.IGNORECASE)
 _NUMBERED = re.compile(
     r"[ \t]{0,8}(?:[-*+•#>][ \t]{0,4}){0,4}+(?:\*\*|__)?(?:criterion[ \t]{1,4})?#?[\[(]?(?P<key>[^\s:)\]|*]{1,80})"
@@ -56,14 +59,12 @@ _NOTE = re.compile(rf"(?:{one_of('notes')})[ \t]{{0,4}}[:：][ \t]{{0,4}}", re.I
 _SIGNED = re.compile(r"\s*[-+]\s*[0-9]")
 """A class behind a bullet, or a number with its sign: no one can tell."""
 _LABELLED = re.compile(
-    r"^[ \t>#*•|+-]*(?:[0-9]{1,2}[.)][ \t]*)?[*_]*(?P<label>[^\W\d_][^\n:：|*]{0,40})[*_]*"
-    rf"[ \t]*(?:[:：|=]|[–—-][ \t])[ \t*_]*(?P<value>[0-9]+(?:[.,][0-9]+)?(?:(?:/|\s(?:{one_of('ratios')})\s)[0-9]+)?)"
-    r"[*_]*(?=[ \t]*(?:[.|(,;–—-]|$))",
+    r"^[ \t>#*•|+\"'-]*(?:[0-9]{1,2}[.)][ \t]*)?[*_]*(?P<label>[^\W\d_][^\n:：|*()]{0,40}?)(?:[ \t]*\([^()\n]{1,20}\))?[*_]*"
+    rf"[ \t]*(?:[:：|=]|[–—-][ \t])[ \t*_\[]*(?P<value>[0-9]+(?:[.,][0-9]+)?(?:(?:/|\s(?:{one_of('ratios')})\s)[0-9]+)?)"
+    r"[*_\]\"']*(?=[ \t]*(?:[.|(,;–—-]|$))",
     re.MULTILINE | re.IGNORECASE,
 )
 """A line such as "Coherence: 4", or a row of a table."""
-_QUALITY = re.compile(r"(?:ence|ency|ance|ness|ity|acy|ität|heit|keit|té|dad|dade|ità|ность|性|度)\s*\Z", re.IGNORECASE)
-"""What ends the name of a quality in a few languages: a line that begins with one is no count of anything."""
 _BULLET = re.compile(r"(?:[-*+•#>]{1,6}[ \t]{1,8}){1,4}")
 
 
@@ -76,15 +77,19 @@ def by_last_line(text: str, form: Format, view: View) -> Verdict | Reason | None
     """
     marks: list[Mark] = []
     remarks: list[Mark] = []
+    menu: list[Verdict] = []
     for number, mark in enumerate(islice(_lines(text), MAX_LINES)):
         raw = str(mark.raw)
         verdict = _said(raw, form, view) if len(raw) <= LONGEST_LINE else None
+        menu += [] if verdict is None or isinstance(verdict, Unreadable) or verdict in menu else [verdict]
         if verdict is None:
-            remarks += [] if marks else _words(text, mark, view)
-        elif number and (isinstance(verdict, Unreadable) or not _strong(text, mark, view)):
+            remarks += [] if marks else _words(text, mark, form, view)
+        elif number and (isinstance(verdict, Unreadable) or not _strong(text, mark, form, view)):
             continue
         elif not is_quotation(text, mark.start, raw.strip(), view.judged):
             marks.append(replace(mark, about=raw[:LONGEST_LEAD]))
+    if len(menu) >= MENU and len(menu) == len(set(form.values.values())):
+        return None
     if not marks:
         return _by_last_sentence(text, remarks, form, view)
 
@@ -110,10 +115,15 @@ def _by_last_sentence(text: str, words: Sequence[Mark], form: Format, view: View
     valid = [m for m in labelled if not isinstance(meant(m["value"], form, view), Unreadable)]
     if len(valid) > 1:
         return because(Kind.VERDICT_PARTS, *(x for m in (valid[0], valid[-1]) for x in _told(text, m)))
-    if len(labelled) == len(valid) == 1 and _QUALITY.search(valid[0]["label"]) and not text[: valid[0].start()].strip():
-        return meant(valid[0]["value"], form, view)
+    if len(labelled) == len(valid) == 1 and QUALITY.search(valid[0]["label"]):
+        only = Mark(*valid[0].span(), valid[0]["value"], led=True)
+        one = decide(text, [only], partial(meant, form=form, view=view), view)
+        return meant(only.raw, form, view) if isinstance(one, Mark) else one
     if len(str(last.raw)) > LONGEST_SENTENCE:
         return None
+    tail = re.split(r"[.!?。！？][\"')]?\s+", str(last.raw).rstrip())[-1]
+    if view.task == "label" and lead_of(_bare(tail), view) is not None:
+        return _said(tail, form, view)
     said = [replace(m, remark=False) for m in words if m.start >= last.start]
     said = [m for m in said if not isinstance(meant(m.raw, form, view), Unreadable)]
     ends = bool(said) and view.task == "pairwise" and not text[said[-1].stop : last.end].strip(" .!。！*_\t")
@@ -210,10 +220,12 @@ def _inside(text: str, form: Format, view: View) -> Verdict:
     return Unreadable(f"{short(text)} names no criterion") if found is None else found
 
 
-def _strong(text: str, mark: Mark, view: View) -> bool:
+def _strong(text: str, mark: Mark, form: Format, view: View) -> bool:
     """Return whether a line above the last one is a verdict: it is announced, or begins a paragraph and is bare."""
     line = _bare(str(mark.raw))
     if lead_of(line, view) is not None or _cells(str(mark.raw)):
+        return True
+    if not text[: mark.start].strip() and noted(line, form, view) != line:
         return True
     above = text[max(0, mark.start - 200) : mark.start]
     return (
@@ -223,12 +235,12 @@ def _strong(text: str, mark: Mark, view: View) -> bool:
     )
 
 
-def _words(text: str, line: Mark, view: View) -> list[Mark]:
+def _words(text: str, line: Mark, form: Format, view: View) -> list[Mark]:
     """Return the labels and numbers in a remark: one of them may be another verdict."""
     if view.task not in ("pairwise", "score"):
         return []
-    names = _NUMBER if view.task == "score" else names_of(*view.labels)
-    found = islice(names.finditer(text, line.start, min(line.end, line.start + LONGEST_LINE)), MAX_MARKS)
+    names_ = _NUMBER if view.task == "score" else names_of(*names(form, view))
+    found = islice(names_.finditer(text, line.start, min(line.end, line.start + LONGEST_LINE)), MAX_MARKS)
     return [Mark(m.start(), m.end(), m[0], remark=True) for m in found]
 
 
@@ -240,15 +252,18 @@ def _said(line: str, form: Format, view: View) -> Verdict | None:
     if cells := _cells(line):
         tries += cells[1:] if has(Cue.WHOLE, cells[0]) or has(Cue.NOUN, cells[0]) else []
     elif lead is not None:
-        tries.append(_bare(bare[lead:]))
-    elif view.task == "score" and (note := _NOTE.match(bare)) and _NUMBER_LIKE.fullmatch(bare[note.end() :]):
-        tries.append(bare[note.end() :])
+        tries += [_bare(bare[lead:]), noted(_bare(bare[lead:]), form, view)]
+    elif form.values or view.task == "label":
+        tries.append(noted(bare, form, view))
+    if lead is None and (note := _NOTE.match(bare)):
+        rest = _bare(bare[note.end() :])
+        tries += [noted(rest, form, view)] if view.task != "score" or _NUMBER_LIKE.fullmatch(rest) else []
     readings = [meant(part, form, view) for part in tries]
     for reading in readings:
         if not isinstance(reading, Unreadable):
             return reading
-    if lead is not None and not cells and len(tries[-1].split()) <= 3:
-        return readings[-1]
+    if lead is not None and not cells and len(tries[2].split()) <= 3:
+        return readings[2]
     return readings[1] if _NUMBER_LIKE.fullmatch(bare) or is_none(bare, form, view) else None
 
 
@@ -265,7 +280,7 @@ def lead_of(line: str, view: View) -> int | None:
     kinds += [Cue.ASIDE] if view.task == "score" else [] if view.framing is Framing.NEGATIVE else [Cue.LESSER]
     if any(has(kind, words) for kind in kinds):
         return None
-    return found.end() if has(Cue.NOUN, words) else None
+    return found.end() if has(Cue.NOUN, words) or words.strip().lower() in _ANSWERS else None
 
 
 def _key(line: str, view: View) -> tuple[str, bool, int] | None:
@@ -300,7 +315,7 @@ def _cells(line: str) -> list[str]:
 
 def _bare(line: str) -> str:
     """Return a line without the marks of Markdown and quotes around it."""
-    line = line.strip()
+    line = PICTURES.sub("", line).strip().lstrip("=→⇒➜")
     bullet = _BULLET.match(line)
     line = line[bullet.end() :] if bullet else line
     for sign in ("**", "__", "`"):

@@ -8,6 +8,8 @@ from typing import Final
 
 INVISIBLE: Final = re.compile("[\u00ad\u200b\u200e\u200f\u2060\ufeff\u202a-\u202e\u2066-\u2069]")
 """Signs that have no width; a reply is read, and compared with what it quotes, without them."""
+PICTURES: Final = re.compile("[\u2600-\u27bf\ufe0f\U0001f300-\U0001faff]+")
+"""Pictures beside a verdict, such as a tick."""
 MAX_MARKS: Final = 200
 """Verdicts that are looked at, from the end of a reply; a judge writes one."""
 

@@ -11,8 +11,8 @@ from calm.core.case import Framing
 from calm.core.verdict import Criteria, Label, Preferred, Ranking, Score, Tie, Unreadable, Verdict
 from calm.judges.reading.formats import NOTHING, SYMBOLS, Format
 from calm.judges.reading.json_fields import alike
-from calm.judges.reading.marks import Clash, short
-from calm.judges.reading.views import View
+from calm.judges.reading.marks import PICTURES, Clash, short
+from calm.judges.reading.views import View, names_of
 from calm.judges.reading.words import UNSPACED, Cue, has, one_of, table
 
 _NUMBER = r"[+-]?(?:[0-9]{1,15}(?:\.[0-9]{1,15})?|\.[0-9]{1,15})"
@@ -29,6 +29,16 @@ _STRENGTH = re.compile(r"(?<=\w)\+{1,2}\Z")
 """How much better an answer is: `A++`."""
 _THOUSANDS = re.compile(r"[0-9]{1,3}(?:[.,\s][0-9]{3})+")
 _TIES = frozenset(word for words in table()["ties"].values() for word in words)
+DECLARED = ("brackets", "json", "tag", "regex")
+"""Formats that say where a verdict is: a remark beside it is no sentence of the reply."""
+QUALITY = re.compile(r"(?:ence|ency|ance|ness|ity|acy|ität|heit|keit|té|dad|dade|ità|ность|性|度)\s*\Z", re.IGNORECASE)
+"""What ends the name of a quality in a few languages: a line that begins with one is no count of anything."""
+_NOTED = re.compile(
+    rf"(?P<lead>[^\W\d][^\d:=]{{0,30}}?)?\s{{0,4}}[:=]?\s{{0,4}}(?P<value>{_NUMBER}(?:\s?/\s?{_NUMBER})?)"
+    r"\s{0,4}(?P<note>[(\[][^()\[\]\d]{0,80}[)\]]|[:,]\s[^\d]{1,80}|\s?[–—-]\s[^\d]{1,80})?[.!]{0,3}"
+)
+_KEYED = re.compile(r"([\w+-]{1,40}?)(?:\s?\(|\s[–—-]\s|[,;:.]\s|[.!]?\Z)")
+_TAGS = re.compile(r"</?(?:b|i|u|em|strong|span|code|mark)>", re.IGNORECASE)
 _AROUND = " \t\r\n*_`\"'“”‘’"
 """Signs around a number, or another verdict."""
 LONGEST_WRAPPED = 40
@@ -62,7 +72,7 @@ def meant(raw: object, form: Format, view: View) -> Verdict:
     if is_none(raw, form, view):
         return Unreadable(f"{short(raw)} is no verdict, as [verdict.values] says")
     if view.task == "pairwise":
-        return _choice(value, mapped, view)
+        return _choice(value, mapped, form, view)
     if view.task == "score":
         return _mean(value, form, view) if isinstance(value, tuple) else _score(value, view)
     if view.task == "rubric":
@@ -87,16 +97,40 @@ def _named(text: str, form: Format, view: View) -> str:
     """Return a verdict without what wraps it: `\\boxed{B}`, `$B$`, `(B)`, `"[7]"`, `A: CORRECT` where A is a label."""
     if view.task == "listwise" or form.key(text) is not None:
         return text
-    bare = text.strip(_AROUND)
+    bare = _TAGS.sub("", PICTURES.sub("", text)).strip(_AROUND)
+    if (noun := _NOUN.match(bare)) is not None and form.key(bare[noun.end() :].strip("() ")) is not None:
+        return bare[noun.end() :].strip("() ")
     while len(bare) <= LONGEST_WRAPPED and (inner := _WRAPPED.fullmatch(bare)) is not None:
         text = bare = (inner[1] or inner[2] or inner[3]).strip(_AROUND)
     letter = _LETTERED.fullmatch(bare) if view.task != "pairwise" else None
-    if letter is None:
-        return text if form.key(bare) is None else bare
     classes = view.scale.classes
-    named = [one for one in (letter[1], letter[2]) if form.key(one) is not None or (classes and classes.named(one))]
+    sides = (letter[1], letter[2]) if letter else ()
+    named = [one for one in sides if form.key(one) is not None or (classes and classes.named(one))]
+    if not named:
+        return bare if form.key(bare) is not None else noted(bare, form, view) if form.kind in DECLARED else text
     meanings = {form.values[key] if (key := form.key(one)) else classes.named(one) if classes else "" for one in named}
     return named[0] if len(meanings) == 1 else text
+
+
+def noted(text: str, form: Format, view: View) -> str:
+    """
+    Return a verdict without the remark on it: `3 - adequate`, `7 (high)`, `Severity 2`, `INCORRECT, because ...`.
+
+    A remark that holds a number or another label, or that doubts, is none.
+    """
+    if view.task == "score" and (found := _NOTED.fullmatch(text)):
+        quiet = not any(has(kind, found["note"] or "") for kind in (Cue.REVISED, Cue.TAKEN_BACK, Cue.IF, Cue.DENIED))
+        named = not found["lead"] or has(Cue.NOUN, found["lead"]) or QUALITY.search(found["lead"])
+        return found["value"] if named and quiet else text
+    classes = view.scale.classes
+    found = _KEYED.match(text)
+    if found is None:
+        return text
+    known = [*form.values, *(classes.names if classes else ())]
+    key = next((one for one in known if one.casefold() == found[1].casefold()), None)
+    meaning = None if key is None else form.values.get(key, key)
+    others = [one for one in known if form.values.get(one, one) != meaning and names_of(one).search(text, found.end(1))]
+    return text if key is None or others else found[1]
 
 
 def _mapped(raw: object, form: Format) -> tuple[object, bool]:
@@ -127,7 +161,7 @@ def _slot(text: str, labels: Sequence[str]) -> int | None:
     return None
 
 
-def _choice(value: object, mapped: bool, view: View) -> Verdict:
+def _choice(value: object, mapped: bool, form: Format, view: View) -> Verdict:
     """Return which of two answers is preferred; where the judge named the worse one, the other."""
     if mapped and value in SYMBOLS:
         slot = {"first": 0, "second": 1}.get(str(value))
@@ -135,6 +169,9 @@ def _choice(value: object, mapped: bool, view: View) -> Verdict:
             return Tie()
     else:
         name = str(value) if isinstance(value, str | int) and not isinstance(value, bool) else ""
+        name = name.replace("≫", ">>").replace("≪", "<<")
+        if {"first", "second"} <= set(map(str, form.values.values())) and name in view.labels:
+            return Unreadable(f"{short(value)} is no label; expected one of {', '.join(form.values)}")
         compared = _COMPARED.fullmatch(name)
         if compared is not None and {_slot(part, view.labels) for part in compared.groups()[::2]} == {0, 1}:
             if "=" in compared[2]:
@@ -152,6 +189,12 @@ def _is_tie(name: str) -> bool:
     plain = name.strip().strip("\"'`*").casefold()
     noun = _NOUN.match(plain)
     return plain == "c" or plain in _TIES or (noun is not None and plain[noun.end() :] == "c")
+
+
+def names(form: Format, view: View) -> tuple[str, ...]:
+    """Return what a judge calls each of two answers, by slot: the label that `values` has for it, or its own."""
+    given = {meaning: label for label, meaning in form.values.items()}
+    return tuple(given.get(side, label) for side, label in zip(("first", "second"), view.labels, strict=False))
 
 
 def better(slot: int, view: View) -> int:
@@ -197,7 +240,7 @@ def _score(value: object, view: View) -> Verdict:
             return Unreadable(f"{short(value)} is no score from {view.scale.low:g} to {view.scale.high:g}")
         number = share * view.scale.high / 100
     if number is None:
-        what = {dict: ", but an object", list: ", but a list"}.get(type(value), "")
+        what = ", but an object" if isinstance(value, dict) else ", but a list" if isinstance(value, list) else ""
         return Unreadable(f"{short(value)} is no score{what}")
     if not view.scale.holds(number):
         steps = "" if view.scale.step is None else f" in steps of {view.scale.step:g}"
@@ -206,11 +249,16 @@ def _score(value: object, view: View) -> Verdict:
 
 
 def _mean(values: tuple[object, ...], form: Format, view: View) -> Verdict:
-    """Return the mean of the verdicts of a list: the share of yes on a scale from 0 to 1."""
+    """Return the mean of the verdicts of a list: on a scale from 0 to 1 the share of yes and 1."""
     found: list[float] = []
+    share = (view.scale.low, view.scale.high) == (0, 1)
     for number, one in enumerate(values, start=1):
-        met = is_met(one, form) if (view.scale.low, view.scale.high) == (0, 1) else None
-        verdict = _score(_mapped(one, form)[0] if met is None else float(met), view)
+        value, mapped = _mapped(one, form)
+        if share and not mapped:
+            met = is_met(one, form)
+            value = one if met is None else float(met)
+            value = value if number_of(value) in (0, 1) else None
+        verdict = _score(value, view)
         if not isinstance(verdict, Score):
             return Unreadable(
                 f"{short(one)} is verdict {number} of {len(values)} in the list, and is none on the scale"

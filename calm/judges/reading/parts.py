@@ -7,11 +7,9 @@ import math
 import operator
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from functools import lru_cache
 from typing import Final
 
-from calm.core.case import Framing
 from calm.core.reasons import Kind, Reason, Said, because
 from calm.core.verdict import Preferred, Score, Tie, Unreadable, Verdict
 from calm.errors import nearest
@@ -39,11 +37,8 @@ _SIGNS: Final[Mapping[type, Callable[..., float]]] = {
 _NOUN: Final = r"(?:[ \t]+(?:scores?|ratings?|grades?|verdict))?(?:[ \t]*\([^()\n]{0,60}\))?"
 
 
-def by_parts(
-    form: Format, view: View, found: Callable[[Format, View], Verdict | Reason | None]
-) -> Verdict | Reason | None:
-    """Return the verdict of all parts, each as `found` reads it; why there is none, or None if no part is there."""
-    said = each(form, view, found)
+def by_parts(form: Format, view: View, said: Mapping[str, Verdict | Reason | None]) -> Verdict | Reason | None:
+    """Return the verdict that the parts of a reply make; why they make none, or None if no part is there."""
     if all(one is None for one in said.values()):
         return None
     numbers: dict[str, float] = {}
@@ -65,14 +60,6 @@ def by_parts(
         return Preferred(view.ids[0 if result > 0 else 1]) if result else Tie()
     verdict = meant(result, Format(), view)
     return Unreadable(f"{verdict.reason}, by the formula with {values}") if isinstance(verdict, Unreadable) else verdict
-
-
-def each(
-    form: Format, view: View, found: Callable[[Format, View], Verdict | Reason | None]
-) -> dict[str, Verdict | Reason | None]:
-    """Return what each part of a reply says: a `Score` as written, or why there is none; None where it is missing."""
-    about = replace(view, task="score", framing=Framing.STANDARD)
-    return {name: found(part.form, replace(about, scale=part.scale)) for name, part in form.parts.items()}
 
 
 def _why(verdict: Verdict) -> str:

@@ -139,7 +139,8 @@ _REST = (
     regex.compile(r"[A-Za-zÀ-ɏЀ-ӿ0-9_]*+(?:['’/-][A-Za-zÀ-ɏЀ-ӿ0-9]+)*+[+-]*+(?!\w)"),
     regex.compile(
         r"[0-9]*+(?:[.,][0-9]+)?"
-        r"(?:\s?%|\s{0,2}(?:/|out of)\s{0,2}[0-9]+|\s?[-–]\s?[0-9]+(?![0-9])|[A-Za-zÀ-ɏЀ-ӿ]\w*)?"
+        r"(?:\s?%|\s{0,2}(?:/|out of)\s{0,2}[0-9]+|\s?(?:[-–]|\b(?:or|to|bis|oder|ou|o|или)\b)\s?[0-9]+(?![0-9])"
+        r"|[A-Za-zÀ-ɏЀ-ӿ]\w*)?"
     ),
 )
 """What ends a word, and a number, that a group ends inside of."""

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import islice
 from typing import Final, get_args
 
+from calm.core.case import Framing
 from calm.core.reasons import Reason
 from calm.core.verdict import Refused, Unreadable, Verdict
 from calm.errors import ConfigError, nearest
@@ -16,11 +19,12 @@ from calm.judges.reading.contradiction import contradiction
 from calm.judges.reading.deciding import decide
 from calm.judges.reading.formats import Format, Kind
 from calm.judges.reading.json_fields import field_marks, names_in, unstrung, whole_field
+from calm.judges.reading.layout import Layout, with_holes
 from calm.judges.reading.lines import by_last_line, by_lines, by_numbers, by_slip
 from calm.judges.reading.logprobs import by_token
 from calm.judges.reading.marks import INVISIBLE, Mark, short
-from calm.judges.reading.meanings import meant
-from calm.judges.reading.parts import by_parts, each
+from calm.judges.reading.meanings import meant, names
+from calm.judges.reading.parts import by_parts
 from calm.judges.reading.patterns import pattern_marks
 from calm.judges.reading.reasoning import TAIL, may_think, spoken
 from calm.judges.reading.views import View
@@ -99,7 +103,18 @@ def doubt(reply: Reply, form: Format, view: View) -> Reason | None:
 def read_parts(reply: Reply, form: Format, view: View) -> dict[str, Verdict | Reason | None]:
     """Return what each part of a verdict says: a `Score` as written, or why there is none; None where it is missing."""
     text = _looked_at(reply.text)
-    return each(form, view, partial(_said, text, _visible(text), slips=False))
+    return _parts(text, _visible(text), form, view)
+
+
+def _parts(text: str, visible: str, form: Format, view: View) -> dict[str, Verdict | Reason | None]:
+    about = replace(view, task="score", framing=Framing.STANDARD)
+    found = {name: _marks(visible, part.form, about) for name, part in form.parts.items() if form.kind != "json"}
+    marks = {name: [] if isinstance(one, Unreadable) else one for name, one in found.items()}
+    said = {}
+    for name, part in form.parts.items():
+        beside = [mark for other, ones in marks.items() if other != name for mark in ones]
+        said[name] = _said(text, visible, part.form, replace(about, scale=part.scale), beside)
+    return said
 
 
 def _found(reply: Reply, text: str, visible: str, form: Format, view: View) -> Verdict | Reason | None:
@@ -107,16 +122,18 @@ def _found(reply: Reply, text: str, visible: str, form: Format, view: View) -> V
     if form.kind == "logprobs":
         return by_token(reply, view, form)
     if form.parts:
-        return by_parts(form, view, partial(_said, text, visible, slips=False))
+        return by_parts(form, view, _parts(text, visible, form, view))
     return _said(text, visible, form, view)
 
 
-def _said(text: str, visible: str, form: Format, view: View, *, slips: bool = True) -> Verdict | Reason | None:
-    """Return the verdict of a text; with `slips` one in another form than the asked one counts, too."""
+def _said(
+    text: str, visible: str, form: Format, view: View, beside: Sequence[Mark] | None = None
+) -> Verdict | Reason | None:
+    """Return the verdict of a text, or of one part of it with those that are `beside` it."""
     if form.kind == "json" and (inner := unstrung(visible)) is not None:
         text = visible = inner
     whole = whole_field(TAIL.sub("", text), form.field, view) if form.kind == "json" else None
-    return _by_text(visible, form, view, slips=slips) if whole is None else meant(whole.raw, form, view)
+    return _by_text(visible, form, view, beside) if whole is None else meant(whole.raw, form, view)
 
 
 def _visible(text: str) -> str:
@@ -137,30 +154,43 @@ def _looked_at(text: str) -> str:
     return (text if text.isascii() else INVISIBLE.sub("", text)).replace("\r\n", "\n")
 
 
-def _by_text(text: str, form: Format, view: View, *, slips: bool) -> Verdict | Reason | None:
-    """Return the verdict of a text, what is wrong with it, or None if there is none."""
+def _marks(text: str, form: Format, view: View) -> list[Mark] | Unreadable:
+    """Return what may be the verdict of a text, as written."""
+    if form.kind == "json":
+        return field_marks(text, form.field, view)
+    if form.kind == "tag":
+        return tag_marks(text, form.tag)
+    if form.kind == "regex":
+        return pattern_marks(text, form.pattern)
+    if form.kind == "brackets":
+        return bracket_marks(text)
+    raise ConfigError(f"unknown verdict format {form.kind!r}{nearest(str(form.kind), get_args(Kind))}")
+
+
+def _by_text(text: str, form: Format, view: View, beside: Sequence[Mark] | None) -> Verdict | Reason | None:
+    """
+    Return the verdict of a text, what is wrong with it, or None if there is none.
+
+    The words in the parts that are `beside` it say nothing of it, and it counts in no other form than its own.
+    """
     if form.kind == "last-line":
         return by_lines(text, form, view) if view.task == "rubric-all" else by_last_line(text, form, view)
-    if form.kind == "json":
-        marks = field_marks(text, form.field, view)
-    elif form.kind == "tag":
-        marks = tag_marks(text, form.tag)
-    elif form.kind == "regex":
-        marks = pattern_marks(text, form.pattern)
-    elif form.kind == "brackets":
-        marks = bracket_marks(text)
-    else:
-        raise ConfigError(f"unknown verdict format {form.kind!r}{nearest(str(form.kind), get_args(Kind))}")
+    marks = _marks(text, form, view)
     if isinstance(marks, Unreadable):
         return marks
     if view.task == "rubric-all" and form.kind != "json":
         return by_numbers(text, marks, form, view)
+    if not marks and form.kind == "json":
+        found = tag_marks(text, re.split(r"[.\[\]]+", form.field)[-1])
+        marks = [] if isinstance(found, Unreadable) or beside is not None else found
     if not marks and form.kind != "regex":
-        return by_slip(text, form, view) if slips else None
+        return by_slip(text, form, view) if beside is None else None
     if len(marks) == 1 and stands_alone(text, marks[0], view):
         return meant(marks[0].raw, form, view)
-    one = decide(text, marks, partial(meant, form=form, view=view), view)
+    page = Layout(text, sorted([*marks, *beside], key=lambda mark: mark.start)) if beside else text
+    one = decide(page, marks, partial(meant, form=form, view=view), view)
     if not isinstance(one, Mark):
         return one
     verdict = meant(one.raw, form, view)
-    return contradiction(text, marks, one, verdict, view) or verdict
+    page = with_holes(text, [*marks, *(beside or ())])
+    return contradiction(page, one, verdict, names(form, view), view) or verdict

@@ -140,7 +140,8 @@ def _standing(around: Around, mark: Mark) -> Standing:
     told = _told(around.sentence[0], before)
     if _doubted(before if _alone(told, before, mark) else told) or _spoken(around.sentence[0] or around.intro[0]):
         return Standing.MENTIONED
-    if around.opens and around.closes:
+    remark = mark.led and around.sentence[1].lstrip(" *_`").startswith(("(", "（"))
+    if around.opens and (around.closes or remark):
         return Standing.STANDS
     if _denied_after(after):
         return Standing.MENTIONED

@@ -45,6 +45,7 @@ class Cue(Enum):
     PAUSE = "pause"  # set off by a sign: the judge stops, and doubts what it said
     TURN = "turn"  # before a verdict in its own sentence: it corrects an earlier one
     TAKEN_BACK = "taken-back"  # the judge takes back what it said
+    OWN = "own"  # the verdict that the judge gave, as it speaks of it
     REVISED = "revised"  # the judge names another value than the verdict that it gave
     JOINT = "joint"  # another clause begins
     SUMMARY = "summary"  # the judge sums up
