@@ -14,9 +14,10 @@ from calm.core.reasons import Kind, Reason, Said, because
 from calm.core.verdict import Criteria, Unreadable, Verdict
 from calm.judges.reading.deciding import decide
 from calm.judges.reading.formats import Format
+from calm.judges.reading.json_fields import alike
 from calm.judges.reading.layout import TERMINAL, Layout
 from calm.judges.reading.marks import MAX_MARKS, PICTURES, Mark, line_of, short
-from calm.judges.reading.meanings import QUALITY, all_criteria, is_met, meant, names, noted
+from calm.judges.reading.meanings import QUALITY, all_criteria, is_met, is_none, meant, names, noted
 from calm.judges.reading.quotations import FENCE, is_quotation
 from calm.judges.reading.standing import Standing
 from calm.judges.reading.views import View, names_of
@@ -268,7 +269,7 @@ def _said(line: str, form: Format, view: View) -> Verdict | None:
             return reading
     if lead is not None and not cells and len(tries[2].split()) <= (3 if _SEPARATOR.search(bare[:lead]) else 1):
         return readings[2]
-    return readings[1] if _NUMBER_LIKE.fullmatch(bare) else None
+    return readings[1] if _NUMBER_LIKE.fullmatch(bare) or is_none(bare, form, view) else None
 
 
 def lead_of(line: str, view: View) -> int | None:
@@ -292,12 +293,12 @@ def _key(line: str, view: View) -> tuple[str, bool, int] | None:
     found = _NUMBERED.match(line)
     if found is None:
         return None
-    key = found["key"].rstrip(".").casefold()
+    key = found["key"].rstrip(".")
     set_off = found["sep"] is not None or found["key"].endswith(".")
     if re.fullmatch(r"[0-9]{1,4}", key) and 1 <= int(key) <= len(view.criteria):
         return view.criteria[int(key) - 1], set_off, found.end()
-    known = {c.casefold(): c for c in view.criteria}
-    return (known[key], set_off, found.end()) if key in known else None
+    known = alike(view.criteria, key)
+    return None if known is None else (known, set_off, found.end())
 
 
 def _lines(text: str) -> Iterator[Mark]:

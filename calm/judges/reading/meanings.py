@@ -10,7 +10,8 @@ from collections.abc import Mapping, Sequence
 
 from calm.core.case import Framing
 from calm.core.verdict import Criteria, Label, Preferred, Ranking, Score, Tie, Unreadable, Verdict
-from calm.judges.reading.formats import SYMBOLS, Format
+from calm.judges.reading.formats import NOTHING, SYMBOLS, Format
+from calm.judges.reading.json_fields import alike
 from calm.judges.reading.marks import PICTURES, Clash, short
 from calm.judges.reading.views import View, names_of
 from calm.judges.reading.words import UNSPACED, Cue, has, one_of, table
@@ -69,6 +70,8 @@ def meant(raw: object, form: Format, view: View) -> Verdict:
     if view.task == "rubric-all":
         return _checklist(raw, form, view)
     value, mapped = _mapped(raw, form)
+    if is_none(raw, form, view):
+        return Unreadable(f"{short(raw)} is no verdict, as [verdict.values] says")
     if view.task == "pairwise":
         return _choice(value, mapped, form, view)
     if view.task == "score":
@@ -83,6 +86,12 @@ def meant(raw: object, form: Format, view: View) -> Verdict:
     if view.task == "label":
         return _class(value, view)
     return _ranking(value, view)
+
+
+def is_none(raw: object, form: Format, view: View) -> bool:
+    """Return whether `values` says of a word that it is no verdict; where a class is called `none`, it means that."""
+    value, mapped = _mapped(raw, form)
+    return mapped and value == NOTHING and class_of(value, view) is None
 
 
 def _named(text: str, form: Format, view: View) -> str:
@@ -294,9 +303,12 @@ def _checklist(raw: object, form: Format, view: View) -> Verdict:
             return Unreadable(f"expected {len(view.criteria)} criteria in the list, got {len(raw)}")
         return all_criteria({c: is_met(r, form) for c, r in zip(view.criteria, raw, strict=True)}, view)
     if isinstance(raw, dict):
-        keys = {str(k).strip().casefold(): v for k, v in raw.items()}
+        keys = {str(k).strip(): v for k, v in raw.items()}
+        named = {
+            c: v for k, v in keys.items() if (c := alike(view.criteria, k)) is not None and (c == k or c not in keys)
+        }
         numbers = enumerate(view.criteria, start=1)
-        return all_criteria({c: is_met(keys.get(str(n), keys.get(c.casefold())), form) for n, c in numbers}, view)
+        return all_criteria({c: is_met(keys.get(str(n), named.get(c)), form) for n, c in numbers}, view)
     return Unreadable(f"{short(raw)} is no list of criteria")
 
 
