@@ -286,7 +286,7 @@ def _two_numbers(text: str) -> Form:
 
 
 def _named_score(number: int) -> str:
-    """Return an expression for what stands before the score of an answer that is named by its number: "Assistant 1:"."""
+    """Return an expression for what stands before the score of an answer with a number, as "Assistant 1:"."""
     words = r"assistant|answer|response|output|model|score|ai"
     return rf"(?i:\b(?:{words})[ _]?#?{number}(?:'s)?(?: score)?(?:[^\w\n]{{1,6}}| gets | receives ))"
 
