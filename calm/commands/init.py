@@ -100,7 +100,7 @@ def _init(options: argparse.Namespace) -> int:
     _ask_files(options)
     draft = Draft()
     prompt, cases = _drafted(options, draft)
-    lack = [] if prompt is None else lacking_in(prompt, cases)
+    lack = [] if prompt is None else lacking_in(prompt, cases, draft)
     key = init_files.check(draft.files, draft.judge, filled=not lack)
     draft.files["gate.toml"] = init_files.GATE
     if prompt is not None and options.ci != "none":
