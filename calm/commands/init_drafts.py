@@ -122,7 +122,7 @@ def lacking_in(prompt: Prompt, cases: Sequence[Case], draft: Draft) -> list[str]
         else:
             continue
         either = f"(?:{re.escape(name)}|{re.escape(shown)})"
-        asked = re.search(rf"\bif\b[^%}}]*\b{either}(?!\w)|{re.escape(shown)} \| default", texts)
+        asked = re.search(rf"\{{%-?\s*(?:el)?if\b[^%}}]*\b{either}(?!\w)|{re.escape(shown)} \| default", texts)
         if lack and not asked:
             found.append(f"{name} ({shown} in {lack} of {len(cases)} cases)")
     return found
