@@ -69,7 +69,8 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         action="append",
         default=[],
         metavar="WORD=MEANING",
-        help="what a WORD of the gold means: a, b, ... or tie, or a number; of a log, a number (repeatable)",
+        help="what a WORD of the gold means: a, b, ... or tie, a number, or none (no verdict); of a log, a number "
+        "or none (repeatable)",
     )
     init.add_argument(
         "--placeholder",

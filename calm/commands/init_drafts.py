@@ -144,7 +144,7 @@ def cases_in(options: argparse.Namespace, prompt: Prompt | None, draft: Draft) -
     """
     from calm.cases import read_files
     from calm.cases.foreign import FORMATS, import_cases
-    from calm.cases.foreign.columns import KNOWN_BY, Columns
+    from calm.cases.foreign.columns import KNOWN_BY, NOTHING, Columns
     from calm.cases.foreign.records import load
     from calm.cases.logs import Wanted
     from calm.cases.logs.agents import holds_runs
@@ -172,7 +172,7 @@ def cases_in(options: argparse.Namespace, prompt: Prompt | None, draft: Draft) -
     draft.notes += [read.note] if read.note else []
     if VERDICT in read.columns and "answer" in {*read.columns, *table.columns}:
         columns = {name: name for name in table.columns} | dict(read.columns)
-        words = {word: float(number) for word, number in read.words.items()}
+        words = {word: None if number == NOTHING else float(number) for word, number in read.words.items()}
         return _replayed(judged(table, columns), Wanted(words=words), draft)
     found = import_cases(path, columns=Columns(read.columns, read.words))
     draft.notes += found.notes

@@ -54,14 +54,11 @@ def read_of(options: argparse.Namespace, table: Table, prompt: Prompt | None) ->
         ConfigError: an option that does not fit; or, where nobody is there to be asked, the whole command that reads
             the table as it is guessed.
     """
-    from calm.cases.foreign.columns import columns_from, unknown_columns
-    from calm.cases.proposed import VERDICT, proposal
+    from calm.cases.foreign.columns import unknown_columns
+    from calm.cases.proposed import VERDICT, named_in, proposal
 
-    judged = [text for text in options.map if text.startswith(f"{VERDICT}=")]
-    mine = columns_from([text for text in options.map if text not in judged], options.value)
+    mine = named_in(options.map, options.value)
     given = dict(mine.columns)
-    if judged:
-        given[VERDICT] = judged[-1].partition("=")[2]
     if unknown := unknown_columns(given, table):
         raise ConfigError(unknown)
     shown = {} if prompt is None else prompt.shown
@@ -161,12 +158,12 @@ def _column(key: str, usual: str, table: Table) -> str:
 
 def _meaning(guess: Guess, columns: Mapping[str, str]) -> str:
     """Ask what a word of the gold means."""
-    from calm.cases.foreign.columns import is_number
+    from calm.cases.foreign.columns import NOTHING, is_number
 
     letters = [key[-1] for key in sorted(columns) if key.startswith("answer_")]
-    known = f"{', '.join(letters)} or tie" if letters else "a number"
+    known = f"{', '.join(letters)}, tie or none" if letters else "a number, or none"
     while True:
         said = answered(f"What does {guess.key!r} mean ({guess.count} rows): {known}", guess.value)
-        if said in (*letters, "tie") if letters else is_number(said):
+        if said == NOTHING or (said in (*letters, "tie") if letters else is_number(said)):
             return said
         say(f"expected {known}, got {said}")

@@ -117,6 +117,7 @@ class Kind(StrEnum):
     UNSERVED = "unserved"
     NOT_RECORDED = "not-recorded"
     IDLE_COLUMNS = "idle-columns"
+    NUMERIC_PREFERENCE = "numeric-preference"
     REPEATS_AS_FLOOR = "repeats-as-floor"
     ASKED_ONCE = "asked-once"
     REPLAYED = "replayed"
@@ -691,6 +692,8 @@ WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
     Kind.ASKED_ONCE: "it was asked once",
     Kind.REPLAYED: "its verdicts were given beforehand, on the cases as they are",
     Kind.IDLE_COLUMNS: "{}: nothing was taken from the columns {}",
+    Kind.NUMERIC_PREFERENCE: "{}: its verdicts are numbers from 1 to 2: below 1.5 the first answer of a case is "
+    "better, above 1.5 the second one, and 1.5 is a tie",
     Kind.NEEDS_ASKS: "{} needs {}+{} asks a case, --calm-repeats gives {}",
     Kind.TOO_FEW_ASKS: "needs more asks a case than {}",
     Kind.NO_CASES: "there are no cases",

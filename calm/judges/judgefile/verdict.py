@@ -18,6 +18,7 @@ from calm.judges import reading
 from calm.judges.judgefile.keys import KEYS
 from calm.judges.judgefile.tables import Table, dict_of, one_of
 from calm.judges.reading import SYMBOLS, Format, Kind, Part
+from calm.judges.reading.formats import NOTHING
 from calm.models.wire import Json
 
 MEANINGS: Final[Mapping[Family, tuple[tuple[float, ...], tuple[str, ...]]]] = {
@@ -172,6 +173,7 @@ def _values(verdict: Table, task: Task | None, classes: Classes | None) -> dict[
     numbers, words = MEANINGS[FAMILY[task]] if task else ((), SYMBOLS)
     if classes is not None:
         words = classes.names
+    words = (*words, NOTHING)
     found: dict[str, float | str] = {}
     for label, value in table.values.items():
         number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
@@ -180,7 +182,8 @@ def _values(verdict: Table, task: Task | None, classes: Classes | None) -> dict[
         elif isinstance(value, str) and value in words:
             found[label] = value
         else:
-            known = [*(f"{n:g}" for n in numbers), *(repr(w) for w in words)] or ["a number"]
+            any_number = ["a number"] if not numbers and task not in ("pairwise", "label", None) else []
+            known = [*any_number, *(f"{n:g}" for n in numbers), *(repr(word) for word in words)]
             note = f", as the task is {task!r}" if task and "parts" not in verdict.values else ""
             table.expected(label, f"{' or '.join(known)}{note}")
     return found

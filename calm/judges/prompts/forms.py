@@ -126,7 +126,7 @@ def form_in(text: str, task: Task) -> Form | None:
         return Form({"format": "brackets"})
     number = NUMBER if task == "score" else r"(\w+)"
     if marker := _MARKER.search(text):
-        word = rf"(?:\\?\[{marker[1]}\\?\]|\*\*{marker[1]}\*\*|\b{marker[1]}:)"
+        word = rf"(?:\\?[\[(]\s?{marker[1]}(?:\s?\\?[\])])?|\*\*{marker[1]}\*\*|\b{marker[1]}[:\]])"
         return Form({"format": "regex", "pattern": rf"(?i){word}\W*(?:score\W*)?{number}"})
     if task == "score" and (options := _options(text)):
         return Form({"format": "last-line"}, options=options)
@@ -207,7 +207,7 @@ def _of_lines(text: str, task: Task) -> Form | None:
         return _of_parts(("brackets", "label"), {label: (label, sign) for label, sign in found.items()}, text, task)
     if True in bracketed:
         return None
-    patterns = {label: (rf"(?i){re.escape(label)}{LEAD}{NUMBER}", sign) for label, sign in found.items()}
+    patterns = {label: (rf"(?i){re.escape(label.lstrip('# '))}{LEAD}{NUMBER}", sign) for label, sign in found.items()}
     return _of_parts(("regex", "pattern"), patterns, text, task)
 
 
@@ -273,13 +273,22 @@ def _ends(text: str) -> dict[str, str | float]:
 def _two_numbers(text: str) -> Form:
     """Return the form of a line with two numbers, the scores of the first and of the second answer."""
     scale = _ends(text)
-    between, other = r"(?:/\d+)?[ \t,;|]+", r"\d+(?:\.\d+)?"
+    between, other = r"(?:/\d+)?(?:[ \t,;|:]+| (?:and|vs\.?) )", r"\d+(?:\.\d+)?"
     first, second = rf"{NUMBER}{between}{other}", rf"{other}{between}{NUMBER}"
-    ends = (r"(?m)^(?:[^\d\n:]{0,60}:)?[^\w\n]*", r"(?:/\d+)?(?:[^\w\n]|</?\w+>)*$")
+    ends = (r"^(?:[^\d\n:]{0,60}:)?[^\w\n]*", r"(?:/\d+)?(?:[^\w\n]|</?\w+>)*$")
     return Form(
         {"format": "regex"},
-        {"first": {"pattern": first.join(ends), **scale}, "second": {"pattern": second.join(ends), **scale}},
+        {
+            "first": {"pattern": rf"(?m)(?|{first.join(ends)}|{_named_score(1)}{NUMBER})", **scale},
+            "second": {"pattern": rf"(?m)(?|{second.join(ends)}|{_named_score(2)}{NUMBER})", **scale},
+        },
     )
+
+
+def _named_score(number: int) -> str:
+    """Return an expression for what stands before the score of an answer that is named by its number: "Assistant 1:"."""
+    words = r"assistant|answer|response|output|model|score|ai"
+    return rf"(?i:\b(?:{words})[ _]?#?{number}(?:'s)?(?: score)?(?:[^\w\n]{{1,6}}| gets | receives ))"
 
 
 def _options(text: str) -> dict[str, str]:

@@ -12,7 +12,7 @@ from calm.core.verdict import Preferred, Score, Tie, Verdict
 from calm.judges.reading.marks import Mark, short
 from calm.judges.reading.meanings import better, number_of
 from calm.judges.reading.views import View, names_of
-from calm.judges.reading.words import Cue, cue, has, plain
+from calm.judges.reading.words import Cue, cue, has, one_of, plain
 
 TAIL: Final = 2_000
 """Characters after a verdict that are looked at."""
@@ -71,7 +71,13 @@ def _praises(sentence: str, other: str, own: str) -> bool:
 
 
 def _decides_a_tie(sentence: str, names: Sequence[str]) -> bool:
-    return _praises(sentence, *names) or _praises(sentence, *reversed(names))
+    """Return whether a sentence says of one answer alone that it is better: "answer B is in fact much better"."""
+    for one, other in (names, reversed(names)):
+        is_better = rf"{re.escape(one)}\s+(?:{one_of('copulas')})\s+(?:\w+\s+){{0,4}}"
+        said = re.search(is_better, sentence)
+        if said is not None and cue(Cue.BETTER).match(sentence.lower(), said.end()) and _praises(sentence, one, other):
+            return True
+    return False
 
 
 def _reason(page: str, mark: Mark, start: int) -> Reason:

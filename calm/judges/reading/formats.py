@@ -18,7 +18,9 @@ from calm.judges.reading.patterns import pattern_problems
 
 Kind: TypeAlias = Literal["brackets", "json", "last-line", "tag", "regex", "logprobs"]
 
-SYMBOLS: Final = ("first", "second", "tie", "met", "unmet")
+NOTHING: Final = "none"
+"""What a label stands for that is no verdict, such as "unsure": the reply is unreadable."""
+SYMBOLS: Final = ("first", "second", "tie", "met", "unmet", NOTHING)
 """What a label can stand for, beside a number."""
 LISTED: Final = ("score", "rubric-all", "listwise")
 """Tasks whose verdict can be a list."""
@@ -31,9 +33,9 @@ class Format:
 
     `field` is a path in JSON such as `result.score`, `scores[0].value`, `statements[].verdict` (of every entry of a
     list) or `scores[name=tone].value` (of the one entry that says so), `tag` the name of a tag, `pattern` a regular
-    expression with one group. `values` maps labels to numbers or to `first`, `second`, `tie`, `met`, `unmet`, or to a
-    class; the case of a label counts only where another one differs by case alone. With `parts`, a verdict is what
-    `formula` makes of them.
+    expression with one group. `values` maps labels to numbers or to `first`, `second`, `tie`, `met`, `unmet`, to a
+    class, or to `none` for what is no verdict; the case of a label counts only where another one differs by case alone.
+    With `parts`, a verdict is what `formula` makes of them.
     """
 
     kind: Kind = "brackets"

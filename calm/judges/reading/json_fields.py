@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain
 from typing import Final, TypeAlias
@@ -51,6 +51,10 @@ def field_marks(text: str, path: str, view: View) -> list[Mark] | Unreadable:
         value, about = _value(found.raw, path, view)
         if value is not _MISSING:
             marks.append(Mark(found.start, found.end, value, about=about))
+    if not marks and path.startswith("["):
+        each = [one for one in objects(text) if isinstance(one, Mark)]
+        value = _at([one.raw for one in each], path)
+        return [] if value is _MISSING else [Mark(each[0].start, each[-1].end, value)]
     return marks
 
 
@@ -309,7 +313,7 @@ def _walked(data: object, path: Sequence[Step]) -> object:
         else:
             if not isinstance(data, dict):
                 return _MISSING
-            name = step if step in data else _alike(data, step)
+            name = alike(data, step)
             if name is None:
                 return _MISSING
             data = data[name]
@@ -323,9 +327,9 @@ def _says(value: object, text: str) -> bool:
     return text == str(int(value) if isinstance(value, float) and value.is_integer() else value)
 
 
-def _alike(data: Mapping[str, object], step: str) -> str | None:
-    """Return the one key that differs from a name by case alone."""
-    found = [name for name in data if name.casefold() == step.casefold()]
+def alike(names: Collection[str], text: str) -> str | None:
+    """Return the name that a text is: the same one, or the only one that differs from it by case alone."""
+    found = [text] if text in names else [name for name in names if name.casefold() == text.casefold()]
     return found[0] if len(found) == 1 else None
 
 

@@ -14,9 +14,10 @@ from calm.core.reasons import Kind, Reason, Said, because
 from calm.core.verdict import Criteria, Unreadable, Verdict
 from calm.judges.reading.deciding import decide
 from calm.judges.reading.formats import Format
-from calm.judges.reading.layout import Layout
+from calm.judges.reading.json_fields import alike
+from calm.judges.reading.layout import TERMINAL, Layout
 from calm.judges.reading.marks import MAX_MARKS, PICTURES, Mark, line_of, short
-from calm.judges.reading.meanings import QUALITY, all_criteria, is_met, meant, names, noted
+from calm.judges.reading.meanings import QUALITY, all_criteria, is_met, is_none, meant, names, noted
 from calm.judges.reading.quotations import FENCE, is_quotation
 from calm.judges.reading.standing import Standing
 from calm.judges.reading.views import View, names_of
@@ -45,6 +46,7 @@ _NUMBER = re.compile(
     rf"(?<![A-Za-z0-9_.,/])[0-9]+(?:[.,][0-9]+)?(?:(?:/|\s(?:{one_of('ratios')})\s)[0-9]+)?(?![A-Za-z0-9_/])",
     re.IGNORECASE,
 )
+_SIGNS = " \t\n*_$`}"
 _SEPARATOR = re.compile(r"[ \t]{0,4}(?:[:：→⇒➜]|[=-]>)[ \t]{0,4}")
 _COPULA = re.compile(rf"(?:[ \t]{{0,4}}(?:=|{one_of('copulas')}))?[ \t]{{1,4}}|(?=[\d])", re.IGNORECASE)
 _ANSWERS = frozenset(word for words in table()["answers"].values() for word in words)
@@ -58,9 +60,10 @@ _NOTE = re.compile(rf"(?:{one_of('notes')})[ \t]{{0,4}}[:：][ \t]{{0,4}}", re.I
 _SIGNED = re.compile(r"\s*[-+]\s*[0-9]")
 """A class behind a bullet, or a number with its sign: no one can tell."""
 _LABELLED = re.compile(
-    r"^[ \t>#*•|+\"'-]*(?:[0-9]{1,2}[.)][ \t]*)?[*_]*(?P<label>[^\W\d_][^\n:：|*()]{0,40}?)(?:[ \t]*\([^()\n]{1,20}\))?[*_]*"
-    rf"[ \t]*(?:[:：|=]|[–—-][ \t])[ \t*_\[]*(?P<value>[0-9]+(?:[.,][0-9]+)?(?:(?:/|\s(?:{one_of('ratios')})\s)[0-9]+)?)"
-    r"[*_\]\"']*(?=[ \t]*(?:[.|(,;–—-]|$))",
+    r"^[ \t>#*•|+\"'-]*(?:[0-9]{1,2}[.)][ \t]*)?[*_]*(?P<label>[^\W\d_][^\n:：|*()]{0,40}?)"
+    r"(?:[ \t]*\([^()\n]{1,20}\))?[*_]*[ \t]*(?:[:：|=]|[–—-][ \t])[ \t*_\[]*"
+    rf"(?P<value>[0-9]+(?:[.,][0-9]+)?(?:(?:/|\s(?:{one_of('ratios')})\s)[0-9]+)?)"
+    rf"[*_\]\"']*(?=[ \t]*(?:[.|(,;–—-]|{PICTURES.pattern}|$))",
     re.MULTILINE | re.IGNORECASE,
 )
 """A line such as "Coherence: 4", or a row of a table."""
@@ -121,7 +124,7 @@ def _by_last_sentence(text: str, words: Sequence[Mark], form: Format, view: View
     if len(str(last.raw)) > LONGEST_SENTENCE:
         return None
     tail = re.split(r"[.!?。！？][\"')]?\s+", str(last.raw).rstrip())[-1]
-    if view.task == "label" and lead_of(_bare(tail), view) is not None:
+    if view.task == "label" and (lead_of(_bare(tail), view) is not None or form.key(_bare(tail)) is not None):
         return _said(tail, form, view)
     said = [replace(m, remark=False) for m in words if m.start >= last.start]
     said = [m for m in said if not isinstance(meant(m.raw, form, view), Unreadable)]
@@ -156,7 +159,10 @@ def by_slip(text: str, form: Format, view: View) -> Verdict | Reason | None:
         return meant(raw, form, view)
 
     valid = [m for m in marks[-MAX_MARKS:] if not isinstance(means(m.raw), Unreadable)]
-    one = decide(text, sorted(valid, key=lambda m: m.start), means, view, Standing.STANDS)
+    valid.sort(key=lambda m: m.start)
+    one = decide(text, valid, means, view, Standing.STANDS)
+    if one is None and valid and not text[valid[-1].stop :].strip(f"{_SIGNS}{TERMINAL}"):
+        one = decide(text, valid, means, view, Standing.SAID)
     return means(one.raw) if isinstance(one, Mark) else None
 
 
@@ -261,9 +267,9 @@ def _said(line: str, form: Format, view: View) -> Verdict | None:
     for reading in readings:
         if not isinstance(reading, Unreadable):
             return reading
-    if lead is not None and not cells and len(tries[2].split()) <= 3:
+    if lead is not None and not cells and len(tries[2].split()) <= (3 if _SEPARATOR.search(bare[:lead]) else 1):
         return readings[2]
-    return readings[1] if _NUMBER_LIKE.fullmatch(bare) else None
+    return readings[1] if _NUMBER_LIKE.fullmatch(bare) or is_none(bare, form, view) else None
 
 
 def lead_of(line: str, view: View) -> int | None:
@@ -287,12 +293,12 @@ def _key(line: str, view: View) -> tuple[str, bool, int] | None:
     found = _NUMBERED.match(line)
     if found is None:
         return None
-    key = found["key"].rstrip(".").casefold()
+    key = found["key"].rstrip(".")
     set_off = found["sep"] is not None or found["key"].endswith(".")
     if re.fullmatch(r"[0-9]{1,4}", key) and 1 <= int(key) <= len(view.criteria):
         return view.criteria[int(key) - 1], set_off, found.end()
-    known = {c.casefold(): c for c in view.criteria}
-    return (known[key], set_off, found.end()) if key in known else None
+    known = alike(view.criteria, key)
+    return None if known is None else (known, set_off, found.end())
 
 
 def _lines(text: str) -> Iterator[Mark]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import math
 import re
 import unicodedata
@@ -9,7 +10,8 @@ from collections.abc import Mapping, Sequence
 
 from calm.core.case import Framing
 from calm.core.verdict import Criteria, Label, Preferred, Ranking, Score, Tie, Unreadable, Verdict
-from calm.judges.reading.formats import SYMBOLS, Format
+from calm.judges.reading.formats import NOTHING, SYMBOLS, Format
+from calm.judges.reading.json_fields import alike
 from calm.judges.reading.marks import PICTURES, Clash, short
 from calm.judges.reading.views import View, names_of
 from calm.judges.reading.words import UNSPACED, Cue, has, one_of, table
@@ -62,12 +64,14 @@ _WORDS: Mapping[str, bool] = {
 def meant(raw: object, form: Format, view: View) -> Verdict:
     """Return what a verdict as written means for the task, with framing and scale mapped back."""
     if isinstance(raw, str):
-        raw = _named(unicodedata.normalize("NFKC", raw), form, view)
+        raw = _named(unicodedata.normalize("NFKC", html.unescape(raw) if "&" in raw else raw), form, view)
     if isinstance(raw, Clash):
         return Unreadable("two verdicts: the JSON object has the field twice, with different values")
     if view.task == "rubric-all":
         return _checklist(raw, form, view)
     value, mapped = _mapped(raw, form)
+    if is_none(raw, form, view):
+        return Unreadable(f"{short(raw)} is no verdict, as [verdict.values] says")
     if view.task == "pairwise":
         return _choice(value, mapped, form, view)
     if view.task == "score":
@@ -82,6 +86,12 @@ def meant(raw: object, form: Format, view: View) -> Verdict:
     if view.task == "label":
         return _class(value, view)
     return _ranking(value, view)
+
+
+def is_none(raw: object, form: Format, view: View) -> bool:
+    """Return whether `values` says of a word that it is no verdict; where a class is called `none`, it means that."""
+    value, mapped = _mapped(raw, form)
+    return mapped and value == NOTHING and class_of(value, view) is None
 
 
 def _named(text: str, form: Format, view: View) -> str:
@@ -164,11 +174,13 @@ def _choice(value: object, mapped: bool, form: Format, view: View) -> Verdict:
         if {"first", "second"} <= set(map(str, form.values.values())) and name in view.labels:
             return Unreadable(f"{short(value)} is no label; expected one of {', '.join(form.values)}")
         compared = _COMPARED.fullmatch(name)
-        if compared is not None and {_slot(part, view.labels) for part in compared.groups()[::2]} == {0, 1}:
+        labels = names(form, view)
+        if compared is not None and {_slot(part, labels) for part in compared.groups()[::2]} == {0, 1}:
             if "=" in compared[2]:
                 return Tie()
-            name = compared[1] if compared[2][0] == ">" else compared[3]
-        slot = _slot(name, view.labels)
+            slot = _slot(compared[1 if compared[2][0] == ">" else 3], labels)
+        else:
+            slot = _slot(name, view.labels)
         if slot is None and _is_tie(name):
             return Tie()
     if slot is None or slot >= len(view.ids):
@@ -291,9 +303,12 @@ def _checklist(raw: object, form: Format, view: View) -> Verdict:
             return Unreadable(f"expected {len(view.criteria)} criteria in the list, got {len(raw)}")
         return all_criteria({c: is_met(r, form) for c, r in zip(view.criteria, raw, strict=True)}, view)
     if isinstance(raw, dict):
-        keys = {str(k).strip().casefold(): v for k, v in raw.items()}
+        keys = {str(k).strip(): v for k, v in raw.items()}
+        named = {
+            c: v for k, v in keys.items() if (c := alike(view.criteria, k)) is not None and (c == k or c not in keys)
+        }
         numbers = enumerate(view.criteria, start=1)
-        return all_criteria({c: is_met(keys.get(str(n), keys.get(c.casefold())), form) for n, c in numbers}, view)
+        return all_criteria({c: is_met(keys.get(str(n), named.get(c)), form) for n, c in numbers}, view)
     return Unreadable(f"{short(raw)} is no list of criteria")
 
 

@@ -147,7 +147,9 @@ def _standing(around: Around, mark: Mark) -> Standing:
         return Standing.MENTIONED
     if around.opens and (mark.led or has(Cue.NOUN, mark.about)):
         return Standing.STANDS
-    if _decides(before) or has(Cue.NOUN, after) or has(Cue.CHOICE, after) or _follows(around.sentence[0], before):
+    if _decides(before) or any(has(kind, after) for kind in (Cue.NOUN, Cue.CHOICE, Cue.BETTER)):
+        return Standing.SAID
+    if _follows(around.sentence[0], before):
         return Standing.SAID
     return Standing.MENTIONED if has(Cue.OTHERS, around.sentence[1]) else Standing.IN_PASSING
 
