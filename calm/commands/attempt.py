@@ -181,12 +181,14 @@ def _inspect(judge: Judge) -> int:
     return DONE if kept else REFUSED
 
 
-def _named(case: Case, answer_id: str) -> str:
+def _named(case: Case, answer_id: str, judge: Judge) -> str:
     """Return how a reply is named: by its slot, its id, its author and its worth."""
     ids = [answer.id for answer in case.shown]
     if answer_id not in ids:
         return f"reply {answer_id}"
     worth = case.worth(answer_id)
+    if worth is not None and answer_id in case.scores:
+        worth = judge.scale.upright(worth)
     known = case.better is not None and len(ids) == 2
     worths = {TIE: "equally good", answer_id: "the better one"}
     about = [
@@ -208,13 +210,15 @@ def _verdict(case: Case, verdict: Verdict, judge: Judge) -> str:
     """Return a verdict in words."""
     match verdict:
         case Preferred(answer=answer):
-            return f"{_named(case, answer)} wins"
+            return f"{_named(case, answer, judge)} wins"
         case Tie():
             return "it is a tie"
         case Score(value=value):
-            return f"{_named(case, case.shown[0].id)} gets {value:g} of {judge.scale.high:g}"
+            return (
+                f"{_named(case, case.shown[0].id, judge)} gets {judge.scale.upright(value):g} of {judge.scale.high:g}"
+            )
         case Ranking(order=order):
-            return " before ".join(" with ".join(_named(case, one) for one in group) for group in order)
+            return " before ".join(" with ".join(_named(case, one, judge) for one in group) for group in order)
         case Label(value=value):
             return value
         case Criteria(met=met):

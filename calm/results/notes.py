@@ -16,12 +16,11 @@ from calm.core.measures import ADVANTAGE
 from calm.core.people import people_of, replacing
 from calm.core.ready_made import NEUTRAL
 from calm.core.reasons import NONE, Kind, Reason, because, name
-from calm.core.verdict import Scale
 from calm.experiment.inert import CLASSES, REWRITE
 from calm.models.wire import Json
 from calm.results.audit import Finding
 from calm.results.control import Control
-from calm.results.records import family_of, trials_of
+from calm.results.records import family_of, points_of, trials_of
 
 FEWEST_REPEATED: Final = 20
 """Cases asked twice below which equal repeats are no news."""
@@ -59,8 +58,7 @@ def people(findings: Iterable[Finding]) -> list[Reason]:
     found = next((f for f in findings if f.measure == ADVANTAGE and any(row.people for row in f.trials)), None)
     if found is None or found.claim is None:
         return []
-    scale = Scale(found.scale["low"], found.scale["high"]) if found.scale else Scale()
-    trials = trials_of(found, scale)
+    trials = trials_of(found, points_of(found))
     notes, who = [], people_of(trials)
     if who is not None and who.alpha is not None:
         equal = "" if who.raw is None else f"; they say the same in {who.raw:.0%} of pairs of labels"
@@ -77,9 +75,10 @@ def people(findings: Iterable[Finding]) -> list[Reason]:
 def narrow(findings: Iterable[Finding]) -> Reason:
     """Return that all gold scores lie in a half of the judge's scale, as those on another scale do, or `NONE`."""
     for one in findings:
-        golds = [score for row in one.trials for score in row.worth.values()] if one.scale else []
+        scale = points_of(one)
+        golds = [scale.upright(score) for row in one.trials for score in row.worth.values()] if one.scale else []
         if len(set(golds)) > 1:
-            low, high = one.scale["low"], one.scale["high"]
+            low, high = scale.low, scale.high
             half = (low + high) / 2
             if max(golds) <= half or min(golds) >= half:
                 return because(Kind.GOLD_NARROW, min(golds), max(golds), low, high)
