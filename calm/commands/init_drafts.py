@@ -210,7 +210,7 @@ def draft_judge(options: argparse.Namespace, prompt: Prompt, found: Gathered | N
         values: dict[str, Value] = {"values": dict(prompt.values)} if prompt.values else {}
         tables["verdict"] = prompt.verdict | values
     if prompt.scale is not None and prompt.task == "score":
-        tables["verdict.scale"] = scale_table(prompt.scale)
+        tables["verdict.scale"] = scale_table(prompt.scale) | ({"best": options.best} if options.best else {})
     if prompt.task == "label":
         tables |= _label_tables(draft)
     draft.files["judge.toml"] = toml(tables)
