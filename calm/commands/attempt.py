@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from textwrap import indent
 from typing import TYPE_CHECKING
 
@@ -110,11 +111,27 @@ def _try(options: argparse.Namespace) -> int:
             )
             found = "the judge did not notice the damage, and that is the finding" if unseen else f"the verdict {moved}"
             print(f"\n{_shown(capital(said))}, {_shown(after)}: {found}.")
+    for warning in _turned_round(options.judge):
+        print(f"\ncalm: {_shown(warning)}", file=sys.stderr)
     if all(map(readable, verdicts)):
         return DONE
     for why in dict.fromkeys(_unread(verdict, judge) for verdict in verdicts if not readable(verdict)):
         print(f"calm: {_shown(why)}", file=sys.stderr)
     return REFUSED
+
+
+def _turned_round(spec: str) -> list[str]:
+    """Return that the scale of a judge.toml may be the wrong way round, and what to write, if its prompt shows it."""
+    from calm.judges.lint import lint, subjects_of
+
+    path = Path(spec)
+    if path.suffix != ".toml" or not path.is_file():
+        return []
+    try:
+        found = lint(subjects_of(path)).findings
+    except ConfigError:  # the judge has no prompt
+        return []
+    return [f"{one.words}. {capital(one.fix)}" for one in found if one.rule.id == "scale-direction"]
 
 
 def _unread(verdict: Verdict, judge: Judge) -> str:

@@ -24,6 +24,15 @@ from calm.results.records import family_of, points_of, trials_of
 
 FEWEST_REPEATED: Final = 20
 """Cases asked twice below which equal repeats are no news."""
+BACKWARDS: Final[Mapping[str, str]] = {
+    "net_detection": "the sensitivity to planted errors",
+    "weighted_kappa": "the agreement with the gold",
+    "rank_agreement": "the agreement with the gold on the order of the cases",
+}
+"""Measures that lie far below 0 where a scale is turned round, in words."""
+BACKWARDS_BY: Final = 0.3
+"""So far below 0 a judge that merely errs hardly comes."""
+FEWEST_BACKWARDS: Final = 10
 FEW_CLUSTERS: Final = 30
 """Questions below which an interval rests on so few that a reader must know."""
 MUCH_REWORDED: Final = 0.05
@@ -47,6 +56,7 @@ def notes_of(findings: Sequence[Finding], cases: Mapping[str, Json] | None = Non
         on_length(findings),
         *people(findings),
         narrow(findings),
+        backwards(findings),
     )
     known = cases or {}
     texts = own_texts(findings), unasked(findings, known.get("texts"))
@@ -82,6 +92,16 @@ def narrow(findings: Iterable[Finding]) -> Reason:
             half = (low + high) / 2
             if max(golds) <= half or min(golds) >= half:
                 return because(Kind.GOLD_NARROW, min(golds), max(golds), low, high)
+    return NONE
+
+
+def backwards(findings: Iterable[Finding]) -> Reason:
+    """Return that scores rise with planted errors, or run against the gold, as on a scale turned round, or `NONE`."""
+    for one in findings:
+        known = one.value is not None and one.n >= FEWEST_BACKWARDS and not one.single
+        if known and one.scale and one.measure in BACKWARDS and (one.value or 0.0) < -BACKWARDS_BY:
+            best = "low" if points_of(one).best == "high" else "high"
+            return because(Kind.SCALE_BACKWARDS, BACKWARDS[one.measure], round(one.value or 0.0, 6), best, best)
     return NONE
 
 
