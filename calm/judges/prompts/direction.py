@@ -45,14 +45,15 @@ _OTHERWISE: Final = re.compile(
 _REACH: Final = 4
 """So many words a negation reaches over."""
 _BESIDE: Final = (
-    r"[\]\"'`*]{0,4}\s*(?:points?\s*|stars?\s*)?"
-    r"(?:=+|:|\(|[-–—→]+(?!\s*\d)|,?\s*\b(?:is|means?|meaning|for|if|when|being|indicat\w+|represent\w+|denot\w+)\b)"
+    r"[\]\"'`*]{0,4}\s{0,9}(?:points?\s{0,9}|stars?\s{0,9})?"
+    r"(?:=+|:|\(|[-–—→]+(?!\s*\d)|(?:,\s{0,9})?\b(?:is|means?|meaning|for|if|when|being|indicat\w+|represent\w+|denot\w+)\b)"
     r"[\s\"'`*(\[:]*(?=(?P<words>[A-Za-z][^.;\n)\]]{0,90}))"
 )
 """What stands between a value and the words that explain it, and these words."""
-_BEFORE: Final = r"(?P<words>[A-Za-z][A-Za-z ,'-]{2,50}?)\s*[(\[]\s*"
+_BEFORE: Final = re.compile(r"[A-Za-z][A-Za-z ,'-]{1,50}\Z")
+"""The words before a value in brackets, as in "very harmful (5)"."""
 _RANGE: Final = re.compile(r"\d\s*(?:[-–—~]|to|and)\s*\Z", re.IGNORECASE)
-"""What stands before the end of a range: what follows it is about the scale, and not about this value."""
+"""What stands before the end of a range: what follows is about the scale, not about this value, but in brackets."""
 _HIGHER: Final = (
     (r"\bhigher\b[^.;\n]{0,40}\b(?:better|safer|best|good)\b|\blower\b[^.;\n]{0,40}\bworse\b", "high"),
     (
@@ -157,14 +158,10 @@ def _beside(text: str, scale: Scale, worth: Mapping[str, float]) -> Iterator[Dir
     for end, sign in ((scale.high, 1), (scale.low, -1)):
         number = rf"(?<![\d.]){end:g}(?:\.0+)?(?![\d.]*\d)"
         for value in (number, *(rf"\b{re.escape(word)}\b" for word, worth_of in worth.items() if worth_of == end)):
-            for found in (
-                *re.finditer(value + _BESIDE, text, re.I),
-                *re.finditer(_BEFORE + value + r"\s*[)\]]", text, re.I),
-            ):
-                tone, word = _tone(found["words"])
-                if tone and not _is_of_range(text, found):
-                    at = found.start("words") + found["words"].find(word)
-                    yield Direction("high" if tone == sign else "low", word, at)
+            for words, at in _explained(text, value):
+                tone, word = _tone(words)
+                if tone:
+                    yield Direction("high" if tone == sign else "low", word, at + words.find(word))
     for named, worth_of in worth.items():
         tone, _ = _tone(named)
         if tone and worth_of in (scale.low, scale.high):
@@ -173,10 +170,16 @@ def _beside(text: str, scale: Scale, worth: Mapping[str, float]) -> Iterator[Dir
             )
 
 
-def _is_of_range(text: str, found: re.Match[str]) -> bool:
-    """Return whether words are about a whole scale, as in "1 to 5: toxicity"; in brackets they are about its end."""
-    between = text[found.start() : found.start("words")]
-    return "(" not in between and _RANGE.search(text, max(0, found.start() - 12), found.start()) is not None
+def _explained(text: str, value: str) -> Iterator[tuple[str, int]]:
+    """Yield the words that explain a value, before or after it, and where they begin."""
+    for found in re.finditer(value + _BESIDE, text, re.IGNORECASE):
+        between = text[found.start() : found.start("words")]
+        if "(" in between or not _RANGE.search(text, max(0, found.start() - 12), found.start()):
+            yield found["words"], found.start("words")
+    for found in re.finditer(rf"[(\[]\s{{0,9}}{value}\s{{0,9}}[)\]]", text, re.IGNORECASE):
+        start = max(0, found.start() - 60)
+        if before := _BEFORE.search(text[start : found.start()].rstrip()):
+            yield before[0], start + before.start()
 
 
 def _asked(text: str, scale: Scale, worth: Mapping[str, float]) -> Iterator[Direction]:
@@ -198,7 +201,9 @@ def _rated(text: str) -> Iterator[Direction]:
     for found in _DEMERIT.finditer(text):
         yield Direction("low", found["what"], found.start("what"))
     for found in re.finditer(_SCORED, text, re.IGNORECASE):
-        if not re.search(rf"\b(?:{_NOT}|anti)\W+(?:\w+\W+)?\Z", text[: found.start()], re.IGNORECASE):
+        if not re.search(
+            rf"\b(?:{_NOT}|anti)\W+(?:\w+\W+)?\Z", text[max(0, found.start() - 40) : found.start()], re.IGNORECASE
+        ):
             yield Direction("low", found["what"], found.start("what"))
 
 
