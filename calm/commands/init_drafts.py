@@ -252,7 +252,7 @@ def draft_judge(options: argparse.Namespace, prompt: Prompt, found: Gathered | N
     if prompt.parts:
         tables["verdict.parts"] = dict(prompt.parts)
     if prompt.scale is not None and prompt.task == "score":
-        tables["verdict.scale"] = scale_table(prompt.scale)
+        tables["verdict.scale"] = scale_table(prompt.scale) | ({"best": options.best} if options.best else {})
     tables |= labels
     draft.files["judge.toml"] = toml(tables)
 
