@@ -23,7 +23,8 @@ LONGEST_BEFORE: Final = 120
 """Characters before a verdict that are looked at."""
 _BEFORE: Final = re.compile(r"[^.!?。！？\n]*\Z")
 _VALUE: Final = re.compile(
-    r"(?<![\w.,/-])(\d+(?:[.,]\d+)?)(?=\s*(?:[,;)、，点分점]|$|/|out of|(?:is|would|seems|feels|fits|instead)\b))"
+    r"(?:(?<=\ba )|(?<=\ban )|(?<=\beine )|(?<=\bune )|(?<=\bun )|(?<=\buma ))(\d+(?:[.,]\d+)?)(?![\w-])"
+    r"|(?<![\w.,/-])(\d+(?:[.,]\d+)?)(?=\s*(?:[,;)、，点分점]|$|/|out of|(?:is|would|seems|feels|fits|instead)\b))"
 )
 """A number that a sentence gives as a score; "5 May" is none."""
 
@@ -90,7 +91,11 @@ def _rescores(sentence: str, own: float, view: View) -> bool:
     """Return whether a sentence gives another score than the verdict: "a 6 is fairer", "5 is too high"."""
     if not has(Cue.REVISED, sentence) or has(Cue.OTHERS, sentence) or has(Cue.IF, _no_would(sentence)):
         return False
-    return any(view.scale.holds(value) for value in map(number_of, _VALUE.findall(sentence)) if value is not None)
+    return any(
+        view.scale.holds(value)
+        for value in (number_of(m[m.lastindex or 0]) for m in _VALUE.finditer(sentence))
+        if value is not None
+    )
 
 
 def _no_would(sentence: str) -> str:

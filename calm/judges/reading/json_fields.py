@@ -51,11 +51,18 @@ def field_marks(text: str, path: str, view: View) -> list[Mark] | Unreadable:
         value, about = _value(found.raw, path, view)
         if value is not _MISSING:
             marks.append(Mark(found.start, found.end, value, about=about))
-    if not marks and path.startswith("["):
-        each = [one for one in objects(text) if isinstance(one, Mark)]
-        value = _at([one.raw for one in each], path)
-        return [] if value is _MISSING else [Mark(each[0].start, each[-1].end, value)]
-    return marks
+    return marks if marks or "[" not in path else _listed(text, path[path.index("[") :])
+
+
+def _listed(text: str, path: str) -> list[Mark]:
+    """Return the value at a path in a list that has no name, or in objects one after the other."""
+    whole = [one for one in objects(text, _LIST) if isinstance(one, Mark)]
+    each = [one for one in objects(text) if isinstance(one, Mark)]
+    found = [(one.start, one.end, _at(one.raw, path)) for one in whole]
+    found += (
+        [(each[0].start, each[-1].end, _at([one.raw for one in each], path))] if len(each) > 1 and not whole else []
+    )
+    return [Mark(*one) for one in found if one[2] is not _MISSING]
 
 
 def whole_field(text: str, path: str, view: View) -> Mark | None:
@@ -249,7 +256,9 @@ _TEXTS = (
     r"""'(?:[^'\\]|\\.|'(?!ENDS))*+'ENDS|[“”„](?:[^“”\\]|\\.)*+[“”]|[‘’](?:[^’\\]|\\.|’(?!ENDS))*+’ENDS"""
     r"|«[^»]*+»"
 )
-_OTHERS = r"|(?P<comment>//[^\n]*+|/\*.*?\*/)|(?P<word>(?<![\w.+-])[A-Za-z_]\w*+)|."
+_OTHERS = (
+    r"|(?P<comment>//[^\n]*+|/\*.*?\*/|(?<=[\w\"'] )\([^()\"{{}}\[\]]{{1,80}}\))|(?P<word>(?<![\w.+-])[A-Za-z_]\w*+)|."
+)
 _PARTS = re.compile(
     rf"""(?P<text>"(?:[^"\\]|\\.)*+"|{_TEXTS}){_OTHERS}""".replace("ENDS", _ENDS),
     re.DOTALL,
@@ -305,6 +314,9 @@ def _walked(data: object, path: Sequence[Step]) -> object:
             chosen = [one for one in entries if step and _says(_walked(one, step[:1]), step[1])]
             if len(chosen) != 1:
                 return Clash() if chosen else _MISSING
+            rest = [_walked(one, path[number:]) for one in entries]
+            if rest.count(_walked(chosen[0], path[number:])) > 1:
+                return Clash()
             data = chosen[0]
         elif isinstance(step, int):
             if not isinstance(data, list) or step >= len(data):

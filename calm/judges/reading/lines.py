@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
 from itertools import islice
 from typing import Final
 
@@ -60,8 +60,9 @@ _NOTE = re.compile(rf"(?:{one_of('notes')})[ \t]{{0,4}}[:：][ \t]{{0,4}}", re.I
 _SIGNED = re.compile(r"\s*[-+]\s*[0-9]")
 """A class behind a bullet, or a number with its sign: no one can tell."""
 _LABELLED = re.compile(
-    r"^[ \t>#*•|+\"'-]*(?:[0-9]{1,2}[.)][ \t]*)?[*_]*(?P<label>[^\W\d_][^\n:：|*()]{0,40}?)"
-    r"(?:[ \t]*\([^()\n]{1,20}\))?[*_]*[ \t]*(?:[:：|=]|[–—-][ \t])[ \t*_\[]*"
+    r"^[ \t>#*•|+\"'-]*(?:[0-9]{1,2}[.)][ \t]*)?[*_]*(?:evaluation form[^\n:]{0,20}:[ \t*-]*)?"
+    r"(?P<label>[^\W\d_][^\n:：|*()（）]{0,40}?)"
+    r"(?:[ \t]*[(（][^()（）\n]{1,20}[)）])?[*_]*[ \t]*(?:[:：|=]|[–—-][ \t])[ \t*_\[]*"
     rf"(?P<value>[0-9]+(?:[.,][0-9]+)?(?:(?:/|\s(?:{one_of('ratios')})\s)[0-9]+)?)"
     rf"[*_\]\"']*(?=[ \t]*(?:[.|(,;–—-]|{PICTURES.pattern}|$))",
     re.MULTILINE | re.IGNORECASE,
@@ -113,6 +114,9 @@ def _by_last_sentence(text: str, words: Sequence[Mark], form: Format, view: View
     last = next(_lines(text), None)
     if last is None:
         return None
+    own = by_own_sentence(text, form, view)
+    if own is not None:
+        return own
     labelled = list(_LABELLED.finditer(text)) if view.task == "score" else []
     valid = [m for m in labelled if not isinstance(meant(m["value"], form, view), Unreadable)]
     if len(valid) > 1:
@@ -134,6 +138,29 @@ def _by_last_sentence(text: str, words: Sequence[Mark], form: Format, view: View
         if isinstance(one, Mark) and (least is Standing.SAID or one == said[-1]):
             return meant(one.raw, form, view)
     return None
+
+
+def by_own_sentence(text: str, form: Format, view: View) -> Verdict | Reason | None:
+    """Return the verdict that one sentence of the judge gives, such as "I'd give it a 4" or "My grade is B"."""
+    labels = [*form.values, *(view.scale.classes.names if view.scale.classes else ())]
+    known = names(form, view) if view.task == "pairwise" else labels
+    value = _NUMBER.pattern if view.task == "score" and not form.values else "|".join(map(re.escape, known)) or r"(?!)"
+    marks = [Mark(*m.span("value"), m["value"]) for m in _own_sentence(value).finditer(text)]
+    marks = [m for m in marks if not isinstance(meant(m.raw, form, view), Unreadable)]
+    if len({str(meant(m.raw, form, view)) for m in marks}) != 1:
+        return None
+    one = decide(text, marks[:1], partial(meant, form=form, view=view), view, Standing.SAID)
+    return meant(one.raw, form, view) if isinstance(one, Mark) else one
+
+
+@lru_cache(maxsize=64)
+def _own_sentence(value: str) -> re.Pattern[str]:
+    """Return an expression for a value that a sentence of the judge gives."""
+    verbs = "give|rate|score|grade|assign|go with|choose|pick|prefer|select|judge"
+    gives = rf"\bi(?:'d|’d| would| will)? (?:{verbs})\b[^.\n:;]{{0,60}}?"
+    says = r"\b(?:the|my)(?: \w+)? (?:score|verdict|rating|grade|choice|preference) is[ *_`:\"']{1,6}"
+    ends = r"(?![\w/-]|\s(?:or|to)\s\d)"
+    return re.compile(rf"(?i:(?:{gives}|{says}))(?<![\w/.-])(?P<value>{value}){ends}")
 
 
 def _told(text: str, line: re.Match[str]) -> tuple[Said, int]:
@@ -236,7 +263,7 @@ def _strong(text: str, mark: Mark, form: Format, view: View) -> bool:
     return (
         len(line.split()) == 1
         and not str(mark.raw).lstrip().startswith("#")
-        and not above.rpartition("\n")[0].rpartition("\n")[2].strip()
+        and (not (last := above.rpartition("\n")[0].rpartition("\n")[2]).strip() or FENCE.match(last) is not None)
     )
 
 

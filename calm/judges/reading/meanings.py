@@ -32,7 +32,10 @@ _THOUSANDS = re.compile(r"[0-9]{1,3}(?:[.,\s][0-9]{3})+")
 _TIES = frozenset(word for words in table()["ties"].values() for word in words)
 DECLARED = ("brackets", "json", "tag", "regex")
 """Formats that say where a verdict is: a remark beside it is no sentence of the reply."""
-QUALITY = re.compile(r"(?:ence|ency|ance|ness|ity|acy|ität|heit|keit|té|dad|dade|ità|ность|性|度)\s*\Z", re.IGNORECASE)
+QUALITY = re.compile(
+    r"(?:ence|ency|encia|ência|enza|anza|zia|ance|ness|ity|acy|ität|heit|keit|té|dad|dade|ità|ность|性|度)\s*\Z",
+    re.IGNORECASE,
+)
 """What ends the name of a quality in a few languages: a line that begins with one is no count of anything."""
 _NOTED = re.compile(
     rf"(?P<lead>[^\W\d][^\d:=]{{0,30}}?)?\s{{0,4}}[:=]?\s{{0,4}}(?P<value>{_NUMBER}(?:\s?/\s?{_NUMBER})?)"
