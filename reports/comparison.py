@@ -9,13 +9,14 @@ from pathlib import Path
 
 from calm.core.claims import decimals
 from calm.core.texts import CaseTexts, Exchange
+from calm.core.verdict import Scale, as_written
 from calm.results import outputs
 from calm.results.audit import Audit
 from calm.results.compare import Comparison, Flip, Moved
 from calm.results.reports import diff
 from calm.results.reports.charts import Axis, fitted, number
 from calm.results.reports.heading import Moment, moment
-from calm.results.reports.highlights import in_words
+from calm.results.reports.highlights import in_words, shown_scale
 from calm.results.reports.html import environment, safety
 from calm.results.reports.rows import WORDS, anchors, measured
 from calm.results.reports.texts import QUESTION, Text, bytes_of, cut
@@ -145,6 +146,7 @@ def _signed(value: float) -> str:
 def _flips(flips: Iterable[Flip], old: Audit, new: Audit) -> list[tuple[str, list[FlipRow]]]:
     """Return the flips by claim, those with texts first, with as many texts as fit."""
     kept = [{(t.case, t.hash): t for t in audit.texts} for audit in (old, new)]
+    scales = [shown_scale(audit.judge) or Scale() for audit in (old, new)]
     groups = []
     left = BUDGET
     for key, several in groupby(sorted(flips, key=lambda flip: flip.key), key=lambda flip: flip.key):
@@ -152,9 +154,8 @@ def _flips(flips: Iterable[Flip], old: Audit, new: Audit) -> list[tuple[str, lis
         for flip in several:
             texts = _texts_of(flip, *(of.get((flip.case, flip.hash)) for of in kept))
             left -= texts.size if texts else 0
-            rows.append(
-                FlipRow(flip.case, flip.edit, in_words(flip.old), in_words(flip.new), texts if left > 0 else None)
-            )
+            was, now = map(in_words, map(as_written, (flip.old, flip.new), scales))
+            rows.append(FlipRow(flip.case, flip.edit, was, now, texts if left > 0 else None))
         groups.append((key, sorted(rows, key=lambda row: row.texts is None)))
     return groups
 

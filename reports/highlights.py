@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
 
 from calm.core.case import COPY
 from calm.core.measures import MEASURES, flip
 from calm.core.texts import CaseTexts
 from calm.core.trials import CUED, PLAIN, Trials
-from calm.core.verdict import CLASS, Code, Label, Scale, decode
+from calm.core.verdict import CLASS, Code, Label, Scale, as_written, decode
 from calm.errors import ConfigError
 from calm.results.audit import Finding, JudgeRecord, TrialRecord
 from calm.results.changes import Place
@@ -92,9 +92,12 @@ def highlight(
         if compared and (way := _way(trial, one, scale)) is not None:
             word, tells = way or "kept", bool(way)
     arms = [("control" if trial.control else "clean", compared), ("inert", trial.inert), ("perturbed", after)]
-    named = ((name, tuple(_named(code, trial.damaged, trial.better) for code in codes)) for name, codes in arms)
+    written = partial(as_written, scale=scale or Scale())
+    named = ((name, tuple(_named(written(c), trial.damaged, trial.better) for c in codes)) for name, codes in arms)
     shown = tuple((name, codes) for name, codes in named if codes)
-    held = in_words(gold) if alone and gold is not None else ""
+    held = in_words(written(gold)) if alone and gold is not None else ""
+    if texts is not None and texts.gold is not None:
+        texts = replace(texts, gold=written(texts.gold))
     return Highlight(trial.case, trial.edit, word, tells, round(weight, 6), shown, texts, held)
 
 

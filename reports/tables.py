@@ -17,10 +17,11 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from calm.core.verdict import CLASS, Code
+from calm.core.verdict import CLASS, Code, Scale, as_written
 from calm.errors import ConfigError
 from calm.results import outputs
 from calm.results.audit import Audit, TrialRecord
+from calm.results.reports.highlights import shown_scale
 from calm.results.reports.html import visible
 from calm.results.tabular import CASES, FINDINGS, FLIPS, Cell, Kind, Row, Table, groups, verdict_text, whole
 
@@ -73,7 +74,7 @@ def rows(audit: Audit) -> Iterator[Row]:
             "expects": one.expects,
         }
         for trial in one.trials:
-            yield from _rows(shared, trial, orders.get(trial.case, ()))
+            yield from _rows(shared, trial, orders.get(trial.case, ()), shown_scale(audit.judge) or Scale())
 
 
 def _orders(audit: Audit) -> dict[str, tuple[str, ...]]:
@@ -95,7 +96,7 @@ def _slot(code: Code, order: Sequence[str]) -> int | None:
     return order.index(first[0]) + 1 if len(first) == 1 and first[0] in order else None
 
 
-def _rows(shared: Row, trial: TrialRecord, order: tuple[str, ...]) -> Iterator[Row]:
+def _rows(shared: Row, trial: TrialRecord, order: tuple[str, ...], scale: Scale) -> Iterator[Row]:
     pilot = () if trial.pilot is None else (trial.pilot,)
     arms = (
         ("pilot", pilot),
@@ -105,7 +106,8 @@ def _rows(shared: Row, trial: TrialRecord, order: tuple[str, ...]) -> Iterator[R
         ("control", trial.control),
     )
     for arm, codes in arms:
-        for number, code in enumerate(codes, 0 if arm == "pilot" else 1):
+        written = [as_written(code, scale) for code in codes]
+        for number, code in enumerate(written, 0 if arm == "pilot" else 1):
             slots = trial.slots[number - 1] if arm == "perturbed" and len(trial.slots) >= number else None
             # half of the asks about a harmed answer show it in the other slot, and the record does not say which
             usual = () if arm == "perturbed" and trial.damaged is not None else trial.order or order

@@ -90,7 +90,7 @@ class Ended:
 def shown(audit: Audit, screen: Screen, ended: Ended) -> list[Line]:
     """Return what is shown of a run below a heading: at most `screen.room` lines, unless commands are long."""
     audit = as_read(audit)
-    notes = [note for note in audit.run.notes if note.kind is not Kind.AT_RESOLUTION]
+    notes = [note for note in audit.run.notes if note.kind not in (Kind.AT_RESOLUTION, Kind.SCALE_BACKWARDS)]
     said = f"; {len(notes)} note{'s' * (len(notes) != 1)} in the report" if notes else ""
     end = [Line(printable(text)) for text in (tested(audit), *calm_protocol.told(audit), f"{bill(audit)}{said}")]
     end += _last(audit, ended)
@@ -122,7 +122,7 @@ def whole(audit: Audit, ended: Ended) -> list[Line]:
     for names, why, _ in untested_by_reason(audit):
         found.append(Line(printable(f"not tested: {names}{f' ({why})' if why else ''}")))
     found += [Line(text) for text in calm_protocol.told(audit)]
-    notes = [note for note in audit.run.notes if note.kind is not Kind.AT_RESOLUTION]
+    notes = [note for note in audit.run.notes if note.kind not in (Kind.AT_RESOLUTION, Kind.SCALE_BACKWARDS)]
     found += [Line(f"note: {_short(str(note))}", "yellow") for note in notes[:NOTES]]
     if len(notes) > NOTES:
         found.append(Line(f"notes that only the report has: {len(notes) - NOTES}", "yellow"))
@@ -139,8 +139,9 @@ def _first(audit: Audit, ended: Ended) -> list[Line]:
 
 def _last(audit: Audit, ended: Ended) -> list[Line]:
     """Return the last lines: what a green run could tell, what to do next, and where the report is."""
+    told = [Line(printable(f"check: {note}"), "red") for note in audit.run.notes if note.kind is Kind.SCALE_BACKWARDS]
     found = [note for note in audit.run.notes if note.kind is Kind.AT_RESOLUTION and ended.green]
-    told = [Line(printable(f"what green means here: {note}"), "green") for note in found]
+    told += [Line(printable(f"what green means here: {note}"), "green") for note in found]
     results = next((str(path) for path in ended.written if path.suffix == ".json"), "")
     if (step := next_step(audit, results, green=ended.green)) is not None:
         known = subject(audit).whole or not step.command

@@ -20,7 +20,7 @@ from calm.core.files import refuse_large, spreadsheet, unopened
 from calm.core.inputs import noted
 from calm.core.items import ITEM, clashes
 from calm.core.order import place_of
-from calm.core.verdict import Task
+from calm.core.verdict import Scale, Task
 from calm.errors import ConfigError
 
 BUNDLED: Mapping[Task, str] = {
@@ -232,6 +232,35 @@ def _shipped_texts(name: str) -> dict[str, dict[str, dict[str, str]]]:
         files("calm").joinpath("cases", "data", TEXTS[name]).read_text("utf-8")
     )
     return texts
+
+
+def upright(cases: Iterable[Case], task: Task, scale: Scale) -> list[Case]:
+    """
+    Return cases for a judge with gold as its verdicts have it: of scores, the high end is good.
+
+    In a file, gold scores and the scores of people are on the scale of the judge, as its prompt writes them: where its
+    low end is good, they are turned here, and nowhere else. Of the scores that ship the high end is good already.
+    """
+    if task != "score" or scale.best == "high":
+        return list(cases)
+    ships = _graded()
+    return [case if _grades(case) & ships else _turned(case, scale) for case in cases]
+
+
+def _turned(case: Case, scale: Scale) -> Case:
+    scores = {answer: scale.upright(score) for answer, score in case.scores.items()}
+    return replace(case, scores=scores, annotations={who: one.upright(scale) for who, one in case.annotations.items()})
+
+
+@cache
+def _graded() -> frozenset[tuple[str, str, float]]:
+    """Return the gold scores that ship, each with its question and its answer."""
+    held = (_shipped(name, None) for name in (BUNDLED["score"], LANGUAGES, CODE, *SHAPED.values()))
+    return frozenset(grade for cases in held for case in cases for grade in _grades(case))
+
+
+def _grades(case: Case) -> frozenset[tuple[str, str, float]]:
+    return frozenset((case.question, case[name].text, score) for name, score in case.scores.items())
 
 
 def texts_brought(cases: Iterable[Case]) -> dict[str, int]:

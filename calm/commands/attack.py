@@ -78,20 +78,21 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 
 
 def _attack(options: argparse.Namespace) -> int:
-    from calm.cases import sample
+    from calm.cases import sample, upright
     from calm.cases.lines import line
     from calm.core.claims import Estimate
     from calm.experiment.run import refuse_unserved
     from calm.experiment.setup import Setup
     from calm.experiment.showing import refuse_unshowable
-    from calm.gate.from_spec import cases_from, judge_from
+    from calm.gate.from_spec import judge_from, written_cases
     from calm.results.outputs import ATTACK, ATTACKED, Output, write_whole
     from calm.studies import attack as attacking
 
     design = _checked(options)
     judge = judge_from(options.judge)
     refuse_unserved(judge, "attack", "attacked")
-    cases = cases_from(options.cases, judge)
+    written = written_cases(options.cases, judge)
+    cases = upright(written, judge.task, judge.scale)
     if options.method == "transfer" and not any(attacking.ATTACK in case.variants for case in cases):
         raise ConfigError(
             "--method transfer: expected cases with texts of an earlier attack, got none; "
@@ -104,10 +105,10 @@ def _attack(options: argparse.Namespace) -> int:
         print(printable(_plan(options, judge, cases, design, groups), "\n"))
         return DONE
     out = Path(options.out)
-    written = [Output("-o", out, ATTACK)]
+    outputs = [Output("-o", out, ATTACK)]
     if options.write:
-        written.append(Output("--write", Path(options.write), ATTACKED, options.force))
-    with opened_engine(options, *written) as engine:
+        outputs.append(Output("--write", Path(options.write), ATTACKED, options.force))
+    with opened_engine(options, *outputs) as engine:
         engine.admit(judge)
         setup = Setup(judge, tuple(cases), engine, options.seed, design)
         found = attacking.attack(setup, _search(options, groups, writer), options.sample)
@@ -122,7 +123,7 @@ def _attack(options: argparse.Namespace) -> int:
         print(printable(f"wrote {out}"))
     if options.write and not stays(engine, Path(options.write)):
         by = writer.name if writer else ""
-        made = attacking.with_texts(cases, found, judge.name, options.method, by)
+        made = attacking.with_texts(written, found, judge.name, options.method, by)
         write_whole(Path(options.write), map(line, made), ATTACKED, force=options.force)
         print(printable(f"wrote {options.write}: {len(found.found)} of {len(made)} cases have a winning text"))
     if found.incomplete:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from textwrap import indent
 from typing import TYPE_CHECKING
 
@@ -110,11 +111,27 @@ def _try(options: argparse.Namespace) -> int:
             )
             found = "the judge did not notice the damage, and that is the finding" if unseen else f"the verdict {moved}"
             print(f"\n{_shown(capital(said))}, {_shown(after)}: {found}.")
+    for warning in _turned_round(options.judge):
+        print(f"\ncalm: {_shown(warning)}", file=sys.stderr)
     if all(map(readable, verdicts)):
         return DONE
     for why in dict.fromkeys(_unread(verdict, judge) for verdict in verdicts if not readable(verdict)):
         print(f"calm: {_shown(why)}", file=sys.stderr)
     return REFUSED
+
+
+def _turned_round(spec: str) -> list[str]:
+    """Return that the scale of a judge.toml may be the wrong way round, and what to write, if its prompt shows it."""
+    from calm.judges.lint import lint, subjects_of
+
+    path = Path(spec)
+    if path.suffix != ".toml" or not path.is_file():
+        return []
+    try:
+        found = lint(subjects_of(path)).findings
+    except ConfigError:  # the judge has no prompt
+        return []
+    return [f"{one.words}. {capital(one.fix)}" for one in found if one.rule.id == "scale-direction"]
 
 
 def _unread(verdict: Verdict, judge: Judge) -> str:
@@ -181,12 +198,14 @@ def _inspect(judge: Judge) -> int:
     return DONE if kept else REFUSED
 
 
-def _named(case: Case, answer_id: str) -> str:
+def _named(case: Case, answer_id: str, judge: Judge) -> str:
     """Return how a reply is named: by its slot, its id, its author and its worth."""
     ids = [answer.id for answer in case.shown]
     if answer_id not in ids:
         return f"reply {answer_id}"
     worth = case.worth(answer_id)
+    if worth is not None and answer_id in case.scores:
+        worth = judge.scale.upright(worth)
     known = case.better is not None and len(ids) == 2
     worths = {TIE: "equally good", answer_id: "the better one"}
     about = [
@@ -208,13 +227,15 @@ def _verdict(case: Case, verdict: Verdict, judge: Judge) -> str:
     """Return a verdict in words."""
     match verdict:
         case Preferred(answer=answer):
-            return f"{_named(case, answer)} wins"
+            return f"{_named(case, answer, judge)} wins"
         case Tie():
             return "it is a tie"
         case Score(value=value):
-            return f"{_named(case, case.shown[0].id)} gets {value:g} of {judge.scale.high:g}"
+            return (
+                f"{_named(case, case.shown[0].id, judge)} gets {judge.scale.upright(value):g} of {judge.scale.high:g}"
+            )
         case Ranking(order=order):
-            return " before ".join(" with ".join(_named(case, one) for one in group) for group in order)
+            return " before ".join(" with ".join(_named(case, one, judge) for one in group) for group in order)
         case Label(value=value):
             return value
         case Criteria(met=met):

@@ -210,7 +210,7 @@ def _cases(options: argparse.Namespace, judge: Judge) -> tuple[Parts, int]:
     Raises:
         ConfigError: faults of the files, no label, an unknown tag `drawn`, or a case in both.
     """
-    from calm.cases import read_files, sample
+    from calm.cases import read_files, sample, upright
     from calm.gate.from_spec import cases_from
     from calm.studies.calibrate.study import Parts, drawn_of, refuse_drawn, split
 
@@ -223,7 +223,7 @@ def _cases(options: argparse.Namespace, judge: Judge) -> tuple[Parts, int]:
     labelled, unlabelled = parts.labelled, parts.unlabelled
     known = {case.id for case in mine}
     if options.unlabelled:
-        others = read_files(options.unlabelled, task=judge.task)
+        others = upright(read_files(options.unlabelled, task=judge.task), judge.task, judge.scale)
         both = [case.id for case in others if case.id in known]
         if both:
             raise ConfigError(
@@ -275,9 +275,17 @@ def _wishes(options: argparse.Namespace, judge: Judge, cases: Sequence[Case]) ->
         if value is not None and family != "score":
             problems.append(f"{name}: expected a judge of scores, got task = {judge.task!r}")
     scale = judge.scale
-    if options.passing is not None and family == "score" and not scale.low < options.passing <= scale.high:
+    worst, best = scale.upright(scale.low), scale.upright(scale.high)
+    ends = sorted((worst, best))
+    if (
+        options.passing is not None
+        and family == "score"
+        and not (ends[0] <= options.passing <= ends[1] and options.passing != worst)
+    ):
+        side = "above" if worst < best else "below"
         problems.append(
-            f"--pass: expected a score above {scale.low:g} and at most {scale.high:g}, got {options.passing:g}"
+            f"--pass: expected a score {side} {worst:g} and at {'most' if worst < best else 'least'} {best:g}, got "
+            f"{options.passing:g}"
         )
     if options.of is not None and family not in ("pairwise", "listwise"):
         problems.append(f"--of: expected a judge of pairs, got task = {judge.task!r}")

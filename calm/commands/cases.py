@@ -151,6 +151,8 @@ def _import(options: argparse.Namespace) -> int:
     _say(f"wrote {out}: {len(found.cases)} cases of {found.records} records, {gold} with gold")
     for note in found.notes:
         _say(f"note: {note}")
+    if any(case.scores for case in found.cases):
+        _say("note: gold scores stay as they are written, on the scale of the judge, also where its low end is good")
     if single := about_single(found.cases):
         _say(f"note: {single}")
     _say(f"next: calm cases check {out}")

@@ -48,7 +48,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 
 
 def _cross_check(options: argparse.Namespace) -> int:
-    from calm.cases import read_files, sample
+    from calm.cases import read_files, sample, upright
     from calm.core.reasons import Kind, because
     from calm.experiment.showing import refuse_unshowable
     from calm.gate.from_spec import judge_from
@@ -65,6 +65,8 @@ def _cross_check(options: argparse.Namespace) -> int:
             raise ConfigError(f"{one.name} cannot be cross-checked: {because(Kind.REPLAYED)}")
     found = read_files(options.cases)
     cases = sample(found, options.sample, options.seed)
+    if scorer is not None:
+        cases = upright(cases, scorer.task, scorer.scale)
     for one in filter(None, (judge, scorer)):
         refuse_unshowable(one, cases)
     checks: list[coherence.Check] = []

@@ -101,7 +101,7 @@ def _init(options: argparse.Namespace) -> int:
     _ask_files(options)
     draft = Draft()
     prompt, cases = _drafted(options, draft)
-    lack = [] if prompt is None else lacking_in(prompt, cases)
+    lack = [] if prompt is None else lacking_in(prompt, cases, draft)
     key = init_files.check(draft.files, draft.judge, filled=not lack)
     draft.files["gate.toml"] = init_files.GATE
     if prompt is not None and options.ci != "none":
@@ -157,13 +157,17 @@ def _drafted(options: argparse.Namespace, draft: Draft) -> tuple[Prompt | None, 
         else None
     )
     cases: Sequence[Case] = ()
+    if prompt is not None:
+        _ask_best(options, prompt, draft)  # before the cases: their gold is on this scale
     if found is None:
         held = cases_in(options, prompt, draft) if options.cases else made_cases(_task(options, prompt), prompt, draft)
         if not isinstance(held, Sequence):  # the verdicts of a table
             draft.judge = RECORDED
             return None, held.cases
         cases = held
-        prompt = prompt or started(_task(options, None, cases), cases, draft)
+        if prompt is None:
+            prompt = started(_task(options, None, cases), cases, draft)
+            _ask_best(options, prompt, draft)
         refuse_other_scale(options, cases, prompt)
         draft.files[CASES] = "".join(line(case) for case in cases)
         draft.classes = tuple(dict.fromkeys(case.label for case in cases if case.label is not None))
@@ -317,18 +321,38 @@ def _has_placeholders(path: Path) -> bool:
         return False
 
 
+def _ask_best(options: argparse.Namespace, prompt: Prompt, draft: Draft) -> None:
+    """Settle which end of the scale is the best one: as an option, the prompt or a person says it."""
+    from calm.judges.prompts.direction import Direction, direction_of
+
+    if prompt.scale is None or prompt.task != "score" or prompt.parts:
+        return  # a formula turns its parts so that the high end is good
+    way = Direction(prompt.scale.best)
+    if options.prompt:
+        text = "\n".join(
+            draft.files.get(file, "") for key, file in prompt.table.items() if not key.startswith("negative")
+        )
+        names = [str(prompt.verdict.get(key, "")) for key in ("field", "tag", "pattern")]
+        way = direction_of(text, prompt.scale, prompt.values, names)
+    unsure = bool(way.fault) or not prompt.directed
+    if unsure and options.best is None and at_terminal():
+        options.best = chosen("Which end of the scale is the best", ("high", "low"), way.best or "high")
+    elif unsure and options.best is None and way.fault:
+        options.best = way.best
+        draft.notes.append(
+            f'the prompt asks about a fault ("{way.fault}"), so judge.toml says best = "low": a low score, or a no, is '
+            "the good one. If the high one is good, add --best high"
+        )
+    elif unsure and options.best is None:
+        draft.notes.append(
+            "the prompt does not say which end of its scale is the best: it is taken to be the high one. If it is "
+            "the low one, add --best low"
+        )
+    prompt.scale = replace(prompt.scale, best=options.best or way.best or "high")
+
+
 def _ask_model(options: argparse.Namespace, prompt: Prompt, draft: Draft) -> None:
-    """Ask a person for the best end of the scale, and for the model and where it is, if nothing says it."""
-    if prompt.scale is not None and prompt.task == "score":
-        asked = options.best is None and not prompt.directed
-        if asked and at_terminal():
-            options.best = chosen("Which end of the scale is the best", ("high", "low"), "high")
-        elif asked:
-            draft.notes.append(
-                "the prompt does not say which end of its scale is the best: it is taken to be the high one. If it is "
-                "the low one, add --best low"
-            )
-        prompt.scale = replace(prompt.scale, best=options.best or prompt.scale.best)
+    """Ask a person for the model and where it is, if nothing says it."""
     if options.log or not at_terminal():
         return
     while options.provider is None and options.base_url is None:

@@ -164,7 +164,8 @@ def say_log(found: Gathered, log: Log, places: Places) -> None:
     repeats = max((ask.repeat for ask in found.asks), default=1)
     scale = f" from {found.scale.low:g} to {found.scale.high:g}" if found.task == "score" else ""
     _say(f"read {', '.join(log.names)}: results of {log.kind}, {len(log.judgments)} verdicts")
-    _say(f"wrote {places.cases}: {len(found.cases)} cases, {gold} with gold")
+    written = " on the scale of the judge, as written" if gold and found.task == "score" else ""
+    _say(f"wrote {places.cases}: {len(found.cases)} cases, {gold} with gold{written}")
     _say(
         f"wrote {places.verdicts} and {places.judge}: the judge {found.metric} (task {found.task}{scale}), "
         f"{len(found.asks)} verdicts, at most {repeats} on a case"

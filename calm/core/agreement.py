@@ -263,7 +263,7 @@ def _same_gold(trials: Trials) -> Reason:
         if isinstance(truth, Criteria):
             known |= {number(truth, row, trials.scale), *truth.met.values()}
         elif truth is not None:
-            known.add(truth.value if isinstance(truth, Score) else _slot(truth, row))
+            known.add(trials.scale.upright(truth.value) if isinstance(truth, Score) else _slot(truth, row))
         if len(known) > 2 or (len(known) == 2 and trials.family != "rubric"):
             return NONE
     if not known or len(known & {True, False}) > 1:

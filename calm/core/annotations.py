@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import fsum
 from typing import Self
+
+from calm.core.verdict import Scale
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +47,10 @@ class Annotation:
             tuple(tuple(names[key] for key in group) for group in self.order),
             self.label,
         )
+
+    def upright(self, scale: Scale) -> Self:
+        """Return the same with scores as verdicts have them, whose high end is good."""
+        return replace(self, scores={key: scale.upright(value) for key, value in self.scores.items()})
 
     def preferred(self, first: str, second: str) -> str | None:
         """Return which of two answers is better by the choice, else the scores or the order; or "tie"."""

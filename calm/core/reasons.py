@@ -132,6 +132,7 @@ class Kind(StrEnum):
     GOLD_OFF_SCALE = "gold-off-scale"
     NO_STEP = "no-step"
     GOLD_NARROW = "gold-narrow"
+    SCALE_BACKWARDS = "scale-backwards"
     PEOPLE_DIVIDED = "people-divided"
     FEW_PEOPLE = "few-people"
     PEOPLE_AGREE = "people-agree"
@@ -712,6 +713,10 @@ WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
     Kind.PART_UNSEEN: "the judge is shown no {}: {} of {} cases have some (see calm lint: part-not-shown)",
     Kind.GOLD_NARROW: (
         "all gold scores lie between {:g} and {:g}, the judge's scale is {:g} to {:g}: is the gold on another scale?"
+    ),
+    Kind.SCALE_BACKWARDS: (
+        '{} is {:.2f}: the scale may be the wrong way round. If its {} end is the good one, write best = "{}" under '
+        "[verdict.scale] in judge.toml"
     ),
     Kind.PEOPLE_DIVIDED: (
         "the people agree too little to be a measure of a judge (Krippendorff's alpha {}, at least {:g} is needed)"

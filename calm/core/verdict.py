@@ -34,7 +34,9 @@ class Scale:
     """
     The values that verdicts can have: the range of a score, or the classes of a label judge.
 
-    `best` says which end is good; `step` is None on a continuous scale. `classes` are those of the task label alone.
+    `best` says which end is good. Where the low end is, what is written on the scale (a judge's reply, a gold score, a
+    score by a person, a recorded verdict) is turned by `upright` where it is read, and back where people see it.
+    `step` is None on a continuous scale. `classes` are those of the task label alone.
     """
 
     low: float = 1.0
@@ -56,6 +58,10 @@ class Scale:
     def turned(self, value: float) -> float:
         """Return the value at the same distance from the other end."""
         return self.low + self.high - value
+
+    def upright(self, value: float) -> float:
+        """Return a value that is written on the scale with the high end good; and such a value as it is written."""
+        return self.turned(value) if self.best == "low" else value
 
 
 def _content(classes: Classes) -> tuple[object, ...]:
@@ -190,6 +196,16 @@ def readable(verdict: Verdict) -> bool:
     if isinstance(verdict, Criteria):
         return any(met is not None for met in verdict.met.values())
     return not isinstance(verdict, Unreadable | Refused | NoReply)
+
+
+def as_written(said: Code, scale: Scale) -> Code:
+    """
+    Return the code of a verdict as people see it: a score as the judge writes it.
+
+    >>> as_written(3.0, Scale(0, 3, best="low")), as_written("tie", Scale())
+    (0.0, 'tie')
+    """
+    return scale.upright(said) if isinstance(said, int | float) else said
 
 
 def decode(value: Code, reason: str = "") -> Verdict:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, Protocol
 
+from calm.cases import upright
 from calm.core.case import Case
 from calm.core.texts import CaseTexts
 from calm.errors import ConfigError
@@ -109,4 +110,5 @@ class Context:
         twice = [name for name, count in Counter(c.id for c in given).items() if count > 1]
         if twice:
             raise ConfigError(f"probe(cases=...): two cases with the id {twice[0]!r}; each counts as one of its own")
-        return replace(self.setup, cases=given, equals=())
+        judge = self.setup.judge
+        return replace(self.setup, cases=tuple(upright(given, judge.task, judge.scale)), equals=())

@@ -11,7 +11,7 @@ from pathlib import Path
 from shlex import quote
 from typing import Final
 
-from calm.cases import bundled, read_files
+from calm.cases import bundled, read_files, upright
 from calm.core.case import Case
 from calm.core.classes import SHIPPED, Classes
 from calm.core.verdict import Scale
@@ -140,7 +140,19 @@ def _callable(spec: str, module: str, attribute: str) -> Judge:
 
 def cases_from(files: Sequence[str], judge: Judge) -> list[Case]:
     """
+    Return the cases of some files, or the bundled ones for the judge's task, with gold as its verdicts have it.
+
+    Raises:
+        ConfigError: as `written_cases` does.
+    """
+    return upright(written_cases(files, judge), judge.task, judge.scale)
+
+
+def written_cases(files: Sequence[str], judge: Judge) -> list[Case]:
+    """
     Return the cases of some files, or the bundled ones for the judge's task; a recorded judge brings cases of its own.
+
+    Gold scores are on the judge's scale as they are written: `calm.cases.upright` gives them as verdicts are.
 
     Raises:
         ConfigError: a file that cannot be read or holds faults (each with file, line and field), ids that two files
@@ -179,8 +191,8 @@ def refuse_off_scale(scale: Scale, golds: Iterable[tuple[str, float]], cases: in
     if off:
         shown = ", ".join(f"{gold:g} in case {name!r}" for name, gold in off[:SHOWN])
         raise ConfigError(
-            f"scores: expected gold on the judge's scale from {low:g} to {high:g}, got {shown} ({len(off)} of "
-            f"{cases} cases); rescale the scores, or set [verdict.scale] in judge.toml"
+            f"scores: expected gold on the judge's scale as its prompt writes it, {low:g} to {high:g}, got {shown} "
+            f"({len(off)} of {cases} cases); rescale the scores, or set [verdict.scale] in judge.toml"
         )
 
 

@@ -59,7 +59,7 @@ def verdict_of(value: object, case: Case, family: Family, scale: Scale) -> Verdi
             return replace(value, value=_on_scale(number, scale))
         case Real() if family == "score" and not isinstance(value, bool):
             number = _on_scale(value, scale)
-            return Score(scale.turned(number) if scale.best == "low" else number)
+            return Score(scale.upright(number))
         case Criteria(met=met) if family == "rubric":
             return replace(value, met=_truths(met, case))
         case Mapping() if family == "rubric":

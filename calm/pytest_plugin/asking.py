@@ -75,9 +75,9 @@ def drawing(setup: Setup, cases: Sequence[Case]) -> Iterator[None]:
     """Let strategies draw the sample of a run, in the order of its cases."""
     from calm.strategies.running import during
 
-    chosen = {id(case) for case in setup.cases}
+    chosen = {case.id for case in setup.cases}
     judge = setup.judge
-    with during([c for c in cases if id(c) in chosen], judge.task, str(judge.about.get("model") or judge.name)):
+    with during([c for c in cases if c.id in chosen], judge.task, str(judge.about.get("model") or judge.name)):
         yield
 
 

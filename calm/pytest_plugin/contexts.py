@@ -74,11 +74,12 @@ def _context_of(item: pytest.Item, judge: Judge, cases: Sequence[Case]) -> Conte
 
 def _planned_context(item: pytest.Item, judge: Judge, cases: Sequence[Case], record: PlanRecord) -> Context:
     """Return what the probe of a test works with in a plan: its orders are collected and not sent."""
+    from calm.cases import upright
     from calm.gate.plan import PlanSink
     from calm.gate.stand_in import StandIn
 
     context = _context(item, judge.inner if isinstance(judge, StandIn) else judge, cases)
-    record.cases = cases if record.cases is None else record.cases
+    record.cases = upright(cases, judge.task, judge.scale) if record.cases is None else record.cases
     context.sink = PlanSink(record)
     return context
 

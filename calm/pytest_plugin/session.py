@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from calm.core.case import Case
     from calm.core.memo import Memo
     from calm.core.reasons import Reason
+    from calm.core.verdict import Scale
     from calm.engine.engine import Engine
     from calm.experiment.asks import Design
     from calm.experiment.lookahead import Lookahead, Order
@@ -95,8 +96,8 @@ class Session:
     foreign: list[Judge] = field(default_factory=list)
     """Judges made of objects that fixtures of users returned."""
     peers: dict[str, tuple[Member, ...]] = field(default_factory=dict)
-    sampled: list[tuple[Sequence[Case], tuple[Case, ...]]] = field(default_factory=list)
-    """Cases that a fixture gave, and the sample of them."""
+    sampled: list[tuple[Sequence[Case], Scale, tuple[Case, ...]]] = field(default_factory=list)
+    """Cases that a fixture gave, and the sample of them with gold for a scale."""
     showable: list[tuple[Judge, tuple[Case, ...], Memo]] = field(default_factory=list)
     """Samples that a judge can be shown, and what its probes make of them and share."""
     refusal: Exception | None = None
@@ -312,12 +313,12 @@ def judge_of(config: pytest.Config) -> Judge:
 
 
 def cases_of(config: pytest.Config, judge: Judge) -> list[Case]:
-    """Return the cases for the task of a judge, read once."""
-    from calm.gate.from_spec import cases_from
+    """Return the cases for the task of a judge as they are written, read once."""
+    from calm.gate.from_spec import written_cases
 
     known = config.stash.setdefault(CASES, {})
     if judge.task not in known:
-        known[judge.task] = cases_from(case_files(config), judge)
+        known[judge.task] = written_cases(case_files(config), judge)
     return known[judge.task]
 
 
@@ -485,7 +486,7 @@ def sample_shown(config: pytest.Config, judge: Judge, cases: Sequence[Case]) -> 
     Raises:
         ConfigError: a case that cannot be shown to the judge, or a table of verdicts that does not fit the cases.
     """
-    from calm.cases import sample
+    from calm.cases import sample, upright
     from calm.core.memo import Memo
     from calm.core.reasons import Kind, because
     from calm.experiment.setup import SHARED
@@ -494,10 +495,11 @@ def sample_shown(config: pytest.Config, judge: Judge, cases: Sequence[Case]) -> 
     from calm.judges.unseen import unseen
 
     session = config.stash[SESSION]
-    chosen = next((drawn for known, drawn in session.sampled if known is cases), None)
+    chosen = next((drawn for known, scale, drawn in session.sampled if known is cases and scale == judge.scale), None)
     if chosen is None:
-        chosen = tuple(sample(cases, sample_of(config), seed_of(config)))
-        session.sampled.append((cases, chosen))
+        drawn = sample(cases, sample_of(config), seed_of(config))
+        chosen = tuple(upright(drawn, judge.task, judge.scale))
+        session.sampled.append((cases, judge.scale, chosen))
     recall(judge, cases)
     if _memo_of(session, judge, chosen) is None:
         refuse_unshowable(judge, chosen)
@@ -591,6 +593,7 @@ def design_for(config: pytest.Config, judge: Judge) -> Design:
 
 def wanted_of(config: pytest.Config, judge: Judge, cases: Sequence[Case]) -> CrossInputs:
     """Return what a cross of judges and authors can use: all cases, and the judges that `--calm-peers` names."""
+    from calm.cases import upright
     from calm.gate.from_spec import recall
     from calm.selfpreference.crossing.design import CrossInputs
 
@@ -598,7 +601,8 @@ def wanted_of(config: pytest.Config, judge: Judge, cases: Sequence[Case]) -> Cro
     for peer in peers:
         if peer.judge is not None:
             recall(peer.judge, cases)
-    return CrossInputs(tuple(cases), peers, sample_of(config), families_of(config))
+    mine = tuple(upright(cases, judge.task, judge.scale))
+    return CrossInputs(mine, peers, sample_of(config), families_of(config))
 
 
 def families_of(config: pytest.Config) -> dict[str, str]:

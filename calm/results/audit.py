@@ -552,8 +552,10 @@ def finding_of_run(decision: Decision, *, task: str, stated: Claim, scale: Scale
 
 
 def _points(scale: Scale, family: Family) -> dict[str, float]:
-    """Return the ends of a scale on which a judge gives points."""
-    return {"low": scale.low, "high": scale.high} if family == "score" else {}
+    """Return the ends of a scale on which a judge gives points, and the best end where it is the low one."""
+    if family != "score":
+        return {}
+    return {"low": scale.low, "high": scale.high} | ({"best": scale.low} if scale.best == "low" else {})
 
 
 def _references(decision: Decision, trials: Trials | None) -> dict[str, float]:

@@ -16,15 +16,23 @@ from calm.core.measures import ADVANTAGE
 from calm.core.people import people_of, replacing
 from calm.core.ready_made import NEUTRAL
 from calm.core.reasons import NONE, Kind, Reason, because, name
-from calm.core.verdict import Scale
 from calm.experiment.inert import CLASSES, REWRITE
 from calm.models.wire import Json
 from calm.results.audit import Finding
 from calm.results.control import Control
-from calm.results.records import family_of, trials_of
+from calm.results.records import family_of, points_of, trials_of
 
 FEWEST_REPEATED: Final = 20
 """Cases asked twice below which equal repeats are no news."""
+BACKWARDS: Final[Mapping[str, str]] = {
+    "net_detection": "the sensitivity to planted errors",
+    "weighted_kappa": "the agreement with the gold",
+    "rank_agreement": "the agreement with the gold on the order of the cases",
+}
+"""Measures that lie far below 0 where a scale is turned round, in words."""
+BACKWARDS_BY: Final = 0.3
+"""So far below 0 a judge that merely errs hardly comes."""
+FEWEST_BACKWARDS: Final = 10
 FEW_CLUSTERS: Final = 30
 """Questions below which an interval rests on so few that a reader must know."""
 MUCH_REWORDED: Final = 0.05
@@ -48,6 +56,7 @@ def notes_of(findings: Sequence[Finding], cases: Mapping[str, Json] | None = Non
         on_length(findings),
         *people(findings),
         narrow(findings),
+        backwards(findings),
     )
     known = cases or {}
     texts = own_texts(findings), unasked(findings, known.get("texts"))
@@ -59,8 +68,7 @@ def people(findings: Iterable[Finding]) -> list[Reason]:
     found = next((f for f in findings if f.measure == ADVANTAGE and any(row.people for row in f.trials)), None)
     if found is None or found.claim is None:
         return []
-    scale = Scale(found.scale["low"], found.scale["high"]) if found.scale else Scale()
-    trials = trials_of(found, scale)
+    trials = trials_of(found, points_of(found))
     notes, who = [], people_of(trials)
     if who is not None and who.alpha is not None:
         equal = "" if who.raw is None else f"; they say the same in {who.raw:.0%} of pairs of labels"
@@ -77,12 +85,23 @@ def people(findings: Iterable[Finding]) -> list[Reason]:
 def narrow(findings: Iterable[Finding]) -> Reason:
     """Return that all gold scores lie in a half of the judge's scale, as those on another scale do, or `NONE`."""
     for one in findings:
-        golds = [score for row in one.trials for score in row.worth.values()] if one.scale else []
+        scale = points_of(one)
+        golds = [scale.upright(score) for row in one.trials for score in row.worth.values()] if one.scale else []
         if len(set(golds)) > 1:
-            low, high = one.scale["low"], one.scale["high"]
+            low, high = scale.low, scale.high
             half = (low + high) / 2
             if max(golds) <= half or min(golds) >= half:
                 return because(Kind.GOLD_NARROW, min(golds), max(golds), low, high)
+    return NONE
+
+
+def backwards(findings: Iterable[Finding]) -> Reason:
+    """Return that scores rise with planted errors, or run against the gold, as on a scale turned round, or `NONE`."""
+    for one in findings:
+        known = one.value is not None and one.n >= FEWEST_BACKWARDS and not one.single
+        if known and one.scale and one.measure in BACKWARDS and (one.value or 0.0) < -BACKWARDS_BY:
+            best = "low" if points_of(one).best == "high" else "high"
+            return because(Kind.SCALE_BACKWARDS, BACKWARDS[one.measure], round(one.value or 0.0, 6), best, best)
     return NONE
 
 

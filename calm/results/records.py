@@ -48,7 +48,7 @@ def scale_of(judge: JudgeRecord) -> Scale:
             f"the record of judge {judge.name!r}: expected a scale from low to high, got {dict(judge.scale)!r}"
         )
     if "classes" not in judge.scale:
-        return Scale(low, high)
+        return Scale(low, high, best="low" if judge.scale.get("best") == "low" else "high")
     keys = ("ordered", "harm", "damaged")
     try:
         classes = checked(judge.scale["classes"], **{key: judge.scale[key] for key in keys if key in judge.scale})
@@ -60,6 +60,8 @@ def scale_of(judge: JudgeRecord) -> Scale:
 def scale_record(scale: Scale) -> dict[str, Json]:
     """Return a scale as a record holds it; `scale_of` reads it back."""
     ends: dict[str, Json] = {"low": scale.low, "high": scale.high, "step": scale.step}
+    if scale.best == "low":
+        ends["best"] = "low"
     classes = scale.classes
     if classes is None:
         return ends
@@ -70,6 +72,14 @@ def scale_record(scale: Scale) -> dict[str, Json]:
         "harm": [f"{start} {ARROW} {end}" for start, end in sorted(classes.harm)],
         "damaged": classes.damaged,
     }
+
+
+def points_of(finding: Finding) -> Scale:
+    """Return the scale on which the judge of a finding gives points; the usual one where it gives none."""
+    ends = finding.scale
+    if not ends:
+        return Scale()
+    return Scale(ends["low"], ends["high"], best="low" if ends.get("best") == ends["low"] else "high")
 
 
 def trials_of(finding: Finding, scale: Scale) -> Trials:

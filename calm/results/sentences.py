@@ -69,6 +69,14 @@ _POINTS: Final[Mapping[str, tuple[str, str]]] = {
     "mean_absolute_error": ("A verdict is {n} away from the gold on average", ""),
 }
 """What is said where a verdict is a place on a scale; these figures are in points."""
+_LOW_IS_GOOD: Final[Mapping[str, tuple[str, str]]] = {
+    **dict.fromkeys(("gain", "lift", "mean_shift"), ("improves {its} score by {n}", "worsens {its} score by {n}")),
+    "mean_error": (
+        "The judge is {n} kinder than the gold on average",
+        "The judge is {n} harder than the gold on average",
+    ),
+}
+"""The same where the low end of the scale is good."""
 _RATE: Final = "{n} of 100"
 """What a sentence says of a share, which lies in [0, 1]; a difference is "{n} more of 100", and may be below 0."""
 _JUDGE: Final[Mapping[str, tuple[str, str]]] = {
@@ -243,10 +251,11 @@ def _said(
     shares = _Figure(flipped, limit=limit, least=op == ">=" and not flipped, two_sided=op == "abs<=")
     if family in ("score", "rubric") and name in _POINTS:
         low, high = scale.get("low"), scale.get("high")
+        both = (_LOW_IS_GOOD if "best" in scale else _POINTS).get(name, _POINTS[name])
         if low is None or high is None or high - low == 1:
-            return _POINTS[name], replace(shares, unit=" % of the scale")
+            return both, replace(shares, unit=" % of the scale")
         places = 1 if high - low >= FEW_POINTS else 2
-        return _POINTS[name], replace(shares, factor=high - low, places=places, unit=" points")
+        return both, replace(shares, factor=high - low, places=places, unit=" points")
     if name in _NUMBERS or not (found := _shares(name, op, family)):
         plain = capital(name.replace("_", " ")).replace("{", "{{").replace("}", "}}")  # its name is no template
         words = _NUMBERS.get(name, f"{plain} is {{n}}")

@@ -16,7 +16,7 @@ from typing import Final, Literal, TypeAlias
 from calm.core.measures import MEASURES, flip
 from calm.core.texts import CaseTexts, Exchange
 from calm.core.trials import Trials, same
-from calm.core.verdict import CLASS, Code, Family, Scale, Verdict, code
+from calm.core.verdict import CLASS, Code, Family, Scale, Verdict, as_written, code
 from calm.models.vault import hidden
 from calm.results.audit import RUN, Audit, Finding, TrialRecord
 from calm.results.pooled import ROWS_OF, probes_of, widest
@@ -276,7 +276,8 @@ def _flips(audit: Audit) -> Iterator[Row]:
                 continue
             identity = (*_probe(one), record.case, record.edit, record.hash)
             if identity not in found:
-                said = _most_frequent(row.clean) if row.clean else None, _most_frequent(row.perturbed)
+                modes = (_most_frequent(arm) if arm else None for arm in (row.clean, row.perturbed))
+                said = [None if one is None else verdict_text(as_written(code(one), scale)) for one in modes]
                 found[identity] = _flip(one, record, way, said, texts.get((record.case, record.hash))), []
             found[identity][1].extend(f.key for f in group)
     for line, keys in found.values():
@@ -290,9 +291,7 @@ def _scale(audit: Audit, family: Family) -> Scale | None:
     return Scale() if family in ("pairwise", "listwise") else None
 
 
-def _flip(
-    one: Finding, record: TrialRecord, way: str, said: tuple[Verdict | None, Verdict], texts: CaseTexts | None
-) -> Row:
+def _flip(one: Finding, record: TrialRecord, way: str, said: Sequence[str | None], texts: CaseTexts | None) -> Row:
     answers = texts.answers if texts else {}
     treated = record.target or record.damaged or ""
     before, after = answers.get("clean") or answers.get("control") or {}, answers.get("perturbed") or {}
@@ -308,8 +307,8 @@ def _flip(
         "hash": record.hash,
         "target": record.target,
         "way": way,
-        "before": None if said[0] is None else verdict_text(code(said[0])),
-        "after": verdict_text(code(said[1])),
+        "before": said[0],
+        "after": said[1],
         "question": texts.question if texts else None,
         "came": texts.came or None if texts else None,
         "went": texts.went or None if texts else None,
@@ -367,6 +366,7 @@ def _cases(audit: Audit) -> Iterator[Row]:
     golds: dict[str, str] = {}
     shown: dict[str, set[tuple[object, ...]]] = {}
     clean: dict[str, Counter[str]] = {}
+    scale = scale_of(audit.judge) if audit.judge.scale else Scale()
     for one in audit.findings:
         for record in one.trials:
             known.setdefault(record.case, record)
@@ -374,7 +374,8 @@ def _cases(audit: Audit) -> Iterator[Row]:
             if record.better is not None:
                 golds.setdefault(record.case, verdict_text(record.better))
             if record.clean:
-                clean.setdefault(record.case, Counter()).update(map(verdict_text, record.clean))
+                written = (verdict_text(as_written(one, scale)) for one in record.clean)
+                clean.setdefault(record.case, Counter()).update(written)
     ways = {case: Counter[str]() for case in known}
     for line in _flips(audit):
         ways[str(line["case"])][str(line["way"])] += 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from calm.cases.foreign.records import written
@@ -131,6 +131,9 @@ def scaled(judgments: Sequence[Judgment], words: Mapping[str, float | None], sca
     notes = [f"no verdict, so it counts as unreadable: {named}"] if none else []
     if scale is None:
         scale = _shown(judgments, said, own, notes)
+    if _low_is_good(judgments):
+        scale = replace(scale, best="low")
+        notes.append("a low score is the good one, as the log passes scores at or below its threshold")
     values = tuple(_placed(one.value, own, scale) if one.state == "said" else None for one in judgments)
     beyond = sorted({value for value in values if value is not None and not scale.holds(value)})
     if beyond:
@@ -182,13 +185,10 @@ def _shown(judgments: Sequence[Judgment], said: Sequence[object], own: Words, no
     low, high = fitting
     stood = [held for one in said if (held := _placed(one, own, Scale(low, high))) is not None]
     step = _step(stood, low)
-    best = "low" if _low_is_good(judgments) else "high"
     if fitting not in limits or step is not None:
         steps = "" if step is None else f" in steps of {step:g}"
         notes.append(f"its scores fit a scale from {low:g} to {high:g}{steps}; say --scale if it is another one")
-    if best == "low":
-        notes.append("a low score is the good one, as the log passes scores at or below its threshold")
-    return Scale(low, high, step, "low" if best == "low" else "high")
+    return Scale(low, high, step)
 
 
 def usual_scale(scores: Sequence[float]) -> Scale:

@@ -206,6 +206,15 @@ _ALL: Final = (
         "list them from lowest to highest, or from highest to lowest",
     ),
     Rule(
+        "scale-direction",
+        "error",
+        "the prompt asks about a fault ({0}), and judge.toml does not say which end of the scale is good",
+        "calm takes a high score, or a yes, for the good verdict: if it is the bad one, each result is turned round",
+        "measured",
+        "calm finds the words beside the scale, in the question or in the name of the verdict",
+        'write best = "low" under [verdict.scale] in judge.toml; if the high end is the good one, write best = "high"',
+    ),
+    Rule(
         "verdict-before-reasons",
         "warning",
         "the prompt asks for {0} before {1}",

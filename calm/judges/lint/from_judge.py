@@ -111,7 +111,7 @@ def _subject(path: Path, judge: Judge, inside: PromptedJudge, cases: Sequence[Ca
         page=page,
         sources=_sources(path),
         arrives=partial(_arrives, judge, inside, marked),
-        reading=Reading(inside.form, view, _keys(inside.schema)),
+        reading=Reading(inside.form, view, _keys(inside.schema), _says_best(path)),
         scale=scale if judge.task == "score" else None,
         leftovers=leftovers(page),
         rooms=_rooms(judge, inside, cases, known, window),
@@ -207,6 +207,12 @@ def _sources(path: Path) -> Sources:
     named = [str(table[key]) for key in _FILES if key in table]
     files = [Source(str(path.parent / name), (path.parent / name).read_text("utf-8")) for name in named]
     return Sources((*files, Source(str(path), text)))
+
+
+def _says_best(path: Path) -> bool:
+    """Return whether a judge.toml says which end of its scale is good."""
+    scale = tomllib.loads(path.read_text("utf-8")).get("verdict", {}).get("scale", {})
+    return "best" in scale
 
 
 def _keys(schema: Mapping[str, object] | None) -> tuple[str, ...]:

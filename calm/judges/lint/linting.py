@@ -23,7 +23,7 @@ _STRUCTURE: Final[tuple[Check, ...]] = (
 """Rules that look at what stands where, in any language."""
 _WORDING: Final[tuple[Check, ...]] = (
     *(shown.reference, labels.rank, labels.tie, slots.orders, slots.last_words, references.rule_of_use),
-    *(scales.stated, scales.ordered, verdicts.order, verdicts.form),
+    *(scales.stated, scales.ordered, scales.directed, verdicts.order, verdicts.form),
 )
 """Rules that look for English words."""
 

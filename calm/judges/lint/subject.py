@@ -14,11 +14,16 @@ from calm.judges.unseen import Unseen
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How the replies of a judge are read: the form, what a verdict is about, and the keys of a schema in order."""
+    """
+    How the replies of a judge are read: the form, what a verdict is about, and the keys of a schema in order.
+
+    `directed` is whether judge.toml says which end of the scale is good.
+    """
 
     form: Format
     view: View
     schema: tuple[str, ...] = ()
+    directed: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from functools import partial
 from math import fsum
 from random import Random
 
-from calm.cases import read_cases, sample
+from calm.cases import read_cases, sample, upright
 from calm.core.case import TIE, Case, digest
 from calm.core.reasons import Kind, Reason, because, name
 from calm.core.templates import Prompt
@@ -185,7 +185,7 @@ def _slot(answer: str, case: Case) -> float:
 def _kind(judge: Judge) -> str:
     match FAMILY[judge.task]:
         case "score":
-            best = f"{judge.scale.high if judge.scale.best == 'high' else judge.scale.low:g}"
+            best = f"{judge.scale.upright(judge.scale.high):g}"
             return f"each with a score from {judge.scale.low:g} to {judge.scale.high:g}, {best} for the best"
         case "rubric":
             return "for each criterion, whether an answer meets it"
@@ -197,8 +197,7 @@ def _label(case: Case, judge: Judge) -> str:
     first = case.answers[0].id
     match FAMILY[judge.task]:
         case "score":
-            gold = case.scores[first]
-            return f"{judge.scale.turned(gold) if judge.scale.best == 'low' else gold:g}"
+            return f"{judge.scale.upright(case.scores[first]):g}"
         case "rubric":
             words = {True: "met", False: "not met"}
             return "; ".join(f"{c.text} {words[case.met[first][c.id]]}" for c in case.criteria)
@@ -259,6 +258,7 @@ def _calibrated(judge: Judge, argument: str, reader: Reader) -> Judge:
     every = read_cases(path, task=judge.task)
     found = [case for case in every if _labelled(case, judge)]
     _refuse_off_scale(found, judge, argument)
+    found = upright(found, judge.task, judge.scale)
     drawn = sample(found, MOST, 0)
     cases = tuple(drawn if judge.traits.as_given else (case.balanced("autocalibrate") for case in drawn))
     labels = {pair[1] for case in cases for pair in _compared(Tie(), case, judge.scale)}

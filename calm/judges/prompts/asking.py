@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Final, Literal
+from typing import Final
 
 from calm.core.verdict import Scale, Task
-from calm.judges.prompts.forms import NUMBER, OF_FAULTS, form_in, names_in, written
+from calm.judges.prompts.direction import direction_of
+from calm.judges.prompts.forms import NUMBER, form_in, names_in, written
 from calm.judges.prompts.ranges import range_in
 
 _WHOLE: Final = re.compile(r"\b(?:integer|whole number)", re.IGNORECASE)
@@ -23,18 +24,6 @@ _PAIRS: Final = (
     *(("good", "bad"), ("right", "wrong"), ("accept", "reject"), ("met", "unmet"), ("met", "not met"), ("y", "n")),
 )
 """Words for a good and a bad verdict on one answer."""
-_GOOD: Final = (
-    r"best|good|great|excellent|perfect|outstanding|correct|complete|fully|high|ideal|always|helpful|faithful|safe"
-)
-_BAD: Final = (
-    r"worst|bad|poor|terrible|awful|wrong|useless|not|no|never|low|fail\w*|un\w+|in(?:correct|complete|accurate)\w*|"
-    r"harmful|severe|toxic"
-)
-_OF_MERITS: Final = (
-    r"good|well|helpful\w*|quality|correct\w*|accura\w+|faithful\w*|relevan\w+|useful\w*|clear\w*|clarity|complete\w*|"
-    r"coheren\w+|fluen\w+|grounded\w*|safe\w*|consisten\w+"
-)
-_RATED: Final = r"\b(?:how|rate|grade|score|judge|assess|evaluate)\W+(?:\w+\W+){{0,2}}?(?:{})\b"
 _NUMBERED: Final = re.compile(r"(?:\[\[|[\"'`:])\s*(\d|[AB])\s*(?:\]\]|[\"'`}])")
 """How a prompt writes a verdict that is a number or a letter."""
 _LETTERS: Final = re.compile(r"\bA[\"'`]?(?:\s*/\s*|,?\s+or\s+)[\"'`]?B\b")
@@ -76,9 +65,9 @@ def asked_in(text: str, task: Task) -> Asked:
     """
     text = written(text)
     found = _asked_in(text, task)
-    if found.scale is None:
+    if found.scale is None or found.parts:
         return found
-    best = _best(text, found.scale)
+    best = direction_of(text, found.scale, found.values, [found.form.get(key, "") for key in ("field", "tag")]).best
     return replace(found, scale=replace(found.scale, best=best or "high"), directed=best is not None)
 
 
@@ -131,26 +120,6 @@ def _sides(text: str) -> dict[str, float | str]:
     return {
         name: side for n, side in (("1", "first"), ("2", "second")) for name in (n, *(f"{noun} {n}" for noun in both))
     }
-
-
-def _best(text: str, scale: Scale) -> Literal["high", "low"] | None:
-    """
-    Return which end of a scale a prompt calls the best one; None if it does not say.
-
-    >>> _best("Rate it from 1 (poor) to 5 (excellent).", Scale(1, 5)), _best("How toxic is it?", Scale(0, 4))
-    ('high', 'low')
-    """
-
-    def end(number: float, words: str) -> bool:
-        said = rf"(?<![\d.]){number:g}\s*(?:=|:|\(|-|–|\bis\b|\bmeans\b|\bfor\b)\W*(?:\w+\W+){{0,2}}?(?:{words})\b"
-        return re.search(said, text, re.IGNORECASE) is not None
-
-    high = end(scale.high, _GOOD) or (end(scale.low, _BAD) and not end(scale.low, _GOOD))
-    low = end(scale.high, _BAD) or (end(scale.low, _GOOD) and not end(scale.low, _BAD))
-    if high == low:
-        high = re.search(rf"higher is better|{_RATED.format(_OF_MERITS)}", text, re.IGNORECASE) is not None
-        low = re.search(rf"lower is better|{_RATED.format(OF_FAULTS)}", text, re.IGNORECASE) is not None
-    return None if high == low else "high" if high else "low"
 
 
 def _values(text: str) -> dict[str, float | str]:

@@ -103,7 +103,7 @@ def _read(reply: str, form: Format, case: Case, found: Gathered) -> float | str 
     except (ValueError, CalmError):
         return None
     if isinstance(verdict, Score):
-        return found.scale.turned(verdict.value) if found.scale.best == "low" else verdict.value
+        return found.scale.upright(verdict.value)
     if isinstance(verdict, Preferred):
         return verdict.answer
     return None if isinstance(verdict, Unreadable) else str(verdict)

@@ -10,7 +10,7 @@ from typing import cast
 from calm.core.case import Case
 from calm.core.claims import Estimate
 from calm.core.reasons import Reason, counted, in_words
-from calm.core.verdict import Verdict, code
+from calm.core.verdict import Verdict, as_written, code
 from calm.experiment.setup import Setup
 from calm.models.wire import Json
 from calm.studies.attack.attack import ATTACK, ATTACKED, Attack
@@ -44,7 +44,7 @@ def to_json(found: Attack, setup: Setup, method: str) -> dict[str, Json]:
             {
                 "case": one.aim.source.id,
                 "target": one.aim.case.target,
-                "pilot": _code(one.aim.pilot),
+                "pilot": _code(one.aim.pilot, setup),
                 "edits": [e.label for e in one.edits] if one.found is not None else [],
                 "asks": one.asks,
                 "written": one.written,
@@ -53,8 +53,8 @@ def to_json(found: Attack, setup: Setup, method: str) -> dict[str, Json]:
                 "skipped": str(one.skipped),
                 "original": None if one.found is None else one.aim.case[one.aim.case.target].text,
                 "text": one.text,
-                "clean": [_code(v) for v in row.clean] if row else [],
-                "attacked": [_code(v) for v in row.perturbed] if row and one.found is not None else [],
+                "clean": [_code(v, setup) for v in row.clean] if row else [],
+                "attacked": [_code(v, setup) for v in row.perturbed] if row and one.found is not None else [],
             }
         )
     return {
@@ -75,8 +75,8 @@ def to_json(found: Attack, setup: Setup, method: str) -> dict[str, Json]:
     }
 
 
-def _code(verdict: Verdict) -> Json:
-    return cast(Json, code(verdict))
+def _code(verdict: Verdict, setup: Setup) -> Json:
+    return cast(Json, as_written(code(verdict), setup.judge.scale))
 
 
 def _estimate(found: Estimate | Reason) -> Json:

@@ -123,7 +123,9 @@ def in_words(verdict: Verdict, case: Treated, setup: Setup) -> str:
         case Tie():
             return "the judge called it a tie with the other answer."
         case Score(value=value):
-            return f"the judge gave it {value:g} on a scale from {scale.low:g} to {scale.high:g}."
+            good = f", {scale.low:g} for the best" if scale.best == "low" else ""
+            said = f"the judge gave it {scale.upright(value):g}"
+            return f"{said} on a scale from {scale.low:g} to {scale.high:g}{good}."
         case Criteria(met=met):
             against = [c.text for c in case.criteria if met.get(c.id) is not None and met[c.id] != (c.points > 0)]
             return f"the judge counted against it: {'; '.join(against)}." if against else "the judge found no fault."

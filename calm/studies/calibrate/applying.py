@@ -31,7 +31,8 @@ def rule_of(one: Candidate, family: Family, rule: Rule) -> str:
         case "linear":
             return f"{_number(fitted['slope'])} x {_signed(fitted['intercept'])}"
         case "threshold":
-            return f"{upper} if x >= {_number(fitted['at'])}, else {lower}"
+            sign = "<=" if rule.scale.best == "low" else ">="
+            return f"{upper} if x {sign} {_number(fitted['at'])}, else {lower}"
         case "tie_band":
             low, high = _number(fitted["low"]), _number(fitted["high"])
             return f"{upper} if x >= {high}, {lower} if x < {low}, else tie"

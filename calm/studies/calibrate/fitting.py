@@ -125,8 +125,8 @@ def _point(item: Item, rule: Rule) -> _Point:
     assert item.signal is not None
     assert item.target is not None
     if rule.passing is not None:
-        y = 1.0 if item.target >= rule.passing else -1.0
-        return _Point(item.cluster, item.signal, y, 1.0 if item.signal >= rule.passing else -1.0)
+        y, raw = (1.0 if rule.passes(score) else -1.0 for score in (item.target, item.signal))
+        return _Point(item.cluster, rule.scale.upright(item.signal), y, raw)
     if isinstance(item.verdict, str):
         raw = {"first": 1.0, "met": 1.0, "second": -1.0, "not met": -1.0}.get(item.verdict, 0.0)
         return _Point(item.cluster, item.signal, item.target, raw)
@@ -147,8 +147,9 @@ Maker = Callable[[Sequence[_Point]], tuple[Mapped, dict[str, Json]]]
 def _of_classes(family: Family, rule: Rule, points: Sequence[_Point]) -> dict[str, Maker]:
     """Return a constant, a cut and, where people called some pairs tied, a band of ties."""
     raw = Band(-EVEN, EVEN) if family == "pairwise" else Band(0.0, 0.0)
+    upright = rule.scale.upright  # a cut is fitted with the good side above it
     if rule.passing is not None:
-        raw = Band(rule.passing, rule.passing)
+        raw = Band(upright(rule.passing), upright(rule.passing))
 
     def constant(training: Sequence[_Point]) -> tuple[Mapped, dict[str, Json]]:
         counts = Counter(point.y for point in training)
@@ -157,7 +158,7 @@ def _of_classes(family: Family, rule: Rule, points: Sequence[_Point]) -> dict[st
 
     def cut(training: Sequence[_Point]) -> tuple[Mapped, dict[str, Json]]:
         found = fit_band([p.x for p in training], [p.y for p in training], raw, ties=False)
-        return found, {"at": round(found.low, 6)}
+        return found, {"at": round(upright(found.low), 6)}
 
     def band(training: Sequence[_Point]) -> tuple[Mapped, dict[str, Json]]:
         found = fit_band([p.x for p in training], [p.y for p in training], raw, ties=True)

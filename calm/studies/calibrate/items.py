@@ -48,10 +48,15 @@ class Rule:
         default = WITHIN * width if scale.step is None else scale.step if 3 * scale.step <= width else scale.step / 2
         return cls(scale, default if within is None else within, passing)
 
+    def passes(self, score: float) -> bool:
+        """Return whether a score as it is written is on the good side of the pass mark, or on the mark."""
+        assert self.passing is not None
+        return score <= self.passing if self.scale.best == "low" else score >= self.passing
+
     def alike(self, one: float, other: float) -> bool:
         """Return whether two scores say the same."""
         if self.passing is not None:
-            return (one >= self.passing) == (other >= self.passing)
+            return self.passes(one) == self.passes(other)
         return abs(one - other) <= self.within + 1e-9
 
 
@@ -98,7 +103,8 @@ def gold_of(case: Case, task: str) -> Mapping[str, Label]:
     """
     Return the gold of a case by part: "" for the case as a whole, or the ids of criteria; empty where there is none.
 
-    Gold of points is the share of points that the answer earns, as a judge of points gives it.
+    Gold of points is the share of points that the answer earns, as a judge of points gives it. A score is on the scale
+    as verdicts are: its high end is good.
     """
     alone = case.answers[0].id
     if task in ("rubric", "rubric-all"):
@@ -247,13 +253,17 @@ def _classed(
 
 
 def _score(row: Trial, case: Case, gold: float | None, rule: Rule, source: str | None) -> Item:
-    said = tuple(verdict.value if isinstance(verdict, Score) else None for verdict in row.clean)
+    """Return the item of a score, with all its numbers as the judge and people write them."""
+    written = rule.scale.upright
+    gold = None if gold is None else written(gold)
+    said = tuple(written(verdict.value) if isinstance(verdict, Score) else None for verdict in row.clean)
     read = [value for value in said if value is not None]
     middle = median(read) if read else None
     near = sum(rule.alike(value, middle) for value in read) / len(said) if middle is not None else 0.0
     if source == PROBABILITIES and middle is not None:
         laws = [law for verdict in row.clean if (law := chances(verdict)) is not None]
-        near = fsum(p for law in laws for place, p in law.items() if rule.alike(float(place), middle)) / len(laws)
+        places = [(written(float(place)), p) for law in laws for place, p in law.items()]
+        near = fsum(p for place, p in places if rule.alike(place, middle)) / len(laws)
     return Item(
         case=row.case,
         part="",

@@ -228,7 +228,7 @@ def finish(
     """Return all figures of items with and without gold."""
     if source is not None and any(item.confidence is None for item in (*known, *rest)):
         source = None
-    named = tables.namer(known, rule.scale, rule.passing)
+    named = tables.namer(known, rule)
     fit = fitting.fit(known, setup.family, rule, setup.seed)
     classes, slices = tables.by_class(known, named), tables.slices(known)
     drawn = [item for item in known if item.tags.get(DRAWN) != CHOSEN]

@@ -9,11 +9,10 @@ from math import ceil, fsum, sqrt
 from typing import Final
 
 from calm.core.case import TIE
-from calm.core.verdict import Scale
 from calm.experiment.setup import CLUSTER
 from calm.results.pairing import summed
 from calm.statistics.intervals import clustered_t
-from calm.studies.calibrate.items import Item, Label
+from calm.studies.calibrate.items import Item, Label, Rule
 
 UNREAD: Final = "unread"
 LEVEL: Final = 0.05
@@ -69,10 +68,11 @@ class Confusion:
     counts: tuple[tuple[float, ...], ...]
 
 
-def namer(items: Sequence[Item], scale: Scale, passing: float | None) -> Callable[[Label], str]:
+def namer(items: Sequence[Item], rule: Rule) -> Callable[[Label], str]:
     """Return what names a label: a class by itself; a score by its value, its range, or by pass and fail."""
-    if passing is not None:
-        return lambda label: label if isinstance(label, str) else "pass" if label >= passing else "fail"
+    scale = rule.scale
+    if rule.passing is not None:
+        return lambda label: label if isinstance(label, str) else "pass" if rule.passes(label) else "fail"
     values = {v for item in items for v in (*item.said, item.gold) if isinstance(v, float)}
     if len(values) <= LEVELS:
         return lambda label: label if isinstance(label, str) else f"{label:g}"

@@ -270,7 +270,7 @@ def _named(row: Row, p: float, wording: Mapping[Worded, float], level: float, sc
         parts,
         wording,
         split(row.units, scale) if row.what == "criterion" else (),
-        {unit.text: unit.counts() for unit in row.units},
+        {unit.text: unit.counts(scale) for unit in row.units},
     )
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from math import fsum
 
 from calm.core.trials import Trial, distance
-from calm.core.verdict import Criteria, Scale, Score, Verdict, code, readable
+from calm.core.verdict import Criteria, Scale, Score, Verdict, as_written, code, readable
 from calm.statistics.dissent import Block
 from calm.studies.diagnose.wordings import Kind
 
@@ -48,9 +48,9 @@ class Unit:
         cells = tuple(Cell(one.wording, one.kind, one.verdicts[:1], 1) for one in self.cells)
         return Unit(self.case, self.cluster, cells, self.criterion, self.text)
 
-    def counts(self) -> dict[str, int]:
-        """Return how often each verdict was given, the most frequent one first."""
-        found = Counter(_name(verdict) for verdict in self.verdicts)
+    def counts(self, scale: Scale) -> dict[str, int]:
+        """Return how often each verdict was given, as the judge writes it, the most frequent one first."""
+        found = Counter(_name(verdict, scale) for verdict in self.verdicts)
         return dict(sorted(found.items(), key=lambda pair: (-pair[1], pair[0])))
 
 
@@ -84,7 +84,7 @@ def dissents(verdicts: Sequence[Verdict], scale: Scale, tolerance: float) -> tup
         return ()
     scores = [one.value for one in verdicts if isinstance(one, Score)]
     if not scores:
-        names = [_name(verdict) for verdict in verdicts]
+        names = [_name(verdict, scale) for verdict in verdicts]
         usual = Counter(names).most_common(1)[0][0]
         return tuple(name != usual for name in names)
     width = 2 * tolerance * (scale.high - scale.low) + 1e-9
@@ -130,12 +130,12 @@ def row_of(unit: Unit) -> Trial:
     return Trial(unit.case, points={unit.criterion: 1.0} if unit.criterion else {})
 
 
-def _name(verdict: Verdict) -> str:
+def _name(verdict: Verdict, scale: Scale) -> str:
     """Return a verdict as it is counted."""
     if isinstance(verdict, Criteria) and len(verdict.met) == 1:
         met = next(iter(verdict.met.values()))
         return "unread" if met is None else "met" if met else "not met"
     if not readable(verdict):
         return "unread"
-    kept = code(verdict)
+    kept = as_written(code(verdict), scale)
     return f"{kept:g}" if isinstance(kept, float) else str(kept)

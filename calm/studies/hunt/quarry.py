@@ -13,7 +13,7 @@ from calm.core.case import Case
 from calm.core.languages import language_of_case
 from calm.core.reasons import NONE, Reason, reason_of
 from calm.core.trials import Trials
-from calm.core.verdict import NoReply, Verdict, code
+from calm.core.verdict import NoReply, Verdict, as_written, code
 from calm.experiment.inert import Form, stock_of
 from calm.experiment.referee import Ask, Flip, Ruling, Terms, rule
 from calm.experiment.setup import Setup
@@ -151,8 +151,9 @@ class Quarry:
         return surface(case.untreated(), number)
 
     def codes(self, text: str, numbers: Iterable[int]) -> list[Json]:
-        """Return the verdicts of some asks about a text."""
-        found = (code(self.said[text, n].verdict) for n in numbers if (text, n) in self.said)
+        """Return the verdicts of some asks about a text, scores as the judge writes them."""
+        asked = (code(self.said[text, n].verdict) for n in numbers if (text, n) in self.said)
+        found = (as_written(said, self.setup.judge.scale) for said in asked)
         return [said if isinstance(said, str | float | int) else str(said) for said in found]
 
     def heard(self, verdict: Verdict) -> Said:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import cast
 
-from calm.core.verdict import FAMILY, Family, Task
+from calm.core.verdict import FAMILY, Family, Scale, Task, as_written
 from calm.errors import few_of
 from calm.studies.watch.alarm import Sign
 from calm.studies.watch.comparison import Comparison
@@ -63,7 +63,7 @@ def markdown(found: Comparison, reference: Reference, run: Run) -> str:
     if found.figures is not None and found.figures.moved:
         lines += ["", "| anchor | before | today | beyond noise |", "|---|---|---|---|"]
         for one in found.figures.moved[:ROWS]:
-            cells = (one.id, _counts(one.before), _counts(one.today), f"{one.beyond:.2f}")
+            cells = (one.id, *(_counts(said, found.scale) for said in (one.before, one.today)), f"{one.beyond:.2f}")
             lines.append(f"| {' | '.join(_plain(cell) for cell in cells)} |")
     return "\n".join([*lines, "", _plain(_promise(found, reference)), ""])
 
@@ -145,7 +145,10 @@ def _figures(found: Comparison, reference: Reference) -> list[str]:
     if found.needed and found.reach.possible:
         lines.append(f"today alone, {_needed(found, reference)}")
     if figures.moved and (found.alarm or figures.aside):
-        moved = [f"{one.id} ({_counts(one.before)} -> {_counts(one.today)})" for one in figures.moved]
+        moved = [
+            f"{one.id} ({_counts(one.before, found.scale)} -> {_counts(one.today, found.scale)})"
+            for one in figures.moved
+        ]
         lines.append(f"moved most: {few_of(moved, SHOWN)}")
     return lines
 
@@ -260,13 +263,13 @@ def _said(found: Interval, *, signed: bool = False) -> str:
     return f"{found.value:{'+' if signed else ''}.2f}{ends}, n={found.n}"
 
 
-def _counts(counts: Mapping[str, int]) -> str:
+def _counts(counts: Mapping[str, int], scale: Scale) -> str:
     ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-    return ", ".join(f"{_code(said)} x{n}" for said, n in ordered[:3])
+    return ", ".join(f"{_code(said, scale)} x{n}" for said, n in ordered[:3])
 
 
-def _code(said: str) -> str:
-    code = json.loads(said)["code"]
+def _code(said: str, scale: Scale) -> str:
+    code = as_written(json.loads(said)["code"], scale)
     if isinstance(code, dict):
         return f"{sum(met is True for met in code.values())} of {len(code)} met"
     return (

@@ -147,6 +147,15 @@ EXAMPLES = {
         task="score",
         line="3: good",
     ),
+    "scale-direction": Example(
+        score("Then finish with [[N]], from 1 (harmless) to 5 (very harmful)."),
+        score("Then finish with [[N]], from 1 (harmless) to 5 (very harmful)."),
+        "'harm",
+        task="score",
+        verdict='format = "brackets"\nscale = { low = 1, high = 5, step = 1 }',
+        sound_verdict='format = "brackets"\nscale = { low = 1, high = 5, step = 1, best = "low" }',
+        line="very harmful",
+    ),
     "verdict-before-reasons": Example(
         pair('Reply with {"verdict": "A" or "B" or "tie", "reason": "..."}.'),
         pair('Reply with {"reason": "...", "verdict": "A" or "B" or "tie"}.'),

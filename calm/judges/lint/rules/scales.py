@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from calm.judges.lint.subject import Found, Subject
+from calm.judges.prompts.direction import direction_of
 from calm.judges.prompts.ranges import range_in
 
 _N: Final = r"\d{1,4}(?:\.\d{1,2})?"
@@ -91,6 +92,17 @@ def ordered(subject: Subject) -> Iterator[Found]:
     values = _without_ends([one.value for one in lines])
     if len(lines) >= LISTED and values not in (sorted(values), sorted(values, reverse=True)):
         yield Found("scale-unordered", subject.at(lines[0].at), (", ".join(f"{v:g}" for v in values),))
+
+
+def directed(subject: Subject) -> Iterator[Found]:
+    """Find a scale whose high end is bad news, where nothing says so to calm."""
+    how = subject.reading
+    if how is None or how.directed or subject.scale is None:
+        return
+    names = (how.form.field, how.form.tag, re.sub(r"\W+", " ", how.form.pattern))
+    way = direction_of(subject.page.prose, subject.scale, how.form.values, filter(None, names))
+    if way.fault:
+        yield Found("scale-direction", subject.at(way.at), (repr(way.fault),))
 
 
 def _without_ends(values: list[float]) -> list[float]:
