@@ -184,7 +184,9 @@ def _by_text(text: str, form: Format, view: View, beside: Sequence[Mark] | None)
         found = tag_marks(text, re.split(r"[.\[\]]+", form.field)[-1])
         marks = [] if isinstance(found, Unreadable) or beside is not None else found
     if not marks and form.kind != "regex":
-        return (by_slip(text, form, view) or by_own_sentence(text, form, view)) if beside is None else None
+        said = None if beside is not None else by_slip(text, form, view)
+        alone = said is None and beside is None and view.task == "score"
+        return by_own_sentence(text, form, view) if alone else said
     if len(marks) == 1 and stands_alone(text, marks[0], view):
         return meant(marks[0].raw, form, view)
     page = Layout(text, sorted([*marks, *beside], key=lambda mark: mark.start)) if beside else text
