@@ -75,6 +75,7 @@ ELSEWHERE = {
     "perturbation-speed",
     "planted-biases",
     "reader",
+    "reader-styles",
     *(f"real-judges-{name}" for name in ("position", "scores", "gold", "gate", "misses", "each", "sizes", "prompts")),
     "self-preference",
     "self-preference-limits",

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Final
 
-from calm.cases.foreign.columns import is_field, is_number
+from calm.cases.foreign.columns import NOTHING, Columns, columns_from, is_field, is_number, leans
 from calm.cases.foreign.conversations import PREFERRED
-from calm.cases.foreign.records import Table
+from calm.cases.foreign.records import Table, written
 from calm.cases.logs.scales import WORDS, stretched
 from calm.core.case import TIE
 from calm.core.foreign_names import OF_ANSWER, OF_QUESTION, SIDES, Role, apart, meaning_of, parts, plain
@@ -74,6 +74,15 @@ _SHARES: Final[Mapping[str, float]] = {
 """Where plain words for a verdict stand between the worst (0) and the best (1)."""
 _LOW: Final = re.compile(r"un|in|im|not?\b|non|mis|bad|poor|wrong|low|weak|never|terrible|useless|reject")
 _MIDDLE: Final = re.compile(r"part|some|mixed|medium|middle|fair|ok|average|acceptable|unsure|neutral")
+_NO_VERDICT: Final = frozenset(
+    (
+        *("n/a", "na", "not applicable", "unsure", "not sure", "unknown", "unclear", "undecided", "cannot tell"),
+        *("can't tell", "cannot determine", "skip", "skipped", "error", "invalid"),
+    )
+)
+"""Words that are most likely no verdict."""
+_ASKING: Final = ("context", "field.")
+"""Fields that can stand for the question of a prompt that shows none."""
 _PROSE: Final = 20
 """A column whose values have so many characters on average holds texts, and no words."""
 _MOST_WORDS: Final = 12
@@ -168,6 +177,18 @@ class _Found:
                 self.guesses.append(Guess(key, column.name, known))
 
 
+def named_in(maps: Sequence[str], values: Sequence[str]) -> Columns:
+    """
+    Return what a user says of a table, of which a column may hold the verdicts of a judge.
+
+    Raises:
+        ConfigError: as of `columns_from`.
+    """
+    judged = [text for text in maps if text.startswith(f"{VERDICT}=")]
+    said = columns_from([text for text in maps if text not in judged], values)
+    return replace(said, columns={**said.columns, **dict(text.split("=", 1) for text in judged)})
+
+
 def proposal(
     table: Table,
     columns: Mapping[str, str],
@@ -197,6 +218,11 @@ def proposal(
     lacking: list[str] = []
     if not any(isinstance(value, list | dict) for row in table.rows for value in row.values()):
         _by_form(found, shown, len(table.rows))
+        if "question" not in found.columns and shown and "question" not in shown.values():
+            asked = next((key for key in shown.values() if key in found.columns and key.startswith(_ASKING)), None)
+            if asked is not None:  # what the answer is about, such as the document of a summary
+                found.columns["question"] = found.columns[asked]
+                found.guesses.append(Guess("question", found.columns[asked].name))
         lacking += [key for key in ("question", *shown.values()) if key not in found.columns]
         lacking += [] if found.answered or lacking else ["answer"]
     _gold(found, classes=classes)
@@ -208,19 +234,13 @@ def _column(table: Table, name: str) -> _Column:
     return _Column(name, tuple(text for row in table.rows if (text := written(row.get(name))).strip()))
 
 
-def written(value: object) -> str:
-    """Return a value of a table as a word: "" for a list, an object, or nothing."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    return str(value) if isinstance(value, str | int | float) else ""
-
-
 def _by_name(found: _Found, shown: Mapping[str, str]) -> None:
     """Take the columns whose names say by themselves what they hold: those of a prompt, and the usual ones."""
     for name, key in shown.items():
         found.take(key, [one for one in found.left if plain(one.name) == plain(name)], known=True)
+    for name, key in shown.items():
+        if meaning_of(name) == "rubric":  # `criteria` for the placeholder `rubric`
+            found.take(key, [one for one in found.left if meaning_of(one.bare) == "rubric"], known=True)
     chosen = [one for name in PREFERRED for one in found.texts if one.name == name]
     if len(chosen) == len(PREFERRED) and not found.answered:
         found.take("answer_a", chosen[:1], known=True)
@@ -288,7 +308,8 @@ def _gold(found: _Found, *, classes: bool) -> None:
         found.take("better", exact, known=True)
         found.take("better", [one for one in worded if one.has(_OF_GOLD)])
         answers = _answers(found)
-        found.take("better", [one for one in worded if all(_tied(word) or _named(word, answers) for word in one.words)])
+        named = [one for one in worded if one.words and all(_tied(word) or _named(word, answers) for word in one.words)]
+        found.take("better", named)
         return
     judged = [one for one in worded if one.has(OF_JUDGE)]
     people = [one for one in worded if one not in judged]
@@ -314,6 +335,9 @@ def _words(found: _Found, given: Mapping[str, str], scale: Scale | None) -> Iter
     for word, count in sum((one.words for one in columns), Counter[str]()).items():
         if word in given or is_number(word):
             continue
+        if word.strip().lower() in _NO_VERDICT:
+            yield Guess(word, NOTHING, count=count)
+            continue
         share = _share(word)
         known = share is not None
         if share is None:
@@ -327,6 +351,8 @@ def _share(word: str) -> float | None:
 
 def _sides(found: _Found, words: Counter[str]) -> Iterator[Guess]:
     """Yield which answer each word names: by its letter, by the column of the answer, by its side, or by its order."""
+    if leans(words, {}) and not words.keys() <= {"1", "2"}:
+        return  # the import reads them
     answers = _answers(found)
     authors = {name for key, one in found.columns.items() if key.startswith("author_") for name in one.values}
     said = {word: _named(word, answers) for word in words if word.strip().lower() not in (*answers, TIE)}
@@ -336,7 +362,9 @@ def _sides(found: _Found, words: Counter[str]) -> Iterator[Guess]:
     free = [letter for letter in answers if letter not in said.values()]
     for word in sorted(said, key=lambda word: (_tied(word), word)):
         letter = said[word]
-        if letter is None and _tied(word):
+        if word.strip().lower() in _NO_VERDICT:
+            yield Guess(word, NOTHING, count=words[word])
+        elif letter is None and _tied(word):
             yield Guess(word, TIE, known=True, count=words[word])
         elif letter is not None:
             yield Guess(word, letter, known=True, count=words[word])
@@ -356,7 +384,8 @@ def _tied(word: str) -> bool:
 def _named(word: str, answers: Mapping[str, _Column]) -> str | None:
     """Return the letter of the answer that a word names; None if it names none, or several."""
     exact = [letter for letter, one in answers.items() if plain(one.name) == plain(word)]
-    if exact:
+    exact = [letter for letter in exact if answers[letter].name == word] or exact
+    if len(exact) == 1:
         return exact[0]
     own = {
         letter: {*one.parts}.difference(*(other.parts for key, other in answers.items() if key != letter))

@@ -257,13 +257,19 @@ def _unseen(verdicts: Sequence[Verdict], target: str) -> bool:
 
 def _show(engine: Engine, judge: Judge, case: Case, title: str) -> Verdict:
     """Show what a judge was sent and said; return the verdict."""
+    from calm.judges.lint.from_judge import prompted
+
     asked = engine.ask(judge, [(case, 1)])[0]
+    inside = prompted(judge)
     print(f"\n== {printable(title)}")
     for key in asked.calls:
         for message in engine.store.prompt(key):
             print(f"-- {printable(message.role)}\n{indent(_shown(message.text), '   ')}")
         reply = engine.store.get(key)
         print(f"-- reply\n{indent(_shown(_said(reply)), '   ')}")
+        parts = {} if inside is None or reply is None else inside.parts(case, reply)
+        if parts:
+            print(f"-- parts: {_shown(', '.join(f'{part} = {value}' for part, value in parts.items()))}")
     said = str(getattr(asked.verdict, "reason", ""))
     reason = f" ({_shown(said)})" if said else ""
     print(f"-- verdict: {_shown(_verdict(case, asked.verdict, judge))}{reason}")

@@ -61,7 +61,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         action="append",
         default=[],
         metavar="WORD=MEANING",
-        help="of a table: what a word means: a, b, tie, or a score (repeatable)",
+        help="of a table: what a word means: a, b, tie, a score, or none: no verdict (repeatable)",
     )
     one.add_argument("--scale", metavar="LOW..HIGH", help="of a table: the scale of its scores, such as 1..5")
     one.add_argument("--cases", action="append", default=[], metavar="FILE", help=f"{CASES}, with labels of people")
@@ -157,22 +157,19 @@ def _results(options: argparse.Namespace) -> Judge:
     Raises:
         ConfigError: options that cannot be read, or a table that is none of results.
     """
+    from calm.cases.proposed import named_in
     from calm.commands.logs import scale_in
     from calm.judges.recorded.results_table import results_in
 
-    pairs = {"--map": options.map, "--value": options.value}
-    found: dict[str, dict[str, str]] = {}
-    for option, texts in pairs.items():
-        split = [text.partition("=") if option == "--map" else text.rpartition("=") for text in texts]
-        found[option] = {key: value for key, _, value in split if key and value}
-        if len(found[option]) != len(texts):
-            raise ConfigError(f"{option}: expected KEY=VALUE, each key once, got {', '.join(texts)}")
+    said = named_in(options.map, options.value)
     scale = None if options.scale is None else scale_in(options.scale)
     if options.cases:
         raise ConfigError("--cases: expected a table of results alone, as it holds its cases, got a file of cases, too")
-    results = results_in(Path(options.judge), found["--map"], found["--value"], scale)
+    results = results_in(Path(options.judge), said.columns, said.values, scale)
     told = ", ".join(f"{key} = {value}" for key, value in results.read.items())
     print(printable(f"{options.judge} is read as: {told}"))
+    if results.left:
+        print(f"note: {results.left} records are left out: they have no question or no answer")
     return results.judge
 
 

@@ -72,7 +72,7 @@ def _register_import(verbs: argparse._SubParsersAction[argparse.ArgumentParser])
         default=[],
         metavar="WORD=ANSWER",
         help="what a WORD in the column of the better answer means: a, b, ... or tie; of a log, which score a WORD "
-        "of a verdict means (repeatable)",
+        "of a verdict means; none: no verdict (repeatable)",
     )
     brought.add_argument("--better", metavar="ANSWER", help="this answer is the better one in every record")
     brought.add_argument(

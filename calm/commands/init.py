@@ -20,6 +20,7 @@ from calm.commands.init_drafts import (
     USUAL,
     cases_in,
     draft_judge,
+    lacking_in,
     made_cases,
     of_log,
     refuse_other_scale,
@@ -68,15 +69,16 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         action="append",
         default=[],
         metavar="WORD=MEANING",
-        help="what a WORD of the gold means: a, b, ... or tie, or a number; of a log, a number (repeatable)",
+        help="what a WORD of the gold means: a, b, ... or tie, a number, or none (no verdict); of a log, a number "
+        "or none (repeatable)",
     )
     init.add_argument(
         "--placeholder",
         action="append",
         default=[],
         metavar="NAME=MEANING",
-        help="what a placeholder of the prompt means: question, answer, a, b, reference, context or field.NAME "
-        "(repeatable)",
+        help="what a placeholder of the prompt means: question, answer, a, b, reference, context, field.NAME, or "
+        "a.1 for the reply of a in turn 1 (repeatable)",
     )
     init.add_argument("--best", choices=("high", "low"), metavar="END", help="of scores, the best end: high or low")
     init.add_argument("--yes", action="store_true", help="take the columns and words as they are guessed")
@@ -99,7 +101,8 @@ def _init(options: argparse.Namespace) -> int:
     _ask_files(options)
     draft = Draft()
     prompt, cases = _drafted(options, draft)
-    key = init_files.check(draft.files, draft.judge)
+    lack = [] if prompt is None else lacking_in(prompt, cases)
+    key = init_files.check(draft.files, draft.judge, filled=not lack)
     draft.files["gate.toml"] = init_files.GATE
     if prompt is not None and options.ci != "none":
         _add_workflow(options, draft, key)
@@ -121,6 +124,12 @@ def _init(options: argparse.Namespace) -> int:
         if prompt is None:
             say(f"next: calm audit {named}")
             return DONE
+        if lack:
+            said = "the files are written, but the prompt shows what the cases lack"
+            fix = f"Give cases that have it, as columns of these names do (--cases FILE), fill it in {folder / CASES}"
+            text = "or, where it is the same for all cases, write it into the prompt"
+            say(f"calm: {said}: {', '.join(lack)}. {fix}, {text}. Then: calm try {named}", error=True)
+            return REFUSED
         linted = _linted(folder / draft.judge)
         for note in _notes(linted, folder / draft.judge):
             say(f"note: {note}")
@@ -319,7 +328,7 @@ def _ask_best(options: argparse.Namespace, prompt: Prompt, draft: Draft) -> None
     if prompt.scale is None or prompt.task != "score":
         return
     way = Direction(prompt.scale.best)
-    if options.prompt:
+    if options.prompt and not prompt.parts:  # a formula of parts says which end of each is good
         text = "\n".join(
             draft.files.get(file, "") for key, file in prompt.table.items() if not key.startswith("negative")
         )
@@ -331,7 +340,7 @@ def _ask_best(options: argparse.Namespace, prompt: Prompt, draft: Draft) -> None
     elif unsure and options.best is None and way.fault:
         options.best = way.best
         draft.notes.append(
-            f'the prompt asks about a fault ("{way.fault}"), so judge.toml says best = "low": a low score, or a no, is '
+            f'the prompt asks about a fault, by the word "{way.fault}", so judge.toml says best = "low": a low score, or a no, is '
             "the good one. If the high one is good, add --best high"
         )
     elif unsure and options.best is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +11,7 @@ from shlex import quote
 from typing import TYPE_CHECKING, Final, cast
 
 from calm.commands import logs
-from calm.commands.init_prompts import STARTED, Draft, Prompt
+from calm.commands.init_prompts import STARTED, Draft, Prompt, note_values
 from calm.commands.init_table import read_of
 from calm.core.classes import SHIPPED
 from calm.core.verdict import Scale, Task
@@ -77,27 +78,47 @@ def _refuse_runs(options: argparse.Namespace) -> None:
 
 
 def made_cases(task: Task, prompt: Prompt | None, draft: Draft) -> Sequence[Case]:
-    """
-    Return cases that a program makes, to start with, with gold on the scale of the judge.
-
-    Raises:
-        ConfigError: the prompt shows a field that only a person's own cases can have.
-    """
+    """Return cases that a program makes, to start with, with gold on the scale of the judge, or of its own classes."""
     from calm.cases.generate import generate
 
-    own = [f"{{{name}}}" for name, key in ({} if prompt is None else prompt.shown).items() if key.startswith("field.")]
-    if own:
-        raise ConfigError(f"the prompt shows {', '.join(own)}, and no made case has it. Use your own: --cases FILE")
     scale = STARTED if prompt is None else prompt.scale or Scale()
 
     draft.notes.append(
         f"cases.jsonl holds {MADE} cases that a program made, to start with. Use your own: --cases FILE, a table or a "
         "file of cases"
     )
+    options = {} if prompt is None else prompt.options
     return [
-        replace(case, scores={key: _moved(score, scale) for key, score in case.scores.items()})
+        replace(
+            case,
+            scores={key: _moved(score, scale) for key, score in case.scores.items()},
+            label=None if options else case.label,
+        )
         for case in generate(task, MADE, SEED)
     ]
+
+
+def lacking_in(prompt: Prompt, cases: Sequence[Case]) -> list[str]:
+    """Return, by placeholder of the prompt, what some of the cases lack: a field, a reference, or an earlier reply."""
+    found = []
+    for name, key in prompt.shown.items():
+        kind, _, own = key.partition(".")
+        fields = own if kind == "field" else "context" if key == "context" else None
+        if fields is not None:
+            lack = sum(fields not in case.fields and not (fields == "context" and case.context) for case in cases)
+            shown = f"fields.{fields}"
+        elif kind == "history":
+            turn, _, side = own.partition(".")
+            answer = "ab".index(side)
+            lack = sum(len(case.answers[answer].history) < int(turn) for case in cases)
+            shown = f"answers[{answer}].history[{int(turn) - 1}]"
+        elif key == "reference":
+            lack, shown = sum(case.reference is None for case in cases), "reference"
+        else:
+            continue
+        if lack:
+            found.append(f"{name} ({shown} in {lack} of {len(cases)} cases)")
+    return found
 
 
 def _moved(score: float, scale: Scale) -> float:
@@ -116,7 +137,7 @@ def cases_in(options: argparse.Namespace, prompt: Prompt | None, draft: Draft) -
     """
     from calm.cases import read_files
     from calm.cases.foreign import FORMATS, import_cases
-    from calm.cases.foreign.columns import KNOWN_BY, Columns
+    from calm.cases.foreign.columns import KNOWN_BY, NOTHING, Columns
     from calm.cases.foreign.records import load
     from calm.cases.logs import Wanted
     from calm.cases.logs.agents import holds_runs
@@ -144,7 +165,7 @@ def cases_in(options: argparse.Namespace, prompt: Prompt | None, draft: Draft) -
     draft.notes += [read.note] if read.note else []
     if VERDICT in read.columns and "answer" in {*read.columns, *table.columns}:
         columns = {name: name for name in table.columns} | dict(read.columns)
-        words = {word: float(number) for word, number in read.words.items()}
+        words = {word: None if number == NOTHING else float(number) for word, number in read.words.items()}
         return _replayed(judged(table, columns), Wanted(words=words), draft)
     found = import_cases(path, columns=Columns(read.columns, read.words))
     draft.notes += found.notes
@@ -206,32 +227,63 @@ def draft_judge(options: argparse.Namespace, prompt: Prompt, found: Gathered | N
     }
     if prompt.table:
         tables["prompt"] = dict(prompt.table)
+    labels = _label_tables(prompt, draft) if prompt.task == "label" else {}
     if prompt.verdict:
         values: dict[str, Value] = {"values": dict(prompt.values)} if prompt.values else {}
         tables["verdict"] = prompt.verdict | values
+    if prompt.parts:
+        tables["verdict.parts"] = dict(prompt.parts)
     if prompt.scale is not None and prompt.task == "score":
         tables["verdict.scale"] = scale_table(prompt.scale) | ({"best": options.best} if options.best else {})
-    if prompt.task == "label":
-        tables |= _label_tables(draft)
+    tables |= labels
     draft.files["judge.toml"] = toml(tables)
 
 
-def _label_tables(draft: Draft) -> dict[str, Mapping[str, Value]]:
-    """Return the tables of the classes: those of the cases, in no order, or of the made ones, with what they mean."""
-    if set(draft.classes) <= set(SHIPPED.names):
+def _label_tables(prompt: Prompt, draft: Draft) -> dict[str, Mapping[str, Value]]:
+    """Return the tables of the classes: those of the prompt or the cases, in no order, or of the made ones."""
+    if prompt.options:
+        _name_classes(prompt, draft)
+    elif set(draft.classes) <= set(SHIPPED.names):
         meanings = dict(zip(SHIPPED.names, SHIPPED.meanings, strict=True))
         known: dict[str, Value] = {"classes": list(SHIPPED.names), "ordered": True, "damaged": SHIPPED.damaged or ""}
         return {"labels": known, "labels.meanings": meanings}
-    if len(draft.classes) < 2:
+    elif len(draft.classes) < 2:
         raise ConfigError(
             f"--cases: expected gold labels of two classes or more, got {', '.join(draft.classes)} alone; add cases of "
             "another class, so that it is known what the judge chooses from"
         )
     draft.notes.append(
-        f"[labels] in judge.toml has the classes of the cases ({', '.join(draft.classes)}) in no order: put them from "
+        f"[labels] in judge.toml has the classes ({', '.join(draft.classes)}) in no order: put them from "
         'worst to best and set ordered = true, or say which moves do harm, as in harm = ["WORSE -> BETTER"]'
     )
     return {"labels": {"classes": list(draft.classes)}}
+
+
+def _name_classes(prompt: Prompt, draft: Draft) -> None:
+    """
+    Name the classes that letters stand for as the cases name them: by their words, or by the letters alone.
+
+    Raises:
+        ConfigError: a gold label is none of the classes.
+    """
+
+    def folded(name: str) -> str:
+        return re.sub(r"[\s_-]+", " ", name.strip()).casefold()
+
+    gold = {folded(name): name for name in draft.classes}
+    lettered = bool(gold) and gold.keys() <= {folded(letter) for letter in prompt.options}
+    classes = {
+        letter: gold.get(folded(letter if lettered else name), letter if lettered else name)
+        for letter, name in prompt.options.items()
+    }
+    if others := [name for key, name in gold.items() if key not in {folded(name) for name in classes.values()}]:
+        raise ConfigError(
+            f"--cases: expected gold labels that the prompt names ({', '.join(classes.values())}), got "
+            f"{', '.join(others)}; rename them in the file"
+        )
+    draft.classes = tuple(classes.values())
+    prompt.values = {letter: name for letter, name in classes.items() if letter != name}
+    note_values(prompt.values, draft)
 
 
 def _model(options: argparse.Namespace, found: Gathered | None, draft: Draft) -> tuple[str, str]:

@@ -40,9 +40,11 @@ def _start(name: str) -> str:
     return files("calm").joinpath("judges", "data", "start", name).read_text("utf-8")
 
 
-def check(written: Mapping[str, str], judge: str) -> str | None:
+def check(written: Mapping[str, str], judge: str, *, filled: bool = True) -> str | None:
     """
     Read the judge and its cases in a folder of their own, before anything is put in place.
+
+    Cases that are not `filled` lack what the prompt shows, which a person is to add.
 
     Returns the variable that holds its key; None if it needs none.
 
@@ -64,7 +66,8 @@ def check(written: Mapping[str, str], judge: str) -> str | None:
             made = read_judge(place / judge, {}, keyless=True)
             cases = read_files([str(place / "cases.jsonl")], task=made.task)
             recall(made, cases)
-            refuse_unshowable(made, cases)
+            if filled:
+                refuse_unshowable(made, cases)
         except ConfigError as error:
             raise ConfigError([problem.replace(f"{stage}/", "") for problem in error.problems]) from error
     for server in made.endpoints:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
 
 from calm.commands import init_files
+from calm.core.foreign_names import plain
 from calm.core.verdict import Scale, Task
 from calm.errors import ConfigError, nearest
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from calm.cases.logs import Gathered
     from calm.core.case import Case
     from calm.core.toml_text import Value
+    from calm.judges.prompts.asking import Asked
     from calm.judges.prompts.foreign import Style, Translation
     from calm.judges.prompts.lookalikes import Lookalike
     from calm.judges.prompts.meanings import Placeholder, Puzzle
@@ -81,6 +83,10 @@ class Prompt:
     said: Mapping[str, str] = field(default_factory=dict)
     directed: bool = True
     """Whether it is known which end of the scale is the best one."""
+    parts: Mapping[str, Mapping[str, str | float]] = field(default_factory=dict)
+    """The named numbers that a verdict is made of."""
+    options: Mapping[str, str] = field(default_factory=dict)
+    """The classes by the letters that stand for them in a reply."""
 
 
 def started(task: Task, cases: Sequence[Case], draft: Draft) -> Prompt:
@@ -139,40 +145,62 @@ def prompt_of_file(options: argparse.Namespace, draft: Draft, columns: Sequence[
             "answers: {{question}}, {{answer_a}} and {{answer_b}}"
         )
     _refuse_half(options, every)
+    _refuse_twice(options, every, set(said))
     if options.cases and not options.yes and made.style != "jinja" and all(one.role != "question" for one in every):
         raise ConfigError(
             f"{options.prompt} never shows the question of a case, so the judge would not know what is answered. Write "
             f"{_NOTATION.get(made.style, '{{%s}}') % 'question'} where it belongs; if it has another name, "
             f"say which, as in --placeholder {every[0].name}=question; if the judge is to see no question, add --yes"
         )
-    task = _task(options, made.answers)
+    asked = asked_in("\n".join(made.templates), _task(options, made.answers))
+    task: Task = "label" if asked.options and options.task is None else _task(options, made.answers)
     if every:
         meanings = dict.fromkeys(f"{one.written} is {_meaning(one)}" for one in every)
         draft.notes.append(f"in the prompt, {', '.join(meanings)}")
     names = [one.name for found in translate(*texts).found for one in found]
     prompt = Prompt(task, said=said, shown=dict(zip(names, map(_case_field, every), strict=True)))
     _put([turn.role for turn in turns], made.templates, prompt, draft)
-    asked = asked_in("\n".join(turn.text for turn in turns), task)
-    if not asked.seen:
-        draft.notes.append(
-            "the prompt does not show how the verdict is written, so [verdict] is calm's default, [[A]] or [[7]]: "
-            "check it with calm try, and see docs/how-to/audit-a-judge-prompt.md"
-        )
     if options.negative and "messages_file" in prompt.table:
         raise ConfigError("--negative: expected a prompt of a user message alone or with a system message, got more")
     if options.negative:
         _own_twin(options, prompt, draft)
-    elif "user_file" in prompt.table:
+    elif "user_file" in prompt.table and task != "label":
         _twin(made.templates, prompt, draft)
-    prompt.scale = asked.scale or (Scale() if task == "score" else None)
-    if task == "score" and asked.scale is None and not asked.values:
-        draft.notes.append("the prompt does not show its scale, so it is 1 to 10: check [verdict.scale] in judge.toml")
-    if asked.values:
-        worth = ", ".join(f"{word} is {value}" for word, value in asked.values.items())
-        draft.notes.append(f"{worth}: [verdict.values] in judge.toml says so, check it")
-        prompt.scale = Scale(0.0, 1.0, 1.0) if task == "score" else None
-    prompt.verdict, prompt.values, prompt.directed = dict(asked.form), asked.values, asked.directed
+    _take(asked, prompt, draft)
     return prompt
+
+
+def _take(asked: Asked, prompt: Prompt, draft: Draft) -> None:
+    """Take how a prompt asks for its verdict, and note what of it a person must check, as judge.toml says it."""
+    if not asked.seen:
+        form = ", ".join(f'{key} = "{value}"' for key, value in asked.form.items())
+        draft.notes.append(
+            f"the prompt does not show how the verdict is written, so judge.toml says {form}: check it with calm try, "
+            "and see docs/how-to/audit-a-judge-prompt.md"
+        )
+    prompt.verdict, prompt.values, prompt.directed = dict(asked.form), asked.values, asked.directed
+    prompt.parts, prompt.options = asked.parts, asked.options if prompt.task == "label" else {}
+    if asked.formula:
+        prompt.verdict["formula"] = asked.formula
+        draft.notes.append(
+            f"a verdict has {len(asked.parts)} parts, {', '.join(asked.parts)}. The formula in judge.toml makes one of "
+            f"them, {asked.formula}: check it"
+        )
+    elif asked.parts:
+        draft.notes.append("a reply gives each answer a score: the greater one wins, and equal ones are a tie")
+    if prompt.task == "score":
+        prompt.scale = asked.scale or (Scale(0.0, 1.0, 1.0) if asked.values else Scale())
+        if asked.scale is None and not asked.values:
+            draft.notes.append(
+                "the prompt does not show its scale, so it is 1 to 10: check [verdict.scale] in judge.toml"
+            )
+    note_values(asked.values, draft)
+
+
+def note_values(values: Mapping[str, float | str], draft: Draft) -> None:
+    """Note what the words of a verdict mean, as judge.toml says it."""
+    if worth := ", ".join(f"{word} is {value}" for word, value in values.items()):
+        draft.notes.append(f"{worth}: [verdict] values in judge.toml says so, check it")
 
 
 def _said(texts: Sequence[str], made: Translation, alike: Set[str]) -> dict[str, str]:
@@ -190,8 +218,9 @@ def _said(texts: Sequence[str], made: Translation, alike: Set[str]) -> dict[str,
             raise ConfigError(
                 f"--placeholder: expected a placeholder of the prompt, got {name!r}{nearest(name, names)}"
             )
-        if meaning not in SAID and not re.fullmatch(r"field\.\w+", meaning):
-            raise ConfigError(f"--placeholder: expected {name}= and {', '.join(SAID)} or field.NAME, got {text!r}")
+        if meaning not in SAID and not re.fullmatch(r"field\.\w+|[ab]\.[1-9]", meaning):
+            known = f"{', '.join(SAID)}, field.NAME, or a.1 for the reply of a in turn 1"
+            raise ConfigError(f"--placeholder: expected {name}= and {known}, got {text!r}")
         said[name] = meaning
     return said
 
@@ -200,7 +229,9 @@ def _case_field(one: Placeholder) -> str:
     """Return the field of a case that a placeholder shows, as a table is mapped to it."""
     from calm.cases.proposed import FIELDS
 
-    return f"field.{_field(one)}" if one.role is None else FIELDS[one.role]
+    if one.turn is not None:
+        return f"history.{one.turn + 1}.{'a' if one.role == 'first' else 'b'}"
+    return f"field.{_field(one)}" if one.role in (None, "rubric") else FIELDS[one.role]
 
 
 def _read(options: argparse.Namespace, draft: Draft) -> list[tuple[str, Turn]]:
@@ -288,13 +319,27 @@ def _refuse_half(options: argparse.Namespace, found: Sequence[Placeholder]) -> N
         return
     name = shown[0].name
     other = of_pair(name)
-    if other is None or any(text.startswith(f"{name}=") for text in options.placeholder):
+    said = any(text.startswith(f"{name}=") for text in options.placeholder)
+    if other is None or said or any(plain(one.name) == plain(other) for one in found):
         return
     raise ConfigError(
         f"{options.prompt} shows one of two answers, {shown[0].written}, and never the other one. To compare two, "
         f"write {shown[0].written.replace(name, other)} where the other answer belongs. If the judge rates one answer, "
         f"add --placeholder {name}=answer"
     )
+
+
+def _refuse_twice(options: argparse.Namespace, found: Sequence[Placeholder], said: Set[str]) -> None:
+    """Refuse a prompt of which two placeholders would be one answer, unless a person says so."""
+    for role, meaning in (("answer", "answer"), ("first", "a"), ("second", "b")):
+        same = [one for one in found if one.role == role and one.turn is None and one.name not in said]
+        names = list(dict.fromkeys(one.name for one in same))
+        if len({plain(name) for name in names}) > 1:
+            raise ConfigError(
+                f"{options.prompt}: {' and '.join(dict.fromkeys(one.written for one in same))} would both be "
+                f"{_meaning(same[0])}. Say what each of them is, as in --placeholder {names[0]}={meaning} "
+                f"--placeholder {names[1]}=field.{names[1]}"
+            )
 
 
 def _task(options: argparse.Namespace, answers: int | None) -> Task:
@@ -317,8 +362,10 @@ def _task(options: argparse.Namespace, answers: int | None) -> Task:
 
 def _meaning(one: Placeholder) -> str:
     meanings = {"first": "the first answer", "second": "the second answer", "answer": "the answer"}
-    if one.role is None:
+    if one.role in (None, "rubric"):
         return f"the field {_field(one)}"
+    if one.turn is not None:
+        return f"{meanings[one.role]}'s own reply in turn {one.turn + 1}, {one.expression}"
     return meanings.get(one.role, f"the {one.role}") + ("" if one.cut is None else f", cut after {one.cut} characters")
 
 
@@ -412,6 +459,7 @@ def prompt_of_log(found: Gathered, draft: Draft) -> Prompt | None:
     reads = format_in(found)
     form: dict[str, Value] = {"format": "brackets"}
     values: Mapping[str, float | str] = {}
+    parts: Mapping[str, Mapping[str, str | float]] = {}
     if reads is not None:
         kind = reads.form.kind
         own = {"json": reads.form.field, "regex": reads.form.pattern, "tag": reads.form.tag}.get(kind, "")
@@ -422,10 +470,10 @@ def prompt_of_log(found: Gathered, draft: Draft) -> Prompt | None:
         from calm.judges.prompts.asking import asked_in
 
         asked = asked_in("\n".join(made.templates), found.task)
-        form = dict(asked.form)
-        values = asked.values
+        form = {**asked.form, **({"formula": asked.formula} if asked.formula else {})}
+        values, parts = asked.values, asked.parts
         draft.notes.append("the log holds no replies, so check with calm try that [verdict] reads them")
-    prompt = Prompt(found.task, {}, form, values, found.scale if found.task == "score" else None)
+    prompt = Prompt(found.task, {}, form, values, found.scale if found.task == "score" else None, parts=parts)
     _put(made.roles, made.templates, prompt, draft)
     if "user_file" in prompt.table:
         _twin(made.templates, prompt, draft)

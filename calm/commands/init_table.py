@@ -54,29 +54,27 @@ def read_of(options: argparse.Namespace, table: Table, prompt: Prompt | None) ->
         ConfigError: an option that does not fit; or, where nobody is there to be asked, the whole command that reads
             the table as it is guessed.
     """
-    from calm.cases.foreign.columns import columns_from, unknown_columns
-    from calm.cases.proposed import VERDICT, proposal
+    from calm.cases.foreign.columns import unknown_columns
+    from calm.cases.proposed import VERDICT, named_in, proposal
 
-    judged = [text for text in options.map if text.startswith(f"{VERDICT}=")]
-    mine = columns_from([text for text in options.map if text not in judged], options.value)
+    mine = named_in(options.map, options.value)
     given = dict(mine.columns)
-    if judged:
-        given[VERDICT] = judged[-1].partition("=")[2]
     if unknown := unknown_columns(given, table):
         raise ConfigError(unknown)
     shown = {} if prompt is None else prompt.shown
     scale = None if prompt is None else prompt.scale
-    found = proposal(table, given, mine.values, shown, scale=scale, classes=options.task == "label")
+    classes = "label" in (options.task, None if prompt is None else prompt.task)
+    found = proposal(table, given, mine.values, shown, scale=scale, classes=classes)
     columns = {guess.key: guess.value for guess in found.columns}
     words = {guess.key: guess.value for guess in found.words}
     unsure = [guess for guess in (*found.columns, *found.words) if not guess.known]
     if at_terminal():
-        columns |= {key: _column(key, "", table) for key in found.lacking}
+        columns |= {key: _column(key, "", table) for key in found.lacking if not _may_lack(key)}
         if not options.yes:
             columns |= {one.key: _column(one.key, one.value, table) for one in found.columns if not one.known}
             words |= {one.key: _meaning(one, {**given, **columns}) for one in found.words if not one.known}
-    elif found.lacking:
-        raise ConfigError(_lacking(found.lacking, table, prompt))
+    elif needed := [key for key in found.lacking if not _may_lack(key)]:
+        raise ConfigError(_lacking(needed, table, prompt))
     elif unsure and not options.yes:
         command = _command(options, {**given, **columns}, {**mine.values, **words}, prompt)
         raise ConfigError([*_paragraph(found, table).splitlines(), f"  {command}"])
@@ -87,6 +85,11 @@ def read_of(options: argparse.Namespace, table: Table, prompt: Prompt | None) ->
     if prompt is not None or options.task or options.model or options.base_url or options.provider:
         whole.pop(VERDICT, None)  # the judge is asked anew
     return Read(whole, {**mine.values, **words}, note)
+
+
+def _may_lack(key: str) -> bool:
+    """Return whether cases can be written without a field, to be filled in later."""
+    return key in ("reference", "context") or key.startswith(("field.", "history."))
 
 
 def _lacking(keys: Sequence[str], table: Table, prompt: Prompt | None) -> str:
@@ -102,6 +105,9 @@ def _lacking(keys: Sequence[str], table: Table, prompt: Prompt | None) -> str:
 
 def _called(key: str) -> str:
     """Return the name of a field as people say it."""
+    if key.startswith("history."):
+        turn, _, side = key.removeprefix("history.").partition(".")
+        return f"reply {side} of turn {turn}".replace("  ", " ")
     plain = {"better": "better answer", "score": "gold score", "label": "gold class", "verdict": "judge's verdict"}
     return plain.get(key, key.replace("_", " ").replace("field.", "field "))
 
@@ -152,12 +158,12 @@ def _column(key: str, usual: str, table: Table) -> str:
 
 def _meaning(guess: Guess, columns: Mapping[str, str]) -> str:
     """Ask what a word of the gold means."""
-    from calm.cases.foreign.columns import is_number
+    from calm.cases.foreign.columns import NOTHING, is_number
 
     letters = [key[-1] for key in sorted(columns) if key.startswith("answer_")]
-    known = f"{', '.join(letters)} or tie" if letters else "a number"
+    known = f"{', '.join(letters)}, tie or none" if letters else "a number, or none"
     while True:
         said = answered(f"What does {guess.key!r} mean ({guess.count} rows): {known}", guess.value)
-        if said in (*letters, "tie") if letters else is_number(said):
+        if said == NOTHING or (said in (*letters, "tie") if letters else is_number(said)):
             return said
         say(f"expected {known}, got {said}")

@@ -63,6 +63,7 @@ def wanted_from(options: argparse.Namespace) -> Wanted:
     Raises:
         ConfigError: one line for each that cannot be read.
     """
+    from calm.cases.foreign.columns import NOTHING
     from calm.cases.logs import Wanted
     from calm.cases.logs.gathering import MAPPED
 
@@ -77,14 +78,17 @@ def wanted_from(options: argparse.Namespace) -> Wanted:
             wanted = f"{', '.join(MAPPED)}, field.NAME or tag.NAME"
             faults.append(f"--map: expected {wanted} for a log, got {field!r}{nearest(field, MAPPED)}")
         columns[field] = path
-    words: dict[str, float] = {}
+    words: dict[str, float | None] = {}
+    spelled: dict[str, str] = {}
     for text in options.value:
-        word, equals, value = text.rpartition("=")
-        number = _number(value)
-        if not (word and equals) or number is None:
-            faults.append(f"--value: expected WORD=NUMBER for a log, got {text!r}")
+        name, equals, value = text.rpartition("=")
+        word, number = name.strip(), _number(value)
+        if not (word and equals) or (number is None and value != NOTHING):
+            faults.append(f"--value: expected WORD=NUMBER for a log, or WORD=none for what is no verdict, got {text!r}")
+        elif word in words:
+            faults.append(f"--value: expected each word once, got {spelled[word]!r} and {name!r}; keep one")
         else:
-            words[word] = number
+            words[word], spelled[word] = number, name
     scale = None
     try:
         scale = None if options.scale is None else scale_in(options.scale)

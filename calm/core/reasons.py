@@ -84,6 +84,8 @@ class Kind(StrEnum):
     VERDICT_TAKEN_BACK = "verdict-taken-back"
     VERDICT_MENTIONED = "verdict-mentioned"
     VERDICT_CONTRADICTED = "verdict-contradicted"
+    VERDICT_PARTS = "verdict-parts"
+    VERDICT_PART = "verdict-part"
     SERVER_LOST = "server-lost"
     SERVER_LOST_KEPT = "server-lost-kept"
     APPLIES_NOT = "applies-not"
@@ -115,6 +117,7 @@ class Kind(StrEnum):
     UNSERVED = "unserved"
     NOT_RECORDED = "not-recorded"
     IDLE_COLUMNS = "idle-columns"
+    NUMERIC_PREFERENCE = "numeric-preference"
     REPEATS_AS_FLOOR = "repeats-as-floor"
     ASKED_ONCE = "asked-once"
     REPLAYED = "replayed"
@@ -635,6 +638,11 @@ WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
         "no verdict: {} in line {} is only mentioned: denied, supposed, quoted, listed or asked for by somebody else"
     ),
     Kind.VERDICT_CONTRADICTED: "no verdict: {} in line {} is contradicted by what line {} says",
+    Kind.VERDICT_PARTS: (
+        "no verdict: {} in line {} and {} in line {} are each on a part of the answer, and none is on the whole; ask "
+        "for one verdict, or name the part in [verdict.parts]"
+    ),
+    Kind.VERDICT_PART: "part {}: {}",
     Kind.SERVER_LOST: _SERVER_LOST,
     Kind.SERVER_LOST_KEPT: f"{_SERVER_LOST}; what was answered is kept, and the new run goes on there",
     Kind.APPLIES_NOT: "does not apply",
@@ -685,6 +693,8 @@ WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
     Kind.ASKED_ONCE: "it was asked once",
     Kind.REPLAYED: "its verdicts were given beforehand, on the cases as they are",
     Kind.IDLE_COLUMNS: "{}: nothing was taken from the columns {}",
+    Kind.NUMERIC_PREFERENCE: "{}: its verdicts are numbers from 1 to 2: below 1.5 the first answer of a case is "
+    "better, above 1.5 the second one, and 1.5 is a tie",
     Kind.NEEDS_ASKS: "{} needs {}+{} asks a case, --calm-repeats gives {}",
     Kind.TOO_FEW_ASKS: "needs more asks a case than {}",
     Kind.NO_CASES: "there are no cases",

@@ -47,8 +47,8 @@ def _key(name: str) -> str:
 
 
 def _value(value: Value) -> str:
-    if isinstance(value, str):
-        return quoted(value)
+    if isinstance(value, str):  # a pattern is written as it is
+        return f"'{value}'" if "\\" in value and "'" not in value and value.isprintable() else quoted(value)
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, Mapping):

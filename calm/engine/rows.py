@@ -94,6 +94,7 @@ def reply_text(reply: Reply) -> str:
         "usage": usage,
         "retries": reply.retries,
         **({"calls": [list(call) for call in reply.calls]} if reply.calls else {}),
+        **({"elsewhere": reply.elsewhere} if reply.elsewhere else {}),
     }
     return storable(_PLAIN.encode(data))
 
@@ -113,6 +114,7 @@ def reply_in(text: str) -> Reply:
         usage=Usage(**usage),  # type: ignore[arg-type]  # the fields that `reply_text` wrote
         retries=int(str(data["retries"])),
         calls=tuple((str(one[0]), str(one[1])) for one in _list(data.get("calls")) if isinstance(one, list)),
+        elsewhere=str(data.get("elsewhere", "")),
     )
 
 

@@ -233,6 +233,14 @@ class PromptedJudge:
         verdicts = list(map(self._read, replies, renderings))
         return joined({c.id: v for c, v in zip(case.criteria, verdicts, strict=True)}) if parts[0] else verdicts[0]
 
+    def parts(self, case: Case, reply: Reply) -> Mapping[str, str]:
+        """Return what each part of a verdict says in a reply about a case; nothing if no part is there."""
+        if not self.form.parts:
+            return {}
+        found = reading.read_parts(reply, self.form, self._rendering(case, None).view)
+        told = {part: f"{one.value:g}" if isinstance(one, Score) else "unreadable" for part, one in found.items()}
+        return told if any(isinstance(one, Score) for one in found.values()) else {}
+
     def sent(self, case: Case) -> tuple[tuple[Messages, ...], tuple[str, ...]]:
         """Return the messages about a case (about each criterion of a rubric, sorted), and the turns after them."""
         messages = [self._rendering(case, c).request.prompt for c in self._parts(case)]

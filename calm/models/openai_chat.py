@@ -21,6 +21,8 @@ from calm.models.api import (
 )
 from calm.models.wire import Json, Reply, Token
 
+REASONING: Final = ("reasoning_content", "reasoning")
+"""Fields of a message into which servers put what a model thinks; some put the whole reply there."""
 STOPS: Final[Mapping[str, Stop]] = {"stop": "stop", "length": "length", "content_filter": "refusal"}
 
 
@@ -56,6 +58,7 @@ def _reply(data: Mapping[str, object]) -> Reply:
             for one in items(message.get("tool_calls"))
             if (called := table(table(one).get("function")))
         ),
+        elsewhere="" if text else next((name for name in REASONING if string(message.get(name)).strip()), ""),
     )
 
 

@@ -43,7 +43,8 @@ class Reply:
     `model` is the model that says it served the call, `stop` why the text ended, `refusal` the server's own word that
     the model declined, `tokens` the generated tokens where log-probabilities were asked for, `retries` how often the
     call was tried again before it was answered, which the engine fills in. `calls` are the tools that the model called,
-    each with its name and its arguments as JSON text.
+    each with its name and its arguments as JSON text. `elsewhere` is the field of the message, such as
+    `reasoning_content`, that holds what the model wrote where `text` is empty.
     """
 
     text: str
@@ -54,6 +55,7 @@ class Reply:
     usage: Usage = Usage()
     retries: int = 0
     calls: tuple[tuple[str, str], ...] = ()
+    elsewhere: str = ""
 
 
 @dataclass(frozen=True, slots=True)

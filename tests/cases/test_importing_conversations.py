@@ -146,13 +146,11 @@ BAD = {
         {"messages": messages("A", "B", names=("x", "y"))},
         "its roles are user and assistant",
     ),
-    "no reply": ({"messages": messages("A", "B")}, {"messages": messages("A")}, "expected a reply behind"),
     "nobody asks": (
         {"messages": messages("A", "B")},
         {"messages": messages("", "B")[1:]},
         "expected a message of the user",
     ),
-    "nothing": ({"messages": messages("A", "B")}, {"messages": []}, "expected a conversation, got none"),
     "two talks": (
         {"chosen": messages("A", "B"), "rejected": messages("A", "C")},
         {"chosen": messages("A", "B"), "rejected": messages("X", "B")},

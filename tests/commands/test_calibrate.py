@@ -694,7 +694,7 @@ def test_a_table_of_scores_or_words_is_calibrated(folder, good, bad, high):
         ("input,output,verdict,label\nq,r,meh,1\nq2,r2,3,4\n", (), "expected words whose meaning is known, got meh"),
         ("question,answer_a,answer_b,judge\n", (), "expected at least one record"),
         ("question,answer_a,answer_b,judge\nq,x,y,A\n", ("--map", "better=humman"), "a column of results.csv"),
-        ("question,answer_a,answer_b,judge\nq,x,y,A\n", ("--map", "better"), "--map: expected KEY=VALUE"),
+        ("question,answer_a,answer_b,judge\nq,x,y,A\n", ("--map", "better"), "--map: expected FIELD=COLUMN"),
         ("question,answer_a,answer_b,judge\nq,x,y,A\n", ("--scale", "5"), "--scale: expected LOW..HIGH"),
         ("question,answer_a,answer_b,judge\nq,x,y,A\n", ("--cases", "pairs.jsonl"), "--cases: expected a table"),
         (None, ("--map", "better=human"), "expected a table of results as the judge"),

@@ -358,14 +358,17 @@ def test_the_linter_says_what_is_wrong_with_the_draft(folder, capsys):
     assert "note: 1 error, " in said
 
 
-def test_a_field_that_a_prompt_shows_and_no_case_has_is_named_before_anything_is_written(folder):
-    """The message names the field, and the option that brings cases."""
+def test_a_field_that_a_prompt_shows_and_no_case_has_is_named_and_the_files_are_written(folder, capsys):
+    """The message names the field, and the option that brings cases; no call is made."""
     (folder / "p.txt").write_text("{tone}: rate {answer} from 1 to 5: [[N]]", "utf-8")
 
-    with pytest.raises(ConfigError, match=r"the prompt shows \{tone\}.*--cases FILE"):
-        run("--prompt", "p.txt")
+    assert run("--prompt", "p.txt", "--ci", "none") == REFUSED
 
-    assert there(folder) == {"p.txt"}
+    assert there(folder) == {"p.txt", "judge.jinja", "judge.toml", "cases.jsonl", "gate.toml"}
+    said = capsys.readouterr()
+    assert "tone (fields.tone in 120 of 120 cases)" in said.err
+    assert "--cases FILE" in said.err
+    assert "no call was made" not in said.out
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from calm import ConfigError
 from calm.cases import read_files
 from calm.cases.foreign.records import Table
 from calm.cases.proposed import proposal
-from calm.commands import DONE, cli, init
+from calm.commands import DONE, REFUSED, cli, init
 from calm.gate.from_spec import judge_from
 
 PROMPT = """Policy: {{policy}}
@@ -141,14 +141,17 @@ def test_an_option_that_fits_nothing_is_refused(said, fault):
     assert not Path("judge.toml").exists()
 
 
-def test_a_field_without_a_column_is_named_with_its_option():
-    """Not by a case that lacks it: the prompt shows it, and no column is left that could hold it."""
+def test_a_field_without_a_column_is_named_and_left_to_be_filled_in(capsys):
+    """The prompt shows it, and no column is left that could hold it: the files are there, and no case has it."""
     wrote(
         "few.csv", ("question", "answer_a", "answer_b", "better"), [("Why is it so?", "So it is said.", "Thus.", "a")]
     )
 
-    with pytest.raises(ConfigError, match=r'no column of few.csv .+\{policy\}.+--map field.policy="COLUMN"'):
-        run("--prompt", "support.txt", "--cases", "few.csv")
+    assert run("--prompt", "support.txt", "--cases", "few.csv", "--yes") == REFUSED
+
+    assert "policy (fields.policy in 1 of 1 cases)" in capsys.readouterr().err
+    (case,) = read_files(["cases.jsonl"])
+    assert (case.question, case.better, dict(case.fields)) == ("Why is it so?", "a", {})
 
 
 TEXT = "This is a text of some length"

@@ -7,11 +7,17 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks import reader
 from tests.corpus.second import compose
 
 SECOND = Path(__file__).parent / "second"
 KEYS = ["id", "lang", "format", "task", "scale", "reply", "verdict", "kind", "real"]
 SHARES = {"brackets": 0.45, "json": 0.30, "last-line": 0.15, "tag": 0.10}
+STYLES = Path(__file__).parent / "styles"
+STYLE_KEYS = ["id", "style", "lang", "reply", "verdict", "kind", "real"]
+KINDS = ("clean", "chatty", "adversarial")
+FEWEST = 25
+"""Replies of each style by the first hand."""
 
 
 @pytest.fixture(scope="module")
@@ -89,3 +95,55 @@ def test_the_written_texts_give_the_same_bytes():
     """Who edits a row by hand finds the edit gone, so the program says it first."""
     for lang, made in compose.compose().items():
         assert (SECOND / f"{lang}.jsonl").read_bytes() == compose.lines(made).encode(), lang
+
+
+@pytest.fixture(scope="module")
+def styled():
+    """All rows in public styles by the hand that wrote them, as the files hold them."""
+    return {
+        hand: [
+            json.loads(line)
+            for path in (STYLES / hand).glob("*.jsonl")
+            for line in path.read_text("utf-8").splitlines()
+        ]
+        for hand in ("first", "second")
+    }
+
+
+def on_menu(row):
+    """Whether the verdict is one that the judge of the row's style can give."""
+    judge, verdict = reader.judge(row["style"]), row["verdict"]
+    if verdict is None:
+        return True
+    if judge.task == "pairwise":
+        return verdict in ("A", "B", "tie")
+    if judge.task == "label":
+        return judge.scale.classes.named(verdict) is not None
+    return type(verdict) in (int, float) and judge.scale.holds(verdict)
+
+
+def test_every_style_has_a_prompt_a_judge_and_its_rows(styled):
+    """A style without replies of one kind would say nothing on that kind."""
+    names = {path.stem for path in (STYLES / "prompts").glob("*.txt")}
+    kinds = {kind: Counter(row["style"] for row in styled["first"] if row["kind"] == kind) for kind in KINDS}
+
+    assert {path.stem for path in (STYLES / "judges").glob("*.toml")} == names
+    assert {row["style"] for row in styled["second"]} == names
+    assert min(Counter(row["style"] for row in styled["first"]).values()) >= FEWEST
+    assert {kind: set(counts) for kind, counts in kinds.items()} == dict.fromkeys(KINDS, names)
+
+
+def test_every_row_in_a_style_has_the_keys_and_a_verdict_on_the_menu(styled):
+    """A label that no reader could give would count against every reader."""
+    rows = [row for hand in styled.values() for row in hand]
+
+    assert [row["id"] for row in rows if list(row) != STYLE_KEYS or row["kind"] not in KINDS] == []
+    assert [row["id"] for row in rows if not on_menu(row)] == []
+    assert {type(row["real"]) for row in rows} == {bool}
+    assert len({row["id"] for row in rows}) == len(rows)
+
+
+def test_no_hand_writes_a_reply_in_a_style_twice(styled):
+    """A copy would count twice."""
+    for rows in styled.values():
+        assert [key for key, n in Counter((row["style"], row["reply"]) for row in rows).items() if n > 1] == []

@@ -204,6 +204,7 @@ def known_keys(tmp_path):
     path = tmp_path / "judge.toml"
     path.write_text(
         f"[judge]\n{odd}[model]\n{odd}[model.price_usd_per_mtok]\n{odd}[prompt]\n{odd}[verdict]\n{odd}[verdict.scale]\n{odd}"
+        f"[verdict.parts.NAME]\n{odd}"
     )
     with pytest.raises(ConfigError) as raised:
         read_judge(path, {})
@@ -217,7 +218,7 @@ def test_the_page_on_judge_prompts_names_exactly_the_keys_of_judge_toml(tmp_path
 
     known = known_keys(tmp_path)
 
-    assert len(known) == 6
+    assert len(known) == 7
     assert {table: sorted(first_cells(section(page, f"### `{table}`"))) for table in known} == known
 
 

@@ -207,6 +207,13 @@ def test_other_sentences_are_left_to_a_person(text, task, word):
     assert made.word == word
 
 
+RESPONSES = {"1": "first", "Response 1": "first", "2": "second", "Response 2": "second"}
+MODELS = {"m": "first", "M": "second"}
+TURNED = {"M": "first", "m": "second"}
+JSON = {"format": "json", "field": "score"}
+LIST = {"format": "json", "field": "verdicts[].verdict"}
+
+
 @pytest.mark.parametrize(
     ("text", "task", "form", "scale"),
     [
@@ -217,6 +224,22 @@ def test_other_sentences_are_left_to_a_person(text, task, word):
         ("Write 2 to 3 sentences, rate from 0 to 5. [[N]]", "score", {"format": "brackets"}, Scale(0, 5, 1.0)),
         ("A grade of 4 and 5 is rare. From 1 to 5: [[N]]", "score", {"format": "brackets"}, Scale(1, 5, 1.0)),
         ("On a scale of 0 to 1. Write <score>N</score>.", "score", {"format": "tag", "tag": "score"}, Scale(0, 1)),
+        (
+            "From one to five. <S1>why</S1><S2>your score</S2>",
+            "score",
+            {"format": "tag", "tag": "S2"},
+            Scale(1, 5, 1.0),
+        ),
+        ('JSON {"notes": "[good or bad]", "score": "[1~10]"}', "score", JSON, Scale(1, 10, 1.0)),
+        ("JSON with the keys `why` and `score`; out of 5", "score", JSON, Scale(1, 5, 1.0)),
+        ("1 = bad\n2 = fair\n3 = good\n[[N]]", "score", {"format": "brackets"}, Scale(1, 3, 1.0)),
+        ("Score 1~2: bad. Score 3~4: fair. Score 5~6: good. [[N]]", "score", {"format": "brackets"}, Scale(1, 6, 1.0)),
+        ("Rate from 1 (harmless) to 5 (very harmful): [[N]]", "score", {"format": "brackets"}, Scale(1, 5, 1.0, "low")),
+        ('{"answer": "{{ answers[0].text }}"} Say A or B.', "pairwise", {"format": "last-line"}, None),
+        ("Is it grounded? Say yes or no.", "score", {"format": "last-line"}, None),
+        ("<answer>A</answer> or <answer>B</answer>", "pairwise", {"format": "tag", "tag": "answer"}, None),
+        ("Label it [[A>>B]], [[A=B]] or [[B>>A]].", "pairwise", {"format": "brackets"}, None),
+        ('{"verdicts": [{"verdict": "yes", "reason": ""}]}', "score", LIST, Scale(0, 1)),
     ],
 )
 def test_the_form_of_a_verdict_is_seen_in_the_prompt(text, task, form, scale):
@@ -235,6 +258,10 @@ def test_the_form_of_a_verdict_is_seen_in_the_prompt(text, task, form, scale):
         ('JSON: {"verdict": "incorrect" | "correct"}', {"correct": 1.0, "incorrect": 0.0}),
         ("<verdict>PASS/FAIL</verdict>", {"pass": 1.0, "fail": 0.0}),
         ('JSON: {"verdict": 7} from 1 to 10. Is it right or wrong?', {}),
+        ('{"REASON": "", "SCORE": "<your-score>"}. SCORE is a boolean.', {"true": 1.0, "false": 0.0}),
+        ("Return only the letter.\nA: CORRECT\nB: INCORRECT", {"A": 1.0, "B": 0.0}),
+        ("GRADE: CORRECT or INCORRECT here", {"correct": 1.0, "incorrect": 0.0}),
+        ('One word: "factual" or "hallucinated"', {"factual": 1.0, "hallucinated": 0.0}),
     ],
 )
 def test_words_of_a_verdict_are_worth_one_and_nothing(text, values):
@@ -248,12 +275,60 @@ def test_words_of_a_verdict_are_worth_one_and_nothing(text, values):
         ('JSON: {"winner": "1"} or {"winner": "2"}', {"1": "first", "2": "second"}),
         ("Reply [[1]] or [[2]].", {"1": "first", "2": "second"}),
         ("Reply [[A]] or [[B]]. Reply 1: `x`", {}),
+        ("Say 1 or 2, in 1 or 2 words.", {"1": "first", "2": "second"}),
+        ("Response 1: x Response 2: y. End with Response 1/Response 2/Tie.", RESPONSES),
+        ("Response 1: x Response 2: y. End with [[A]] or [[B]].", {}),
+        ("{'name': 'm', 'text': '{{ answers[0].text }}'}, {'name': 'M', 'text': '{{ answers[1].text }}'}", MODELS),
+        ("{'name': 'm', 'text': '{{ answers[1].text }}'}, {'name': 'M', 'text': '{{ answers[0].text }}'}", TURNED),
         ('JSON: {"score": "1"}', {}),
     ],
 )
 def test_numbers_can_name_the_answers_of_a_pair(text, values):
     """Where a prompt asks for 1 or 2, they are the first and the second answer."""
     assert dict(asked_in(text, "pairwise").values) == values
+
+
+@pytest.mark.parametrize(
+    ("text", "task", "parts", "formula"),
+    [
+        (
+            "1 to 10.\nFacts: [[n]]\nTone: [[n]]",
+            "score",
+            {"facts": 10, "tone": 10},
+            "((facts - 1) / 9 + (tone - 1) / 9) / 2",
+        ),
+        (
+            '{"tone": <1-5>, "why": "<text>", "harm": <0 or 1>}',
+            "score",
+            {"tone": 5, "harm": 1},
+            "(1 - harm) * (tone - 1) / 4",
+        ),
+        ("Facts: [[n]]\nTone: [[n]]\nOverall: [[n]]", "score", {}, ""),
+        ('{"score": <1-5>, "length": 3}', "score", {}, ""),
+        ('JSON {"score_a": 7, "score_b": 5} from 0 to 10', "pairwise", {"first": 10, "second": 10}, ""),
+        ("Score B: <0-9>\nScore A: <0-9>", "pairwise", {"first": 9, "second": 9}, ""),
+        ("From 0 to 9, one line with two numbers.", "pairwise", {"first": 9, "second": 9}, ""),
+        (
+            "<tone>1-5</tone> <facts>1-9</facts>",
+            "score",
+            {"tone": 5, "facts": 9},
+            "((tone - 1) / 4 + (facts - 1) / 8) / 2",
+        ),
+        (
+            "One line with two values, the scores for Assistant 1 and 2, on a scale of 1 to 10.",
+            "pairwise",
+            {"first": 10, "second": 10},
+            "",
+        ),
+        ("Assistant A is better: [[A>B]]\nAssistant B is better: [[B>A]]", "pairwise", {}, ""),
+    ],
+)
+def test_the_parts_of_a_verdict_are_seen(text, task, parts, formula):
+    """With their scales; a part of yes or no multiplies the mean of the others, and one for the whole is no part."""
+    asked = asked_in(text, task)
+
+    assert {name: part["high"] for name, part in asked.parts.items()} == parts
+    assert asked.formula == formula
 
 
 @pytest.mark.parametrize(

@@ -469,7 +469,7 @@ def test_a_verdict_that_cannot_be_read_is_a_fault(write, subtests):
         ("pairwise", "format = 'json'\nfield = 'x'", "the bundled prompt asks for 'verdict'"),
         ("pairwise", "format = 'json'\nschema_file = 's.json'", "expected a JSON object"),
         ("pairwise", "format = 'json'\nschema_file = 'n.json'", "NaN is no JSON"),
-        ("pairwise", "values = { A = 1 }", "'first' or 'second' or 'tie', as the task is 'pairwise', got A=1"),
+        ("pairwise", "values = { A = 1 }", "'tie' or 'none', as the task is 'pairwise', got A=1"),
         ("score", "values = { A = 'first' }", "expected a number"),
         ("score", "values = { A = true }", "expected a number"),
         ("score", "values = { A = 99 }", "on the scale"),

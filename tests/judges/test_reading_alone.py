@@ -10,7 +10,8 @@ from calm.judges.reading.brackets import bracket_marks
 from calm.judges.reading.contradiction import contradiction
 from calm.judges.reading.deciding import decide
 from calm.judges.reading.formats import Format
-from calm.judges.reading.meanings import meant
+from calm.judges.reading.layout import with_holes
+from calm.judges.reading.meanings import meant, names
 from calm.judges.reading.views import View
 from tests.replies import FORMATS, JUDGED, VIEWS, reply, soup
 
@@ -49,7 +50,9 @@ def held(text, kind, view):
         return False
     one = decide(text, marks, lambda raw: meant(raw, kind, view), view)
     assert one == marks[0], text
-    assert contradiction(text, marks, one, meant(one.raw, kind, view), view) is None, text
+    assert contradiction(with_holes(text, marks), one, meant(one.raw, kind, view), names(kind, view), view) is None, (
+        text
+    )
     return True
 
 

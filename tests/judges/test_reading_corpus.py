@@ -1,4 +1,4 @@
-"""The reader against replies whose verdict a person wrote down: two halves, ten languages, six formats."""
+"""The reader against replies whose verdict a person wrote down: ten languages, six formats, sixteen public prompts."""
 
 from collections import Counter
 
@@ -8,6 +8,7 @@ from benchmarks import reader
 
 MOST_MISREAD = 0.001
 MOST_LOST = 0.02
+MOST_LOST_IN_STYLES = 0.015
 LANGUAGES = {"de", "en", "es", "fr", "it", "ja", "ko", "pt", "ru", "zh"}
 
 
@@ -15,6 +16,12 @@ LANGUAGES = {"de", "en", "es", "fr", "it", "ja", "ko", "pt", "ru", "zh"}
 def found():
     """What the reader makes of each reply."""
     return [reader.outcome(row) for row in reader.rows()]
+
+
+@pytest.fixture(scope="module")
+def styled():
+    """What the reader makes of each reply in the style of a public prompt."""
+    return [reader.outcome(row) for row in reader.styled()]
 
 
 def test_at_most_one_reply_of_a_thousand_is_read_as_what_it_does_not_say(found):
@@ -29,6 +36,22 @@ def test_at_most_two_of_a_hundred_verdicts_that_a_person_reads_are_lost(found):
     _, _, real, lost = reader.share(found)
 
     assert lost <= MOST_LOST * real, reader.wrong(one for one in found if one.lost and one.row.real)
+
+
+def test_replies_in_public_styles_are_read_as_a_person_reads_them(styled):
+    """At most one of a thousand says something else, and at most three of two hundred are lost."""
+    n, misread, real, lost = reader.share(styled)
+
+    assert misread <= MOST_MISREAD * n, reader.wrong(one for one in styled if one.misread)
+    assert lost <= MOST_LOST_IN_STYLES * real, reader.wrong(one for one in styled if one.lost and one.row.real)
+
+
+def test_of_the_replies_that_the_rules_were_not_made_for_as_few_are_misread(styled):
+    """Rules that fit the replies beside them alone would be seen here."""
+    n, misread, real, lost = reader.share([one for one in styled if one.row.held_out])
+
+    assert misread <= MOST_MISREAD * n
+    assert lost <= MOST_LOST_IN_STYLES * real
 
 
 def test_the_first_half_has_every_language_format_and_kind(found):
@@ -51,6 +74,8 @@ def test_a_misread_and_a_lost_reply_are_counted():
     assert reader.share([reader.outcome(row), reader.outcome(none)]) == (2, 1, 2, 1)
 
 
-def test_the_page_has_these_figures(found):
+def test_the_page_has_these_figures():
     """`python -m benchmarks.reader --write` was run after the last change of the reader."""
-    assert reader.tables(found) in reader.PAGE.read_text("utf-8")
+    page = reader.PAGE.read_text("utf-8")
+
+    assert [name for name, text in reader.blocks().items() if text not in page] == []

@@ -45,17 +45,17 @@ def import_calm(table: Table) -> ImportResult:
             missing.setdefault(key, []).append(record)
         tags = {key: text for key in other if (text := faults.optional(row, key, record)) is not None}
         draft: dict[str, object] = {
-            "question": faults.question(row, "question", record),
-            "answers": [{"id": key, "text": faults.text(row, key, record) or "-"} for key in answers],
+            "question": faults.optional(row, "question", record) or "",
+            "answers": [{"id": key, "text": faults.optional(row, key, record) or ""} for key in answers],
             "better": "answer1" if pairs else None,
             "variants": variants,
             "tags": tags | ({"missing_variants": ", ".join(lacking)} if lacking else {}),
         }
-        case = faults.case({"id": case_id(table.name, record, draft), **draft}, record)
+        whole = faults.whole(draft, record)
+        case = faults.case({"id": case_id(table.name, record, draft), **draft}, record) if whole else None
         cases += [case] if case else []
-    faults.settle()
     notes = [f"{key}: no text in {len(at)} of {len(cases)}: {listed(at)}" for key, at in missing.items()]
-    return ImportResult(tuple(named(cases)), len(table.rows), tuple(notes))
+    return faults.result(named(cases), len(table.rows), notes)
 
 
 def _variants(

@@ -5,14 +5,15 @@ from __future__ import annotations
 import math
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from string import ascii_lowercase
 from typing import Final
 
 from calm.cases.foreign.conversations import PREFERRED, Talk, columns_of, lacking, messages_of, replied, talk_of
 from calm.cases.foreign.naming import case_id, named
-from calm.cases.foreign.records import Faults, Row, Table, shown
+from calm.cases.foreign.records import Faults, Row, Table, shown, written
 from calm.cases.foreign.result import ImportResult, listed
 from calm.cases.foreign.votes import polls
 from calm.cases.retrieved import passages_in
@@ -23,17 +24,23 @@ from calm.errors import ConfigError, closest, nearest
 _PLAIN: Final = ("id", "question", "turns", "context", "reference", "better", "answer", "author", "score", "label")
 _LETTERED: Final = re.compile(r"(answer|author|score)_([a-z])")
 _ANSWER: Final = re.compile("answer(_[a-z])?")
+_LETTER: Final = re.compile("[a-z]")
 _NAMED: Final = re.compile(r"(field|tag)\.(.+)")
+_HISTORY: Final = re.compile(r"history\.([1-9])(?:\.([a-z]))?")
 _VARIANT: Final = re.compile(r"variant\.(.+?)(?:\.([a-z]))?")
 FIELDS: Final = (
     "question, answer (one) or answer_a, answer_b, ... (several), better, score or score_a, ..., label (the class of "
     "one answer), author or author_a, ..., reference, turns, context, id, field.NAME, tag.NAME, variant.NAME or "
-    "variant.NAME.a, ..."
+    "variant.NAME.a, ..., history.1 or history.1.a, ... (an answer's earlier replies)"
 )
 """What a column can be mapped to."""
 _ONLY: Final = "only"
 """The id of an answer that stands alone."""
 _MISSING: Final = object()
+NOTHING: Final = "none"
+"""What a word means that is no verdict, such as "unsure": there is no gold, or the verdict counts as unreadable."""
+_MIDDLE: Final = 1.5
+"""The numeric preference of a tie."""
 _MOST_WORDS: Final = 8
 """So many words of the gold a message names."""
 _MOST_RECORDS: Final = 3
@@ -46,9 +53,9 @@ class Columns:
     """
     Which column holds which field, and what the words of the gold mean.
 
-    A field that is not named is taken from the column of its own name, if there is one. `values` gives for a word the
-    letter of an answer or "tie", and for a word in a column of scores a number; `always` is the letter of the answer
-    that is better in every record.
+    A field that is not named is taken from the column of its own name, if there is one. `values` gives for a word, as
+    it is written, the letter of an answer or "tie", and for a word in a column of scores a number; "none" for one that
+    is no verdict. `always` is the letter of the answer that is better in every record.
     """
 
     columns: Mapping[str, str] = field(default_factory=dict)
@@ -77,13 +84,12 @@ def columns_from(maps: Sequence[str], values: Sequence[str] = (), always: str | 
                 faults.append(f"{option}: expected {key!r} once, got it twice; keep one")
             elif option == "--map" and not is_field(key):
                 faults.append(f"--map: expected a field of a case, got {key!r}{_near(key)}")
-            elif option == "--value" and value != TIE and not re.fullmatch("[a-z]", value) and not is_number(value):
-                faults.append(
-                    f"--value: expected the letter of an answer, 'tie', or a number behind {key}=, got {value!r}"
-                )
+            elif option == "--value" and not (value in (TIE, NOTHING) or _LETTER.fullmatch(value) or is_number(value)):
+                known = "the letter of an answer, 'tie', a number, or 'none' for what is no verdict,"
+                faults.append(f"--value: expected {known} behind {key}=, got {value!r}")
             else:
                 found[option][key] = value
-    if always is not None and not re.fullmatch("[a-z]", always):
+    if always is not None and not _LETTER.fullmatch(always):
         faults.append(f"--better: expected the letter of an answer, got {always!r}")
     if always is not None and ("better" in found["--map"] or values):
         faults.append("--better: expected it alone, got a column or words for the better answer, too; keep one of them")
@@ -100,9 +106,32 @@ def is_number(text: str) -> bool:
         return False
 
 
+def leans(words: Iterable[str], explained: Mapping[str, str]) -> bool:
+    """
+    Return whether words are a numeric preference: numbers from 1 (the first answer) to 2 (the second), not all 1.
+
+    Words that a user explained do not count, unless a number from 1 to 2 is said to mean another answer.
+
+    >>> leans(["1.0000051", "1.5", "2"], {}), leans(["1", "1"], {}), leans(["0", "1", "2"], {"0": "tie"})
+    (True, False, True)
+    >>> leans(["1", "1.5", "2"], {"1": "b"})
+    False
+    """
+    numbers = {word: float(word) if is_number(word) else 0.0 for word in (*words, *explained) if word}
+    plain = [number for word, number in numbers.items() if word not in explained]
+    other = any(explained[word] not in (lean(word), NOTHING) for word in explained if 1 <= numbers[word] <= 2)
+    return bool(plain) and min(plain) >= 1 and 1 < max(plain) <= 2 and not other
+
+
+def lean(word: str) -> str:
+    """Return which of two answers a numeric preference names: below 1.5 a, above b, at 1.5 a tie."""
+    number = float(word)
+    return TIE if number == _MIDDLE else "a" if number < _MIDDLE else "b"
+
+
 def is_field(name: str) -> bool:
     """Return whether a column with this name holds the field of a case that is called so."""
-    return name in _PLAIN or any(shape.fullmatch(name) for shape in (_LETTERED, _NAMED, _VARIANT))
+    return name in _PLAIN or any(shape.fullmatch(name) for shape in (_LETTERED, _NAMED, _VARIANT, _HISTORY))
 
 
 def _near(name: str) -> str:
@@ -116,11 +145,16 @@ def _near(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Shape:
-    """What the cases of a table have: the letters of the answers (none: a single one), and the columns by field."""
+    """
+    What the cases of a table have: the letters of the answers (none: a single one), and the columns by field.
+
+    `leaning` says that the words of the better answer are a numeric preference, but for those that a user explained.
+    """
 
     letters: str
     columns: Mapping[str, str]
     plan: Columns
+    leaning: bool = False
 
     @property
     def alone(self) -> bool:
@@ -148,7 +182,7 @@ def import_table(table: Table, plan: Columns) -> ImportResult:
         talks.append(talk)
         draft = _draft(row, record, shape, talk, faults)
         name = _word(row, "id", shape, record, faults) or case_id(table.name, record, draft)
-        case = faults.case({"id": name, **draft}, record)
+        case = faults.case({"id": name, **draft}, record) if faults.whole(draft, record) else None
         if case is None:
             continue
         if case.id in first:
@@ -161,7 +195,7 @@ def import_table(table: Table, plan: Columns) -> ImportResult:
         faults.add(0, column, _unexplained(column, shape, faults))
     faults.settle()
     found, notes = _settled(cases, shape)
-    notes += _of_talks(talks, shape)
+    notes += [*_of_words(table.rows, shape), *_of_talks(talks, shape)]
     bare = [record for record, case in found if not (case.better or case.scores or case.label)]
     if bare and len(bare) < len(found):
         notes.append(f"{len(bare)} of {len(found)} cases have no gold: {listed(bare)}")
@@ -170,7 +204,21 @@ def import_table(table: Table, plan: Columns) -> ImportResult:
     used = {column.partition(".")[0] for column in shape.columns.values()} | set(shape.columns.values())
     if idle := [column for column in table.columns if column not in used]:
         notes.append(f"columns that are not used: {', '.join(idle)}")
-    return ImportResult(tuple(case for _, case in found), len(table.rows), tuple(notes))
+    return faults.result([case for _, case in found], len(table.rows), notes)
+
+
+def _of_words(rows: Sequence[Row], shape: _Shape) -> list[str]:
+    """Return notes about words of the gold: those that are no verdict, and a numeric preference."""
+    gold = [column for key, column in shape.columns.items() if key in ("better", "label") or key.startswith("score")]
+    said = Counter(written(_at(row, column)) for row in rows for column in gold)
+    none = [f"{shown(word)} ({said[word]})" for word, meaning in shape.plan.values.items() if meaning == NOTHING]
+    notes = [f"no verdict, so no gold: {', '.join(none)}"] if none else []
+    if shape.leaning:
+        notes.append(
+            f"{shape.columns['better']} holds numbers from 1 to 2: below 1.5 answer a is better, above 1.5 answer b, "
+            "and 1.5 is a tie; if that is wrong, say what each means with --value WORD=ANSWER"
+        )
+    return notes
 
 
 def _unexplained(column: str, shape: _Shape, faults: Faults) -> str:
@@ -182,7 +230,9 @@ def _unexplained(column: str, shape: _Shape, faults: Faults) -> str:
     known, one = (
         (f"{', '.join(shape.letters)} or tie", "a") if column == shape.columns.get("better") else ("numbers", "1")
     )
-    example = "" if len(first[0]) > _LONGEST else f", as in --value {shlex.quote(first[0])}={one}"
+    value = shlex.quote(first[0])
+    option = f"--value{'=' if value.startswith('-') else ' '}{value}"
+    example = "" if len(first[0]) > _LONGEST else f", as in {option}={one}, or {option}=none if it is no verdict"
     return f"expected {known}, got {named}{more}; say what each word means{example}"
 
 
@@ -309,22 +359,23 @@ def _shape(table: Table, plan: Columns) -> _Shape:
             faults.append("--map: expected one answer beside label, the class of an answer, got several; use better")
         elif letters and key in ("author", "score"):
             faults.append(f"--map: expected {key}_a, {key}_b, ... beside several answers, got {key}")
-        elif letters and not letter and _VARIANT.fullmatch(key):
+        elif letters and not letter and (_VARIANT.fullmatch(key) or _HISTORY.fullmatch(key)):
             faults.append(f"--map: expected {key}.a or another letter beside several answers, got {key}")
     if not letters and ("better" in columns or plan.always):
         faults.append("--map: expected several answers where one of them is better, got one; leave better out")
     meant = {*plan.values.values(), *([plan.always] if plan.always else [])}
-    wrong = meant - {*letters, TIE} if letters else {word for word in meant if not is_number(word)}
-    known = f"{', '.join(letters)} or tie" if letters else "a number, as each case has one answer"
+    wrong = {word for word in meant - {NOTHING} if (word not in (*letters, TIE) if letters else not is_number(word))}
+    known = f"{', '.join(letters)}, tie or none" if letters else "a number or none, as each case has one answer"
     faults += [f"--value, --better: expected {known}, got {word!r}" for word in sorted(wrong)]
     if faults:
         raise ConfigError([*faults, there])
-    return _Shape(letters, columns, plan)
+    said = {written(_at(row, columns["better"])).strip() for row in table.rows} if "better" in columns else set()
+    return _Shape(letters, columns, plan, letters == "ab" and leans(said, plan.values))
 
 
 def _letter(key: str) -> str | None:
     """Return the letter of the answer that a field belongs to."""
-    found = _LETTERED.fullmatch(key) or _VARIANT.fullmatch(key)
+    found = _LETTERED.fullmatch(key) or _VARIANT.fullmatch(key) or _HISTORY.fullmatch(key)
     return found[2] if found else None
 
 
@@ -365,8 +416,6 @@ def _asked(row: Row, record: int, column: str, shape: _Shape, faults: Faults) ->
         talk = _replied(row, column) if shape.alone else replace(talk_of(messages), parts=lacking(value))
         if messages and not talk.question:
             faults.add(record, column, "expected a message of the user, got none; map a column to question")
-        elif not messages and shape.alone:
-            faults.add(record, column, "expected a conversation, got none; leave the record out")
         return talk
     talk = talk_of(messages)
     spoken = (*talk.turns, *([Turn(USER, talk.question)] if talk.question and talk.question != _at(row, asked) else []))
@@ -378,7 +427,7 @@ def _asked(row: Row, record: int, column: str, shape: _Shape, faults: Faults) ->
 def _draft(row: Row, record: int, shape: _Shape, talk: Talk, faults: Faults) -> dict[str, object]:
     """Return a record as a row of calm's own format, without its id."""
 
-    def text(key: str, *, needed: bool = False) -> str | None:
+    def text(key: str) -> str | None:
         column = shape.columns.get(key)
         if column is None:
             return None
@@ -386,8 +435,12 @@ def _draft(row: Row, record: int, shape: _Shape, talk: Talk, faults: Faults) -> 
         value = None if value is _MISSING else value
         if isinstance(value, list | dict) and _ANSWER.fullmatch(key) and (messages := replied(messages_of(value))):
             value = talk_of(messages).answer or (messages[-1].text if messages[-1].role == ASSISTANT else "")
-        if needed and (value is None or (isinstance(value, str) and not value.strip())):
-            faults.add(record, column, f"expected a text, got {'an empty one' if value else shown(value)}; add it")
+        if key != "question" and isinstance(value, int | float):
+            return written(value)
+        if isinstance(value, list | dict) and value:
+            part = 0 if isinstance(value, list) else next(iter(value))
+            wanted = f"expected a text, got {shown(value)}; name a part of it, as in --map {key}={column}.{part}"
+            faults.add(record, column, wanted)
             return None
         return faults.optional({column: value}, column, record)
 
@@ -395,13 +448,14 @@ def _draft(row: Row, record: int, shape: _Shape, talk: Talk, faults: Faults) -> 
     answers: list[dict[str, object]] = []
     for at, name in enumerate(ids):
         suffix = f"_{name}" if shape.letters else ""
-        said = talk.answer if shape.alone else text(f"answer{suffix}", needed=at < 2)
-        if shape.alone and talk.question and not said:
-            faults.add(record, shape.columns["turns"], "expected a reply behind the last message of the user, got none")
-        if not said and at >= 2:
+        said = talk.answer if shape.alone else text(f"answer{suffix}")
+        if not (said or "").strip() and at >= 2:
             continue  # a record of fewer answers than others
         author = text(f"author{suffix}") or None
-        answers.append({"id": name, "text": said or "-", "author": author})
+        ending = f".{name}" if shape.letters else ""
+        earlier = [draft for turn in range(1, 10) if (draft := text(f"history.{turn}{ending}"))]
+        history = {"history": earlier} if earlier else {}
+        answers.append({"id": name, "text": said or "", "author": author, **history})
     given = [str(answer["id"]) for answer in answers]
     variants: dict[str, dict[str, str]] = {}
     for key in shape.columns:
@@ -418,16 +472,17 @@ def _draft(row: Row, record: int, shape: _Shape, talk: Talk, faults: Faults) -> 
         }
         for part in ("field", "tag")
     }
-    question = text("question", needed=True) if "question" in shape.columns else talk.question
+    question = text("question") if "question" in shape.columns else talk.question
     passages = _passages(row, record, shape, named["field"], faults)
+    label = _word(row, "label", shape, record, faults)
     return {
-        "question": question or "-",
+        "question": question or "",
         **({"turns": [turn.content() for turn in talk.turns]} if talk.turns else {}),
         "answers": answers,
         "better": _better(row, shape, record, answers, faults),
         "reference": text("reference") or None,
         "scores": _scores(row, shape, record, given, faults),
-        "label": _word(row, "label", shape, record, faults),
+        "label": None if shape.plan.values.get(label or "") == NOTHING else label,
         "fields": named["field"],
         "tags": named["tag"],
         "variants": variants,
@@ -456,17 +511,15 @@ def _passages(
 
 def _at(row: Row, column: str) -> object:
     """Return what a record holds in a column, or at a path such as `chosen.1.content`; `_MISSING` for nothing."""
-    if column in row:
-        return row[column]
     value: object = row
-    for step in column.split("."):
+    for step in [column] if column in row else column.split("."):
         if isinstance(value, Mapping) and step in value:
             value = value[step]
         elif isinstance(value, list) and step.isdecimal() and int(step) < len(value):
             value = value[int(step)]
         else:
             return _MISSING
-    return value
+    return None if isinstance(value, float) and math.isnan(value) else value  # so do some tables write nothing
 
 
 def _word(row: Row, key: str, shape: _Shape, record: int, faults: Faults) -> str | None:
@@ -475,12 +528,8 @@ def _word(row: Row, key: str, shape: _Shape, record: int, faults: Faults) -> str
     value = _MISSING if column is None else _at(row, column)
     if column is None or value is _MISSING or value is None or value == "":
         return None
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
     if isinstance(value, str | int) or (isinstance(value, float) and math.isfinite(value)):
-        return str(value)
+        return written(value)
     faults.add(record, column, f"expected a text or a number, got {shown(value)}")
     return None
 
@@ -492,10 +541,14 @@ def _better(
     given = [str(answer["id"]) for answer in answers]
     if shape.plan.always:
         return shape.plan.always
-    word = _word(row, "better", shape, record, faults)
-    if word is None:
+    word = (_word(row, "better", shape, record, faults) or "").strip()
+    if not word:
         return None
-    better = shape.plan.values.get(word, word.strip().lower())  # answers are letters here, and A is a
+    if shape.plan.values.get(word) == NOTHING:
+        return None
+    named = word.lower()  # answers are letters here, and A is a, unless a user says what another case of it means
+    plain = "" if named in (known.lower() for known in shape.plan.values) else named
+    better = shape.plan.values.get(word, lean(word) if shape.leaning else plain)
     if better in (*given, TIE):
         return better
     wrote = [str(answer["id"]) for answer in answers if answer["author"] == word]
@@ -512,8 +565,10 @@ def _scores(row: Row, shape: _Shape, record: int, given: list[str], faults: Faul
         value = _MISSING if column is None else _at(row, column)
         if column is None or value is _MISSING or value is None or value == "":
             continue
-        word = str(value).lower() if isinstance(value, bool) else str(value)
+        word = written(value) or shown(value)
         meant = shape.plan.values.get(word, word)
+        if meant == NOTHING:
+            continue
         if isinstance(value, str | int | float) and is_number(meant):
             scores[name] = float(meant)
         else:

@@ -33,21 +33,25 @@ def import_ifeval(table: Table) -> ImportResult:
     cases: list[Case] = []
     for record, row in enumerate(table.rows, 1):
         draft = _draft(row, record, faults)
-        case = None if draft is None else faults.case({"id": case_id(table.name, record, draft), **draft}, record)
-        cases += [case] if case else []
-    faults.settle()
+        if draft is not None and faults.whole(draft, record):
+            case = faults.case({"id": case_id(table.name, record, draft), **draft}, record)
+            cases += [case] if case else []
     unknown = sum(
         c.check is None and not any(c.id in truth for truth in case.met.values())
         for case in cases
         for c in case.criteria
     )
     noun = "instruction has" if unknown == 1 else "instructions have"
-    notes = (f"{unknown} {noun} no truth: no check and no `followed` decides",)
-    return ImportResult(tuple(named(cases)), len(table.rows), notes if unknown else ())
+    notes = [f"{unknown} {noun} no truth: no check and no `followed` decides"] if unknown else []
+    return faults.result(named(cases), len(table.rows), notes)
 
 
 def _draft(row: Row, record: int, faults: Faults) -> dict[str, object] | None:
-    """Return a record as a row of calm's own format, without its id; None, and its faults, if it is wrong."""
+    """
+    Return a record as a row of calm's own format, without its id; None, and its faults, if it is wrong.
+
+    A model without a response has no answer.
+    """
     before = faults.count
     names, responses, followed = row.get("instruction_id_list"), row.get("responses"), row.get("followed")
     if not isinstance(names, list) or not names or not all(isinstance(name, str) for name in names):
@@ -60,18 +64,24 @@ def _draft(row: Row, record: int, faults: Faults) -> dict[str, object] | None:
     if not isinstance(responses, dict) or not responses:
         faults.add(record, "responses", f"expected an object of models and texts, got {shown(responses)}; add it")
         return None
+    said = {model: text for model, text in responses.items() if text is not None and str(text).strip()}
+    if len(said) < len(responses):
+        faults.leave(record, "an empty response" if said else "no response")
+    if not said:
+        return None
     given = [{k: v for k, v in one.items() if v is not None} if isinstance(one, dict) else {} for one in settings]
     ids = [name if names.index(name) == at else f"{name} {at + 1}" for at, name in enumerate(names)]
     draft: dict[str, object] = {
         "question": faults.question(row, "prompt", record),
-        "answers": [{"id": model, "text": text, "author": model} for model, text in responses.items()],
+        "answers": [{"id": model, "text": text, "author": model} for model, text in said.items()],
         "criteria": [
             {"id": i, "text": _words(name, values)} | ({} if followed else _check(name, values))
             for i, name, values in zip(ids, names, given, strict=True)
         ],
     }
     if followed:
-        draft["met"] = _met(followed, ids, responses, record, faults)
+        met = _met(followed, ids, responses, record, faults)
+        draft["met"] = {model: truth for model, truth in met.items() if model in said}
     return draft if faults.count == before else None
 
 

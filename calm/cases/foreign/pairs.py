@@ -36,16 +36,16 @@ def import_llmbar(table: Table) -> ImportResult:
         label = row.get("label")
         if isinstance(label, bool) or label not in (1, 2, "1", "2"):
             faults.add(record, "label", f"expected 1 or 2, got {shown(label)}; name the better output")
-        outputs = [{"id": key, "text": faults.text(row, key, record) or "-"} for key in ("output_1", "output_2")]
+        outputs = [{"id": key, "text": faults.text(row, key, record) or ""} for key in ("output_1", "output_2")]
         draft: dict[str, object] = {
             "question": faults.question(row, "input", record),
             "answers": outputs,
             "better": f"output_{2 if label in (2, '2') else 1}",
         }
-        case = faults.case({"id": case_id(table.name, record, draft), **draft}, record)
+        whole = faults.whole(draft, record)
+        case = faults.case({"id": case_id(table.name, record, draft), **draft}, record) if whole else None
         cases += [case] if case else []
-    faults.settle()
-    return ImportResult(tuple(named(cases)), len(table.rows))
+    return faults.result(named(cases), len(table.rows))
 
 
 def import_mtbench(table: Table, id_column: str = "") -> ImportResult:
@@ -64,16 +64,16 @@ def import_mtbench(table: Table, id_column: str = "") -> ImportResult:
             and field.
     """
     faults = Faults(table.name)
-    cases: list[Case] = []
+    cases: dict[int, Case] = {}
     for record, row in enumerate(table.rows, 1):
         vote = _vote(row, record, faults)
-        if vote is None:
+        if vote is None or not faults.whole(vote, record):
             continue
         name = _named_by(row, id_column, record, faults) if id_column else case_id(table.name, record, vote)
         case = faults.case({"id": name, **vote}, record)
-        cases += [case] if case else []
+        cases |= {} if case is None else {record: case}
     faults.settle()
-    found = polls(list(enumerate(named(cases), 1)), blank=NONE)
+    found = polls(list(zip(cases, named([*cases.values()]), strict=True)), blank=NONE)
     first: dict[str, int] = {}
     for poll in found:
         if (before := first.setdefault(poll.case.id, poll.record)) != poll.record:
@@ -81,12 +81,12 @@ def import_mtbench(table: Table, id_column: str = "") -> ImportResult:
             faults.add(poll.record, id_column, f"{again}; map another column to id, or none")
     faults.settle()
     notes = []
-    if len(found) < len(table.rows):
-        notes.append(f"{len(table.rows)} votes are on {len(found)} pairs: the votes on a pair became one case")
+    if len(found) < len(cases):
+        notes.append(f"{len(cases)} votes are on {len(found)} pairs: the votes on a pair became one case")
     if undecided := [poll.record for poll in found if poll.majority is None]:
         notes.append(f"{len(undecided)} pairs have no majority, so no gold: {listed(undecided)}")
     settled = [replace(poll.settled, tags={**poll.case.tags, "votes": str(poll)}) for poll in found]
-    return ImportResult(tuple(settled), len(table.rows), tuple(notes))
+    return faults.result(settled, len(table.rows), notes)
 
 
 def _vote(row: Row, record: int, faults: Faults) -> dict[str, object] | None:

@@ -7,12 +7,14 @@ import importlib.util
 import json
 import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from io import BytesIO, StringIO
+from itertools import chain
 from pathlib import Path
 from typing import Final, Literal, TypeAlias, cast
 
+from calm.cases.foreign.result import ImportResult, listed
 from calm.cases.reading import MAX_SHOWN, read
 from calm.core.case import Case
 from calm.core.files import (
@@ -67,13 +69,15 @@ class Faults:
     """
     Collects what is wrong with a file, the first `MAX_SHOWN` faults in words.
 
-    `words` holds the records of each word of the gold without a known meaning, by column and word.
+    `words` holds the records of each word of the gold without a known meaning, by column and word; `left` those that
+    are left out, by reason.
     """
 
     name: str
     shown: list[str] = field(default_factory=list)
     count: int = 0
     words: dict[tuple[str, str], list[int]] = field(default_factory=dict)
+    left: dict[str, list[int]] = field(default_factory=dict)
 
     def add(self, record: int, place: str, message: str) -> None:
         """Note a fault: the record (from 1; 0: the whole file), the field, what was expected, what came, the fix."""
@@ -92,6 +96,32 @@ class Faults:
             self.shown.append(f"{self.name}: and {self.count - len(self.shown)} more; fix these first")
         if self.shown:
             raise ConfigError([*self.shown, f"{self.name}: nothing in it is used"])
+
+    def leave(self, record: int, why: str) -> None:
+        """Note that nothing is taken from a record."""
+        self.left.setdefault(why, []).append(record)
+
+    def whole(self, row: Mapping[str, object], record: int) -> bool:
+        """Return whether a row in calm's own format has a question and answers; without them it is left out."""
+        answers = row["answers"] if isinstance(row["answers"], list) else []
+        named = {"answer" if len(answers) == 1 else f"answer {one['id']}": one["text"] for one in answers}
+        empty = [name for name, text in ({"question": row["question"]} | named).items() if not str(text).strip()]
+        if empty:
+            self.leave(record, f"no {' and no '.join(empty)}")
+        return not empty
+
+    def result(self, cases: Sequence[Case], records: int, notes: Sequence[str] = ()) -> ImportResult:
+        """
+        Return the cases of a file, with a note for each reason why records were left out.
+
+        Raises:
+            ConfigError: all faults that were noted, or the reasons why no record is left.
+        """
+        self.settle()
+        left = [f"{len(at)} of {records} records left out: {why} ({listed(at)})" for why, at in self.left.items()]
+        if not cases:
+            raise ConfigError([*left, f"{self.name}: expected at least one record that makes a case, got none"])
+        return ImportResult(tuple(cases), records, (*left, *notes), frozenset(chain(*self.left.values())))
 
     def text(self, row: Row, key: str, record: int) -> str | None:
         """Return a text that a record must have; None, and a fault, for anything else."""
@@ -122,6 +152,20 @@ class Faults:
                 place, _, message = problem.removeprefix(f"{self.name}:1: ").partition(": ")
                 self.add(record, place, message)
             return None
+
+
+def written(value: object) -> str:
+    """
+    Return a value of a table as a word: "" for a list, an object, NaN, or nothing.
+
+    >>> written(1.0), written(True), written(None)
+    ('1', 'true', '')
+    """
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float) and (value.is_integer() or math.isnan(value)):
+        return "" if math.isnan(value) else str(int(value))
+    return str(value) if isinstance(value, str | int | float) else ""
 
 
 def shown(value: object) -> str:
@@ -244,7 +288,7 @@ def _decoded(faults: Faults, record: int, text: str) -> object:
         return json_of(text)
     except json.JSONDecodeError as error:
         if record:
-            message = f"expected JSON, got an error: {error.msg}; write a list of objects, or one object a line"
+            message = f"expected JSON, got an error: {error.msg}; complete the line or take it out: one object a line"
             faults.add(record, f"column {error.colno}", message)
         else:
             at = text.count("\n", 0, error.pos) + 1

@@ -10,11 +10,16 @@ from calm.errors import few_of
 
 @dataclass(frozen=True, slots=True)
 class ImportResult:
-    """The cases of a foreign file in its order, the number of its records, and notes about them for the user."""
+    """
+    The cases of a foreign file in its order, the number of its records, and notes about them for the user.
+
+    `left` are the records, from 1, of which nothing is taken.
+    """
 
     cases: tuple[Case, ...]
     records: int
     notes: tuple[str, ...] = ()
+    left: frozenset[int] = frozenset()
 
 
 def listed(records: list[int], *, most: int = 10) -> str:

@@ -50,7 +50,8 @@ def with_texts(
     faults: list[str] = []
     made: list[Case] = []
     unknown: list[int] = []
-    for record, given in enumerate(found.cases, 1):
+    records = [record for record in range(1, found.records + 1) if record not in found.left]
+    for record, given in zip(records, found.cases, strict=False):
         name = str(record - 1) if by_place else given.id
         cases = by_name.get(name, [])
         if not cases:

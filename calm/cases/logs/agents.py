@@ -10,10 +10,10 @@ from typing import Final, TypeGuard
 from calm.cases.foreign.naming import case_id
 from calm.cases.foreign.records import Faults
 from calm.cases.foreign.result import ImportResult
-from calm.cases.logs.events import AGENT, SYSTEM, USER, Call, Event, NotMessages, Returned, Said, events_of
+from calm.cases.logs.events import AGENT, SYSTEM, USER, Call, Event, NoMessages, NotMessages, Returned, Said, events_of
 from calm.cases.logs.opening import documents_of, is_log
-from calm.cases.logs.run_gold import LABELS, NUMBERS, TRUTHS, Worth, gold_of, worth_of
-from calm.cases.logs.runs import Remarks, Run, acting, clean, run_of, said_at, shared_question
+from calm.cases.logs.run_gold import LABELS, NUMBERS, TRUTHS, Worth, ended_by, gold_of, worth_of
+from calm.cases.logs.runs import Remarks, Run, acts, clean, run_of, said_at, shared_question
 from calm.cases.material import MOST
 from calm.cases.messages import role_in
 from calm.core.case import Case, digest
@@ -46,7 +46,7 @@ def holds_runs(path: Path) -> bool:
 
 
 def import_runs(
-    paths: Sequence[Path], *, scale: Scale | None = None, words: Mapping[str, float] | None = None
+    paths: Sequence[Path], *, scale: Scale | None = None, words: Mapping[str, float | None] | None = None
 ) -> ImportResult:
     """
     Return a case for each run of some files, or for each chosen run beside a rejected one.
@@ -58,12 +58,11 @@ def import_runs(
     Args:
         paths: files of JSON or of JSON Lines.
         scale: the scale of the gold; None: from 1 to 10.
-        words: the scores that words mean.
+        words: the scores that words mean; None: they are no verdict.
 
     Raises:
-        ConfigError: a file that cannot be read, or all records that hold no run, by record.
+        ConfigError: a file that cannot be read, all records that cannot be understood, or why no record holds a run.
     """
-    on = scale or Scale()
     drafts: list[tuple[str, int, dict[str, object]]] = []
     remarks = Remarks()
     count = 0
@@ -77,9 +76,7 @@ def import_runs(
                 drafts.append((path.name, count, draft))
     faults.name = ", ".join(map(str, paths))
     faults.settle()
-    if not drafts:
-        raise ConfigError([*remarks.notes(), f"{faults.name}: expected at least one run, got none"])
-    gold, notes = gold_of([_worth(draft) for _, _, draft in drafts], on, words or {})
+    gold, notes = gold_of([_worth(draft) for _, _, draft in drafts], scale, words or {})
     questions = Counter(str(draft["question"]) for _, _, draft in drafts)
     ids = Counter(str(draft["id"]) for _, _, draft in drafts if draft["id"])
     cases: list[Case] = []
@@ -92,8 +89,7 @@ def import_runs(
             named = own if ids[own] == 1 else f"{own}-{digest('run', record, row['answers'])[:8]}"
         case = faults.case({"id": named, **row}, record)
         cases += [] if case is None else [case]
-    faults.settle()
-    return ImportResult(tuple(cases), count, (*remarks.notes(), *notes, *_about_gold(cases)))
+    return faults.result(cases, count, (*remarks.notes(), *notes, *_about_gold(cases)))
 
 
 def _records(documents: Sequence[object]) -> list[object]:
@@ -132,6 +128,8 @@ def _events(record: object) -> list[Event]:
     Raises:
         NotMessages: it holds no list of messages.
     """
+    if record is None:
+        raise NoMessages("no run")
     if not isinstance(record, Mapping):
         return events_of(record)
     system = [
@@ -152,7 +150,7 @@ def _events(record: object) -> list[Event]:
     elif found is None and role_in(record) == AGENT and _is_message(record):
         said += events_of([record])
     elif found is None:
-        raise NotMessages(f"expected a list of messages under one of {', '.join(_MESSAGES)}, got none of them")
+        raise NoMessages(f"no list of messages under one of {', '.join(_MESSAGES)}")
     return [*system, *said]
 
 
@@ -170,23 +168,32 @@ def _draft(record: object, number: int, faults: Faults, remarks: Remarks) -> dic
         faults.add(number, sides[0], f"expected a chosen and a rejected run, got {sides[0]} alone; add the other one")
         return None
     happened: list[list[Event]] = []
+    ending = ended_by(row)
     for side in sides or [""]:
         try:
-            events = acting(_before(row, _events(row[side])) if side else _events(record))
+            events = _before(row, _events(row[side])) if side else _events(record)
+        except NoMessages as error:
+            faults.leave(number, f"{error}{'' if ending is None else f'; {ending}'}")
+            return None
         except NotMessages as error:
             faults.add(number, side or "record", f"{error}")
+            return None
+        if not acts(events):
+            faults.leave(number, f"no word and no call of the agent{'' if ending is None else f'; {ending}'}")
             return None
         happened.append(events)
     calls = max(sum(isinstance(event, Call) for event in events) for events in happened)
     runs = [] if calls > MOST else _runs(row, happened, number, faults, remarks)
     if calls > MOST or any(max(len(run.steps), len(run.turns)) > MOST for run in runs):
-        remarks.add(f"left out, as a run has more than {MOST:,} steps or turns, and a case holds no more", number)
+        faults.leave(number, f"a run of more than {MOST:,} steps or turns, and a case holds no more")
         return None
     if not runs:
         return None
+    if ending is not None:
+        remarks.add(ending, number)
     first = runs[0]
     if not first.question.strip():
-        faults.add(number, "record", 'expected a message of a user, or a question, got none; add "question": "..."')
+        faults.leave(number, 'no message of a user and no question (add "question": "...")')
         return None
     return {
         "id": _first(row, _IDS),
@@ -197,10 +204,6 @@ def _draft(record: object, number: int, faults: Faults, remarks: Remarks) -> dic
         "author": _first(row, _AUTHORS) or None,
         "gold": None if sides else worth_of(row),
     }
-
-
-def _too_long(number: int, remarks: Remarks) -> None:
-    remarks.add(f"left out, as a run has more than {MOST:,} steps or turns, and a case holds no more", number)
 
 
 def _runs(

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from calm.cases.logs.judgments import Judgment, Log
-from calm.cases.logs.values import number, texts_in, transcript, truth
+from calm.cases.logs.values import number, texts_in, transcript, truth, written
 from calm.cases.messages import dig, objects, string
 from calm.core.material import Turn
 
@@ -56,13 +56,16 @@ def _case(case: Mapping[str, object], place: str, log: Log) -> None:
     for _ in spoken[len(turns) :]:
         log.leave("a turn after the last one of the assistant")
     question = transcript(turns[:-1]) or string(case, "scenario") if turns else string(case, "input")
-    answer = turns[-1].text if turns else _at(case, "actualOutput")
-    if not isinstance(answer, str) or not answer or not question:
+    answer = turns[-1].text if turns else written(_at(case, "actualOutput") or "")
+    if not answer or not question:
         log.leave("a test case without an input or an output")
         return
     reference = _at(case, "expectedOutcome") if turns else _at(case, "expectedOutput")
     context = texts_in(_at(case, "retrievalContext")) or texts_in(case.get("context"))
-    for metric in objects({"all": _at(case, "metricsData")}, "all"):
+    metrics = objects({"all": _at(case, "metricsData")}, "all")
+    if not metrics:
+        log.leave("a test case without results of its metrics")
+    for metric in metrics:
         failed = metric.get("error") is not None
         score = number(metric.get("score"))
         log.judgments.append(

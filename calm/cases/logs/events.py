@@ -82,6 +82,10 @@ class NotMessages(ValueError):
     """What is no list of messages: where, and why."""
 
 
+class NoMessages(NotMessages):
+    """A record without messages, as of a run that failed before its first one."""
+
+
 def events_of(messages: object) -> list[Event]:
     """
     Return what happens in a list of messages or items, in its order.

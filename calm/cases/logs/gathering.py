@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import isnan
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -13,6 +14,7 @@ from calm.cases.foreign.naming import case_id
 from calm.cases.foreign.records import Faults
 from calm.cases.logs.judgments import ANY, PAIR, Judgment, Log
 from calm.cases.logs.people import labels_of, seen
+from calm.cases.logs.runs import clean
 from calm.cases.logs.scales import Scaled, scaled
 from calm.cases.logs.values import question_in, texts_in, written
 from calm.cases.messages import dig
@@ -36,12 +38,13 @@ class Wanted:
     """
     What a user asks for: the judge, the name under which people gave gold, and what words and scores mean.
 
-    `columns` holds for a field (`MAPPED`, `field.NAME`, `tag.NAME`) the path in a record of the log that holds it.
+    `words` holds for a word a number on the scale, or None if it is no verdict. `columns` holds for a field (`MAPPED`,
+    `field.NAME`, `tag.NAME`) the path in a record of the log that holds it.
     """
 
     metric: str | None = None
     gold: str | None = None
-    words: Mapping[str, float] = field(default_factory=dict)
+    words: Mapping[str, float | None] = field(default_factory=dict)
     scale: Scale | None = None
     columns: Mapping[str, str] = field(default_factory=dict)
 
@@ -78,7 +81,8 @@ def gathered(log: Log, wanted: Wanted) -> Gathered:
     """
     metric = _metric(log, wanted.metric)
     notes = [*log.notes]
-    found = [_mapped(one, wanted.columns) for one in log.judgments if one.who == "judge" and one.metric == metric]
+    judged = [one for one in log.judgments if one.who == "judge" and one.metric == metric]
+    found = [_mapped(_read(one), wanted.columns) for one in judged]
     called = [one for one in found if one.state != "failed"]
     if len(called) < len(found):
         notes.append(f"{len(found) - len(called)} of {len(found)} verdicts are left out: the judge failed")
@@ -101,7 +105,10 @@ def gathered(log: Log, wanted: Wanted) -> Gathered:
     people = [_mapped(one, {k: v for k, v in wanted.columns.items() if k != "score"}) for one in people]
     if wanted.gold is not None and not any(one.metric == wanted.gold for one in people):
         raise ConfigError(_no_gold(log, wanted.gold))
+    none = [one for one in people if on is not None and on.words.nothing(one.value)]
+    people = [one for one in people if one not in none]
     labels, of_people = labels_of(people, {seen(one) for one in said}, lambda one: _verdict(one, on))
+    of_people += [f"{len(none)} verdicts of people are left out: their word is no verdict"] if none else []
     faults = Faults(log.names[0])
     cases: list[Case] = []
     asks: list[Ask] = []
@@ -116,6 +123,9 @@ def gathered(log: Log, wanted: Wanted) -> Gathered:
     faults.settle()
     notes += [*(() if on is None else on.notes), *of_people, *([f"left out: {_counted(left)}"] if left else [])]
     notes += _said_of(log, metric, wanted, cases, asks)
+    if lost := Counter(str(gold) for one in said if (gold := _lost(one, on, wanted.columns)) is not None):
+        named = ", ".join(f"{value!r} ({count})" for value, count in lost.most_common(_MOST))
+        notes.append(f"no gold, as it has no place on the scale of the judge: {named}")
     models = Counter(one.model for one in said if one.model)
     if len(models) > 1:
         notes.append(f"several models judged: {', '.join(f'{m} ({n})' for m, n in models.most_common(_MOST))}")
@@ -140,6 +150,12 @@ def _metric(log: Log, wanted: str | None) -> str:
             "each is a judge of its own"
         )
     return wanted or next(iter(known))
+
+
+def _read(one: Judgment) -> Judgment:
+    """Return a judgment as one without a verdict, where its value is nothing, or is no number."""
+    nothing = one.value is None or (isinstance(one.value, float) and isnan(one.value))
+    return replace(one, value=None, state="unread") if nothing and one.state == "said" else one
 
 
 def _no_gold(log: Log, wanted: str) -> str:
@@ -248,23 +264,28 @@ def _verdict(one: Judgment, on: Scaled | None) -> float | str | None:
     return PLACES[one.value] if isinstance(one.value, int) and one.state == "said" else None
 
 
+def _lost(one: Judgment, on: Scaled | None, columns: Mapping[str, str]) -> object:
+    """Return the gold at the path that a user named, where it has no place on the scale; None for nothing lost."""
+    value = _at(one.row, columns["score"]) if "score" in columns and on is not None else None
+    return value if value not in (None, "") and on is not None and on.on(value) is None else None
+
+
 def _row(
     name: str, one: Judgment, gold: Mapping[str, float | str], on: Scaled | None, columns: Mapping[str, str]
 ) -> dict[str, object]:
     """Return a case as a row of calm's own format."""
     ids = PLACES if len(one.answers) == PAIR else (ONLY,)
     authors = [*(author or None for author in one.authors), *[None] * len(ids)]
-    fields = dict(one.fields)
     row: dict[str, object] = {
         "id": name,
-        "question": one.question,
+        "question": clean(one.question),
         "answers": [
-            {"id": id_, "text": text} | ({} if author is None else {"author": author})
+            {"id": id_, "text": clean(text)} | ({} if author is None else {"author": author})
             for id_, text, author in zip(ids, one.answers, authors, strict=False)
         ],
-        "reference": one.reference or None,
-        "fields": fields,
-        **({"context": list(one.context)} if one.context else {}),
+        "reference": clean(one.reference or "") or None,
+        "fields": {key: clean(text) for key, text in one.fields.items()},
+        **({"context": [clean(text) for text in one.context]} if one.context else {}),
         "labels": dict(gold),
         "tags": {
             key.removeprefix("tag."): written(_at(one.row, path))
@@ -284,7 +305,7 @@ def _counted(left: Counter[str]) -> str:
 def _said_of(log: Log, metric: str, wanted: Wanted, cases: Sequence[Case], asks: Sequence[Ask]) -> list[str]:
     """Return notes about the cases: what could not be read, and whether there is gold."""
     notes = []
-    unread = sum(ask.verdict is None for ask in asks)
+    unread = sum(ask.judgment.state == "unread" for ask in asks)
     if unread:
         notes.append(f"{unread} of {len(asks)} replies held no verdict: they count as unreadable")
     if tools := len({ask.case for ask in asks if ask.judgment.tools}):

@@ -16,7 +16,6 @@ from calm.cases.logs.events import (
     Call,
     Event,
     Missing,
-    NotMessages,
     Returned,
     Said,
     Thought,
@@ -78,16 +77,9 @@ def clean(text: str) -> str:
     return text.replace("\0", _SIGN_OF_NUL).encode("utf-8", "replace").decode()
 
 
-def acting(events: list[Event]) -> list[Event]:
-    """
-    Return what happened in a run.
-
-    Raises:
-        NotMessages: the agent neither speaks nor acts.
-    """
-    if not any(isinstance(event, Call) or _by(event, AGENT) for event in events):
-        raise NotMessages("expected a message or a call of the assistant, got none")
-    return events
+def acts(events: Sequence[Event]) -> bool:
+    """Return whether the agent speaks or acts in a run."""
+    return any(isinstance(event, Call) or _by(event, AGENT) for event in events)
 
 
 def said_at(events: Sequence[Event], text: str) -> int | None:

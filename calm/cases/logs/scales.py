@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from calm.cases.foreign.records import written
 from calm.cases.logs.judgments import Judgment
 from calm.cases.logs.values import number
 from calm.core.verdict import Scale
@@ -26,9 +28,63 @@ _USUAL: Final = ((0.0, 1.0), (1.0, 5.0), (1.0, 10.0), (0.0, 10.0), (0.0, 100.0))
 """The scales that are tried on numbers, in this order."""
 _STEPS: Final = (1.0, 0.5, 0.1)
 """The steps that are tried on numbers, in this order."""
-_CLOSE: Final = 1e-6
+_FEWEST: Final = 3
+"""Fewer different scores show no step."""
+_INSPECT: Final = ("c", "p", "i")
+"""Letters of Inspect that other tools use as grades."""
 _MOST_WORDS: Final = 8
 """So many words of a verdict a message names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """
+    What words of verdicts mean: those that a user `explained` (a number on the scale; None: no verdict), and `WORDS`.
+
+    An explained word is meant as it is written; in another case, too, unless the judge `said` two words that differ by
+    case alone. The letters of Inspect are known where the judge said no other letter.
+
+    >>> Words({"M": 1.0, "m": 0.0}, ("m", "M")).value("M"), Words({}, ("A", "C")).value("C")
+    (1.0, None)
+    """
+
+    explained: Mapping[str, float | None]
+    said: Collection[str]
+
+    def key(self, value: object) -> str | None:
+        """Return the explained word that a value is; None for any other."""
+        word = written(value).strip()
+        if word in self.explained:
+            return word
+        near = [one for one in self.explained if one.lower() == word.lower()]
+        if len(near) != 1 or sum(one.lower() == word.lower() for one in self.said) > 1:
+            return None
+        return near[0]
+
+    def nothing(self, value: object) -> bool:
+        """Return whether a value is a word that is no verdict."""
+        key = self.key(value)
+        return key is not None and self.explained[key] is None
+
+    def share(self, value: object) -> float | None:
+        """Return the share from 0 to 1 that a plain word means; None for any other value."""
+        word = written(value).strip().lower()
+        if not isinstance(value, str | bool) or word not in WORDS or self.key(value) is not None:
+            return None
+        letters = {one.lower() for one in self.said if len(one) == 1 and one.isalpha() and not self.nothing(one)}
+        return None if word in _INSPECT and letters - WORDS.keys() else WORDS[word]
+
+    def value(self, value: object) -> float | None:
+        """Return the number that a value is, spells, or means as a user explained it; None for any other."""
+        key = self.key(value)
+        if key is not None:
+            return self.explained[key]
+        if not isinstance(value, str):
+            return number(value)
+        try:
+            return number(float(value))
+        except ValueError:
+            return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +94,7 @@ class Scaled:
     scale: Scale
     values: tuple[float | None, ...]
     notes: tuple[str, ...]
-    words: Mapping[str, float]
+    words: Words
 
     def on(self, value: object) -> float | None:
         """Return the place of a person's verdict on the scale; None for one that has no place on it."""
@@ -46,29 +102,33 @@ class Scaled:
         return held if held is not None and self.scale.holds(held) else None
 
 
-def scaled(judgments: Sequence[Judgment], words: Mapping[str, float], scale: Scale | None) -> Scaled:
+def scaled(judgments: Sequence[Judgment], words: Mapping[str, float | None], scale: Scale | None) -> Scaled:
     """
     Return the values of verdicts, on a given scale or on the one that they show.
 
     Args:
         judgments: those of one judge, each of one answer.
-        words: what a word means, beyond `WORDS`, as a user said: a number on the scale.
+        words: what a word means, beyond `WORDS`, as a user said: a number on the scale; None: it is no verdict.
         scale: the scale, if a user said which.
 
     Raises:
         ConfigError: a word without a known value, or a number beyond the scale.
     """
-    own = {word.strip().lower(): value for word, value in words.items()}
-    said = [one.value for one in judgments if one.state == "said"]
+    every = [one.value for one in judgments if one.state == "said"]
+    own = Words(words, {written(value).strip() for value in every})
+    said = [value for value in every if not own.nothing(value)]
     unknown = Counter(str(value) for value in said if _placed(value, own, Scale(0.0, 1.0)) is None)
     if unknown:
         names = ", ".join(sorted(unknown)[:_MOST_WORDS])
-        first = next(iter(sorted(unknown)))
+        first = shlex.quote(next(iter(sorted(unknown))))
+        option = f"--value{'=' if first.startswith('-') else ' '}{first}"
         raise ConfigError(
             f"expected verdicts that are numbers, truth values or words such as yes, pass or C, got {names}; say what "
-            f"each means with --value, as in --value {first!r}=1"
+            f"each means, as in {option}=1, or {option}=none if it is no verdict"
         )
-    notes: list[str] = []
+    none = Counter(str(value) for value in every if own.nothing(value))
+    named = ", ".join(f"{word!r} ({count})" for word, count in none.most_common(_MOST_WORDS))
+    notes = [f"no verdict, so it counts as unreadable: {named}"] if none else []
     if scale is None:
         scale = _shown(judgments, said, own, notes)
     if _low_is_good(judgments):
@@ -87,20 +147,15 @@ def scaled(judgments: Sequence[Judgment], words: Mapping[str, float], scale: Sca
     return Scaled(scale, values, tuple(notes), own)
 
 
-def _word(value: object) -> str:
-    return value.strip().lower() if isinstance(value, str) else str(value).lower()
-
-
-def _placed(value: object, own: Mapping[str, float], scale: Scale) -> float | None:
+def _placed(value: object, own: Words, scale: Scale) -> float | None:
     """
     Return the value of a verdict on a scale; None for an unknown word.
 
     A number, and a word that the user explained, are on the scale as they are. A known word is a share of the way from
     its low end to its high one.
     """
-    plain = _number_in(value, own)
-    share = WORDS.get(_word(value)) if plain is None and isinstance(value, str | bool) else None
-    return plain if share is None else stretched(share, scale)
+    share = own.share(value)
+    return own.value(value) if share is None else stretched(share, scale)
 
 
 def stretched(share: float, scale: Scale) -> float:
@@ -108,24 +163,10 @@ def stretched(share: float, scale: Scale) -> float:
     return scale.low + share * (scale.high - scale.low)
 
 
-def _number_in(value: object, own: Mapping[str, float]) -> float | None:
-    """Return the number that a verdict is, spells, or means as the user explained it; None for any other."""
-    if not isinstance(value, str | bool):
-        return number(value)
-    word = _word(value)
-    if word in own:
-        return own[word]
-    try:
-        return None if word in WORDS else number(float(word))
-    except ValueError:
-        return None
-
-
-def _shown(judgments: Sequence[Judgment], said: Sequence[object], own: Mapping[str, float], notes: list[str]) -> Scale:
+def _shown(judgments: Sequence[Judgment], said: Sequence[object], own: Words, notes: list[str]) -> Scale:
     """Return the scale that verdicts show: that of words, the tool's own, or the first usual one that holds numbers."""
-    worded = [one for one in said if isinstance(one, str | bool) and (_word(one) in own or _word(one) in WORDS)]
-    found = [plain for one in said if (plain := _number_in(one, own)) is not None]
-    if len(worded) == len(said):
+    found = [plain for one in said if own.share(one) is None and (plain := own.value(one)) is not None]
+    if all(own.key(one) is not None or own.share(one) is not None for one in said):
         wide = Scale(min([0.0, *found]), max([1.0, *found]))
         found = [held for one in said if (held := _placed(one, own, wide)) is not None]
         half = 0.5 if any((value - wide.low) % 1 for value in found) else 1.0
@@ -143,7 +184,7 @@ def _shown(judgments: Sequence[Judgment], said: Sequence[object], own: Mapping[s
         )
     low, high = fitting
     stood = [held for one in said if (held := _placed(one, own, Scale(low, high))) is not None]
-    step = next((step for step in _STEPS if all(_on_step(value - low, step) for value in stood)), None)
+    step = _step(stood, low)
     if fitting not in limits or step is not None:
         steps = "" if step is None else f" in steps of {step:g}"
         notes.append(f"its scores fit a scale from {low:g} to {high:g}{steps}; say --scale if it is another one")
@@ -167,12 +208,14 @@ def usual_scale(scores: Sequence[float]) -> Scale:
             f"expected scores on a usual scale, such as 0 to 1 or 1 to 10, got scores from {min(scores):g} to "
             f"{max(scores):g}; rescale them, or give a prompt with their scale (--prompt FILE)"
         )
-    step = next((step for step in _STEPS if all(_on_step(score - fitting[0], step) for score in scores)), None)
-    return Scale(*fitting, step)
+    return Scale(*fitting, _step(scores, fitting[0]))
 
 
-def _on_step(distance: float, step: float) -> bool:
-    return abs(distance / step - round(distance / step)) < _CLOSE
+def _step(scores: Sequence[float], low: float) -> float | None:
+    """Return the largest usual step that fits all scores; None for none, and where they are too few to show one."""
+    if len(set(scores)) < _FEWEST:
+        return None
+    return next((step for step in _STEPS if all(Scale(low, max(scores), step).holds(one) for one in scores)), None)
 
 
 def _low_is_good(judgments: Sequence[Judgment]) -> bool:

@@ -114,19 +114,24 @@ def _found(value: object, keys: Sequence[str], *, last: str, depth: int = 0) -> 
         if last == "user" and len(asked) > 1:
             return transcript(turns)
         return said_by(last, turns) or (said_by("system", turns) if last == "user" else "")
+    if value in ([], (), {}):
+        return ""
     if isinstance(value, list | tuple):
         return _found(value[0], keys, last=last, depth=depth + 1) if len(value) == 1 else written(list(value))
     if isinstance(value, Mapping):
         for inner in (dig(value, "args", 0), dig(value, "kwargs")):
             if inner:
                 return _found(inner, keys, last=last, depth=depth + 1)
-        for key in keys:
-            if value.get(key) not in (None, ""):
-                return _found(value[key], keys, last=last, depth=depth + 1)
+        held = [value[key] for key in keys if key in value]
+        for inner in held:
+            if inner not in (None, "", [], {}):
+                return _found(inner, keys, last=last, depth=depth + 1)
         if "role" in value:
             return content_of(value)
         if len(value) == 1:
             return _found(next(iter(value.values())), keys, last=last, depth=depth + 1)
+        if held:
+            return ""  # what would be said here is empty
     return written(value)
 
 

@@ -148,7 +148,7 @@ def _judge(
     classes = classes_of(document, judge.path, task, judge.problems)
     form, schema = format_of(verdict, task, classes)
     scale = scale_of(verdict, task, classes)
-    if task == "score":
+    if task == "score" and not form.parts:
         for label, value in form.values.items():
             if not isinstance(value, str) and not scale.holds(value):
                 verdict.say("values", f"expected a number on the scale, got {shown(label, value)}")

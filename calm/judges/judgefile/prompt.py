@@ -71,6 +71,8 @@ def _of_other_task(prompt: Prompt, task: Task) -> list[str]:
 
 def _unasked(path: Path, form: Format) -> list[str]:
     """Return what is read but not asked for: the bundled prompts have names of their own."""
+    if form.parts:
+        return [f"{path}: [verdict] parts: the bundled prompt asks for one verdict; take them out, or write a prompt"]
     given = {"json": ("field", form.field), "tag": ("tag", form.tag)}.get(form.kind)
     if given is None or given[1] == "verdict":
         return []

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import keyword
 import math
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Final, cast
 
@@ -15,7 +17,8 @@ from calm.errors import ConfigError
 from calm.judges import reading
 from calm.judges.judgefile.keys import KEYS
 from calm.judges.judgefile.tables import Table, dict_of, one_of
-from calm.judges.reading import SYMBOLS, Format
+from calm.judges.reading import SYMBOLS, Format, Kind, Part
+from calm.judges.reading.formats import NOTHING
 from calm.models.wire import Json
 
 MEANINGS: Final[Mapping[Family, tuple[tuple[float, ...], tuple[str, ...]]]] = {
@@ -58,8 +61,12 @@ def format_of(
 ) -> tuple[Format, dict[str, Json] | None]:
     """Return how the reply is read, and the schema that it is asked for in."""
     kind = one_of(FORMS, verdict.choice("format", FORMS)) or "brackets"
-    texts = {key: verdict.text(key) for key in ("field", "tag", "pattern")}
     schema = _schema(verdict)
+    if "parts" in verdict.values or "formula" in verdict.values:
+        if schema is not None and kind != "json":
+            verdict.say("schema_file", f"is for format = 'json' only, got format={kind!r}; take it out")
+        return _of_parts(verdict, kind, task), schema
+    texts = {key: verdict.text(key) for key in ("field", "tag", "pattern")}
     for key, owner in (("field", "json"), ("schema_file", "json"), ("tag", "tag"), ("pattern", "regex")):
         if key in verdict.values and kind != owner:
             verdict.say(key, f"is for format = {owner!r} only, got format={kind!r}; take it out, or change the format")
@@ -75,6 +82,62 @@ def format_of(
     if kind != "regex" or texts["pattern"] is not None:
         _say_problems(verdict, reading.check(form, task or "pairwise"))
     return form, schema
+
+
+OWN: Final[Mapping[str, str]] = {
+    "json": "field",
+    "tag": "tag",
+    "regex": "pattern",
+    "brackets": "label",
+    "last-line": "label",
+}
+"""The key that says how a part is written, by format."""
+
+
+def _of_parts(verdict: Table, kind: Kind, task: Task | None) -> Format:
+    """Return how the named parts of a verdict are read, and what is made of them."""
+    for key in ("field", "tag", "pattern"):
+        if key in verdict.values:
+            verdict.say(key, "each part has its own; take it out, or move it into [verdict.parts]")
+    if task not in ("score", "pairwise", None):
+        verdict.say("parts", f"is for the tasks score and pairwise only, got task={task!r}; take it out")
+    if kind not in OWN:
+        verdict.say("format", f"expected one of {', '.join(OWN)} with [verdict.parts], got format={kind!r}")
+    values = _values(verdict, "score", None)
+    table = verdict.table("parts")
+    parts = {} if table is None else {name: _part(table, name, kind, values) for name in table.values}
+    formula = verdict.text("formula") or (reading.TWO_SCORES if task == "pairwise" else "")
+    if "parts" not in verdict.values or (table is not None and not parts):
+        verdict.say("parts", "missing; expected a name for each number, such as { facts = { label = 'Facts' } }")
+    elif not formula and "formula" not in verdict.values:
+        verdict.say("formula", f"missing; expected arithmetic on the parts, such as '{' + '.join(parts)}'")
+    elif formula and parts:
+        for problem in reading.formula_problems(formula, parts):
+            verdict.say("formula", problem)
+    found = {name: part for name, part in parts.items() if part is not None}
+    return Format(kind, values=values, formula=formula, parts=found)
+
+
+def _part(parts: Table, name: str, kind: Kind, values: Mapping[str, float | str]) -> Part | None:
+    """Return a part; None if it is none, which is noted."""
+    table = parts.table(name)
+    if table is None:
+        return None
+    table.keys = KEYS["verdict.parts.NAME"]
+    own = OWN.get(kind, "label")
+    for key in ("field", "tag", "pattern", "label"):
+        if key in table.values and key != own:
+            table.say(key, f"a part has {own!r} with format = {kind!r}; write that, or change the format")
+    text = table.text(own, required=kind == "regex") or name
+    if not name.isidentifier() or keyword.iskeyword(name) or name in reading.FUNCTIONS:
+        table.say(name, "expected a name of letters, digits and _, other than a word such as min, if or class")
+    pattern = text if kind == "regex" else reading.labelled(text, kind) if own == "label" else ""
+    form = Format("regex" if own == "label" else kind, field=text, tag=text, pattern=pattern, values=values)
+    if own in table.values or kind != "regex":
+        _say_problems(table, reading.check(form, "score"))
+    scale = _range(table, Scale(0, 1) if "[]" in form.field else Scale(-math.inf, math.inf))
+    table.unknown()
+    return Part(form, scale, text if own == "label" else "")
 
 
 def _say_problems(verdict: Table, problems: Iterable[str]) -> None:
@@ -110,6 +173,7 @@ def _values(verdict: Table, task: Task | None, classes: Classes | None) -> dict[
     numbers, words = MEANINGS[FAMILY[task]] if task else ((), SYMBOLS)
     if classes is not None:
         words = classes.names
+    words = (*words, NOTHING)
     found: dict[str, float | str] = {}
     for label, value in table.values.items():
         number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
@@ -118,8 +182,9 @@ def _values(verdict: Table, task: Task | None, classes: Classes | None) -> dict[
         elif isinstance(value, str) and value in words:
             found[label] = value
         else:
-            known = [*(f"{n:g}" for n in numbers), *(repr(w) for w in words)] or ["a number"]
-            note = f", as the task is {task!r}" if task else ""
+            any_number = ["a number"] if not numbers and task not in ("pairwise", "label", None) else []
+            known = [*any_number, *(f"{n:g}" for n in numbers), *(repr(word) for word in words)]
+            note = f", as the task is {task!r}" if task and "parts" not in verdict.values else ""
             table.expected(label, f"{' or '.join(known)}{note}")
     return found
 
@@ -127,17 +192,25 @@ def _values(verdict: Table, task: Task | None, classes: Classes | None) -> dict[
 def scale_of(verdict: Table, task: Task | None, classes: Classes | None = None) -> Scale:
     """Return the scale of a score, or one of classes; points have a scale of their own, and other tasks none."""
     table = verdict.table("scale")
-    own = Scale(0.0, 1.0) if task == "points" else Scale(classes=classes)
+    share = task == "score" and "[]" in str(verdict.get("field"))
+    own = Scale(0.0, 1.0) if task == "points" or share else Scale(classes=classes)
     if table is None:
         return own
     if task not in {"score", None}:
         verdict.say("scale", f"is for task = 'score' only, got task={task!r}; take it out")
-    low, high, step = table.number("low"), table.number("high"), table.number("step", above=0)
+    scale = _range(table, own)
     best = table.choice("best", ("high", "low")) or "high"
     table.unknown()
-    scale = Scale(
-        own.low if low is None else low, own.high if high is None else high, step, "low" if best == "low" else "high"
-    )
+    return replace(scale, best="low" if best == "low" else "high")
+
+
+def _range(table: Table, own: Scale) -> Scale:
+    """Return the scale of a table with `low`, `high` and `step`; where one is missing, that of its own scale."""
+    low, high, step = table.number("low"), table.number("high"), table.number("step", above=0)
+    scale = Scale(own.low if low is None else low, own.high if high is None else high, step)
+    if step is not None and math.isinf(scale.high - scale.low):
+        table.say("step", "expected low and high beside it")
+        return replace(scale, step=None)
     if scale.low >= scale.high:
         table.say("low", f"expected less than high, got low={scale.low:g}, high={scale.high:g}")
     elif not scale.holds(scale.high):

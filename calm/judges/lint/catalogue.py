@@ -208,7 +208,7 @@ _ALL: Final = (
     Rule(
         "scale-direction",
         "error",
-        "the prompt asks about a fault ({0}), and judge.toml does not say which end of the scale is good",
+        "the prompt asks about a fault, by the word {0}, and judge.toml does not say which end of the scale is good",
         "calm takes a high score, or a yes, for the good verdict: if it is the bad one, each result is turned round",
         "measured",
         "calm finds the words beside the scale, in the question or in the name of the verdict",
@@ -242,6 +242,15 @@ _ALL: Final = (
         "calm reads a reply that follows the prompt, with the reader that the audit uses",
         "say in judge.toml what it means ([verdict.values] or the scale), or change what the prompt asks for",
         stops=True,
+    ),
+    Rule(
+        "pattern-ends-inside",
+        "warning",
+        "verdict.pattern finds {0} in {1}",
+        "calm does not take the part of a number or a word for a verdict, but every other tool with this pattern does",
+        "measured",
+        "calm matches the pattern with a text that goes on after the verdict",
+        "write pattern = {2}",
     ),
     Rule(
         "verdict-twice",

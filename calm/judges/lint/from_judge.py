@@ -41,6 +41,8 @@ _MARK: Final = re.compile(r"calm(question|answer|reference|context|criteria)slot
 LIKELY: Final = 5
 """So many of the longest cases are rendered, to find the one whose prompt is the longest."""
 _FIELD: Final = re.compile(r"""\bfields(?:\.(\w+)|\[["']([^"'\]\n]{1,100})["']\])""")
+_DRAFT: Final = re.compile(r"\bhistory\[(\d)\]")
+"""An earlier reply that a template names by its place."""
 _FILES: Final = ("system_file", "user_file", "messages_file")
 """What the standard framing is written in. The negative one asks the other way round, and is shown only by a suite."""
 
@@ -97,7 +99,7 @@ def prompted(judge: Judge) -> PromptedJudge | None:
 
 
 def _subject(path: Path, judge: Judge, inside: PromptedJudge, cases: Sequence[Case], window: int | None) -> Subject:
-    marked = _marked(judge.task, _fields(inside))
+    marked = _marked(judge.task, *_named_in(inside))
     page = _page(_sent(judge, inside, marked))
     scale = inside.asked or inside.scale
     criterion = marked.criteria[0] if judge.task == "rubric" else None
@@ -117,9 +119,10 @@ def _subject(path: Path, judge: Judge, inside: PromptedJudge, cases: Sequence[Ca
     )
 
 
-def _marked(task: Task, fields: Sequence[str] = ()) -> Case:
+def _marked(task: Task, fields: Sequence[str] = (), drafts: int = 0) -> Case:
     """Return a case whose texts are marks that no filter of a template changes but in their case."""
-    answers = tuple(Answer(f"a{n}", f"calmanswerslot{n}mark") for n in range(ANSWERS.get(task, 1)))
+    earlier = tuple(f"calmcontextslot{len(fields) + n}mark" for n in range(drafts))
+    answers = tuple(Answer(f"a{n}", f"calmanswerslot{n}mark", history=earlier) for n in range(ANSWERS.get(task, 1)))
     criteria = (Criterion("c1", "calmcriteriaslot0mark"),)
     return Case(
         "marks",
@@ -131,10 +134,11 @@ def _marked(task: Task, fields: Sequence[str] = ()) -> Case:
     )
 
 
-def _fields(judge: PromptedJudge) -> list[str]:
-    """Return the fields of a case that the templates name."""
+def _named_in(judge: PromptedJudge) -> tuple[list[str], int]:
+    """Return the fields of a case that the templates name, and how many earlier replies of an answer."""
     text = "\n".join(message.text for message in judge.prompt.messages)
-    return list(dict.fromkeys(found[1] or found[2] for found in _FIELD.finditer(text)))
+    fields = list(dict.fromkeys(found[1] or found[2] for found in _FIELD.finditer(text)))
+    return fields, max((int(found[1]) + 1 for found in _DRAFT.finditer(text)), default=0)
 
 
 def _plain(task: Task) -> Case:
@@ -232,7 +236,7 @@ def _rooms(
         with suppress(ConfigError):  # it lacks what the prompt shows: the run that is to show it says so
             lengths.append((sum(len(m.text) for m in _sent(judge, inside, case)), case.id))
     if not lengths:
-        alone = _sent(judge, inside, _marked(judge.task, _fields(inside)))
+        alone = _sent(judge, inside, _marked(judge.task, *_named_in(inside)))
         lengths.append((sum(len(message.text) for message in alone), ""))
     return [Room(name, longest, server.max_tokens, takes) for longest, name in sorted(lengths)[-1:]]
 

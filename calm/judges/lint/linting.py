@@ -18,7 +18,7 @@ Check: TypeAlias = Callable[[Subject], Iterator[Found]]
 _STRUCTURE: Final[tuple[Check, ...]] = (
     *(shown.answers, shown.leftovers, shown.unknown, shown.question, shown.parts, shown.room),
     *(labels.order, labels.author, slots.delimited, slots.closable),
-    *(verdicts.asked, verdicts.read, verdicts.twice),
+    *(verdicts.asked, verdicts.read, verdicts.ends, verdicts.twice),
 )
 """Rules that look at what stands where, in any language."""
 _WORDING: Final[tuple[Check, ...]] = (

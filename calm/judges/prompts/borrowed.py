@@ -115,7 +115,7 @@ def _leaves(uses: Mapping[str, Use], before: str = "", above: Role | None = None
         elif use.numbers == {0, 1} and role == "answer":
             yield Placeholder(path, "output_2", 0, 0, use.line, "second")
         else:
-            yield Placeholder(path, name, 0, 0, use.line, role)
+            yield Placeholder(path, path.partition(".")[0] if above == "rubric" else name, 0, 0, use.line, role)
 
 
 def _role(name: str, above: Role | None) -> Role | None:
@@ -135,6 +135,7 @@ class _Made:
         """Return an expression of calm that can be used as a foreign name is."""
         known = self.found.get(path)
         name, role = (name, _role(name, above)) if known is None else (known.name, known.role)
+        shown = expression(name, role) if known is None else known.expression
         if (use.text and (use.items or use.parts)) or (use.items and use.parts):
             self._odd(path, use, "parts")
         if {"role", "content"} <= use.parts.keys():
@@ -146,7 +147,7 @@ class _Made:
             parts = [f"{key!r}: {self.value(f'{path}.{key}', key, part, above)}" for key, part in use.parts.items()]
             return "{" + ", ".join(parts) + "}"
         if use.items is None:
-            return self._text(name, role, use)
+            return self._text(shown, use)
         several = role in ("answer", "first", "second") or name == "answers"
         if use.numbers - ({0, 1} if several else {0}):
             self._odd(path, use, "index")
@@ -157,10 +158,10 @@ class _Made:
             if use.items.parts.keys() != {"text"}:
                 self._odd(path, use, "item")
             return "answers"
-        return f"[{self.value(path, name, use.items, role) if use.items.parts else self._text(name, role, use)}]"
+        return f"[{self.value(path, name, use.items, role) if use.items.parts else self._text(shown, use)}]"
 
-    def _text(self, name: str, role: Role | None, use: Use) -> str:
-        shown = expression(name, role)
+    @staticmethod
+    def _text(shown: str, use: Use) -> str:
         return f'{shown} | default("")' if use.may_lack and shown.startswith("fields.") else shown
 
     def _odd(self, path: str, use: Use, why: Puzzle) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import permutations
 from types import MappingProxyType
@@ -18,20 +18,21 @@ OURS: Final[Mapping[Role, str]] = {
     "second": "answers[1].text",
     "reference": "reference",
     "context": "fields.context",
-    "rubric": "fields.rubric",
 }
 SAID: Final[Mapping[str, Role]] = {
     "a": "first",
     "b": "second",
     **{role: role for role in ("question", "answer", "reference", "context")},
 }
-"""What a user can say that a placeholder means, beside `field.NAME`."""
+"""What a user can say that a placeholder means, beside `field.NAME`, and `a.1` for the reply of a in turn 1."""
 Puzzle: TypeAlias = Literal[
     "index", "item", "format", "section", "partial", "helper", "unclosed", "parts", "syntax", "tag"
 ]
 """Why a piece of a foreign prompt is not understood; the words for each are made where they are shown."""
 WHOLE: Final[tuple[Role, ...]] = ("reference", "context", "rubric")
 """Roles that a part has from what it is a part of: the answer in `reference.answer` is the reference."""
+_SINGLE: Final[tuple[Role, ...]] = ("question", "reference", "context")
+"""Roles that a case has one text for."""
 _SEGMENT: Final = re.compile(r"\.?\[\s*(-?\d+)\s*\]|\.(\w+)|\[\s*[\"']?([^\[\]\"']+)[\"']?\s*\]")
 
 
@@ -40,7 +41,8 @@ class Placeholder:
     """
     A placeholder as it stands in a text: its name, its place in characters, its line from 1, and what it means.
 
-    `cut` is how many characters of the text are shown (None: all).
+    `cut` is how many characters of the text are shown (None: all). `turn` is which of the earlier replies of its side a
+    first or a second answer is, from 0 (None: the one that is judged).
     """
 
     written: str
@@ -50,11 +52,14 @@ class Placeholder:
     line: int
     role: Role | None
     cut: int | None = None
+    turn: int | None = None
 
     @property
     def expression(self) -> str:
         """How a template of calm writes it."""
-        return f"{expression(self.name, self.role)}{'' if self.cut is None else f'[:{self.cut}]'}"
+        shown = expression(self.name, self.role)
+        shown = shown if self.turn is None else shown.replace(".text", f".history[{self.turn}]")
+        return f"{shown}{'' if self.cut is None else f'[:{self.cut}]'}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +97,8 @@ def named(path: str) -> tuple[str, Puzzle | None]:
 
 
 def expression(name: str, role: Role | None) -> str:
-    """Return how a template of calm writes what a name means: a name without a meaning is a field of the case."""
-    return OURS[role] if role else f"fields.{field_of(name)}"
+    """Return how a template of calm writes what a name means: a rubric and what has no meaning are fields of a case."""
+    return f"fields.{field_of(name)}" if role is None or role not in OURS else OURS[role]
 
 
 def field_of(name: str) -> str:
@@ -124,21 +129,22 @@ def settled(found: Sequence[Placeholder], said: Mapping[str, str] = MappingProxy
     """
     Yield placeholders with the role that they have beside the others: an `answer` beside a `result` is the gold.
 
-    What a user `said` of a name is so: one of `SAID`, or `field.NAME`.
+    A role that a case has one text for belongs to one name. What a user `said` of a name is so: one of `SAID`, or
+    `field.NAME`.
     """
     own = {one.written for one in found if one.name in said}
-    found = [_as_said(one, said[one.name]) if one.written in own else one for one in found]
+    found = [_as_said(one, said[one.name]) if one.written in own else one for one in _by_turns(found)]
     roles = {one.role for one in found}
     answers = {plain(one.name) for one in found if one.role == "answer"}
-    asked = next((plain(one.name) for one in found if one.role == "question"), "")
+    kept = {role: _keeper(role, found, own) for role in _SINGLE}
     for one in found:
         role = one.role
         if one.written in own:
             yield one
             continue
-        if role == "question" and plain(one.name) != asked:
+        if role in kept and plain(one.name) != kept[role]:
             role = None  # an input beside an instruction: another text, which the case must have as a field
-        if role == "first" and one.name == "output_1" and "second" not in roles:
+        if role == "first" and one.turn is None and one.name == "output_1" and "second" not in roles:
             role = "answer"
         if role == "answer" and "second" in roles and "first" not in roles:
             role = "first"
@@ -147,9 +153,43 @@ def settled(found: Sequence[Placeholder], said: Mapping[str, str] = MappingProxy
         yield replace(one, role=role)
 
 
+def _keeper(role: Role, found: Sequence[Placeholder], own: Set[str]) -> str:
+    """Return the name that has a role: the one of which a user said so, the one that is called so, or the first."""
+    named = sorted((one for one in found if one.role == role), key=lambda one: one.written not in own)
+    names = [plain(one.name) for one in named]
+    return role if role in names and named[0].written not in own else next(iter(names), "")
+
+
+def _by_turns(found: Sequence[Placeholder]) -> list[Placeholder]:
+    """
+    Return placeholders; where they show several questions by number, those of the last turn are what is judged.
+
+    Of two answers the earlier replies are their history; all other texts of earlier turns are fields.
+    """
+    split = {one.written: re.fullmatch(r"(.+)_(\d)", plain(one.name)) for one in found}
+    asked = {int(turn[2]) for turn in split.values() if turn is not None and meaning_of(turn[1]) == "question"}
+    if asked != {*range(1, len(asked) + 1)} or len(asked) < 2:
+        return list(found)
+    made = []
+    for one in found:
+        turn = split[one.written]
+        role = None if turn is None else meaning_of(turn[1])
+        if turn is None or role is None or int(turn[2]) not in asked:
+            made.append(one)
+        elif int(turn[2]) == len(asked):
+            made.append(replace(one, role=role))
+        elif role in ("first", "second"):
+            made.append(replace(one, role=role, turn=int(turn[2]) - 1))
+        else:
+            made.append(replace(one, role=None))
+    return made
+
+
 def _as_said(one: Placeholder, meaning: str) -> Placeholder:
-    name = meaning.removeprefix("field.")
-    return replace(one, role=SAID[meaning]) if meaning in SAID else replace(one, role=None, name=name)
+    side, _, turn = meaning.partition(".")
+    if side in SAID:
+        return replace(one, role=SAID[side], turn=int(turn) - 1 if turn else None)
+    return replace(one, role=None, turn=None, name=turn)
 
 
 def fields_of(found: Iterable[Placeholder]) -> tuple[str, ...]:

@@ -140,7 +140,7 @@ def _sample(task: Task) -> Case:
     several = {"pairwise": 2, "listwise": 3}.get(task, 1)
     steps = (Step("A thought.", "look_up", '{"word": "sky"}', "A result."),)
     answers = tuple(
-        Answer(f"a{n}", f"Sample answer {n}.", history=("An early draft.",), steps=steps) for n in range(several)
+        Answer(f"a{n}", f"Sample answer {n}.", history=("An early draft.",) * 9, steps=steps) for n in range(several)
     )
     return Case(
         "sample",

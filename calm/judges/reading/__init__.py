@@ -7,26 +7,35 @@ and the last `MAX_CHARS` characters of a reply are looked at. The rules in words
 """
 
 from calm.judges.reading.diagnosis import UnreadReply, example, fix, held, way
-from calm.judges.reading.formats import SYMBOLS, Format, Kind, check
+from calm.judges.reading.formats import SYMBOLS, Format, Kind, Part, check
 from calm.judges.reading.logprobs import Label, Labels, label_of
-from calm.judges.reading.reply import MAX_CHARS, read
+from calm.judges.reading.parts import FUNCTIONS, TWO_SCORES, formula_problems, labelled
+from calm.judges.reading.patterns import grouped
+from calm.judges.reading.reply import MAX_CHARS, read, read_parts
 from calm.judges.reading.views import View, view
 
 __all__ = [
+    "FUNCTIONS",
     "MAX_CHARS",
     "SYMBOLS",
+    "TWO_SCORES",
     "Format",
     "Kind",
     "Label",
     "Labels",
+    "Part",
     "UnreadReply",
     "View",
     "check",
     "example",
     "fix",
+    "formula_problems",
+    "grouped",
     "held",
     "label_of",
+    "labelled",
     "read",
+    "read_parts",
     "view",
     "way",
 ]

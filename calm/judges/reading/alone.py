@@ -17,6 +17,7 @@ from calm.judges.reading.layout import QUOTES, TERMINAL
 from calm.judges.reading.marks import Mark
 from calm.judges.reading.quotations import quoted
 from calm.judges.reading.views import View
+from calm.judges.reading.words import Cue, has
 
 LONGEST_LINE: Final = 120
 """Characters of a line that is remembered."""
@@ -45,6 +46,8 @@ def stands_alone(text: str, mark: Mark, view: View) -> bool:
         return False
     if any(fence in text for fence in _FENCES) or quoted(text, mark, view.judged):
         return False
+    if view.task == "pairwise" and has(Cue.BETTER, before):
+        return False  # it may praise the other answer
     if not before.strip() and not mark.about:
         return True
     end = len(before) + len(said)

@@ -7,7 +7,7 @@ import re
 from calm.core.verdict import Unreadable
 from calm.judges.reading.marks import Mark
 
-_BRACKETS = re.compile(r"\[\[([^\[\]\n]{0,2000}+)\]\]")
+_BRACKETS = re.compile(r"(?:\\?\[\\?\[|【【)([^\[\]【】\n]{0,2000}?)(?:\\?\]\s?\\?\]|】】|\](?=[\s*.]{0,20}\Z))")
 
 
 def bracket_marks(text: str) -> list[Mark]:

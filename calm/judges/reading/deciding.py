@@ -8,11 +8,12 @@ from dataclasses import replace
 from typing import Final, TypeAlias
 
 from calm.core.reasons import Kind, Reason, Said, because
-from calm.core.verdict import Unreadable, Verdict
+from calm.core.verdict import Score, Unreadable, Verdict
 from calm.judges.reading.layout import Layout
 from calm.judges.reading.marks import MAX_MARKS, Mark, short
 from calm.judges.reading.quotations import quoted
-from calm.judges.reading.standing import Candidate, Standing, candidate
+from calm.judges.reading.retraction import retracts
+from calm.judges.reading.standing import OPENING, Candidate, Standing, candidate
 from calm.judges.reading.views import View
 from calm.judges.reading.words import Cue, cue, has, one_of, plain
 
@@ -21,10 +22,16 @@ TAIL: Final = 2_000
 """Characters after a verdict, and between two of them, in which a word that takes it back is looked for."""
 PARTS: Final = 2
 """With so many verdicts on parts of an answer, one on the whole of it is recognised."""
-LONGEST_OR: Final = 20
-"""Characters between two verdicts that may say "or"."""
+DOUBTS: Final = (Cue.DENIED, Cue.TAKEN_BACK, Cue.REVISED)
+"""What a clause that speaks of the judge's own verdict says to take it back."""
+_CLAUSE: Final = re.compile(rf"[,;:()—]|\s(?:that|which|{one_of('joint')})\s")
+SHORT: Final = 40
+"""Characters of a sentence such as "Wait, that is wrong", which is of the verdict before it."""
+LONGEST_OR: Final = 60
+"""Characters between two verdicts that may begin with "or"."""
 _OR: Final = re.compile(rf"[\s,、]*(?:{one_of('or')})[\s,、]*", re.IGNORECASE)
-_SENTENCE: Final = re.compile(r"(?:\A|[.!?。！？\n])[\s*_#>\"'“(-]*([^\n.!?。！？]{1,80})")
+_SET_OFF: Final = re.compile(r"\s*(?:[,.!?:;…—–，、。！：；]|-\s|\Z)")
+_SENTENCE: Final = re.compile(r"(?:\A|[.!?。！？\n])[\s*_#>\"'“(–—-]*([^\n.!?。！？]{1,300})")
 
 
 def decide(
@@ -67,7 +74,10 @@ def _chosen(layout: Layout, found: Sequence[Candidate]) -> Mark | Reason | None:
         return because(Kind.VERDICTS_DIFFER, *_place(layout, one), *_place(layout, other))
     if one.draft:
         return because(Kind.VERDICT_DRAFT, *_place(layout, one))
-    if one is pool[-1] and _opens_with(Cue.TAKEN_BACK, layout.page[one.mark.stop : one.mark.stop + TAIL]):
+    tail = layout.page[one.mark.stop : one.mark.stop + TAIL]
+    if one is pool[-1] and (
+        _takes_back(tail) or _pauses(tail) or any(retracts(m[1]) for m in _SENTENCE.finditer(tail))
+    ):
         later = [c for c in found if c.mark.start > one.mark.start and c.standing > Standing.MENTIONED]
         if not later or _differ(later) > 1 or isinstance(later[-1].verdict, Unreadable):
             return because(Kind.VERDICT_TAKEN_BACK, *_place(layout, one))
@@ -97,7 +107,7 @@ def _pool(layout: Layout, found: Sequence[Candidate]) -> list[Candidate]:
     counted = [c for c in alive if c.standing >= Standing.SAID]
     if not any(c.standing is Standing.STANDS for c in counted):
         return alive
-    return [c for c in counted if c.standing is Standing.STANDS or not isinstance(c.verdict, Unreadable)]
+    return counted
 
 
 def _listed(layout: Layout, found: Sequence[Candidate]) -> set[int]:
@@ -105,12 +115,12 @@ def _listed(layout: Layout, found: Sequence[Candidate]) -> set[int]:
     groups: list[list[Candidate]] = []
     for one in found:
         gap = layout.page[groups[-1][-1].mark.stop : one.mark.start] if groups else "\n\n"
-        near = len(gap) <= 60 and not re.search(r"\n\s*\n|[.。!?]\s", gap) and not has(Cue.TURN, gap)
+        near = len(gap) <= 60 and not re.search(r"\n\s*\n|[.。!?]\s", gap) and not _corrects(gap)
         if near and not one.mark.key:
             groups[-1].append(one)
         else:
             groups.append([one])
-    return {id(c) for group in groups if _differ(group) >= 3 for c in group}
+    return {id(c) for group in groups if _differ(group) >= 3 and not group[-1].whole for c in group}
 
 
 def _joined(layout: Layout, found: Sequence[Candidate]) -> list[Candidate]:
@@ -118,8 +128,9 @@ def _joined(layout: Layout, found: Sequence[Candidate]) -> list[Candidate]:
     made = list(found)
     for at in range(1, len(made)):
         left, right = made[at - 1], made[at]
-        gap = layout.page[left.mark.stop : min(right.mark.start, left.mark.stop + LONGEST_OR)]
-        if len({left.standing > 0, right.standing > 0}) == 2 and _OR.fullmatch(gap):
+        gap = layout.page[left.mark.stop : right.mark.start]
+        joined = _OR.match(gap) if len(gap) <= LONGEST_OR and "\n" not in gap else None
+        if len({left.standing > 0, right.standing > 0}) == 2 and joined and _meaning(left) != _meaning(right):
             made[at - 1 : at + 1] = [replace(one, standing=Standing.MENTIONED) for one in (left, right)]
     return made
 
@@ -141,6 +152,12 @@ def _settled(layout: Layout, pool: Sequence[Candidate]) -> Candidate | Reason:
     last = pool[-1]
     rivals = [c for c in pool if _meaning(c) != _meaning(last)]
     if not rivals:
+        if (
+            isinstance(last.verdict, Score)
+            and not any(c.whole for c in pool)
+            and len({c.part for c in pool} - {""}) > 1
+        ):
+            return because(Kind.VERDICT_PARTS, *_place(layout, pool[0])[:2], *_place(layout, last)[:2])
         kept = [c for c in pool if not c.draft]
         return kept[-1] if kept else last
     agreed = [c for c in pool if _meaning(c) == _meaning(last)]
@@ -151,7 +168,7 @@ def _settled(layout: Layout, pool: Sequence[Candidate]) -> Candidate | Reason:
         open_ = [c for c in rivals if not c.draft]
         if any(c.final for c in agreed) and not any(c.final or c.standing is Standing.STANDS for c in open_):
             return last
-        if last.whole and all(c.part for c in open_) and sum(c.part for c in pool) >= PARTS:
+        if last.whole and all(c.part for c in open_) and sum(c.part != "" for c in pool) >= PARTS:
             return last
         if _turns(layout, open_[-1], after):
             return last
@@ -165,15 +182,40 @@ def _turns(layout: Layout, earlier: Candidate, later: Candidate) -> bool:
     if later.turned:
         return True
     between = layout.page[earlier.mark.stop : later.mark.start]
-    return _opens_with(Cue.TURN, between[-TAIL:]) or _opens_with(Cue.TAKEN_BACK, between[:TAIL])
+    return any(_takes_back(part) or (later.final and _pauses(part)) for part in (between[:TAIL], between[-TAIL:]))
 
 
-def _opens_with(kind: Cue, text: str) -> bool:
-    """Return whether a sentence of a text begins with a cue, or has it after two or three words."""
+def _pauses(text: str) -> bool:
+    """Return whether a sentence of a text begins with "Wait," or the like; in "Wait times" nobody pauses."""
     return any(
-        (hit := cue(kind).search(plain(sentence[1]))) is not None and hit.start() <= 20
-        for sentence in _SENTENCE.finditer(text)
+        (hit := cue(Cue.PAUSE).match(low)) is not None and _SET_OFF.match(low, hit.end()) is not None
+        for low in (
+            sentence[1].lower() + text[sentence.end() : sentence.end() + 1] for sentence in _SENTENCE.finditer(text)
+        )
     )
+
+
+def _corrects(gap: str) -> bool:
+    return any(has(kind, gap) for kind in (Cue.TURN, Cue.PAUSE, Cue.TAKEN_BACK))
+
+
+def _takes_back(text: str) -> bool:
+    """
+    Return whether a sentence of a text takes back the verdict before it.
+
+    The words that do must begin it, or follow "Wait," or the like, or a clause of it must speak of the verdict.
+    """
+    for sentence in _SENTENCE.finditer(text):
+        low = plain(sentence[1])
+        paused = any(cue(kind).search(sentence[1].lower(), 0, OPENING) for kind in (Cue.PAUSE, Cue.TURN))
+        hit = cue(Cue.TAKEN_BACK).search(low)
+        if hit is not None and (hit.start() <= OPENING or paused):
+            return True
+        if paused and (has(Cue.REVISED, low) or (_pauses(low) and len(low) <= SHORT and has(Cue.DENIED, low))):
+            return True
+        if any(has(Cue.OWN, part) and any(has(kind, part) for kind in DOUBTS) for part in _CLAUSE.split(low)):
+            return True
+    return False
 
 
 def _place(layout: Layout, one: Candidate) -> tuple[Said, int, str]:

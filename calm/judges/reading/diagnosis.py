@@ -48,6 +48,8 @@ def way(form: Format) -> str:
     >>> way(Format("json", field="winner")), way(Format("brackets"))
     ("[verdict] format = 'json', field = 'winner'", "[verdict] format = 'brackets'")
     """
+    if form.parts:
+        return f"[verdict] format = {form.kind!r}, parts {', '.join(form.parts)}"
     own = {"json": ("field", form.field), "tag": ("tag", form.tag), "regex": ("pattern", form.pattern)}.get(form.kind)
     return f"[verdict] format = {form.kind!r}{f', {own[0]} = {own[1]!r}' if own else ''}"
 
@@ -78,12 +80,12 @@ def fix(form: Format, unread: Sequence[UnreadReply], *, bundled: bool) -> str:
             f"the model does not keep to the bundled prompt: {schema}choose another [verdict] format, or write the "
             "prompt yourself ([prompt] user_file)"
         )
-    other = next((one for one in _others(form, unread) if _reads(one, unread)), None)
+    other = None if form.parts else next((one for one in _others(form, unread) if _reads(one, unread)), None)
     if other is not None:
         return f"in judge.toml, write {way(other)}, which reads these"
     return (
-        "in judge.toml, change [verdict] (format, field, tag, pattern, values, scale) so that it fits what the prompt "
-        "asks for; `calm try` shows a reply as a whole"
+        "in judge.toml, change [verdict] (format, field, tag, pattern, values, scale, parts) so that it fits what the "
+        "prompt asks for; `calm try` shows a reply as a whole"
     )
 
 

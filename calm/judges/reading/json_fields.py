@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import Final
+from itertools import chain
+from typing import Final, TypeAlias
 
 from calm.core.verdict import Unreadable
 from calm.errors import ConfigError
@@ -19,9 +20,9 @@ MAX_BROKEN: Final = 1_000
 """Openings of JSON objects that may turn out not to be JSON before a reply is given up."""
 
 MAX_REPAIRS: Final = 20
-"""Objects that a trailing comma may make unreadable, and that cannot be read without it either."""
+"""Openings of objects that are no JSON, and that cannot be written as JSON either, before no more is tried."""
 MAX_REPAIRED: Final = 20_000
-"""Characters that an object may have whose trailing comma is left out."""
+"""Characters that an object may have that is no JSON, but near to it."""
 MAX_DEPTH: Final = 3
 """Objects within each other in which the field is looked for."""
 LONGEST_NAME: Final = 80
@@ -29,34 +30,49 @@ LONGEST_NAME: Final = 80
 MAX_STAGE: Final = 20
 """Characters of a text in an object that may say of which stage it is."""
 
-_STEP = re.compile(r"\.?([^.\[\]]+)|\[([0-9]{1,6})\]")
+Step: TypeAlias = str | int | tuple[str, ...]
+"""A key, the number of an entry, `()` for every entry, or `(key, text)` for the one entry whose key has this value."""
+PATHS: Final = "a path such as 'result.score', 'scores[0]', 'statements[].verdict' or '[rank=1].model'"
+_STEP = re.compile(r"\.?([^.\[\]]+)|\[([0-9]{1,6})\]|\[(?:([^=\[\]]{1,80})=([^\[\]]{1,80}))?\]")
 _CUT = re.compile(r"[\w.+-]{0,9}[\s`~]{0,40}")
 """What is left where the end of a text cuts off an object: nothing, or the beginning of a number or of `true`."""
 
-_OPENING = re.compile(r'\{(?=\s*["}])')
+_OPENING = re.compile(r"""\{(?=\s*(?:["'}“”„‘’«]|//|/\*|[A-Za-z_]\w{0,40}\s{0,4}:))""")
+_LIST = re.compile(r"\[(?=\s*\{)")
 _MISSING = object()
 
 
 def field_marks(text: str, path: str, view: View) -> list[Mark] | Unreadable:
     """Return the field of each JSON object; an object that the text's end cuts off makes the reply unreadable."""
     marks = []
-    for found in objects(text):
+    for found in objects(text, _LIST if path.startswith("[") else _OPENING):
         if isinstance(found, Unreadable):
             return found
         value, about = _value(found.raw, path, view)
         if value is not _MISSING:
             marks.append(Mark(found.start, found.end, value, about=about))
-    return marks
+    return marks if marks or "[" not in path else _listed(text, path[path.index("[") :])
+
+
+def _listed(text: str, path: str) -> list[Mark]:
+    """Return the value at a path in a list that has no name, or in objects one after the other."""
+    whole = [one for one in objects(text, _LIST) if isinstance(one, Mark)]
+    each = [one for one in objects(text) if isinstance(one, Mark)]
+    found = [(one.start, one.end, _at(one.raw, path)) for one in whole]
+    found += (
+        [(each[0].start, each[-1].end, _at([one.raw for one in each], path))] if len(each) > 1 and not whole else []
+    )
+    return [Mark(*one) for one in found if one[2] is not _MISSING]
 
 
 def whole_field(text: str, path: str, view: View) -> Mark | None:
     """
-    Return the field of a reply that is one JSON object and nothing else; None if it is anything else.
+    Return the field of a reply that is one JSON object (or list, for a path into one) and nothing else; None if not.
 
     Where a server keeps to a schema, this is every reply: what stands in the texts of the object is not looked at.
     """
     body = text.strip()
-    if not body.startswith("{"):
+    if not body.startswith("[" if path.startswith("[") else "{"):
         return None
     try:
         data, end = _DECODER.raw_decode(body)
@@ -126,10 +142,26 @@ def _short(value: object) -> bool:
     return isinstance(value, str) and len(value) <= MAX_STAGE
 
 
-def objects(text: str) -> Iterator[Mark | Unreadable]:
-    """Return each JSON object of a text, and at last why there may be more that cannot be read."""
+def unstrung(text: str) -> str | None:
+    """Return the text that a reply is which is nothing but a text of JSON, as `"{\\"score\\": 7}"`; else None."""
+    body = text.strip()
+    if not (body.startswith('"') and body.endswith('"')):
+        return None
+    try:
+        inner = json.loads(body)
+    except ValueError:
+        return None
+    return inner if isinstance(inner, str) else None
+
+
+def objects(text: str, opening: re.Pattern[str] = _OPENING) -> Iterator[Mark | Unreadable]:
+    """
+    Return each JSON object of a text, and at last why there may be more that cannot be read.
+
+    What is near to JSON counts, too: a literal of Python, comments, a trailing comma, names without quotes.
+    """
     at = broken = repairs = 0
-    while found := _OPENING.search(text, at):
+    while found := opening.search(text, at):
         start = found.start()
         try:
             here = _object_at(text, start)
@@ -141,13 +173,14 @@ def objects(text: str) -> Iterator[Mark | Unreadable]:
             at = here.end
             continue
         message, where = here
-        mended = _mended(text, start) if repairs < MAX_REPAIRS and _at_comma(text, where) else None
-        repairs += mended is None and _at_comma(text, where)
+        mended = _mended(text, start) if repairs < MAX_REPAIRS else None
         if mended is not None:
             yield mended
             at = mended.end
             continue
-        if message.startswith(_UNTERMINATED) or _CUT.fullmatch(text, where):
+        repairs += 1
+        open_ = text[start + 1 :].lstrip()[:1] in "'“‘" and "}" not in text[start:]
+        if message.startswith(_UNTERMINATED) or _CUT.fullmatch(text, where) or open_:
             yield Unreadable("truncated JSON: the last object is not closed")
             return
         at, broken = max(start + 1, where), broken + 1
@@ -176,34 +209,40 @@ def _object_at(text: str, start: int) -> Mark | tuple[str, int]:
             return Mark(start, start + end, data)
 
 
-def _at_comma(text: str, at: int) -> bool:
-    """Return whether JSON broke at a comma with nothing but a closing bracket after it."""
-    before = text[max(0, at - 50) : at + 1].rstrip("}] \t\n")
-    return before.endswith(",") and _TRAILING.search(text, max(0, at - 50), at + 51) is not None
-
-
 def _mended(text: str, start: int) -> Mark | None:
-    """Return the object that begins here without its trailing commas; None if it is broken otherwise, too."""
-    depth, end, commas = 0, None, []
-    for part in _PARTS.finditer(text, start, start + MAX_REPAIRED):
-        sign = part[0]
-        if sign[0] == ",":
-            commas.append(part.start())
-        elif sign in "{[":
-            depth += 1
-        elif sign in "}]":
-            depth -= 1
-            if depth == 0:
-                end = part.end()
-                break
-    if end is None or not commas:
-        return None
-    kept = [text[one + 1 : other] for one, other in zip([start - 1, *commas], [*commas, end], strict=True)]
-    try:
-        data, read = _DECODER.raw_decode("".join(kept))
-    except (json.JSONDecodeError, RecursionError):
-        return None
-    return Mark(start, end, data) if read == end - start - len(commas) else None
+    """Return the object that begins here and is near to JSON; None if it is not."""
+    return _mended_by(_PARTS, text, start) or _mended_by(_QUOTED, text, start)
+
+
+def _mended_by(parts: re.Pattern[str], text: str, start: int) -> Mark | None:
+    kept: list[str] = []
+    depth = 0
+    for part in parts.finditer(text, start, start + MAX_REPAIRED):
+        kept += _mended_part(parts, part, kept)
+        depth += {"{": 1, "[": 1, "}": -1, "]": -1}.get(part[0], 0)
+        if depth == 0:
+            try:
+                return Mark(start, part.end(), _DECODER.decode("".join(kept)))
+            except (json.JSONDecodeError, RecursionError):
+                return None
+    return None
+
+
+def _mended_part(parts: re.Pattern[str], part: re.Match[str], kept: list[str]) -> list[str]:
+    """Return a part of an object as JSON has it; a comma that nothing follows is taken out of what was kept."""
+    text = part[0]
+    if part["text"]:
+        inner = text[1:-1]
+        return [
+            text if parts is _PARTS and text[0] == '"' else json.dumps(re.sub(r"\\(.)", r"\1", inner, flags=re.DOTALL))
+        ]
+    if part["word"]:
+        return [_LITERALS.get(text) or json.dumps(text)]
+    if part["comment"]:
+        return []
+    if text in "}]" and kept and kept[-1] == ",":
+        kept.pop()
+    return [text] if text.strip() else []
 
 
 _UNTERMINATED: Final = "Unterminated string"
@@ -211,20 +250,42 @@ WINDOW: Final = 512
 """Characters in which an object is looked for first."""
 LONGEST_WORD: Final = 16
 """Characters of the longest word, or sign in a text, of JSON: one that a window cuts is an error near its end."""
-_PARTS = re.compile(r'"(?:[^"\\]|\\.)*+"|[{}\[\]]|,(?=\s{0,200}[}\]])', re.DOTALL)
-_TRAILING = re.compile(r",\s*[}\]]")
+_ENDS = r"(?=\s{0,200}(?:[,:}\]]|//|/\*))"
+_NEXT = r"""(?=\s{0,200}(?:[:}\]]|,\s{0,200}["'{\[\d-]|,\s{0,200}(?:true|false|null)\b))"""
+_TEXTS = (
+    r"""'(?:[^'\\]|\\.|'(?!ENDS))*+'ENDS|[“”„](?:[^“”\\]|\\.)*+[“”]|[‘’](?:[^’\\]|\\.|’(?!ENDS))*+’ENDS"""
+    r"|«[^»]*+»"
+)
+_OTHERS = (
+    r"|(?P<comment>//[^\n]*+|/\*.*?\*/|(?<=[\w\"'] )\([^()\"{{}}\[\]]{{1,80}}\))|(?P<word>(?<![\w.+-])[A-Za-z_]\w*+)|."
+)
+_PARTS = re.compile(
+    rf"""(?P<text>"(?:[^"\\]|\\.)*+"|{_TEXTS}){_OTHERS}""".replace("ENDS", _ENDS),
+    re.DOTALL,
+)
+_QUOTED = re.compile(
+    rf"""(?P<text>"(?:[^"\\]|\\.|"(?!{_NEXT}))*+"{_NEXT}|{_TEXTS}){_OTHERS}""".replace("ENDS", _ENDS),
+    re.DOTALL,
+)
+"""
+Parts of an object: a text in quotes of any kind, a comment, a word without quotes, or any other sign.
+
+`_QUOTED` ends a text only where another part follows: the texts of some replies hold quotes.
+"""
+_LITERALS: Final = {"true": "true", "false": "false", "null": "null", "True": "true", "False": "false", "None": "null"}
 
 
 @lru_cache(maxsize=64)
-def steps(path: str) -> tuple[str | int, ...] | None:
+def steps(path: str) -> tuple[Step, ...] | None:
     """Return a path's steps, or None if it is none."""
-    found: list[str | int] = []
+    found: list[Step] = []
     at = 0
     while at < len(path):
         step = _STEP.match(path, at)
-        if step is None or (at == 0 and path[0] in ".["):
+        if step is None or (at == 0 and path[0] == "."):
             return None
-        found.append(step[1] if step[1] is not None else int(step[2]))
+        entry = () if step[3] is None else (step[3].strip(), step[4].strip())
+        found.append(step[1] or (int(step[2]) if step[2] else entry))
         at = step.end()
     return tuple(found) or None
 
@@ -235,27 +296,52 @@ def _at(data: object, path: str) -> object:
         return data[path]
     found = steps(path)
     if found is None:
-        raise ConfigError(f"verdict.field: expected a path such as 'result.score' or 'scores[0]', got {path!r}")
-    for step in found:
+        raise ConfigError(f"verdict.field: expected {PATHS}, got {path!r}")
+    return _walked(data, found)
+
+
+def _walked(data: object, path: Sequence[Step]) -> object:
+    """Return the value after some steps, or `_MISSING`; after `()` a tuple of all, with None where one is missing."""
+    for number, step in enumerate(path, start=1):
         if isinstance(data, Clash):
             return data
-        if isinstance(step, int):
+        if isinstance(step, tuple):
+            entries = data if isinstance(data, list) else []
+            if not step and entries is data:
+                inner = [_walked(one, path[number:]) for one in entries]
+                each = [one if isinstance(one, tuple) else (None if one is _MISSING else one,) for one in inner]
+                return tuple(chain.from_iterable(each))
+            chosen = [one for one in entries if step and _says(_walked(one, step[:1]), step[1])]
+            if len(chosen) != 1:
+                return Clash() if chosen else _MISSING
+            rest = [_walked(one, path[number:]) for one in entries]
+            if rest.count(_walked(chosen[0], path[number:])) > 1:
+                return Clash()
+            data = chosen[0]
+        elif isinstance(step, int):
             if not isinstance(data, list) or step >= len(data):
                 return _MISSING
             data = data[step]
         else:
             if not isinstance(data, dict):
                 return _MISSING
-            name = step if step in data else _alike(data, step)
+            name = alike(data, step)
             if name is None:
                 return _MISSING
             data = data[name]
     return data
 
 
-def _alike(data: Mapping[str, object], step: str) -> str | None:
-    """Return the one key that differs from a name by case alone."""
-    found = [name for name in data if name.casefold() == step.casefold()]
+def _says(value: object, text: str) -> bool:
+    """Return whether a value of JSON is what a path writes in `[key=text]`."""
+    if isinstance(value, bool):
+        return text == str(value).lower()
+    return text == str(int(value) if isinstance(value, float) and value.is_integer() else value)
+
+
+def alike(names: Collection[str], text: str) -> str | None:
+    """Return the name that a text is: the same one, or the only one that differs from it by case alone."""
+    found = [text] if text in names else [name for name in names if name.casefold() == text.casefold()]
     return found[0] if len(found) == 1 else None
 
 

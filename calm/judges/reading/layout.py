@@ -22,13 +22,14 @@ LONGEST_WORD: Final = 15
 HOLE: Final = "\ufffc"
 """Stands in place of each verdict: the words in a verdict say nothing about another one."""
 
+_BLANK: Final = f" \t\n{HOLE}"
 _SIGNS: Final = " \t$*_#>|~`\"'“”„«»「」『』‘’()[]{}（）【】<>"
 """Signs of Markdown and quotes."""
 _SEPARATORS: Final = ":：=→⇒➜—–-|>→"
 _BULLET: Final = re.compile(r"[ \t>]*(?:[-*+•·▪●✓✔➤🏆]+|[0-9]{1,2}[.)])[ \t]+")
 _STOP: Final = re.compile(
     r"</(?!(?:a|b|i|u|em|strong|span|font|mark|code|s|del|sup|sub|small|big|q|cite|ins|kbd)>)[A-Za-z][^<>\s]{0,40}>"
-    r"|[.!?…]+[\"'”’»)*_]*(?=\s)|[。！？]+[」』”）]*|\n"
+    r"|[ \t](?=#[A-Za-z])|[.!?…]+[\"'”’»)*_]*(?=\s)|[。！？]+[」』”）]*|\n"
 )
 _BREAK: Final = re.compile(r"[,;:，、；：()（）]\s?|\s[—–-]{1,2}\s|——")
 _CLOSED: Final = re.compile(
@@ -37,6 +38,7 @@ _CLOSED: Final = re.compile(
 _LABEL: Final = re.compile(
     r"[ \t]*(?:#{1,6}[ \t]+(?P<heading>.+)|(?P<bold>(?:\*\*|__).+(?:\*\*|__):?)|(?P<colon>.+[:：]\**))"
 )
+_OPENED: Final = re.compile(r"[\s*_#-]*(?:([^:：\"“«„「]{1,60})[:：][\s*_]*)?[\"“„«「'‘][^\"”»」]*")
 _CLOSING_TAG: Final = re.compile(r"</?[^<>\s]{1,40}>\s*\Z")
 TERMINAL: Final = ".!?。！？…"
 """Signs that end a sentence."""
@@ -125,7 +127,7 @@ class Layout:
             intro=(intro, _last_clause(intro)),
             section=self._section(start),
             opens=opens,
-            closes=_closes(after.lstrip(_SIGNS)),
+            closes=_closes(after.lstrip(_SIGNS.replace("(", "").replace("（", ""))),
             question=re.match(r"[^.!。！\n]{0,80}[?？]", after) is not None,
         )
 
@@ -165,9 +167,9 @@ class Layout:
         first = self.page.find("\n", opening) + 1
         closing = self.fences[before] if before < len(self.fences) else len(self.page)
         start, end = self.bounds(mark.start)
-        others = (
-            self.page[max(first, start - WINDOW) : start].strip() or self.page[end : min(closing, end + WINDOW)].strip()
-        )
+        others = self.page[max(first, start - WINDOW) : start].strip(_BLANK) or self.page[
+            end : min(closing, end + WINDOW)
+        ].strip(_BLANK)
         outside = self.page[max(0, opening - WINDOW) : opening].strip()
         return bool(others) and bool(outside)
 
@@ -191,6 +193,15 @@ class Layout:
             for left, right in QUOTES
             if left in before and right in after and not (whole.startswith(left) and whole.endswith(right))
         )
+
+    def ends_quoted(self, mark: Mark) -> str | None:
+        """Return the label of a last line that quotes hold but for it, where no other verdict stands; else None."""
+        start, _ = self.bounds(mark.start)
+        others = self.page[: mark.start] + self.page[mark.stop :]
+        opened = _OPENED.fullmatch(self.page[start : mark.start])
+        if opened is None or HOLE in others or self.page[mark.stop :].strip(_SIGNS + TERMINAL):
+            return None
+        return opened[1] or ""
 
     def block_quoted(self, mark: Mark) -> bool:
         """Return whether a verdict stands in a block quote of a reply that is not one as a whole."""

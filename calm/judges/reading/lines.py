@@ -5,22 +5,23 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
 from itertools import islice
 from typing import Final
 
 from calm.core.case import Framing
-from calm.core.reasons import Reason
+from calm.core.reasons import Kind, Reason, Said, because
 from calm.core.verdict import Criteria, Unreadable, Verdict
 from calm.judges.reading.deciding import decide
 from calm.judges.reading.formats import Format
-from calm.judges.reading.layout import Layout
-from calm.judges.reading.marks import MAX_MARKS, Mark, line_of, short
-from calm.judges.reading.meanings import all_criteria, is_met, meant
+from calm.judges.reading.json_fields import alike
+from calm.judges.reading.layout import TERMINAL, Layout
+from calm.judges.reading.marks import MAX_MARKS, PICTURES, Mark, line_of, short
+from calm.judges.reading.meanings import QUALITY, all_criteria, is_met, is_none, meant, names, noted
 from calm.judges.reading.quotations import FENCE, is_quotation
 from calm.judges.reading.standing import Standing
 from calm.judges.reading.views import View, names_of
-from calm.judges.reading.words import Cue, cue, has, one_of
+from calm.judges.reading.words import Cue, cue, has, one_of, table
 
 MAX_LINES: Final = 10_000
 """Lines from the end of a reply in which verdicts on criteria are looked for."""
@@ -30,15 +31,25 @@ LONGEST_LINE: Final = 2_000
 LONGEST_LEAD: Final = 60
 """Characters of the words that may announce a verdict at the beginning of a line."""
 
+MENU: Final = 3
+"""So many lines that differ, one for each label of `values`, are the choices that the prompt gives."""
 MAX_LEAD_WORDS: Final = 6
 """Words that may announce a verdict at the beginning of a line."""
 LONGEST_SENTENCE: Final = 120
 """Characters of a last line that may give a verdict in a sentence."""
 
-_SLIP = re.compile(r"(?<![\[\w])\[([^\[\]\n]{1,20})\](?![\](\w])|\\boxed\{([^{}\n]{1,20})\}")
-_NUMBER = re.compile(r"(?<![A-Za-z0-9_.,/])[0-9]+(?:[.,][0-9]+)?(?:/[0-9]+)?(?![A-Za-z0-9_/])")
-_SEPARATOR = re.compile(r"[ \t]{0,4}[:：][ \t]{0,4}")
+_SLIP = re.compile(
+    r"(?<![\[\w])\[([^\[\]\n]{1,20})\](?![\](\w])|\\boxed\{([^{}\n]{1,20})\}"
+    r"|(?m:^)[ \t*_]*(?:\(([A-Za-z0-9]{1,3})\)|\$([A-Za-z0-9]{1,3})\$)[ \t*_.]*(?=\s*\Z)"
+)
+_NUMBER = re.compile(
+    rf"(?<![A-Za-z0-9_.,/])[0-9]+(?:[.,][0-9]+)?(?:(?:/|\s(?:{one_of('ratios')})\s)[0-9]+)?(?![A-Za-z0-9_/])",
+    re.IGNORECASE,
+)
+_SIGNS = " \t\n*_$`}"
+_SEPARATOR = re.compile(r"[ \t]{0,4}(?:[:：→⇒➜]|[=-]>)[ \t]{0,4}")
 _COPULA = re.compile(rf"(?:[ \t]{{0,4}}(?:=|{one_of('copulas')}))?[ \t]{{1,4}}|(?=[\d])", re.IGNORECASE)
+_ANSWERS = frozenset(word for words in table()["answers"].values() for word in words)
 _NUMBER_LIKE = re.compile(r"[+-]?[0-9.,/ ]{0,20}[0-9](?:[eE][+-]?[0-9]{1,6})?|[+-]?(?:nan|inf|infinity)", re.IGNORECASE)
 _NUMBERED = re.compile(
     r"[ \t]{0,8}(?:[-*+•#>][ \t]{0,4}){0,4}+(?:\*\*|__)?(?:criterion[ \t]{1,4})?#?[\[(]?(?P<key>[^\s:)\]|*]{1,80})"
@@ -48,6 +59,15 @@ _NUMBERED = re.compile(
 _NOTE = re.compile(rf"(?:{one_of('notes')})[ \t]{{0,4}}[:：][ \t]{{0,4}}", re.IGNORECASE)
 _SIGNED = re.compile(r"\s*[-+]\s*[0-9]")
 """A class behind a bullet, or a number with its sign: no one can tell."""
+_LABELLED = re.compile(
+    r"^[ \t>#*•|+\"'-]*(?:[0-9]{1,2}[.)][ \t]*)?[*_]*(?:evaluation form[^\n:]{0,20}:[ \t*-]*)?"
+    r"(?P<label>[^\W\d_][^\n:：|*()（）]{0,40}?)"
+    r"(?:[ \t]*[(（][^()（）\n]{1,20}[)）])?[*_]*[ \t]*(?:[:：|=]|[–—-][ \t])[ \t*_\[]*"
+    rf"(?P<value>[0-9]+(?:[.,][0-9]+)?(?:(?:/|\s(?:{one_of('ratios')})\s)[0-9]+)?)"
+    rf"[*_\]\"']*(?=[ \t]*(?:[.|(,;–—-]|{PICTURES.pattern}|$))",
+    re.MULTILINE | re.IGNORECASE,
+)
+"""A line such as "Coherence: 4", or a row of a table."""
 _BULLET = re.compile(r"(?:[-*+•#>]{1,6}[ \t]{1,8}){1,4}")
 
 
@@ -60,15 +80,19 @@ def by_last_line(text: str, form: Format, view: View) -> Verdict | Reason | None
     """
     marks: list[Mark] = []
     remarks: list[Mark] = []
+    menu: list[Verdict] = []
     for number, mark in enumerate(islice(_lines(text), MAX_LINES)):
         raw = str(mark.raw)
         verdict = _said(raw, form, view) if len(raw) <= LONGEST_LINE else None
+        menu += [] if verdict is None or isinstance(verdict, Unreadable) or verdict in menu else [verdict]
         if verdict is None:
-            remarks += [] if marks else _words(text, mark, view)
-        elif number and (isinstance(verdict, Unreadable) or not _strong(text, mark, view)):
+            remarks += [] if marks else _words(text, mark, form, view)
+        elif number and (isinstance(verdict, Unreadable) or not _strong(text, mark, form, view)):
             continue
         elif not is_quotation(text, mark.start, raw.strip(), view.judged):
             marks.append(replace(mark, about=raw[:LONGEST_LEAD]))
+    if len(menu) >= MENU and len(menu) == len(set(form.values.values())):
+        return None
     if not marks:
         return _by_last_sentence(text, remarks, form, view)
 
@@ -81,11 +105,31 @@ def by_last_line(text: str, form: Format, view: View) -> Verdict | Reason | None
     return means(one.raw) if isinstance(one, Mark) else one
 
 
-def _by_last_sentence(text: str, words: Sequence[Mark], form: Format, view: View) -> Verdict | None:
-    """Return the verdict that the last line gives in a short sentence, if it names no other one."""
+def _by_last_sentence(text: str, words: Sequence[Mark], form: Format, view: View) -> Verdict | Reason | None:
+    """
+    Return the verdict that the last line gives in a short sentence, if it names no other one.
+
+    A first line such as "Coherence: 4" is a score, too, if it is the only line of this kind; of several none is.
+    """
     last = next(_lines(text), None)
-    if last is None or len(str(last.raw)) > LONGEST_SENTENCE:
+    if last is None:
         return None
+    own = by_own_sentence(text, form, view)
+    if own is not None:
+        return own
+    labelled = list(_LABELLED.finditer(text)) if view.task == "score" else []
+    valid = [m for m in labelled if not isinstance(meant(m["value"], form, view), Unreadable)]
+    if len(valid) > 1:
+        return because(Kind.VERDICT_PARTS, *(x for m in (valid[0], valid[-1]) for x in _told(text, m)))
+    if len(labelled) == len(valid) == 1 and QUALITY.search(valid[0]["label"]):
+        only = Mark(*valid[0].span(), valid[0]["value"], led=True)
+        one = decide(text, [only], partial(meant, form=form, view=view), view)
+        return meant(only.raw, form, view) if isinstance(one, Mark) else one
+    if len(str(last.raw)) > LONGEST_SENTENCE:
+        return None
+    tail = re.split(r"[.!?。！？][\"')]?\s+", str(last.raw).rstrip())[-1]
+    if view.task == "label" and (lead_of(_bare(tail), view) is not None or form.key(_bare(tail)) is not None):
+        return _said(tail, form, view)
     said = [replace(m, remark=False) for m in words if m.start >= last.start]
     said = [m for m in said if not isinstance(meant(m.raw, form, view), Unreadable)]
     ends = bool(said) and view.task == "pairwise" and not text[said[-1].stop : last.end].strip(" .!。！*_\t")
@@ -96,15 +140,42 @@ def _by_last_sentence(text: str, words: Sequence[Mark], form: Format, view: View
     return None
 
 
+def by_own_sentence(text: str, form: Format, view: View) -> Verdict | Reason | None:
+    """Return the verdict that one sentence of the judge gives, such as "I'd give it a 4" or "My grade is B"."""
+    labels = [*form.values, *(view.scale.classes.names if view.scale.classes else ())]
+    known = names(form, view) if view.task == "pairwise" else labels
+    value = _NUMBER.pattern if view.task == "score" and not form.values else "|".join(map(re.escape, known)) or r"(?!)"
+    marks = [Mark(*m.span("value"), m["value"]) for m in _own_sentence(value).finditer(text)]
+    marks = [m for m in marks if not isinstance(meant(m.raw, form, view), Unreadable)]
+    if len({str(meant(m.raw, form, view)) for m in marks}) != 1:
+        return None
+    one = decide(text, marks[:1], partial(meant, form=form, view=view), view, Standing.SAID)
+    return meant(one.raw, form, view) if isinstance(one, Mark) else one
+
+
+@lru_cache(maxsize=64)
+def _own_sentence(value: str) -> re.Pattern[str]:
+    """Return an expression for a value that a sentence of the judge gives."""
+    verbs = "give|rate|score|grade|assign|go with|choose|pick|prefer|select|judge"
+    gives = rf"\bi(?:'d|’d| would| will)? (?:{verbs})\b[^.\n:;]{{0,60}}?"
+    says = r"\b(?:the|my)(?: \w+)? (?:score|verdict|rating|grade|choice|preference) is[ *_`:\"']{1,6}"
+    ends = r"(?![\w/-]|\s(?:or|to)\s\d)"
+    return re.compile(rf"(?i:(?:{gives}|{says}))(?<![\w/.-])(?P<value>{value}){ends}")
+
+
+def _told(text: str, line: re.Match[str]) -> tuple[Said, int]:
+    return Said(short(line["value"])), text.count("\n", 0, line.start("value")) + 1
+
+
 def by_slip(text: str, form: Format, view: View) -> Verdict | Reason | None:
     """
     Return the verdict of a reply without any in its format, if it is in a form that leaves no doubt.
 
-    These are `[A]` or `\\boxed{A}` on a line of its own, and a line such as "Verdict: A".
+    These are `[A]` or `\\boxed{A}` on a line of its own, `(A)` or `$A$` as the last one, and a line "Verdict: A".
     """
     if view.task == "rubric-all":
         return None
-    marks = [Mark(m.start(), m.end(), m[1] or m[2]) for m in _SLIP.finditer(text)]
+    marks = [Mark(m.start(), m.end(), m[m.lastindex or 1]) for m in _SLIP.finditer(text)]
     for line in islice(_lines(text), MAX_LINES):
         raw = str(line.raw)
         lead = lead_of(_bare(raw), view) if len(raw) <= LONGEST_LEAD else None
@@ -115,7 +186,10 @@ def by_slip(text: str, form: Format, view: View) -> Verdict | Reason | None:
         return meant(raw, form, view)
 
     valid = [m for m in marks[-MAX_MARKS:] if not isinstance(means(m.raw), Unreadable)]
-    one = decide(text, sorted(valid, key=lambda m: m.start), means, view, Standing.STANDS)
+    valid.sort(key=lambda m: m.start)
+    one = decide(text, valid, means, view, Standing.STANDS)
+    if one is None and valid and not text[valid[-1].stop :].strip(f"{_SIGNS}{TERMINAL}"):
+        one = decide(text, valid, means, view, Standing.SAID)
     return means(one.raw) if isinstance(one, Mark) else None
 
 
@@ -178,26 +252,27 @@ def _inside(text: str, form: Format, view: View) -> Verdict:
     return Unreadable(f"{short(text)} names no criterion") if found is None else found
 
 
-def _strong(text: str, mark: Mark, view: View) -> bool:
+def _strong(text: str, mark: Mark, form: Format, view: View) -> bool:
     """Return whether a line above the last one is a verdict: it is announced, or begins a paragraph and is bare."""
     line = _bare(str(mark.raw))
-    lead = lead_of(line, view)
-    if lead is not None:
+    if lead_of(line, view) is not None or _cells(str(mark.raw)):
+        return True
+    if not text[: mark.start].strip() and noted(line, form, view) != line:
         return True
     above = text[max(0, mark.start - 200) : mark.start]
     return (
         len(line.split()) == 1
         and not str(mark.raw).lstrip().startswith("#")
-        and not above.rpartition("\n")[0].rpartition("\n")[2].strip()
+        and (not (last := above.rpartition("\n")[0].rpartition("\n")[2]).strip() or FENCE.match(last) is not None)
     )
 
 
-def _words(text: str, line: Mark, view: View) -> list[Mark]:
+def _words(text: str, line: Mark, form: Format, view: View) -> list[Mark]:
     """Return the labels and numbers in a remark: one of them may be another verdict."""
     if view.task not in ("pairwise", "score"):
         return []
-    names = _NUMBER if view.task == "score" else names_of(*view.labels)
-    found = islice(names.finditer(text, line.start, min(line.end, line.start + LONGEST_LINE)), MAX_MARKS)
+    names_ = _NUMBER if view.task == "score" else names_of(*names(form, view))
+    found = islice(names_.finditer(text, line.start, min(line.end, line.start + LONGEST_LINE)), MAX_MARKS)
     return [Mark(m.start(), m.end(), m[0], remark=True) for m in found]
 
 
@@ -206,17 +281,22 @@ def _said(line: str, form: Format, view: View) -> Verdict | None:
     bare = _bare(line)
     lead = lead_of(bare, view)
     tries = [line.strip(), line.strip() if view.task == "label" and _SIGNED.match(line) else bare]
-    if lead is not None:
-        tries.append(_bare(bare[lead:]))
-    elif view.task == "score" and (note := _NOTE.match(bare)) and _NUMBER_LIKE.fullmatch(bare[note.end() :]):
-        tries.append(bare[note.end() :])
+    if cells := _cells(line):
+        tries += cells[1:] if has(Cue.WHOLE, cells[0]) or has(Cue.NOUN, cells[0]) else []
+    elif lead is not None:
+        tries += [_bare(bare[lead:]), noted(_bare(bare[lead:]), form, view)]
+    elif form.values or view.task == "label":
+        tries.append(noted(bare, form, view))
+    if lead is None and (note := _NOTE.match(bare)):
+        rest = _bare(bare[note.end() :])
+        tries += [noted(rest, form, view)] if view.task != "score" or _NUMBER_LIKE.fullmatch(rest) else []
     readings = [meant(part, form, view) for part in tries]
     for reading in readings:
         if not isinstance(reading, Unreadable):
             return reading
-    if lead is not None and len(tries[-1].split()) <= 3:
-        return readings[-1]
-    return readings[1] if _NUMBER_LIKE.fullmatch(bare) else None
+    if lead is not None and not cells and len(tries[2].split()) <= (3 if _SEPARATOR.search(bare[:lead]) else 1):
+        return readings[2]
+    return readings[1] if _NUMBER_LIKE.fullmatch(bare) or is_none(bare, form, view) else None
 
 
 def lead_of(line: str, view: View) -> int | None:
@@ -232,7 +312,7 @@ def lead_of(line: str, view: View) -> int | None:
     kinds += [Cue.ASIDE] if view.task == "score" else [] if view.framing is Framing.NEGATIVE else [Cue.LESSER]
     if any(has(kind, words) for kind in kinds):
         return None
-    return found.end() if has(Cue.NOUN, words) else None
+    return found.end() if has(Cue.NOUN, words) or words.strip().lower() in _ANSWERS else None
 
 
 def _key(line: str, view: View) -> tuple[str, bool, int] | None:
@@ -240,12 +320,12 @@ def _key(line: str, view: View) -> tuple[str, bool, int] | None:
     found = _NUMBERED.match(line)
     if found is None:
         return None
-    key = found["key"].rstrip(".").casefold()
+    key = found["key"].rstrip(".")
     set_off = found["sep"] is not None or found["key"].endswith(".")
     if re.fullmatch(r"[0-9]{1,4}", key) and 1 <= int(key) <= len(view.criteria):
         return view.criteria[int(key) - 1], set_off, found.end()
-    known = {c.casefold(): c for c in view.criteria}
-    return (known[key], set_off, found.end()) if key in known else None
+    known = alike(view.criteria, key)
+    return None if known is None else (known, set_off, found.end())
 
 
 def _lines(text: str) -> Iterator[Mark]:
@@ -259,9 +339,15 @@ def _lines(text: str) -> Iterator[Mark]:
         end = start - 1
 
 
+def _cells(line: str) -> list[str]:
+    """Return the cells of a row of a table, bare."""
+    row = line.strip()
+    return [_bare(cell) for cell in row.strip("|").split("|")] if row.startswith("|") and row.count("|") > 2 else []
+
+
 def _bare(line: str) -> str:
     """Return a line without the marks of Markdown and quotes around it."""
-    line = line.strip()
+    line = PICTURES.sub("", line).strip().lstrip("=→⇒➜")
     bullet = _BULLET.match(line)
     line = line[bullet.end() :] if bullet else line
     for sign in ("**", "__", "`"):

@@ -17,7 +17,7 @@ from calm.core.verdict import Label as ClassLabel
 from calm.judges.reading.deciding import decide
 from calm.judges.reading.formats import Format
 from calm.judges.reading.marks import Mark
-from calm.judges.reading.meanings import better, class_of, folded, is_met, number_of, turns
+from calm.judges.reading.meanings import better, class_of, is_met, number_of, turns
 from calm.judges.reading.opening import FIRST_TOKENS, opens
 from calm.judges.reading.reasoning import spoken
 from calm.judges.reading.views import View
@@ -95,11 +95,11 @@ def by_token(reply: Reply, view: View, form: Format) -> Verdict | Reason | None:
 
 def _allowed(view: View, form: Format) -> Callable[[str], str | None]:
     """Return what maps a token to a verdict: a slot's number or "tie", a number of the scale, "met", or a class."""
-    values = folded(form)
 
     def name(token: str) -> str | None:
         text = _bare(token)
-        value: object = values.get(text.casefold(), text)
+        key = form.key(text)
+        value: object = text if key is None else form.values[key]
         if view.task == "score":
             number = number_of(value)
             return f"{number:g}" if number is not None and number.is_integer() and view.scale.holds(number) else None
@@ -108,7 +108,7 @@ def _allowed(view: View, form: Format) -> Callable[[str], str | None]:
             return None if met is None else "met" if met else "unmet"
         if view.task == "label":
             return class_of(value, view) or _numbered(text, view)
-        if text.casefold() in values:
+        if key is not None:
             return {"first": "0", "second": "1", "tie": "tie"}.get(str(value))
         if text in view.labels:
             return str(view.labels.index(text))

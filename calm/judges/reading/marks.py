@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Final
 
+INVISIBLE: Final = re.compile("[\u00ad\u200b\u200e\u200f\u2060\ufeff\u202a-\u202e\u2066-\u2069]")
+"""Signs that have no width; a reply is read, and compared with what it quotes, without them."""
+PICTURES: Final = re.compile("[\u2600-\u27bf\ufe0f\U0001f300-\U0001faff]+")
+"""Pictures beside a verdict, such as a tick."""
 MAX_MARKS: Final = 200
 """Verdicts that are looked at, from the end of a reply; a judge writes one."""
 
@@ -16,7 +21,8 @@ class Mark:
 
     `stop` is where all of it ends, if that is another place; `about` are the words in it that say of which stage it is,
     and `key` is how many characters of its line number the criterion that it is on.
-    A `remark` is a bare word such as A or 7: it counts only where a sentence gives it as a verdict.
+    A `remark` is a bare word such as A or 7: it counts only where a sentence gives it as a verdict. With `led`, the
+    judge's own form of a verdict announces it: what the user's expression has before its group.
     """
 
     start: int
@@ -26,6 +32,7 @@ class Mark:
     about: str = ""
     key: int = 0
     remark: bool = False
+    led: bool = False
 
     def __post_init__(self) -> None:
         if self.stop < 0:

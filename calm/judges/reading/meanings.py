@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import math
 import re
 import unicodedata
@@ -9,9 +10,10 @@ from collections.abc import Mapping, Sequence
 
 from calm.core.case import Framing
 from calm.core.verdict import Criteria, Label, Preferred, Ranking, Score, Tie, Unreadable, Verdict
-from calm.judges.reading.formats import SYMBOLS, Format
-from calm.judges.reading.marks import Clash, short
-from calm.judges.reading.views import View
+from calm.judges.reading.formats import NOTHING, SYMBOLS, Format
+from calm.judges.reading.json_fields import alike
+from calm.judges.reading.marks import PICTURES, Clash, short
+from calm.judges.reading.views import View, names_of
 from calm.judges.reading.words import UNSPACED, Cue, has, one_of, table
 
 _NUMBER = r"[+-]?(?:[0-9]{1,15}(?:\.[0-9]{1,15})?|\.[0-9]{1,15})"
@@ -24,10 +26,32 @@ _NOUN = re.compile(
 _UNIT = re.compile(rf"\s{{0,4}}(?:{one_of('units')})\Z", re.IGNORECASE)
 _DECIMAL_COMMA = re.compile(r"([+-]?[0-9]{1,3}),([0-9]{1,2})(?![0-9])")
 _COMPARED = re.compile(r"\s*([^<>=]{1,40}?)\s*(>{1,3}|<{1,3}|={1,2})\s*([^<>=]{1,40}?)\s*")
+_STRENGTH = re.compile(r"(?<=\w)\+{1,2}\Z")
+"""How much better an answer is: `A++`."""
 _THOUSANDS = re.compile(r"[0-9]{1,3}(?:[.,\s][0-9]{3})+")
 _TIES = frozenset(word for words in table()["ties"].values() for word in words)
-_AROUND = " \t\r\n*_`\"'"
-"""Signs around a number."""
+DECLARED = ("brackets", "json", "tag", "regex")
+"""Formats that say where a verdict is: a remark beside it is no sentence of the reply."""
+QUALITY = re.compile(
+    r"(?:ence|ency|encia|ência|enza|anza|zia|ance|ness|ity|acy|ität|heit|keit|té|dad|dade|ità|ность|性|度)\s*\Z",
+    re.IGNORECASE,
+)
+"""What ends the name of a quality in a few languages: a line that begins with one is no count of anything."""
+_NOTED = re.compile(
+    rf"(?P<lead>[^\W\d][^\d:=]{{0,30}}?)?\s{{0,4}}[:=]?\s{{0,4}}(?P<value>{_NUMBER}(?:\s?/\s?{_NUMBER})?)"
+    r"\s{0,4}(?P<note>[(\[][^()\[\]\d]{0,80}[)\]]|[:,]\s[^\d]{1,80}|\s?[–—-]\s[^\d]{1,80})?[.!]{0,3}"
+)
+_KEYED = re.compile(r"([\w+-]{1,40}?)(?:\s?\(|\s[–—-]\s|[,;:.]\s|[.!]?\Z)")
+_TAGS = re.compile(r"</?(?:b|i|u|em|strong|span|code|mark)>", re.IGNORECASE)
+_AROUND = " \t\r\n*_`\"'“”‘’"
+"""Signs around a number, or another verdict."""
+LONGEST_WRAPPED = 40
+"""Characters that a verdict may have with what wraps it."""
+_WRAPPED = re.compile(r"\\(?:boxed|text|textbf|mathbf|mathrm)\{(.+)\}|\$+([^$]+)\$+|[\[(]([^\[\]()]+)[\])]")
+_LETTERED = re.compile(
+    r"[(\[]?([A-Za-z0-9])(?:[)\]]\s?[:.–-]?|\s?[:.–-])\s{1,4}[(\[]?([A-Za-z][\w-]*(?:[ _]\w+){0,2})[)\]]?\.?"
+)
+"""A letter of a menu and the words that it stands for: `A: CORRECT`, `(C) not attempted`."""
 _WORDS: Mapping[str, bool] = {
     "yes": True,
     "met": True,
@@ -43,16 +67,18 @@ _WORDS: Mapping[str, bool] = {
 def meant(raw: object, form: Format, view: View) -> Verdict:
     """Return what a verdict as written means for the task, with framing and scale mapped back."""
     if isinstance(raw, str):
-        raw = unicodedata.normalize("NFKC", raw)
+        raw = _named(unicodedata.normalize("NFKC", html.unescape(raw) if "&" in raw else raw), form, view)
     if isinstance(raw, Clash):
         return Unreadable("two verdicts: the JSON object has the field twice, with different values")
     if view.task == "rubric-all":
         return _checklist(raw, form, view)
     value, mapped = _mapped(raw, form)
+    if is_none(raw, form, view):
+        return Unreadable(f"{short(raw)} is no verdict, as [verdict.values] says")
     if view.task == "pairwise":
-        return _choice(value, mapped, view)
+        return _choice(value, mapped, form, view)
     if view.task == "score":
-        return _score(value, view)
+        return _mean(value, form, view) if isinstance(value, tuple) else _score(value, view)
     if view.task == "rubric":
         met = is_met(raw, form)
         if met is None:
@@ -65,22 +91,63 @@ def meant(raw: object, form: Format, view: View) -> Verdict:
     return _ranking(value, view)
 
 
+def is_none(raw: object, form: Format, view: View) -> bool:
+    """Return whether `values` says of a word that it is no verdict; where a class is called `none`, it means that."""
+    value, mapped = _mapped(raw, form)
+    return mapped and value == NOTHING and class_of(value, view) is None
+
+
+def _named(text: str, form: Format, view: View) -> str:
+    """Return a verdict without what wraps it: `\\boxed{B}`, `$B$`, `(B)`, `"[7]"`, `A: CORRECT` where A is a label."""
+    if view.task == "listwise" or form.key(text) is not None:
+        return text
+    bare = _TAGS.sub("", PICTURES.sub("", text)).strip(_AROUND)
+    if (noun := _NOUN.match(bare)) is not None and form.key(bare[noun.end() :].strip("() ")) is not None:
+        return bare[noun.end() :].strip("() ")
+    while len(bare) <= LONGEST_WRAPPED and (inner := _WRAPPED.fullmatch(bare)) is not None:
+        text = bare = (inner[1] or inner[2] or inner[3]).strip(_AROUND)
+    letter = _LETTERED.fullmatch(bare) if view.task != "pairwise" else None
+    classes = view.scale.classes
+    sides = (letter[1], letter[2]) if letter else ()
+    named = [one for one in sides if form.key(one) is not None or (classes and classes.named(one))]
+    if not named:
+        return bare if form.key(bare) is not None else noted(bare, form, view) if form.kind in DECLARED else text
+    meanings = {form.values[key] if (key := form.key(one)) else classes.named(one) if classes else "" for one in named}
+    return named[0] if len(meanings) == 1 else text
+
+
+def noted(text: str, form: Format, view: View) -> str:
+    """
+    Return a verdict without the remark on it: `3 - adequate`, `7 (high)`, `Severity 2`, `INCORRECT, because ...`.
+
+    A remark that holds a number or another label, or that doubts, is none.
+    """
+    if view.task == "score" and (found := _NOTED.fullmatch(text)):
+        quiet = not any(has(kind, found["note"] or "") for kind in (Cue.REVISED, Cue.TAKEN_BACK, Cue.IF, Cue.DENIED))
+        named = not found["lead"] or has(Cue.NOUN, found["lead"]) or QUALITY.search(found["lead"])
+        return found["value"] if named and quiet else text
+    classes = view.scale.classes
+    found = _KEYED.match(text)
+    if found is None:
+        return text
+    known = [*form.values, *(classes.names if classes else ())]
+    key = next((one for one in known if one.casefold() == found[1].casefold()), None)
+    meaning = None if key is None else form.values.get(key, key)
+    others = [one for one in known if form.values.get(one, one) != meaning and names_of(one).search(text, found.end(1))]
+    return text if key is None or others else found[1]
+
+
 def _mapped(raw: object, form: Format) -> tuple[object, bool]:
     """Return a value as `values` maps it, and whether it does."""
     if not form.values or not isinstance(raw, str | bool | int | float):
         return raw, False
-    text = str(raw).lower() if isinstance(raw, bool) else f"{raw:g}" if isinstance(raw, float) else str(raw)
-    return folded(form).get(text.strip().casefold(), raw), text.strip().casefold() in folded(form)
-
-
-def folded(form: Format) -> dict[str, float | str]:
-    """Return the labels of a format, whatever their case, with what they mean."""
-    return {label.strip().casefold(): value for label, value in form.values.items()}
+    key = form.key(str(raw).lower() if isinstance(raw, bool) else f"{raw:g}" if isinstance(raw, float) else str(raw))
+    return (raw, False) if key is None else (form.values[key], True)
 
 
 def _slot(text: str, labels: Sequence[str]) -> int | None:
     """Return the slot that a text names: its label, also as `A (You)`, `(A)`, `Answer A`."""
-    names = [text.strip()]
+    names = [_STRENGTH.sub("", text.strip())]
     plain = names[0].strip("\"'`“”‘’*_").strip()
     names.append(plain)
     if plain.endswith(")") and "(" in plain:
@@ -98,7 +165,7 @@ def _slot(text: str, labels: Sequence[str]) -> int | None:
     return None
 
 
-def _choice(value: object, mapped: bool, view: View) -> Verdict:
+def _choice(value: object, mapped: bool, form: Format, view: View) -> Verdict:
     """Return which of two answers is preferred; where the judge named the worse one, the other."""
     if mapped and value in SYMBOLS:
         slot = {"first": 0, "second": 1}.get(str(value))
@@ -106,12 +173,17 @@ def _choice(value: object, mapped: bool, view: View) -> Verdict:
             return Tie()
     else:
         name = str(value) if isinstance(value, str | int) and not isinstance(value, bool) else ""
+        name = name.replace("≫", ">>").replace("≪", "<<")
+        if {"first", "second"} <= set(map(str, form.values.values())) and name in view.labels:
+            return Unreadable(f"{short(value)} is no label; expected one of {', '.join(form.values)}")
         compared = _COMPARED.fullmatch(name)
-        if compared is not None and {_slot(part, view.labels) for part in compared.groups()[::2]} == {0, 1}:
+        labels = names(form, view)
+        if compared is not None and {_slot(part, labels) for part in compared.groups()[::2]} == {0, 1}:
             if "=" in compared[2]:
                 return Tie()
-            name = compared[1] if compared[2][0] == ">" else compared[3]
-        slot = _slot(name, view.labels)
+            slot = _slot(compared[1 if compared[2][0] == ">" else 3], labels)
+        else:
+            slot = _slot(name, view.labels)
         if slot is None and _is_tie(name):
             return Tie()
     if slot is None or slot >= len(view.ids):
@@ -123,6 +195,12 @@ def _is_tie(name: str) -> bool:
     plain = name.strip().strip("\"'`*").casefold()
     noun = _NOUN.match(plain)
     return plain == "c" or plain in _TIES or (noun is not None and plain[noun.end() :] == "c")
+
+
+def names(form: Format, view: View) -> tuple[str, ...]:
+    """Return what a judge calls each of two answers, by slot: the label that `values` has for it, or its own."""
+    given = {meaning: label for label, meaning in form.values.items()}
+    return tuple(given.get(side, label) for side, label in zip(("first", "second"), view.labels, strict=False))
 
 
 def better(slot: int, view: View) -> int:
@@ -162,12 +240,37 @@ def _score(value: object, view: View) -> Verdict:
     if view.scale.high >= 1000 and isinstance(value, str) and _THOUSANDS.fullmatch(value.strip(_AROUND)):
         value = re.sub(r"[.,\s]", "", value)
     number = number_of(value) if ratio is None else ratio[0]
+    percent = value.strip(_AROUND) if isinstance(value, str) else ""
+    if percent.endswith("%") and (share := number_of(percent[:-1])) is not None:
+        if (view.scale.low, view.scale.high) not in ((0, 1), (0, 100)):
+            return Unreadable(f"{short(value)} is no score from {view.scale.low:g} to {view.scale.high:g}")
+        number = share * view.scale.high / 100
     if number is None:
-        return Unreadable(f"{short(value)} is no score")
+        what = ", but an object" if isinstance(value, dict) else ", but a list" if isinstance(value, list) else ""
+        return Unreadable(f"{short(value)} is no score{what}")
     if not view.scale.holds(number):
         steps = "" if view.scale.step is None else f" in steps of {view.scale.step:g}"
         return Unreadable(f"{number:g} is not on the scale from {view.scale.low:g} to {view.scale.high:g}{steps}")
     return Score(view.scale.turned(number) if turns(view) else number)
+
+
+def _mean(values: tuple[object, ...], form: Format, view: View) -> Verdict:
+    """Return the mean of the verdicts of a list: on a scale from 0 to 1 the share of yes and 1."""
+    found: list[float] = []
+    share = (view.scale.low, view.scale.high) == (0, 1)
+    for number, one in enumerate(values, start=1):
+        value, mapped = _mapped(one, form)
+        if share and not mapped:
+            met = is_met(one, form)
+            value = one if met is None else float(met)
+            value = value if number_of(value) in (0, 1) else None
+        verdict = _score(value, view)
+        if not isinstance(verdict, Score):
+            return Unreadable(
+                f"{short(one)} is verdict {number} of {len(values)} in the list, and is none on the scale"
+            )
+        found.append(verdict.value)
+    return Score(math.fsum(found) / len(found)) if found else Unreadable("the list of verdicts is empty")
 
 
 def is_met(raw: object, form: Format) -> bool | None:
@@ -198,14 +301,17 @@ def all_criteria(met: Mapping[str, bool | None], view: View) -> Verdict:
 
 def _checklist(raw: object, form: Format, view: View) -> Verdict:
     """Return the criteria of a JSON object by number or id, or of a list that has them all in order."""
-    if isinstance(raw, list):
+    if isinstance(raw, list | tuple):
         if len(raw) != len(view.criteria):
             return Unreadable(f"expected {len(view.criteria)} criteria in the list, got {len(raw)}")
         return all_criteria({c: is_met(r, form) for c, r in zip(view.criteria, raw, strict=True)}, view)
     if isinstance(raw, dict):
-        keys = {str(k).strip().casefold(): v for k, v in raw.items()}
+        keys = {str(k).strip(): v for k, v in raw.items()}
+        named = {
+            c: v for k, v in keys.items() if (c := alike(view.criteria, k)) is not None and (c == k or c not in keys)
+        }
         numbers = enumerate(view.criteria, start=1)
-        return all_criteria({c: is_met(keys.get(str(n), keys.get(c.casefold())), form) for n, c in numbers}, view)
+        return all_criteria({c: is_met(keys.get(str(n), named.get(c)), form) for n, c in numbers}, view)
     return Unreadable(f"{short(raw)} is no list of criteria")
 
 
@@ -255,7 +361,7 @@ def _ranking(value: object, view: View) -> Verdict:
     groups: list[list[object]]
     if isinstance(value, str):
         groups = [list(group.split("=")) for group in value.split(">")]
-    elif isinstance(value, list):
+    elif isinstance(value, list | tuple):
         groups = [group if isinstance(group, list) else [group] for group in value]
     else:
         return Unreadable(f"{short(value)} is no ranking")

@@ -48,17 +48,51 @@ def pattern_marks(text: str, pattern: str) -> list[Mark] | Unreadable:
     """
     Return the matches of a user's expression; one that hangs is cut short.
 
+    A group that begins or ends inside a number or a word stands for all of it: the 1 of "10" is no 1. Where the words
+    that lead to a group come once more, after the last match, what follows them is a verdict, too: one off the menu.
     A mark ends where its group begins: a greedy group may swallow the closing quote of a quotation.
     """
     try:
-        found = list(_pattern(pattern).finditer(text, timeout=REGEX_LIMIT_S))
+        found = [m for m in _pattern(pattern).finditer(text, timeout=REGEX_LIMIT_S) if m[1] is not None]
     except TimeoutError:
         return Unreadable(f"verdict.pattern took more than {REGEX_LIMIT_S} s on the reply; make it simpler")
-    return [
-        Mark(m.start(), m.start(1), m[1], stop=_end(m), about=text[m.start() : min(m.start(1), m.start() + MAX_LEAD)])
-        for m in found
-        if m[1] is not None
-    ]
+    marks = []
+    for m in found:
+        start, end = _whole(text, *m.span(1), free=m.start(1) == m.start())
+        about = text[m.start() : min(m.start(1), m.start() + MAX_LEAD)]
+        stop = _end(m) if end == m.end(1) else end
+        marks.append(Mark(min(start, m.start()), m.start(1), text[start:end], stop, about, led=bool(about.strip())))
+    return marks + _off_menu(text, marks, regex.IGNORECASE if "(?i" in pattern else 0)
+
+
+def _whole(text: str, start: int, end: int, *, free: bool) -> tuple[int, int]:
+    """Return where the number or word begins and ends that a group is in; a `free` group may begin inside of it."""
+    if start == end:
+        return start, end
+    tail = _REST[text[end - 1].isdigit()].match(text, end) if _IN_WORD(text[end - 1]) else None
+    head = _HEAD[text[start].isdigit()].search(text[max(0, start - LONGEST_WORD) : start])
+    if head is not None and (free or text[start].isdigit()):
+        start -= len(head[0])
+    return start, end if tail is None else tail.end()
+
+
+def _off_menu(text: str, marks: list[Mark], flags: int) -> list[Mark]:
+    """Return what follows the words that lead to a group where they come once more, after the last match."""
+    for lead in sorted({mark.about.strip() for mark in marks}):
+        again = regex.compile(rf"(?<!\w){regex.escape(lead)}{_SAID}", flags) if len(lead) >= LEAST_LEAD else None
+        found = again.search(text, marks[-1].stop) if again is not None else None
+        if found is not None:
+            return [Mark(found.start(), found.start(1), found[1], found.end(), lead, led=True)]
+    return []
+
+
+def grouped(pattern: str, text: str) -> str | None:
+    """Return what the group of a user's expression finds first in a text, whatever goes on after it; None: nothing."""
+    try:
+        found = _pattern(pattern).search(text, timeout=REGEX_LIMIT_S)
+    except (TimeoutError, ConfigError):
+        return None
+    return None if found is None else str(found[1])
 
 
 def compiles(pattern: str) -> bool:
@@ -100,4 +134,22 @@ def _end(found: regex.Match[str]) -> int:
     return found.start(1) + quote.start() if quote and quote.start() else found.end()
 
 
+_IN_WORD = regex.compile(r"[A-Za-zÀ-ɏЀ-ӿ0-9]").match
+_REST = (
+    regex.compile(r"[A-Za-zÀ-ɏЀ-ӿ0-9_]*+(?:['’/-][A-Za-zÀ-ɏЀ-ӿ0-9]+)*+[+-]*+(?!\w)"),
+    regex.compile(
+        r"[0-9]*+(?:[.,][0-9]+)?"
+        r"(?:\s?%|\s{0,2}(?:/|out of)\s{0,2}[0-9]+|\s?(?:[-–]|\b(?:or|to|bis|oder|ou|o|или)\b)\s?[0-9]+(?![0-9])"
+        r"|[A-Za-zÀ-ɏЀ-ӿ]\w*)?"
+    ),
+)
+"""What ends a word, and a number, that a group ends inside of."""
+_HEAD = (regex.compile(r"[A-Za-zÀ-ɏЀ-ӿ]+$"), regex.compile(r"(?:[0-9]+[.,]?|(?<![\w)])[-−])+$"))
+"""What begins a word, and a number, that a group begins inside of."""
+LONGEST_WORD: Final = 40
+"""Characters of a word or a number that are looked at."""
+LEAST_LEAD: Final = 3
+"""Characters that the words before a group must have to be found again."""
+_SAID: Final = r"[\s*_`\"'“(\[]{0,8}([^\s*_`\"'”)\].,;!。]{1,40})"
+"""What stands where an expression expects a verdict."""
 _QUOTE = regex.compile('["”“»」』’]')

@@ -10,7 +10,7 @@ from itertools import islice
 from string import punctuation
 from typing import Final
 
-from calm.judges.reading.marks import Mark, line_of
+from calm.judges.reading.marks import INVISIBLE, Mark, line_of
 
 MIN_QUOTE: Final = 5
 """Characters from which on a quotation can be distinguished from a bare verdict in quotes: the length of `[[A]]`."""
@@ -46,7 +46,7 @@ FENCE = re.compile(r"^[ \t]{0,3}(?:```|~~~)", re.MULTILINE)
 @lru_cache(maxsize=512)
 def _normal(text: str) -> str:
     """Return a text without what a quotation may change: case, white space, the backslashes of neutralised tags."""
-    return " ".join(text.replace("\\", "").casefold().split())
+    return " ".join(INVISIBLE.sub("", text).replace("\\", "").casefold().split())
 
 
 def _repeats(content: str, judged: Sequence[str]) -> bool:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import islice
 from typing import Final, get_args
 
+from calm.core.case import Framing
 from calm.core.reasons import Reason
 from calm.core.verdict import Refused, Unreadable, Verdict
 from calm.errors import ConfigError, nearest
@@ -15,11 +18,13 @@ from calm.judges.reading.brackets import bracket_marks, tag_marks
 from calm.judges.reading.contradiction import contradiction
 from calm.judges.reading.deciding import decide
 from calm.judges.reading.formats import Format, Kind
-from calm.judges.reading.json_fields import field_marks, names_in, whole_field
+from calm.judges.reading.json_fields import field_marks, names_in, unstrung, whole_field
+from calm.judges.reading.layout import Layout, with_holes
 from calm.judges.reading.lines import by_last_line, by_lines, by_numbers, by_slip
 from calm.judges.reading.logprobs import by_token
-from calm.judges.reading.marks import Mark, short
-from calm.judges.reading.meanings import meant
+from calm.judges.reading.marks import INVISIBLE, Mark, short
+from calm.judges.reading.meanings import meant, names
+from calm.judges.reading.parts import by_parts
 from calm.judges.reading.patterns import pattern_marks
 from calm.judges.reading.reasoning import TAIL, may_think, spoken
 from calm.judges.reading.views import View
@@ -56,7 +61,7 @@ def read(reply: Reply, form: Format, view: View) -> Verdict:
     if reply.stop == "length" and form.kind != "logprobs":
         return Unreadable("cut by max_tokens before the reply was complete; raise max_tokens")
     if not reply.text.strip() and not reply.tokens:
-        return Unreadable("empty reply")
+        return Unreadable(_empty(reply))
     text = _looked_at(reply.text)
     visible = _visible(text)
     found = _found(reply, text, visible, form, view)
@@ -70,10 +75,22 @@ def read(reply: Reply, form: Format, view: View) -> Verdict:
         return Refused(f"the reply declines: {short(visible)}")
     if reply.stop == "length":
         return Unreadable("cut by max_tokens before the reply was complete; raise max_tokens")
-    names = dict.fromkeys(islice(names_in(visible), MOST_KEYS)) if form.kind == "json" else {}
+    names = dict.fromkeys(islice(names_in(visible), MOST_KEYS)) if form.kind == "json" and not form.parts else {}
     if names and form.field not in names:  # one that is there stands in a quotation
         return Unreadable(f"the reply has no field {form.field!r}; the keys of its JSON are {short(', '.join(names))}")
     return Unreadable(f"no verdict found by format={form.kind!r}; the reply ends: {short(visible[-80:])}")
+
+
+def _empty(reply: Reply) -> str:
+    """Return why a reply without text has none, and what to change."""
+    if reply.calls:
+        return f"the reply is a call of the tool {short(reply.calls[0][0])} and has no text; send no tools to the judge"
+    if reply.elsewhere:
+        return (
+            f"the reply has no text; what the model wrote is in the field {reply.elsewhere}: start the server without "
+            f"its reasoning parser, or turn reasoning off"
+        )
+    return "empty reply"
 
 
 def doubt(reply: Reply, form: Format, view: View) -> Reason | None:
@@ -83,12 +100,40 @@ def doubt(reply: Reply, form: Format, view: View) -> Reason | None:
     return found if isinstance(found, Reason) else None
 
 
+def read_parts(reply: Reply, form: Format, view: View) -> dict[str, Verdict | Reason | None]:
+    """Return what each part of a verdict says: a `Score` as written, or why there is none; None where it is missing."""
+    text = _looked_at(reply.text)
+    return _parts(text, _visible(text), form, view)
+
+
+def _parts(text: str, visible: str, form: Format, view: View) -> dict[str, Verdict | Reason | None]:
+    about = replace(view, task="score", framing=Framing.STANDARD)
+    found = {name: _marks(visible, part.form, about) for name, part in form.parts.items() if form.kind != "json"}
+    marks = {name: [] if isinstance(one, Unreadable) else one for name, one in found.items()}
+    said = {}
+    for name, part in form.parts.items():
+        beside = [mark for other, ones in marks.items() if other != name for mark in ones]
+        said[name] = _said(text, visible, part.form, replace(about, scale=part.scale), beside)
+    return said
+
+
 def _found(reply: Reply, text: str, visible: str, form: Format, view: View) -> Verdict | Reason | None:
     """Return the verdict of a reply, why it has none beyond doubt, or None if nothing in it could be one."""
     if form.kind == "logprobs":
         return by_token(reply, view, form)
+    if form.parts:
+        return by_parts(form, view, _parts(text, visible, form, view))
+    return _said(text, visible, form, view)
+
+
+def _said(
+    text: str, visible: str, form: Format, view: View, beside: Sequence[Mark] | None = None
+) -> Verdict | Reason | None:
+    """Return the verdict of a text, or of one part of it with those that are `beside` it."""
+    if form.kind == "json" and (inner := unstrung(visible)) is not None:
+        text = visible = inner
     whole = whole_field(TAIL.sub("", text), form.field, view) if form.kind == "json" else None
-    return _by_text(visible, form, view) if whole is None else meant(whole.raw, form, view)
+    return _by_text(visible, form, view, beside) if whole is None else meant(whole.raw, form, view)
 
 
 def _visible(text: str) -> str:
@@ -106,33 +151,46 @@ def _visible(text: str) -> str:
 def _looked_at(text: str) -> str:
     if len(text) > 2 * MAX_CHARS:
         text = f"{text[:MAX_CHARS]}\n{text[-MAX_CHARS:]}"
-    return text.replace("\r\n", "\n")
+    return (text if text.isascii() else INVISIBLE.sub("", text)).replace("\r\n", "\n")
 
 
-def _by_text(text: str, form: Format, view: View) -> Verdict | Reason | None:
-    """Return the verdict of a text, what is wrong with it, or None if there is none."""
+def _marks(text: str, form: Format, view: View) -> list[Mark] | Unreadable:
+    """Return what may be the verdict of a text, as written."""
+    if form.kind == "json":
+        return field_marks(text, form.field, view)
+    if form.kind == "tag":
+        return tag_marks(text, form.tag)
+    if form.kind == "regex":
+        return pattern_marks(text, form.pattern)
+    if form.kind == "brackets":
+        return bracket_marks(text)
+    raise ConfigError(f"unknown verdict format {form.kind!r}{nearest(str(form.kind), get_args(Kind))}")
+
+
+def _by_text(text: str, form: Format, view: View, beside: Sequence[Mark] | None) -> Verdict | Reason | None:
+    """
+    Return the verdict of a text, what is wrong with it, or None if there is none.
+
+    The words in the parts that are `beside` it say nothing of it, and it counts in no other form than its own.
+    """
     if form.kind == "last-line":
         return by_lines(text, form, view) if view.task == "rubric-all" else by_last_line(text, form, view)
-    if form.kind == "json":
-        marks = field_marks(text, form.field, view)
-    elif form.kind == "tag":
-        marks = tag_marks(text, form.tag)
-    elif form.kind == "regex":
-        marks = pattern_marks(text, form.pattern)
-    elif form.kind == "brackets":
-        marks = bracket_marks(text)
-    else:
-        raise ConfigError(f"unknown verdict format {form.kind!r}{nearest(str(form.kind), get_args(Kind))}")
+    marks = _marks(text, form, view)
     if isinstance(marks, Unreadable):
         return marks
     if view.task == "rubric-all" and form.kind != "json":
         return by_numbers(text, marks, form, view)
+    if not marks and form.kind == "json":
+        found = tag_marks(text, re.split(r"[.\[\]]+", form.field)[-1])
+        marks = [] if isinstance(found, Unreadable) or beside is not None else found
     if not marks and form.kind != "regex":
-        return by_slip(text, form, view)
+        return by_slip(text, form, view) if beside is None else None
     if len(marks) == 1 and stands_alone(text, marks[0], view):
         return meant(marks[0].raw, form, view)
-    one = decide(text, marks, partial(meant, form=form, view=view), view)
+    page = Layout(text, sorted([*marks, *beside], key=lambda mark: mark.start)) if beside else text
+    one = decide(page, marks, partial(meant, form=form, view=view), view)
     if not isinstance(one, Mark):
         return one
     verdict = meant(one.raw, form, view)
-    return contradiction(text, marks, one, verdict, view) or verdict
+    page = with_holes(text, [*marks, *(beside or ())])
+    return contradiction(page, one, verdict, names(form, view), view) or verdict

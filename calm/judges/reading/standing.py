@@ -21,6 +21,7 @@ LONGEST_REST: Final = 25
 """Characters that may stand between a word for something else than a verdict, and the verdict."""
 LONGEST_NAME: Final = 12
 """Characters of an answer's name, as a sentence writes it."""
+_LABEL_SIGNS: Final = " \t*_#:：,.;!-–—…\"'“”`"
 WORDS: Final = 4
 """Words of a clause that says of an answer alone: "A does"."""
 
@@ -45,29 +46,48 @@ class Candidate:
     final: bool = False
     turned: bool = False
     supposed: bool = False
-    part: bool = False
+    part: str = ""
     whole: bool = False
 
 
 def candidate(layout: Layout, mark: Mark, verdict: Verdict, view: View) -> Candidate:
     """Return how sure a verdict is."""
-    if layout.struck(mark) or layout.quoted(mark) or layout.fenced(mark):
+    if layout.struck(mark) or layout.fenced(mark):
         return Candidate(mark, verdict, Standing.MENTIONED)
     around = layout.around(mark)
+    if layout.quoted(mark) and not _own(layout.ends_quoted(mark), around.intro[0]):
+        return Candidate(mark, verdict, Standing.MENTIONED)
     if around.question or (layout.block_quoted(mark) and not _leads(around)):
         return Candidate(mark, verdict, Standing.MENTIONED)
     standing = Standing.MENTIONED if _another(around, mark, view) else _standing(around, mark)
     if standing is Standing.IN_PASSING and mark.remark:
         standing = Standing.MENTIONED
     if standing is Standing.MENTIONED:
-        supposed = has(Cue.IF, around.sentence[0]) and not has(Cue.OTHERS, around.sentence[0])
+        told = around.sentence[0]
+        supposed = has(Cue.IF, told) and not has(Cue.OTHERS, told) and not has(Cue.WHOSE, told)
         return Candidate(mark, verdict, standing, supposed=supposed)
+    turned = _turned(around.sentence[0]) or _turned(around.intro[0])
+    standing = max(standing, Standing.SAID) if turned else standing
     draft, final = _stage(around, standing, mark)
-    turn = cue(Cue.TURN).search(plain(around.sentence[0]))
-    turned = turn is not None and turn.start() <= OPENING
     label = around.sentence[0].strip() if standing is Standing.STANDS and not mark.key else ""
-    part = bool(label) and not has(Cue.NOUN, label)
+    part = label.strip(_LABEL_SIGNS).casefold() if label and not has(Cue.NOUN, label) else ""
     return Candidate(mark, verdict, standing, draft, final, turned, part=part, whole=has(Cue.WHOLE, label))
+
+
+def _turned(before: str) -> bool:
+    """Return whether a sentence corrects an earlier verdict: "No: [[B]]", "Wait, my verdict is [[B]]"."""
+    low = before.lower()
+    found = next((hit for kind in (Cue.TURN, Cue.PAUSE) if (hit := cue(kind).search(low)) is not None), None)
+    if found is None or found.start() > OPENING:
+        return False
+    rest = low[found.end() :].strip(_LABEL_SIGNS)
+    return not rest or _decides(rest)
+
+
+def _own(label: str | None, intro: str) -> bool:
+    """Return whether the last line is quoted because the prompt shows it in quotes: its label names a verdict."""
+    words = label or intro
+    return label is not None and (not words or has(Cue.NOUN, words)) and not _doubted(words)
 
 
 def _another(around: Around, mark: Mark, view: View) -> bool:
@@ -120,13 +140,16 @@ def _standing(around: Around, mark: Mark) -> Standing:
     told = _told(around.sentence[0], before)
     if _doubted(before if _alone(told, before, mark) else told) or _spoken(around.sentence[0] or around.intro[0]):
         return Standing.MENTIONED
-    if around.opens and around.closes:
+    remark = mark.led and around.sentence[1].lstrip(" *_`").startswith(("(", "（"))
+    if around.opens and (around.closes or remark):
         return Standing.STANDS
     if _denied_after(after):
         return Standing.MENTIONED
-    if around.opens and has(Cue.NOUN, mark.about):
+    if around.opens and (mark.led or has(Cue.NOUN, mark.about)):
         return Standing.STANDS
-    if _decides(before) or has(Cue.NOUN, after) or has(Cue.CHOICE, after) or _follows(around.sentence[0], before):
+    if _decides(before) or any(has(kind, after) for kind in (Cue.NOUN, Cue.CHOICE, Cue.BETTER)):
+        return Standing.SAID
+    if _follows(around.sentence[0], before):
         return Standing.SAID
     return Standing.MENTIONED if has(Cue.OTHERS, around.sentence[1]) else Standing.IN_PASSING
 

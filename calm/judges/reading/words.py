@@ -42,8 +42,11 @@ class Cue(Enum):
     OTHERS = "others"  # somebody else's words, an order to the judge, or an example
     DRAFT = "draft"  # a draft
     FINAL = "final"  # final
-    TURN = "turn"  # the judge corrects itself
+    PAUSE = "pause"  # set off by a sign: the judge stops, and doubts what it said
+    TURN = "turn"  # before a verdict in its own sentence: it corrects an earlier one
     TAKEN_BACK = "taken-back"  # the judge takes back what it said
+    OWN = "own"  # the verdict that the judge gave, as it speaks of it
+    REVISED = "revised"  # the judge names another value than the verdict that it gave
     JOINT = "joint"  # another clause begins
     SUMMARY = "summary"  # the judge sums up
     BETTER = "better"  # one answer is called the better one
@@ -71,7 +74,7 @@ def cue(kind: Cue, *, before: bool = False) -> re.Pattern[str]:
     parts = [rf"(?<!\w){_tree(spaced)}(?!\w)"] if spaced else []
     parts += [rf"(?:^|[,;:(¿]\s?){_tree(openers)}(?!\w)"] if openers else []
     parts += [_tree(unspaced)] if unspaced else []
-    return re.compile("|".join(parts))
+    return re.compile("|".join(parts) or r"(?!)")
 
 
 def _tree(words: list[str]) -> str:
@@ -92,7 +95,16 @@ _LETTERS: Final = {"*": r"\w*", " ": r"\s"}
 
 def plain(text: str) -> str:
     """Return a text in lower case, without the phrases that hold the word of a cue and are none."""
-    return _forced().sub(" ", cue(Cue.ALLOWED).sub(" ", text.lower())) if text else ""
+    if not text:
+        return ""
+    low = _forced().sub(" ", cue(Cue.ALLOWED).sub(" ", text.lower()))
+    return _mine().sub(lambda found: re.sub(r"\s?(?:would|würde)\s?", "", found[0]), low)
+
+
+@lru_cache(maxsize=1)
+def _mine() -> re.Pattern[str]:
+    """Return an expression for "I would", which supposes nothing; "I would have" does."""
+    return re.compile(rf"\b(?:{one_of('mine')})\b(?!\s(?:\w+\s)?(?:have|need|haben))")
 
 
 @lru_cache(maxsize=1)

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
-from calm.cases.foreign.records import Faults, shown
+from calm.cases.foreign.columns import lean, leans
+from calm.cases.foreign.records import Faults, shown, written
 from calm.cases.foreign.texts import NUMBER
 from calm.cases.reading import MAX_SHOWN
 from calm.core.case import TIE, Case, Criterion, Framing
@@ -42,6 +43,14 @@ class VerdictRecord:
     own: tuple[Case, ...] = ()
     _ids: dict[object, list[str]] = field(default_factory=dict)
     _said: dict[Place, list[Verdict]] = field(default_factory=dict)
+    _leaning: bool = False
+
+    @property
+    def leaning(self) -> bool:
+        """Whether the verdicts on pairs are a numeric preference, from 1 (the first answer of a case) to 2."""
+        said = [entry for entry in self.entries.all if entry.said is not None]
+        plain = self.task == "pairwise" and not any(entry.raw or entry.order for entry in said)
+        return plain and leans((written(entry.said) for entry in said), {})
 
     @property
     def repeats(self) -> int:
@@ -58,6 +67,7 @@ class VerdictRecord:
         if self._ids:
             return
         faults = Faults(self.entries.name)
+        self._leaning = self.leaning
         known = {case.id: case for case in cases}
         self._refuse_strangers(known)
         groups: dict[tuple[Place, int], dict[str | None, tuple[Entry, Verdict]]] = {}
@@ -171,9 +181,11 @@ class VerdictRecord:
         family = FAMILY[self.task]
         if family == "pairwise":
             known = [*(answer.id for answer in case.answers), TIE]
-            name = str(said) if isinstance(said, int) and not isinstance(said, bool) else said
-            if not isinstance(name, str):
+            name = written(said)
+            if not name or isinstance(said, bool):
                 raise ValueError(f"expected {' or '.join(known)}, got {shown(said)}; say which answer is better")
+            if name not in known and self._leaning:
+                return {"a": known[0], "b": known[1]}.get(lean(name), TIE)
             if name not in known and number_of(name) is not None:
                 raise ValueError(
                     f"expected {' or '.join(known)}, got {shown(said)}; if it is a score, say "

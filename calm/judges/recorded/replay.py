@@ -98,6 +98,8 @@ class Replay:
         idle, notes = self.record.entries.idle, []
         if idle:
             notes.append(because(Kind.IDLE_COLUMNS, self._file, ", ".join(idle)))
+        if self.record.leaning:
+            notes.append(because(Kind.NUMERIC_PREFERENCE, self._file))
         if self.record.repeats > 1:
             notes.append(because(Kind.REPEATS_AS_FLOOR, self.name))
         return Remarks(tuple(notes))

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 
-from calm.cases.foreign.columns import Columns, import_table, shared_columns, unknown_columns
-from calm.cases.foreign.records import Row, Table, load
+from calm.cases.foreign.columns import NOTHING, Columns, import_table, lean, leans, shared_columns, unknown_columns
+from calm.cases.foreign.records import Table, load, written
 from calm.cases.logs.judgments import Judgment
 from calm.cases.logs.scales import scaled
-from calm.cases.proposed import OF_JUDGE, VERDICT, proposal, written
+from calm.cases.proposed import OF_JUDGE, VERDICT, proposal
 from calm.core.case import TIE, Case, Framing
 from calm.core.files import read_bytes
 from calm.core.foreign_names import parts
@@ -24,10 +24,15 @@ from calm.judges.recorded.replay import Replay, Source
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """The judge whose verdicts a table holds, with its cases; and how the table was read, by field and by word."""
+    """
+    The judge whose verdicts a table holds, with its cases; and how the table was read, by field and by word.
+
+    `left` records are left out, as they have no question or no answer.
+    """
 
     judge: Replay
     read: Mapping[str, str]
+    left: int = 0
 
 
 def results_in(path: Path, columns: Mapping[str, str], words: Mapping[str, str], scale: Scale | None = None) -> Results:
@@ -63,6 +68,8 @@ def results_in(path: Path, columns: Mapping[str, str], words: Mapping[str, str],
         raise ConfigError([f"{table.name}: {one}" for one in shared])
     meant = {**words, **{one.key: one.value for one in found.words}}
     imported = import_table(table, Columns({key: held[key] for key in held if key != VERDICT}, meant))
+    rows = tuple(row for record, row in enumerate(table.rows, 1) if record not in imported.left)
+    left, table = len(table.rows) - len(rows), replace(table, rows=rows)
     if len(imported.cases) != len(table.rows):
         raise ConfigError(
             f"{table.name}: expected each question with its answers once, got {len(table.rows)} records on "
@@ -77,7 +84,9 @@ def results_in(path: Path, columns: Mapping[str, str], words: Mapping[str, str],
     if task == "score":
         said, scale = _scores(table, imported.cases, verdict, meant, scale)
     else:
-        said, scale = [_side(row, record, verdict, meant, table) for record, row in enumerate(table.rows, 1)], Scale()
+        said, scale = _sides(table, verdict, meant), Scale()
+    if task == "pairwise" and any(_leaning(table, column, meant) for column in (verdict, held.get("better", "better"))):
+        meant |= {"1": "a", "1.5": TIE, "2": "b"}
     entries = tuple(
         Entry(record, case.id, (), Framing.STANDARD, 1, None, value, raw=False)
         for record, (case, value) in enumerate(zip(imported.cases, said, strict=True), 1)
@@ -85,7 +94,7 @@ def results_in(path: Path, columns: Mapping[str, str], words: Mapping[str, str],
     read = {VERDICT: verdict, **held, **meant}
     digest = sha256(read_bytes(path)).hexdigest()
     source = Source(Entries(table.name, entries, ()), digest, read, imported.cases)
-    return Results(Replay(path.stem, task, scale, source, Format(), model=path.stem), read)
+    return Results(Replay(path.stem, task, scale, source, Format(), model=path.stem), read, left)
 
 
 def _columns(table: Table) -> str:
@@ -105,23 +114,35 @@ def _verdict_column(table: Table) -> str:
     return (exact or named)[0]
 
 
-def _side(row: Row, record: int, verdict: str, meant: Mapping[str, str], table: Table) -> str | None:
-    """Return which answer a verdict prefers; None where there is none."""
-    word = written(row.get(verdict)).strip()
-    side = meant.get(word, word.lower())
-    if side and side not in ("a", "b", TIE):
-        raise ConfigError(
-            f"{table.name}: record {record}: {verdict}: expected a, b or tie, got {word!r}; say what it means, as in "
-            f'--value "{word}=a"'
-        )
-    return side or None
+def _leaning(table: Table, column: str, meant: Mapping[str, str]) -> bool:
+    """Return whether a column holds a numeric preference, beside words that are explained."""
+    return leans({written(row.get(column)).strip() for row in table.rows}, meant)
+
+
+def _sides(table: Table, verdict: str, meant: Mapping[str, str]) -> list[str | None]:
+    """Return which answer each verdict prefers; None where there is none."""
+    leaning = _leaning(table, verdict, meant)
+    found: list[str | None] = []
+    for record, row in enumerate(table.rows, 1):
+        word = written(row.get(verdict)).strip()
+        if not word or meant.get(word) == NOTHING:
+            found.append(None)
+            continue
+        side = meant.get(word) or (lean(word) if leaning else word.lower())
+        if side not in ("a", "b", TIE):
+            raise ConfigError(
+                f"{table.name}: record {record}: {verdict}: expected a, b or tie, got {word!r}; say what it means, as "
+                f'in --value "{word}=a", or "{word}=none" if it is no verdict'
+            )
+        found.append(side)
+    return found
 
 
 def _scores(
     table: Table, cases: Sequence[Case], verdict: str, meant: Mapping[str, str], scale: Scale | None
 ) -> tuple[list[float | None], Scale]:
     """Return what the judge said of each record on a scale that holds the gold, too, and the scale."""
-    numbers = {word: float(value) for word, value in meant.items()}
+    numbers = {word: None if value == NOTHING else float(value) for word, value in meant.items()}
     values = [row.get(verdict) for row in table.rows]
     given = [value for value in values if value not in (None, "")]
     gold = [score for case in cases for score in case.scores.values()]

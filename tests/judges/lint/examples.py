@@ -172,6 +172,14 @@ EXAMPLES = {
         "'1' is no label",
         sound_verdict='format = "brackets"\nvalues = { "1" = "first", "2" = "second" }',
     ),
+    "pattern-ends-inside": Example(
+        score("Finish with one line, from 1 (worst) to 10 (best): Rating: N"),
+        score("Finish with one line, from 1 (worst) to 10 (best): Rating: N"),
+        "finds '1' in 'Rating: 10'",
+        task="score",
+        verdict="format = \"regex\"\npattern = 'Rating: ([1-9])'",
+        sound_verdict="format = \"regex\"\npattern = 'Rating: ([0-9]+)(?!\\w|[.,/-]\\w)'",
+    ),
     "verdict-twice": Example(
         score("Finish with two lines, from 1 (worst) to 10 (best):\nClarity: [[rating]]\nTruth: [[rating]]"),
         score("Finish with one line, from 1 (worst) to 10 (best):\nTruth: [[rating]]"),

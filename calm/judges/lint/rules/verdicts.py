@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import cycle
 from typing import Final
 
@@ -64,13 +65,23 @@ _ANY_FORM: Final = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _PLACEHOLDER: Final = re.compile(
-    r"[\W\d_]*(?:x|n|y|rating|score|verdict|label|class|category|your[ \w]*|number|value|answer|choice|winner|letter"
+    r"\s*(?:<[^<>]*>|\[[^\[\]]*[^\w\[\]][^\[\]]*\]|\{[^{}]*[^\w{}][^{}]*\})\s*"
+    r"|[\W\d_]*(?:x|n|y|rating|score|verdict|label|class|category|your[ \w-]*|number|value|answer|choice|winner|letter"
+    r"|int(?:eger)?|float|bool(?:ean)?|string"
     r"|the [ \w]*|an? [ \w]*"
-    r"|\d+\s*(?:-|to|/)\s*\d+|\.\.\.|first|second|third|[a-z]+ > [a-z]+.*|.*\bor\b.*|.*[|/].*)[\W_]*",
+    r"|\d+\s*(?:-|–|—|~|～|to|/|\.\.)\s*\d+|\.\.\.|first|second|third|[a-z]+ > [a-z]+.*|.*\bor\b.*|.*[|/].*)[\W_]*",
     re.IGNORECASE,
 )
+"""A sign of what is to be filled in, such as `<your-score>`, `[1~10]` or `integer`."""
 _ALTERNATIVES: Final = re.compile(r"\b(?:if|or|either|example|e\.g\.|such as)\b|\bfor instance\b", re.IGNORECASE)
 _LITERAL: Final = re.compile(r"(?<![\\?])[A-Za-z]{3,}")
+_FLAGS: Final = re.compile(r"\(\?[a-zA-Z]+\)")
+_GROUP: Final = re.compile(r"(?<!\\)\((?:\?P<\w+>|(?!\?))")
+_SPACE: Final = re.compile(r"(?:\\s|\[[^\]]*\])[*+?]*|\.[*+]\??")
+_UNESCAPED: Final = re.compile(r"\\b|[\\^$?*+]")
+_ESCAPED: Final = re.compile(r"\\.|\[(?:[^\]\\]|\\.)*\]")
+AFTER: Final = r"(?!\w|[.,/-]\w)"
+"""What a pattern needs after its group, so that it does not end inside of a number or a word."""
 WORDS: Final = "These are reasons.\n\n"
 """What stands before the verdict in a reply that is read here."""
 
@@ -122,6 +133,11 @@ def asked(subject: Subject) -> Iterator[Found]:
 def _wanted(how: Reading, prose: str) -> str:
     """Return the form that the prompt lacks; empty if it has it, or if there is none to look for."""
     form = how.form
+    for part in form.parts.values():
+        if part.label and part.label.lower() not in prose.lower():
+            return f"the label {part.label!r}"
+        if not part.label and (wanted := _wanted(replace(how, form=part.form), prose)):
+            return wanted
     classes = how.view.scale.classes
     if classes is not None and not form.values:
         missing = [name for name in classes.names if name.lower() not in prose.lower()]
@@ -129,11 +145,11 @@ def _wanted(how: Reading, prose: str) -> str:
             return f"the class {missing[0]!r}"
     if form.kind == "brackets" and "[[" not in prose and "double square brackets" not in prose.lower():
         return "[[...]]"
-    if form.kind == "json":
-        last = re.split(r"[.\[]", re.sub(r"\[\d+\]\Z", "", form.field))[-1].rstrip("]")
+    if form.kind == "json" and not form.parts:
+        last = re.split(r"[.\[]", re.sub(r"\[\d*\]\Z", "", form.field))[-1].rstrip("]")
         if not how.schema and last.lower() not in prose.lower():
             return f"a JSON field {last!r}"
-    if form.kind == "tag" and f"<{form.tag}>".lower() not in prose.lower():
+    if form.kind == "tag" and not form.parts and f"<{form.tag}>".lower() not in prose.lower():
         return f"<{form.tag}>"
     if form.kind == "regex":
         words = _LITERAL.findall(form.pattern.split("(")[0])
@@ -145,7 +161,7 @@ def _wanted(how: Reading, prose: str) -> str:
 def read(subject: Subject) -> Iterator[Found]:
     """Find verdicts that the prompt asks for, in the form that is read, and that the reader does not understand."""
     how = subject.reading
-    if how is None or FAMILY[subject.task] == "listwise" or subject.task in ("rubric-all", "points"):
+    if how is None or FAMILY[subject.task] == "listwise" or subject.task in ("rubric-all", "points") or how.form.parts:
         return
     for written, sample in _samples(how, subject.page.prose):
         why = _why_unread(how, sample)
@@ -154,10 +170,36 @@ def read(subject: Subject) -> Iterator[Found]:
             return
 
 
+def ends(subject: Subject) -> Iterator[Found]:
+    """Find a pattern whose group ends inside of a number or a word: the 1 of "10", the C of "Cannot"."""
+    how = subject.reading
+    if how is None or how.form.kind != "regex":
+        return
+    pattern, scale = how.form.pattern, how.view.scale
+    lead = _UNESCAPED.sub("", _SPACE.sub(" ", _GROUP.split(_FLAGS.sub("", pattern))[0]))
+    for value in (*how.form.values, *how.view.labels, f"{scale.low:g}", f"{scale.high:g}"):
+        for longer in (f"{value}0", f"{value}.5") if value[-1:].isdigit() else (f"{value}annot",):
+            if reading.grouped(pattern, lead + longer) == value == reading.grouped(pattern, lead + value):
+                shown = (repr(value), repr(lead + longer), f"'{_closed(pattern)}'")
+                yield Found("pattern-ends-inside", subject.sources.place_of_key("pattern"), shown)
+                return
+
+
+def _closed(pattern: str) -> str:
+    """Return a pattern whose group is followed by the end of a word or a number."""
+    group = _GROUP.search(pattern)
+    plain, depth = _ESCAPED.sub(lambda found: "." * len(found[0]), pattern), 0
+    for at in range(group.start() if group else len(plain), len(plain)):
+        depth += {"(": 1, ")": -1}.get(plain[at], 0)
+        if depth == 0:
+            return f"{pattern[: at + 1]}{AFTER}{pattern[at + 1 :]}"
+    return pattern
+
+
 def twice(subject: Subject) -> Iterator[Found]:
     """Find a form that, filled with verdicts that differ, is read as none: it has room for more than one."""
     how = subject.reading
-    if how is None or FAMILY[subject.task] not in ("score", "pairwise") or subject.task == "points":
+    if how is None or FAMILY[subject.task] not in ("score", "pairwise") or subject.task == "points" or how.form.parts:
         return
     parts = _parts(how, subject.page.prose)
     if len(parts) > 1 and _why_unread(how, WORDS + "\n".join(_filled(how, parts))):
