@@ -101,7 +101,7 @@ def _init(options: argparse.Namespace) -> int:
     _ask_files(options)
     draft = Draft()
     prompt, cases = _drafted(options, draft)
-    lack = [] if prompt is None else lacking_in(prompt, cases)
+    lack = [] if prompt is None else lacking_in(prompt, cases, draft)
     key = init_files.check(draft.files, draft.judge, filled=not lack)
     draft.files["gate.toml"] = init_files.GATE
     if prompt is not None and options.ci != "none":
@@ -325,8 +325,8 @@ def _ask_best(options: argparse.Namespace, prompt: Prompt, draft: Draft) -> None
     """Settle which end of the scale is the best one: as an option, the prompt or a person says it."""
     from calm.judges.prompts.direction import Direction, direction_of
 
-    if prompt.scale is None or prompt.task != "score":
-        return
+    if prompt.scale is None or prompt.task != "score" or prompt.parts:
+        return  # a formula turns its parts so that the high end is good
     way = Direction(prompt.scale.best)
     if options.prompt and not prompt.parts:  # a formula of parts says which end of each is good
         text = "\n".join(

@@ -98,9 +98,14 @@ def made_cases(task: Task, prompt: Prompt | None, draft: Draft) -> Sequence[Case
     ]
 
 
-def lacking_in(prompt: Prompt, cases: Sequence[Case]) -> list[str]:
-    """Return, by placeholder of the prompt, what some of the cases lack: a field, a reference, or an earlier reply."""
+def lacking_in(prompt: Prompt, cases: Sequence[Case], draft: Draft) -> list[str]:
+    """
+    Return, by placeholder of the prompt, what some of the cases lack: a field, a reference, or an earlier reply.
+
+    What a template asks for before it shows it may lack.
+    """
     found = []
+    texts = "\n".join(draft.files.get(file, "") for key, file in prompt.table.items() if key.endswith("file"))
     for name, key in prompt.shown.items():
         kind, _, own = key.partition(".")
         fields = own if kind == "field" else "context" if key == "context" else None
@@ -116,7 +121,9 @@ def lacking_in(prompt: Prompt, cases: Sequence[Case]) -> list[str]:
             lack, shown = sum(case.reference is None for case in cases), "reference"
         else:
             continue
-        if lack:
+        either = f"(?:{re.escape(name)}|{re.escape(shown)})"
+        asked = re.search(rf"\{{%-?\s*(?:el)?if\b[^%}}]*\b{either}(?!\w)|{re.escape(shown)} \| default", texts)
+        if lack and not asked:
             found.append(f"{name} ({shown} in {lack} of {len(cases)} cases)")
     return found
 
@@ -169,7 +176,18 @@ def cases_in(options: argparse.Namespace, prompt: Prompt | None, draft: Draft) -
         return _replayed(judged(table, columns), Wanted(words=words), draft)
     found = import_cases(path, columns=Columns(read.columns, read.words))
     draft.notes += found.notes
-    return found.cases
+    return _with_blanks(found.cases, {} if prompt is None else prompt.shown, draft)
+
+
+def _with_blanks(cases: Sequence[Case], shown: Mapping[str, str], draft: Draft) -> Sequence[Case]:
+    """Return the cases of a table, with an empty field where others have one that the prompt shows."""
+    for key in dict.fromkeys(key for key in shown.values() if key.startswith("field.")):
+        name = key.removeprefix("field.")
+        blank = sum(name not in case.fields for case in cases)
+        if 0 < blank < len(cases):
+            draft.notes.append(f"{blank} of {len(cases)} cases have an empty {name}, and the prompt shows it so")
+            cases = [replace(case, fields={name: "", **case.fields}) for case in cases]
+    return cases
 
 
 def _read_runs(path: Path, prompt: Prompt | None, draft: Draft) -> Sequence[Case]:

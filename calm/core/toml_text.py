@@ -47,8 +47,10 @@ def _key(name: str) -> str:
 
 
 def _value(value: Value) -> str:
-    if isinstance(value, str):  # a pattern is written as it is
-        return f"'{value}'" if "\\" in value and "'" not in value and value.isprintable() else quoted(value)
+    if isinstance(value, str):
+        literal = "\\" in value and value.isprintable() and "'''" not in value and not value.endswith("'")
+        mark = "'''" if "'" in value else "'"
+        return f"{mark}{value}{mark}" if literal else quoted(value)  # a pattern is written as it is
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, Mapping):

@@ -36,7 +36,7 @@ def test_a_gold_score_beyond_the_scale_is_refused(tmp_path):
     path.write_text(json.dumps(SCORED), "utf-8")
 
     with pytest.raises(
-        ConfigError, match=r"gold on the judge's scale from 1 to 10, got 11 in case 'c' \(1 of 1 cases\)"
+        ConfigError, match=r"1 to 10, got 11 in case 'c' \(1 of 1 cases\)"
     ):
         cases_from([str(path)], judge)
 

@@ -327,6 +327,16 @@ def test_what_no_column_holds_is_left_to_be_filled_in(lack, capsys):
     assert len(case.fields) + (case.reference is not None) == 1
 
 
+def test_an_empty_cell_is_an_empty_text():
+    """Such as the history of a question that is the first one."""
+    Path("some.csv").write_text("question,history,answer\nWhy?,Earlier,So.\nHow?,,Thus.\n", "utf-8")
+    Path("p.txt").write_text("{history} {question} {answer} 1-5 [[n]]", "utf-8")
+
+    assert run("--prompt", "p.txt", "--cases", "some.csv", "--yes", "--model", "m", "--ci", "none") == DONE
+
+    assert [case.fields["history"] for case in read_files(["cases.jsonl"])] == ["Earlier", ""]
+
+
 WORDED = {"A": "correct", "B": "INCORRECT", "C": "Not attempted"}
 
 

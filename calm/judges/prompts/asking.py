@@ -65,7 +65,7 @@ def asked_in(text: str, task: Task) -> Asked:
     """
     text = written(text)
     found = _asked_in(text, task)
-    if found.scale is None:
+    if found.scale is None or found.parts:
         return found
     best = direction_of(text, found.scale, found.values, [found.form.get(key, "") for key in ("field", "tag")]).best
     return replace(found, scale=replace(found.scale, best=best or "high"), directed=best is not None)

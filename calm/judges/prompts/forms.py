@@ -10,13 +10,10 @@ from keyword import iskeyword
 from typing import Final
 
 from calm.core.foreign_names import SIDES, apart, parts
-from calm.core.verdict import Task
+from calm.core.verdict import Scale, Task
+from calm.judges.prompts.direction import direction_of
 from calm.judges.prompts.ranges import range_in
 
-OF_FAULTS: Final = (
-    r"severity|severe|bad|toxic\w*|harmful\w*|harm|hallucinat\w+|bias\w*|risky?|offensive\w*|rude\w*|errors?"
-)
-"""Words for what is bad in an answer."""
 NUMBER: Final = r"(\d+(?:\.\d+)?)(?!\.?\d|\s*(?:-|–|~|or|to)\s*\d)"
 """A number in a pattern that is written: no part of another one, and none of two that are named together."""
 LEAD: Final = r"[^\w<]{0,20}?"
@@ -81,7 +78,6 @@ _LETTER: Final = re.compile(r"\bletters?\b|[\"'`(]A[\"'`)]|\bA, B\b|\bA/B\b|\bop
 _NAMED: Final = re.compile(r"[\"'][\w -]{1,30}[\"']\s*:\s*[\"']([^\"'\n<>{}]{1,30})[\"']")
 RANK: Final = ("score", "rating", "grade", "verdict", "winner", "choice", "preference", "better", "result")
 """Keys of a JSON reply, those first that say the verdict where there are several."""
-_REFUSES: Final = re.compile(rf"\b(?:{OF_FAULTS}|refus\w*|violat\w*)\b", re.IGNORECASE)
 _AROUND: Final = " <>[](){}"
 _FUNCTIONS: Final = ("min", "max", "round")
 """What a formula can call."""
@@ -252,7 +248,8 @@ def formula(table: Mapping[str, Mapping[str, str | float]]) -> str:
 
     def share(name: str) -> str:
         low, high = float(table[name]["low"]), float(table[name]["high"])
-        top = f"{high:g} - {name}" if _REFUSES.search(name.replace("_", " ")) else f"{name} - {low:g}"
+        bad = direction_of("", Scale(low, high), names=[name]).best == "low"
+        top = f"{high:g} - {name}" if bad else f"{name} - {low:g}"
         top = name if top == f"{name} - 0" else f"({top})"
         return top if high - low == 1 else f"{top} / {high - low:g}"
 
@@ -286,7 +283,7 @@ def _two_numbers(text: str) -> Form:
 
 
 def _named_score(number: int) -> str:
-    """Return an expression for what stands before the score of an answer with a number, as "Assistant 1:"."""
+    """Return an expression for what stands before the score of a numbered answer, such as "Assistant 1:"."""
     words = r"assistant|answer|response|output|model|score|ai"
     return rf"(?i:\b(?:{words})[ _]?#?{number}(?:'s)?(?: score)?(?:[^\w\n]{{1,6}}| gets | receives ))"
 

@@ -22,7 +22,7 @@ LONGEST_WORD: Final = 15
 HOLE: Final = "\ufffc"
 """Stands in place of each verdict: the words in a verdict say nothing about another one."""
 
-_BLANK: Final = f" \t\n{HOLE}"
+_BLANK: Final = f" \t\n{HOLE}" + "#*-•"
 _SIGNS: Final = " \t$*_#>|~`\"'“”„«»「」『』‘’()[]{}（）【】<>"
 """Signs of Markdown and quotes."""
 _SEPARATORS: Final = ":：=→⇒➜—–-|>→"

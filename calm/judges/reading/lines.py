@@ -157,7 +157,7 @@ def by_own_sentence(text: str, form: Format, view: View) -> Verdict | Reason | N
 def _own_sentence(value: str) -> re.Pattern[str]:
     """Return an expression for a value that a sentence of the judge gives."""
     verbs = "give|rate|score|grade|assign|go with|choose|pick|prefer|select|judge"
-    gives = rf"\bi(?:'d|’d| would| will)? (?:{verbs})\b[^.\n:;]{{0,60}}?"
+    gives = rf"\bi(?:'d|’d| would| will)? (?:{verbs})\b[^.\d\n:;]{{0,60}}?"
     says = r"\b(?:the|my)(?: \w+)? (?:score|verdict|rating|grade|choice|preference) is[ *_`:\"']{1,6}"
     ends = r"(?![\w/-]|\s(?:or|to)\s\d)"
     return re.compile(rf"(?i:(?:{gives}|{says}))(?<![\w/.-])(?P<value>{value}){ends}")

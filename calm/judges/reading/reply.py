@@ -20,7 +20,7 @@ from calm.judges.reading.deciding import decide
 from calm.judges.reading.formats import Format, Kind
 from calm.judges.reading.json_fields import field_marks, names_in, unstrung, whole_field
 from calm.judges.reading.layout import Layout, with_holes
-from calm.judges.reading.lines import by_last_line, by_lines, by_numbers, by_slip
+from calm.judges.reading.lines import by_last_line, by_lines, by_numbers, by_own_sentence, by_slip
 from calm.judges.reading.logprobs import by_token
 from calm.judges.reading.marks import INVISIBLE, Mark, short
 from calm.judges.reading.meanings import meant, names
@@ -184,7 +184,7 @@ def _by_text(text: str, form: Format, view: View, beside: Sequence[Mark] | None)
         found = tag_marks(text, re.split(r"[.\[\]]+", form.field)[-1])
         marks = [] if isinstance(found, Unreadable) or beside is not None else found
     if not marks and form.kind != "regex":
-        return by_slip(text, form, view) if beside is None else None
+        return (by_slip(text, form, view) or by_own_sentence(text, form, view)) if beside is None else None
     if len(marks) == 1 and stands_alone(text, marks[0], view):
         return meant(marks[0].raw, form, view)
     page = Layout(text, sorted([*marks, *beside], key=lambda mark: mark.start)) if beside else text
