@@ -328,7 +328,7 @@ def _ask_best(options: argparse.Namespace, prompt: Prompt, draft: Draft) -> None
     if prompt.scale is None or prompt.task != "score" or prompt.parts:
         return  # a formula turns its parts so that the high end is good
     way = Direction(prompt.scale.best)
-    if options.prompt and not prompt.parts:  # a formula of parts says which end of each is good
+    if options.prompt:
         text = "\n".join(
             draft.files.get(file, "") for key, file in prompt.table.items() if not key.startswith("negative")
         )
@@ -340,8 +340,8 @@ def _ask_best(options: argparse.Namespace, prompt: Prompt, draft: Draft) -> None
     elif unsure and options.best is None and way.fault:
         options.best = way.best
         draft.notes.append(
-            f'the prompt asks about a fault, by the word "{way.fault}", so judge.toml says best = "low": a low score, or '
-            "a no, is the good one. If the high one is good, add --best high"
+            f'the prompt asks about a fault, by the word "{way.fault}", so judge.toml says best = "low": a low score, '
+            "or a no, is the good one. If the high one is good, add --best high"
         )
     elif unsure and options.best is None:
         draft.notes.append(
