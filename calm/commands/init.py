@@ -340,8 +340,8 @@ def _ask_best(options: argparse.Namespace, prompt: Prompt, draft: Draft) -> None
     elif unsure and options.best is None and way.fault:
         options.best = way.best
         draft.notes.append(
-            f'the prompt asks about a fault ("{way.fault}"), so judge.toml says best = "low": a low score, or a no, is '
-            "the good one. If the high one is good, add --best high"
+            f'the prompt asks about a fault, by the word "{way.fault}", so judge.toml says best = "low": a low score, '
+            "or a no, is the good one. If the high one is good, add --best high"
         )
     elif unsure and options.best is None:
         draft.notes.append(

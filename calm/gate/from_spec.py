@@ -191,7 +191,7 @@ def refuse_off_scale(scale: Scale, golds: Iterable[tuple[str, float]], cases: in
     if off:
         shown = ", ".join(f"{gold:g} in case {name!r}" for name, gold in off[:SHOWN])
         raise ConfigError(
-            f"scores: expected gold on the judge's scale as its prompt writes it, {low:g} to {high:g}, got {shown} "
+            f"scores: expected gold on the judge's scale from {low:g} to {high:g}, got {shown} "
             f"({len(off)} of {cases} cases); rescale the scores, or set [verdict.scale] in judge.toml"
         )
 

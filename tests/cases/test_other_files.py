@@ -35,9 +35,7 @@ def test_a_gold_score_beyond_the_scale_is_refused(tmp_path):
     judge = judge_from("planted:task=score")
     path.write_text(json.dumps(SCORED), "utf-8")
 
-    with pytest.raises(
-        ConfigError, match=r"1 to 10, got 11 in case 'c' \(1 of 1 cases\)"
-    ):
+    with pytest.raises(ConfigError, match=r"1 to 10, got 11 in case 'c' \(1 of 1 cases\)"):
         cases_from([str(path)], judge)
 
     path.write_text(json.dumps({**SCORED, "scores": {"a": 10}}), "utf-8")

@@ -19,6 +19,8 @@ from calm.commands import cli
 from calm.commands.init_drafts import MADE, SEED
 from calm.core.case import Answer, Case
 from calm.core.verdict import Scale
+from calm.gate.context import Context, Node
+from tests.planted import Planted, constant_score, setup
 from tests.servers import wire_server
 
 N = 40
@@ -206,6 +208,15 @@ def test_gold_is_turned_once_and_what_ships_is_not():
     assert [one.scores for one in upright([case, *ships], "score", low)] == [{"a": 0.0}, *(c.scores for c in ships)]
     assert upright([case], "score", Scale(0, 3))[0] is case
     assert upright([case], "pairwise", low)[0] is case
+
+
+def test_cases_of_a_probe_are_turned_as_those_of_a_run_are():
+    """A test gives them as a file holds them, or as the fixture `cases` does."""
+    case = Case("c", "q", (Answer("a", "t"),), scores={"a": 3.0})
+    judge = Planted(constant_score, task="score", scale=Scale(0, 3, 1, "low"))
+    with setup(judge, [case]) as running:
+        context = Context(running, Node("test_x.py::test_y", "x"))
+        assert context.setup_for([case]).cases[0].scores == {"a": 0.0}
 
 
 def test_starter_cases_hold_gold_on_the_scale_of_the_prompt(tmp_path, monkeypatch):

@@ -208,7 +208,7 @@ _ALL: Final = (
     Rule(
         "scale-direction",
         "error",
-        "the prompt asks about a fault ({0}), and judge.toml does not say which end of the scale is good",
+        "the prompt asks about a fault, by the word {0}, and judge.toml does not say which end of the scale is good",
         "calm takes a high score, or a yes, for the good verdict: if it is the bad one, each result is turned round",
         "measured",
         "calm finds the words beside the scale, in the question or in the name of the verdict",

@@ -97,8 +97,8 @@ def ordered(subject: Subject) -> Iterator[Found]:
 def directed(subject: Subject) -> Iterator[Found]:
     """Find a scale whose high end is bad news, where nothing says so to calm."""
     how = subject.reading
-    if how is None or how.directed or subject.scale is None:
-        return
+    if how is None or how.directed or subject.scale is None or how.form.parts:
+        return  # a formula of parts says itself which end of each is good
     names = (how.form.field, how.form.tag, re.sub(r"\W+", " ", how.form.pattern))
     way = direction_of(subject.page.prose, subject.scale, how.form.values, filter(None, names))
     if way.fault:
