@@ -48,6 +48,8 @@ class Format:
 
     def key(self, text: str) -> str | None:
         """Return the label in `values` that a text names: the same one, or the only one that differs by case alone."""
+        if not self.values:
+            return None
         name = normal(text)
         alike = [label for label in self.values if normal(label).casefold() == name.casefold()]
         same = [label for label in alike if normal(label) == name] or alike

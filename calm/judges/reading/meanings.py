@@ -99,7 +99,7 @@ def is_none(raw: object, form: Format, view: View) -> bool:
 
 def _named(text: str, form: Format, view: View) -> str:
     """Return a verdict without what wraps it: `\\boxed{B}`, `$B$`, `(B)`, `"[7]"`, `A: CORRECT` where A is a label."""
-    if view.task == "listwise" or form.key(text) is not None:
+    if (text.isascii() and text.isalnum()) or view.task == "listwise" or form.key(text) is not None:
         return text
     bare = _TAGS.sub("", PICTURES.sub("", text)).strip(_AROUND)
     if (noun := _NOUN.match(bare)) is not None and form.key(bare[noun.end() :].strip("() ")) is not None:
