@@ -91,11 +91,11 @@ def rows(*halves: str) -> list[Row]:
     ]
 
 
-def styled() -> list[Row]:
-    """Return the rows that follow a public judge prompt, in the order of the files."""
+def styled(*hands: str) -> list[Row]:
+    """Return the rows that follow a public judge prompt, in the order of the files; "hard" are those made to be hard."""
     return [
         Row(half, format=judge(data["style"]).form.kind, task=judge(data["style"]).task, scale=None, **data)
-        for half in HALVES
+        for half in hands or HALVES
         for path in sorted((STYLES / half).glob("*.jsonl"))
         for data in map(json.loads, path.read_text("utf-8").splitlines())
     ]
@@ -214,9 +214,10 @@ def blocks() -> dict[str, str]:
     """Return each generated block of the page, by its name."""
     found = [outcome(row) for row in styled()]
     unseen = table([one for one in found if one.row.held_out], "prompt style, held-out rows", lambda row: row.style)
+    hard = table([outcome(row) for row in styled("hard")], "replies made to be hard", lambda row: row.kind)
     return {
         "reader": tables([outcome(row) for row in rows()]),
-        "reader-styles": "\n".join([tables(found, STYLE_HEADS), "", *unseen]),
+        "reader-styles": "\n".join([tables(found, STYLE_HEADS), "", *unseen, "", *hard]),
     }
 
 
@@ -239,7 +240,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--held-out", action="store_true")
     chosen = parser.parse_args(arguments)
     if chosen.wrong:
-        print(wrong(map(outcome, [*rows(), *styled()]), held_out=chosen.held_out))
+        print(wrong(map(outcome, [*rows(), *styled(), *styled("hard")]), held_out=chosen.held_out))
     page = PAGE.read_text("utf-8")
     for name, text in blocks().items():
         opening, ending = f"<!-- generated: {name} -->", f"<!-- end: {name} -->"

@@ -8,7 +8,9 @@ from benchmarks import reader
 
 MOST_MISREAD = 0.001
 MOST_LOST = 0.02
-MOST_LOST_IN_STYLES = 0.015
+MOST_IN_STYLES = (0.007, 0.033)
+"""Shares that are misread, and lost; half of these replies were written to mislead a reader."""
+MOST_HELD_OUT = (0.015, 0.062)
 LANGUAGES = {"de", "en", "es", "fr", "it", "ja", "ko", "pt", "ru", "zh"}
 
 
@@ -39,19 +41,20 @@ def test_at_most_two_of_a_hundred_verdicts_that_a_person_reads_are_lost(found):
 
 
 def test_replies_in_public_styles_are_read_as_a_person_reads_them(styled):
-    """At most one of a thousand says something else, and at most three of two hundred are lost."""
+    """Of those that look real none says something else, and few are lost."""
     n, misread, real, lost = reader.share(styled)
 
-    assert misread <= MOST_MISREAD * n, reader.wrong(one for one in styled if one.misread)
-    assert lost <= MOST_LOST_IN_STYLES * real, reader.wrong(one for one in styled if one.lost and one.row.real)
+    assert misread <= MOST_IN_STYLES[0] * n, reader.wrong(one for one in styled if one.misread)
+    assert lost <= MOST_IN_STYLES[1] * real, reader.wrong(one for one in styled if one.lost and one.row.real)
+    assert [one.row.id for one in styled if one.misread and one.row.real] == []
 
 
 def test_of_the_replies_that_the_rules_were_not_made_for_as_few_are_misread(styled):
     """Rules that fit the replies beside them alone would be seen here."""
     n, misread, real, lost = reader.share([one for one in styled if one.row.held_out])
 
-    assert misread <= MOST_MISREAD * n
-    assert lost <= MOST_LOST_IN_STYLES * real
+    assert misread <= MOST_HELD_OUT[0] * n
+    assert lost <= MOST_HELD_OUT[1] * real
 
 
 def test_the_first_half_has_every_language_format_and_kind(found):

@@ -270,9 +270,9 @@ def _ends(text: str) -> dict[str, str | float]:
 def _two_numbers(text: str) -> Form:
     """Return the form of a line with two numbers, the scores of the first and of the second answer."""
     scale = _ends(text)
-    between, other = r"(?:/\d+)?(?:[ \t,;|:]+| (?:and|vs\.?) )", r"\d+(?:\.\d+)?"
+    between, other = r"(?:/\d+)?(?:[ \t,;|:]+| (?:and|und|et|y|e|и|vs\.?) )", r"\d+(?:\.\d+)?"
     first, second = rf"{NUMBER}{between}{other}", rf"{other}{between}{NUMBER}"
-    ends = (r"^(?:[^\d\n:]{0,60}:)?[^\w\n]*", r"(?:/\d+)?(?:[^\w\n]|</?\w+>)*$")
+    ends = (r"^(?:[^\d\n:]{0,60}:)?(?:<\w+>)?[^\w\n]*", r"(?:/\d+)?(?:[^\w\n]|</?\w+>|\([^()\n]{1,60}\))*$")
     return Form(
         {"format": "regex"},
         {

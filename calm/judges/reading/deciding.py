@@ -29,6 +29,8 @@ SHORT: Final = 40
 """Characters of a sentence such as "Wait, that is wrong", which is of the verdict before it."""
 LONGEST_OR: Final = 60
 """Characters between two verdicts that may begin with "or"."""
+_AND: Final = re.compile(r"\W*(?:and|und|et|y|e|и|와|と|和)\W*")
+_BETWEEN: Final = re.compile(r"\b(?:between|zwischen|entre|tra|fra|между)\W*\Z", re.IGNORECASE)
 _OR: Final = re.compile(rf"[\s,、]*(?:{one_of('or')})[\s,、]*", re.IGNORECASE)
 _SET_OFF: Final = re.compile(r"\s*(?:[,.!?:;…—–，、。！：；]|-\s|\Z)")
 _SENTENCE: Final = re.compile(r"(?:\A|[.!?。！？\n])[\s*_#>\"'“(–—-]*([^\n.!?。！？]{1,300})")
@@ -129,6 +131,12 @@ def _joined(layout: Layout, found: Sequence[Candidate]) -> list[Candidate]:
     for at in range(1, len(made)):
         left, right = made[at - 1], made[at]
         gap = layout.page[left.mark.stop : right.mark.start]
+        between = _AND.fullmatch(gap) is not None and _BETWEEN.search(
+            layout.page[max(0, left.mark.start - 40) : left.mark.start]
+        )
+        if between and _meaning(left) != _meaning(right):
+            made[at - 1 : at + 1] = [replace(one, standing=Standing.MENTIONED) for one in (left, right)]
+            continue
         joined = _OR.match(gap) if len(gap) <= LONGEST_OR and "\n" not in gap else None
         if len({left.standing > 0, right.standing > 0}) == 2 and joined and _meaning(left) != _meaning(right):
             made[at - 1 : at + 1] = [replace(one, standing=Standing.MENTIONED) for one in (left, right)]

@@ -257,14 +257,20 @@ def _strong(text: str, mark: Mark, form: Format, view: View) -> bool:
     line = _bare(str(mark.raw))
     if lead_of(line, view) is not None or _cells(str(mark.raw)):
         return True
-    if not text[: mark.start].strip() and noted(line, form, view) != line:
+    if not text[: mark.start].strip() and (noted(line, form, view) != line or (form.values and " " in line)):
         return True
     above = text[max(0, mark.start - 200) : mark.start]
     return (
         len(line.split()) == 1
         and not str(mark.raw).lstrip().startswith("#")
-        and (not (last := above.rpartition("\n")[0].rpartition("\n")[2]).strip() or FENCE.match(last) is not None)
+        and _begins(above.rpartition("\n")[0].rpartition("\n")[2])
     )
+
+
+def _begins(above: str) -> bool:
+    """Return whether what follows a line begins a paragraph: it is blank, a fence, or a heading for a verdict."""
+    headed = above.lstrip().startswith("#") and has(Cue.NOUN, above)
+    return not above.strip() or headed or FENCE.match(above) is not None
 
 
 def _words(text: str, line: Mark, form: Format, view: View) -> list[Mark]:

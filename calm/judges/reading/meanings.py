@@ -33,7 +33,7 @@ _TIES = frozenset(word for words in table()["ties"].values() for word in words)
 DECLARED = ("brackets", "json", "tag", "regex")
 """Formats that say where a verdict is: a remark beside it is no sentence of the reply."""
 QUALITY = re.compile(
-    r"(?:ence|ency|encia|ência|enza|anza|zia|ance|ness|ity|acy|ität|heit|keit|té|dad|dade|ità|ность|性|度)\s*\Z",
+    r"(?:ence|ency|enz|anz|encia|ência|enza|anza|zia|ance|ness|ity|acy|ität|heit|keit|té|dad|dade|ità|ность|性|度)\s*\Z",
     re.IGNORECASE,
 )
 """What ends the name of a quality in a few languages: a line that begins with one is no count of anything."""
@@ -47,7 +47,7 @@ _AROUND = " \t\r\n*_`\"'“”‘’"
 """Signs around a number, or another verdict."""
 LONGEST_WRAPPED = 40
 """Characters that a verdict may have with what wraps it."""
-_WRAPPED = re.compile(r"\\(?:boxed|text|textbf|mathbf|mathrm)\{(.+)\}|\$+([^$]+)\$+|[\[(]([^\[\]()]+)[\])]")
+_WRAPPED = re.compile(r"\\(?:boxed|text|textbf|mathbf|mathrm)\{(.+)\}|\$+([^$]+)\$+|[\[(<]([^\[\]()<>]+)[\])>]")
 _LETTERED = re.compile(
     r"[(\[]?([A-Za-z0-9])(?:[)\]]\s?[:.–-]?|\s?[:.–-])\s{1,4}[(\[]?([A-Za-z][\w-]*(?:[ _]\w+){0,2})[)\]]?\.?"
 )
@@ -124,7 +124,9 @@ def noted(text: str, form: Format, view: View) -> str:
     """
     if view.task == "score" and (found := _NOTED.fullmatch(text)):
         quiet = not any(has(kind, found["note"] or "") for kind in (Cue.REVISED, Cue.TAKEN_BACK, Cue.IF, Cue.DENIED))
-        named = not found["lead"] or has(Cue.NOUN, found["lead"]) or QUALITY.search(found["lead"])
+        lead = found["lead"] or ""
+        named = not lead or has(Cue.NOUN, lead) or QUALITY.search(lead)
+        named = named or (form.kind in DECLARED and not has(Cue.ASIDE, lead) and not has(Cue.DENIED, lead))
         return found["value"] if named and quiet else text
     classes = view.scale.classes
     found = _KEYED.match(text)
