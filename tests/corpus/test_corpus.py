@@ -106,7 +106,7 @@ def styled():
             for path in (STYLES / hand).glob("*.jsonl")
             for line in path.read_text("utf-8").splitlines()
         ]
-        for hand in ("first", "second")
+        for hand in ("first", "second", "hard")
     }
 
 

@@ -291,7 +291,7 @@ def _said(line: str, form: Format, view: View) -> Verdict | None:
         tries += cells[1:] if has(Cue.WHOLE, cells[0]) or has(Cue.NOUN, cells[0]) else []
     elif lead is not None:
         tries += [_bare(bare[lead:]), noted(_bare(bare[lead:]), form, view)]
-    elif form.values or view.task == "label":
+    elif (form.values or view.task == "label") and not _SIGNED.match(line):
         tries.append(noted(bare, form, view))
     if lead is None and (note := _NOTE.match(bare)):
         rest = _bare(bare[note.end() :])
