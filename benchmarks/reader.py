@@ -92,7 +92,7 @@ def rows(*halves: str) -> list[Row]:
 
 
 def styled(*hands: str) -> list[Row]:
-    """Return the rows that follow a public judge prompt, in the order of the files; "hard" are those made to be hard."""
+    """Return the rows that follow a public judge prompt, in the order of the files; "hard" are made to be hard."""
     return [
         Row(half, format=judge(data["style"]).form.kind, task=judge(data["style"]).task, scale=None, **data)
         for half in hands or HALVES

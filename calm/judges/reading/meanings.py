@@ -125,8 +125,8 @@ def noted(text: str, form: Format, view: View) -> str:
     if view.task == "score" and (found := _NOTED.fullmatch(text)):
         quiet = not any(has(kind, found["note"] or "") for kind in (Cue.REVISED, Cue.TAKEN_BACK, Cue.IF, Cue.DENIED))
         lead = found["lead"] or ""
-        named = not lead or has(Cue.NOUN, lead) or QUALITY.search(lead)
-        named = named or (form.kind in DECLARED and not has(Cue.ASIDE, lead) and not has(Cue.DENIED, lead))
+        other = has(Cue.ASIDE, lead) or has(Cue.DENIED, lead) or form.kind not in DECLARED
+        named = not lead or has(Cue.NOUN, lead) or QUALITY.search(lead) is not None or not other
         return found["value"] if named and quiet else text
     classes = view.scale.classes
     found = _KEYED.match(text)
