@@ -174,6 +174,7 @@ def test_labels_that_differ_by_case_alone_are_two():
 
     assert (said("m", PAIR, "last-line", values=values), said("M", PAIR, "last-line", values=values)) == (FIRST, SECOND)
     assert said("Output (m) is short.\n\nBest: output (M)", PAIR, "last-line", values=values) == SECOND
+    assert said("M (the better title)", PAIR, "last-line", values=values) == SECOND
     assert unread(said("A", PAIR, "last-line", values=values))
     assert said("YES", UNIT, "last-line", values={"yes": 1, "no": 0}) == Score(1.0)
     assert unread(said("Yes", UNIT, "last-line", values={"yes": 1, "YES": 0}))

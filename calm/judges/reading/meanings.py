@@ -133,10 +133,10 @@ def noted(text: str, form: Format, view: View) -> str:
     if found is None:
         return text
     known = [*form.values, *(classes.names if classes else ())]
-    key = next((one for one in known if one.casefold() == found[1].casefold()), None)
-    meaning = None if key is None else form.values.get(key, key)
+    key = form.key(found[1])
+    meaning = form.values[key] if key is not None else classes.named(found[1]) if classes else None
     others = [one for one in known if form.values.get(one, one) != meaning and names_of(one).search(text, found.end(1))]
-    return text if key is None or others else found[1]
+    return text if meaning is None or others else found[1]
 
 
 def _mapped(raw: object, form: Format) -> tuple[object, bool]:
