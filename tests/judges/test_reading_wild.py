@@ -67,6 +67,13 @@ def test_a_clear_correction_makes_the_later_verdict_the_final_one(between):
     assert said(f"[[A]]\n\n{between}\n\n[[B]]") == SECOND
 
 
+@pytest.mark.parametrize("turn", ["No wait,", "No, wait,", "No no,", "No hold on,", "No, hold on:"])
+def test_a_no_before_the_judge_stops_denies_the_verdict_before_it(turn):
+    """It does not deny the verdict that follows."""
+    assert said(f"[[A]]. {turn} [[B]]") == SECOND
+    assert said(f"Rating: 4\n{turn} Rating: 9", TEN, "regex", pattern=r"Rating: (\d+)") == Score(9.0)
+
+
 @pytest.mark.parametrize(
     "after",
     [

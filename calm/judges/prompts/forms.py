@@ -69,6 +69,12 @@ _LABELLED: Final = re.compile(
 )
 _WHOLE: Final = re.compile(r"\b(?:overall|final|total|verdict|result|score|rating|grade)\W*\Z", re.IGNORECASE)
 """The label of a verdict on the whole."""
+_OVERALL: Final = re.compile(r"(?:\A|[\W_])(?:overall|final|total)(?:[\W_]|\Z)", re.IGNORECASE)
+"""What the name of a number says that is on the whole, beside those of its parts."""
+_TRUTH: Final = re.compile(
+    r"[<\[(]?\s*(?:true|false|bool(?:ean)?)(?:\s*(?:/|\||,|\bor\b)\s*(?:true|false))?\s*[>\])]?", re.IGNORECASE
+)
+"""A sign of a truth value that is to be filled in: `true/false`, `<bool>`."""
 _TWO: Final = re.compile(
     r"\b(?:two|both|2)\s+(?:\w+\s+){0,3}?(?:values|numbers|scores|integers|ratings)\b", re.IGNORECASE
 )
@@ -191,8 +197,9 @@ def _of_json(text: str, task: Task) -> Form | None:
     keys = [key for key in keyed if key.lower() in _VERDICT.split("|")]
     keys = keys or _KEY.findall(_SHOWN.sub("", text)) or _QUOTED.findall(text)
     ranked = sorted(keys, key=lambda key: RANK.index(key.lower()) if key.lower() in RANK else len(RANK))
-    last = next(iter(numbers), "")
-    return Form({"format": "json", "field": ranked[0] if ranked else last}) if ranked or last else None
+    truths = [key for key, value in keyed.items() if _TRUTH.fullmatch(value)]
+    said = [*ranked, *filter(_OVERALL.search, numbers), *numbers, *(truths if len(truths) == 1 else [])]
+    return Form({"format": "json", "field": said[0]}) if said else None
 
 
 def _of_lines(text: str, task: Task) -> Form | None:
@@ -221,7 +228,8 @@ def _of_parts(own: tuple[str, str], found: Mapping[str, tuple[str, str]], text: 
             return None
         first, second = ({key: found[label][0], **_ends(text)} for label in sides)
         return Form({"format": kind}, {"first": first, "second": second})
-    if task != "score" or not 1 < len(found) <= MOST_PARTS or any(map(_WHOLE.search, found)):
+    whole = any(_WHOLE.search(label) or _OVERALL.search(label) for label in found)
+    if task != "score" or whole or not 1 < len(found) <= MOST_PARTS:
         return None
     made: dict[str, Mapping[str, str | float]] = {}
     for label, (where, sign) in found.items():
