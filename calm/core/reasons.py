@@ -133,6 +133,7 @@ class Kind(StrEnum):
     NO_STEP = "no-step"
     GOLD_NARROW = "gold-narrow"
     SCALE_BACKWARDS = "scale-backwards"
+    GOLD_BACKWARDS = "gold-backwards"
     PEOPLE_DIVIDED = "people-divided"
     FEW_PEOPLE = "few-people"
     PEOPLE_AGREE = "people-agree"
@@ -717,6 +718,10 @@ WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
     Kind.SCALE_BACKWARDS: (
         '{} is {:.2f}: the scale may be the wrong way round. If its {} end is the good one, write best = "{}" under '
         "[verdict.scale] in judge.toml"
+    ),
+    Kind.GOLD_BACKWARDS: (
+        "{} is {:.2f}: gold and verdicts run against each other. Gold is on the scale that the prompt names: check "
+        "which end of the gold is good, and [verdict.values] in judge.toml"
     ),
     Kind.PEOPLE_DIVIDED: (
         "the people agree too little to be a measure of a judge (Krippendorff's alpha {}, at least {:g} is needed)"

@@ -100,8 +100,11 @@ def backwards(findings: Iterable[Finding]) -> Reason:
     for one in findings:
         known = one.value is not None and one.n >= FEWEST_BACKWARDS and not one.single
         if known and one.scale and one.measure in BACKWARDS and (one.value or 0.0) < -BACKWARDS_BY:
+            value = round(one.value or 0.0, 6)
+            if one.measure != "net_detection":
+                return because(Kind.GOLD_BACKWARDS, BACKWARDS[one.measure], value)
             best = "low" if points_of(one).best == "high" else "high"
-            return because(Kind.SCALE_BACKWARDS, BACKWARDS[one.measure], round(one.value or 0.0, 6), best, best)
+            return because(Kind.SCALE_BACKWARDS, BACKWARDS[one.measure], value, best, best)
     return NONE
 
 

@@ -6,6 +6,7 @@ import keyword
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from itertools import permutations
 from pathlib import Path
 from typing import Final, cast
 
@@ -115,6 +116,10 @@ def _of_parts(verdict: Table, kind: Kind, task: Task | None) -> Format:
         for problem in reading.formula_problems(formula, parts):
             verdict.say("formula", problem)
     found = {name: part for name, part in parts.items() if part is not None}
+    for one, other in permutations((part.label for part in found.values() if part.label), 2):
+        if f" {other.casefold()}".endswith(f" {one.casefold()}"):
+            verdict.say("parts", f"a line {other!r} is also one {one!r}; give the parts labels that do not end alike")
+            break
     return Format(kind, values=values, formula=formula, parts=found)
 
 

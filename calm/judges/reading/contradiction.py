@@ -19,12 +19,18 @@ TAIL: Final = 2_000
 OPENING: Final = 30
 """A sentence sums up if it says so within so many characters."""
 _SENTENCE: Final = re.compile(r"(?:[^.!?。！？\n]|(?<=\d)\.(?=\d)){5,400}")
+_COUNTED: Final = re.compile(r"\s*(?:minus|plus|less|[-+−–])\s*\d")
+"""What goes on to count after a score: "[[8]] minus 2"."""
+_FINAL: Final = re.compile(
+    r"\b(?i:final|overall|corrected|revised|new|adjusted) (?i:score|rating|verdict|grade)\b"
+    r"[ *_]*(?:(?:is|:|=|of)[ *_]*)+(\d+(?:[.,]\d+)?)(?!\w)"
+)
 LONGEST_BEFORE: Final = 120
 """Characters before a verdict that are looked at."""
 _BEFORE: Final = re.compile(r"[^.!?。！？\n]*\Z")
 _VALUE: Final = re.compile(
     r"(?:(?<=\ba )|(?<=\ban )|(?<=\beine )|(?<=\bune )|(?<=\bun )|(?<=\buma ))(\d+(?:[.,]\d+)?)(?![\w-])"
-    r"|(?<![\w.,/-])(\d+(?:[.,]\d+)?)(?=\s*(?:[,;)、，点分점]|$|/|out of|(?:is|would|seems|feels|fits|instead)\b))"
+    r"|(?<![\w.,/-])(\d+(?:[.,]\d+)?)(?=\s*(?:[,;)、，点分점]|$|/|-->|out of|(?:is|would|seems|feels|fits|instead)\b))"
 )
 """A number that a sentence gives as a score; "5 May" is none."""
 
@@ -38,6 +44,8 @@ def contradiction(page: str, mark: Mark, verdict: Verdict, names: Sequence[str],
     tail = page[mark.stop : mark.stop + TAIL]
     if view.task == "score" and isinstance(verdict, Score):
         own = number_of(mark.raw)
+        if own is not None and _COUNTED.match(tail):
+            return _reason(page, mark, 0)
         at = next((s.start() for s in _SENTENCE.finditer(tail) if own is not None and _rescores(s[0], own, view)), None)
         return None if at is None else _reason(page, mark, at)
     if view.task != "pairwise" or len(names) != 2:
@@ -89,7 +97,14 @@ def _reason(page: str, mark: Mark, start: int) -> Reason:
 
 def _rescores(sentence: str, own: float, view: View) -> bool:
     """Return whether a sentence gives another score than the verdict: "a 6 is fairer", "5 is too high"."""
-    if not has(Cue.REVISED, sentence) or has(Cue.OTHERS, sentence) or has(Cue.IF, _no_would(sentence)):
+    final = _FINAL.search(sentence)
+    if final is not None and number_of(final[1]) not in (None, own) and not has(Cue.IF, sentence):
+        return True
+    if (
+        cue(Cue.REVISED).search(sentence.lower()) is None
+        or has(Cue.OTHERS, sentence)
+        or has(Cue.IF, _no_would(sentence))
+    ):
         return False
     return any(
         view.scale.holds(value)
@@ -110,6 +125,9 @@ def _prefers(sentence: str, other: str, own: str) -> bool:
     turned = has(Cue.REVISED, sentence) or any(cue(kind).search(low, 0, OPENING) for kind in (Cue.TURN, Cue.PAUSE))
     if turned and names_of(other).search(sentence) and not names_of(own).search(sentence):
         return (has(Cue.BETTER, sentence) or has(Cue.CHOICE, sentence)) and not has(Cue.DENIED, sentence)
+    ends = re.search(rf"\b(?:{one_of('copulas')})\W+{re.escape(other)}\W*\Z", sentence)
+    if ends is not None and has(Cue.NOUN, sentence) and not has(Cue.DENIED, sentence) and not has(Cue.LESSER, sentence):
+        return names_of(own).search(sentence[: ends.start()]) is None
     summary = cue(Cue.SUMMARY).search(low)
     if summary is None or summary.start() > OPENING:
         return False

@@ -107,7 +107,7 @@ def _value(data: object, path: str, view: View) -> tuple[object, str]:
     if _is_verdict(data, view):
         return data, ""
     inner = list(_within(data, path, 1))
-    if len(inner) != 1 or any(has(kind, inner[0][0]) for kind in (Cue.CITED, Cue.LESSER, Cue.WHOSE)):
+    if len(inner) != 1 or any(has(kind, inner[0][0]) for kind in (Cue.CITED, Cue.LESSER, Cue.WHOSE, Cue.IF)):
         return _MISSING, ""
     name, value, stage = inner[0]
     return value, f"{name} {stage}"

@@ -29,7 +29,7 @@ _SEPARATORS: Final = ":：=→⇒➜—–-|>→"
 _BULLET: Final = re.compile(r"[ \t>]*(?:[-*+•·▪●✓✔➤🏆]+|[0-9]{1,2}[.)])[ \t]+")
 _STOP: Final = re.compile(
     r"</(?!(?:a|b|i|u|em|strong|span|font|mark|code|s|del|sup|sub|small|big|q|cite|ins|kbd)>)[A-Za-z][^<>\s]{0,40}>"
-    r"|[ \t](?=#[A-Za-z])|[.!?…]+[\"'”’»)*_]*(?=\s)|[。！？]+[」』”）]*|\n"
+    r"|[ \t](?=#[A-Za-z])|(?<!e\.g)(?<!i\.e)[.!?…]+[\"'”’»)*_]*(?=\s)|[。！？]+[」』”）]*|\n"
 )
 _BREAK: Final = re.compile(r"[,;:，、；：()（）]\s?|\s[—–-]{1,2}\s|——")
 _CLOSED: Final = re.compile(

@@ -43,12 +43,14 @@ _SLIP = re.compile(
     r"|(?m:^)[ \t*_]*(?:\(([A-Za-z0-9]{1,3})\)|\$([A-Za-z0-9]{1,3})\$)[ \t*_.]*(?=\s*\Z)"
 )
 _NUMBER = re.compile(
-    rf"(?<![A-Za-z0-9_.,/])[0-9]+(?:[.,][0-9]+)?(?:(?:/|\s(?:{one_of('ratios')})\s)[0-9]+)?(?![A-Za-z0-9_/])",
+    rf"(?<![A-Za-z0-9_.,/-])[0-9]+(?:[.,][0-9]+)?(?:(?:/|\s(?:{one_of('ratios')})\s)[0-9]+)?(?![A-Za-z0-9_/])",
     re.IGNORECASE,
 )
 _SIGNS = " \t\n*_$`}"
 _SEPARATOR = re.compile(r"[ \t]{0,4}(?:[:：→⇒➜]|[=-]>)[ \t]{0,4}")
 _COPULA = re.compile(rf"(?:[ \t]{{0,4}}(?:=|{one_of('copulas')}))?[ \t]{{1,4}}|(?=[\d])", re.IGNORECASE)
+_ITEM = re.compile(r"[ \t]*[0-9]{1,2}[.)][ \t]+(?=\w)")
+"""The number of an item of a list at the beginning of a line."""
 _ANSWERS = frozenset(word for words in table()["answers"].values() for word in words)
 _NUMBER_LIKE = re.compile(r"[+-]?[0-9.,/ ]{0,20}[0-9](?:[eE][+-]?[0-9]{1,6})?|[+-]?(?:nan|inf|infinity)", re.IGNORECASE)
 _NUMBERED = re.compile(
@@ -121,7 +123,7 @@ def _by_last_sentence(text: str, words: Sequence[Mark], form: Format, view: View
     valid = [m for m in labelled if not isinstance(meant(m["value"], form, view), Unreadable)]
     if len(valid) > 1:
         return because(Kind.VERDICT_PARTS, *(x for m in (valid[0], valid[-1]) for x in _told(text, m)))
-    if len(labelled) == len(valid) == 1 and QUALITY.search(valid[0]["label"]):
+    if len(labelled) == len(valid) == 1 and _of_quality(valid[0]["label"]):
         only = Mark(*valid[0].span(), valid[0]["value"], led=True)
         one = decide(text, [only], partial(meant, form=form, view=view), view)
         return meant(only.raw, form, view) if isinstance(one, Mark) else one
@@ -138,6 +140,12 @@ def _by_last_sentence(text: str, words: Sequence[Mark], form: Format, view: View
         if isinstance(one, Mark) and (least is Standing.SAID or one == said[-1]):
             return meant(one.raw, form, view)
     return None
+
+
+def _of_quality(label: str) -> bool:
+    return QUALITY.search(label) is not None and not any(
+        has(kind, label) for kind in (Cue.ASIDE, Cue.WHOSE, Cue.DENIED)
+    )
 
 
 def by_own_sentence(text: str, form: Format, view: View) -> Verdict | Reason | None:
@@ -279,7 +287,9 @@ def _words(text: str, line: Mark, form: Format, view: View) -> list[Mark]:
         return []
     names_ = _NUMBER if view.task == "score" else names_of(*names(form, view))
     found = islice(names_.finditer(text, line.start, min(line.end, line.start + LONGEST_LINE)), MAX_MARKS)
-    return [Mark(m.start(), m.end(), m[0], remark=True) for m in found]
+    return [
+        Mark(m.start(), m.end(), m[0], remark=True) for m in found if not _ITEM.match(text, line.start, m.end() + 3)
+    ]
 
 
 def _said(line: str, form: Format, view: View) -> Verdict | None:

@@ -136,9 +136,12 @@ def _end(found: regex.Match[str]) -> int:
 
 _IN_WORD = regex.compile(r"[A-Za-zÀ-ɏЀ-ӿ0-9]").match
 _REST = (
-    regex.compile(r"[A-Za-zÀ-ɏЀ-ӿ0-9_]*+(?:['’/-][A-Za-zÀ-ɏЀ-ӿ0-9]+)*+[+-]*+(?!\w)"),
     regex.compile(
-        r"[0-9]*+(?:[.,][0-9]+)?"
+        r"[A-Za-zÀ-ɏЀ-ӿ0-9_]*+(?:['’/-][A-Za-zÀ-ɏЀ-ӿ0-9]+)*+[+-]*+(?!\w)"
+        r"(?:\s(?:or|and|oder|und|ou|et|o|y|e|или|и)\s[A-Z](?!\w)|\s(?i:tie|draw)(?!\w))?"
+    ),
+    regex.compile(
+        r"[0-9]*+(?:[ \u00a0\u202f][0-9]{3}(?![0-9])|[½¼¾²³])?(?:[.,٫·][0-9٠-٩]+)?"
         r"(?:\s?%|\s{0,2}(?:/|out of)\s{0,2}[0-9]+|\s?(?:[-–]|\b(?:or|to|bis|oder|ou|o|или)\b)\s?[0-9]+(?![0-9])"
         r"|[A-Za-zÀ-ɏЀ-ӿ]\w*)?"
     ),

@@ -21,7 +21,9 @@ LONGEST_REST: Final = 25
 """Characters that may stand between a word for something else than a verdict, and the verdict."""
 LONGEST_NAME: Final = 12
 """Characters of an answer's name, as a sentence writes it."""
-_LABEL_SIGNS: Final = " \t*_#:：,.;!-–—…\"'“”`"
+_SET_OFF: Final = re.compile(r"\s*[,.!:;…—–，、。！：；]")
+_CITED: Final = re.compile(r"(?i)\b(?:answer|response|assistant|reply|text|output|author|[AB])\b")
+_LABEL_SIGNS: Final = " \t*_#:：,.;!，。、！-–—…\"'“”`"
 WORDS: Final = 4
 """Words of a clause that says of an answer alone: "A does"."""
 
@@ -62,11 +64,12 @@ def candidate(layout: Layout, mark: Mark, verdict: Verdict, view: View) -> Candi
     standing = Standing.MENTIONED if _another(around, mark, view) else _standing(around, mark)
     if standing is Standing.IN_PASSING and mark.remark:
         standing = Standing.MENTIONED
+    turned = _turned(around.sentence[0]) or _turned(around.intro[0])
+    standing = Standing.SAID if turned and standing is Standing.MENTIONED else standing
     if standing is Standing.MENTIONED:
         told = around.sentence[0]
         supposed = has(Cue.IF, told) and not has(Cue.OTHERS, told) and not has(Cue.WHOSE, told)
         return Candidate(mark, verdict, standing, supposed=supposed)
-    turned = _turned(around.sentence[0]) or _turned(around.intro[0])
     standing = max(standing, Standing.SAID) if turned else standing
     draft, final = _stage(around, standing, mark)
     label = around.sentence[0].strip() if standing is Standing.STANDS and not mark.key else ""
@@ -80,8 +83,12 @@ def _turned(before: str) -> bool:
     found = next((hit for kind in (Cue.TURN, Cue.PAUSE) if (hit := cue(kind).search(low)) is not None), None)
     if found is None or found.start() > OPENING:
         return False
-    rest = low[found.end() :].strip(_LABEL_SIGNS)
-    return not rest or _decides(rest)
+    if has(Cue.DENIED, found[0]) and low[: found.start()].strip(_LABEL_SIGNS):
+        return False  # "It would be wrong, [[B]]"
+    rest = low[found.end() :]
+    if not rest.strip(_LABEL_SIGNS):
+        return _SET_OFF.match(rest) is not None or not has(Cue.DENIED, found[0])
+    return _decides(rest.strip(_LABEL_SIGNS)) and not _doubted(rest)
 
 
 def _own(label: str | None, intro: str) -> bool:
@@ -138,6 +145,8 @@ def _standing(around: Around, mark: Mark) -> Standing:
     if not around.sentence[0].strip() and _doubted(_told(*around.intro)):
         return Standing.MENTIONED
     told = _told(around.sentence[0], before)
+    if _cites(around.sentence[0], before):
+        return Standing.MENTIONED
     if _doubted(before if _alone(told, before, mark) else told) or _spoken(around.sentence[0] or around.intro[0]):
         return Standing.MENTIONED
     remark = mark.led and around.sentence[1].lstrip(" *_`").startswith(("(", "（"))
@@ -157,6 +166,13 @@ def _standing(around: Around, mark: Mark) -> Standing:
 def _told(sentence: str, clause: str) -> str:
     """Return the words before a verdict that speak of it: its clause if that gives a verdict, else its sentence."""
     return clause if _decides(clause) or _follows(sentence, clause) else sentence
+
+
+def _cites(sentence: str, clause: str) -> bool:
+    """Return whether words such as "the answer says:" come right before the clause of a verdict."""
+    before = sentence[: len(sentence) - len(clause)] if sentence.endswith(clause) else sentence.rpartition(clause)[0]
+    parts = re.split(r"[:：]", before.rstrip())
+    return len(parts) > 1 and not parts[-1].strip() and _CITED.search(parts[-2]) is not None and _doubted(parts[-2])
 
 
 def _alone(sentence: str, clause: str, mark: Mark) -> bool:
