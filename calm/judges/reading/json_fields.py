@@ -19,7 +19,7 @@ from calm.judges.reading.words import Cue, has
 MAX_BROKEN: Final = 1_000
 """Openings of JSON objects that may turn out not to be JSON before a reply is given up."""
 
-MAX_REPAIRS: Final = 20
+MAX_REPAIRS: Final = 5
 """Openings of objects that are no JSON, and that cannot be written as JSON either, before no more is tried."""
 MAX_REPAIRED: Final = 20_000
 """Characters that an object may have that is no JSON, but near to it."""
@@ -179,7 +179,7 @@ def objects(text: str, opening: re.Pattern[str] = _OPENING) -> Iterator[Mark | U
             at = mended.end
             continue
         repairs += 1
-        open_ = text[start + 1 :].lstrip()[:1] in "'“‘" and "}" not in text[start:]
+        open_ = text[start + 1 : start + 50].lstrip()[:1] in ("'", "“", "‘") and text.find("}", start) < 0
         if message.startswith(_UNTERMINATED) or _CUT.fullmatch(text, where) or open_:
             yield Unreadable("truncated JSON: the last object is not closed")
             return
@@ -218,6 +218,8 @@ def _mended_by(parts: re.Pattern[str], text: str, start: int) -> Mark | None:
     kept: list[str] = []
     depth = 0
     for part in parts.finditer(text, start, start + MAX_REPAIRED):
+        if part[0] in _UNCLOSED:
+            return None
         kept += _mended_part(parts, part, kept)
         depth += {"{": 1, "[": 1, "}": -1, "]": -1}.get(part[0], 0)
         if depth == 0:
@@ -257,7 +259,7 @@ _TEXTS = (
     r"|«[^»]*+»"
 )
 _OTHERS = (
-    r"|(?P<comment>//[^\n]*+|/\*.*?\*/|(?<=[\w\"'] )\([^()\"{}\[\]]{1,80}\))|(?P<word>(?<![\w.+-])[A-Za-z_]\w*+)|."
+    r"|(?P<comment>//[^\n]*+|/\*.{0,300}?\*/|(?<=[\w\"'] )\([^()\"{}\[\]]{1,80}\))|(?P<word>(?<![\w.+-])[A-Za-z_]\w*+)|."
 )
 _PARTS = re.compile(
     rf"""(?P<text>"(?:[^"\\]|\\.)*+"|{_TEXTS}){_OTHERS}""".replace("ENDS", _ENDS),
@@ -272,6 +274,8 @@ Parts of an object: a text in quotes of any kind, a comment, a word without quot
 
 `_QUOTED` ends a text only where another part follows: the texts of some replies hold quotes.
 """
+_UNCLOSED: Final = frozenset("\"'“„‘«")
+"""A quote that no other one closes: what follows it is no text, and looking on would take a second look at all of it."""
 _LITERALS: Final = {"true": "true", "false": "false", "null": "null", "True": "true", "False": "false", "None": "null"}
 
 
