@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final, Literal, cast
 
 from calm.commands import logs
 from calm.commands.init_prompts import STARTED, Draft, Prompt, note_values
@@ -48,16 +48,16 @@ def of_log(options: argparse.Namespace, draft: Draft) -> Gathered | None:
 
     wanted = logs.wanted_from(options)
     _refuse_runs(options)
-    return _replayed(read_logs([Path(name) for name in options.log], options.kind), wanted, draft)
+    return _replayed(read_logs([Path(name) for name in options.log], options.kind), wanted, draft, options.best)
 
 
-def _replayed(log: Log, wanted: Wanted, draft: Draft) -> Gathered:
+def _replayed(log: Log, wanted: Wanted, draft: Draft, best: Literal["high", "low"] | None) -> Gathered:
     """Return the cases and the verdicts of a log, and draft them with the judge that replays them."""
     from calm.cases.lines import line
     from calm.cases.logs import gathered
     from calm.judges.recorded.kept import recorded_toml, verdict_lines
 
-    found = gathered(log, wanted)
+    found = logs.directed(gathered(log, wanted), RECORDED, best)
     draft.files[CASES] = "".join(line(case) for case in found.cases)
     draft.files["verdicts.jsonl"] = "".join(verdict_lines(found))
     draft.files[RECORDED] = recorded_toml(found, "verdicts.jsonl", log.kind, CASES)
@@ -173,7 +173,7 @@ def cases_in(options: argparse.Namespace, prompt: Prompt | None, draft: Draft) -
     if VERDICT in read.columns and "answer" in {*read.columns, *table.columns}:
         columns = {name: name for name in table.columns} | dict(read.columns)
         words = {word: None if number == NOTHING else float(number) for word, number in read.words.items()}
-        return _replayed(judged(table, columns), Wanted(words=words), draft)
+        return _replayed(judged(table, columns), Wanted(words=words), draft, options.best)
     found = import_cases(path, columns=Columns(read.columns, read.words))
     draft.notes += found.notes
     return _with_blanks(found.cases, {} if prompt is None else prompt.shown, draft)

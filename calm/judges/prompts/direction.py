@@ -216,6 +216,8 @@ def _rated(text: str) -> Iterator[Direction]:
 def _called(names: Iterable[str]) -> Iterator[Direction]:
     """Yield what the name of a verdict says."""
     for name in names:
-        tone, _ = _tone(" ".join(_NAME.findall(name)).lower())
+        words = [word.lower() for word in _NAME.findall(name)]
+        tone, _ = _tone(" ".join(words))
         if tone:
+            tone = 1 if words[-1] == "free" else tone
             yield Direction("high" if tone > 0 else "low", name)
