@@ -357,9 +357,12 @@ def _sides(found: _Found, words: Counter[str]) -> Iterator[Guess]:
     authors = {name for key, one in found.columns.items() if key.startswith("author_") for name in one.values}
     said = {word: _named(word, answers) for word in words if word.strip().lower() not in (*answers, TIE)}
     said = {word: letter for word, letter in said.items() if word not in authors}
-    if not {word for word in words if not _tied(word)} <= {"1", "2"}:  # 0 and 1 may be places, or who won
+    if not set(filter(is_number, words)) <= {"1", "2"}:  # 0 and 1 may be places, or who won
         said = {word: None if is_number(word) else letter for word, letter in said.items()}
-    free = [letter for letter in answers if letter not in said.values()]
+    free = [letter for letter in answers if letter not in (*said.values(), *(word.strip().lower() for word in words))]
+    strange = [word for word, letter in said.items() if letter is None and not _settled(word)]
+    if len(strange) > len(free):  # some name no answer, and nobody can say which: the import refuses them
+        said = {word: letter for word, letter in said.items() if word not in strange}
     for word in sorted(said, key=lambda word: (_tied(word), word)):
         letter = said[word]
         if word.strip().lower() in _NO_VERDICT:
@@ -369,7 +372,7 @@ def _sides(found: _Found, words: Counter[str]) -> Iterator[Guess]:
         elif letter is not None:
             yield Guess(word, letter, known=True, count=words[word])
         else:
-            yield Guess(word, free.pop(0) if free else TIE, count=words[word])
+            yield Guess(word, free.pop(0), count=words[word])
 
 
 def _answers(found: _Found) -> dict[str, _Column]:
@@ -377,8 +380,14 @@ def _answers(found: _Found) -> dict[str, _Column]:
     return {key[-1]: one for key, one in found.columns.items() if re.fullmatch("answer_[a-z]", key)}
 
 
+def _settled(word: str) -> bool:
+    return _tied(word) or word.strip().lower() in _NO_VERDICT
+
+
 def _tied(word: str) -> bool:
-    return word.strip().lower() in _TIES or TIE in parts(word)
+    return word.strip().lower() in _TIES or not {TIE, "tied", "both", "neither", "equal", "draw"}.isdisjoint(
+        parts(word)
+    )
 
 
 def _named(word: str, answers: Mapping[str, _Column]) -> str | None:
