@@ -209,6 +209,14 @@ def task_of(cases: Sequence[Case]) -> Task:
     return "rubric" if all(case.criteria for case in cases) and not any(case.scores for case in cases) else "score"
 
 
+def named_classes(cases: Sequence[Case], draft: Draft) -> bool:
+    """Return whether the drafted prompt names two classes of the cases or more; a letter as it is written."""
+    text = "\n".join(draft.files.values())
+    classes = {case.label for case in cases if case.label is not None}
+    shapes = (rf"(?{'' if len(name) == 1 else 'i'}:(?<!\w){re.escape(name)}(?!\w))" for name in classes)
+    return sum(re.search(shape, text) is not None for shape in shapes) > 1
+
+
 def refuse_other_scale(options: argparse.Namespace, cases: Sequence[Case], prompt: Prompt) -> None:
     """
     Refuse gold scores that are not on the scale of a person's own prompt.
@@ -246,6 +254,9 @@ def draft_judge(options: argparse.Namespace, prompt: Prompt, found: Gathered | N
     if prompt.table:
         tables["prompt"] = dict(prompt.table)
     labels = _label_tables(prompt, draft) if prompt.task == "label" else {}
+    if prompt.task == "label" and "pattern" in prompt.verdict and not prompt.options:
+        longest = sorted(map(re.escape, draft.classes), key=len, reverse=True)
+        prompt.verdict["pattern"] = str(prompt.verdict["pattern"]).replace(r"(\w+)", rf"({'|'.join(longest)})\b")
     if prompt.verdict:
         values: dict[str, Value] = {"values": dict(prompt.values)} if prompt.values else {}
         tables["verdict"] = prompt.verdict | values

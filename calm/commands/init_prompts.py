@@ -83,6 +83,8 @@ class Prompt:
     said: Mapping[str, str] = field(default_factory=dict)
     directed: bool = True
     """Whether it is known which end of the scale is the best one."""
+    scaled: bool = True
+    """Whether the prompt shows what its scores are."""
     parts: Mapping[str, Mapping[str, str | float]] = field(default_factory=dict)
     """The named numbers that a verdict is made of."""
     options: Mapping[str, str] = field(default_factory=dict)
@@ -190,7 +192,8 @@ def _take(asked: Asked, prompt: Prompt, draft: Draft) -> None:
         draft.notes.append("a reply gives each answer a score: the greater one wins, and equal ones are a tie")
     if prompt.task == "score":
         prompt.scale = asked.scale or (Scale(0.0, 1.0, 1.0) if asked.values else Scale())
-        if asked.scale is None and not asked.values:
+        prompt.scaled = bool(asked.scale or asked.values)
+        if not prompt.scaled:
             draft.notes.append(
                 "the prompt does not show its scale, so it is 1 to 10: check [verdict.scale] in judge.toml"
             )

@@ -357,3 +357,35 @@ def test_classes_are_called_as_the_gold_calls_them(gold, classes, values):
     verdict = settings()["verdict"]
     assert settings()["labels"]["classes"] == classes
     assert verdict.get("values") == values
+
+
+LIKERT = ("strongly disagree", "disagree", "neutral", "agree", "strongly agree")
+
+
+@pytest.mark.parametrize(
+    ("asks", "classes", "replies"),
+    [
+        ("Grade it: A (right), B (half) or C (wrong). End with [[A]], [[B]] or [[C]].", "ABC", {"So [[B]]": "B"}),
+        (
+            f'Is it helpful? Choose: {", ".join(LIKERT)}. End with "Verdict: <your choice>".',
+            LIKERT,
+            {"Verdict: strongly agree": "strongly agree", "Verdict: Disagree": "disagree"},
+        ),
+        ("Rate how good it is, in this form: [[rating]].", ("maths", "code"), None),
+        ("Rate it from 1 to 5: [[N]]. A is for maths, B for code.", "AB", None),
+    ],
+)
+def test_a_prompt_that_names_the_classes_of_the_gold_and_no_scale_is_of_them(asks, classes, replies):
+    """A column of other words makes no task, and a scale says what the task is."""
+    with Path("own.csv").open("w", encoding="utf-8", newline="") as out:
+        lines = csv.writer(out)
+        lines.writerow(("question", "answer", "category"))
+        lines.writerows((f"What about {n}?", f"It is {n} again.", classes[n % len(classes)]) for n in range(ROWS))
+    Path("p.txt").write_text(f"{asks}\nQ: {{question}}\nA: {{answer}}\n", "utf-8")
+    server = ("--base-url", "http://127.0.0.1:9", "--api-key-env", "NO_KEY", "--model", "m", "--ci", "none")
+    run("--prompt", "p.txt", "--cases", "own.csv", "--yes", *server)
+
+    assert settings()["judge"]["task"] == ("score" if replies is None else "label")
+    for reply, name in (replies or {}).items():
+        assert read(reply) == Label(name)
+    assert replies is None or not Path("judge.negative.jinja").exists()
