@@ -85,6 +85,8 @@ _ASKING: Final = ("context", "field.")
 """Fields that can stand for the question of a prompt that shows none."""
 _PROSE: Final = 20
 """A column whose values have so many characters on average holds texts, and no words."""
+_STEM: Final = 4
+"""So many letters a longer word has in common with its other forms, as violates has with violation."""
 _MOST_WORDS: Final = 12
 """A column of more different words holds no gold."""
 
@@ -197,6 +199,7 @@ def proposal(
     *,
     scale: Scale | None = None,
     classes: bool = False,
+    prompt: str = "",
 ) -> Proposal:
     """
     Return how a table is read.
@@ -208,6 +211,7 @@ def proposal(
         shown: the fields by name of the placeholder of a prompt that shows them, such as `{"reply_a": "answer_a"}`.
         scale: the scale of the judge's scores; None: words are placed from 0 to 1 on it.
         classes: whether the words of the gold are classes, so that none of them means a number.
+        prompt: its text; a column of yes and no that is named for something in it can be the gold.
     """
     every = {name: _column(table, name) for name in table.columns}
     own = {name: name for name in table.columns if is_field(name) and name != "label"} | dict(columns)
@@ -219,13 +223,14 @@ def proposal(
     if not any(isinstance(value, list | dict) for row in table.rows for value in row.values()):
         _by_form(found, shown, len(table.rows))
         if "question" not in found.columns and shown and "question" not in shown.values():
-            asked = next((key for key in shown.values() if key in found.columns and key.startswith(_ASKING)), None)
-            if asked is not None:  # what the answer is about, such as the document of a summary
+            about = _ASKING if {*shown.values()} != {"answer"} else ("answer",)
+            asked = next((key for key in shown.values() if key in found.columns and key.startswith(about)), None)
+            if asked is not None:  # what the answer is about, such as the document of a summary, or itself
                 found.columns["question"] = found.columns[asked]
                 found.guesses.append(Guess("question", found.columns[asked].name))
         lacking += [key for key in ("question", *shown.values()) if key not in found.columns]
         lacking += [] if found.answered or lacking else ["answer"]
-    _gold(found, classes=classes)
+    _gold(found, classes=classes, prompt=prompt.lower())
     guesses = sorted(found.guesses, key=lambda one: (one.key in _LAST, _FIRST.get(one.key, len(_FIRST))))
     return Proposal(tuple(guesses), tuple(_words(found, words, scale)), tuple(dict.fromkeys(lacking)))
 
@@ -300,7 +305,7 @@ def _pair(texts: list[_Column], left: list[_Column], *, two: bool) -> tuple[tupl
     return ((some[0][0],), (some[0][1],)) if some else None
 
 
-def _gold(found: _Found, *, classes: bool) -> None:
+def _gold(found: _Found, *, classes: bool, prompt: str) -> None:
     """Take the column of the gold, and that of the verdicts of a judge beside it."""
     worded = [one for one in found.left if one.words or one.numeric]
     if found.several:
@@ -315,6 +320,8 @@ def _gold(found: _Found, *, classes: bool) -> None:
     people = [one for one in worded if one not in judged]
     exact = [one for name in _GOLD for one in people if one.bare == name]
     gold = [*exact, *(one for one in people if one.has(_OF_GOLD))]
+    truths = [one for one in people if one.words and all(_share(word) is not None for word in one.words)]
+    gold += [one for one in truths if any(len(part) > _STEM and part[:_STEM].lower() in prompt for part in one.parts)]
     if gold and not {"score", "label"} & found.columns.keys():
         one = gold[0]
         scored = not classes and (one.numeric or bool(judged) or all(_share(word) is not None for word in one.words))

@@ -131,6 +131,9 @@ def prompt_of_file(options: argparse.Namespace, draft: Draft, columns: Sequence[
     plain = {name for name, meaning in given.items() if meaning == _TEXT}
     given = {name: meaning for name, meaning in given.items() if name not in plain}
     said = guessed([one for found in made.found for one in found if one.name not in given]) | given
+    roles = {one.name: one.role for found in made.found for one in found}
+    alone = [*roles.values()] == [None] and {*given.values()} <= {"answer"}  # such as {text}: it is what is judged
+    said |= dict.fromkeys(roles if alone else (), "answer")
     made = translate(*texts, said=said)
     _refuse_unread([name for name, _ in read], turns, made)
     _refuse_missed([name for name, _ in read], turns, made, alike, plain)
@@ -148,7 +151,13 @@ def prompt_of_file(options: argparse.Namespace, draft: Draft, columns: Sequence[
         )
     _refuse_half(options, every)
     _refuse_twice(options, every, set(said))
-    if options.cases and not options.yes and made.style != "jinja" and all(one.role != "question" for one in every):
+    if (
+        options.cases
+        and not options.yes
+        and not alone
+        and made.style != "jinja"
+        and all(one.role != "question" for one in every)
+    ):
         raise ConfigError(
             f"{options.prompt} never shows the question of a case, so the judge would not know what is answered. Write "
             f"{_NOTATION.get(made.style, '{{%s}}') % 'question'} where it belongs; if it has another name, "
