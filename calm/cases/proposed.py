@@ -320,7 +320,9 @@ def _gold(found: _Found, *, classes: bool, prompt: str) -> None:
     people = [one for one in worded if one not in judged]
     exact = [one for name in _GOLD for one in people if one.bare == name]
     gold = [*exact, *(one for one in people if one.has(_OF_GOLD))]
-    truths = [one for one in people if one.words and all(_share(word) is not None for word in one.words)]
+    truths = [
+        one for one in people if one.words and all(_share(word) is not None or word in "01" for word in one.words)
+    ]
     gold += [one for one in truths if any(len(part) > _STEM and part[:_STEM].lower() in prompt for part in one.parts)]
     if gold and not {"score", "label"} & found.columns.keys():
         one = gold[0]

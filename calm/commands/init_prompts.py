@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
 
 from calm.commands import init_files
-from calm.core.foreign_names import plain
+from calm.core.foreign_names import parts, plain
 from calm.core.verdict import Scale, Task
 from calm.errors import ConfigError, nearest
 
@@ -52,6 +52,8 @@ STARTED: Final = Scale(1.0, 5.0, 1.0)
 """The scale of the prompt to start from."""
 STARTER: Final = "judge.jinja"
 STARTER_TWIN: Final = "judge.negative.jinja"
+_ALONE: Final = frozenset(("text", "content", "comment", "post", "message", "review", "passage", "tweet", "email"))
+"""What is judged in a prompt that shows nothing else, as where texts of users are moderated."""
 
 
 @dataclass(slots=True)
@@ -132,8 +134,9 @@ def prompt_of_file(options: argparse.Namespace, draft: Draft, columns: Sequence[
     given = {name: meaning for name, meaning in given.items() if name not in plain}
     said = guessed([one for found in made.found for one in found if one.name not in given]) | given
     roles = {one.name: one.role for found in made.found for one in found}
-    alone = [*roles.values()] == [None] and {*given.values()} <= {"answer"}  # such as {text}: it is what is judged
-    said |= dict.fromkeys(roles if alone else (), "answer")
+    single = [*roles.values()] == [None] and {*given.values()} <= {"answer"}
+    alone = [name for name in roles if single and not _ALONE.isdisjoint(parts(name))]
+    said |= dict.fromkeys(alone, "answer")
     made = translate(*texts, said=said)
     _refuse_unread([name for name, _ in read], turns, made)
     _refuse_missed([name for name, _ in read], turns, made, alike, plain)
