@@ -85,6 +85,8 @@ _ASKING: Final = ("context", "field.")
 """Fields that can stand for the question of a prompt that shows none."""
 _PROSE: Final = 20
 """A column whose values have so many characters on average holds texts, and no words."""
+_STEM: Final = 4
+"""So many letters a longer word has in common with its other forms, as violates has with violation."""
 _MOST_WORDS: Final = 12
 """A column of more different words holds no gold."""
 
@@ -197,6 +199,7 @@ def proposal(
     *,
     scale: Scale | None = None,
     classes: bool = False,
+    prompt: str = "",
 ) -> Proposal:
     """
     Return how a table is read.
@@ -208,6 +211,7 @@ def proposal(
         shown: the fields by name of the placeholder of a prompt that shows them, such as `{"reply_a": "answer_a"}`.
         scale: the scale of the judge's scores; None: words are placed from 0 to 1 on it.
         classes: whether the words of the gold are classes, so that none of them means a number.
+        prompt: its text; a column of yes and no that is named for something in it can be the gold.
     """
     every = {name: _column(table, name) for name in table.columns}
     own = {name: name for name in table.columns if is_field(name) and name != "label"} | dict(columns)
@@ -219,13 +223,14 @@ def proposal(
     if not any(isinstance(value, list | dict) for row in table.rows for value in row.values()):
         _by_form(found, shown, len(table.rows))
         if "question" not in found.columns and shown and "question" not in shown.values():
-            asked = next((key for key in shown.values() if key in found.columns and key.startswith(_ASKING)), None)
-            if asked is not None:  # what the answer is about, such as the document of a summary
+            about = _ASKING if {*shown.values()} != {"answer"} else ("answer",)
+            asked = next((key for key in shown.values() if key in found.columns and key.startswith(about)), None)
+            if asked is not None:  # what the answer is about, such as the document of a summary, or itself
                 found.columns["question"] = found.columns[asked]
                 found.guesses.append(Guess("question", found.columns[asked].name))
         lacking += [key for key in ("question", *shown.values()) if key not in found.columns]
         lacking += [] if found.answered or lacking else ["answer"]
-    _gold(found, classes=classes)
+    _gold(found, classes=classes, prompt=prompt.lower())
     guesses = sorted(found.guesses, key=lambda one: (one.key in _LAST, _FIRST.get(one.key, len(_FIRST))))
     return Proposal(tuple(guesses), tuple(_words(found, words, scale)), tuple(dict.fromkeys(lacking)))
 
@@ -300,7 +305,7 @@ def _pair(texts: list[_Column], left: list[_Column], *, two: bool) -> tuple[tupl
     return ((some[0][0],), (some[0][1],)) if some else None
 
 
-def _gold(found: _Found, *, classes: bool) -> None:
+def _gold(found: _Found, *, classes: bool, prompt: str) -> None:
     """Take the column of the gold, and that of the verdicts of a judge beside it."""
     worded = [one for one in found.left if one.words or one.numeric]
     if found.several:
@@ -315,6 +320,10 @@ def _gold(found: _Found, *, classes: bool) -> None:
     people = [one for one in worded if one not in judged]
     exact = [one for name in _GOLD for one in people if one.bare == name]
     gold = [*exact, *(one for one in people if one.has(_OF_GOLD))]
+    truths = [
+        one for one in people if one.words and all(_share(word) is not None or word in "01" for word in one.words)
+    ]
+    gold += [one for one in truths if any(len(part) > _STEM and part[:_STEM].lower() in prompt for part in one.parts)]
     if gold and not {"score", "label"} & found.columns.keys():
         one = gold[0]
         scored = not classes and (one.numeric or bool(judged) or all(_share(word) is not None for word in one.words))
@@ -357,9 +366,12 @@ def _sides(found: _Found, words: Counter[str]) -> Iterator[Guess]:
     authors = {name for key, one in found.columns.items() if key.startswith("author_") for name in one.values}
     said = {word: _named(word, answers) for word in words if word.strip().lower() not in (*answers, TIE)}
     said = {word: letter for word, letter in said.items() if word not in authors}
-    if not {word for word in words if not _tied(word)} <= {"1", "2"}:  # 0 and 1 may be places, or who won
+    if not set(filter(is_number, words)) <= {"1", "2"}:  # 0 and 1 may be places, or who won
         said = {word: None if is_number(word) else letter for word, letter in said.items()}
-    free = [letter for letter in answers if letter not in said.values()]
+    free = [letter for letter in answers if letter not in (*said.values(), *(word.strip().lower() for word in words))]
+    strange = [word for word, letter in said.items() if letter is None and not _settled(word)]
+    if len(strange) > len(free):  # some name no answer, and nobody can say which: the import refuses them
+        said = {word: letter for word, letter in said.items() if word not in strange}
     for word in sorted(said, key=lambda word: (_tied(word), word)):
         letter = said[word]
         if word.strip().lower() in _NO_VERDICT:
@@ -369,7 +381,7 @@ def _sides(found: _Found, words: Counter[str]) -> Iterator[Guess]:
         elif letter is not None:
             yield Guess(word, letter, known=True, count=words[word])
         else:
-            yield Guess(word, free.pop(0) if free else TIE, count=words[word])
+            yield Guess(word, free.pop(0), count=words[word])
 
 
 def _answers(found: _Found) -> dict[str, _Column]:
@@ -377,8 +389,14 @@ def _answers(found: _Found) -> dict[str, _Column]:
     return {key[-1]: one for key, one in found.columns.items() if re.fullmatch("answer_[a-z]", key)}
 
 
+def _settled(word: str) -> bool:
+    return _tied(word) or word.strip().lower() in _NO_VERDICT
+
+
 def _tied(word: str) -> bool:
-    return word.strip().lower() in _TIES or TIE in parts(word)
+    return word.strip().lower() in _TIES or not {TIE, "tied", "both", "neither", "equal", "draw"}.isdisjoint(
+        parts(word)
+    )
 
 
 def _named(word: str, answers: Mapping[str, _Column]) -> str | None:

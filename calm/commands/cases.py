@@ -236,7 +236,7 @@ def _import_log(options: argparse.Namespace, sources: Sequence[Path], out: Path)
     if logs.taken([places.cases, places.verdicts, places.judge], options.force, sources):
         return CONFIGURATION
     log = read_logs(sources, options.kind)
-    found = gathered(log, wanted)
+    found = logs.directed(gathered(log, wanted), places.judge.name)
     logs.write_log(found, log, places, force=options.force)
     logs.say_log(found, log, places)
     _say(f"next: calm audit {quote(str(places.judge))}")

@@ -22,6 +22,7 @@ from calm.commands.init_drafts import (
     draft_judge,
     lacking_in,
     made_cases,
+    named_classes,
     of_log,
     refuse_other_scale,
     task_of,
@@ -159,12 +160,19 @@ def _drafted(options: argparse.Namespace, draft: Draft) -> tuple[Prompt | None, 
     cases: Sequence[Case] = ()
     if prompt is not None:
         _ask_best(options, prompt, draft)  # before the cases: their gold is on this scale
+    own = len(draft.notes)
     if found is None:
         held = cases_in(options, prompt, draft) if options.cases else made_cases(_task(options, prompt), prompt, draft)
         if not isinstance(held, Sequence):  # the verdicts of a table
             draft.judge = RECORDED
             return None, held.cases
         cases = held
+        if prompt is not None and not prompt.scaled and options.task is None and named_classes(cases, draft):
+            options.task = "label"
+            draft.files.clear()
+            del draft.notes[:own]
+            draft.notes.append("the prompt names the classes of the gold and shows no scale, so the task is label")
+            prompt = prompt_of_file(options, draft, names_in(options))
         if prompt is None:
             prompt = started(_task(options, None, cases), cases, draft)
             _ask_best(options, prompt, draft)

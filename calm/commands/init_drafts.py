@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final, Literal, cast
 
 from calm.commands import logs
 from calm.commands.init_prompts import STARTED, Draft, Prompt, note_values
@@ -48,16 +48,16 @@ def of_log(options: argparse.Namespace, draft: Draft) -> Gathered | None:
 
     wanted = logs.wanted_from(options)
     _refuse_runs(options)
-    return _replayed(read_logs([Path(name) for name in options.log], options.kind), wanted, draft)
+    return _replayed(read_logs([Path(name) for name in options.log], options.kind), wanted, draft, options.best)
 
 
-def _replayed(log: Log, wanted: Wanted, draft: Draft) -> Gathered:
+def _replayed(log: Log, wanted: Wanted, draft: Draft, best: Literal["high", "low"] | None) -> Gathered:
     """Return the cases and the verdicts of a log, and draft them with the judge that replays them."""
     from calm.cases.lines import line
     from calm.cases.logs import gathered
     from calm.judges.recorded.kept import recorded_toml, verdict_lines
 
-    found = gathered(log, wanted)
+    found = logs.directed(gathered(log, wanted), RECORDED, best)
     draft.files[CASES] = "".join(line(case) for case in found.cases)
     draft.files["verdicts.jsonl"] = "".join(verdict_lines(found))
     draft.files[RECORDED] = recorded_toml(found, "verdicts.jsonl", log.kind, CASES)
@@ -173,7 +173,7 @@ def cases_in(options: argparse.Namespace, prompt: Prompt | None, draft: Draft) -
     if VERDICT in read.columns and "answer" in {*read.columns, *table.columns}:
         columns = {name: name for name in table.columns} | dict(read.columns)
         words = {word: None if number == NOTHING else float(number) for word, number in read.words.items()}
-        return _replayed(judged(table, columns), Wanted(words=words), draft)
+        return _replayed(judged(table, columns), Wanted(words=words), draft, options.best)
     found = import_cases(path, columns=Columns(read.columns, read.words))
     draft.notes += found.notes
     return _with_blanks(found.cases, {} if prompt is None else prompt.shown, draft)
@@ -207,6 +207,14 @@ def task_of(cases: Sequence[Case]) -> Task:
     if any(case.label is not None for case in cases):
         return "label"
     return "rubric" if all(case.criteria for case in cases) and not any(case.scores for case in cases) else "score"
+
+
+def named_classes(cases: Sequence[Case], draft: Draft) -> bool:
+    """Return whether the drafted prompt names two classes of the cases or more; a letter as it is written."""
+    text = "\n".join(draft.files.values())
+    classes = {case.label for case in cases if case.label is not None}
+    shapes = (rf"(?{'' if len(name) == 1 else 'i'}:(?<!\w){re.escape(name)}(?!\w))" for name in classes)
+    return sum(re.search(shape, text) is not None for shape in shapes) > 1
 
 
 def refuse_other_scale(options: argparse.Namespace, cases: Sequence[Case], prompt: Prompt) -> None:
@@ -246,6 +254,9 @@ def draft_judge(options: argparse.Namespace, prompt: Prompt, found: Gathered | N
     if prompt.table:
         tables["prompt"] = dict(prompt.table)
     labels = _label_tables(prompt, draft) if prompt.task == "label" else {}
+    if prompt.task == "label" and "pattern" in prompt.verdict and not prompt.options:
+        longest = sorted(map(re.escape, draft.classes), key=len, reverse=True)
+        prompt.verdict["pattern"] = str(prompt.verdict["pattern"]).replace(r"(\w+)", rf"({'|'.join(longest)})\b")
     if prompt.verdict:
         values: dict[str, Value] = {"values": dict(prompt.values)} if prompt.values else {}
         tables["verdict"] = prompt.verdict | values

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
 
 from calm.commands import init_files
-from calm.core.foreign_names import plain
+from calm.core.foreign_names import parts, plain
 from calm.core.verdict import Scale, Task
 from calm.errors import ConfigError, nearest
 
@@ -52,6 +52,8 @@ STARTED: Final = Scale(1.0, 5.0, 1.0)
 """The scale of the prompt to start from."""
 STARTER: Final = "judge.jinja"
 STARTER_TWIN: Final = "judge.negative.jinja"
+_ALONE: Final = frozenset(("text", "content", "comment", "post", "message", "review", "passage", "tweet", "email"))
+"""What is judged in a prompt that shows nothing else, as where texts of users are moderated."""
 
 
 @dataclass(slots=True)
@@ -83,6 +85,8 @@ class Prompt:
     said: Mapping[str, str] = field(default_factory=dict)
     directed: bool = True
     """Whether it is known which end of the scale is the best one."""
+    scaled: bool = True
+    """Whether the prompt shows what its scores are."""
     parts: Mapping[str, Mapping[str, str | float]] = field(default_factory=dict)
     """The named numbers that a verdict is made of."""
     options: Mapping[str, str] = field(default_factory=dict)
@@ -129,6 +133,10 @@ def prompt_of_file(options: argparse.Namespace, draft: Draft, columns: Sequence[
     plain = {name for name, meaning in given.items() if meaning == _TEXT}
     given = {name: meaning for name, meaning in given.items() if name not in plain}
     said = guessed([one for found in made.found for one in found if one.name not in given]) | given
+    roles = {one.name: one.role for found in made.found for one in found}
+    single = [*roles.values()] == [None] and {*given.values()} <= {"answer"}
+    alone = [name for name in roles if single and not _ALONE.isdisjoint(parts(name))]
+    said |= dict.fromkeys(alone, "answer")
     made = translate(*texts, said=said)
     _refuse_unread([name for name, _ in read], turns, made)
     _refuse_missed([name for name, _ in read], turns, made, alike, plain)
@@ -146,7 +154,13 @@ def prompt_of_file(options: argparse.Namespace, draft: Draft, columns: Sequence[
         )
     _refuse_half(options, every)
     _refuse_twice(options, every, set(said))
-    if options.cases and not options.yes and made.style != "jinja" and all(one.role != "question" for one in every):
+    if (
+        options.cases
+        and not options.yes
+        and not alone
+        and made.style != "jinja"
+        and all(one.role != "question" for one in every)
+    ):
         raise ConfigError(
             f"{options.prompt} never shows the question of a case, so the judge would not know what is answered. Write "
             f"{_NOTATION.get(made.style, '{{%s}}') % 'question'} where it belongs; if it has another name, "
@@ -190,7 +204,8 @@ def _take(asked: Asked, prompt: Prompt, draft: Draft) -> None:
         draft.notes.append("a reply gives each answer a score: the greater one wins, and equal ones are a tie")
     if prompt.task == "score":
         prompt.scale = asked.scale or (Scale(0.0, 1.0, 1.0) if asked.values else Scale())
-        if asked.scale is None and not asked.values:
+        prompt.scaled = bool(asked.scale or asked.values)
+        if not prompt.scaled:
             draft.notes.append(
                 "the prompt does not show its scale, so it is 1 to 10: check [verdict.scale] in judge.toml"
             )

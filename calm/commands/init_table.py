@@ -56,6 +56,7 @@ def read_of(options: argparse.Namespace, table: Table, prompt: Prompt | None) ->
     """
     from calm.cases.foreign.columns import unknown_columns
     from calm.cases.proposed import VERDICT, named_in, proposal
+    from calm.core.files import read_text
 
     mine = named_in(options.map, options.value)
     given = dict(mine.columns)
@@ -64,7 +65,8 @@ def read_of(options: argparse.Namespace, table: Table, prompt: Prompt | None) ->
     shown = {} if prompt is None else prompt.shown
     scale = None if prompt is None else prompt.scale
     classes = "label" in (options.task, None if prompt is None else prompt.task)
-    found = proposal(table, given, mine.values, shown, scale=scale, classes=classes)
+    text = read_text(Path(options.prompt), "a prompt") if options.prompt else ""
+    found = proposal(table, given, mine.values, shown, scale=scale, classes=classes, prompt=text)
     columns = {guess.key: guess.value for guess in found.columns}
     words = {guess.key: guess.value for guess in found.words}
     unsure = [guess for guess in (*found.columns, *found.words) if not guess.known]

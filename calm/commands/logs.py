@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 import math
+import re
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, Literal
 
 from calm.core.verdict import Scale
 from calm.errors import ConfigError, nearest
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from calm.cases.logs import Gathered, Log, Wanted
 
 KINDS = ("promptfoo", "deepeval", "inspect", "mlflow", "langfuse", "otel")
+_NAME: Final = 3
+"""A name of more words is a rubric."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +100,37 @@ def wanted_from(options: argparse.Namespace) -> Wanted:
     if faults:
         raise ConfigError(faults)
     return Wanted(options.metric, options.gold, words, scale, columns)
+
+
+def directed(found: Gathered, judge: str, best: Literal["high", "low"] | None = None) -> Gathered:
+    """
+    Return what a log holds with the best end of its scale: as a person says, else low if a judge is named for a fault.
+
+    A note says so, and how to change it in the file `judge`. What the log itself says, by its thresholds or in its
+    prompt, comes first, and a long name is a rubric, which a good answer meets.
+    """
+    from calm.judges.prompts.direction import direction_of
+
+    if found.task != "score":
+        return found
+    if best is not None:
+        return replace(found, scale=replace(found.scale, best=best))
+    first = next((ask.judgment for ask in found.asks), None)
+    prompt = "" if first is None else "\n".join(turn.text for turn in first.prompt)
+    fault = direction_of("", found.scale, names=[found.metric]).fault
+    passes = any(ask.judgment.passed is not None and ask.judgment.threshold is not None for ask in found.asks)
+    if (
+        passes
+        or not fault
+        or len(re.findall(r"[^\W_]+", fault)) > _NAME
+        or direction_of(prompt, found.scale).best == "high"
+    ):
+        return found
+    note = (
+        f'the judge is named for a fault, "{fault}", so {judge} says best = "low": a low score, or a no, is the good '
+        'one. If the high one is good, write best = "high"'
+    )
+    return replace(found, scale=replace(found.scale, best="low"), notes=(*found.notes, note))
 
 
 def scale_in(text: str) -> Scale:

@@ -357,3 +357,60 @@ def test_classes_are_called_as_the_gold_calls_them(gold, classes, values):
     verdict = settings()["verdict"]
     assert settings()["labels"]["classes"] == classes
     assert verdict.get("values") == values
+
+
+LIKERT = ("strongly disagree", "disagree", "neutral", "agree", "strongly agree")
+
+
+@pytest.mark.parametrize(
+    ("asks", "classes", "replies"),
+    [
+        ("Grade it: A (right), B (half) or C (wrong). End with [[A]], [[B]] or [[C]].", "ABC", {"So [[B]]": "B"}),
+        (
+            f'Is it helpful? Choose: {", ".join(LIKERT)}. End with "Verdict: <your choice>".',
+            LIKERT,
+            {"Verdict: strongly agree": "strongly agree", "Verdict: Disagree": "disagree"},
+        ),
+        ("Rate how good it is, in this form: [[rating]].", ("maths", "code"), None),
+        ("Rate it from 1 to 5: [[N]]. A is for maths, B for code.", "AB", None),
+    ],
+)
+def test_a_prompt_that_names_the_classes_of_the_gold_and_no_scale_is_of_them(asks, classes, replies):
+    """A column of other words makes no task, and a scale says what the task is."""
+    with Path("own.csv").open("w", encoding="utf-8", newline="") as out:
+        lines = csv.writer(out)
+        lines.writerow(("question", "answer", "category"))
+        lines.writerows((f"What about {n}?", f"It is {n} again.", classes[n % len(classes)]) for n in range(ROWS))
+    Path("p.txt").write_text(f"{asks}\nQ: {{question}}\nA: {{answer}}\n", "utf-8")
+    server = ("--base-url", "http://127.0.0.1:9", "--api-key-env", "NO_KEY", "--model", "m", "--ci", "none")
+    run("--prompt", "p.txt", "--cases", "own.csv", "--yes", *server)
+
+    assert settings()["judge"]["task"] == ("score" if replies is None else "label")
+    for reply, name in (replies or {}).items():
+        assert read(reply) == Label(name)
+    assert replies is None or not Path("judge.negative.jinja").exists()
+
+
+@pytest.mark.parametrize(("column", "gold"), [("violates", True), ("is_new", False)])
+@pytest.mark.parametrize("more", [(), ("question",)])
+def test_a_text_on_its_own_needs_no_question(more, column, gold):
+    """It is its own, if no column is; a column of yes and no that is named for what is asked is the gold."""
+    with Path("own.csv").open("w", encoding="utf-8", newline="") as out:
+        lines = csv.writer(out)
+        lines.writerow((*more, "text", column))
+        lines.writerows(
+            (*(f"Why is it {n}?" for _ in more), f"This is text {n} of a person.", ("no", "yes")[n % 2])
+            for n in range(ROWS)
+        )
+    Path("p.txt").write_text("Does it violate the policy? Answer yes or no.\nText: {text}\n", "utf-8")
+    more_options = ("--api-key-env", "NO_KEY", "--base-url", "http://127.0.0.1:9", "--model", "m", "--ci", "none")
+    run("--prompt", "p.txt", "--cases", "own.csv", "--yes", *more_options)
+
+    first, second = read_files(["cases.jsonl"])[:2]
+    assert (first.question, first.answers[0].text) == (
+        "Why is it 0?" if more else "This is text 0 of a person.",
+        "This is text 0 of a person.",
+    )
+    assert [*first.scores.values(), *second.scores.values()] == ([0, 1] if gold else [])
+    assert settings()["verdict"]["scale"]["best"] == "low"
+    assert read("Yes") == Score(0)  # turned round: the high end of a verdict is the good one

@@ -170,6 +170,13 @@ TEXT = "This is a text of some length"
             {"response_1": "a", "response_2": "b", "both": "tie"},
         ),
         (("question", "answer_a", "answer_b", "winner"), ["first", "second"], {}, {"first": "a", "second": "b"}),
+        (
+            ("question", "answer_1", "answer_2", "winner"),
+            ["1", "2", "tie", "model_1", "both_bad"],
+            {"answer_a": "answer_1"},
+            {"1": "a", "2": "b", "model_1": "a", "both_bad": "tie"},
+        ),
+        (("question", "answer_a", "answer_b", "winner"), ["A", "B", "weird"], {}, {}),
         (("question", "answer_a", "answer_b", "winner"), ["model_a", "model_b"], {}, {"model_a": "a", "model_b": "b"}),
         (("prompt", "response", "score"), "135", {"question": "prompt", "answer": "response"}, {}),
         (("input", "output", "label"), ["good", "bad"], {"score": "label"}, {"good": "1", "bad": "0"}),
@@ -197,11 +204,13 @@ def test_common_tables_need_no_option(head, values, columns, words):
     [
         ("01", {"0": "a", "1": "b"}),
         (["anna", "ben"], {"anna": "a", "ben": "b"}),
-        (["-1", "0", "1"], {"-1": "a", "0": "b", "1": "tie"}),
+        (["-1", "0", "1"], {}),
+        (["0", "1", "2"], {}),
+        (["anna", "ben", "carl"], {}),
     ],
 )
 def test_words_that_say_nothing_are_guessed_and_must_be_seen(values, meant):
-    """Each gets a meaning, and none is known."""
+    """Each gets a meaning, and none is known; more words than answers get none, so the import refuses them."""
     rows = [(TEXT, f"{TEXT} a{at}", f"{TEXT} b{at}", one) for at, one in enumerate(values)]
 
     found = proposal(table(("question", "answer_a", "answer_b", "winner"), rows), {}, {}, {})

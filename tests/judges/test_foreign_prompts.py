@@ -349,6 +349,32 @@ def test_the_best_end_of_a_scale_is_seen(text, best, directed):
     assert (asked.scale.best, asked.directed) == (best, directed)
 
 
+@pytest.mark.parametrize(
+    ("text", "ends", "best"),
+    [
+        ("How much hallucination is in the answer, from 1 (none) to 5 (all)?", (1, 5), "low"),
+        ("Count the factual errors in the answer, 0 to 10.", (0, 10), "low"),
+        ("How many hallucinated claims are there, 0 to 10?", (0, 10), "low"),
+        ("How many errors does it have? 0 (none) to 10 (full of errors).", (0, 10), "low"),
+        ("Grade it: 1 = best, 5 = worst.", (1, 5), "low"),
+        ("1 = best\n6 = worst\n\nEnd with the grade.", (1, 6), "low"),
+        ("Write 1 for the worst and 5 for the best.", (1, 5), "high"),
+        ("1 = poor, 2 = fair, 3 = good", (1, 3), "high"),
+        ("Consider the number of errors and rate the quality from 1 to 5.", (1, 5), "high"),
+        ("Count the correct facts, 0 to 10.", (0, 10), None),
+        ("Count the errors first. Then give a score from 1 to 5.", (1, 5), None),
+        ("Assess criteria 1-5 below.", None, None),
+        ("Judge it in 1 to 3 sentences.", None, None),
+    ],
+)
+def test_a_scale_beside_what_is_counted_or_what_its_ends_mean_is_seen(text, ends, best):
+    """With its best end; numbers of other things are no scale, and a fault that is not counted on it says nothing."""
+    asked = asked_in(text, "score")
+
+    assert (asked.scale and (asked.scale.low, asked.scale.high)) == ends
+    assert ends is None or (asked.scale.best if asked.directed else None) == best
+
+
 def test_unusual_names_are_known_by_their_sides_and_parts():
     """Only where the prompt shows no such thing under a usual name; what a user says comes first."""
     bare = placeholders("{{ticket}} {{policy}} {{reply_a}} {{reply_b}}")

@@ -26,3 +26,20 @@ def test_the_field_of_a_json_reply_is_that_of_the_whole(shown, field):
 def test_two_truth_values_name_no_verdict():
     """Nothing says which of them it is."""
     assert form_in('Return JSON: {"polite": true/false, "faithful": true/false}', "score") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "task", "seen"),
+    [
+        ("Rate it. End with: Score: <1-5>", "score", True),
+        ("Rate it from 1 to 5. Finish with rating: N", "score", True),
+        ("Think. Then write Verdict: <A, B or tie>", "pairwise", True),
+        ("End with Verdict: A or B", "pairwise", True),
+        ("Give a score: 1-5", "score", False),
+        ("Rate the {{ answer }} with score: {{ fields.score }} from 1 to 3", "score", False),
+        ("Say the score: it is from 1 to 5", "score", False),
+    ],
+)
+def test_a_label_before_a_sign_is_seen_in_running_text(text, task, seen):
+    """A sentence about the score, and a score of the case, show no form."""
+    assert (form_in(text, task) is not None) == seen

@@ -295,7 +295,8 @@ def unknown_columns(columns: Mapping[str, str], table: Table) -> list[str]:
 
 def shared_columns(columns: Mapping[str, str], verdict: str = "") -> list[str]:
     """
-    Return a line for each column that is two fields of which one would only repeat the other.
+    Return a line for each column that is two fields of which one would only repeat the other; a text that is judged on
+    its own is its own question.
 
     Args:
         columns: the columns by field.
@@ -312,7 +313,7 @@ def shared_columns(columns: Mapping[str, str], verdict: str = "") -> list[str]:
         f"--map: expected another column for each of {' and '.join(keys)}, got {column!r} for "
         f"{'both' if len(keys) == 2 else 'all'}; name the right one for each"
         for column, keys in fields.items()
-        if len(keys) > 1
+        if len(keys) > 1 and {*keys} != {"question", "answer"}
     ]
 
 

@@ -72,6 +72,12 @@ _RATED: Final = (
 )
 _MERIT: Final = re.compile(rf"{_RATED}(?P<what>{_GOOD})\b", re.IGNORECASE)
 _DEMERIT: Final = re.compile(rf"{_RATED}(?P<what>{_FAULT}|bad){_ALONE}", re.IGNORECASE)
+_COUNTED: Final = (
+    r"\b(?:how (?:much|many)|count|(?:number|amount|share|percentage|proportion|extent) of)\W+"
+    rf"(?:(?!(?:{_NOT})\b)\w+\W+){{0,4}}?(?P<what>{_FAULT}){_ALONE}"
+    rf"(?=(?:(?!\b(?:{_GOOD}|rate|score)\b)[^.!\n\d]){{0,90}}\b\d+\s*(?:\([^()\n]{{1,40}}\)\s*)?(?:[-–—~]|to|and)\s*\d)"
+)
+"""A fault that is counted on a scale, which follows."""
 _SCORED: Final = rf"(?<![\w-])(?P<what>{_FAULT})[ _-](?:scores?|ratings?|levels?|scale|grade)\b"
 _ASKS: Final = re.compile(
     r"(?:\b(?:does|do|did|is|are|was|were|has|have|contains?)\b(?=[^.!?\n]{3,200}\?)|\bwhether\b"
@@ -198,7 +204,7 @@ def _rated(text: str) -> Iterator[Direction]:
     """Yield what is rated: a merit or a fault."""
     for found in _MERIT.finditer(text):
         yield Direction("high", found["what"], found.start("what"))
-    for found in _DEMERIT.finditer(text):
+    for found in (*_DEMERIT.finditer(text), *re.finditer(_COUNTED, text, re.IGNORECASE)):
         yield Direction("low", found["what"], found.start("what"))
     for found in re.finditer(_SCORED, text, re.IGNORECASE):
         if not re.search(
@@ -210,6 +216,8 @@ def _rated(text: str) -> Iterator[Direction]:
 def _called(names: Iterable[str]) -> Iterator[Direction]:
     """Yield what the name of a verdict says."""
     for name in names:
-        tone, _ = _tone(" ".join(_NAME.findall(name)).lower())
+        words = [word.lower() for word in _NAME.findall(name)]
+        tone, _ = _tone(" ".join(words))
         if tone:
+            tone = 1 if words[-1] == "free" else tone
             yield Direction("high" if tone > 0 else "low", name)

@@ -50,10 +50,6 @@ _TAGGED: Final = re.compile(
     r"([^<>\n{}]{1,80})</\1>",
     re.IGNORECASE,
 )
-_LINE: Final = re.compile(
-    r"(?:^[ \t]*[\"'`*]*|[\"'`])(score|rating|grade|verdict|final verdict|decision)[\"'`*]*\s*:",
-    re.IGNORECASE | re.MULTILINE,
-)
 _ENDS: Final = re.compile(r"(?:^|\n)[\s>*#•-]{0,8}([A-Za-z][\w -]{1,30})[*_]{0,2}:[*_]{0,2}\s*\Z")
 """A label at the end of a prompt, which the judge is to go on from."""
 _SIGN: Final = (
@@ -61,6 +57,15 @@ _SIGN: Final = (
     r"|\d{1,3}\s*(?:-|–|~|/|to|or)\s*\d{1,3})"
 )
 """A sign of a number that is to be filled in: `<1-5>`, `[score]`, `0 or 1`."""
+_NAMES: Final = r"(score|rating|grade|verdict|final verdict|decision)[\"'`*]*\s*:"
+_LINE: Final = (
+    re.compile(rf"(?:^[ \t]*[\"'`*]*|[\"'`]){_NAMES}", re.IGNORECASE | re.MULTILINE),
+    re.compile(
+        rf"\b(?:(?<=with )|(?-i:(?=[A-Z]))){_NAMES}(?=[ \t\"'`*]*(?:{_SIGN}|[XN]\b|[<\[(]?A[\"'`*]*(?:[/,]|[ ]or\b)))",
+        re.IGNORECASE,
+    ),
+)
+"""A label before the verdict: in a line of its own or in quotes, or in running text before a sign that is filled in."""
 _FILLED: Final = re.compile(rf"{_SIGN}|\d{{1,3}}(?:\.\d{{1,3}})?|[xXnN]|int|integer|float|number", re.IGNORECASE)
 _LABELLED: Final = re.compile(
     rf"^[ \t>*•`\"'-]{{0,8}}(?:\d{{1,2}}[.)]\s+)?(#?[A-Za-z][\w #.&/-]{{0,50}}?)[ \t*`]*[:=][ \t*`]*"
@@ -151,7 +156,7 @@ def _of_tag(text: str, task: Task) -> Form | None:
 
 def _of_words(text: str, value: str) -> Form | None:
     """Return the form of a line such as "Score: 4", or of a label at the end, which a judge may repeat or not."""
-    if line := _LINE.search(text):
+    if line := next(filter(None, (one.search(text) for one in _LINE)), None):
         return Form({"format": "regex", "pattern": rf"(?i){line[1]}{LEAD}{value}"})
     end = _ENDS.search(text)
     if end is None or value != NUMBER or not re.search(rf"{end[1]} \(\d|\bscores? only\b", text, re.IGNORECASE):

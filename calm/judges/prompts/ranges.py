@@ -24,6 +24,13 @@ _RANGES: Final = (
     ),
     re.compile(rf"[\[(<:][\"' ]{{0,3}}({_N})\s*(-|–|—|~|～|to)\s*({_N})[\"' ]{{0,3}}[\])>}},\n]", re.IGNORECASE),
     re.compile(rf"\b({_N})\s*(-|–|—|~|～|to)\s*({_N})\s*(?:%|\b(?:scale|points?|stars?|rating)\b)", re.IGNORECASE),
+    re.compile(rf"\b({_N})\s*\([^()\d\n]{{1,40}}\)\s*{_TO}\s*({_N})\b{_LENGTH}", re.IGNORECASE),
+    re.compile(
+        r"\b(?:how|count|judge|assess|evaluate|grade|measure|estimate|mark)\b"
+        r"(?:(?!\b(?:steps?|criteri\w+|rules?|points|questions?|lines?|chapters?|sections?|years?|ages?)\s+\d)[^\d\n.!]){0,90}?"
+        rf"\b({_N})\s*(-|–|—|~|～|to)\s*({_N})\b{_LENGTH}",
+        re.IGNORECASE,
+    ),
 )
 _TOPS: Final = (
     re.compile(rf"\bout of (?:a (?:maximum|total) of )?({_N})\b{_LENGTH}", re.IGNORECASE),
@@ -35,6 +42,10 @@ _LISTED: Final = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 """A line that begins with a value of the scale."""
+_EXPLAINED: Final = re.compile(
+    r"(?<![\w.])(\d{1,3})\s*(?:=|\b(?:is|means|being|for|if)\b)[\s\"'`]*(?=[^\W\d])", re.IGNORECASE
+)
+"""A value of the scale and what it means, in running text."""
 LEAST: Final = 1
 """A scale begins here or below, unless the prompt states no such range: "4 and 5" are mostly two values of one."""
 MOST_TOP: Final = 100
@@ -84,11 +95,15 @@ def _bands(found: list[tuple[float, float, int]]) -> tuple[float, float, int] | 
 
 
 def _stated_otherwise(text: str) -> Iterator[tuple[float, float, int]]:
-    """Yield the scales that a list of values states, or the top alone."""
+    """Yield the scales that a list of values states, the meaning of both ends, or the top alone."""
     listed = [(float(one[1] or one[2]), one.start()) for one in _LISTED.finditer(text)]
     values = sorted({value for value, _ in listed})
     if len(values) > 2 and values[0] <= LEAST and values == [values[0] + n for n in range(len(values))]:
         yield values[0], values[-1], listed[0][1]
+    for paragraph in re.finditer(r"(?:[^\n]+\n?)+", text):
+        ends = sorted(float(one[1]) for one in _EXPLAINED.finditer(paragraph[0]))
+        if ends and ends[0] <= LEAST and ends[-1] - ends[0] > 1:
+            yield ends[0], ends[-1], paragraph.start()
     for pattern in _TOPS:
         for one in pattern.finditer(text):
             if LEAST < _number(one[1]) <= MOST_TOP:
