@@ -948,10 +948,13 @@ def test_only_the_ends_of_a_huge_reply_are_looked_at():
     assert len(filler) > 2 * MAX_CHARS
 
 
+FRAGMENTS = ("[[", "[[A]] ", '{"a":', '{"', "<verdict>", "<think>", '"[[B]]" ', "\n", "```\n", "'")
+
+
 @pytest.mark.parametrize("kind", FORMATS)
 def test_ten_megabytes_of_fragments_end_in_a_verdict(kind, subtests):
     """No repetition makes reading slow: each of these would take hours if any step were quadratic."""
-    for fragment in ["[[", "[[A]] ", '{"a":', '{"', "<verdict>", "<think>", '"[[B]]" ', "\n", "```\n", "'"]:
+    for fragment in [*FRAGMENTS, "{'", "{a:", "{/*"]:
         with subtests.test(fragment=fragment):
             verdict = read(Reply(fragment * (10_000_000 // len(fragment))), FORMATS[kind], PAIR)
 

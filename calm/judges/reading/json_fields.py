@@ -259,7 +259,8 @@ _TEXTS = (
     r"|«[^»]*+»"
 )
 _OTHERS = (
-    r"|(?P<comment>//[^\n]*+|/\*.{0,300}?\*/|(?<=[\w\"'] )\([^()\"{}\[\]]{1,80}\))|(?P<word>(?<![\w.+-])[A-Za-z_]\w*+)|."
+    r"|(?P<comment>//[^\n]*+|/\*.{0,300}?\*/|(?<=[\w\"'] )\([^()\"{}\[\]]{1,80}\))"
+    r"|(?P<word>(?<![\w.+-])[A-Za-z_]\w*+)|."
 )
 _PARTS = re.compile(
     rf"""(?P<text>"(?:[^"\\]|\\.)*+"|{_TEXTS}){_OTHERS}""".replace("ENDS", _ENDS),
@@ -275,7 +276,7 @@ Parts of an object: a text in quotes of any kind, a comment, a word without quot
 `_QUOTED` ends a text only where another part follows: the texts of some replies hold quotes.
 """
 _UNCLOSED: Final = frozenset("\"'“„‘«")
-"""A quote that no other one closes: what follows it is no text, and looking on would take a second look at all of it."""
+"""Quotes: where no other one closes one, looking on would take a second look at all that follows."""
 _LITERALS: Final = {"true": "true", "false": "false", "null": "null", "True": "true", "False": "false", "None": "null"}
 
 
