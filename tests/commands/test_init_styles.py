@@ -208,7 +208,7 @@ def settings():
 
 def read(reply):
     """Return the verdict that the judge that was written reads in a reply about its first case."""
-    judge = judge_from("judge.toml", {"NO_KEY": "x"})
+    judge = judge_from("judge.toml", {"NO_KEY": "x", "LATER_KEY": "x"})
     case = read_files(["cases.jsonl"], task=judge.task)[0]
     return reading.read(Reply(reply), judge.form, reading.view(case, judge.task, judge.scale))
 
@@ -382,7 +382,7 @@ def test_a_prompt_that_names_the_classes_of_the_gold_and_no_scale_is_of_them(ask
         lines.writerow(("question", "answer", "category"))
         lines.writerows((f"What about {n}?", f"It is {n} again.", classes[n % len(classes)]) for n in range(ROWS))
     Path("p.txt").write_text(f"{asks}\nQ: {{question}}\nA: {{answer}}\n", "utf-8")
-    server = ("--base-url", "http://127.0.0.1:9", "--api-key-env", "NO_KEY", "--model", "m", "--ci", "none")
+    server = ("--base-url", "http://127.0.0.1:9", "--api-key-env", "LATER_KEY", "--model", "m", "--ci", "none")
     run("--prompt", "p.txt", "--cases", "own.csv", "--yes", *server)
 
     assert settings()["judge"]["task"] == ("score" if replies is None else "label")
@@ -403,7 +403,7 @@ def test_a_text_on_its_own_needs_no_question(more, column, gold):
             for n in range(ROWS)
         )
     Path("p.txt").write_text("Does it violate the policy? Answer yes or no.\nText: {text}\n", "utf-8")
-    more_options = ("--api-key-env", "NO_KEY", "--base-url", "http://127.0.0.1:9", "--model", "m", "--ci", "none")
+    more_options = ("--api-key-env", "LATER_KEY", "--base-url", "http://127.0.0.1:9", "--model", "m", "--ci", "none")
     run("--prompt", "p.txt", "--cases", "own.csv", "--yes", *more_options)
 
     first, second = read_files(["cases.jsonl"])[:2]

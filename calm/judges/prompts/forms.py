@@ -285,7 +285,7 @@ def _two_numbers(text: str) -> Form:
     scale = _ends(text)
     between, other = r"(?:/\d+)?(?:[ \t,;|:]+| (?:and|und|et|y|e|и|vs\.?) )", r"\d+(?:\.\d+)?"
     first, second = rf"{NUMBER}{between}{other}", rf"{other}{between}{NUMBER}"
-    ends = (r"^(?:[^\d\n:]{0,60}:)?(?:<\w+>)?[^\w\n]*", r"(?:/\d+)?(?:[^\w\n]|</?\w+>|\([^()\n]{1,60}\))*$")
+    ends = (r"^(?:[^\d\n:]*:)?(?:<\w+>)?[^\w\n]*+", r"(?:/\d+)?(?:[^\w\n(<]|</?\w+>|\([^()\n]+\))*+$")
     return Form(
         {"format": "regex"},
         {
