@@ -5,7 +5,7 @@ import pytest
 from calm.commands import CONFIGURATION, REFUSED, cli
 from calm.core.files import read_text, read_toml
 from calm.errors import ConfigError
-from tests.servers import Answer, wire_server
+from tests.servers import wire_server
 
 PROMPT = "{{ticket}}\nPolicy: {{policy}}\nA: {{reply_a}}\nB: {{reply_b}}\nEnd with [[A]], [[B]] or [[C]] for a tie."
 HEAD = "ticket,KB article (policy),Bot v1,Bot v2,winner\n"
@@ -62,7 +62,7 @@ def test_a_prompt_without_the_question_needs_a_yes(folder, capsys):
 
 @pytest.mark.parametrize("text", ["", "I cannot help with that.", "Both have merit."])
 def test_a_trial_that_reads_no_verdict_is_no_success(folder, text, capsys):
-    with wire_server(lambda seen: Answer(text)) as wire:
+    with wire_server(lambda messages, body: text) as wire:
         status = run(folder, PROMPT, "--base-url", wire.url, "--model", "m")
 
     assert status == REFUSED
