@@ -77,9 +77,7 @@ def _chosen(layout: Layout, found: Sequence[Candidate]) -> Mark | Reason | None:
     if one.draft:
         return because(Kind.VERDICT_DRAFT, *_place(layout, one))
     tail = layout.page[one.mark.stop : one.mark.stop + TAIL]
-    if one is pool[-1] and (
-        _takes_back(tail) or _pauses(tail) or any(retracts(m[1]) for m in _SENTENCE.finditer(tail))
-    ):
+    if one is pool[-1] and tail.strip() and _gives_up(tail):
         later = [c for c in found if c.mark.start > one.mark.start and c.standing > Standing.MENTIONED]
         if not later or _differ(later) > 1 or isinstance(later[-1].verdict, Unreadable):
             return because(Kind.VERDICT_TAKEN_BACK, *_place(layout, one))
@@ -205,6 +203,11 @@ def _pauses(text: str) -> bool:
 
 def _corrects(gap: str) -> bool:
     return any(has(kind, gap) for kind in (Cue.TURN, Cue.PAUSE, Cue.TAKEN_BACK))
+
+
+def _gives_up(tail: str) -> bool:
+    """Return whether what follows the last verdict takes it back, doubts it, or says that it is for something else."""
+    return _takes_back(tail) or _pauses(tail) or any(map(retracts, _SENTENCE.findall(tail)))
 
 
 def _takes_back(text: str) -> bool:

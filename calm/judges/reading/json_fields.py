@@ -56,13 +56,12 @@ def field_marks(text: str, path: str, view: View) -> list[Mark] | Unreadable:
 
 def _listed(text: str, path: str) -> list[Mark]:
     """Return the value at a path in a list that has no name, or in objects one after the other."""
-    whole = [one for one in objects(text, _LIST) if isinstance(one, Mark)]
-    each = [one for one in objects(text) if isinstance(one, Mark)]
-    found = [(one.start, one.end, _at(one.raw, path)) for one in whole]
-    found += (
-        [(each[0].start, each[-1].end, _at([one.raw for one in each], path))] if len(each) > 1 and not whole else []
-    )
-    return [Mark(*one) for one in found if one[2] is not _MISSING]
+    lists = [one for one in objects(text, _LIST) if isinstance(one, Mark)]
+    if not lists:
+        each = [one for one in objects(text) if isinstance(one, Mark)]
+        lists = [Mark(each[0].start, each[-1].end, [one.raw for one in each])] if len(each) > 1 else []
+    found = [Mark(one.start, one.end, _at(one.raw, path)) for one in lists]
+    return [one for one in found if one.raw is not _MISSING]
 
 
 def whole_field(text: str, path: str, view: View) -> Mark | None:

@@ -22,9 +22,11 @@ LONGEST_WORD: Final = 15
 HOLE: Final = "\ufffc"
 """Stands in place of each verdict: the words in a verdict say nothing about another one."""
 
-_BLANK: Final = f" \t\n{HOLE}" + "#*-•"
+_BLANK: Final = f" \t\n#*-•{HOLE}"
 _SIGNS: Final = " \t$*_#>|~`\"'“”„«»「」『』‘’()[]{}（）【】<>"
 """Signs of Markdown and quotes."""
+_SIGNS_BUT_OPENED: Final = _SIGNS.replace("(", "").replace("（", "")
+"""Behind a verdict, what a bracket opens is a reason."""
 _SEPARATORS: Final = ":：=→⇒➜—–-|>→"
 _BULLET: Final = re.compile(r"[ \t>]*(?:[-*+•·▪●✓✔➤🏆]+|[0-9]{1,2}[.)])[ \t]+")
 _STOP: Final = re.compile(
@@ -127,7 +129,7 @@ class Layout:
             intro=(intro, _last_clause(intro)),
             section=self._section(start),
             opens=opens,
-            closes=_closes(after.lstrip(_SIGNS.replace("(", "").replace("（", ""))),
+            closes=_closes(after.lstrip(_SIGNS_BUT_OPENED)),
             question=re.match(r"[^.!。！\n]{0,80}[?？]", after) is not None,
         )
 

@@ -111,7 +111,7 @@ def _by_last_sentence(text: str, words: Sequence[Mark], form: Format, view: View
     """
     Return the verdict that the last line gives in a short sentence, if it names no other one.
 
-    A first line such as "Coherence: 4" is a score, too, if it is the only line of this kind; of several none is.
+    A line such as "Coherence: 4" is a score, too, if it is the only one of this kind; of several none is.
     """
     last = next(_lines(text), None)
     if last is None:
@@ -154,11 +154,12 @@ def by_own_sentence(text: str, form: Format, view: View) -> Verdict | Reason | N
     known = names(form, view) if view.task == "pairwise" else labels
     value = _NUMBER.pattern if view.task == "score" and not form.values else "|".join(map(re.escape, known)) or r"(?!)"
     marks = [Mark(*m.span("value"), m["value"]) for m in _own_sentence(value).finditer(text)]
-    marks = [m for m in marks if not isinstance(meant(m.raw, form, view), Unreadable)]
-    if len({str(meant(m.raw, form, view)) for m in marks}) != 1:
+    said = [(m, verdict) for m in marks if not isinstance(verdict := meant(m.raw, form, view), Unreadable)]
+    if len({str(verdict) for _, verdict in said}) != 1:
         return None
-    one = decide(text, marks[:1], partial(meant, form=form, view=view), view, Standing.SAID)
-    return meant(one.raw, form, view) if isinstance(one, Mark) else one
+    mark, verdict = said[0]
+    one = decide(text, [mark], lambda _: verdict, view, Standing.SAID)
+    return verdict if isinstance(one, Mark) else one
 
 
 @lru_cache(maxsize=64)

@@ -19,7 +19,7 @@ from calm.judges.reading.contradiction import contradiction
 from calm.judges.reading.deciding import decide
 from calm.judges.reading.formats import Format, Kind
 from calm.judges.reading.json_fields import field_marks, names_in, unstrung, whole_field
-from calm.judges.reading.layout import Layout, with_holes
+from calm.judges.reading.layout import Layout
 from calm.judges.reading.lines import by_last_line, by_lines, by_numbers, by_own_sentence, by_slip
 from calm.judges.reading.logprobs import by_token
 from calm.judges.reading.marks import INVISIBLE, Mark, short
@@ -189,10 +189,9 @@ def _by_text(text: str, form: Format, view: View, beside: Sequence[Mark] | None)
         return by_own_sentence(text, form, view) if alone else said
     if len(marks) == 1 and stands_alone(text, marks[0], view):
         return meant(marks[0].raw, form, view)
-    page = Layout(text, sorted([*marks, *beside], key=lambda mark: mark.start)) if beside else text
-    one = decide(page, marks, partial(meant, form=form, view=view), view)
+    layout = Layout(text, sorted([*marks, *(beside or ())], key=lambda mark: mark.start))
+    one = decide(layout, marks, partial(meant, form=form, view=view), view)
     if not isinstance(one, Mark):
         return one
     verdict = meant(one.raw, form, view)
-    page = with_holes(text, [*marks, *(beside or ())])
-    return contradiction(page, one, verdict, names(form, view), view) or verdict
+    return contradiction(layout.page, one, verdict, names(form, view), view) or verdict

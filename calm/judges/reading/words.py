@@ -74,7 +74,7 @@ def cue(kind: Cue, *, before: bool = False) -> re.Pattern[str]:
     parts = [rf"(?<!\w){_tree(spaced)}(?!\w)"] if spaced else []
     parts += [rf"(?:^|[,;:(¿]\s?){_tree(openers)}(?!\w)"] if openers else []
     parts += [_tree(unspaced)] if unspaced else []
-    return re.compile("|".join(parts) or r"(?!)")
+    return re.compile("|".join(parts))
 
 
 def _tree(words: list[str]) -> str:
