@@ -143,7 +143,8 @@ def confidence_sequence(
     Return a lower and an upper bound for the mean that hold at every number of items at once.
 
     Each bound alone holds with probability 1 - level: it is the end of the means that no bettor has disproven
-    (`evidence` inverted, in [low, high]). Item values lie in [low, high] and are independent. Smallest n: 1.
+    (`evidence` inverted, in [low, high]). Item values lie in [low, high] and are independent. Smallest n: 1. What was
+    once disproven stays so: of values that drift, a bound may leave out the average, or the bounds may cross.
 
     Raises `EstimateError` for no values or values outside the range.
 
