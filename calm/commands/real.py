@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import signal
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
@@ -126,8 +127,10 @@ def demonstrate(options: argparse.Namespace, out: Path, gate: Gate) -> int:
                 *part.options,
             ]
             status = gate(str(out / part.judge / "judge.toml"), out / part.judge, options_of, part.suites)
-            if how := ended():
-                raise ConfigError(f"the server of {printable(model.path.name)} ended in the middle of the run: {how}")
+            if how := ended():  # no error is raised: after a signal it would pass for what a person cut short
+                name = printable(model.path.name)
+                print(f"calm: the server of {name} ended in the middle of the run: {printable(how)}", file=sys.stderr)
+                return CONFIGURATION
             if status not in (DONE, REFUSED):
                 interrupted = status == int(signal.SIGINT)
                 break
