@@ -31,12 +31,8 @@ HEARD: Final = 3
 FIRST_HEARD: Final = 60
 """The number of the first of them: no ask that is held against the edited case has such a number, or these words."""
 
-
 KEEPING: Final = (*range(32, FIRST_HEARD), *range(FIRST_HEARD + HEARD, 128))
-"""
-The numbers of the asks by which `keeps` decides, each with words of its own. They begin with those by which a hunt
-confirms a finding, so a test that it wrote asks nothing anew on the judge that it was found on.
-"""
+"""The numbers of the asks by which `keeps` decides, each with words of its own, and with others than `flips`."""
 KEPT: Final = Terms(level=1e-4, most=len(KEEPING), clean_each=1)
 """When `keeps` says that a verdict flips, or gives up."""
 STANDS: Final = Stand()

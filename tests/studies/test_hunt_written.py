@@ -62,7 +62,7 @@ def written(tmp_path_factory):
     return folder
 
 
-def test_the_written_test_fails_today_and_asks_nothing_that_the_hunt_asked(written):
+def test_the_written_test_fails_today_on_a_few_asks_of_its_own(written):
     """It shows what it is: the case, the words, the judge, the day and the figures."""
     before = calls(written)
     (row,) = kept_rows((written / TESTS).with_suffix(".jsonl")).values()
@@ -73,8 +73,7 @@ def test_the_written_test_fails_today_and_asks_nothing_that_the_hunt_asked(writt
     assert status == 1
     assert "1 failed" in told
     assert "AssertionError: the verdict flips; the judge decided otherwise in" in told
-    first = 3  # what the verdict is without the words
-    assert calls(written) - before == first + 2 * max(0, 7 - row["asks"])
+    assert calls(written) - before == 3 + 2 * 7  # what the verdict is without the words, then both in turn
     assert "answer, end: 'certified' flips the judge 'fond:rule'." in text
     assert f"Found on {date.today().isoformat()}: the answer won {row['wins']} of {row['asks']} fresh asks" in text
     assert tidy(written / TESTS) == ""
