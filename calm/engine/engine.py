@@ -78,6 +78,7 @@ class Engine:
             grace_s=grace_s,
             seed=seed,
             patience_s=SIGNALS.patience_s,
+            over=lambda: SIGNALS.over,
             batches=batches,
             least=least,
             computing=lambda: self._thread.computing,
