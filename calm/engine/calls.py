@@ -38,7 +38,8 @@ class Calls:
         grace_s: float,
         halted: Callable[[Reason], None],
         clerk: Clerk,
-        over: Callable[[], bool],
+        *,
+        over: Callable[[], bool] = lambda: False,
     ) -> None:
         self.budget, self.ledger, self.grace_s = budget, ledger, grace_s
         self.stopping = False

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
+from typing import Final
 
-from calm.core.reasons import Kind, because, name
+from calm.core.reasons import NONE, Kind, Reason, because, name, reason_of
 from calm.engine.budget import NOTHING, Amount
 from calm.engine.calls import ONE, Calls
 from calm.engine.servers import Server
 from calm.errors import JudgeError
-from calm.models.pricing import cost
-from calm.models.wire import Endpoint, Usage
+from calm.models.pricing import cost, dollars
+from calm.models.sampling import limited
+from calm.models.wire import Endpoint, Reply, Sent, Usage
+
+SMALL: Final = 0.05
+"""A cap is large enough where one call can cost no more than this share of it."""
 
 
 @dataclass(eq=False, slots=True)
@@ -18,7 +24,8 @@ class Charge:
     """
     What is reserved for one attempt: tokens of `input` and `output`, US dollars (0 where nobody counts them).
 
-    `size` counts the characters of the body; an attempt by `batch` costs less.
+    `size` counts the characters of the body; an attempt by `batch` costs less. `short` is the body that is sent instead
+    where the longest reply does not fit a `cap`: its limit of tokens is `output`.
     """
 
     server: Server
@@ -28,12 +35,24 @@ class Charge:
     input: int = 0
     output: int = 0
     usd: float = 0.0
+    short: Sent | None = None
+    cap: Reason = NONE
 
     @property
     def worst(self) -> Amount:
         """The most that the attempt can use."""
         tokens = self.input + self.output
         return Amount(1, tokens, self.usd) if tokens else ONE
+
+    def limit(self, most: int) -> None:
+        """Reserve for a reply of so many tokens, or more where the server was seen to report more."""
+        price, worst = self.server.price_of(batch=self.batch), self.server.worst(self.size, most)
+        self.input, self.output = worst.input or 0, worst.output or 0
+        self.usd = cost(price, worst) if price else 0.0
+
+    def cuts(self, reply: Reply) -> bool:
+        """Return whether a reply ends at the lower limit: it is not the one that was asked for."""
+        return self.short is not None and (reply.stop == "length" or (reply.usage.output or 0) >= self.output)
 
 
 class Charges:
@@ -42,9 +61,14 @@ class Charges:
     def __init__(self, calls: Calls) -> None:
         self._calls, self._ledger = calls, calls.ledger
 
-    async def begin(self, server: Server, endpoint: Endpoint, size: int, *, batch: bool, again: bool) -> Charge:
+    async def begin(
+        self, server: Server, endpoint: Endpoint, size: int, *, batch: bool, again: bool, sent: Sent | None = None
+    ) -> Charge:
         """
         Reserve the most that an attempt can use, and count it; `again` if it is not the first one of its call.
+
+        Where that does not fit a cap on tokens or dollars any more, and the body that is `sent` may be changed, a limit
+        that is twice the longest reply so far may still fit: what is left is spent on calls that can hardly need more.
 
         Raises:
             JudgeError: a cap would be passed, the server was given up, or the run is stopped.
@@ -54,20 +78,38 @@ class Charges:
             raise JudgeError(because(Kind.CAPPED_UNPRICED, name(endpoint.model)))
         charge = Charge(server, endpoint, size, batch)
         if self._calls.budget.counts or price is not None:
-            most = server.worst(size, endpoint.max_tokens)
-            charge.input, charge.output = most.input or 0, most.output or 0
-            charge.usd = cost(price, most) if price else 0.0
-        worst = charge.worst
-        if not self._calls.begin_now(worst):
-            async with server.health.waiting():
-                await self._calls.begin(worst)
-        self._ledger.calls["retried"] += again
-        return charge
+            charge.limit(endpoint.max_tokens)
+        while True:
+            try:
+                if not self._calls.begin_now(charge.worst):
+                    async with server.health.waiting():
+                        await self._calls.begin(charge.worst)
+            except JudgeError as error:
+                if not self._shorten(charge, sent, reason_of(error)):
+                    raise
+            else:
+                self._ledger.calls["retried"] += again
+                return charge
 
-    def answered(self, charge: Charge, used: Usage) -> None:
+    def _shorten(self, charge: Charge, sent: Sent | None, cap: Reason) -> bool:
+        """Give an attempt that would pass a cap on tokens or dollars a lower limit; return False if it has none."""
+        budget, most, whole = self._calls.budget, charge.server.short, charge.usd
+        if cap not in (budget.out_of_tokens, budget.out_of_usd):
+            return False
+        if charge.short is None and sent is not None and most is not None:
+            charge.limit(most)
+            charge.short, charge.cap = limited(sent, charge.output), cap
+            if charge.short is not None:
+                return True
+        said = any(note.kind is Kind.CAP_TOO_LOW for note in self._ledger.notes)
+        if not said and whole > SMALL * (budget.caps.usd or inf):
+            self._ledger.note(because(Kind.CAP_TOO_LOW, cap.details[0], name(charge.endpoint.model), dollars(whole)))
+        return False
+
+    def answered(self, charge: Charge, reply: Reply) -> None:
         """Count what an answered attempt used; where the server does not say, the most that it can have used."""
         try:
-            amount = self._used(charge, used)
+            amount = self._used(charge, reply)
         except BaseException:
             self._calls.end(charge.worst, charge.worst)
             raise
@@ -88,12 +130,14 @@ class Charges:
                 self._ledger.no_price(charge.endpoint.model)
         self._calls.end(charge.worst, used)
 
-    def _used(self, charge: Charge, used: Usage) -> Amount:
+    def _used(self, charge: Charge, reply: Reply) -> Amount:
+        used = reply.usage
         ledger, server, model = self._ledger, charge.server, charge.endpoint.model
         price, worst = server.price_of(batch=charge.batch), Usage(charge.input, charge.output)
         ledger.tokens["input"] += used.input or 0
         ledger.tokens["output"] += used.output or 0
-        server.note(used, charge.size)
+        told = used.output if used.output is not None else len(reply.text.encode(errors="replace"))
+        server.note(used, charge.size, max(told, charge.output) if charge.cuts(reply) else told)
         pairs = (used.input, charge.input), (used.output, charge.output)
         tokens = sum(reported if reported is not None else most for reported, most in pairs)
         if price is None:

@@ -62,7 +62,7 @@ class Desk:
         self.scheduler = Scheduler(start)
         self.servers = Servers(served, batches=batches is not None)
         self.clerk = Clerk(remote=store.remote)
-        self.calls = Calls(budget, self.ledger, grace_s, self.end_waits, self.clerk, over)
+        self.calls = Calls(budget, self.ledger, grace_s, self.end_waits, self.clerk, over=over)
         charges = Charges(self.calls)
         self.attempts = Attempts(
             self.servers,
