@@ -99,10 +99,12 @@ class Attempts:
             if failures:
                 health.end_retries()
 
-    async def _attempt(self, call: Call, server: Server, *, again: bool) -> Reply | JudgeError:
-        """Make one attempt within the caps; return its reply, or why there is none."""
+    async def _attempt(self, call: Call, server: Server, *, again: bool, whole: bool = False) -> Reply | JudgeError:
+        """Make one attempt within the caps, return its reply or why there is none; `whole`: with the usual limit."""
         charges = self._charges
-        charge = await charges.begin(server, call.endpoint, call.size, batch=False, again=again, sent=call.sent)
+        charge = await charges.begin(
+            server, call.endpoint, call.size, batch=False, again=again, sent=call.sent, whole=whole
+        )
         make = call.make if charge.short is None else partial(call.endpoint.call, charge.short)
         try:
             longest_s = self._calls.longest_s
@@ -122,9 +124,11 @@ class Attempts:
             charges.failed(charge, JudgeError(billed=True))
             raise
         charges.answered(charge, reply)
-        if charge.cuts(reply):
+        if not charge.cuts(reply):
+            return reply
+        if charge.cap:
             raise JudgeError(charge.cap)
-        return reply
+        return await self._attempt(call, server, again=True, whole=True)
 
     def _weigh(self, server: Server, endpoint: Endpoint, failures: list[JudgeError]) -> None:
         """Note a failed attempt, and give the server up if there is no more hope."""

@@ -24,14 +24,15 @@ class Charge:
     """
     What is reserved for one attempt: tokens of `input` and `output`, US dollars (0 where nobody counts them).
 
-    `size` counts the characters of the body; an attempt by `batch` costs less. `short` is the body that is sent instead
-    where the longest reply does not fit a `cap`: its limit of tokens is `output`.
+    `size` counts the characters of the body; an attempt by `batch` costs less. `sent` is the body, where that may
+    be changed, and `short` what is sent instead: its limit of tokens is `output`. `cap` is why, if it is one.
     """
 
     server: Server
     endpoint: Endpoint
     size: int
     batch: bool
+    sent: Sent | None = None
     input: int = 0
     output: int = 0
     usd: float = 0.0
@@ -50,9 +51,20 @@ class Charge:
         self.input, self.output = worst.input or 0, worst.output or 0
         self.usd = cost(price, worst) if price else 0.0
 
+    def shorten(self, cap: Reason) -> bool:
+        """Take a limit of tokens that is well above all replies so far; return False if there is none that is lower."""
+        most = self.server.short
+        if self.sent is None or self.short is not None or most is None:
+            return False
+        most = self.server.worst(self.size, most).output or most
+        self.short, self.cap = limited(self.sent, most), cap
+        if self.short is not None:
+            self.limit(most)
+        return self.short is not None
+
     def cuts(self, reply: Reply) -> bool:
         """Return whether a reply ends at the lower limit: it is not the one that was asked for."""
-        return self.short is not None and (reply.stop == "length" or (reply.usage.output or 0) >= self.output)
+        return self.short is not None and (reply.stop == "length" or _written(reply) >= self.output)
 
 
 class Charges:
@@ -62,13 +74,23 @@ class Charges:
         self._calls, self._ledger = calls, calls.ledger
 
     async def begin(
-        self, server: Server, endpoint: Endpoint, size: int, *, batch: bool, again: bool, sent: Sent | None = None
+        self,
+        server: Server,
+        endpoint: Endpoint,
+        size: int,
+        *,
+        batch: bool,
+        again: bool,
+        sent: Sent | None = None,
+        whole: bool = False,
     ) -> Charge:
         """
         Reserve the most that an attempt can use, and count it; `again` if it is not the first one of its call.
 
         Where that does not fit a cap on tokens or dollars any more, and the body that is `sent` may be changed, a limit
         that is twice the longest reply so far may still fit: what is left is spent on calls that can hardly need more.
+        Where a server reports no usage, each call would count by its longest reply: it has that limit from the start,
+        unless it is to be `whole`.
 
         Raises:
             JudgeError: a cap would be passed, the server was given up, or the run is stopped.
@@ -76,31 +98,30 @@ class Charges:
         price = server.price_of(batch=batch)
         if price is None and endpoint.live and self._calls.budget.caps.usd is not None:
             raise JudgeError(because(Kind.CAPPED_UNPRICED, name(endpoint.model)))
-        charge = Charge(server, endpoint, size, batch)
+        charge = Charge(server, endpoint, size, batch, sent)
         if self._calls.budget.counts or price is not None:
             charge.limit(endpoint.max_tokens)
+        if server.mute and not whole and self._calls.budget.caps.usd is not None:
+            charge.shorten(NONE)
         while True:
             try:
                 if not self._calls.begin_now(charge.worst):
                     async with server.health.waiting():
                         await self._calls.begin(charge.worst)
             except JudgeError as error:
-                if not self._shorten(charge, sent, reason_of(error)):
+                if not self._lowered(charge, reason_of(error)):
                     raise
             else:
                 self._ledger.calls["retried"] += again
                 return charge
 
-    def _shorten(self, charge: Charge, sent: Sent | None, cap: Reason) -> bool:
-        """Give an attempt that would pass a cap on tokens or dollars a lower limit; return False if it has none."""
-        budget, most, whole = self._calls.budget, charge.server.short, charge.usd
+    def _lowered(self, charge: Charge, cap: Reason) -> bool:
+        """Note a cap on tokens or dollars that an attempt would pass; return whether a lower limit may still fit."""
+        budget, whole = self._calls.budget, charge.usd
         if cap not in (budget.out_of_tokens, budget.out_of_usd):
             return False
-        if charge.short is None and sent is not None and most is not None:
-            charge.limit(most)
-            charge.short, charge.cap = limited(sent, charge.output), cap
-            if charge.short is not None:
-                return True
+        if charge.shorten(cap):
+            return True
         said = any(note.kind is Kind.CAP_TOO_LOW for note in self._ledger.notes)
         if not said and whole > SMALL * (budget.caps.usd or inf):
             self._ledger.note(because(Kind.CAP_TOO_LOW, cap.details[0], name(charge.endpoint.model), dollars(whole)))
@@ -136,8 +157,7 @@ class Charges:
         price, worst = server.price_of(batch=charge.batch), Usage(charge.input, charge.output)
         ledger.tokens["input"] += used.input or 0
         ledger.tokens["output"] += used.output or 0
-        told = used.output if used.output is not None else len(reply.text.encode(errors="replace"))
-        server.note(used, charge.size, max(told, charge.output) if charge.cuts(reply) else told)
+        server.note(used, charge.size, max(_written(reply), charge.output if charge.cuts(reply) else 0))
         pairs = (used.input, charge.input), (used.output, charge.output)
         tokens = sum(reported if reported is not None else most for reported, most in pairs)
         if price is None:
@@ -149,3 +169,8 @@ class Charges:
         dollars = cost(price, used, worst)
         ledger.usd += dollars
         return Amount(1, tokens, dollars)
+
+
+def _written(reply: Reply) -> int:
+    """Return how many tokens a reply has; where the server does not say, the bytes of its text: it has no more."""
+    return len(reply.text.encode(errors="replace")) if reply.usage.output is None else reply.usage.output
