@@ -99,12 +99,10 @@ class Attempts:
             if failures:
                 health.end_retries()
 
-    async def _attempt(self, call: Call, server: Server, *, again: bool, whole: bool = False) -> Reply | JudgeError:
-        """Make one attempt within the caps, return its reply or why there is none; `whole`: with the usual limit."""
+    async def _attempt(self, call: Call, server: Server, *, again: bool) -> Reply | JudgeError:
+        """Make one attempt within the caps; return its reply, or why there is none."""
         charges = self._charges
-        charge = await charges.begin(
-            server, call.endpoint, call.size, batch=False, again=again, sent=call.sent, whole=whole
-        )
+        charge = await charges.begin(server, call.endpoint, call.size, batch=False, again=again, sent=call.sent)
         make = call.make if charge.short is None else partial(call.endpoint.call, charge.short)
         try:
             longest_s = self._calls.longest_s
@@ -124,11 +122,9 @@ class Attempts:
             charges.failed(charge, JudgeError(billed=True))
             raise
         charges.answered(charge, reply)
-        if not charge.cuts(reply):
-            return reply
-        if charge.cap:
+        if charge.cuts(reply):
             raise JudgeError(charge.cap)
-        return await self._attempt(call, server, again=True, whole=True)
+        return reply
 
     def _weigh(self, server: Server, endpoint: Endpoint, failures: list[JudgeError]) -> None:
         """Note a failed attempt, and give the server up if there is no more hope."""

@@ -82,15 +82,12 @@ class Charges:
         batch: bool,
         again: bool,
         sent: Sent | None = None,
-        whole: bool = False,
     ) -> Charge:
         """
         Reserve the most that an attempt can use, and count it; `again` if it is not the first one of its call.
 
         Where that does not fit a cap on tokens or dollars any more, and the body that is `sent` may be changed, a limit
         that is twice the longest reply so far may still fit: what is left is spent on calls that can hardly need more.
-        Where a server reports no usage, each call would count by its longest reply: it has that limit from the start,
-        unless it is to be `whole`.
 
         Raises:
             JudgeError: a cap would be passed, the server was given up, or the run is stopped.
@@ -101,8 +98,6 @@ class Charges:
         charge = Charge(server, endpoint, size, batch, sent)
         if self._calls.budget.counts or price is not None:
             charge.limit(endpoint.max_tokens)
-        if server.mute and not whole and self._calls.budget.caps.usd is not None:
-            charge.shorten(NONE)
         while True:
             try:
                 if not self._calls.begin_now(charge.worst):

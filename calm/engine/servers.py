@@ -78,11 +78,6 @@ class Server:
         """A limit of tokens that none of its replies so far would come near; None: too few are known."""
         return max(SHORT, 2 * self.written) if self.replies >= KNOWN else None
 
-    @property
-    def mute(self) -> bool:
-        """Whether it reports no tokens of its replies."""
-        return self.replies >= KNOWN and not self.output
-
     def note(self, used: Usage, size: int, written: int) -> None:
         """Note what a call with a body of `size` characters used, and about how many tokens its reply has."""
         self.output = max(self.output, used.output or 0)
