@@ -37,6 +37,7 @@ class Kind(StrEnum):
     GATE_FILE = "gate-file"
     CAPPED = "capped"
     CAPPED_UNPRICED = "capped-unpriced"
+    CAP_TOO_LOW = "cap-too-low"
     CAP_SEES_NO_CODE = "cap-sees-no-code"
     IN_BATCH = "in-batch"
     HELD = "held"
@@ -534,6 +535,10 @@ WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
     Kind.CAPPED_UNPRICED: (
         "no price is known for the model {}: --calm-max-usd cannot hold, so no call is made to it; set "
         "price_usd_per_mtok in the [model] table of judge.toml"
+    ),
+    Kind.CAP_TOO_LOW: (
+        "{} is not spent in full: one more call to {} could cost up to {} USD, and less was left; a lower max_tokens "
+        "in judge.toml or a higher cap lets it fit"
     ),
     Kind.CAP_SEES_NO_CODE: (
         "--calm-max-usd does not count what {} spends by itself, as it is Python code; --calm-max-calls stops it"

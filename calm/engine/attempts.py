@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
+from functools import partial
 from random import Random
 from typing import Final
 
@@ -15,7 +16,7 @@ from calm.engine.charges import Charges
 from calm.engine.servers import Server, Servers
 from calm.errors import JudgeError
 from calm.models.pacing import Health, Pace
-from calm.models.wire import Endpoint, Reply
+from calm.models.wire import Endpoint, Reply, Sent
 
 MOST_BACKOFF_S: Final = 8.0
 MOST_WAIT_S: Final = 120.0
@@ -28,7 +29,7 @@ class Call:
     A call that may take several attempts: `make` makes one.
 
     `size` counts the characters of its body (0: a greeting), `tokens` is about how many it will use, and `retries` is
-    how often it may be tried again.
+    how often it may be tried again. `sent` is its body, where that may be changed.
     """
 
     endpoint: Endpoint
@@ -36,6 +37,7 @@ class Call:
     size: int
     tokens: int
     retries: int
+    sent: Sent | None = None
 
 
 class Attempts:
@@ -100,14 +102,15 @@ class Attempts:
     async def _attempt(self, call: Call, server: Server, *, again: bool) -> Reply | JudgeError:
         """Make one attempt within the caps; return its reply, or why there is none."""
         charges = self._charges
-        charge = await charges.begin(server, call.endpoint, call.size, batch=False, again=again)
+        charge = await charges.begin(server, call.endpoint, call.size, batch=False, again=again, sent=call.sent)
+        make = call.make if charge.short is None else partial(call.endpoint.call, charge.short)
         try:
             longest_s = self._calls.longest_s
             if longest_s is None:
-                reply = await call.make()
+                reply = await make()
             else:
                 async with asyncio.timeout(longest_s):
-                    reply = await call.make()
+                    reply = await make()
         except TimeoutError:
             error = JudgeError(self._calls.budget.out_of_time, billed=True)
             charges.failed(charge, error)
@@ -118,7 +121,9 @@ class Attempts:
         except BaseException:  # it is under way, and may be billed
             charges.failed(charge, JudgeError(billed=True))
             raise
-        charges.answered(charge, reply.usage)
+        charges.answered(charge, reply)
+        if charge.cuts(reply):
+            raise JudgeError(charge.cap)
         return reply
 
     def _weigh(self, server: Server, endpoint: Endpoint, failures: list[JudgeError]) -> None:

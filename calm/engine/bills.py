@@ -44,35 +44,11 @@ class Bills:
         if self._figures is not None:
             db.execute(_KEEP, (self._me, self._run, self._figures()))
 
-    def call_off(self) -> None:
-        """
-        Say that the run is over: a process that keeps its bill only now is `late`.
-
-        Raises:
-            StorageError: the file cannot be written.
-        """
-
-        def write() -> None:
-            with self._database.writing() as db:
-                db.execute(_KEEP, (self._over, self._run, ""))
-
-        patiently(write)
-
-    @property
-    def late(self) -> bool:
-        """Whether the run is over; to be asked after `keep`, so that nobody is overlooked."""
-        with self._database.reading() as db:
-            return db.execute("select 1 from bill where owner = ?", (self._over,)).fetchone() is not None
-
-    @property
-    def _over(self) -> str:
-        return f"over {self._run}"
-
     def left(self) -> list[str]:
         """Return the bills of all processes of this run that kept one."""
         self._read = True
         with self._database.reading() as db:
-            wanted = "select figures from bill where run = ? and figures <> '' order by owner"
+            wanted = "select figures from bill where run = ? order by owner"
             rows = db.execute(wanted, (self._run,)).fetchall()
         return [figures for (figures,) in rows]
 

@@ -161,6 +161,16 @@ class Budget:
         """The reason why a call is not made, or is given up, when the minutes are over."""
         return because(Kind.CAPPED, f"--calm-max-minutes {self.caps.minutes:g}")
 
+    @property
+    def out_of_tokens(self) -> Reason:
+        """The reason why a call is not made that would pass the cap on tokens."""
+        return because(Kind.CAPPED, f"--calm-max-tokens {self.caps.tokens}")
+
+    @property
+    def out_of_usd(self) -> Reason:
+        """The reason why a call is not made that would pass the cap in dollars."""
+        return because(Kind.CAPPED, f"--calm-max-usd {self.caps.usd or 0:g}")
+
     def reserve(self, worst: Amount) -> bool:
         """
         Reserve the most that a call can use; return False if that may fit when calls under way have ended.
@@ -184,7 +194,7 @@ class Budget:
             return [True] * len(worsts)
         grants = self._account.reserve(worsts, self._limits)
         return [
-            JudgeError(because(Kind.CAPPED, self._passed(worst))) if grant is Grant.NEVER else grant is Grant.GIVEN
+            JudgeError(self._passed(worst)) if grant is Grant.NEVER else grant is Grant.GIVEN
             for worst, grant in zip(worsts, grants, strict=True)
         ]
 
@@ -197,11 +207,11 @@ class Budget:
         if self._counts:
             self._account.settle(worst, used)
 
-    def _passed(self, worst: Amount) -> str:
-        """Return the option of the cap that an amount would pass."""
+    def _passed(self, worst: Amount) -> Reason:
+        """Return the reason why an amount is not reserved: the cap that it would pass."""
         after, caps = self._account.spent().plus(worst), self.caps
         if caps.calls is not None and after.calls > caps.calls:
-            return f"--calm-max-calls {caps.calls}"
+            return because(Kind.CAPPED, f"--calm-max-calls {caps.calls}")
         if caps.tokens is not None and after.tokens > caps.tokens:
-            return f"--calm-max-tokens {caps.tokens}"
-        return f"--calm-max-usd {caps.usd:g}"
+            return self.out_of_tokens
+        return self.out_of_usd

@@ -28,17 +28,24 @@ class Calls:
     Begins and ends the calls of a process. `grace_s` is how many seconds calls may go on after the end of a run.
 
     `fault` is why no call may begin any more: the cache failed. `halted` is called when that happens, with the reason
-    that each call gets. `clerk` takes reservations to an account on a server.
+    that each call gets. `clerk` takes reservations to an account on a server. `over` says whether a signal has come.
     """
 
     def __init__(
-        self, budget: Budget, ledger: Ledger, grace_s: float, halted: Callable[[Reason], None], clerk: Clerk
+        self,
+        budget: Budget,
+        ledger: Ledger,
+        grace_s: float,
+        halted: Callable[[Reason], None],
+        clerk: Clerk,
+        *,
+        over: Callable[[], bool] = lambda: False,
     ) -> None:
         self.budget, self.ledger, self.grace_s = budget, ledger, grace_s
         self.stopping = False
         self.under_way = 0
         self.fault = NONE
-        self._halted = halted
+        self._halted, self._over = halted, over
         self._line: deque[asyncio.Event] = deque()
         self._busy_since: float | None = None
         self._clerk = clerk
@@ -115,7 +122,7 @@ class Calls:
         """Raise a `JudgeError` if the run is stopped."""
         if self.fault:
             raise JudgeError(NOT_KEPT, fatal=True)
-        if self.stopping:
+        if self.stopping or self._over():
             raise JudgeError(STOPPED, fatal=True)
 
     def patient(self, error: StorageError) -> bool:

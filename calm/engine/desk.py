@@ -35,7 +35,8 @@ class Desk:
     Asks judges about cases and models for texts, many at a time, in one event loop.
 
     `start` begins a task in that loop; every method is to be called there. `patience_s` turns the seconds for which
-    calls under way are waited for at the end into those that are left. `inbox` takes what is asked,
+    calls under way are waited for at the end into those that are left; `over` says whether the run was told to end.
+    `inbox` takes what is asked,
     `attempts` makes single calls. `batches` says what becomes of calls that can go by batch (None: all are made live),
     and `least` how many make a batch; `computing` whether a thread computes that may soon ask for more.
     """
@@ -51,6 +52,7 @@ class Desk:
         grace_s: float,
         seed: int,
         patience_s: Callable[[float], float] = float,
+        over: Callable[[], bool] = lambda: False,
         batches: Batches | None = None,
         least: int = 1,
         computing: Callable[[], bool] = lambda: False,
@@ -60,7 +62,7 @@ class Desk:
         self.scheduler = Scheduler(start)
         self.servers = Servers(served, batches=batches is not None)
         self.clerk = Clerk(remote=store.remote)
-        self.calls = Calls(budget, self.ledger, grace_s, self.end_waits, self.clerk)
+        self.calls = Calls(budget, self.ledger, grace_s, self.end_waits, self.clerk, over=over)
         charges = Charges(self.calls)
         self.attempts = Attempts(
             self.servers,

@@ -51,6 +51,9 @@ class Engine:
     characters of its body, and the longest reply that is allowed, or more if the server was seen to report more. One
     gap remains: a server that reports more tokens than that before it was seen to. The first calls under way can then
     pass the cap. Where a server reports no usage, the most that was reserved is what counts.
+
+    When the longest reply that is allowed does not fit the cap any more, the limit of tokens that is sent becomes twice
+    the longest reply so far. A reply that this cuts is billed and not used, so what is left is spent and not passed.
     """
 
     def __init__(
@@ -78,6 +81,7 @@ class Engine:
             grace_s=grace_s,
             seed=seed,
             patience_s=SIGNALS.patience_s,
+            over=lambda: SIGNALS.over,
             batches=batches,
             least=least,
             computing=lambda: self._thread.computing,

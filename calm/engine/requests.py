@@ -53,7 +53,7 @@ class PreparedRequest:
         endpoint = self.request.endpoint
         tokens = tokens_in(self.shown) // 2 + endpoint.max_tokens // 8
         # what makes it may not hold this request, which holds it: each would wait for the collector of cycles
-        return Call(endpoint, partial(endpoint.call, self.sent), self.size, tokens, endpoint.retries)
+        return Call(endpoint, partial(endpoint.call, self.sent), self.size, tokens, endpoint.retries, self.sent)
 
     @property
     def stored(self) -> str:

@@ -16,6 +16,8 @@ GREETING_TOKENS: Final = 1000
 """The most tokens that the prompt of a greeting is taken to have: one short sentence, and the judge's schema."""
 MARGIN: Final = 1.2
 """A call may use this many times the most that was seen so far."""
+KNOWN, SHORT = 3, 64
+"""After so many replies the longest of them says what a short one is, but never less than so many tokens."""
 ALL: Final = 10**9
 GATHERED: Final = 1000
 """So many asks at a time write their calls down for a batch, or read the replies; those that wait are set aside."""
@@ -29,6 +31,8 @@ class Server:
     What is known of the server of all endpoints of one identity; `endpoint` is the first of them.
 
     `per_character` and `output` are the most tokens that it has reported: for a character of a body, and for a reply.
+    `written` is the most that one of its `replies` has, those of greetings left out; where it reports none, a byte of
+    the text counts as a token.
     """
 
     identity: str
@@ -37,6 +41,8 @@ class Server:
     health: Health
     per_character: float = 0.0
     output: int = 0
+    written: int = 0
+    replies: int = 0
 
     @cached_property
     def price(self) -> Price | None:
@@ -67,11 +73,18 @@ class Server:
         put = tokens_in(size, max(0.5, MARGIN * self.per_character)) if size else GREETING_TOKENS
         return Usage(put, max(max_tokens, int(MARGIN * self.output)))
 
-    def note(self, used: Usage, size: int) -> None:
-        """Note what a call with a body of `size` characters used."""
+    @property
+    def short(self) -> int | None:
+        """A limit of tokens that none of its replies so far would come near; None: too few are known."""
+        return max(SHORT, 2 * self.written) if self.replies >= KNOWN else None
+
+    def note(self, used: Usage, size: int, written: int) -> None:
+        """Note what a call with a body of `size` characters used, and about how many tokens its reply has."""
         self.output = max(self.output, used.output or 0)
         if size:
             self.per_character = max(self.per_character, (used.input or 0) / size)
+            self.written = max(self.written, written)
+            self.replies += 1
 
 
 class Servers:

@@ -4,6 +4,9 @@ SIGTERM and SIGHUP end a run as Ctrl-C does: what was asked is waited for, what 
 The first signal raises `KeyboardInterrupt` in the main thread. Whoever sends one is in a hurry, and often sends more:
 a terminal, `docker stop` and CI servers kill a few seconds later. So while the run ends, another signal interrupts
 nothing, and only shortens the wait for the calls under way.
+
+A run with several processes has a file that says that it is over. Whoever gets a signal makes it, at once, and each
+process looks for it before it begins a call.
 """
 
 from __future__ import annotations
@@ -11,7 +14,8 @@ from __future__ import annotations
 import signal
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from time import monotonic
 from types import FrameType
 from typing import Final, TypeAlias
@@ -21,7 +25,7 @@ DRAIN_S: Final = 1.0
 ENDING_S: Final = 8.0
 """For how many seconds after the first signal another one interrupts nothing."""
 WATCH_S: Final = 0.1
-"""A worker looks so often whether its controller is still there."""
+"""A worker looks so often whether its controller is still there, and whether the run is over."""
 NAMES: Final = ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK")
 """The signals, as far as the system has them."""
 
@@ -39,6 +43,7 @@ class Signals:
         self._depth = 0
         self._before: dict[int, _Handler] = {}
         self._first_s: float | None = None
+        self._flag: Path | None = None
         self._pressed = self._held = self._patient = False
 
     def catch(self, *, patient: bool = False) -> None:
@@ -88,10 +93,25 @@ class Signals:
         finally:
             self._held = before
 
+    def share(self, flag: Path | None) -> None:
+        """Take the file by which the processes of a run tell each other that it is over; None: there is one process."""
+        self._flag = flag
+
+    def end_all(self) -> None:
+        """Say to the other processes of the run that it is over; without any, this does nothing."""
+        if self._flag is not None:
+            with suppress(OSError):  # the run has ended already
+                self._flag.touch()
+
     @property
     def came(self) -> bool:
-        """Whether a signal has come: nothing new is asked."""
+        """Whether a signal has come to this process."""
         return self._first_s is not None
+
+    @property
+    def over(self) -> bool:
+        """Whether a signal has come to any process of the run, or it is over: nothing new is asked."""
+        return self._first_s is not None or (self._flag is not None and self._flag.exists())
 
     def patience_s(self, grace_s: float) -> float:
         """Return for how many seconds calls under way may be waited for: `grace_s`, and less after a signal."""
@@ -107,8 +127,9 @@ class Signals:
             self._pressed = not self._patient
             return
         self._first_s = now
+        self.end_all()
         if not self._held:
-            raise KeyboardInterrupt
+            raise KeyboardInterrupt from None  # what it interrupts is not shown
 
 
 SIGNALS: Final = Signals()

@@ -17,6 +17,7 @@ from typing import Final, Protocol
 
 from calm.core.templates import Message
 from calm.errors import JudgeError
+from calm.models.sampling import LIMITS_OF_TOKENS
 from calm.models.wire import Json, Reply
 
 WORDS: Final = "Write the numbers from one to one hundred as words, one after the other."
@@ -24,7 +25,6 @@ COIN: Final = "Write a random word of ten random letters, and nothing else."
 UNKNOWN: Final = "calm_unknown_parameter"
 CUTS: Final[Mapping[str, Json]] = {"top_k": 0, "min_p": 0.0}
 """What some servers cut the distribution by, unless these values are sent."""
-LIMITS_OF_TOKENS: Final = ("max_tokens", "max_completion_tokens", "max_output_tokens")
 LEAST_TOKENS: Final = 16
 """The least that a reply can be limited to everywhere."""
 SLACK: Final = 1e-3

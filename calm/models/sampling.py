@@ -15,9 +15,10 @@ from calm.models.sampling_rules import (
     UNSET,
     SamplingRule,
 )
-from calm.models.wire import Json
+from calm.models.wire import Json, Sent
 
 SAMPLING: Final = frozenset({"temperature", "top_p", "top_k"})
+LIMITS_OF_TOKENS: Final = ("max_tokens", "max_completion_tokens", "max_output_tokens")
 
 _PREFIX = re.compile(r"^(?:ft:|(?:[a-z-]+\.)?openai\.)")
 """What stands before the name of a model: of one that was tuned, and of one at Bedrock."""
@@ -114,6 +115,18 @@ def thinks(extra_body: Mapping[str, Json]) -> bool:
     """Return whether a body switches the thinking of a Claude model on: then its temperature is 1."""
     thinking = extra_body.get("thinking")
     return isinstance(thinking, dict) and thinking.get("type") in ("enabled", "adaptive")
+
+
+def limited(body: Mapping[str, Json], most: int) -> Sent | None:
+    """
+    Return a body with a lower limit of tokens; None: it has none that is higher, or thinks within a budget of its own.
+
+    >>> limited({"max_tokens": 4096, "n": 1}, 64)
+    {'max_tokens': 64, 'n': 1}
+    """
+    name = next((name for name in LIMITS_OF_TOKENS if name in body), "")
+    now = body.get(name)
+    return Sent({**body, name: most}) if isinstance(now, int) and now > most and not thinks(body) else None
 
 
 def sampling(

@@ -15,7 +15,7 @@ from calm.models import anthropic, faults, openai_chat, openai_responses
 from calm.models.address import Address, Provider, host_of
 from calm.models.api import Api, BadReply
 from calm.models.conformance import token_fault
-from calm.models.sampling import SAMPLING, most_logprobs, sampling, wants_newer_limit
+from calm.models.sampling import LIMITS_OF_TOKENS, SAMPLING, most_logprobs, sampling, wants_newer_limit
 from calm.models.secrets import Secrets
 from calm.models.transport import NoResponse, Response, Transport, TransportName, opened
 from calm.models.windows import window_of
@@ -31,7 +31,6 @@ GREETING: Final = "Answer with the one word: ready."
 RETRIES: Final = 6
 BATCH_SHARE: Final = 0.5
 """What a call in a batch costs, as a share of the live price, with both providers."""
-_LIMITS_OF_TOKENS: Final = frozenset({"max_tokens", "max_completion_tokens", "max_output_tokens"})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -151,8 +150,8 @@ class Server:
             body |= api.schema(schema)
         if logprobs:
             body |= api.logprobs(most_logprobs(model))
-        if not _LIMITS_OF_TOKENS.isdisjoint(self.extra_body):
-            body = {name: value for name, value in body.items() if name not in _LIMITS_OF_TOKENS}
+        if any(name in self.extra_body for name in LIMITS_OF_TOKENS):
+            body = {name: value for name, value in body.items() if name not in LIMITS_OF_TOKENS}
         return merged(body, self.extra_body)
 
     async def call(self, body: Mapping[str, Json]) -> Reply:

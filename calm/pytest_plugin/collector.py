@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import time
 from collections import Counter
 from collections.abc import Callable, Generator, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -24,7 +22,6 @@ from calm.pytest_plugin.roll import Roll, on_roll
 from calm.pytest_plugin.session import (
     SESSION,
     baseline_of,
-    bills_left,
     cases_asked,
     catch_signals,
     figures_of,
@@ -184,7 +181,8 @@ class Collector:
         from calm.core.reasons import Kind, Said, because
         from calm.engine.signals import SIGNALS
 
-        self._call_off()
+        if not all(hasattr(node, "workeroutput") for node in self.nodes):
+            SIGNALS.end_all()  # xdist only asks them to end, and they would go on asking meanwhile
         try:
             return (yield)
         except BaseException as error:
@@ -193,23 +191,6 @@ class Collector:
         finally:
             with SIGNALS.held():
                 self._finish(session, exitstatus)
-
-    def _call_off(self) -> None:
-        """Let workers that still run end now: xdist only asks them to, and they would go on asking meanwhile."""
-        from calm.errors import StorageError
-
-        if os.name == "nt":  # there a signal would end it without a word
-            return
-        running = {n.gateway.id for n in self.nodes if n.gateway.spec.popen and not hasattr(n, "workeroutput")}
-        engine = self.config.stash[SESSION].engine
-        if not running or engine is None:
-            return
-        with suppress(StorageError):
-            engine.store.bills.call_off()
-            for bill in bills_left(self.config, ()):
-                if bill["worker"] in running:
-                    with suppress(ProcessLookupError):
-                        os.kill(bill["pid"], signal.SIGTERM)
 
     def _finish(self, session: pytest.Session, exitstatus: int) -> None:
         from calm.core.reasons import Kind, because

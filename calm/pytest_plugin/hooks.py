@@ -263,6 +263,10 @@ def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, objec
         if ours.fellows is not None and not (session.shouldfail or session.shouldstop):
             ours.fellows.wait()
         return done
+    except KeyboardInterrupt as stop:
+        if not option.fulltrace:
+            stop.with_traceback(None)  # pytest would take seconds to write down frames that it does not show
+        raise
     finally:
         if ours.fellows is not None:
             ours.fellows.end()

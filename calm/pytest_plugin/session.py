@@ -77,7 +77,7 @@ class Session:
     baseline: Audit | None = None
     lookahead: Lookahead | None = None
     scratch: TemporaryDirectory[str] | None = None
-    """Where workers share replies in a run without a cache."""
+    """What the workers of xdist share until the run ends: a file that says so and, without a cache, their replies."""
     meeting: Meeting | None = None
     """Where the workers of this controller find each other."""
     fellows: Fellows | None = None
@@ -151,6 +151,9 @@ CASES = pytest.StashKey["dict[str, list[Case]]"]()
 PROBE: pytest.StashKey[Probe] = pytest.StashKey()
 SUBJECT = pytest.StashKey[dict[str, Any]]()
 CALLED = pytest.StashKey[bool]()
+
+_OVER = "over"
+"""The name of the file that says that the run is over."""
 
 
 def catch_signals(config: pytest.Config) -> None:
@@ -363,14 +366,14 @@ def engine_of(config: pytest.Config) -> Engine:
     from calm.engine.budget import Budget
     from calm.engine.engine import Engine
     from calm.engine.ledger import Keys
+    from calm.engine.signals import SIGNALS
     from calm.engine.store import Mode, Store
 
     session = config.stash[SESSION]
     if session.engine is None:
         place, mode, given = place_of(config), Mode(option(config, "cache")), _from_controller(config)
         if mode is Mode.OFF and (given or distributed(config)):  # workers share a file all the same, until the end
-            session.scratch = session.scratch or TemporaryDirectory(prefix="calm-")
-            place, mode = Path(given.get("calm_scratch") or session.scratch.name) / "run.sqlite", Mode.ON
+            place, mode = _scratch(config) / "run.sqlite", Mode.ON
         days = days_of(config)
         oldest = 0.0 if days is None else session.started - 86_400 * days
         name = run_name_of(config)
@@ -391,9 +394,19 @@ def engine_of(config: pytest.Config) -> Engine:
         if given:
             engine = session.engine
             store.bills.keep(lambda: json.dumps(_bill_of(config, engine)))
-            if store.bills.late:  # the controller told all workers to end that it knew
+            SIGNALS.share(_scratch(config) / _OVER)
+            if SIGNALS.over:
                 raise KeyboardInterrupt
     return session.engine
+
+
+def _scratch(config: pytest.Config) -> Path:
+    """Return the folder that the workers of this run share until it ends."""
+    session = config.stash[SESSION]
+    if shared := _from_controller(config).get("calm_scratch"):
+        return Path(shared)
+    session.scratch = session.scratch or TemporaryDirectory(prefix="calm-")
+    return Path(session.scratch.name)
 
 
 def _from_controller(config: pytest.Config) -> dict[str, Any]:
@@ -404,10 +417,12 @@ def _from_controller(config: pytest.Config) -> dict[str, Any]:
 
 def handed_on(engine: Engine, config: pytest.Config, specs: Sequence[Any]) -> dict[str, Any]:
     """Return what the controller of xdist gives to its workers, which it starts by `specs`."""
+    from calm.engine.signals import SIGNALS
     from calm.pytest_plugin.fellows import meeting
 
     session = config.stash[SESSION]
-    scratch = session.scratch
+    scratch = _scratch(config)
+    SIGNALS.share(scratch / _OVER)
     if batches_of(config) is None:  # each worker counts its own waves: a share of one may be too small for a batch
         session.meeting = session.meeting or meeting(config, specs)
     return {
@@ -416,7 +431,7 @@ def handed_on(engine: Engine, config: pytest.Config, specs: Sequence[Any]) -> di
         "calm_run": engine.store.run,
         "calm_oldest": engine.store.oldest,
         "calm_started": engine.budget.started,
-        "calm_scratch": scratch.name if scratch is not None else "",
+        "calm_scratch": str(scratch),
     }
 
 

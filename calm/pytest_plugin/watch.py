@@ -18,8 +18,8 @@ class Watch:
     """
     Ends this process soon after its parent, however that one died; on Windows a process does not see that.
 
-    execnet ends a worker, too, but 5 to 15 seconds later, and it would go on asking until then. A worker that was told
-    to end, and whose test does not, is ended as well.
+    execnet ends a worker, too, but 5 to 15 seconds later, and it would go on asking until then. A worker whose run is
+    over, and whose test does not end, is ended as well.
     """
 
     def __init__(self, ours: Session) -> None:
@@ -35,11 +35,9 @@ class Watch:
         from calm.engine.signals import SIGNALS, WATCH_S
 
         while not self._over.wait(WATCH_S):
-            if os.getppid() != self._parent:
-                os.kill(os.getpid(), signal.SIGTERM)
-                self._leave()
-                return
-            if SIGNALS.came:
+            if os.getppid() != self._parent or SIGNALS.over:
+                if not SIGNALS.came and os.name != "nt":  # there a signal would end it without a word
+                    os.kill(os.getpid(), signal.SIGTERM)
                 self._leave()
                 return
 

@@ -55,6 +55,8 @@ class Ended:
     """Answers that are not in the cache."""
     after: int
     """Posts that came after the first process of the run had ended."""
+    late: int
+    """Posts that came after the signal."""
     seconds: float
     """From the signal to that end."""
     record: dict[str, Any] | None
@@ -150,19 +152,21 @@ class Mortal:
         self.wasted += lost
         return lost
 
-    def end(self, rng: Random, number: int, *options: str, twice: bool = False) -> Ended:
+    def end(self, rng: Random, number: int, *options: str, twice: bool = False, all_of_it: bool = False) -> Ended:
         """
         Send a signal to a run at a random moment, to its first process alone; return what became of it.
 
-        `twice` sends another one at once. Every answer must be kept, and none be asked for after the run.
+        `twice` sends another one at once, `all_of_it` sends it to each process, as a terminal does. Every answer must
+        be kept, and none be asked for after the run.
         """
         (self.folder / "results.json").unlink(missing_ok=True)
         before, paid = self.committed(), self.answered.copy()
         with self.start(*options) as running:
             self._await(rng)
-            sent = monotonic()
+            sent, begun = monotonic(), len(self.wire.seen)
             for _ in range(2 if twice else 1):
-                running.send_signal(number)
+                with suppress(ProcessLookupError):
+                    os.killpg(running.pid, number) if all_of_it else running.send_signal(number)
             status = running.wait(timeout=120)
             posts, took = len(self.wire.seen), monotonic() - sent
             running.communicate(timeout=120)
@@ -171,7 +175,8 @@ class Mortal:
         self.wasted += now.total() - kept.total()
         record = self.folder / "results.json"
         body = json.loads(record.read_text("utf-8")) if record.exists() else None
-        return Ended(status, now.total(), now.total() - kept.total(), len(self.wire.seen) - posts, took, body)
+        late = len(self.wire.seen) - begun
+        return Ended(status, now.total(), now.total() - kept.total(), len(self.wire.seen) - posts, late, took, body)
 
     def until_answered(self, count: int) -> None:
         """Wait until so many answers were given."""

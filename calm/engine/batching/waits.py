@@ -141,7 +141,7 @@ class Waits:
                 continue
             why = self._servers.mismatch(server, reply.model)
             if wait.charge is not None:
-                self._charges.answered(wait.charge, reply.usage)
+                self._charges.answered(wait.charge, reply)
             if not why:
                 self._ledger.answered(key)
             server.pace.answered()
@@ -158,7 +158,7 @@ class Waits:
         for key, reply in replies.items():
             if (wait := self._rows.pop(key, None)) is not None:
                 if wait.charge is not None:
-                    self._charges.answered(wait.charge, reply.usage)
+                    self._charges.answered(wait.charge, reply)
                     self._ledger.calls["made"] -= 1
                 self._ledger.found(key)
                 self._end(key, wait, reply)
