@@ -6,6 +6,7 @@ import asyncio
 import logging
 import shutil
 import sqlite3
+import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -17,7 +18,8 @@ from random import Random
 from calm.core.case import Case
 from calm.core.reasons import Kind as Reason
 from calm.core.verdict import NoReply, Preferred, Verdict
-from calm.engine.budget import Budget, Caps
+from calm.engine.attempts import MOST_WAIT_S
+from calm.engine.budget import Amount, Budget, Caps
 from calm.engine.calls import PATIENCE_S
 from calm.engine.desk import Desk
 from calm.engine.host import Host
@@ -28,7 +30,7 @@ from calm.engine.store import Mode, Store
 from calm.errors import ConfigError, JudgeError
 from calm.models.wire import Limits, Price, Reply, Usage
 from tests.planted import Asking, Local, pairs
-from tests.simulation.faults import STATEMENTS, Fault, Kind, Plan
+from tests.simulation.faults import CALLS, STATEMENTS, Fault, Kind, Plan
 from tests.simulation.loops import Loop, Loops
 
 logging.getLogger("asyncio").setLevel(logging.CRITICAL)
@@ -36,8 +38,14 @@ PRICE = Price(10.0, 100.0, "test")
 MOST_TOKENS = 100
 WORST_USD = (MOST_TOKENS * PRICE.output + 200 * PRICE.input) / 1e6
 GRACE_S = 6.0
+TIMEOUT_S = 20.0
+"""For how long a call waits for a reply."""
+WIDTH = 4
+"""So many calls of a process may be under way at once."""
 LAST = 99
 """The number of the process that nothing happens to."""
+_PAGE_SIZE, _FRAMES, _COPIED = (14, 2), (16, 4), (96, 4)
+"""Where the index of a log, which processes share, says what is in it (sqlite.org/walformat.html): places, lengths."""
 _WRITES = ("begin", "insert", "update", "delete", "commit", "create")
 
 
@@ -56,6 +64,7 @@ class Payment:
     process: Process
     text: str
     state: str = "under way"
+    usd: float = 0.0
 
 
 @dataclass(eq=False)
@@ -78,6 +87,13 @@ class Process:
     refused: bool = False
     statements: int = 0
     steps: int = 0
+    calls: int = 0
+    wall_s: float = 0.0
+    torn: float | None = None
+    failures: Counter[str] = field(default_factory=Counter)
+    not_before: dict[str, float] = field(default_factory=dict)
+    longest_s: Counter[str] = field(default_factory=Counter)
+    """The longest wait that the server asked for, by question."""
     verdicts: list[Verdict] = field(default_factory=list)
 
     @property
@@ -113,38 +129,73 @@ class Machine(Host):
         return self._world.loops.time
 
     def wall(self) -> float:
-        """The calendar."""
-        return 1e9 + self._world.loops.time
+        """The calendar of the process, which may be wrong and may jump."""
+        return 1e9 + self._world.loops.time + self._process.wall_s
 
     def runs(self, pid: int) -> bool:
         """Whether a process of the same place runs."""
         return any(one.number == pid and one.place == self.place and not one.over for one in self._world.processes)
 
 
+class Kept(Store):
+    """The store of a process that may die while it writes beside a full disk."""
+
+    world: World
+    process: Process
+
+    def spill(self, answered):
+        """Write replies beside the cache; what is not yet written when the process dies is missing."""
+        before = self._spill._end
+        path = super().spill(answered)
+        if self.process.torn is not None:
+            cut = before + int(self.process.torn * (self._spill._end - before))
+            with path.open("r+b") as file:
+                file.seek(cut)
+                file.write(bytes(self._spill._end - cut))  # its room was taken before, and is empty
+            self.world.crash(self.process)
+            raise Crashed
+        return path
+
+
 class Server(Local):
     """A server that may be slow, busy or broken, and bills what it answers."""
 
     def __init__(self, world: World, process: Process) -> None:
-        super().__init__(price=PRICE, max_tokens=MOST_TOKENS, limits=Limits(concurrency=4))
+        super().__init__(price=PRICE, max_tokens=MOST_TOKENS, limits=Limits(concurrency=WIDTH))
         self._world, self._process = world, process
 
     async def call(self, body):
-        """Answer, or fail; at most twice for one question."""
-        world, text = self._world, body["text"].splitlines()[0]
-        payment = Payment(self._process, text)
+        """Answer, or fail; without faults of the plan at most twice for one question."""
+        world, process, text = self._world, self._process, body["text"].splitlines()[0]
+        payment = Payment(process, text)
         world.check_payment(payment)
+        late = world.befall_call(process)
         rng = Random(f"{world.plan.seed} {text} {world.tried[text]}")
         drawn = rng.random() if world.tried[text] < 2 else 0.0
-        world.tried[text] += 1
+        limited_s = world.limited_until - world.loops.time
         tokens = Usage(len(body["text"]) // 4, rng.randrange(20, MOST_TOKENS + 1))
-        if drawn < 0.94:  # the others are refused before they are billed
-            usd = (tokens.input * PRICE.input + tokens.output * PRICE.output) / 1e6
-            world.bill(usd, usd if drawn < 0.85 else WORST_USD)
+        slow_s = rng.choice((0.05, 0.3, 0.3, 0.3, 2.0, 2.0, 2.0, 30.0)) * rng.random()
+        failure = None
+        if limited_s > 0:
+            failure = JudgeError("429", again=True, limited=True, after_s=limited_s if world.says_when else None)
+            slow_s = min(slow_s, 0.3)
+        elif late or slow_s > TIMEOUT_S:
+            failure, slow_s = JudgeError("no reply in time", again=True, billed=True), TIMEOUT_S
+        elif drawn >= 0.85:
+            failure = JudgeError("busy", again=True, limited=drawn >= 0.97, billed=drawn < 0.94)
+        if limited_s <= 0:
+            world.tried[text] += 1
+        if failure is None or failure.billed:  # the others are refused before they are billed
+            payment.usd = (tokens.input * PRICE.input + tokens.output * PRICE.output) / 1e6
+            world.bill(payment.usd, WORST_USD if failure else payment.usd)
         world.payments.append(payment)
-        await asyncio.sleep(rng.choice((0.05, 0.3, 0.3, 0.3, 2.0, 2.0, 2.0, 30.0)) * rng.random())
-        if drawn >= 0.85:
+        await asyncio.sleep(slow_s)
+        if failure is not None:
             payment.state = "failed"
-            raise JudgeError("busy", again=True, limited=drawn >= 0.97, billed=drawn < 0.94)
+            process.failures[text] += 1
+            process.not_before[text] = world.loops.time + (failure.after_s or 0.0)
+            process.longest_s[text] = max(process.longest_s[text], failure.after_s or 0.0)
+            raise failure
         payment.state = "answered"
         return Reply(text.partition("c")[2], model="m-1", usage=tokens)
 
@@ -160,6 +211,7 @@ class Reading(Asking):
         found = await super().judge(case, send)
         if not self.process.dead and not self.world.damaged and not self.world.is_kept(f"What is {case.id}?"):
             self.world.break_with(f"{case.id}: the reply was handed on before it was kept")
+        self.world.handed_on.add(f"What is {case.id}?")
         return found
 
 
@@ -180,7 +232,13 @@ class World:
         self.payments: list[Payment] = []
         self.tried: Counter[str] = Counter()
         self.happened: Counter[Kind] = Counter()
-        self.usd = self.most_usd = 0.0
+        self.usd = self.most_usd = self.lost_usd = 0.0
+        self.lost_calls = 0
+        self.lost: set[str] = set()
+        """The questions whose replies were on the disk of the machine that failed, and did not stay there."""
+        self.handed_on: set[str] = set()
+        self.limited_until = 0.0
+        self.says_when = False
         self._locked_until = 0.0
         self.long_lock = self.damaged = False
         self._closed = False
@@ -197,7 +255,8 @@ class World:
         self.loops.run(lambda: all(one.over for one in self.processes))
         self._check_ends(caps)
         self.loops.time += LONG_AGO_S + 1
-        kept = {text for case in self.cases if self.is_kept(text := f"What is {case.id}?")}
+        self.limited_until = 0.0
+        kept = self._kept()
         last = self._begin(LAST, "place 0", [], Caps(), plan.seed + 1)
         self.loops.run(lambda: last.over)
         self._check(last)
@@ -208,7 +267,7 @@ class World:
             raise Broken(f"a run that nothing happens to found {last.verdicts}")
 
     def _begin(self, number: int, place: str, faults: list[Fault], caps: Caps, seed: int, wait_s: float = 0) -> Process:
-        process = Process(number, place, faults, self)
+        process = Process(number, place, faults, self, wall_s=self.plan.skew_s * (number % 50))
         self.processes.append(process)
         process.loop, process.main = self.loops.begin(lambda: self._work(process, caps, seed, wait_s))
         return process
@@ -218,7 +277,8 @@ class World:
         await asyncio.sleep(wait_s)
         loop = asyncio.get_running_loop()
         try:
-            store = Store(self.path, Mode.ON, run="one", host=Machine(self, process), driver=_driver(self, process))
+            store = Kept(self.path, Mode.ON, run="one", host=Machine(self, process), driver=_driver(self, process))
+            store.world, store.process = self, process
         except ConfigError:
             process.refused = True
             return
@@ -253,7 +313,7 @@ class World:
             raise self._broken
         process = next(one for one in self.processes if one.loop is loop)
         for fault in process.faults:
-            if fault.kind not in STATEMENTS and fault.at == process.steps and not process.over:
+            if fault.kind not in STATEMENTS | CALLS and fault.at == process.steps and not process.over:
                 self.happened[fault.kind] += 1
                 self._befall(process, fault)
         process.steps += 1
@@ -262,11 +322,72 @@ class World:
         if fault.kind is Kind.CRASH:
             self.crash(process)
         elif fault.kind is Kind.PAUSE:
-            process.slow_s += fault.seconds
-            process.loop.stands_until = self.loops.time + fault.seconds
+            self._stand_still(process, fault.seconds)
+        elif fault.kind is Kind.CLOCK:
+            process.wall_s += fault.seconds
+        elif fault.kind is Kind.TORN:
+            self._lose_power(fault.part)
         elif process.desk is not None and not process.stopped:
             process.stopped = True
             process.loop.create_task(self._stop(process))
+
+    def _stand_still(self, process: Process, seconds: float) -> None:
+        process.slow_s += seconds
+        process.loop.stands_until = self.loops.time + seconds
+
+    def befall_call(self, process: Process) -> bool:
+        """Let faults happen whose call has come; return whether this call is answered too late."""
+        number, process.calls = process.calls, process.calls + 1
+        kinds = set()
+        for fault in process.faults:
+            if fault.kind in CALLS and fault.at == number:
+                self.happened[fault.kind] += 1
+                kinds.add(fault.kind)
+                if fault.kind in (Kind.LIMITED, Kind.RETRY_AFTER):
+                    self.limited_until = self.loops.time + fault.seconds
+                    self.says_when = fault.kind is Kind.RETRY_AFTER
+                elif fault.kind is Kind.LOST_LEASE:
+                    self._stand_still(process, fault.seconds)
+        return Kind.TIMEOUT in kinds
+
+    def _lose_power(self, part: float) -> None:
+        """
+        End all processes at once, and cut the log of the file where its bytes had reached the disk.
+
+        SQLite writes the log to the disk before it copies a part of it into the file. What came after that may be
+        missing from any byte on.
+        """
+        log, shared = (self.path.with_name(f"{self.path.name}-{name}") for name in ("wal", "shm"))
+        kept, spent = self._kept(), self._spent()
+        whole = {path: path.read_bytes() for path in (self.path, log, shared) if path.exists()}
+        for process in [one for one in self.processes if not one.over]:
+            process.place += " before"
+            self.crash(process)
+        if self._eye is not None:
+            self._eye.close()
+            self._eye = None
+        if shared in whole:
+            index = whole.pop(shared)
+            page, frames, copied = (
+                int.from_bytes(index[at : at + size], sys.byteorder) for at, size in (_PAGE_SIZE, _FRAMES, _COPIED)
+            )
+            least, most = (32 + count * (24 + page) if count else 0 for count in (copied, frames))
+            whole[log] = whole[log][: least + int(part * (most - least))]
+        for path, data in whole.items():
+            path.write_bytes(data)
+        shared.unlink(missing_ok=True)
+        now = self._spent()
+        self.lost |= kept - self._kept()
+        self.lost_calls += max(0, spent.calls - now.calls)
+        self.lost_usd += max(0.0, spent.usd - now.usd)
+
+    def _kept(self) -> set[str]:
+        return {text for case in self.cases if self.is_kept(text := f"What is {case.id}?")}
+
+    def _spent(self) -> Amount:
+        made = self._look("select 1 from sqlite_master where name = 'spent'")
+        found = self._look("select calls, tokens, usd from spent") if made else []
+        return Amount(*found[0]) if found else Amount()
 
     def crash(self, process: Process) -> None:
         """End a process at this very moment, as kill -9 does."""
@@ -295,8 +416,10 @@ class World:
                 self.long_lock |= fault.seconds >= PATIENCE_S / 2  # several locks may follow each other
             if fault.kind is Kind.DAMAGE:
                 self._damage()
-            process.full |= fault.kind is Kind.FULL
-            process.disk_failed |= fault.kind in (Kind.FULL, Kind.IOERR)
+            if fault.kind is Kind.TORN_SPILL:
+                process.torn = fault.part
+            process.full |= fault.kind in (Kind.FULL, Kind.TORN_SPILL)
+            process.disk_failed |= fault.kind in (Kind.FULL, Kind.IOERR, Kind.TORN_SPILL)
         kinds = {fault.kind for fault in faults}
         if Kind.CRASH_BEFORE in kinds:
             self.crash(process)
@@ -316,21 +439,27 @@ class World:
         return found
 
     def check_payment(self, payment: Payment) -> None:
-        """Check that nobody pays for what another one pays for, or what is kept."""
-        mine = payment.process
+        """Check that a call may begin: nobody pays for what another one pays for, or what is kept."""
+        mine, text = payment.process, payment.text
         for other in self.payments:
-            if other.text != payment.text or other.state == "failed" or mine.slow_s >= STALE_S / 2:
+            if other.text != text or other.state == "failed" or text in self.lost or mine.failed or self.damaged:
                 continue
-            if other.process is mine and other.state == "answered" and not mine.failed and not self.damaged:
-                self.break_with(f"{payment.text}: paid twice by process {mine.number}")
-            reliable = not other.process.unreliable and not mine.failed and not self.damaged
-            if other.process is not mine and reliable:
-                self.break_with(
-                    f"{payment.text}: paid by process {mine.number}, and by {other.process.number}, who lives"
-                )
-        if self.is_kept(payment.text) and not any(one.unreliable for one in self.processes):
-            self.break_with(f"{payment.text}: paid by process {mine.number}, although the reply is kept")
-        if self.plan.calls is not None and mine.number != LAST and len(self.payments) >= self.plan.calls:
+            if other.process is mine and other.state == "answered":
+                self.break_with(f"{text}: paid twice by process {mine.number}")
+            if other.process is not mine and not other.process.unreliable:
+                self.break_with(f"{text}: paid by process {mine.number}, and by {other.process.number}, who lives")
+        if self.is_kept(text) and not any(one.unreliable for one in self.processes):
+            self.break_with(f"{text}: paid by process {mine.number}, although the reply is kept")
+        if self.loops.time < mine.not_before.get(text, 0.0):
+            self.break_with(f"{text}: asked again before the time that the server named")
+        if mine.failures[text] > Local.retries:
+            self.break_with(f"{text}: asked again after {mine.failures[text]} failures")
+        if sum(one.process is mine and one.state == "under way" for one in self.payments) >= WIDTH:
+            self.break_with(f"process {mine.number} has more than {WIDTH} calls under way")
+        if mine.desk.calls.stopping or mine.desk.calls.fault:
+            self.break_with(f"{text}: a call of process {mine.number} began after its end")
+        most = None if self.plan.calls is None else self.plan.calls + self.lost_calls
+        if most is not None and mine.number != LAST and len(self.payments) >= most:
             self.break_with(f"{len(self.payments) + 1} calls, with a cap of {self.plan.calls}")
 
     def bill(self, usd: float, most: float) -> None:
@@ -338,7 +467,7 @@ class World:
         self.usd += usd
         self.most_usd += most
         running = any(not one.over for one in self.processes if one.number != LAST)
-        if running and self.plan.usd is not None and self.usd > self.plan.usd + 1e-12:
+        if running and self.plan.usd is not None and self.usd > self.plan.usd + self.lost_usd + 1e-12:
             self.break_with(f"{self.usd:.4f} USD, with a cap of {self.plan.usd}")
 
     def break_with(self, what: str) -> None:
@@ -351,7 +480,7 @@ class World:
         found = self._look("select key, request, reply, sum from reply where instr(request, ?)", text) if made else []
         if any(checksum(key, request, reply) == sum_ for key, request, reply, sum_ in found):
             return True
-        if not self.happened.keys() & {Kind.FULL, Kind.IOERR, Kind.BUSY}:
+        if not self.happened.keys() & {Kind.FULL, Kind.IOERR, Kind.BUSY, Kind.TORN_SPILL}:
             return False
         return any(text in row.request for path, _ in spilled(self.path) for row in rows(path))
 
@@ -399,7 +528,7 @@ class World:
     def _check_replies(self, process: Process) -> None:
         answered = {one.text for one in self.payments if one.process is process and one.state == "answered"}
         for text in sorted(answered):
-            if not self.damaged and not self.is_kept(text):
+            if not self.damaged and text not in self.lost and not self.is_kept(text):
                 raise Broken(f"{text}: answered to process {process.number}, and not kept")
 
     def _check_verdicts(self, process: Process) -> None:
@@ -407,7 +536,9 @@ class World:
         allowed[Reason.CAPPED] = self.plan.usd is not None or self.plan.calls is not None
         for case, verdict in zip(self.cases, process.verdicts, strict=not process.stopped):
             if isinstance(verdict, NoReply):
-                if not allowed.get(verdict.reason.kind, False):
+                text = f"What is {case.id}?"
+                given_up = process.failures[text] > Local.retries or process.longest_s[text] > MOST_WAIT_S
+                if not given_up and not allowed.get(verdict.reason.kind, False):
                     raise Broken(f"{case.id}: no verdict, since {verdict.reason}")
             elif verdict != _truth(case):
                 raise Broken(f"{case.id}: the verdict is {verdict}")
