@@ -46,9 +46,9 @@ class Leases:
     The leases of one process, and what it knows of the others. Each method is given a connection that may write.
 
     A process is alive while its beats go on. They are counted, not timed, so two machines or containers need no clock
-    in common: whoever wants a lease watches its owner with its own clock. A process that stood still cannot know
-    whether others took its leases: it holds none of them before it has claimed them again. Only in the same place (`Host.place`) does
-    the number of a process say that it is gone, and then nobody needs to wait.
+    in common: whoever wants a lease watches its owner with its own clock. A process that stood still claims its leases
+    again, since others may have taken them. Only in the same place (`Host.place`) does the number of a process say that
+    it is gone, and then nobody needs to wait.
     """
 
     def __init__(self, host: Host) -> None:

@@ -18,9 +18,11 @@ class Kind(StrEnum):
     BUSY = "another program locks the file for a while, from a statement on"
     DAMAGE = "a stored reply is changed"
     TORN_SPILL = "the disk is full from a statement on, and a crash cuts what is written beside the cache"
+    FULL_BESIDE = "the disk is full from a statement on, and beside the cache too, for a moment"
     CRASH = "crash"
     STOP = "a stop, as by Ctrl-C"
     PAUSE = "the process stands still for a while"
+    SLEEP = "the machine sleeps again and again: all processes stand still at once"
     CLOCK = "the calendar of the process jumps"
     TORN = "the machine fails, and the end of the log never reached its disk"
     LIMITED = "the server asks for fewer calls for a while"
@@ -29,12 +31,26 @@ class Kind(StrEnum):
     LOST_LEASE = "the process stands still while it calls, until others may take its leases"
 
 
-STATEMENTS = frozenset(
-    {Kind.CRASH_BEFORE, Kind.CRASH_AFTER, Kind.FULL, Kind.IOERR, Kind.BUSY, Kind.DAMAGE, Kind.TORN_SPILL}
+OF_STATEMENTS = frozenset(
+    {
+        Kind.CRASH_BEFORE,
+        Kind.CRASH_AFTER,
+        Kind.FULL,
+        Kind.IOERR,
+        Kind.BUSY,
+        Kind.DAMAGE,
+        Kind.TORN_SPILL,
+        Kind.FULL_BESIDE,
+    }
 )
 """They happen at a statement of SQL."""
-CALLS = frozenset({Kind.LIMITED, Kind.RETRY_AFTER, Kind.TIMEOUT, Kind.LOST_LEASE})
-"""They happen at a call to the server. All others happen after one step of the loop."""
+FILLS = frozenset({Kind.FULL, Kind.TORN_SPILL, Kind.FULL_BESIDE})
+OF_CALLS = frozenset({Kind.LIMITED, Kind.RETRY_AFTER, Kind.TIMEOUT, Kind.LOST_LEASE})
+"""They happen at a call to the server."""
+OF_STEPS = frozenset(Kind) - OF_STATEMENTS - OF_CALLS
+"""They happen after one step of the loop."""
+HARMLESS = (Kind.SLEEP, Kind.CLOCK, Kind.LIMITED, Kind.RETRY_AFTER, Kind.TIMEOUT)
+"""They excuse nobody: all that must hold without a fault holds with them."""
 MOST_STATEMENTS, MOST_CALLS, MOST_STEPS = 120, 6, 300
 """Faults come so early that most of them happen."""
 SECONDS = {
@@ -68,7 +84,8 @@ class Plan:
 
     `processes` ask the same `questions` at the same time, those in `apart` from a namespace of their own. A process
     that crashed is started again, if `again`. `usd` and `calls` are the caps of all together. The calendar of each
-    process is `skew_s` seconds before that of the next one.
+    process is `skew_s` seconds before that of the next one. With `hasty`, a second judge asks the same of the same
+    server, and does not always wait. `coded` is how often a judge that is code is asked about each question.
     """
 
     seed: int
@@ -80,17 +97,20 @@ class Plan:
     calls: int | None
     faults: tuple[Fault, ...]
     skew_s: float = 0.0
+    hasty: bool = False
+    coded: int = 0
 
     @classmethod
     def drawn(cls, seed: int) -> Plan:
         """Return the plan of a seed."""
         rng = Random(seed)
         processes = rng.choice((1, 2, 2, 2, 3))
-        kinds = tuple(Kind)
+        harmful = tuple(kind for kind in Kind if kind not in HARMLESS)
+        kinds = rng.choices(harmful, k=rng.choice((0, 0, 1, 1, 2, 3)))
+        kinds += rng.choices(HARMLESS, k=rng.choice((0, 0, 1, 1, 2)))
         faults = []
-        for _ in range(rng.choice((0, 1, 1, 2, 2, 3))):
-            kind = rng.choice(kinds)
-            most = MOST_STATEMENTS if kind in STATEMENTS else MOST_CALLS if kind in CALLS else MOST_STEPS
+        for kind in kinds:
+            most = MOST_STATEMENTS if kind in OF_STATEMENTS else MOST_CALLS if kind in OF_CALLS else MOST_STEPS
             seconds = rng.choice(SECONDS.get(kind, USUAL_SECONDS))
             faults.append(Fault(kind, rng.randrange(processes), rng.randrange(most), seconds, rng.random()))
         return cls(
@@ -103,6 +123,8 @@ class Plan:
             rng.choice((None, None, None, 5)),
             tuple(faults),
             rng.choice((0.0, 0.0, 0.0, 5400.0)),
+            rng.random() < 0.25,
+            rng.choice((0, 0, 0, 0, 0, 4)),
         )
 
     def smaller(self) -> Iterator[Plan]:
@@ -117,7 +139,7 @@ class Plan:
         for name in ("usd", "calls"):
             if getattr(self, name) is not None:
                 yield replace(self, **{name: None})
-        for name, nothing in (("apart", False), ("again", False), ("skew_s", 0.0)):
+        for name, nothing in (("apart", False), ("again", False), ("skew_s", 0.0), ("hasty", False), ("coded", 0)):
             if getattr(self, name):
                 yield replace(self, **{name: nothing})
         for place, fault in enumerate(self.faults):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import resource
 import shutil
 import sqlite3
 import sys
@@ -28,9 +29,9 @@ from calm.engine.rows import checksum
 from calm.engine.spill import rows, spilled
 from calm.engine.store import Mode, Store
 from calm.errors import ConfigError, JudgeError
-from calm.models.wire import Limits, Price, Reply, Usage
-from tests.planted import Asking, Local, pairs
-from tests.simulation.faults import CALLS, STATEMENTS, Fault, Kind, Plan
+from calm.models.wire import Limits, Price, Reply, Traits, Usage
+from tests.planted import Asking, Local, Planted, pairs
+from tests.simulation.faults import FILLS, OF_CALLS, OF_STATEMENTS, OF_STEPS, Fault, Kind, Plan
 from tests.simulation.loops import Loop, Loops
 
 logging.getLogger("asyncio").setLevel(logging.CRITICAL)
@@ -38,10 +39,15 @@ PRICE = Price(10.0, 100.0, "test")
 MOST_TOKENS = 100
 WORST_USD = (MOST_TOKENS * PRICE.output + 200 * PRICE.input) / 1e6
 GRACE_S = 6.0
+GAVE_UP = "gave up"
 TIMEOUT_S = 20.0
 """For how long a call waits for a reply."""
+NAPS, NAP_EACH = 12, 25
+"""A machine that sleeps does so this often, each time after so many steps of one process."""
+HALF_A_LINE = 300
+"""Bytes of a line beside the cache, which has more."""
 WIDTH = 4
-"""So many calls of a process may be under way at once."""
+"""So many calls of a process to the server, and so many of its code, may be under way at once."""
 LAST = 99
 """The number of the process that nothing happens to."""
 _PAGE_SIZE, _FRAMES, _COPIED = (14, 2), (16, 4), (96, 4)
@@ -65,6 +71,7 @@ class Payment:
     text: str
     state: str = "under way"
     usd: float = 0.0
+    coded: bool = False
 
 
 @dataclass(eq=False)
@@ -85,11 +92,15 @@ class Process:
     disk_failed: bool = False
     stopped: bool = False
     refused: bool = False
+    closing: bool = False
     statements: int = 0
     steps: int = 0
     calls: int = 0
     wall_s: float = 0.0
     torn: float | None = None
+    short: float | None = None
+    owner: str = ""
+    asked: list[tuple[Asking | Coded, Case, int]] = field(default_factory=list)
     failures: Counter[str] = field(default_factory=Counter)
     not_before: dict[str, float] = field(default_factory=dict)
     longest_s: Counter[str] = field(default_factory=Counter)
@@ -146,6 +157,17 @@ class Kept(Store):
     def spill(self, answered):
         """Write replies beside the cache; what is not yet written when the process dies is missing."""
         before = self._spill._end
+        if self.process.short is not None:
+            most, self.process.short = before + 1 + int(self.process.short * HALF_A_LINE), None
+            soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (most, hard))
+            try:
+                return super().spill(answered)
+            except OSError:
+                self.world.lost.update(text for one in answered if (text := self.world.text_in(one.request)))
+                raise
+            finally:
+                resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
         path = super().spill(answered)
         if self.process.torn is not None:
             cut = before + int(self.process.torn * (self._spill._end - before))
@@ -215,6 +237,39 @@ class Reading(Asking):
         return found
 
 
+class Hasty(Asking):
+    """A judge that asks the same of the same server, and does not wait for long."""
+
+    process: Process
+
+    async def judge(self, case, send):
+        """Return the verdict on a case, or give up."""
+        rng = Random(f"{self.process.world.plan.seed} {self.process.number} {case.id}")
+        try:
+            async with asyncio.timeout(rng.choice((0.04, 0.3, 1.0, 60.0))):
+                return await super().judge(case, send)
+        except TimeoutError:
+            raise JudgeError(GAVE_UP) from None
+
+
+@dataclass(eq=False)
+class Coded(Planted):
+    """A judge that is code: each of its asks is a call, and no reply is kept."""
+
+    process: Process | None = None
+
+    async def judge(self, case, send):
+        """Return the verdict on a case."""
+        world = self.process.world
+        payment = Payment(self.process, f"{self.process.number}: {case.id} {send.ask}", coded=True)
+        world.check_payment(payment)
+        world.befall_call(self.process)
+        world.payments.append(payment)
+        await asyncio.sleep(Random(f"{world.plan.seed} {payment.text}").choice((0.05, 0.3, 2.0)))
+        payment.state = "failed"  # nobody keeps it
+        return _truth(case)
+
+
 class World:
     """
     Runs a plan in a folder of its own.
@@ -278,7 +333,7 @@ class World:
         loop = asyncio.get_running_loop()
         try:
             store = Kept(self.path, Mode.ON, run="one", host=Machine(self, process), driver=_driver(self, process))
-            store.world, store.process = self, process
+            store.world, store.process, process.owner = self, process, store._leases.me
         except ConfigError:
             process.refused = True
             return
@@ -292,20 +347,37 @@ class World:
 
         process.desk = desk = Desk(store, budget, start, served={}, first_wait_s=0.5, grace_s=GRACE_S, seed=seed)
         start(desk.live())
-        judge = Reading(Server(self, process))
-        judge.world, judge.process = self, process
+        process.asked = self._questions(process)
         try:
-            found = await desk.inbox.ask([(judge, case, 1) for case in self.cases])
+            found = await desk.inbox.ask(process.asked)
             process.verdicts = [one.verdict for one in found]
         finally:
+            process.closing = True
             if not process.dead:
+                if not process.stopped:
+                    await desk.drain()
                 await desk.cancel_all()
                 store.close()
+
+    def _questions(self, process: Process) -> list[tuple[Asking | Coded, Case, int]]:
+        server = Server(self, process)
+        judge = Reading(server, traits=Traits(patient=self.plan.seed % 2 == 0))
+        judge.world, judge.process = self, process
+        asked = [(judge, case, 1) for case in self.cases]
+        if process.number == LAST:
+            return asked
+        if self.plan.hasty:
+            hasty = Hasty(server)
+            hasty.process = process
+            asked += [(hasty, case, 1) for case in self.cases]
+        code = Coded(_truth, fingerprint=None, traits=Traits(concurrency=WIDTH), process=process)
+        return asked + [(code, case, ask) for case in self.cases for ask in range(1, self.plan.coded + 1)]
 
     async def _stop(self, process: Process) -> None:
         """Stop a process as Ctrl-C does."""
         await process.desk.drain()
-        process.main.cancel()
+        if not process.closing:
+            process.main.cancel()
 
     def _stepped(self, loop: Loop) -> None:
         """Let faults happen whose step has come."""
@@ -313,7 +385,7 @@ class World:
             raise self._broken
         process = next(one for one in self.processes if one.loop is loop)
         for fault in process.faults:
-            if fault.kind not in STATEMENTS | CALLS and fault.at == process.steps and not process.over:
+            if fault.kind in OF_STEPS and not process.over and process.steps in _moments(fault):
                 self.happened[fault.kind] += 1
                 self._befall(process, fault)
         process.steps += 1
@@ -323,6 +395,9 @@ class World:
             self.crash(process)
         elif fault.kind is Kind.PAUSE:
             self._stand_still(process, fault.seconds)
+        elif fault.kind is Kind.SLEEP:  # nobody saw anything meanwhile, so nobody may take anything
+            for one in self.processes:
+                one.loop.stands_until = max(one.loop.stands_until, self.loops.time + fault.seconds)
         elif fault.kind is Kind.CLOCK:
             process.wall_s += fault.seconds
         elif fault.kind is Kind.TORN:
@@ -340,7 +415,7 @@ class World:
         number, process.calls = process.calls, process.calls + 1
         kinds = set()
         for fault in process.faults:
-            if fault.kind in CALLS and fault.at == number:
+            if fault.kind in OF_CALLS and fault.at == number:
                 self.happened[fault.kind] += 1
                 kinds.add(fault.kind)
                 if fault.kind in (Kind.LIMITED, Kind.RETRY_AFTER):
@@ -381,6 +456,10 @@ class World:
         self.lost_calls += max(0, spent.calls - now.calls)
         self.lost_usd += max(0.0, spent.usd - now.usd)
 
+    def text_in(self, request: str) -> str:
+        """Return the question that a stored request asks; "" if it is none."""
+        return next((text for case in self.cases if (text := f"What is {case.id}?") in request), "")
+
     def _kept(self) -> set[str]:
         return {text for case in self.cases if self.is_kept(text := f"What is {case.id}?")}
 
@@ -408,7 +487,7 @@ class World:
             raise Crashed
         number, process.statements = process.statements, process.statements + 1
         word = sql.split(None, 1)[0].lower()
-        faults = [fault for fault in process.faults if fault.kind in STATEMENTS and fault.at == number]
+        faults = [fault for fault in process.faults if fault.kind in OF_STATEMENTS and fault.at == number]
         for fault in faults:
             self.happened[fault.kind] += 1
             if fault.kind is Kind.BUSY:
@@ -418,8 +497,10 @@ class World:
                 self._damage()
             if fault.kind is Kind.TORN_SPILL:
                 process.torn = fault.part
-            process.full |= fault.kind in (Kind.FULL, Kind.TORN_SPILL)
-            process.disk_failed |= fault.kind in (Kind.FULL, Kind.IOERR, Kind.TORN_SPILL)
+            if fault.kind is Kind.FULL_BESIDE:
+                process.short = fault.part
+            process.full |= fault.kind in FILLS
+            process.disk_failed |= fault.kind in FILLS or fault.kind is Kind.IOERR
         kinds = {fault.kind for fault in faults}
         if Kind.CRASH_BEFORE in kinds:
             self.crash(process)
@@ -444,6 +525,8 @@ class World:
         for other in self.payments:
             if other.text != text or other.state == "failed" or text in self.lost or mine.failed or self.damaged:
                 continue
+            if other.state == "under way" and other.process.over:  # it was cut off
+                continue
             if other.process is mine and other.state == "answered":
                 self.break_with(f"{text}: paid twice by process {mine.number}")
             if other.process is not mine and not other.process.unreliable:
@@ -454,7 +537,8 @@ class World:
             self.break_with(f"{text}: asked again before the time that the server named")
         if mine.failures[text] > Local.retries:
             self.break_with(f"{text}: asked again after {mine.failures[text]} failures")
-        if sum(one.process is mine and one.state == "under way" for one in self.payments) >= WIDTH:
+        with_mine = [one for one in self.payments if one.process is mine and one.coded == payment.coded]
+        if sum(one.state == "under way" for one in with_mine) >= WIDTH:
             self.break_with(f"process {mine.number} has more than {WIDTH} calls under way")
         if mine.desk.calls.stopping or mine.desk.calls.fault:
             self.break_with(f"{text}: a call of process {mine.number} began after its end")
@@ -480,7 +564,7 @@ class World:
         found = self._look("select key, request, reply, sum from reply where instr(request, ?)", text) if made else []
         if any(checksum(key, request, reply) == sum_ for key, request, reply, sum_ in found):
             return True
-        if not self.happened.keys() & {Kind.FULL, Kind.IOERR, Kind.BUSY, Kind.TORN_SPILL}:
+        if not self.happened.keys() & (FILLS | {Kind.IOERR, Kind.BUSY}):
             return False
         return any(text in row.request for path, _ in spilled(self.path) for row in rows(path))
 
@@ -502,6 +586,10 @@ class World:
     def _check_ends(self, caps: Caps) -> None:
         for process in self.processes:
             self._check(process)
+            self._check_books(process)
+        if not self.damaged and (gone := self.handed_on - self.lost - self._kept()):
+            raise Broken(f"{sorted(gone)}: handed on, and not kept")
+        self._check_account(caps)
         capped = [v for one in self.processes for v in one.verdicts if _is_capped(v, "--calm-max-usd")]
         calm = not any(one.unreliable for one in self.processes)
         if calm and capped and caps.usd is not None and caps.usd - self.most_usd >= WORST_USD:
@@ -525,6 +613,32 @@ class World:
         self._check_replies(process)
         self._check_verdicts(process)
 
+    def _check_books(self, process: Process) -> None:
+        """Check that a process that ended counted all that it paid, and that it left nothing behind."""
+        if process.dead or process.refused:
+            return
+        ledger, mine = process.desk.ledger, [one for one in self.payments if one.process is process]
+        if ledger.calls["made"] != len(mine):
+            raise Broken(f"process {process.number} made {len(mine)} calls, and counted {ledger.calls['made']}")
+        if ledger.usd < (usd := sum(one.usd for one in mine)) - 1e-12:
+            raise Broken(f"process {process.number} paid {usd:.4f} USD, and counted {ledger.usd:.4f}")
+        if process.failed or self.happened.keys() & {Kind.BUSY, Kind.TORN}:  # what it wrote at its end may be lost
+            return
+        if self._look("select 1 from lease where owner = ?", process.owner):
+            raise Broken(f"process {process.number} ended, and holds a lease")
+        if any(owner == process.owner for _, owner in spilled(self.path)):
+            raise Broken(f"process {process.number} ended, and left a file beside the cache")
+
+    def _check_account(self, caps: Caps) -> None:
+        """Check that the account holds no less than what was used, and no more if nothing happened to anybody."""
+        spent, calls = self._spent(), len(self.payments)
+        if caps == Caps():
+            return
+        if spent.calls < calls - self.lost_calls or spent.usd < self.usd - self.lost_usd - 1e-12:
+            raise Broken(f"{calls} calls for {self.usd:.4f} USD, and the account has {spent}")
+        if spent.calls > calls and not any(one.unreliable for one in self.processes):
+            raise Broken(f"{calls} calls, and the account has {spent}")
+
     def _check_replies(self, process: Process) -> None:
         answered = {one.text for one in self.payments if one.process is process and one.state == "answered"}
         for text in sorted(answered):
@@ -534,9 +648,11 @@ class World:
     def _check_verdicts(self, process: Process) -> None:
         allowed = {Reason.STOPPED: process.stopped, Reason.NOT_KEPT: process.failed}
         allowed[Reason.CAPPED] = self.plan.usd is not None or self.plan.calls is not None
-        for case, verdict in zip(self.cases, process.verdicts, strict=not process.stopped):
+        for (judge, case, _), verdict in zip(process.asked, process.verdicts, strict=not process.stopped):
             if isinstance(verdict, NoReply):
                 text = f"What is {case.id}?"
+                if isinstance(judge, Hasty) and str(verdict.reason) == GAVE_UP:
+                    continue
                 given_up = process.failures[text] > Local.retries or process.longest_s[text] > MOST_WAIT_S
                 if not given_up and not allowed.get(verdict.reason.kind, False):
                     raise Broken(f"{case.id}: no verdict, since {verdict.reason}")
@@ -550,6 +666,11 @@ class World:
         for disk in (self._eye, *(one.disk for one in self.processes)):
             if disk is not None:
                 sqlite3.Connection.close(disk)
+
+
+def _moments(fault: Fault) -> Sequence[int]:
+    """Return the steps at which a fault happens."""
+    return range(fault.at, fault.at + NAPS * NAP_EACH, NAP_EACH) if fault.kind is Kind.SLEEP else (fault.at,)
 
 
 def _truth(case: Case) -> Verdict:
