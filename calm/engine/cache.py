@@ -85,8 +85,13 @@ class Cache:
         if patient:
             return key, await self._flown(prepared, key)
         flight = self._flights[key] = asyncio.ensure_future(self._once(prepared, key))
-        flight.add_done_callback(lambda _: self._flights.pop(key, None))
+        flight.add_done_callback(partial(self._landed, key))
         return key, await asyncio.shield(flight)
+
+    def _landed(self, key: bytes, flight: asyncio.Future[Reply]) -> None:
+        self._flights.pop(key, None)
+        if not flight.cancelled():
+            flight.exception()  # it may be that nobody waits any more
 
     async def get(self, key: bytes) -> Reply | None:
         """Return the reply that the store holds under a key, and count it."""

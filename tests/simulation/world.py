@@ -215,7 +215,8 @@ class Server(Local):
         if failure is not None:
             payment.state = "failed"
             process.failures[text] += 1
-            process.not_before[text] = world.loops.time + (failure.after_s or 0.0)
+            if (failure.after_s or 0.0) <= MOST_WAIT_S:  # else the call is given up, and another judge may ask
+                process.not_before[text] = world.loops.time + (failure.after_s or 0.0)
             process.longest_s[text] = max(process.longest_s[text], failure.after_s or 0.0)
             raise failure
         payment.state = "answered"
@@ -367,7 +368,7 @@ class World:
         if process.number == LAST:
             return asked
         if self.plan.hasty:
-            hasty = Hasty(server)
+            hasty = Hasty(server, fingerprint="hasty-1")
             hasty.process = process
             asked += [(hasty, case, 1) for case in self.cases]
         code = Coded(_truth, fingerprint=None, traits=Traits(concurrency=WIDTH), process=process)
@@ -535,7 +536,7 @@ class World:
             self.break_with(f"{text}: paid by process {mine.number}, although the reply is kept")
         if self.loops.time < mine.not_before.get(text, 0.0):
             self.break_with(f"{text}: asked again before the time that the server named")
-        if mine.failures[text] > Local.retries:
+        if mine.failures[text] >= (1 + Local.retries) * (1 + self.plan.hasty):
             self.break_with(f"{text}: asked again after {mine.failures[text]} failures")
         with_mine = [one for one in self.payments if one.process is mine and one.coded == payment.coded]
         if sum(one.state == "under way" for one in with_mine) >= WIDTH:
