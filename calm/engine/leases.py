@@ -106,9 +106,9 @@ class Leases:
         given_up, self._given_up = self._given_up, set()
         if given_up:
             db.executemany("delete from lease where key = ? and owner = ?", [(key, self.me) for key in given_up])
-        now = host.now()
-        self._lapses += now - self._shown >= BRIEF_S
-        self._next, self._shown = now + BEAT_S, now
+        at = host.now()
+        self._lapses += at - self._shown >= BRIEF_S
+        self._next, self._shown = at + BEAT_S, at
 
     @contextmanager
     def kept(self) -> Iterator[None]:
