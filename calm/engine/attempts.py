@@ -39,7 +39,9 @@ class Call:
 
 
 class Taken(JudgeError):
-    """A call that another process may make by now."""
+    """A call that another process may make by now; so many `failures` it had."""
+
+    failures = 0
 
 
 class Attempts:
@@ -85,6 +87,9 @@ class Attempts:
                 began_s = loop.time()
                 try:
                     found = await self._attempt(call, server, holds, again=bool(failures))
+                except Taken as taken:
+                    taken.failures = len(failures)
+                    raise
                 finally:
                     pace.give()
                 if isinstance(found, Reply):

@@ -187,13 +187,14 @@ class Cache:
     async def make(self, prepared: PreparedRequest, key: bytes, *, failures: int = 0) -> Reply:
         """Make a call live, of which so many attempts have failed, and keep its reply."""
         self.may_call(key)
-        call = prepared.call
-        if failures:
-            call = replace(call, retries=max(0, call.retries - failures))
         while True:
+            call = prepared.call
+            if failures:
+                call = replace(call, retries=max(0, call.retries - failures))
             try:
                 reply = await self._attempts.reply(call, partial(self._store.holds, key))
-            except Taken:
+            except Taken as taken:
+                failures += taken.failures
                 if (found := await self._leased(key)) is not None:
                     return found
             else:
