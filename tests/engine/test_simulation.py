@@ -178,7 +178,7 @@ PLANTED = (
     (Journal, "record", told_early, "before it was kept"),
     (Journal, "_spill", forgotten, "not kept"),
     (Store, "_take_in", nothing_taken_in, "although kept"),
-    (Store, "_is_whole", believing, "the verdict is|found"),
+    slow(Store, "_is_whole", believing, "the verdict is|found"),
     (Leases, "lives", by_number, "who lives"),
     (SharedAccount, "reserve", generous, "cap"),
     (SharedAccount, "settle", never_settled, "stopped the run|and no end|waits|account"),
