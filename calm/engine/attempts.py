@@ -40,6 +40,12 @@ class Call:
     sent: Sent | None = None
 
 
+class Taken(JudgeError):
+    """A call that another process may make by now; so many `failures` it had."""
+
+    failures = 0
+
+
 class Attempts:
     """
     Makes calls.
@@ -63,11 +69,12 @@ class Attempts:
         self._first_wait_s, self._idling, self._random = first_wait_s, idling, jitter
         self._lost = Kind.SERVER_LOST_KEPT if kept else Kind.SERVER_LOST
 
-    async def reply(self, call: Call) -> Reply:
+    async def reply(self, call: Call, holds: Callable[[], bool] = lambda: True) -> Reply:
         """
-        Return the reply to a call.
+        Return the reply to a call. Before each attempt it is asked whether this process still `holds` the lease on it.
 
         Raises:
+            Taken: it does not.
             JudgeError: the last attempt failed, a cap would be passed, the server was given up, or the run is stopped.
         """
         server = self._servers.of(call.endpoint)
@@ -81,7 +88,10 @@ class Attempts:
                         await _place(pace, health, call.tokens, again=bool(failures))
                 began_s = loop.time()
                 try:
-                    found = await self._attempt(call, server, again=bool(failures))
+                    found = await self._attempt(call, server, holds, again=bool(failures))
+                except Taken as taken:
+                    taken.failures = len(failures)
+                    raise
                 finally:
                     pace.give()
                 if isinstance(found, Reply):
@@ -99,10 +109,16 @@ class Attempts:
             if failures:
                 health.end_retries()
 
-    async def _attempt(self, call: Call, server: Server, *, again: bool) -> Reply | JudgeError:
+    async def _attempt(
+        self, call: Call, server: Server, holds: Callable[[], bool], *, again: bool
+    ) -> Reply | JudgeError:
         """Make one attempt within the caps; return its reply, or why there is none."""
         charges = self._charges
         charge = await charges.begin(server, call.endpoint, call.size, batch=False, again=again, sent=call.sent)
+        if not holds():
+            taken = Taken(pending=True, again=True)  # whoever makes it counts it
+            charges.failed(charge, taken)
+            raise taken
         make = call.make if charge.short is None else partial(call.endpoint.call, charge.short)
         try:
             longest_s = self._calls.longest_s

@@ -6,9 +6,10 @@ import asyncio
 from collections.abc import Callable, Collection, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import replace
+from functools import partial
 
 from calm.core.reasons import Kind, because
-from calm.engine.attempts import Attempts
+from calm.engine.attempts import Attempts, Taken
 from calm.engine.batching.desk import BatchDesk
 from calm.engine.batching.route import BatchRoute
 from calm.engine.calls import STOPPED, Calls
@@ -84,8 +85,13 @@ class Cache:
         if patient:
             return key, await self._flown(prepared, key)
         flight = self._flights[key] = asyncio.ensure_future(self._once(prepared, key))
-        flight.add_done_callback(lambda _: self._flights.pop(key, None))
+        flight.add_done_callback(partial(self._landed, key))
         return key, await asyncio.shield(flight)
+
+    def _landed(self, key: bytes, flight: asyncio.Future[Reply]) -> None:
+        self._flights.pop(key, None)
+        if not flight.cancelled():
+            flight.exception()  # it may be that nobody waits any more
 
     async def get(self, key: bytes) -> Reply | None:
         """Return the reply that the store holds under a key, and count it."""
@@ -148,15 +154,21 @@ class Cache:
 
     async def _once(self, prepared: PreparedRequest, key: bytes) -> Reply:
         """Make a call that no other process makes, or wait for its reply."""
-        while not await self._journal.claim(key):
-            reply = await self.elsewhere(key)
-            if reply is not None:
-                return reply
+        if (reply := await self._leased(key)) is not None:
+            return reply
         try:
             return await self.make(prepared, key)
         except BaseException:
             self.release(key)
             raise
+
+    async def _leased(self, key: bytes) -> Reply | None:
+        """Take the lease on a call; return its reply if another process makes it."""
+        while not await self._journal.claim(key):
+            reply = await self.elsewhere(key)
+            if reply is not None:
+                return reply
+        return None
 
     async def elsewhere(self, key: bytes) -> Reply | None:
         """Wait while another process makes a call, for a moment or until its reply is there; count it then."""
@@ -175,11 +187,18 @@ class Cache:
     async def make(self, prepared: PreparedRequest, key: bytes, *, failures: int = 0) -> Reply:
         """Make a call live, of which so many attempts have failed, and keep its reply."""
         self.may_call(key)
-        call = prepared.call
-        if failures:
-            call = replace(call, retries=max(0, call.retries - failures))
-        reply = self._by_the_model(prepared, await self._attempts.reply(call))
-        return await self.record(key, prepared.stored, reply)
+        while True:
+            call = prepared.call
+            if failures:
+                call = replace(call, retries=max(0, call.retries - failures))
+            try:
+                reply = await self._attempts.reply(call, partial(self._store.holds, key))
+            except Taken as taken:
+                failures += taken.failures
+                if (found := await self._leased(key)) is not None:
+                    return found
+            else:
+                return await self.record(key, prepared.stored, self._by_the_model(prepared, reply))
 
     def may_call(self, key: bytes) -> None:
         """Raise a `JudgeError` if no call may be made."""

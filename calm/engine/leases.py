@@ -19,7 +19,11 @@ STALE_S: Final = 15.0
 LONGEST_LOOK_S: Final = 2 * BEAT_S
 """What lies between two looks counts as so many seconds at most: whoever slept, or stood still, saw nothing."""
 LONG_AGO_S: Final = 3600.0
-"""A last sign of life of another place that is older than this, by the calendar, is not watched at all."""
+BRIEF_S: Final = 5.0
+"""
+Where the last sign of life of another place is more than `LONG_AGO_S` away, by the calendar, so many seconds of
+watching are enough: it is dead, or its calendar is wrong. Whoever showed no life for so long may have lost its leases.
+"""
 
 _SHOW: Final = (
     "insert into owner values (?, ?, ?, ?, ?) on conflict (id) do update "
@@ -42,14 +46,18 @@ class Leases:
     The leases of one process, and what it knows of the others. Each method is given a connection that may write.
 
     A process is alive while its beats go on. They are counted, not timed, so two machines or containers need no clock
-    in common: whoever wants a lease watches its owner with its own clock. Only in the same place (`Host.place`) does
-    the number of a process say that it is gone, and then nobody needs to wait.
+    in common: whoever wants a lease watches its owner with its own clock. A process that stood still claims its leases
+    again, since others may have taken them. Only in the same place (`Host.place`) does the number of a process say that
+    it is gone, and then nobody needs to wait.
     """
 
     def __init__(self, host: Host) -> None:
         self._host, self.me = host, uuid4().hex
         self._beats = 0
-        self._next = float("-inf")
+        self._next = self._shown = float("-inf")
+        self._lapses = 0
+        self._since: dict[bytes, int] = {}
+        """The leases of this process, each with how often it had shown no life for long when it got that."""
         self._watched: dict[str, _Watch] = {}
         self._given_up: set[bytes] = set()
 
@@ -67,15 +75,25 @@ class Leases:
                 if holder != self.me:
                     db.execute("update lease set owner = ? where key = ?", (self.me, key))
                 mine[at] = True
+        self._since.update((key, self._lapses) for key, got in zip(keys, mine, strict=True) if got)
         return mine
+
+    def holds(self, key: bytes) -> bool:
+        """Return whether this process surely holds a lease that it has claimed."""
+        return self._since.get(key) == self._lapses and self._host.now() - self._shown < BRIEF_S
 
     def end(self, db: Connection, keys: Iterable[bytes]) -> None:
         """End the leases on calls that are answered, whoever holds them."""
-        db.executemany("delete from lease where key = ?", [(key,) for key in keys])
+        ended = list(keys)
+        db.executemany("delete from lease where key = ?", [(key,) for key in ended])
+        for key in ended:
+            self._since.pop(key, None)
 
     def give_up(self, keys: Iterable[bytes]) -> None:
         """Note leases that this process has no use for; the next `beat` ends them."""
-        self._given_up.update(keys)
+        for key in keys:
+            self._given_up.add(key)
+            self._since.pop(key, None)
 
     def beat(self, db: Connection, *, now: bool = False) -> None:
         """Show other processes that this one is alive, if the last sign is `BEAT_S` old or this is wanted `now`."""
@@ -88,17 +106,19 @@ class Leases:
         given_up, self._given_up = self._given_up, set()
         if given_up:
             db.executemany("delete from lease where key = ? and owner = ?", [(key, self.me) for key in given_up])
-        self._next = host.now() + BEAT_S
+        at = host.now()
+        self._lapses += at - self._shown >= BRIEF_S
+        self._next, self._shown = at + BEAT_S, at
 
     @contextmanager
     def kept(self) -> Iterator[None]:
         """Keep what is to be written with the next beat, if the block fails in which it was written."""
-        given_up = set(self._given_up)
+        given_up, shown = set(self._given_up), self._shown
         try:
             yield
         except StorageError:
             self._given_up |= given_up
-            self._next = float("-inf")
+            self._next, self._shown = float("-inf"), shown
             raise
 
     @property
@@ -106,8 +126,8 @@ class Leases:
         """Whether there is something for `beat` to write."""
         return bool(self._given_up) or self._host.now() >= self._next
 
-    def lives(self, db: Connection, owner: str) -> bool:
-        """Return whether a process is alive, as far as this one can know."""
+    def lives(self, db: Connection, owner: str, *, at_once: bool = False) -> bool:
+        """Return whether a process is alive, as far as this one can know, or has to believe if there is one look."""
         if owner == self.me:
             return True
         row = db.execute("select place, pid, beat, at from owner where id = ?", (owner,)).fetchone()
@@ -116,12 +136,14 @@ class Leases:
             return False
         place, pid, beat, at = row
         host = self._host
-        if place == host.place:
-            if not host.runs(pid):
-                return False
-        elif abs(host.wall() - at) > LONG_AGO_S:
+        long_ago = False
+        if place != host.place:
+            long_ago = abs(host.wall() - at) > LONG_AGO_S
+        elif not host.runs(pid):
             return False
-        return self._stands(owner, beat) < STALE_S
+        if long_ago and at_once:
+            return False
+        return self._stands(owner, beat) < (BRIEF_S if long_ago else STALE_S)
 
     def _stands(self, owner: str, beat: int) -> float:
         """Return for how many seconds this process has watched the same beat of another one."""

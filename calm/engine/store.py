@@ -221,6 +221,10 @@ class Store:
             mine = dict(zip(free, self._leases.claim(db, free), strict=True))
         return [mine.get(key, False) for key in keys]
 
+    def holds(self, key: bytes) -> bool:
+        """Return whether a lease that was claimed is surely held; False if this process stood still: claim it again."""
+        return self._alone or self._leases.holds(key)
+
     def give_up(self, key: bytes) -> None:
         """Note that a call was not answered; `release`, or the next sign of life, ends the lease on it."""
         self._leases.give_up([key])
@@ -286,7 +290,7 @@ class Store:
         for file, owner in list(spilled(path)):
             with suppress(OSError, StorageError):  # it stays there for a later run
                 with self._database.writing() as db:
-                    if self._leases.lives(db, owner):
+                    if self._leases.lives(db, owner, at_once=True):
                         continue
                     for row in rows(file):
                         values = row.key, row.request, row.reply, row.at, row.sum

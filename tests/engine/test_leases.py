@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from calm.engine.host import Host
-from calm.engine.leases import BEAT_S, LONG_AGO_S, STALE_S
+from calm.engine.leases import BEAT_S, BRIEF_S, LONG_AGO_S, STALE_S
 from calm.engine.store import Mode, Store
 
 KEY = b"k" * 32
@@ -114,13 +114,43 @@ def test_whoever_stood_still_has_watched_nothing(asking):
     assert not here.claim(KEY)
 
 
-def test_a_holder_of_an_earlier_day_is_not_watched(asking):
-    """After a restart of the machine nobody waits for those who were killed with it."""
+def test_a_holder_of_an_earlier_day_is_watched_for_a_moment(asking):
+    """After a restart of the machine nobody waits for long for those who were killed with it."""
     mine, theirs = Elsewhere("one"), Elsewhere("before")
     theirs.epoch_s -= LONG_AGO_S + 1
     here, _ = asking(mine, theirs)
 
-    assert here.claim(KEY)
+    assert not watched(here, mine, BRIEF_S - 1)
+    assert watched(here, mine, 2 * BEAT_S)
+
+
+def test_a_wrong_calendar_takes_no_lease(asking):
+    """The holder lives; its calendar is of another day."""
+    mine, theirs = Elsewhere("one"), Elsewhere("two")
+    theirs.epoch_s -= LONG_AGO_S + 1
+    here, there = asking(mine, theirs)
+
+    for _ in range(60):
+        theirs.at_s += BEAT_S
+        there.show_life()
+        mine.at_s += BEAT_S
+        assert not here.claim(KEY)
+
+
+def test_whoever_stood_still_claims_its_leases_again(asking):
+    """Another process may have taken them, as it has here."""
+    mine, theirs = Elsewhere("one"), Elsewhere("two")
+    here, there = asking(mine, theirs)
+    assert there.holds(KEY)
+    assert watched(here, mine, STALE_S + 2)
+
+    theirs.at_s += STALE_S
+
+    assert not there.holds(KEY)
+    there.show_life()
+    assert not there.holds(KEY)
+    assert not there.claim(KEY)
+    assert here.holds(KEY)
 
 
 def test_a_place_is_a_namespace_of_processes():

@@ -10,12 +10,18 @@ import asyncio
 
 import pytest
 
+from calm.engine import spill
 from calm.engine.account import SharedAccount
 from calm.engine.budget import Grant
+from calm.engine.cache import Cache
+from calm.engine.calls import Calls
+from calm.engine.charges import Charges
 from calm.engine.journal import Journal
-from calm.engine.leases import Leases
-from calm.engine.spill import spilled
+from calm.engine.leases import BEAT_S, Leases
+from calm.engine.spill import Spill, spilled
 from calm.engine.store import Store
+from calm.errors import JudgeError
+from tests.lanes import slow
 from tests.simulation.faults import Fault, Kind, Plan, shrunk
 from tests.simulation.world import failure, first_failure, run
 
@@ -39,10 +45,10 @@ def test_a_plan_runs_the_same_each_time():
     assert len({(w.loops.steps, w.loops.time, w.usd, len(w.payments)) for w in worlds}) == 1
 
 
-async def unleased(_journal, _key):
+def unleased(leases, _db, keys):
     """Make every call, whoever else makes it."""
-    await asyncio.sleep(0)
-    return True
+    leases._since.update(dict.fromkeys(keys, leases._lapses))
+    return [True] * len(keys)
 
 
 async def told_early(journal, entry, *, more=False):
@@ -53,7 +59,7 @@ async def told_early(journal, entry, *, more=False):
     return entry.reply
 
 
-def by_number(leases, db, owner):
+def by_number(leases, db, owner, **_):
     """Take a process for dead whose number is not one of this place."""
     row = db.execute("select pid from owner where id = ?", (owner,)).fetchone()
     return owner == leases.me or (row is not None and leases._host.runs(row[0]))
@@ -86,19 +92,111 @@ def never_settled(account, worst, used):
     """Keep what was reserved."""
 
 
+BEAT, BEGINS, FAILED, LOOK = Leases.beat, Calls._begins, Charges.failed, Journal._look
+PUT_ALL, SEND, STANDS, WRITE = Store.put_all, Cache.send, Leases._stands, Spill.write
+
+
+def standstill_counts(leases, owner, beat):
+    """Take all time between two looks for time in which the other one showed no life."""
+    watch = leases._watched.get(owner)
+    before = None if watch is None or watch.beat != beat else leases._host.now() - watch.looked
+    stood_s = STANDS(leases, owner, beat)
+    if before is not None:
+        leases._watched[owner].stood_s = stood_s = max(stood_s, before)
+    return stood_s
+
+
+def claimed_unseen(store, keys):
+    """Take leases, although replies may have come since they were looked up."""
+    with store._leases.kept(), store._database.writing() as db:
+        store._leases.beat(db)
+        return store._leases.claim(db, keys)
+
+
+def settled_again(store, answered, also=None, *, since=0.0):
+    """Write down what was used together with replies, and do not forget that it is written."""
+    before = list(store.account._unsettled)
+    found = PUT_ALL(store, answered, also, since=since)
+    store.account._unsettled[:0] = before
+    return found
+
+
+def retried_for_nothing(charges, charge, error):
+    """Count nothing for an attempt that may be billed, if another one may follow."""
+    FAILED(charges, charge, JudgeError(again=True) if error.billed and error.again else error)
+
+
+def in_order_of_keys(store, answered, also=None, *, since=0.0):
+    """Return replies in another order than that of their calls."""
+    return PUT_ALL(store, sorted(answered, key=lambda call: call.key), also, since=since)
+
+
+def looked_once(journal):
+    """Do not look for replies of others again, once nobody waited for one."""
+    if not all(future.done() for future in journal._awaited):
+        LOOK(journal)
+
+
+def unchecked(calls, worst):
+    """Begin calls after the end, if they need not wait."""
+    calls.check = lambda: None
+    try:
+        return BEGINS(calls, worst)
+    finally:
+        del calls.check
+
+
+def by_the_calendar(leases, db, *, now=False):
+    """Show life when the calendar says so."""
+    at = leases._host.wall()
+    if now or at >= getattr(leases, "calendar", at):
+        BEAT(leases, db, now=True)
+        leases.calendar = at + BEAT_S
+
+
+def counted_before_written(spilling, entries, at):
+    """Leave a half line where a write failed."""
+    before = spilling._end
+    try:
+        WRITE(spilling, entries, at)
+    except OSError:
+        spilling._end = before + sum(len(spill._line(entry, at)) for entry in entries)
+        raise
+
+
+async def unshielded(cache, request, ask, *, patient=False):
+    """Cancel a call that others wait for, with one who does not want it any more."""
+    key = cache.key(request, ask)
+    if key not in cache._flights and (reply := await cache.get(key)) is not None:
+        return key, reply
+    flight = cache._flights.get(key)
+    return (key, await flight) if flight is not None else await SEND(cache, request, ask, patient=patient)
+
+
 PLANTED = (
-    (Journal, "claim", unleased, "paid"),
+    (Leases, "claim", unleased, "paid"),
     (Journal, "record", told_early, "before it was kept"),
     (Journal, "_spill", forgotten, "not kept"),
     (Store, "_take_in", nothing_taken_in, "although kept"),
-    (Store, "_is_whole", believing, "the verdict is|found"),
+    slow(Store, "_is_whole", believing, "the verdict is|found"),
     (Leases, "lives", by_number, "who lives"),
     (SharedAccount, "reserve", generous, "cap"),
-    (SharedAccount, "settle", never_settled, "stopped the run|and no end|waits"),
+    (SharedAccount, "settle", never_settled, "stopped the run|and no end|waits|account"),
+    (Charges, "failed", retried_for_nothing, "account|cap|counted"),
+    (Store, "put_all", in_order_of_keys, "the verdict is"),
+    slow(Leases, "_stands", standstill_counts, "who lives|stopped the run"),
+    slow(Store, "claim_all", claimed_unseen, "although the reply is kept|paid"),
+    slow(Store, "put_all", settled_again, "account|cap"),
+    slow(Journal, "_look", looked_once, "waits|and no end"),
+    slow(Calls, "_begins", unchecked, "after its end"),
+    slow(Leases, "beat", by_the_calendar, "who lives|and no end"),
+    slow(Spill, "write", counted_before_written, "not kept|before it was kept"),
+    slow(Cache, "send", unshielded, "waits|and no end|ended with"),
 )
+NAMES = [getattr(row, "values", row)[2].__name__ for row in PLANTED]
 
 
-@pytest.mark.parametrize(("owner", "name", "bug", "words"), PLANTED, ids=[name for _, name, *_ in PLANTED])
+@pytest.mark.parametrize(("owner", "name", "bug", "words"), PLANTED, ids=NAMES)
 def test_a_bug_that_is_planted_is_found(monkeypatch, owner, name, bug, words):
     """Within 1,000 runs, by an invariant that names what went wrong."""
     monkeypatch.setattr(owner, name, bug)
@@ -111,7 +209,7 @@ def test_a_bug_that_is_planted_is_found(monkeypatch, owner, name, bug, words):
 
 def test_a_failing_plan_is_made_smaller(monkeypatch):
     """What is left fails still, and nothing in it can go."""
-    monkeypatch.setattr(Journal, "claim", unleased)
+    monkeypatch.setattr(Leases, "claim", unleased)
     plan, _ = first_failure(range(WITHIN))
 
     small = shrunk(plan, lambda one: bool(failure(one)))

@@ -9,7 +9,7 @@ from time import perf_counter
 from tests.simulation.faults import Plan, shrunk
 from tests.simulation.world import failure, run
 
-LOT = 500
+LOT = 100
 
 
 def lot(seeds):
