@@ -80,6 +80,8 @@ class Kind(StrEnum):
     TOOL_DIFFERS = "tool-differs"
     CALLS_ELSEWHERE = "calls-elsewhere"
     VERDICTS_DIFFER = "verdicts-differ"
+    KEY_TWICE = "key-twice"
+    NO_TOKENS = "no-tokens"
     VERDICT_DRAFT = "verdict-draft"
     VERDICT_TAKEN_BACK = "verdict-taken-back"
     VERDICT_MENTIONED = "verdict-mentioned"
@@ -633,6 +635,8 @@ WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
         "{}: its calls to {} do not go through calm: they are not cached, counted or priced, and no cap stops them"
     ),
     Kind.VERDICTS_DIFFER: "two verdicts: {} in line {}, {}, and {} in line {}, {}; nothing says which one is final",
+    Kind.KEY_TWICE: "two verdicts: the JSON of the reply has {} twice, with different values",
+    Kind.NO_TOKENS: "the server sent no {}; take a server that gives them, or another format",
     Kind.VERDICT_DRAFT: "no verdict: {} in line {}, {}, is called a draft, and no final one follows",
     Kind.VERDICT_TAKEN_BACK: "no verdict: {} in line {}, {}, is taken back after it, and no other one follows",
     Kind.VERDICT_MENTIONED: (
