@@ -101,6 +101,11 @@ class Engine:
         """Why nothing more is asked: the cache failed, or a server stopped answering; None: neither."""
         return self._desk.calls.fault or self._desk.servers.broken
 
+    def lost(self, judge: Judge) -> Reason | None:
+        """Return why a server of a judge was given up; None: all of its servers are still asked."""
+        servers = (self._desk.servers.of(endpoint) for endpoint in judge.endpoints)
+        return next((why for server in servers if (why := server.health.lost) is not None), None)
+
     @property
     def pending(self) -> int:
         """How many asks are under way or wait for their turn."""

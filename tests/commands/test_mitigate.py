@@ -76,7 +76,7 @@ def test_the_swap_repairs_position_at_two_calls_and_its_judge_is_written(tmp_pat
     assert found["swap"]["usd"] == pytest.approx(found["none"]["usd"] * (4 + 4) / (3 + 3))
     assert made == 80 * (4 + 4)  # the swap finds made what the bare judge was asked
     assert study(tmp_path)["cheapest"] == "swap"
-    assert "segments: not applicable: 'segments' expects task = 'score'" in done.stdout
+    assert "segments: left out: 'segments' expects task = 'score'" in done.stdout
     written = tmp_path / "calm-mitigate" / "judge.toml"
     assert tomllib.loads(written.read_text())["judge"]["mitigations"] == ["swap"]
     assert "only adds ties" in found["swap"]["remarks"]
