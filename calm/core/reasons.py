@@ -256,6 +256,7 @@ class Kind(StrEnum):
     TEXTS_NOT_FOUND = "texts-not-found"
     READS_GOLD = "reads-gold"
     LABEL_LATER = "label-later"
+    MEMBER = "member"
     PANEL_SILENT = "panel-silent"
     PANEL_AGREES = "panel-agrees"
     PANEL_UNWEIGHED = "panel-unweighed"
@@ -953,6 +954,7 @@ WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
         "{}: in {} of the {} replies with a verdict the label was not the first token: the last of these has it as "
         "token {}, {}, after {}; its probabilities are those after that text"
     ),
+    Kind.MEMBER: "{}: {}",
     Kind.PANEL_SILENT: "panel {}: {} gave no verdict in {} of {} asks; the panel went without it",
     Kind.PANEL_AGREES: "panel {}: its members agree: {}",
     Kind.PANEL_UNWEIGHED: (

@@ -23,7 +23,7 @@ from calm.engine.thread import CLOSING_S, LoopThread
 from calm.engine.verdicts import Judgment, Response
 from calm.errors import ConfigError, StorageError
 from calm.models.pricing import SET_PRICE
-from calm.models.wire import Endpoint, Judge, Request
+from calm.models.wire import Composed, Endpoint, Judge, Request
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -138,9 +138,16 @@ class Engine:
         """
         Greet the endpoints of a judge; where it is code, note that a cap in dollars does not see what it spends.
 
-        Raises `ConfigError` as `greet` does.
+        Raises `ConfigError` as `greet` does; of a panel it names the member.
         """
-        self.greet(*judge.endpoints)
+        for endpoint in judge.endpoints:
+            try:
+                self.greet(endpoint)
+            except ConfigError as error:
+                whose = judge.whose(endpoint) if isinstance(judge, Composed) else ""
+                if not whose or isinstance(error, StorageError):
+                    raise
+                raise ConfigError(f"{whose}: {error}") from error
         alone = not judge.endpoints and not judge.traits.quick and not judge.traits.sends
         if alone and self.budget.caps.usd is not None:
             self.ledger.note(because(Kind.CAP_SEES_NO_CODE, name(judge.name)))

@@ -33,8 +33,8 @@ from calm.models.wire import Judge, Send
 LEAST = 1e-12
 """The least weight: a member decides alone if all others are silent, so its weight cannot be 0."""
 
-Weigh = Callable[[Sequence[Judge], Case, Send], Awaitable[Sequence[float]]]
-"""Returns the weight of each member for a case."""
+Weigh = Callable[[Panel, Case, Send], Awaitable[Sequence[float]]]
+"""Returns the weight of each member of a panel for a case."""
 
 
 def with_first(whole: Panel, inner: Judge) -> Panel:
@@ -73,7 +73,7 @@ def weighted_panel(
     async def ask(inner: Judge, case: Case, send: Send) -> Verdict:
         now = with_first(whole, inner)
         found = await now.verdicts(case, send)
-        weights = await weigh(now.members, case, send)
+        weights = await weigh(now, case, send)
         return replace(now, weights=tuple(max(w, LEAST) for w in weights)).combined(found, case)
 
     return panel_judge(whole, label, key, ask, said=said)
@@ -97,12 +97,12 @@ class _Weighing:
         if self.plain:
             yield because(Kind.PANEL_UNWEIGHED, name(self.name), self.plain, self.asked)
 
-    async def weigh(self, members: Sequence[Judge], case: Case, _: Send) -> list[float]:
+    async def weigh(self, whole: Panel, case: Case, _: Send) -> list[float]:
         """Return the weight of each member."""
-        found = self.likely.weights(members, case)
+        found = self.likely.weights(whole.members, case)
         self.asked += 1
         self.plain += found is None
-        return found or [1.0] * len(members)
+        return found or [1.0] * len(whole.members)
 
 
 def _perplexity_panel(judge: Judge, argument: str, reader: Reader) -> Judge:
