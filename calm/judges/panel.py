@@ -15,6 +15,7 @@ from math import isfinite
 from typing import Final, Literal, TypeAlias, TypeVar, get_args
 
 from calm.core.case import Case, digest
+from calm.core.model_names import spelling
 from calm.core.reasons import Kind, Reason, because, name, reason_of
 from calm.core.templates import Prompt
 from calm.core.verdict import (
@@ -96,11 +97,12 @@ class Panel:
     @property
     def about(self) -> Mapping[str, Json]:
         """What a report says of it: its rule, and what its members say of themselves."""
-        families = {member.about.get("family") for member in self.members}
+        stated = [member.about.get("family") for member in self.members]
+        families = {spelling(one) if isinstance(one, str) else None for one in stated}
         shown = [{k: v for k, v in m.about.items() if k != "prompt"} for m in self.members]
         known: list[Json] = [{"name": m.name, **about} for m, about in zip(self.members, shown, strict=True)]
         return {
-            "family": families.pop() if len(families) == 1 else None,
+            "family": stated[0] if len(families) == 1 else None,
             "panel": known,
             "parameters": {"rule": self.rule, "weights": list(self.weights), "members": [m.name for m in self.members]},
         }
@@ -143,8 +145,8 @@ class Panel:
             yield because(Kind.PANEL_AGREES, name(self.name), ", ".join(said))
 
     def member(self, place: int) -> str:
-        """Return what the member at a place, from 0, is called: names alone may be the same."""
-        return _called(place, self.members[place])
+        """Return what the member at a place, from 0, is called."""
+        return called(place, self.members[place])
 
     def whose(self, endpoint: Endpoint) -> str:
         """Return which members ask an endpoint."""
@@ -199,7 +201,8 @@ class Panel:
         return replace(found, reason=f"{len(silent)} of {len(verdicts)} members of the panel gave no verdict: {whys}")
 
 
-def _called(place: int, judge: Judge) -> str:
+def called(place: int, judge: Judge) -> str:
+    """Return what the member at a place, from 0, is called: names alone may be the same."""
     return f"member {place + 1} ({judge.name})"
 
 
@@ -236,7 +239,7 @@ def panel(members: Sequence[Judge], rule: str = "majority", weights: Sequence[fl
         ("order of answers", ["as given" if m.traits.as_given else "balanced" for m in members]),
     ):
         if len(set(values)) > 1:
-            called = (_called(place, member) for place, member in enumerate(members))
+            called = (called(place, member) for place, member in enumerate(members))
             named = ", ".join(f"{who}: {value}" for who, value in zip(called, values, strict=True))
             problems.append(f"members: expected judges of one {what}, got {named}")
     counts = Counter((m.name, m.fingerprint) for m in members if m.fingerprint is not None)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from calm.core.case import Case
+from calm.core.model_names import spelling
 from calm.core.reasons import Kind, Reason, because, name
 from calm.core.verdict import Verdict
 from calm.errors import ConfigError
@@ -27,7 +28,7 @@ from calm.judges.mitigations.mitigation import (
     judges_argument,
     path_argument,
 )
-from calm.judges.panel import Panel, Rule, panel
+from calm.judges.panel import Panel, Rule, called, panel
 from calm.models.wire import Judge, Send
 
 LEAST = 1e-12
@@ -121,8 +122,9 @@ def _perplexity_panel(judge: Judge, argument: str, reader: Reader) -> Judge:
 def _committee(judge: Judge, argument: str, reader: Reader) -> Judge:
     others = judges_argument("committee", argument, judge, reader)
     members = (judge, *others)
-    families = [str(m.about.get("family") or "") for m in members]
-    unknown = [m.name for m, family in zip(members, families, strict=True) if not family]
+    families = [spelling(str(m.about.get("family") or "")) for m in members]
+    pairs = enumerate(zip(members, families, strict=True))
+    unknown = [called(place, member) for place, (member, family) in pairs if not family]
     if unknown:
         names = ", ".join(unknown)
         raise ConfigError(f"mitigations: 'committee' needs the [judge] family of each judge, and {names} has none")
