@@ -239,8 +239,8 @@ def panel(members: Sequence[Judge], rule: str = "majority", weights: Sequence[fl
         ("order of answers", ["as given" if m.traits.as_given else "balanced" for m in members]),
     ):
         if len(set(values)) > 1:
-            called = (called(place, member) for place, member in enumerate(members))
-            named = ", ".join(f"{who}: {value}" for who, value in zip(called, values, strict=True))
+            who = (called(place, member) for place, member in enumerate(members))
+            named = ", ".join(f"{one}: {value}" for one, value in zip(who, values, strict=True))
             problems.append(f"members: expected judges of one {what}, got {named}")
     counts = Counter((m.name, m.fingerprint) for m in members if m.fingerprint is not None)
     problems += [
