@@ -20,6 +20,7 @@ from itertools import combinations
 from typing import Final, Literal, TypeAlias
 
 from calm.core.case import TIE, Answer, Case, digest
+from calm.core.model_names import spelling
 from calm.statistics.intervals import clopper_pearson
 
 Level: TypeAlias = Literal["gold", "leans", "free"]
@@ -226,19 +227,19 @@ def _level(share: float, low: float) -> Level:
 
 def _authors(cases: Sequence[Case]) -> list[Ruler]:
     """Return a ruler for each frequent author who is compared with others."""
-    count = Counter(
-        author
-        for case in cases
-        for author in {answer.author for answer in case.answers}
-        if author is not None and len({answer.author for answer in case.answers}) > 1
-    )
+    count: Counter[str] = Counter()
+    first: dict[str, str] = {}
+    for case in cases:
+        named = {spelling(answer.author): answer.author for answer in case.answers if answer.author is not None}
+        if len(named) + any(answer.author is None for answer in case.answers) > 1:
+            count.update(first.setdefault(one, author) for one, author in named.items())
     return [_author(name) for name in sorted(count, key=lambda name: (-count[name], name))[:MOST_AUTHORS]]
 
 
 def _author(name: str) -> Ruler:
     def measure(case: Case, answer: Answer) -> float | None:
-        theirs = {one.author == name for one in case.answers}
-        return float(answer.author == name) if len(theirs) > 1 else None
+        theirs = {spelling(one.author or "") == spelling(name) for one in case.answers}
+        return float(spelling(answer.author or "") == spelling(name)) if len(theirs) > 1 else None
 
     fix = "add cases where the answers of others are better: the author of an answer must not show how good it is"
     return Ruler(f"the answer by {name}", f"the answer by another than {name}", measure, fix)

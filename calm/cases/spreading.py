@@ -13,6 +13,7 @@ from itertools import combinations
 from calm.core.annotations import Annotation, gold_of, renamed, restricted
 from calm.core.case import TIE, Case
 from calm.core.items import ITEM
+from calm.core.model_names import one_name
 
 ANSWER = "answer"
 """The id of the answer of a case that holds one."""
@@ -52,7 +53,8 @@ def all_pairs(case: Case) -> list[Case]:
     """
     written = [answer for answer in case.answers if answer.author is not None]
     tags = {**case.tags, ITEM: case.tags.get(ITEM, case.id)}
-    pairs = [(a, b) for a, b in combinations(written, 2) if a.author != b.author]
+    names = one_name(answer.author or "" for answer in written)
+    pairs = [(a, b) for a, b in combinations(written, 2) if names[a.author or ""] != names[b.author or ""]]
     return [
         replace(
             case,

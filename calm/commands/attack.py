@@ -110,6 +110,8 @@ def _attack(options: argparse.Namespace) -> int:
         outputs.append(Output("--write", Path(options.write), ATTACKED, options.force))
     with opened_engine(options, *outputs) as engine:
         engine.admit(judge)
+        if writer is not None:  # before the judge is paid for
+            engine.greet(writer.server)
         setup = Setup(judge, tuple(cases), engine, options.seed, design)
         found = attacking.attack(setup, _search(options, groups, writer), options.sample)
         spent = bill(engine)

@@ -73,11 +73,11 @@ def _cross_check(options: argparse.Namespace) -> int:
     given = {"rounds": options.rounds, "seed": options.seed}
     written = [Output("-o", Path(options.out), CROSS_CHECK)] if options.out else []
     with opened_engine(options, *written) as engine:
-        engine.admit(judge)
+        for one in filter(None, (judge, scorer)):
+            engine.admit(one)
         if any(len(case.answers) > 2 for case in cases) or scorer is None:
             checks.append(coherence.check_order(judge, cases, engine, **given))
         if scorer is not None:
-            engine.admit(scorer)
             checks += coherence.check_scores(judge, scorer, cases, engine, **given)
         spent = bill(engine)
     print(sampled(len(cases), len(found)))

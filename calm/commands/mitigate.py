@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from calm.commands import CASES, DONE, JUDGES, REFUSED, REPEATS, add_cache, add_command, cache_files, cache_of
 from calm.commands.plan import traced
 from calm.commands.spending import caps_of, closing
-from calm.errors import ConfigError
+from calm.errors import ConfigError, JudgeError
 from calm.results.wording import printable
 
 if TYPE_CHECKING:
@@ -90,10 +90,10 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 def _mitigate(options: argparse.Namespace) -> int:
     from calm.cases import sample
     from calm.core.inputs import inputs
-    from calm.experiment.showing import refuse_unshowable
     from calm.gate.from_spec import cases_from, judge_from
     from calm.results.outputs import refuse
     from calm.studies.mitigate.report import render
+    from calm.studies.mitigate.serving import shown
     from calm.studies.mitigate.study import cheapest, tried
 
     keyless = options.cache == "replay"
@@ -105,10 +105,7 @@ def _mitigate(options: argparse.Namespace) -> int:
     cases = list(planner.record.cases or cases)  # a conftest.py may have others
     if planner.troubles:
         raise ConfigError([f"{node}: {why}" for node, why in planner.troubles])
-    drawn = sample(cases, planner.settings.sample, planner.settings.seed)
-    for one in sets:
-        if one.judge is not None:
-            refuse_unshowable(one.judge, drawn)
+    sets = shown(sets, sample(cases, planner.settings.sample, planner.settings.seed))
     refuse(_outputs(options), inputs=inputs(), caches=cache_files(options))
     if options.plan:
         print(printable(_plan(sets, planner, cases), "\n"))
@@ -192,7 +189,7 @@ def _plan(sets: Sequence[MitigationSet], planner: Planner, cases: Sequence[Case]
     lines = ["No call was made. Each set alone takes at most:"]
     for one, most in plan.sets:
         lines.append(f"  {one.label}: {most.calls} calls, {most.cost}, {duration(most.seconds)}")
-    lines += [f"  {one.label}: not applicable: {one.reason}" for one in sets if one.judge is None]
+    lines += [f"  {one.label}: left out: {one.reason}" for one in sets if one.judge is None]
     total = f"{plan.together.calls} calls, {plan.together.cost}"
     lines.append(f"All sets together, with shared calls counted once, take at most: {total}")
     lines += [f"at least: {node} {why}; what it asks after that is not counted" for node, why in planner.floors]
@@ -206,13 +203,21 @@ def _study(
     cases: Sequence[Case],
     options: argparse.Namespace,
 ) -> Study:
-    """Ask about all sets through one engine."""
+    """
+    Ask about all sets through one engine; a set that cannot be served is left out, and the others go on.
+
+    Raises:
+        CalmError: the judge alone cannot be served or read, or no mitigation is left.
+    """
+    from calm.cases import sample
     from calm.core.verdict import FAMILY
     from calm.engine.engine import Engine
     from calm.engine.store import Mode, Store
+    from calm.experiment.setup import Setup
     from calm.studies.mitigate.differences import differences
     from calm.studies.mitigate.gate import assess
     from calm.studies.mitigate.grid import attack_grid, attacks
+    from calm.studies.mitigate.serving import served, some_left, without
     from calm.studies.mitigate.study import Study
 
     reader = _reader(options, keyless=options.cache == "replay")
@@ -220,12 +225,26 @@ def _study(
     settings = planner.settings
     with closing(engine):
         figures = []
-        for one in sets:
+        drawn = tuple(sample(cases, settings.sample, settings.seed))
+        asked = served(sets, Setup(judge, drawn, engine, settings.seed, settings.design))
+        for place, one in enumerate(asked):
             if one.judge is None:
                 continue
             if sys.stderr.isatty():
                 print(f"asking: {printable(one.label)}", file=sys.stderr)
-            figures.append(assess(one, planner.record.entries, cases, settings, engine=engine, reader=reader))
+            try:
+                found = assess(one, planner.record.entries, cases, settings, engine=engine, reader=reader)
+            except JudgeError as error:  # it cannot be read
+                if not one.names:
+                    raise
+                asked[place] = without(one, error)
+                continue
+            lost = engine.lost(one.judge) if one.names else None
+            if lost is None:
+                figures.append(found)
+            else:
+                asked[place] = without(one, lost)
+        some_left(asked)
         grid: tuple[Cell, ...] = ()
         if options.grid:
             words = [word.strip() for word in (options.attacks or "").split(",") if word.strip()]
@@ -234,16 +253,15 @@ def _study(
                 chosen = [(name, edit) for name, edit in chosen if any(word in name for word in words)]
             if not chosen:
                 raise ConfigError(f"--attacks: expected words from the names of attacks, got {options.attacks!r}")
-            grid = attack_grid(sets, cases, settings, engine, chosen)
-    left_out = tuple(one for one in sets if one.judge is None)
-    found = differences(figures)
+            grid = attack_grid(asked, cases, settings, engine, chosen)
+    left_out = tuple(one for one in asked if one.judge is None)
     crossed = (
         (entry.order.suite, "compares several judges and authors")
         for entry in planner.record.entries
         if entry.wanted is not None
     )
     floors = (*planner.floors, *dict.fromkeys(crossed))
-    return Study(judge.name, tuple(figures), left_out, found, grid, floors)
+    return Study(judge.name, tuple(figures), left_out, differences(figures), grid, floors)
 
 
 def _written(study: Study, options: argparse.Namespace) -> list[str]:

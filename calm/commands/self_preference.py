@@ -106,7 +106,7 @@ def _run(options: argparse.Namespace) -> int:
     if len(judges) == 1 and isinstance(judges[0], TableJudge):
         _refuse_asking(options.judges[0], options)
         tables = recorded_tables(judges[0])
-        _check_outsider(options.outsider, tables.family, tables.judges)
+        options.outsider = _check_outsider(options.outsider, tables.family, tables.judges)
         report.check(asked, tables.family, tables.judges)
         refuse(_written(options), inputs=inputs())
         figures = tables.report(options.seed, outsider=options.outsider, asked=asked)
@@ -127,7 +127,7 @@ def _run(options: argparse.Namespace) -> int:
     except EstimateError as error:
         raise ConfigError(str(error)) from error
     names = [member.model for member in arranged.members]
-    _check_outsider(options.outsider, arranged.family, names)
+    options.outsider = _check_outsider(options.outsider, arranged.family, names)
     report.check(asked, arranged.family, names)
     for member in arranged.members:
         if member.judge is not None:
@@ -192,7 +192,7 @@ def _again(known: dict[str, Json], asked: Asked, options: argparse.Namespace) ->
 
     crossed = crossed_from(known)
     tables = tables_of(crossed)
-    _check_outsider(options.outsider, tables.family, tables.judges)
+    options.outsider = _check_outsider(options.outsider, tables.family, tables.judges)
     report.check(asked, tables.family, tables.judges)
     refuse(_written(options), inputs=inputs())
     figures = tables.report(
@@ -238,7 +238,8 @@ def _check_names(typed: Mapping[str, str], cases: Sequence[Case], judges: Sequen
     Raises:
         ConfigError: there is such a name.
     """
-    from calm.selfpreference.families import ALL_OTHERS, plain
+    from calm.core.model_names import plain
+    from calm.selfpreference.families import ALL_OTHERS
 
     known = dict.fromkeys([*judges, *(a.author for case in cases for a in case.answers if a.author is not None)])
     names = {plain(name) for name in known}
@@ -248,21 +249,25 @@ def _check_names(typed: Mapping[str, str], cases: Sequence[Case], judges: Sequen
         )
 
 
-def _check_outsider(outsider: str | None, family: str, judges: Sequence[str]) -> None:
+def _check_outsider(outsider: str | None, family: str, judges: Sequence[str]) -> str | None:
     """
-    Refuse an unknown neutral judge, or one for verdicts without an excess over one judge alone.
+    Return the neutral judge by its name among the judges; None if there is none.
 
     Raises:
-        ConfigError: either.
+        ConfigError: it is unknown, or there are verdicts without an excess over one judge alone.
     """
+    from calm.core.model_names import one_name
+
     if outsider is None:
-        return
+        return None
     if family != "score":
         raise ConfigError(f"--outsider: expected judges with task = 'score', got judges of {family} verdicts")
-    if outsider not in judges:
+    name = one_name([outsider], judges)[outsider]
+    if name not in judges:
         raise ConfigError(
             f"--outsider: expected the model of one of the judges, got {outsider!r}{nearest(outsider, judges)}"
         )
+    return name
 
 
 def _plan(arranged: CrossDesign, options: argparse.Namespace) -> int:

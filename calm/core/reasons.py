@@ -81,6 +81,8 @@ class Kind(StrEnum):
     TOOL_DIFFERS = "tool-differs"
     CALLS_ELSEWHERE = "calls-elsewhere"
     VERDICTS_DIFFER = "verdicts-differ"
+    KEY_TWICE = "key-twice"
+    NO_TOKENS = "no-tokens"
     VERDICT_DRAFT = "verdict-draft"
     VERDICT_TAKEN_BACK = "verdict-taken-back"
     VERDICT_MENTIONED = "verdict-mentioned"
@@ -255,6 +257,7 @@ class Kind(StrEnum):
     TEXTS_NOT_FOUND = "texts-not-found"
     READS_GOLD = "reads-gold"
     LABEL_LATER = "label-later"
+    MEMBER = "member"
     PANEL_SILENT = "panel-silent"
     PANEL_AGREES = "panel-agrees"
     PANEL_UNWEIGHED = "panel-unweighed"
@@ -638,6 +641,8 @@ WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
         "{}: its calls to {} do not go through calm: they are not cached, counted or priced, and no cap stops them"
     ),
     Kind.VERDICTS_DIFFER: "two verdicts: {} in line {}, {}, and {} in line {}, {}; nothing says which one is final",
+    Kind.KEY_TWICE: "two verdicts: the JSON of the reply has {} twice, with different values",
+    Kind.NO_TOKENS: "the server sent no {}; take a server that gives them, or another format",
     Kind.VERDICT_DRAFT: "no verdict: {} in line {}, {}, is called a draft, and no final one follows",
     Kind.VERDICT_TAKEN_BACK: "no verdict: {} in line {}, {}, is taken back after it, and no other one follows",
     Kind.VERDICT_MENTIONED: (
@@ -954,6 +959,7 @@ WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
         "{}: in {} of the {} replies with a verdict the label was not the first token: the last of these has it as "
         "token {}, {}, after {}; its probabilities are those after that text"
     ),
+    Kind.MEMBER: "{}: {}",
     Kind.PANEL_SILENT: "panel {}: {} gave no verdict in {} of {} asks; the panel went without it",
     Kind.PANEL_AGREES: "panel {}: its members agree: {}",
     Kind.PANEL_UNWEIGHED: (

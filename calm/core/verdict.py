@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
 
 from calm.core.classes import Classes
-from calm.core.reasons import Reason, reason_of
+from calm.core.reasons import Kind, Reason, reason_of
 
 Task: TypeAlias = Literal["pairwise", "score", "rubric", "rubric-all", "points", "listwise", "label"]
 """What a judge is asked to do: the `task` of judge.toml."""
@@ -117,9 +117,10 @@ class Label:
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
-    """The judge replied, and its reply holds no verdict. Data, with a rate of its own."""
+    """The judge replied, and its reply holds no verdict: why, in words and as a kind. Data, with a rate of its own."""
 
     reason: str
+    kind: Kind = field(default=Kind.SAID, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +152,11 @@ the like. No answer has an id that begins with "~" or "!".
 
 _LAWFUL: Final = (Preferred, Tie, Score, Criteria, Label)
 """Verdicts that may come with probabilities."""
+
+
+def unreadable(why: Reason) -> Unreadable:
+    """Return the verdict of a reply that holds none, for a reason."""
+    return Unreadable(str(why), why.kind)
 
 
 def code(verdict: Verdict) -> Code:

@@ -23,7 +23,7 @@ from calm.engine.thread import CLOSING_S, LoopThread
 from calm.engine.verdicts import Judgment, Response
 from calm.errors import ConfigError, StorageError
 from calm.models.pricing import SET_PRICE
-from calm.models.wire import Endpoint, Judge, Request
+from calm.models.wire import Composed, Endpoint, Judge, Request
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -105,6 +105,11 @@ class Engine:
         """Why nothing more is asked: the cache failed, or a server stopped answering; None: neither."""
         return self._desk.calls.fault or self._desk.servers.broken
 
+    def lost(self, judge: Judge) -> Reason | None:
+        """Return why a server of a judge was given up; None: all of its servers are still asked."""
+        servers = (self._desk.servers.of(endpoint) for endpoint in judge.endpoints)
+        return next((why for server in servers if (why := server.health.lost) is not None), None)
+
     @property
     def pending(self) -> int:
         """How many asks are under way or wait for their turn."""
@@ -137,9 +142,16 @@ class Engine:
         """
         Greet the endpoints of a judge; where it is code, note that a cap in dollars does not see what it spends.
 
-        Raises `ConfigError` as `greet` does.
+        Raises `ConfigError` as `greet` does; of a panel it names the member.
         """
-        self.greet(*judge.endpoints)
+        for endpoint in judge.endpoints:
+            try:
+                self.greet(endpoint)
+            except ConfigError as error:
+                whose = judge.whose(endpoint) if isinstance(judge, Composed) else ""
+                if not whose or isinstance(error, StorageError):
+                    raise
+                raise ConfigError(f"{whose}: {error}") from error
         alone = not judge.endpoints and not judge.traits.quick and not judge.traits.sends
         if alone and self.budget.caps.usd is not None:
             self.ledger.note(because(Kind.CAP_SEES_NO_CODE, name(judge.name)))

@@ -6,9 +6,9 @@ from collections import defaultdict
 from typing import Final
 
 from calm.core.case import Case
-from calm.core.reasons import Kind, Reason, because, name, reason_of
+from calm.core.reasons import Kind, Reason, Said, because, name, reason_of
 from calm.core.recipes import Recipe
-from calm.core.verdict import NoReply, Refused, Verdict, readable
+from calm.core.verdict import NoReply, Refused, Unreadable, Verdict, readable
 from calm.models.wire import Judge
 
 LOOKS: Final = ((12, 12), (20, 17))
@@ -50,6 +50,8 @@ class Legibility:
         seen[case.id] = failed or (not readable(verdict) and not isinstance(verdict, Refused))
         if (len(seen), sum(seen.values())) in _ENDING:
             unread, why = sum(seen.values()), judge.remarks.unread
+            if not why and isinstance(verdict, Unreadable):  # a judge around others may keep no replies
+                why = (because(Kind.SAID, Said(verdict.reason)),)
             kind = Kind.JUDGE_FAILS if whose in self._failed else Kind.JUDGE_UNREAD
             self._faults[whose] = because(kind, name(judge.name), unread, len(seen), *why)
 

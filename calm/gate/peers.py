@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from calm.core.files import read_json
+from calm.core.model_names import bare
 from calm.core.verdict import FAMILY, Task
 from calm.errors import ConfigError
 from calm.gate.from_spec import judge_from
@@ -36,7 +37,7 @@ def read_peers(text: str, task: Task, *, keyless: bool = False) -> tuple[Member,
             if FAMILY[member.task] != FAMILY[task]:
                 wanted = f"verdicts of the judge's kind ({FAMILY[task]})"
                 problems.append(f"--calm-peers: {name}: expected {wanted}, got task={member.task!r}; leave it out")
-            found.setdefault(member.model, member)
+            found.setdefault(bare(member.model), member)
     if problems:
         raise ConfigError(problems)
     return tuple(found.values())

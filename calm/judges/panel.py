@@ -9,16 +9,18 @@ of the members or more, the panel gives none either, and says why.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import isfinite
-from typing import Final, Literal, TypeAlias, get_args
+from typing import Final, Literal, TypeAlias, TypeVar, get_args
 
 from calm.core.case import Case, digest
-from calm.core.reasons import Kind, Reason, because, name
+from calm.core.model_names import spelling
+from calm.core.reasons import Kind, Reason, because, name, reason_of
 from calm.core.templates import Prompt
 from calm.core.verdict import (
     FAMILY,
+    NoReply,
     Refused,
     Scale,
     Score,
@@ -28,12 +30,14 @@ from calm.core.verdict import (
     code,
     readable,
 )
-from calm.errors import ConfigError
+from calm.errors import ConfigError, JudgeError
 from calm.judges.combining import combined
 from calm.judges.foreign import judge_of
 from calm.judges.prompted import together
 from calm.judges.wrapper import joint_endpoints, joint_remarks, joint_traits
 from calm.models.wire import Endpoint, Json, Judge, Placing, Remarks, Rewordable, Send, Traits
+
+T = TypeVar("T")
 
 Rule: TypeAlias = Literal["majority", "mean", "weighted"]
 RULES: Final[tuple[Rule, ...]] = get_args(Rule)
@@ -93,11 +97,12 @@ class Panel:
     @property
     def about(self) -> Mapping[str, Json]:
         """What a report says of it: its rule, and what its members say of themselves."""
-        families = {member.about.get("family") for member in self.members}
+        stated = [member.about.get("family") for member in self.members]
+        families = {spelling(one) if isinstance(one, str) else None for one in stated}
         shown = [{k: v for k, v in m.about.items() if k != "prompt"} for m in self.members]
         known: list[Json] = [{"name": m.name, **about} for m, about in zip(self.members, shown, strict=True)]
         return {
-            "family": families.pop() if len(families) == 1 else None,
+            "family": stated[0] if len(families) == 1 else None,
             "panel": known,
             "parameters": {"rule": self.rule, "weights": list(self.weights), "members": [m.name for m in self.members]},
         }
@@ -126,8 +131,7 @@ class Panel:
 
     def _silences(self) -> Iterator[Reason]:
         for place, count in sorted(self.tally.unread.items()):
-            member = name(self.members[place].name)
-            yield because(Kind.PANEL_SILENT, name(self.name), member, count, self.tally.asked)
+            yield because(Kind.PANEL_SILENT, name(self.name), name(self.member(place)), count, self.tally.asked)
 
     def _agreement(self) -> Iterator[Reason]:
         """How far its members agree in what they said so far; nothing before two of them said anything."""
@@ -139,6 +143,31 @@ class Panel:
         said = [f"{value:.2f} {names[name]}" for name, value in found.items() if name in names and value is not None]
         if said:
             yield because(Kind.PANEL_AGREES, name(self.name), ", ".join(said))
+
+    def member(self, place: int) -> str:
+        """Return what the member at a place, from 0, is called."""
+        return called(place, self.members[place])
+
+    def whose(self, endpoint: Endpoint) -> str:
+        """Return which members ask an endpoint."""
+        theirs = (place for place, one in enumerate(self.members) if _asks(one, endpoint))
+        return " and ".join(map(self.member, theirs))
+
+    async def by(self, place: int, work: Awaitable[T]) -> T:
+        """
+        Return what the work of a member brings.
+
+        Raises:
+            JudgeError: it failed; the reason names the member.
+        """
+        try:
+            return await work
+        except JudgeError as error:
+            raise JudgeError(self._of(place, reason_of(error)), **vars(error)) from error
+
+    def _of(self, place: int, why: Reason) -> Reason:
+        """Return why a member has no reply; where the run itself made no call, that is no matter of a member."""
+        return why if why.unmade else because(Kind.MEMBER, name(self.member(place)), why)
 
     def places(self, case: Case) -> frozenset[str]:
         """Return where its members are shown what their templates have no place for."""
@@ -154,18 +183,31 @@ class Panel:
 
     async def verdicts(self, case: Case, send: Send) -> list[Verdict]:
         """Ask all members, take note of what they say, and return it in their order."""
-        found = await together(*(member.judge(case, send) for member in self.members))
+        asked = enumerate(self.members)
+        found = await together(*(self.by(place, member.judge(case, send)) for place, member in asked))
         self.tally.note(found)
         return found
 
     def combined(self, verdicts: Sequence[Verdict], case: Case) -> Verdict:
         """Return what the rule makes of the verdicts of all members, in their order."""
         found = combined(verdicts, case, "majority" if self.rule == "majority" else "mean", weights=self.weights)
-        silent = [(m.name, v) for m, v in zip(self.members, verdicts, strict=True) if not readable(v)]
+        if isinstance(found, NoReply):
+            place = next(place for place, verdict in enumerate(verdicts) if isinstance(verdict, NoReply))
+            return NoReply(self._of(place, reason_of(found.reason)))
+        silent = [(self.member(place), verdict) for place, verdict in enumerate(verdicts) if not readable(verdict)]
         if not isinstance(found, Unreadable | Refused) or not silent:
             return found
         whys = ", ".join(f"{name} ({_why(verdict)})" for name, verdict in silent)
         return replace(found, reason=f"{len(silent)} of {len(verdicts)} members of the panel gave no verdict: {whys}")
+
+
+def called(place: int, judge: Judge) -> str:
+    """Return what the member at a place, from 0, is called: names alone may be the same."""
+    return f"member {place + 1} ({judge.name})"
+
+
+def _asks(judge: Judge, endpoint: Endpoint) -> bool:
+    return any(one.identity == endpoint.identity for one in judge.endpoints)
 
 
 def _why(verdict: Verdict) -> str:
@@ -197,7 +239,8 @@ def panel(members: Sequence[Judge], rule: str = "majority", weights: Sequence[fl
         ("order of answers", ["as given" if m.traits.as_given else "balanced" for m in members]),
     ):
         if len(set(values)) > 1:
-            named = ", ".join(f"{m.name}: {v}" for m, v in zip(members, values, strict=True))
+            who = (called(place, member) for place, member in enumerate(members))
+            named = ", ".join(f"{one}: {value}" for one, value in zip(who, values, strict=True))
             problems.append(f"members: expected judges of one {what}, got {named}")
     counts = Counter((m.name, m.fingerprint) for m in members if m.fingerprint is not None)
     problems += [

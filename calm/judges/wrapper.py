@@ -9,7 +9,7 @@ from typing import Self
 from calm.core.case import Case
 from calm.core.templates import Prompt
 from calm.core.verdict import Scale, Task, Verdict
-from calm.models.wire import Endpoint, Json, Judge, Placing, Record, Remarks, Rewordable, Send, Traits
+from calm.models.wire import Composed, Endpoint, Json, Judge, Placing, Record, Remarks, Rewordable, Send, Traits
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,6 +66,10 @@ class JudgeWrapper:
     def with_prompt(self, prompt: Prompt) -> Self:
         """Return the same around the judge with another prompt."""
         return replace(self, inner=self.inner.with_prompt(prompt)) if isinstance(self.inner, Rewordable) else self
+
+    def whose(self, endpoint: Endpoint) -> str:
+        """Return which judges inside ask an endpoint, where there are several."""
+        return self.inner.whose(endpoint) if isinstance(self.inner, Composed) else ""
 
     def places(self, case: Case) -> frozenset[str]:
         """Return where the judge inside is shown what its templates have no place for."""

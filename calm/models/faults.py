@@ -109,11 +109,13 @@ def parsed(address: Address, response: Response) -> Mapping[str, object]:
     Return the JSON object of a successful response, without the values of the address's secrets.
 
     Raises:
-        BadReply: it is no JSON object, or one that reports an error.
+        BadReply: it is no JSON object, has a key twice, or reports an error.
     """
     secrets = address.secrets
     try:
-        data = json_of(response.content, most=MOST_VALUES)
+        data = json_of(response.content, most=MOST_VALUES, object_pairs_hook=_once)
+    except BadReply:
+        raise
     except (json.JSONDecodeError, UnicodeDecodeError):
         text = trimmed(secrets.scrub(response.content.decode("utf-8", "replace")))
         what = "a web page" if "html" in response.kind or text.lstrip()[:1] == "<" else response.kind
@@ -129,6 +131,14 @@ def parsed(address: Address, response: Response) -> Mapping[str, object]:
     if data.get("error") and not data.get("choices"):
         said = trimmed(secrets.scrub(_said(data)))
         raise BadReply(f"the server answered with an error: {said!r}", fatal=_hopeless(200, data), billed=False)
+    return data
+
+
+def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """Return an object of a reply; of a key with two values nobody knows which one the model meant."""
+    data = dict(pairs)
+    if len(data) < len(pairs) and (twice := next((key for key, value in pairs if data[key] != value), "")):
+        raise BadReply(f"expected each key of the reply once, got {trimmed(twice)!r} twice, with different values")
     return data
 
 

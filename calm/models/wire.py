@@ -361,6 +361,13 @@ def foreseen(judge: Judge) -> Foreseen | None:
 
 
 @runtime_checkable
+class Composed(Protocol):
+    """What a judge is besides, if it asks others: `whose` says which of them ask an endpoint; nothing: itself."""
+
+    def whose(self, endpoint: Endpoint) -> str: ...
+
+
+@runtime_checkable
 class Placing(Protocol):
     """
     What a judge is besides, if its own prompt may have no place for what an edit presents.

@@ -1,8 +1,8 @@
 """
 Which models are related, and whether a judge is related to the makers of its test.
 
-A family is a line of models by one maker (gpt, claude, gemma). Names are compared without the maker's prefix, the
-date and the case of letters. A family that is not known counts as unknown, never as unrelated.
+A family is a line of models by one maker (gpt, claude, gemma). `calm.core.model_names` says when two names mean the
+same. A family that is not known counts as unknown, never as unrelated.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from enum import StrEnum
 from shlex import quote
 from typing import Final
 
+from calm.core.model_names import plain, same_model, spelling, value_for
 from calm.errors import EstimateError
 
 PREFIXES: Mapping[str, str] = {
@@ -48,8 +49,6 @@ UNKNOWN: Final = "unknown"
 ALL_OTHERS: Final = "*"
 """Where families are stated, the name for every author whose family is neither stated nor shown by the name."""
 
-_DATE = re.compile(r"[-@](?:\d{8}|\d{4}-\d{2}-\d{2}|\d{2}-\d{2}|latest)$")
-
 
 class Relation(StrEnum):
     """How a judge is related to a model."""
@@ -82,30 +81,19 @@ class Leak:
         return f"{self.role}: made by {self.model}, {self.relation} as {judge}; its taste may leak into the data"
 
 
-def plain(model: str) -> str:
-    """
-    Return a model's name without maker, date and capitals.
-
-    >>> plain("openai/GPT-4o-2024-08-06"), plain("claude-3-7-sonnet-20250219")
-    ('gpt-4o', 'claude-3-7-sonnet')
-    """
-    return _DATE.sub("", model.strip().lower().rpartition("/")[2])
-
-
 def family_of(model: str, families: Mapping[str, str] | None = None) -> str | None:
     """
-    Return the family of a model: as `families` says (by exact or plain name), else by its name; None if unknown.
+    Return the family of a model: as `families` says under any of its names, else by its name; None if unknown.
 
     `families` may say that it is `UNKNOWN`.
 
     >>> family_of("vendor/gpt-4o-mini"), family_of("house-model"), family_of("house-model", {"house-model": "qwen"})
     ('gpt', None, 'qwen')
     """
-    stated = families or {}
+    stated = value_for(model, families or {})
+    if stated is not None:
+        return None if spelling(stated) == UNKNOWN else spelling(stated)
     name = plain(model)
-    for said in (model, name):
-        if said in stated:
-            return None if stated[said] == UNKNOWN else stated[said]
     starts = [p for p in PREFIXES if re.match(rf"{re.escape(p)}(?![a-z])", name)]
     return PREFIXES[max(starts, key=len)] if starts else None
 
@@ -149,10 +137,12 @@ def relation(
     >>> relation("gpt-5", "house-model").value
     'unknown'
     """
-    if plain(judge) == plain(model):
+    if same_model(judge, model):
         return Relation.SAME_MODEL
     if any({plain(a), plain(b)} == {plain(judge), plain(model)} for a, b in derived):
         return Relation.DERIVED
+    if plain(judge) == plain(model):
+        return Relation.SAME_FAMILY
     ours, theirs = family_of(judge, families), family_of(model, families)
     if ours is None or theirs is None:
         return Relation.UNKNOWN

@@ -16,7 +16,7 @@ from calm.results.remedies import remedies
 from calm.studies.mitigate.differences import chance
 from calm.studies.mitigate.judge_toml import with_mitigations
 from tests.inside import calm_inside
-from tests.servers import wire_server
+from tests.servers import Answer, wire_server
 from tests.servers.planted import planted_respond
 
 JUDGE = """
@@ -76,7 +76,7 @@ def test_the_swap_repairs_position_at_two_calls_and_its_judge_is_written(tmp_pat
     assert found["swap"]["usd"] == pytest.approx(found["none"]["usd"] * (4 + 4) / (3 + 3))
     assert made == 80 * (4 + 4)  # the swap finds made what the bare judge was asked
     assert study(tmp_path)["cheapest"] == "swap"
-    assert "segments: not applicable: 'segments' expects task = 'score'" in done.stdout
+    assert "segments: left out: 'segments' expects task = 'score'" in done.stdout
     written = tmp_path / "calm-mitigate" / "judge.toml"
     assert tomllib.loads(written.read_text())["judge"]["mitigations"] == ["swap"]
     assert "only adds ties" in found["swap"]["remarks"]
@@ -227,6 +227,45 @@ def test_what_is_set_up_wrongly_is_status_4(tmp_path, subtests):
 
             assert done.returncode == 4
             assert told in done.stderr
+
+
+def refusing(turns, body):
+    """Answer as a server that gives no log-probabilities, and takes no prompt with the note of `debias`."""
+    if FAIR in repr(turns):
+        return Answer(status=400, message="this prompt is not taken")
+    return Answer("[[A]]", tokens=())
+
+
+def test_a_set_that_cannot_be_served_is_left_out_and_the_others_end(tmp_path):
+    """Each for its own reason, before its gate is paid for; what is known beforehand asks nothing."""
+    with wire_server(refusing) as server, wire_server(lambda *_: "[[A]]", api_key="k-1") as locked:
+        path = judge_file(tmp_path, server.url)
+        judge_file(tmp_path, locked.url, name="locked.toml")
+        tries = "--try=g-eval,debias,panel:locked.toml,segments,swap"
+        done = calm(tmp_path, path, tries, "--sample=4", *SMALL, *POSITION)
+
+    assert done.returncode in (0, 1), done.stderr
+    assert rows(tmp_path).keys() == {"none", "swap"}
+    left = {one["set"]: one["reason"] for one in study(tmp_path)["not_applicable"]}
+    assert left.keys() == {"g-eval", "debias", "panel:locked.toml", "segments"}
+    assert [word in left[name] for name, word in zip(left, ("log-probabilities", "400", "401", "task"), strict=True)]
+    assert all(f"{name}: left out: {why}" in done.stdout for name, why in left.items())
+    noted = sum(FAIR in repr(seen.messages) for seen in server.seen)
+    assert (sum("logprobs" in seen.body for seen in server.seen), noted, len(locked.seen)) == (3, 3, 1)
+
+
+def test_where_no_set_can_be_served_nothing_is_compared(tmp_path):
+    """The judge alone is not audited either, and what each set lacks is in one message."""
+    with wire_server(refusing) as server:
+        path = judge_file(tmp_path, server.url)
+        never = calm(tmp_path, path, "--try=segments", *SMALL, *POSITION)
+        unasked = len(server.seen)
+        done = calm(tmp_path, path, "--try=g-eval,debias,segments", "--sample=4", *SMALL, *POSITION)
+
+    assert (never.returncode, done.returncode, unasked) == (4, 4, 0)
+    assert all(name in done.stderr for name in ("g-eval: ", "debias: ", "segments: "))
+    assert len(server.seen) == 1 + 1 + 3 + 3  # the greeting, and as many cases of each set as were tried
+    assert not (tmp_path / "calm-mitigate").exists()
 
 
 def test_the_judges_own_file_is_not_written_over(tmp_path):

@@ -2,13 +2,15 @@
 
 import asyncio
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from types import SimpleNamespace
 
 import pytest
 
 from calm.core.case import Answer, Case, Criterion
+from calm.core.reasons import Kind, Said, because, reason_of
 from calm.core.verdict import NoReply, Preferred, Refused, Score, Unreadable
-from calm.errors import ConfigError
+from calm.errors import ConfigError, JudgeError
 from calm.gate.from_spec import judge_from
 from calm.judges.panel import panel
 from calm.judges.python import PythonJudge
@@ -65,9 +67,8 @@ def test_an_unreadable_minority_is_left_out_counted_and_noted():
     found = [asyncio.run(one.judge(PAIR, Ask())) for _ in range(3)]
 
     assert found == [Preferred("x")] * 3
-    assert tuple(map(str, one.remarks.notes)) == (
-        "panel panel of a, b, c: c gave no verdict in 3 of 3 asks; the panel went without it",
-    )
+    (note,) = one.remarks.notes
+    assert note == because(Kind.PANEL_SILENT, "panel of a, b, c", "member 3 (c)", 3, 3)
 
 
 def test_a_panel_tells_how_far_its_members_agree():
@@ -87,14 +88,39 @@ def test_half_of_the_members_silent_silences_the_panel():
     """The reason names them; only if all declined has the panel declined."""
     verdict = said([X, Unreadable("mumbles")], PAIR)
 
-    assert verdict == Unreadable("1 of 2 members of the panel gave no verdict: m1 (mumbles)")
+    assert isinstance(verdict, Unreadable)
+    assert "member 2 (m1)" in verdict.reason
     assert isinstance(said([Refused("no"), Refused("never")], PAIR), Refused)
     assert isinstance(said([Refused("no"), Unreadable("mumbles")], PAIR), Unreadable)
 
 
 def test_a_member_without_a_reply_leaves_no_verdict():
-    """A transport failure is no data, whoever else answered."""
-    assert said([X, X, NoReply("cut")], PAIR) == NoReply("cut")
+    """A transport failure is no data, whoever else answered; the reason names the member, but not where a cap came."""
+    capped = because(Kind.CAPPED, "5 calls")
+
+    lost = said([X, X, NoReply("cut")], PAIR)
+
+    assert lost == NoReply(because(Kind.MEMBER, "member 3 (m2)", because(Kind.SAID, Said("cut"))))
+    assert said([X, X, NoReply(capped)], PAIR) == NoReply(capped)
+
+
+def test_a_failing_member_is_named_by_its_number_and_keeps_what_the_error_says():
+    """Two members may have one name; whether the call may be made again is still known."""
+    failing = JudgeError("answered 503", again=True, after_s=2.0, silent=True)
+
+    async def fails(case, send):
+        raise failing
+
+    members = [says(X), says(Y)]
+    whole = panel(members)
+    lost = replace(whole, members=(members[0], SimpleNamespace(name="judge", judge=fails)))
+
+    with pytest.raises(JudgeError) as raised:
+        asyncio.run(lost.verdicts(PAIR, Ask()))
+
+    assert reason_of(raised.value).kind is Kind.MEMBER
+    assert reason_of(raised.value).details[0] == "member 2 (judge)"
+    assert vars(raised.value) == vars(failing)
 
 
 def test_a_panel_is_identified_by_its_members_and_rule():
@@ -111,12 +137,17 @@ def test_a_panel_that_cannot_be_is_refused(subtests):
     """Each fault says what was expected and what came."""
     for members, rule, weights, message in [
         ([says(X)], "majority", (), "members: expected at least 2 judges, got 1"),
-        ([says(X), says(Score(1), "score")], "majority", (), "expected judges of one task, got judge: pairwise"),
+        (
+            [says(X), says(Score(1), "score")],
+            "majority",
+            (),
+            "expected judges of one task, got member 1 (judge): pairwise",
+        ),
         (
             [says(Score(1), "score", scale={"low": 1, "high": 5}), says(Score(1), "score")],
             "mean",
             (),
-            "expected judges of one scale, got judge: 1 to 5, judge: 1 to 10",
+            "expected judges of one scale, got member 1 (judge): 1 to 5, member 2 (judge): 1 to 10",
         ),
         ([says(X, name="j"), says(X, name="j")], "mean", (), "expected different judges, got j 2 times"),
         ([says(X), says(Y)], "median", (), "rule: expected one of majority, mean, weighted, got rule='median'"),

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from calm.core.case import Answer, Case, Criterion, Framing
+from calm.core.reasons import Kind
 from calm.core.verdict import (
     Criteria,
     NoReply,
@@ -206,6 +207,31 @@ def test_json_that_is_cut_contradicts_itself_or_lacks_the_field_is_unreadable(su
     ]:
         with subtests.test(about=about, text=text):
             assert unreadable(said(text, about, "json"))
+
+
+def test_a_key_that_has_two_values_leaves_the_verdict_in_doubt(subtests):
+    """In any case of letters, in an object around it, and in what is only near to JSON; equal values leave no doubt."""
+    for text in [
+        '{"verdict": "A", "verdict": "B"}',
+        '{"verdict": "A", "VERDICT": "B"}',
+        '{"verdict ": "A", "verdict": "B"}',
+        "{'verdict': 'A', verdict: 'B',}",
+        '{"result": {"verdict": "A", "verdict": "B"}}',
+        '{"result": {"verdict": "A"}, "result": {"verdict": "B"}}',
+        '{"result": {"verdict": "A"}, "result": {"why": "so"}}',
+        'First: {"verdict": "A", "verdict": "B"}\nSecond: {"verdict": "A"}',
+        r'"{\"verdict\": \"A\", \"verdict\": \"B\"}"',
+    ]:
+        with subtests.test(text=text):
+            found = said(text, PAIR, "json")
+            assert isinstance(found, Unreadable)
+            assert found.kind is Kind.KEY_TWICE
+    assert unreadable(said('{"verdict": 1, "verdict": true}', SCORE, "json"))
+    for text in ['{"verdict": "A", "verdict": "A"}', '{"why": "so", "verdict": "A", "why": "or so"}']:
+        assert said(text, PAIR, "json") == said('{"verdict": "A"}', PAIR, "json")
+    assert said('{"verdict": {"1": true, "1": false, "2": true}}', ALL, "json") == Criteria(
+        {"c1": None, "c2": True, "c3": None}
+    )
 
 
 def test_only_the_field_that_is_asked_decides():

@@ -162,7 +162,7 @@ def test_an_object_that_is_called_an_example_or_a_quotation_is_no_verdict():
         assert said(f'{{"{name}": {{"verdict": "B"}}, "final": {{"verdict": "A"}}}}', kind="json") is None
     assert said('{"result": {"reason": "B cites no example", "verdict": "A"}}', kind="json") == A
     assert said('{"Verdict": "A"}', kind="json") == A
-    assert said('{"verdict": "A", "Verdict": "B"}', kind="json") == A
+    assert said('{"verdict": "A", "Verdict": "B"}', kind="json") is None  # one name, two verdicts
     assert said('{"Verdict": "A", "VERDICT": "B"}', kind="json") is None
 
 

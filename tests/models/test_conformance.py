@@ -1,6 +1,7 @@
 """Servers that answer 200 OK and do not do what they were asked are found out."""
 
 import json
+from types import SimpleNamespace
 
 import pytest
 
@@ -10,7 +11,11 @@ from calm.engine.engine import Engine
 from calm.engine.store import Mode, Store
 from calm.errors import ConfigError
 from calm.judges.judgefile import read_judge
+from calm.models.api import BadReply
 from calm.models.conformance import token_fault
+from calm.models.faults import parsed
+from calm.models.secrets import Secrets
+from calm.models.transport import Response
 from calm.models.wire import Reply, Token
 from tests.servers import Answer, wire_server
 
@@ -173,3 +178,15 @@ def test_a_run_says_at_its_start_that_a_schema_is_not_kept_to(tmp_path, subtests
 
             assert any(note.kind is Kind.SCHEMA_BROKEN for note in engine.notes) is told
             assert not any(note.quotes for note in engine.notes)
+
+
+def test_a_server_whose_own_reply_has_a_key_twice_gives_none():
+    """Of two contents nobody knows which one the model meant; equal ones are one."""
+    address = SimpleNamespace(secrets=Secrets())
+
+    def of(text):
+        return parsed(address, Response(200, {}, text.encode()))
+
+    assert of('{"choices": [{"text": "A", "text": "A"}]}') == {"choices": [{"text": "A"}]}
+    with pytest.raises(BadReply, match="'text' twice"):
+        of('{"choices": [{"text": "A", "text": "B"}]}')

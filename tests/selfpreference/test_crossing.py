@@ -58,6 +58,20 @@ def test_every_judge_is_put_to_every_answer():
     assert dict(found.families) == FAMILIES
 
 
+def test_judges_and_authors_are_found_under_any_spelling():
+    """Whoever spells a name or a family in another way sees the same table."""
+    spelt = ("GPT-5", "vendor/QWEN-3 ", "Claude-4")
+    members = [member("house-1", family="Qwen"), *MEMBERS]
+    cases = ones([answered(f"q{n}", (*spelt, ("House-1", "house-1")[n % 2])) for n in range(4)])
+
+    found = arrange(members, cases, families={"CLAUDE-4": "Gpt"})
+
+    assert {a.author for case in found.cases for a in case.answers} == {"house-1", *AUTHORS}
+    assert dict(found.families) == {"house-1": "qwen", "gpt-5": "gpt", "qwen-3": "qwen", "claude-4": "gpt"}
+    with pytest.raises(ConfigError, match="different models"):
+        arrange([*MEMBERS, member("GPT-5")], cases)
+
+
 def test_a_sample_is_of_questions_whatever_their_order():
     """All answers to a question stay together."""
     cases = ones([answered(f"q{n}") for n in range(20)])

@@ -2,6 +2,7 @@
 
 import pytest
 
+from calm.core.model_names import one_name
 from calm.errors import EstimateError
 from calm.selfpreference.families import Relation, families_of, family_of, leaks, relation
 
@@ -27,6 +28,33 @@ def test_families_come_from_names(subtests):
 def test_a_stated_family_wins_over_the_name():
     """A distilled model may carry the name of one family and the taste of another."""
     assert family_of("llama-distilled-from-r1", {"llama-distilled-from-r1": "deepseek"}) == "deepseek"
+
+
+def test_names_and_families_are_compared_without_case_and_white_space(subtests):
+    """Whoever spells them; what differs is another model: two dates of one line are two models of one family."""
+    stated = {"Vendor/House-1 ": "QWEN", "plain": " Unknown"}
+    for model in ("house-1", "HOUSE-1", "vendor/House-1", "house-1-2025-01-01"):
+        with subtests.test(model=model):
+            assert family_of(model, stated) == "qwen"
+    assert family_of("Plain", stated) is None
+    assert relation("GPT-4o", "openai/gpt-4o") is Relation.SAME_MODEL
+    assert relation("house-1-2025-01-01", "House-1-2025-02-02") is Relation.SAME_FAMILY
+    assert relation("a", "b", {"a": "Qwen", "B": "qwen"}) is Relation.SAME_FAMILY
+
+
+def test_the_spellings_of_one_author_are_one_name():
+    """A judge's spelling wins; an exact date before the name without one; a name that may be two judges is neither."""
+    judges = ["openai/gpt-4o-2024-05-13", "gpt-4o-2024-08-06"]
+
+    found = one_name(["GPT-4o-2024-08-06", "gpt-4o", "Human", "human "], judges)
+
+    assert found == {
+        "GPT-4o-2024-08-06": "gpt-4o-2024-08-06",
+        "gpt-4o": "gpt-4o",
+        "Human": "Human",
+        "human ": "Human",
+    }
+    assert one_name(["gpt-4o"], judges[:1]) == {"gpt-4o": judges[0]}
 
 
 def test_an_unknown_family_is_an_error_and_not_a_stranger():

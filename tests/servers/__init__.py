@@ -48,6 +48,7 @@ class Answer:
     model: str | None = None
     delay_s: float = 0.0
     tokens: Sequence[tuple[str, float, Sequence[tuple[str, float]]]] | None = None
+    """The generated tokens, each with its log-probability and alternatives; (): none, though they were asked for."""
     prompt_logprobs: Sequence[tuple[str, float]] | None = None
     """As vLLM gives them: text and log-probability of each token of the prompt; the first has none."""
     usage: tuple[int, int] | None = (11, 7)
@@ -331,7 +332,7 @@ def _logprobs(answer: Answer) -> list[dict[str, Any]]:
 
 
 def _chat(wire: Wire, seen: Seen, answer: Answer) -> dict[str, Any]:
-    asked = seen.body.get("logprobs") is True
+    asked = seen.body.get("logprobs") is True and answer.tokens != ()
     choice: dict[str, Any] = {
         "index": 0,
         "message": {"role": "assistant", "content": answer.text or None, "refusal": answer.refusal},

@@ -9,8 +9,10 @@ from collections.abc import Mapping
 from contextvars import Context, copy_context
 from urllib.parse import urlsplit
 
+from calm.core.reasons import NONE
 from calm.errors import JudgeError
 from calm.judges.adapters.models import Models, prompt_of
+from calm.judges.reading import key_twice
 from calm.models.server import APIS, Server
 from calm.models.wire import Json, Reply, Request, Send
 
@@ -23,7 +25,8 @@ class Ask:
     The requests of one ask.
 
     `error` is the first one of `send`; after it nothing more is asked. `replies` counts what was answered, of which
-    `declined` are refusals and `empty` hold neither a text nor a call. `elsewhere` names the hosts of other requests.
+    `declined` are refusals and `empty` hold neither a text nor a call. `twice` is why one of them leaves in doubt what
+    it says: its JSON, or that of a call, has a key twice. `elsewhere` names the hosts of other requests.
     """
 
     def __init__(self, send: Send, models: Models) -> None:
@@ -32,6 +35,7 @@ class Ask:
         self.context: Context = copy_context()
         self.error: JudgeError | None = None
         self.replies = self.declined = self.empty = 0
+        self.twice = NONE
         self.refusal = ""
         self.elsewhere: dict[str, None] = {}
         self._sent: Counter[tuple[Server, str]] = Counter()
@@ -66,6 +70,8 @@ class Ask:
         reply = await self._send(Request(server, prompt_of(body), body, once, occurrence))
         self.replies += 1
         self.empty += not (reply.text.strip() or reply.calls or reply.refusal)
+        said = (reply.text, *(arguments for _, arguments in reply.calls))
+        self.twice = self.twice or next(filter(None, map(key_twice, said)), NONE)
         if reply.refusal is not None:
             self.declined += 1
             self.refusal = reply.refusal

@@ -9,7 +9,7 @@ from functools import partial
 
 from calm.core.case import Case, digest
 from calm.core.reasons import Kind, Said, because, name
-from calm.core.verdict import FAMILY, Refused, Scale, Task, Unreadable, Verdict
+from calm.core.verdict import FAMILY, Refused, Scale, Task, Unreadable, Verdict, unreadable
 from calm.errors import CalmError, ConfigError, JudgeError
 from calm.judges.adapters.ask import Ask
 from calm.judges.adapters.door import visiting
@@ -217,6 +217,8 @@ async def _verdict(whose: str, evaluator: Evaluator, runner: Runner, case: Case,
         return Refused(ask.refusal)
     if failed is not None:
         return Unreadable(in_short(failed))
+    if ask.twice:  # a tool would take the last value, and not say so
+        return unreadable(ask.twice)
     if ask.replies and ask.empty == ask.replies:
         return Unreadable("the model's reply is empty")
     if value is None:

@@ -74,19 +74,20 @@ def _discussion(judge: Judge, argument: str, reader: Reader) -> Judge:
     whole = panel((judge, *others), "mean", name=judge.name)
 
     async def ask(inner: Judge, case: Case, send: Send) -> Verdict:
-        pair = (inner, others[0])
+        now, pair = with_first(whole, inner), (inner, others[0])
         turns: list[tuple[str, ...]] = [case.follow_ups, case.follow_ups]
         verdicts: list[Verdict] = []
         for _ in range(rounds + 1):
             put = [case.present(follow_ups=said) for said in turns]
-            found = await together(*(_reviewed(j, c, send) for j, c in zip(pair, put, strict=True)))
+            reviews = (_reviewed(j, c, send) for j, c in zip(pair, put, strict=True))
+            found = await together(*(now.by(place, review) for place, review in enumerate(reviews)))
             verdicts = [verdict for verdict, _ in found]
             if agree(verdicts[0], verdicts[1], inner.scale):
                 break
             replies = [_reply(review, verdict) for verdict, (_, review) in zip(verdicts, found, strict=True)]
             turns = [(*turns[0], replies[1]), (*turns[1], replies[0])]
         whole.tally.note(verdicts)
-        return with_first(whole, inner).combined(verdicts, case)
+        return now.combined(verdicts, case)
 
     return panel_judge(whole, f"discussion:{argument}", f"discussion:{rounds}", ask, may_end=True)
 

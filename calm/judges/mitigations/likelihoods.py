@@ -18,6 +18,7 @@ from calm.core.case import Answer, Case, digest
 from calm.core.files import read_json
 from calm.core.inputs import noted
 from calm.core.items import item_of
+from calm.core.model_names import value_for
 from calm.errors import ConfigError
 from calm.models.wire import Judge
 from calm.selfpreference.crossing.design import model_of
@@ -58,8 +59,8 @@ class Likelihoods:
         return [sum(known) / len(known) if value is None else value for value in least]
 
     def _of(self, member: Judge, model: str, case: Case, answer: Answer) -> float | None:
-        by_author = self.values.get(model, {}).get(item_of(case), {})
-        found = by_author.get(answer.author) if answer.author is not None else None
+        by_author = (value_for(model, self.values) or {}).get(item_of(case), {})
+        found = value_for(answer.author, by_author) if answer.author is not None else None
         return _tagged(case.tags.get(f"{TAG}:{member.name}:{answer.id}")) if found is None else found
 
 

@@ -118,6 +118,10 @@ class MitigatedJudge(JudgeWrapper):
         """The models of all judges inside, each once."""
         return joint_endpoints((self.inner, *self.others))
 
+    def whose(self, endpoint: Endpoint) -> str:
+        """Return which members of the panel, or judges inside it, ask an endpoint."""
+        return JudgeWrapper.whose(self, endpoint) if self.panel is None else self.panel.whose(endpoint)
+
     def sees(self, case: Case) -> object:
         """Return what can reach the verdict."""
         return self.shown(self.inner, case)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from calm.core.case import Case
+from calm.core.model_names import spelling
 from calm.core.reasons import Kind, Reason, because, name
 from calm.core.verdict import Verdict
 from calm.errors import ConfigError
@@ -27,14 +28,14 @@ from calm.judges.mitigations.mitigation import (
     judges_argument,
     path_argument,
 )
-from calm.judges.panel import Panel, Rule, panel
+from calm.judges.panel import Panel, Rule, called, panel
 from calm.models.wire import Judge, Send
 
 LEAST = 1e-12
 """The least weight: a member decides alone if all others are silent, so its weight cannot be 0."""
 
-Weigh = Callable[[Sequence[Judge], Case, Send], Awaitable[Sequence[float]]]
-"""Returns the weight of each member for a case."""
+Weigh = Callable[[Panel, Case, Send], Awaitable[Sequence[float]]]
+"""Returns the weight of each member of a panel for a case."""
 
 
 def with_first(whole: Panel, inner: Judge) -> Panel:
@@ -73,7 +74,7 @@ def weighted_panel(
     async def ask(inner: Judge, case: Case, send: Send) -> Verdict:
         now = with_first(whole, inner)
         found = await now.verdicts(case, send)
-        weights = await weigh(now.members, case, send)
+        weights = await weigh(now, case, send)
         return replace(now, weights=tuple(max(w, LEAST) for w in weights)).combined(found, case)
 
     return panel_judge(whole, label, key, ask, said=said)
@@ -97,12 +98,12 @@ class _Weighing:
         if self.plain:
             yield because(Kind.PANEL_UNWEIGHED, name(self.name), self.plain, self.asked)
 
-    async def weigh(self, members: Sequence[Judge], case: Case, _: Send) -> list[float]:
+    async def weigh(self, whole: Panel, case: Case, _: Send) -> list[float]:
         """Return the weight of each member."""
-        found = self.likely.weights(members, case)
+        found = self.likely.weights(whole.members, case)
         self.asked += 1
         self.plain += found is None
-        return found or [1.0] * len(members)
+        return found or [1.0] * len(whole.members)
 
 
 def _perplexity_panel(judge: Judge, argument: str, reader: Reader) -> Judge:
@@ -121,8 +122,9 @@ def _perplexity_panel(judge: Judge, argument: str, reader: Reader) -> Judge:
 def _committee(judge: Judge, argument: str, reader: Reader) -> Judge:
     others = judges_argument("committee", argument, judge, reader)
     members = (judge, *others)
-    families = [str(m.about.get("family") or "") for m in members]
-    unknown = [m.name for m, family in zip(members, families, strict=True) if not family]
+    families = [spelling(str(m.about.get("family") or "")) for m in members]
+    pairs = enumerate(zip(members, families, strict=True))
+    unknown = [called(place, member) for place, (member, family) in pairs if not family]
     if unknown:
         names = ", ".join(unknown)
         raise ConfigError(f"mitigations: 'committee' needs the [judge] family of each judge, and {names} has none")

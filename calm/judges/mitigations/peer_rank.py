@@ -17,19 +17,23 @@ from calm.core.verdict import Preferred, Tie
 from calm.judges.mitigations.inner_model import ask_model, need_model
 from calm.judges.mitigations.mitigation import Mitigation, Reader, judges_argument
 from calm.judges.mitigations.panels import weighted_panel
+from calm.judges.panel import Panel
 from calm.judges.prompted import together
 from calm.models.wire import Judge, Send
 from calm.statistics.peers import Weights, peer_rank
 
 
-async def peer_weights(members: Sequence[Judge], case: Case, send: Send) -> Weights:
-    """Let members answer a question and compare the answers; return their weights."""
+async def peer_weights(whole: Panel, case: Case, send: Send) -> Weights:
+    """Let the members of a panel answer a question and compare the answers; return their weights."""
+    members = whole.members
     system = "Answer the question as well as you can, correctly and completely. Write the answer alone."
     asked = f"<question>\n{case.question}\n</question>"
-    replies = await together(*(ask_model(need_model("peer-rank", m), system, asked, send) for m in members))
+    models = [need_model("peer-rank", member) for member in members]
+    replies = await together(*(whole.by(i, ask_model(one, system, asked, send)) for i, one in enumerate(models)))
     answers = [Answer(f"peer-{i}", reply.text.strip() or "(no answer)") for i, reply in enumerate(replies)]
     turns = [(i, pair) for i in range(len(members)) for pair in combinations(range(len(members)), 2)]
-    verdicts = await together(*(members[i].judge(_contest(case, answers, pair), send) for i, pair in turns))
+    contests = [(i, _contest(case, answers, pair)) for i, pair in turns]
+    verdicts = await together(*(whole.by(i, members[i].judge(contest, send)) for i, contest in contests))
     shares: dict[int, dict[int, list[float]]] = {}
     for (reviewer, pair), verdict in zip(turns, verdicts, strict=True):
         if not isinstance(verdict, Preferred | Tie):
@@ -54,8 +58,8 @@ def _peer_rank(judge: Judge, argument: str, reader: Reader) -> Judge:
     for member in (judge, *others):
         need_model("peer-rank", member)
 
-    async def weigh(members: Sequence[Judge], case: Case, send: Send) -> tuple[float, ...]:
-        return (await peer_weights(members, case, send)).values
+    async def weigh(whole: Panel, case: Case, send: Send) -> tuple[float, ...]:
+        return (await peer_weights(whole, case, send)).values
 
     return weighted_panel(judge, f"peer-rank:{argument}", others, "peer-rank", weigh)
 

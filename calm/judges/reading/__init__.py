@@ -8,6 +8,7 @@ and the last `MAX_CHARS` characters of a reply are looked at. The rules in words
 
 from calm.judges.reading.diagnosis import UnreadReply, example, fix, held, way
 from calm.judges.reading.formats import SYMBOLS, Format, Kind, Part, check
+from calm.judges.reading.json_fields import key_twice
 from calm.judges.reading.logprobs import Label, Labels, label_of
 from calm.judges.reading.parts import FUNCTIONS, TWO_SCORES, formula_problems, labelled
 from calm.judges.reading.patterns import grouped
@@ -32,6 +33,7 @@ __all__ = [
     "formula_problems",
     "grouped",
     "held",
+    "key_twice",
     "label_of",
     "labelled",
     "read",

@@ -6,11 +6,12 @@ import json
 import math
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial, reduce
 from itertools import chain
 from typing import Final, TypeAlias
 
-from calm.core.verdict import Unreadable
+from calm.core.reasons import Reason
+from calm.core.verdict import Unreadable, unreadable
 from calm.errors import ConfigError
 from calm.judges.reading.marks import Clash, Mark
 from calm.judges.reading.views import View
@@ -49,6 +50,8 @@ def field_marks(text: str, path: str, view: View) -> list[Mark] | Unreadable:
         if isinstance(found, Unreadable):
             return found
         value, about = _value(found.raw, path, view)
+        if isinstance(value, Clash):
+            return unreadable(value.reason)
         if value is not _MISSING:
             marks.append(Mark(found.start, found.end, value, about=about))
     return marks if marks or "[" not in path else _listed(text, path[path.index("[") :])
@@ -117,10 +120,18 @@ def _within(data: object, path: str, depth: int) -> Iterator[tuple[str, object, 
     if isinstance(data, dict) and depth <= MAX_DEPTH:
         for name, one in data.items():
             value = _at(one, path) if isinstance(one, dict) else _MISSING
-            if value is not _MISSING:
+            if isinstance(one, Clash) and any(_leads(inner, path, depth) for inner in one.values):
+                yield _spaced(name), one, ""
+            elif value is not _MISSING:
                 yield _spaced(name), value, _stage(one, path)
             else:
                 yield from _within(one, path, depth + 1)
+
+
+def _leads(data: object, path: str, depth: int) -> bool:
+    """Return whether an object has the field, or one within it does."""
+    here = isinstance(data, dict) and _at(data, path) is not _MISSING
+    return here or next(_within(data, path, depth + 1), None) is not None
 
 
 def _spaced(name: str) -> str:
@@ -296,8 +307,8 @@ def steps(path: str) -> tuple[Step, ...] | None:
 
 def _at(data: object, path: str) -> object:
     """Return the value at a path, or `_MISSING`."""
-    if isinstance(data, dict) and path in data:
-        return data[path]
+    if isinstance(data, dict) and (value := _named(data, path)) is not _MISSING:
+        return value
     found = steps(path)
     if found is None:
         raise ConfigError(f"verdict.field: expected {PATHS}, got {path!r}")
@@ -317,23 +328,29 @@ def _walked(data: object, path: Sequence[Step]) -> object:
                 return tuple(chain.from_iterable(each))
             chosen = [one for one in entries if step and _says(_walked(one, step[:1]), step[1])]
             if len(chosen) != 1:
-                return Clash() if chosen else _MISSING
+                return Clash("=".join(step), tuple(chosen)) if chosen else _MISSING
             rest = [_walked(one, path[number:]) for one in entries]
             if rest.count(_walked(chosen[0], path[number:])) > 1:
-                return Clash()
+                return Clash("=".join(step), tuple(rest))
             data = chosen[0]
         elif isinstance(step, int):
             if not isinstance(data, list) or step >= len(data):
                 return _MISSING
             data = data[step]
         else:
-            if not isinstance(data, dict):
+            data = _named(data, step) if isinstance(data, dict) else _MISSING
+            if data is _MISSING:
                 return _MISSING
-            name = alike(data, step)
-            if name is None:
-                return _MISSING
-            data = data[name]
     return data
+
+
+def _named(data: Mapping[str, object], name: str) -> object:
+    """Return the value of a key, whatever the case of its letters; a `Clash` of several values, or `_MISSING`."""
+    found = [data[name]] if name in data and len(data) == 1 else []
+    if not found:
+        wanted = name.strip().casefold()
+        found = [value for key, value in data.items() if key.strip().casefold() == wanted]
+    return reduce(partial(_both, name), found) if found else _MISSING
 
 
 def _says(value: object, text: str) -> bool:
@@ -360,11 +377,32 @@ def _is_verdict(data: object, view: View) -> bool:
 
 
 def _pairs(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    """Return an object; a key that has two different values has a `Clash`."""
+    """Return an object; a key that has different values has a `Clash`. Equal ones leave no doubt, so they are one."""
     made: dict[str, object] = {}
     for key, value in pairs:
-        made[key] = Clash() if key in made and made[key] != value else value
+        made[key] = _both(key, made[key], value) if key in made else value
     return made
+
+
+def _both(key: str, one: object, other: object) -> object:
+    """Return two values of one key as one; `true` is no number."""
+    if not isinstance(one, Clash) and one == other and isinstance(one, bool) == isinstance(other, bool):
+        return other
+    return Clash(key, (*(one.values if isinstance(one, Clash) else (one,)), other))
+
+
+def key_twice(text: str) -> Reason | None:
+    """Return which key a text has twice, with different values, that is JSON and nothing else; None without one."""
+    try:
+        waiting = [_DECODER.decode(text)] if text.lstrip()[:1] in ("{", "[") else []
+    except (json.JSONDecodeError, RecursionError):
+        return None
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, Clash):
+            return one.reason
+        waiting += one.values() if isinstance(one, dict) else one if isinstance(one, list) else ()
+    return None
 
 
 def _whole(digits: str) -> float:

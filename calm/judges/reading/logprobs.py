@@ -11,8 +11,8 @@ from typing import Final
 
 from calm.core.case import Framing
 from calm.core.classes import folded as name_folded
-from calm.core.reasons import Reason, Said
-from calm.core.verdict import Criteria, Preferred, Score, Tie, Unreadable, Verdict
+from calm.core.reasons import Kind, Reason, Said, because
+from calm.core.verdict import Criteria, Preferred, Score, Tie, Unreadable, Verdict, unreadable
 from calm.core.verdict import Label as ClassLabel
 from calm.judges.reading.deciding import decide
 from calm.judges.reading.formats import Format
@@ -78,15 +78,13 @@ def by_token(reply: Reply, view: View, form: Format) -> Verdict | Reason | None:
     if view.task in ("rubric-all", "points", "listwise"):
         return Unreadable(f"format='logprobs' cannot read the task {view.task}; use json or brackets")
     if not reply.tokens:
-        return Unreadable(
-            "the server sent no tokens with log-probabilities; take a server that gives them, or another format"
-        )
+        return unreadable(because(Kind.NO_TOKENS, "tokens with log-probabilities"))
     label = _label(reply, view, form)
     if not isinstance(label, Label):
         return label
     token = label.token
     if not token.alternatives:
-        return Unreadable("the server sent no alternatives to the verdict's token (top_logprobs)")
+        return unreadable(because(Kind.NO_TOKENS, "alternatives to the verdict's token (top_logprobs)"))
     weights = _distribution(token, _allowed(view, form))
     if weights is None:
         return Unreadable("the log-probabilities of the verdict's token are not numbers")

@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
+from calm.core.reasons import Kind, Reason, Said, because
+
 INVISIBLE: Final = re.compile("[\u00ad\u200b\u200e\u200f\u2060\ufeff\u202a-\u202e\u2066-\u2069]")
 """Signs that have no width; a reply is read, and compared with what it quotes, without them."""
 PICTURES: Final = re.compile("[\u2600-\u27bf\ufe0f\U0001f300-\U0001faff]+")
@@ -41,7 +43,18 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Clash:
-    """Two different values for one key of a JSON object."""
+    """Different `values` for one key of a JSON object, or of entries that a path names alike."""
+
+    key: str
+    values: tuple[object, ...] = ()
+
+    @property
+    def reason(self) -> Reason:
+        """Why no verdict is read from it."""
+        return because(Kind.KEY_TWICE, Said(short(self.key)))
+
+    def __repr__(self) -> str:
+        return f"{len(self.values)} values"
 
 
 def line_of(text: str, mark: Mark) -> tuple[int, int]:

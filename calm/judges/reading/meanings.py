@@ -9,7 +9,7 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 
 from calm.core.case import Framing
-from calm.core.verdict import Criteria, Label, Preferred, Ranking, Score, Tie, Unreadable, Verdict
+from calm.core.verdict import Criteria, Label, Preferred, Ranking, Score, Tie, Unreadable, Verdict, unreadable
 from calm.judges.reading.formats import NOTHING, SYMBOLS, Format
 from calm.judges.reading.json_fields import alike
 from calm.judges.reading.marks import PICTURES, Clash, short
@@ -69,7 +69,7 @@ def meant(raw: object, form: Format, view: View) -> Verdict:
     if isinstance(raw, str):
         raw = _named(unicodedata.normalize("NFKC", html.unescape(raw) if "&" in raw else raw), form, view)
     if isinstance(raw, Clash):
-        return Unreadable("two verdicts: the JSON object has the field twice, with different values")
+        return unreadable(raw.reason)
     if view.task == "rubric-all":
         return _checklist(raw, form, view)
     value, mapped = _mapped(raw, form)

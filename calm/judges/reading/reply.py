@@ -11,7 +11,7 @@ from typing import Final, get_args
 
 from calm.core.case import Framing
 from calm.core.reasons import Reason
-from calm.core.verdict import Refused, Unreadable, Verdict
+from calm.core.verdict import Refused, Unreadable, Verdict, unreadable
 from calm.errors import ConfigError, nearest
 from calm.judges.reading.alone import stands_alone
 from calm.judges.reading.brackets import bracket_marks, tag_marks
@@ -66,7 +66,7 @@ def read(reply: Reply, form: Format, view: View) -> Verdict:
     visible = _visible(text)
     found = _found(reply, text, visible, form, view)
     if isinstance(found, Reason):
-        return Unreadable(str(found))
+        return unreadable(found)
     if found is not None:
         return found
     if text.strip() and not visible.strip():

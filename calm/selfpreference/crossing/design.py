@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Final, Protocol, runtime_checkable
 from calm.core.case import TIE, Answer, Case, Criterion, Framing, digest
 from calm.core.checks import verify
 from calm.core.items import clashes, item_of
+from calm.core.model_names import one_name, repeated, spelling, value_for
 from calm.core.reasons import NONE, Kind, Reason, because, counted, reason_of
 from calm.core.templates import Message
 from calm.core.verdict import FAMILY, Family, Scale, Task, Verdict
 from calm.errors import ConfigError, EstimateError
 from calm.experiment.stopping import LOST
 from calm.models.wire import Judge
-from calm.selfpreference.families import ALL_OTHERS, UNKNOWN, Leak, families_of, family_of, leaks, plain
+from calm.selfpreference.families import ALL_OTHERS, UNKNOWN, Leak, families_of, family_of, leaks
 from calm.selfpreference.verdicts import AS_EVER, Judgment, Wording
 
 if TYPE_CHECKING:
@@ -179,9 +180,9 @@ def arrange(
     kinds = {FAMILY[m.task] for m in members}
     if len(kinds) > 1:
         raise ConfigError(f"expected judges of one kind of verdict, got {', '.join(sorted(kinds))}")
-    twice = [name for name, count in Counter(m.name for m in members).items() if count > 1]
-    if twice:
-        raise ConfigError(f"expected judges of different models, got {twice[0]!r} twice")
+    for wording in dict.fromkeys(m.wording for m in members):
+        if twice := repeated(m.model for m in members if m.wording == wording):
+            raise ConfigError(f"expected judges of different models, got {twice[0]!r} twice")
     family = kinds.pop()
     if family == "listwise":
         raise EstimateError("rankings are no verdicts on one answer or pair; test a pairwise, score or rubric judge")
@@ -198,7 +199,10 @@ def arrange(
         renamed = _each_once(renamed)
     if about is not None:
         _check_own(about, members, known)
-    stated = {**_stated(answered), **{m.model: m.family for m in members if m.family}, **(families or {})}
+    by_judges = {m.model: m.family for m in members if m.family}
+    stated: dict[str, str] = {}
+    for said in (_stated(answered), by_judges, families or {}):
+        stated |= {spelling(name): family for name, family in said.items()}
     stated |= _all_others(known, members, stated)
     renamed, left_out = _of_known_families(renamed, members, stated, option)
     authors = [name for name in known if name not in left_out]
@@ -251,7 +255,7 @@ def _all_others(authors: Sequence[str], members: Sequence[Member], stated: Mappi
 
 
 def _unknown(name: str, stated: Mapping[str, str]) -> bool:
-    return stated.get(name, stated.get(plain(name))) == UNKNOWN
+    return spelling(value_for(name, stated) or "") == UNKNOWN
 
 
 def _leaking(
@@ -299,8 +303,7 @@ def _each_once(cases: Sequence[Case]) -> list[Case]:
 
 def _named_as_judges(cases: Sequence[Case], members: Sequence[Member]) -> tuple[list[Case], list[str]]:
     """Return the cases with each author under the name that its judge has, and the names of all authors."""
-    by_plain = {plain(m.model): m.model for m in members}
-    names = {a.author: by_plain.get(plain(a.author), a.author) for c in cases for a in c.answers if a.author}
+    names = one_name((a.author for c in cases for a in c.answers if a.author), (m.model for m in members))
 
     def renamed(answer: Answer) -> Answer:
         return replace(answer, author=names.get(answer.author or ""))
@@ -377,7 +380,7 @@ def _makers(cases: Iterable[Case]) -> dict[str, set[str]]:
         for tag, role in MAKERS.items():
             for name in filter(None, (part.strip() for part in case.tags.get(tag, "").split(","))):
                 found.setdefault(role, set()).add(name.partition(" (")[0])
-    return {role: models - {"rules"} for role, models in found.items()}
+    return {role: {one for one in models if spelling(one) != "rules"} for role, models in found.items()}
 
 
 def _writers(cases: Iterable[Case]) -> dict[str, str]:

@@ -6,11 +6,11 @@ from collections.abc import Collection, Iterator
 
 from calm.core.case import TIE, Case
 from calm.core.items import item_of
+from calm.core.model_names import same_model
 from calm.core.reasons import Kind, because
 from calm.errors import EstimateError
 from calm.models.wire import Judge
 from calm.selfpreference.crossing.design import CrossDesign, CrossInputs, arrange, member_of
-from calm.selfpreference.families import plain
 from calm.selfpreference.symbols import LEAST, own_pull, self_preference_excess
 
 
@@ -23,7 +23,7 @@ def arranged_for(judge: Judge, wanted: CrossInputs, seed: int, measures: Collect
     Raises `EstimateError` and `ConfigError` as `arrange` and `refuse_hopeless` do.
     """
     first = member_of(judge)
-    peers = [peer for peer in wanted.peers if plain(peer.model) != plain(first.model)]
+    peers = [peer for peer in wanted.peers if not same_model(peer.model, first.model)]
     found = arrange(
         [first, *peers],
         wanted.cases,

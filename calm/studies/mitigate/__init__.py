@@ -5,6 +5,7 @@ Mitigations, measured: what makes a judge pass its gate, and what it costs.
 |---|---|
 | `study` | a set of mitigations with the judge that it makes, its results, and the cheapest that passes |
 | `nearest` | the set that helps most where none passes |
+| `serving` | which sets can be asked at all, and why the others are left out |
 | `gate` | the gate on one set: findings, and values case by case |
 | `differences` | each set against the bare judge |
 | `grid` | how often each attack wins against each set |

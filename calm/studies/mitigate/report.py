@@ -24,6 +24,8 @@ LEGEND = {
     "calls": "calls for a verdict",
 }
 """What heads of columns mean that do not say it themselves."""
+LEFT_OUT = "left out"
+"""The result of a set that does not fit the judge, or that its server cannot serve."""
 UNREAD = ("unread", "unread edited")
 """Heads of the counts of replies without a verdict: clean ones, and those of the edits."""
 
@@ -169,17 +171,18 @@ def _without_a_pass(study: Study) -> str:
 
 
 def render(study: Study) -> str:
-    """Return the study as text for a terminal: a table, the grid, what is not applicable, and the conclusion."""
+    """Return the study as text for a terminal: a table, the grid, what is left out, and the conclusion."""
     head = ("set", "gate", "red", "excess", "robustness", "accuracy", "noise", "ties", *UNREAD, "calls", "US$")
     columns = zip(head, *(_cells(one) for one in study.figures), strict=True)
     rows = [*zip(*(column for column in columns if column[0] not in QUIET or _tells(column)), strict=True)]
+    rows += [(one.label, LEFT_OUT, *["-"] * (len(rows[0]) - 2)) for one in study.left_out]
     text = [f"{study.judge} ({study.bare.audit.judge.task}): {_cases(study)}.", "", *aligned(rows)]
     text.append("")
     text += [f"{name}: {words}" for name, words in LEGEND.items() if name in rows[0]]
     text.append("")
     said = ((one.tried.label, _remarks(study, one)) for one in study.figures)
     text += [f"{label}: {'; '.join(words)}" for label, words in said if words]
-    text += [f"{one.label}: not applicable: {one.reason}" for one in study.left_out]
+    text += [f"{one.label}: {LEFT_OUT}: {one.reason}" for one in study.left_out]
     if study.grid:
         text += ["", *_grid_lines(study)]
     text += [f"not part of this: what {node} asks where it {why}" for node, why in study.floors]

@@ -30,7 +30,7 @@ MEASURED: Mapping[str, tuple[float, float, bool]] = {
 
 @dataclass(frozen=True, slots=True)
 class MitigationSet:
-    """A set of mitigations, the first innermost, with the judge that it makes (None: it is not applicable, and why)."""
+    """A set of mitigations, the first innermost, with the judge that it makes (None: it is left out, and why)."""
 
     names: tuple[str, ...]
     judge: Judge | None

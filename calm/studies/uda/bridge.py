@@ -17,6 +17,7 @@ from calm.cases import read_files
 from calm.core.case import Answer, Case
 from calm.core.files import json_of, read_bytes
 from calm.core.items import item_of
+from calm.core.model_names import one_name
 from calm.core.verdict import FAMILY, Code, Task
 from calm.errors import ConfigError
 from calm.models.wire import Json
@@ -25,7 +26,6 @@ from calm.results.audit import Audit
 from calm.selfpreference import report
 from calm.selfpreference.crossing.design import identity
 from calm.selfpreference.crossing.record import likely_from, members_from
-from calm.selfpreference.families import plain
 from calm.selfpreference.symbols import TABLE_MEASURES
 from calm.studies.uda.comparisons import Answers, Key, Named, question
 from calm.studies.uda.verdicts import Known, Said, key_of, named, outcome
@@ -209,10 +209,10 @@ def _authored(answers: Path, task: Task, judges: Sequence[str]) -> list[Case]:
             f"{answers}: expected cases that name the author of each answer, got none: without authors there is no "
             f"model to rate; let models answer with `calm answer`, or add `author` to the answers"
         )
-    names = {plain(judge): judge for judge in judges}
+    names = one_name((answer.author for case in cases for answer in case.answers if answer.author), judges)
 
     def renamed(answer: Answer) -> Answer:
-        return replace(answer, author=names.get(plain(answer.author or ""), answer.author))
+        return replace(answer, author=names[answer.author or ""])
 
     return [replace(case, answers=tuple(renamed(a) for a in case.answers)) for case in cases]
 

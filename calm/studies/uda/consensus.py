@@ -13,7 +13,9 @@ from random import Random
 
 import numpy as np
 
+from calm.core.model_names import bare
 from calm.errors import EstimateError
+from calm.selfpreference.families import family_of
 from calm.studies.uda.elo import Floats
 
 ALIKE = 0.4
@@ -186,13 +188,14 @@ def bloc(ratings: Floats, judges: Sequence[str]) -> tuple[str, ...]:
 
 def family(judge: str) -> str:
     """
-    Return what a name says of its family: the letters before the first digit or separator, after any organisation.
+    Return the family of a known line of models, else the letters of a name before the first digit or separator.
 
     >>> family("openai/gpt-4o"), family("qwen2.5-max")
     ('gpt', 'qwen')
     """
-    name = judge.rpartition("/")[2].casefold()
-    letters = ""
+    name, letters = bare(judge), ""
+    if (known := family_of(judge)) is not None:
+        return known
     for character in name:
         if not character.isalpha():
             break

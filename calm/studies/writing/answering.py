@@ -17,6 +17,7 @@ from pathlib import Path
 from calm.cases.lines import line
 from calm.core.case import Answer, Case, digest
 from calm.core.items import ITEM
+from calm.core.model_names import repeated, same_model
 from calm.core.validation import Fault
 from calm.core.verdict import NoReply
 from calm.engine.engine import Engine
@@ -24,7 +25,7 @@ from calm.errors import ConfigError
 from calm.models.wire import Reply
 from calm.results.outputs import ANSWERED, write_whole
 from calm.selfpreference.crossing.design import FAMILIES_TAG, messages_for, with_truth
-from calm.selfpreference.families import family_of, plain
+from calm.selfpreference.families import family_of
 from calm.studies.writing import replies
 from calm.studies.writing.writerfile import ASK, Writer
 
@@ -63,8 +64,9 @@ def families_of_writers(writers: Sequence[Writer]) -> dict[str, str]:
     problems: list[str] = []
     if len(writers) < 2:
         problems.append(f"--with: expected at least 2 models, to compare their answers, got {len(writers)}")
-    names = Counter(plain(writer.server.model) for writer in writers)
-    problems += [f"--with: expected different models, got {name!r} {n} times" for name, n in names.items() if n > 1]
+    problems += [
+        f"--with: expected different models, got {name!r} twice" for name in repeated(w.server.model for w in writers)
+    ]
     found: dict[str, str] = {}
     for writer in writers:
         model = writer.server.model
@@ -134,15 +136,15 @@ def _fault(reply: Reply) -> Fault | None:
 
 def _with_answers(case: Case, texts: Mapping[str, str], families: Mapping[str, str]) -> Case | None:
     """Return the case with answers of known authors only, under ids that do not name them; None: none is new."""
-    written = {plain(model) for model in texts}
-    kept = [a for a in case.answers if a.author is not None and plain(a.author) not in written]
+    others = [a for a in case.answers if a.author is not None]
+    kept = [a for a in others if not any(same_model(a.author or "", model) for model in texts)]
     new = [Answer("", text, author=model) for model, text in texts.items()]
     drawn = sorted([*kept, *new], key=lambda a: digest("answer order", case.id, a.author or "", a.text))
     if not new:
         return None
     ids = [f"a{place}" for place in range(1, len(drawn) + 1)]
     before = {name: a.id for name, a in zip(ids, drawn, strict=True) if a.id}
-    authors = {a.author: families.get(a.author) or family_of(a.author) for a in drawn if a.author is not None}
+    authors = {a.author: family_of(a.author, families) for a in drawn if a.author is not None}
     stated = {name: family for name, family in sorted(authors.items()) if family is not None}
     return with_truth(
         replace(
