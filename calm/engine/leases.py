@@ -22,9 +22,10 @@ LONG_AGO_S: Final = 3600.0
 """A last sign of life of another place that is older than this, by the calendar, is not watched at all."""
 
 _SHOW: Final = (
-    "insert into owner values (?, ?, ?, ?, ?) on conflict (id) do update "
+    "insert into owner values (?, ?, ?, ?, {now}) on conflict (id) do update "
     "set place = excluded.place, pid = excluded.pid, beat = excluded.beat, at = excluded.at"
 )
+_SEEN: Final = "select abs(at - {now}), place, pid, beat from owner where id = ?"
 _TAKE: Final = "insert into lease values (?, ?) on conflict (key) do nothing"
 
 
@@ -44,10 +45,14 @@ class Leases:
     A process is alive while its beats go on. They are counted, not timed, so two machines or containers need no clock
     in common: whoever wants a lease watches its owner with its own clock. Only in the same place (`Host.place`) does
     the number of a process say that it is gone, and then nobody needs to wait.
+
+    `clock` is the SQL for the seconds since the epoch on the server that machines share; "": the clock of this machine.
     """
 
-    def __init__(self, host: Host) -> None:
+    def __init__(self, host: Host, clock: str = "") -> None:
         self._host, self.me = host, uuid4().hex
+        self._clock = clock
+        self._show, self._seen = (sql.format(now=clock or "?") for sql in (_SHOW, _SEEN))
         self._beats = 0
         self._next = float("-inf")
         self._watched: dict[str, _Watch] = {}
@@ -83,8 +88,7 @@ class Leases:
             return
         host = self._host
         self._beats += 1
-        row = self.me, host.place, host.pid, self._beats, host.wall()
-        db.execute(_SHOW, row)
+        db.execute(self._show, (self.me, host.place, host.pid, self._beats, *self._now))
         given_up, self._given_up = self._given_up, set()
         if given_up:
             db.executemany("delete from lease where key = ? and owner = ?", [(key, self.me) for key in given_up])
@@ -110,18 +114,23 @@ class Leases:
         """Return whether a process is alive, as far as this one can know."""
         if owner == self.me:
             return True
-        row = db.execute("select place, pid, beat, at from owner where id = ?", (owner,)).fetchone()
+        row = db.execute(self._seen, (*self._now, owner)).fetchone()
         if row is None:
             self._watched.pop(owner, None)
             return False
-        place, pid, beat, at = row
+        ago_s, place, pid, beat = row
         host = self._host
         if place == host.place:
             if not host.runs(pid):
                 return False
-        elif abs(host.wall() - at) > LONG_AGO_S:
+        elif ago_s > LONG_AGO_S:
             return False
         return self._stands(owner, beat) < STALE_S
+
+    @property
+    def _now(self) -> tuple[float, ...]:
+        """The value for the time in a statement; none where the server puts in its own."""
+        return () if self._clock else (self._host.wall(),)
 
     def _stands(self, owner: str, beat: int) -> float:
         """Return for how many seconds this process has watched the same beat of another one."""

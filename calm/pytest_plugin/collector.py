@@ -204,7 +204,7 @@ class Collector:
         engine = self.config.stash[SESSION].engine
         if not running or engine is None:
             return
-        with suppress(StorageError):
+        with suppress(StorageError), engine.store.hurried():
             engine.store.bills.call_off()
             for bill in bills_left(self.config, ()):
                 if bill["worker"] in running:

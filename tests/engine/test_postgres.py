@@ -17,7 +17,6 @@ from calm.engine.budget import NOTHING, Amount, Budget, Caps, Grant
 from calm.engine.engine import Engine
 from calm.engine.host import Host
 from calm.engine.places import place
-from calm.engine.postgres import server as server_module
 from calm.engine.postgres.address import VARIABLE, read_address
 from calm.engine.postgres.statements import read, written
 from calm.engine.rows import Entry, request_text
@@ -250,9 +249,8 @@ def test_a_server_that_crashes_is_waited_for(monkeypatch):
     assert not notes
 
 
-def test_replies_that_no_server_takes_wait_on_the_disk(shared, postgres, monkeypatch):
+def test_replies_that_no_server_takes_wait_on_the_disk(shared, postgres):
     """The way to it is gone for good: what is in hand lies in a file, and the next run takes it in."""
-    monkeypatch.setattr(server_module, "PATIENCE_S", 0.5)
     relay, left = Relay(postgres.port), []
 
     class Leaving(Local):
@@ -265,7 +263,7 @@ def test_replies_that_no_server_takes_wait_on_the_disk(shared, postgres, monkeyp
             return await super().call(body)
 
     local = Leaving(limits=Limits(concurrency=4))
-    address = at(shared(port=relay.port, application_name="gone"))
+    address = at(shared(port=relay.port, application_name="gone", patience=0.5))
     with closing(Engine(Store(address, Mode.ON, host=Ended()))) as engine:
         first = [asked.verdict for asked in engine.ask(Asking(local), once(pairs(60)))]
         kinds, why = {note.kind for note in engine.notes}, engine.broken
