@@ -773,8 +773,8 @@ def figures_of_dead(config: pytest.Config, told: Sequence[Mapping[str, Any]]) ->
     """
     Return what workers of xdist used that died before they could tell, as they kept it beside the replies.
 
-    Which calls they made themselves is seen from the replies that were kept since the run began. Where the record cannot
-    be read, nobody knows: the run says that it failed.
+    Which calls they made themselves is seen from the replies that were kept since the run began. Where the record
+    cannot be read, nobody knows: the run says that it failed.
     """
     from calm.engine.ledger import KEY_BYTES
     from calm.errors import StorageError

@@ -16,6 +16,7 @@ from calm.core.verdict import NoReply, Preferred
 from calm.engine.budget import NOTHING, Amount, Budget, Caps, Grant
 from calm.engine.engine import Engine
 from calm.engine.host import Host
+from calm.engine.leases import STALE_S
 from calm.engine.places import place
 from calm.engine.postgres.address import VARIABLE, read_address
 from calm.engine.postgres.statements import read, written
@@ -296,6 +297,48 @@ def test_processes_that_begin_at_once_make_one_record(shared):
         assert all(threads.map(begin, range(8)))
     with opened(shared()) as store:
         assert len(store.kept_since(0.0)) == 8
+
+
+class Elsewhere(Host):
+    """A machine whose calendar is off, and whose clock is wound by hand."""
+
+    def __init__(self, ahead_s):
+        self.ahead_s, self.clock_s, self.place = ahead_s, 0.0, f"machine {ahead_s}"
+
+    def now(self):
+        return self.clock_s
+
+    def wall(self):
+        return super().wall() + self.ahead_s
+
+
+@pytest.mark.parametrize("ahead_s", [-7200.0, 7200.0])
+def test_a_clock_that_is_hours_off_takes_no_live_lease_and_keeps_no_dead_one(shared, ahead_s):
+    """The beats of a machine are watched, and the calendar that counts is the server's."""
+    off, right = Elsewhere(ahead_s), Elsewhere(0.0)
+    with opened(shared(), host=off) as one, opened(shared(), host=right) as two:
+        assert one.claim_all([key(1)]) == two.claim_all([key(2)]) == [True]
+        for store, others, host in ((two, key(1), right), (one, key(2), off)):
+            for _ in range(20):  # the other one lives
+                host.clock_s += 1.0
+                (two if store is one else one).show_life()
+                (off if store is two else right).clock_s += 1.0
+                assert store.claim_all([others]) == [False]
+        for _ in range(int(STALE_S) + 2):  # it shows no life any more
+            right.clock_s += 1.0
+            taken = two.claim_all([key(1)])
+
+        assert taken == [True]
+
+
+def test_what_is_kept_beside_a_record_is_taken_in_wherever_its_owner_ran(shared, tmp_path):
+    """Nobody can see from another container whether it still runs: its replies are taken in, and its file stays."""
+    with opened(shared(), host=Elsewhere(0.0)) as gone:
+        gone.spill([entry(1)])
+
+        with opened(shared()) as store:
+            assert store.get(key(1)) == Reply("reply 1")
+            assert any(store.place.beside.parent.glob("*.spill-*"))
 
 
 def test_what_stands_in_the_way_is_said_in_one_paragraph(shared, postgres, monkeypatch, subtests):

@@ -56,7 +56,8 @@ _WORDS: Final = {
     "starting up": _STARTING,
     "shutting down": _STARTING,
     "recovery mode": _STARTING,
-    "not yet accepting connections": _STARTING,
+    "Hot standby mode is disabled": _STANDBY,
+    "accepting connections": _STARTING,
     "invalid connection option": "correct the parameters of the URL",
     "invalid URI": "correct the parameters of the URL",
     "invalid sslmode": "correct the parameters of the URL",
@@ -87,7 +88,7 @@ def gone(shown: str, error: Error, waited_s: float) -> str:
 
 
 def _said(error: Error) -> str:
-    return hidden(re.sub(r"\s+", " ", str(error)).strip()) or type(error).__name__
+    return hidden(re.sub(r"\s+", " ", str(error)).strip(" .")) or type(error).__name__
 
 
 def _cause(code: str, said: str, *, busy: bool) -> str:
