@@ -26,6 +26,7 @@ from calm.engine.store import Mode, Store
 from calm.errors import ConfigError, StorageError
 from calm.models.vault import hidden
 from calm.models.wire import Limits, Message, Reply
+from tests.disk import MOUNTS, small_disk
 from tests.planted import Asking, Local, pairs
 from tests.servers.postgres import PASSWORD, Relay, running
 
@@ -54,6 +55,14 @@ def key(number):
 
 def entry(number, text="reply"):
     return Entry(key(number), request_text((Message("user", f"{number}"),), "{}"), Reply(f"{text} {number}"))
+
+
+class Long(Local):
+    """One whose replies fill a disk."""
+
+    async def call(self, body):
+        await super().call(body)
+        return Reply("good", model="m-1" + "x" * 10_000)
 
 
 class Ended(Host):
@@ -281,6 +290,38 @@ def test_replies_that_no_server_takes_wait_on_the_disk(shared, postgres):
     assert again == [Preferred("good")] * 60
     assert len(local.begun) == 60
     later.close()
+
+
+@pytest.mark.slow  # as all tests that ask for a server, which this one has for itself
+@pytest.mark.skipif(not MOUNTS, reason="only root can mount a small disk")
+def test_a_full_disk_of_the_server_loses_nothing(monkeypatch):
+    """One cause; with room again, the next run takes in what was kept beside the record, and asks the rest."""
+    monkeypatch.setenv("PGPASSWORD", PASSWORD)
+    local = Long(limits=Limits(concurrency=8))
+    with running() as server, small_disk(server.folder / "small", 24 << 20, server.data.stat().st_uid) as disk:
+        with server.connected() as db:
+            db.execute(f"create tablespace small location '{disk}'")
+            db.execute("create database small tablespace small")
+        with opened(server.url(database="small")) as store:
+            store.put_all([entry(1)])
+        with server.connected(dbname="small") as db:
+            db.execute("alter table calm.reply alter column reply set storage external")  # as it is, uncompressed
+        ballast = disk / "ballast"
+        ballast.write_bytes(bytes(os.statvfs(disk).f_bavail * os.statvfs(disk).f_frsize - 600_000))
+        with closing(Engine(Store(at(server.url(database="small")), Mode.ON, host=Ended()))) as engine:
+            first = [asked.verdict for asked in engine.ask(Asking(local), once(pairs(200)))]
+            why = engine.broken
+        begun = len(local.begun)
+        ballast.unlink()
+        with closing(Engine(Store(at(server.url(database="small")), Mode.ON))) as engine:
+            again = [asked.verdict for asked in engine.ask(Asking(local), once(pairs(200)))]
+        server.stop()
+
+    assert why.kind is Kind.CACHE_FAILED
+    assert "the disk of the server is full" in str(why)
+    assert 0 < first.count(Preferred("good")) == begun < 200
+    assert again == [Preferred("good")] * 200
+    assert len(local.begun) == 200
 
 
 def test_processes_that_begin_at_once_make_one_record(shared):

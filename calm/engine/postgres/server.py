@@ -39,7 +39,6 @@ _CONNECT: Final = {
 """What libpq is told, unless the URL says otherwise; times in seconds but for `tcp_user_timeout`, in milliseconds."""
 _SETTINGS: Final = {
     "idle_in_transaction_session_timeout": f"{ALIVE_S}s",
-    "lock_timeout": f"{ALIVE_S}s",
     "tcp_keepalives_idle": "5",
     "tcp_keepalives_interval": "5",
     "tcp_keepalives_count": "2",
@@ -173,7 +172,8 @@ class PostgresRecord:
             usual.pop("target_session_attrs", None)
         db: psycopg.Connection[tuple[Any, ...]] = self._connection.connect(**usual, **given, autocommit=True)
         try:
-            settings = {**_SETTINGS, "search_path": f'"{self.address.schema}"'}
+            lock_s = min(ALIVE_S, self.address.patience_s / 2)  # whoever waits for another machine hears of it in time
+            settings = {**_SETTINGS, "search_path": f'"{self.address.schema}"', "lock_timeout": f"{1000 * lock_s:.0f}"}
             if self._read_only:
                 settings["default_transaction_read_only"] = "on"
             names = ", ".join("set_config(%s, %s, false)" for _ in settings)
