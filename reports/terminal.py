@@ -94,7 +94,7 @@ def shown(audit: Audit, screen: Screen, ended: Ended) -> list[Line]:
     said = f"; {len(notes)} note{'s' * (len(notes) != 1)} in the report" if notes else ""
     end = [Line(printable(text)) for text in (tested(audit), *calm_protocol.told(audit), f"{bill(audit)}{said}")]
     end += _last(audit, ended)
-    first = _first(audit, ended)
+    first = [*_first(audit, ended), *_broke_off(audit)]
     found = [*_troubles(audit), *_loose(audit), *_accepted(audit)]
     room = screen.room - sum(map(screen.rows, (*first, *end)))
     kept = _fitting(found, room, screen)
@@ -135,6 +135,13 @@ def _first(audit: Audit, ended: Ended) -> list[Line]:
     status = "" if audit.cut_short else f" (exit {ended.status})"
     text = ". ".join(filter(None, [f"{word}{status}: {why}", since_baseline(audit, ended.baseline)]))
     return [Line(_short(text), "green" if ended.green else "red")]
+
+
+def _broke_off(audit: Audit) -> list[Line]:
+    """Return why replies could not be kept: once, as each process of a run says so in its own words."""
+    kinds = (Kind.CACHE_FAILED, Kind.REPLIES_LOST)
+    notes = [next((note for note in audit.run.notes if note.kind is kind), None) for kind in kinds]
+    return [Line(_short(str(note)), "red") for note in notes if note is not None]
 
 
 def _last(audit: Audit, ended: Ended) -> list[Line]:

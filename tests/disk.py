@@ -38,10 +38,10 @@ print(len(server.begun), sum(isinstance(v, Preferred) for v in found), *said, se
 
 
 @contextmanager
-def small_disk(folder):
-    """Mount a disk of 4 MB in a folder."""
+def small_disk(folder, size=SIZE, user=0):
+    """Mount a disk of 4 MB in a folder, or of another size in bytes, which belongs to a user."""
     folder.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={SIZE}", "tmpfs", str(folder)], check=True)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size},uid={user}", "tmpfs", str(folder)], check=True)
     try:
         yield folder
     finally:

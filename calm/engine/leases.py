@@ -26,9 +26,10 @@ watching are enough: it is dead, or its calendar is wrong. Whoever showed no lif
 """
 
 _SHOW: Final = (
-    "insert into owner values (?, ?, ?, ?, ?) on conflict (id) do update "
+    "insert into owner values (?, ?, ?, ?, {now}) on conflict (id) do update "
     "set place = excluded.place, pid = excluded.pid, beat = excluded.beat, at = excluded.at"
 )
+_SEEN: Final = "select abs(at - {now}), place, pid, beat from owner where id = ?"
 _TAKE: Final = "insert into lease values (?, ?) on conflict (key) do nothing"
 
 
@@ -49,10 +50,14 @@ class Leases:
     in common: whoever wants a lease watches its owner with its own clock. A process that stood still claims its leases
     again, since others may have taken them. Only in the same place (`Host.place`) does the number of a process say that
     it is gone, and then nobody needs to wait.
+
+    `clock` is the SQL for the seconds since the epoch on the server that machines share; "": the clock of this machine.
     """
 
-    def __init__(self, host: Host) -> None:
+    def __init__(self, host: Host, clock: str = "") -> None:
         self._host, self.me = host, uuid4().hex
+        self._clock = clock
+        self._show, self._seen = (sql.format(now=clock or "?") for sql in (_SHOW, _SEEN))
         self._beats = 0
         self._next = self._shown = float("-inf")
         self._lapses = 0
@@ -101,8 +106,7 @@ class Leases:
             return
         host = self._host
         self._beats += 1
-        row = self.me, host.place, host.pid, self._beats, host.wall()
-        db.execute(_SHOW, row)
+        db.execute(self._show, (self.me, host.place, host.pid, self._beats, *self._now))
         given_up, self._given_up = self._given_up, set()
         if given_up:
             db.executemany("delete from lease where key = ? and owner = ?", [(key, self.me) for key in given_up])
@@ -130,20 +134,25 @@ class Leases:
         """Return whether a process is alive, as far as this one can know, or has to believe if there is one look."""
         if owner == self.me:
             return True
-        row = db.execute("select place, pid, beat, at from owner where id = ?", (owner,)).fetchone()
+        row = db.execute(self._seen, (*self._now, owner)).fetchone()
         if row is None:
             self._watched.pop(owner, None)
             return False
-        place, pid, beat, at = row
+        ago_s, place, pid, beat = row
         host = self._host
         long_ago = False
         if place != host.place:
-            long_ago = abs(host.wall() - at) > LONG_AGO_S
+            long_ago = ago_s > LONG_AGO_S
         elif not host.runs(pid):
             return False
         if long_ago and at_once:
             return False
         return self._stands(owner, beat) < (BRIEF_S if long_ago else STALE_S)
+
+    @property
+    def _now(self) -> tuple[float, ...]:
+        """The value for the time in a statement; none where the server puts in its own."""
+        return () if self._clock else (self._host.wall(),)
 
     def _stands(self, owner: str, beat: int) -> float:
         """Return for how many seconds this process has watched the same beat of another one."""

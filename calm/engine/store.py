@@ -20,7 +20,7 @@ from calm.engine.database import BY, Connection, Database, Rows, marks, patientl
 from calm.engine.host import Host
 from calm.engine.leases import Leases
 from calm.engine.postgres.address import RecordAddress
-from calm.engine.postgres.server import PostgresRecord
+from calm.engine.postgres.server import CLOCK, PostgresRecord
 from calm.engine.rows import Entry, checksum, prompt_in, reply_in, reply_text, request_text
 from calm.engine.spill import Spill, rows, spilled
 from calm.engine.sqlite import SqliteFile, make_private
@@ -90,7 +90,7 @@ class Store:
         self._alone = place is None or mode in (Mode.OFF, Mode.REPLAY)
         self._spill: Spill | None = None
         self._database, self._server = _opened(place, mode, driver)
-        self._leases = Leases(self.host)
+        self._leases = Leases(self.host, CLOCK if self.remote else "")
         self.account = SharedAccount(self._database, self._leases, self._common, remote=self.remote)
         self.bills = Bills(self._database, self._leases.me, self.run)
         self._batches: BatchRecords | None = None
@@ -99,8 +99,12 @@ class Store:
             if self.remote:
                 make_private(path.parent)
             self._take_in(path)
-            with suppress(StorageError):  # before its file is there: others remove those of the dead
+            try:  # before its file is there: others remove those of the dead
                 self._beat(now=True)
+            except StorageError as error:
+                if self.remote and not error.busy:  # nothing that this run pays for could be kept there
+                    self._database.close()
+                    raise
             self._spill = Spill(path, self._leases.me)
 
     @property
@@ -290,13 +294,13 @@ class Store:
         for file, owner in list(spilled(path)):
             with suppress(OSError, StorageError):  # it stays there for a later run
                 with self._database.writing() as db:
-                    if self._leases.lives(db, owner, at_once=True):
-                        continue
+                    lives = self._leases.lives(db, owner, at_once=True)  # its replies are good anyway
                     for row in rows(file):
                         values = row.key, row.request, row.reply, row.at, row.sum
                         db.execute(KEEP, values)
                         self._leases.end(db, [row.key])
-                file.unlink(missing_ok=True)
+                if not lives:
+                    file.unlink(missing_ok=True)
 
     def kept_since(self, moment: float) -> list[bytes]:
         """Return the keys of the replies that were stored since a moment, in seconds since the epoch."""

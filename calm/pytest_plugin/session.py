@@ -771,28 +771,36 @@ def _bill_of(config: pytest.Config, engine: Engine) -> dict[str, Any]:
 
 
 def bills_left(config: pytest.Config, known: Collection[str]) -> list[dict[str, Any]]:
-    """Return what the workers of xdist kept of what they used, but for those that are known to have ended."""
+    """
+    Return what the workers of xdist kept of what they used, but for those that are known to have ended.
+
+    Raises:
+        StorageError: the record cannot be read, or its server is away.
+    """
     engine = config.stash[SESSION].engine
     if engine is None or not distributed(config):
         return []
-    return [bill for text in engine.store.bills.left() if (bill := json.loads(text))["worker"] not in known]
+    with engine.store.hurried():
+        return [bill for text in engine.store.bills.left() if (bill := json.loads(text))["worker"] not in known]
 
 
 def figures_of_dead(config: pytest.Config, told: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """
     Return what workers of xdist used that died before they could tell, as they kept it beside the replies.
 
-    Which calls they made themselves is seen from the replies that were kept since the run began.
+    Which calls they made themselves is seen from the replies that were kept since the run began. Where the record
+    cannot be read, nobody knows: the run says that it failed.
     """
     from calm.engine.ledger import KEY_BYTES
+    from calm.errors import StorageError
 
     session = config.stash[SESSION]
-    bills = bills_left(config, {one["worker"] for one in told})
-    if not bills or session.engine is None:
-        return []
-    store = session.engine.store
-    made = b"".join(key[:KEY_BYTES] for key in store.kept_since(session.started))
-    return [bill | {"keys": (b"", made)} for bill in bills]
+    with suppress(StorageError):
+        bills = bills_left(config, {one["worker"] for one in told})
+        if bills and session.engine is not None:
+            made = b"".join(key[:KEY_BYTES] for key in session.engine.store.kept_since(session.started))
+            return [bill | {"keys": (b"", made)} for bill in bills]
+    return []
 
 
 def _notes_of(session: Session) -> list[Reason]:

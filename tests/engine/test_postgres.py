@@ -16,8 +16,8 @@ from calm.core.verdict import NoReply, Preferred
 from calm.engine.budget import NOTHING, Amount, Budget, Caps, Grant
 from calm.engine.engine import Engine
 from calm.engine.host import Host
+from calm.engine.leases import STALE_S
 from calm.engine.places import place
-from calm.engine.postgres import server as server_module
 from calm.engine.postgres.address import VARIABLE, read_address
 from calm.engine.postgres.statements import read, written
 from calm.engine.rows import Entry, request_text
@@ -26,6 +26,7 @@ from calm.engine.store import Mode, Store
 from calm.errors import ConfigError, StorageError
 from calm.models.vault import hidden
 from calm.models.wire import Limits, Message, Reply
+from tests.disk import MOUNTS, small_disk
 from tests.planted import Asking, Local, pairs
 from tests.servers.postgres import PASSWORD, Relay, running
 
@@ -54,6 +55,14 @@ def key(number):
 
 def entry(number, text="reply"):
     return Entry(key(number), request_text((Message("user", f"{number}"),), "{}"), Reply(f"{text} {number}"))
+
+
+class Long(Local):
+    """One whose replies fill a disk."""
+
+    async def call(self, body):
+        await super().call(body)
+        return Reply("good", model="m-1" + "x" * 10_000)
 
 
 class Ended(Host):
@@ -250,9 +259,8 @@ def test_a_server_that_crashes_is_waited_for(monkeypatch):
     assert not notes
 
 
-def test_replies_that_no_server_takes_wait_on_the_disk(shared, postgres, monkeypatch):
+def test_replies_that_no_server_takes_wait_on_the_disk(shared, postgres):
     """The way to it is gone for good: what is in hand lies in a file, and the next run takes it in."""
-    monkeypatch.setattr(server_module, "PATIENCE_S", 0.5)
     relay, left = Relay(postgres.port), []
 
     class Leaving(Local):
@@ -265,7 +273,7 @@ def test_replies_that_no_server_takes_wait_on_the_disk(shared, postgres, monkeyp
             return await super().call(body)
 
     local = Leaving(limits=Limits(concurrency=4))
-    address = at(shared(port=relay.port, application_name="gone"))
+    address = at(shared(port=relay.port, application_name="gone", patience=0.5))
     with closing(Engine(Store(address, Mode.ON, host=Ended()))) as engine:
         first = [asked.verdict for asked in engine.ask(Asking(local), once(pairs(60)))]
         kinds, why = {note.kind for note in engine.notes}, engine.broken
@@ -284,6 +292,38 @@ def test_replies_that_no_server_takes_wait_on_the_disk(shared, postgres, monkeyp
     later.close()
 
 
+@pytest.mark.slow  # as all tests that ask for a server, which this one has for itself
+@pytest.mark.skipif(not MOUNTS, reason="only root can mount a small disk")
+def test_a_full_disk_of_the_server_loses_nothing(monkeypatch):
+    """One cause; with room again, the next run takes in what was kept beside the record, and asks the rest."""
+    monkeypatch.setenv("PGPASSWORD", PASSWORD)
+    local = Long(limits=Limits(concurrency=8))
+    with running() as server, small_disk(server.folder / "small", 24 << 20, server.data.stat().st_uid) as disk:
+        with server.connected() as db:
+            db.execute(f"create tablespace small location '{disk}'")
+            db.execute("create database small tablespace small")
+        with opened(server.url(database="small")) as store:
+            store.put_all([entry(1)])
+        with server.connected(dbname="small") as db:
+            db.execute("alter table calm.reply alter column reply set storage external")  # as it is, uncompressed
+        ballast = disk / "ballast"
+        ballast.write_bytes(bytes(os.statvfs(disk).f_bavail * os.statvfs(disk).f_frsize - 600_000))
+        with closing(Engine(Store(at(server.url(database="small")), Mode.ON, host=Ended()))) as engine:
+            first = [asked.verdict for asked in engine.ask(Asking(local), once(pairs(200)))]
+            why = engine.broken
+        begun = len(local.begun)
+        ballast.unlink()
+        with closing(Engine(Store(at(server.url(database="small")), Mode.ON))) as engine:
+            again = [asked.verdict for asked in engine.ask(Asking(local), once(pairs(200)))]
+        server.stop()
+
+    assert why.kind is Kind.CACHE_FAILED
+    assert "the disk of the server is full" in str(why)
+    assert 0 < first.count(Preferred("good")) == begun < 200
+    assert again == [Preferred("good")] * 200
+    assert len(local.begun) == 200
+
+
 def test_processes_that_begin_at_once_make_one_record(shared):
     """Eight open it in the same moment: none complains, and all see one another's replies."""
     barrier = threading.Barrier(8)
@@ -298,6 +338,48 @@ def test_processes_that_begin_at_once_make_one_record(shared):
         assert all(threads.map(begin, range(8)))
     with opened(shared()) as store:
         assert len(store.kept_since(0.0)) == 8
+
+
+class Elsewhere(Host):
+    """A machine whose calendar is off, and whose clock is wound by hand."""
+
+    def __init__(self, ahead_s):
+        self.ahead_s, self.clock_s, self.place = ahead_s, 0.0, f"machine {ahead_s}"
+
+    def now(self):
+        return self.clock_s
+
+    def wall(self):
+        return super().wall() + self.ahead_s
+
+
+@pytest.mark.parametrize("ahead_s", [-7200.0, 7200.0])
+def test_a_clock_that_is_hours_off_takes_no_live_lease_and_keeps_no_dead_one(shared, ahead_s):
+    """The beats of a machine are watched, and the calendar that counts is the server's."""
+    off, right = Elsewhere(ahead_s), Elsewhere(0.0)
+    with opened(shared(), host=off) as one, opened(shared(), host=right) as two:
+        assert one.claim_all([key(1)]) == two.claim_all([key(2)]) == [True]
+        for store, others, host in ((two, key(1), right), (one, key(2), off)):
+            for _ in range(20):  # the other one lives
+                host.clock_s += 1.0
+                (two if store is one else one).show_life()
+                (off if store is two else right).clock_s += 1.0
+                assert store.claim_all([others]) == [False]
+        for _ in range(int(STALE_S) + 2):  # it shows no life any more
+            right.clock_s += 1.0
+            taken = two.claim_all([key(1)])
+
+        assert taken == [True]
+
+
+def test_what_is_kept_beside_a_record_is_taken_in_wherever_its_owner_ran(shared, tmp_path):
+    """Nobody can see from another container whether it still runs: its replies are taken in, and its file stays."""
+    with opened(shared(), host=Elsewhere(0.0)) as gone:
+        gone.spill([entry(1)])
+
+        with opened(shared()) as store:
+            assert store.get(key(1)) == Reply("reply 1")
+            assert any(store.place.beside.parent.glob("*.spill-*"))
 
 
 def test_what_stands_in_the_way_is_said_in_one_paragraph(shared, postgres, monkeypatch, subtests):

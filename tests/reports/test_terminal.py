@@ -224,6 +224,17 @@ def test_notes_are_counted_and_shown_with_v():
     ]
 
 
+def test_why_replies_could_not_be_kept_is_said_once():
+    """Each process of a run notes it in its own words; whoever reads the terminal needs the cause and what to do."""
+    notes = tuple(because(Kind.CACHE_FAILED, f"no answer for {seconds} seconds") for seconds in (29, 30))
+    audit = replace(sample(), run=replace(sample().run, notes=notes))
+
+    text = " ".join(said(audit))
+
+    assert str(notes[0]) in text
+    assert str(notes[1]) not in text
+
+
 def test_a_log_is_cut_nowhere():
     """What reads it breaks lines itself; each line is one there."""
     why = "too few for this one: " + ", ".join(f"reason {i}" for i in range(60))

@@ -15,6 +15,7 @@ import tempfile
 import threading
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from time import sleep
 
 import psycopg
 import pytest
@@ -118,6 +119,19 @@ class Server:
         """Stop it; `immediate` is as if its machine had crashed."""
         self.run("pg_ctl", "-D", self.data, "-m", mode, "-w", "stop")
 
+    @property
+    def processes(self):
+        """The numbers of its processes, the first one first."""
+        first = (self.data / "postmaster.pid").read_text().split()[0]
+        found = subprocess.run(["pgrep", "-P", first], check=False, capture_output=True, text=True)
+        return [int(first), *map(int, found.stdout.split())]
+
+    def signal(self, number):
+        """Send a signal to all of its processes."""
+        for process in self.processes:
+            with suppress(ProcessLookupError):
+                os.kill(process, number)
+
     def url(self, schema="calm", *, user=USER, host=None, port=None, database="postgres", **parameters):
         """Return a URL of it, without a password."""
         more = "".join(f"&{name}={value}" for name, value in parameters.items())
@@ -211,6 +225,58 @@ class Relay:
         with suppress(OSError):
             self._listening.shutdown(socket.SHUT_RDWR)  # whoever waits for one hears of it
         self._listening.close()
+
+
+class Line:
+    """
+    A line to a server, which listens on a socket of another network if need be. While it is `silent`, it takes
+    connections and data, and passes nothing on: nobody is told.
+    """
+
+    def __init__(self, server, listening):
+        self.silent = threading.Event()
+        self._to, self._listening = str(server.folder / f".s.PGSQL.{server.port}"), listening
+        self.port = listening.getsockname()[1]
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self):
+        with suppress(OSError):
+            while True:
+                client, _ = self._listening.accept()
+                threading.Thread(target=self._join, args=(client,), daemon=True).start()
+
+    def _join(self, client):
+        server = socket.socket(socket.AF_UNIX)
+        with suppress(OSError):
+            self._wait()
+            server.connect(self._to)
+            threading.Thread(target=self._pass_on, args=(server, client), daemon=True).start()
+            self._pass_on(client, server)
+        _hang_up(client, server)
+
+    def _pass_on(self, one, other):
+        with suppress(OSError):
+            while data := one.recv(1 << 16):
+                self._wait()
+                other.sendall(data)
+        _hang_up(one, other)
+
+    def _wait(self):
+        while self.silent.is_set():
+            sleep(0.05)
+
+    def close(self):
+        """Take no more connections."""
+        with suppress(OSError):
+            self._listening.shutdown(socket.SHUT_RDWR)
+        self._listening.close()
+
+
+def _hang_up(*ends):
+    for end in ends:
+        with suppress(OSError):
+            end.shutdown(socket.SHUT_RDWR)
+        end.close()
 
 
 def certified(folder, *hosts):

@@ -146,9 +146,10 @@ class Run:
         self.folder.mkdir()
         shutil.copy(site.made.folder / "judge.toml", self.folder)
 
-    def start(self, *options):
+    def start(self, *options, suites=SUITES):
         """Start it."""
-        run = ["-m", "pytest", "--pyargs", *SUITES, f"-n{WORKERS}", "-q", "--tb=no", "-p", "no:cacheprovider"]
+        (self.folder / "results.json").unlink(missing_ok=True)
+        run = ["-m", "pytest", "--pyargs", *suites, f"-n{WORKERS}", "-q", "--tb=no", "-p", "no:cacheprovider"]
         outputs = "--calm-judge=judge.toml", f"--calm-sample={SAMPLE}", "--calm-results=results.json"
         self.command(*run, *outputs, *options)
 
@@ -159,11 +160,21 @@ class Run:
             cwd=self.folder, env={**os.environ, "HOME": str(self.folder), "PGPASSWORD": PASSWORD},
         )  # fmt: skip
 
+    @property
+    def status(self):
+        """The exit status of what has ended."""
+        return self._process.returncode
+
+    def ended(self):
+        """Wait for its end, and return what it said."""
+        self.said, _ = self._process.communicate(timeout=300)
+        return self.said
+
     def findings(self):
         """Wait for its end, and return its findings as text."""
-        said, _ = self._process.communicate(timeout=300)
+        self.ended()
         results = self.folder / "results.json"
-        assert results.exists(), said
+        assert results.exists(), self.said
         body = json.loads(results.read_text("utf-8"))
         self.bill = body.pop("run")
         return json.dumps(body)

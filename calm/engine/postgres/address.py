@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
@@ -17,9 +18,12 @@ from calm.models.vault import hidden, keep
 SCHEMES: Final = ("postgresql", "postgres")
 SCHEMA: Final = "calm"
 SPILLS: Final = Path(".calm")
+PATIENCE_S: Final = 120.0
+"""For how many seconds a server may be away: it may restart, or another one may take its place."""
 VARIABLE: Final = "CALM_CACHE_URL"
 """The variable that may hold a whole URL, with its password."""
 _NAME: Final = re.compile(r"[a-z_][a-z0-9_]{0,62}")
+_DAY_S: Final = 86_400
 _FORM: Final = "postgresql://user@host/database"
 _PASSWORD: Final = (
     "a password here could be seen by others; take it out, and set the variable PGPASSWORD, write it to ~/.pgpass, or "
@@ -40,6 +44,8 @@ class RecordAddress:
     schema: str
     shown: str
     """What people see of it: no password, no parameters."""
+    patience_s: float = PATIENCE_S
+    """For how many seconds a server that is away is waited for."""
 
     @property
     def beside(self) -> Path:
@@ -80,6 +86,7 @@ def read_address(text: str, option: str, environment: Mapping[str, str]) -> Reco
         raise ConfigError(
             f"{option}: schema: expected small letters, digits and _, at most 63, such as {SCHEMA!r}, got {schema!r}"
         )
+    patience_s = _seconds(given.pop("patience", f"{PATIENCE_S:g}"), option)
     hosts = _hosts(parts.netloc, given, environment)
     if "sslmode" not in given and "PGSSLMODE" not in environment and not all(map(_here, hosts)):
         given["sslmode"] = "require"
@@ -88,7 +95,14 @@ def read_address(text: str, option: str, environment: Mapping[str, str]) -> Reco
     conninfo = urlunsplit(("postgresql", parts.netloc, parts.path or "/", urlencode(given, quote_via=quote), ""))
     if not parts.netloc:  # urlunsplit leaves the two slashes out
         conninfo = f"postgresql://{conninfo.partition(':')[2]}"
-    return RecordAddress(conninfo, schema, shown if schema == SCHEMA else f"{shown} (schema {schema})")
+    return RecordAddress(conninfo, schema, shown if schema == SCHEMA else f"{shown} (schema {schema})", patience_s)
+
+
+def _seconds(text: str, option: str) -> float:
+    with suppress(ValueError):
+        if 0 < (found := float(text)) <= _DAY_S:
+            return found
+    raise ConfigError(f"{option}: patience: expected seconds above 0, at most {_DAY_S}, such as 300, got {text!r}")
 
 
 def _hosts(netloc: str, given: Mapping[str, str], environment: Mapping[str, str]) -> list[str]:

@@ -13,11 +13,19 @@ if TYPE_CHECKING:
 
 PASSING: Final = ("08", "40", "57", "55P03", "53000", "53200", "53300")
 """How the codes of errors begin that may be gone soon (postgresql.org/docs/current/errcodes-appendix.html)."""
+_STANDBY: Final = (
+    "the server lets nobody write, as a standby does; name the server that may be written, or replay from this one "
+    "with --calm-cache=replay"
+)
+_DENIED: Final = "the user may not do this; grant it, as docs/how-to/share-a-record.md says"
+_FULL: Final = "the server has no free connection; end others, or allow more"
+_SILENT: Final = "nothing answers there; correct the host, or open the way to it"
+_OTHER: Final = "no PostgreSQL answers there; correct host and port"
+_STARTING: Final = "the server starts or stops; wait until it is up"
 _CODES: Final = {
-    "25006": "the server lets nobody write, as a standby does; name the server that may be written, or replay from "
-    "this one with --calm-cache=replay",
+    "25006": _STANDBY,
     "53100": "the disk of the server is full; free some space there",
-    "42501": "the user may not do this; grant it, as docs/how-to/share-a-record.md says",
+    "42501": _DENIED,
     "42P01": "its tables were removed; leave them in place until runs end",
 }
 _WORDS: Final = {
@@ -31,10 +39,25 @@ _WORDS: Final = {
     "certificate verify failed": "name the authority that signed the server's certificate: ?sslrootcert=FILE",
     "root certificate file": "name the authority that signed the server's certificate: ?sslrootcert=FILE",
     "does not match host name": "the certificate is for another host; name that host in the URL",
-    "timeout expired": "nothing answers there; correct the host, or open the way to it",
+    "timeout expired": _SILENT,
+    "no answer for": _SILENT,
+    "timed out": _SILENT,
+    "unreachable": _SILENT,
+    "No route to host": _SILENT,
+    "received invalid response": _OTHER,
+    "expected authentication request": _OTHER,
+    "SSL encryption": "the server admits no such connection; allow it there, in pg_hba.conf",
+    "no encryption": "the server may admit none without TLS: take sslmode out of the URL, or allow it in pg_hba.conf",
     "pg_hba.conf": "the server admits no such connection; allow it there",
-    "too many connections": "the server has no free connection; end others, or allow more",
-    "remaining connection slots": "the server has no free connection; end others, or allow more",
+    "too many c": _FULL,
+    "remaining connection slots": _FULL,
+    "session is read-only": _STANDBY,
+    "permission denied": _DENIED,
+    "starting up": _STARTING,
+    "shutting down": _STARTING,
+    "recovery mode": _STARTING,
+    "Hot standby mode is disabled": _STANDBY,
+    "accepting connections": _STARTING,
     "invalid connection option": "correct the parameters of the URL",
     "invalid URI": "correct the parameters of the URL",
     "invalid sslmode": "correct the parameters of the URL",
@@ -45,15 +68,30 @@ _MISSING: Final = {
 }
 
 
-def fault(shown: str, error: Error, *, lost: bool = False) -> StorageError:
-    """Return what a failed access to a record means; with `lost`, the connection to it ended."""
-    code = error.sqlstate or ""
-    said = hidden(re.sub(r"\s+", " ", str(error)).strip()) or type(error).__name__
-    busy = lost or code.startswith(PASSING)
-    return StorageError(f"{shown}: {said}: {_cause(code, said, lost=lost)}, then run again", busy=busy)
+def passes(error: Error) -> bool:
+    """Return whether the server itself says that what it refuses now may work a moment later."""
+    return (error.sqlstate or "").startswith(PASSING)
 
 
-def _cause(code: str, said: str, *, lost: bool) -> str:
+def fault(shown: str, error: Error, *, busy: bool = False) -> StorageError:
+    """Return what a failed access to a record means; `busy` if it may work a moment later."""
+    said = _said(error)
+    return StorageError(f"{shown}: {said}: {_cause(error.sqlstate or '', said, busy=busy)}, then run again", busy=busy)
+
+
+def gone(shown: str, error: Error, waited_s: float) -> str:
+    """Return that a server was away for so many seconds, and is not waited for any more."""
+    return (
+        f"{shown}: {_said(error)}: the server was away for {waited_s:g} seconds; run again when it is back, or let "
+        "?patience=SECONDS in the URL state a longer wait"
+    )
+
+
+def _said(error: Error) -> str:
+    return hidden(re.sub(r"\s+", " ", str(error)).strip(" .")) or type(error).__name__
+
+
+def _cause(code: str, said: str, *, busy: bool) -> str:
     if found := _CODES.get(code):
         return found
     for words, cause in _WORDS.items():
@@ -63,4 +101,4 @@ def _cause(code: str, said: str, *, lost: bool) -> str:
         for what, cause in _MISSING.items():
             if f'{what} "' in said:
                 return cause
-    return "wait until the server is back" if lost else "look at the server"
+    return "wait until the server is back" if busy else "look at the server"

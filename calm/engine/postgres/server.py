@@ -7,11 +7,11 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from hashlib import blake2b
-from time import monotonic
+from time import sleep
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from calm.engine.postgres.address import RecordAddress
-from calm.engine.postgres.faults import fault
+from calm.engine.postgres.faults import fault, gone, passes
 from calm.engine.postgres.statements import Found, all_parameters, parameters, translated
 from calm.engine.postgres.tables import LOCK, check, make
 from calm.errors import ConfigError, StorageError
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-PATIENCE_S: Final = 300.0
-"""For how many seconds a lost connection is waited for: a server may restart, or another one may take its place."""
 SOON_S: Final = 0.1
 LATE_S: Final = 2.0
 """The first wait before a connection is tried again, and the longest one, in seconds."""
@@ -36,11 +34,11 @@ _CONNECT: Final = {
     "tcp_user_timeout": 1000 * ALIVE_S,
     "application_name": "calm",
     "client_encoding": "UTF8",
+    "target_session_attrs": "read-write",
 }
 """What libpq is told, unless the URL says otherwise; times in seconds but for `tcp_user_timeout`, in milliseconds."""
 _SETTINGS: Final = {
     "idle_in_transaction_session_timeout": f"{ALIVE_S}s",
-    "lock_timeout": f"{ALIVE_S}s",
     "tcp_keepalives_idle": "5",
     "tcp_keepalives_interval": "5",
     "tcp_keepalives_count": "2",
@@ -52,12 +50,15 @@ So a machine that is gone keeps the others waiting for no longer than this.
 A server sends no keepalives while what it sent is not acknowledged, so without `tcp_user_timeout`, in milliseconds, a
 machine that was cut off just when it got the lock would hold it for a quarter of an hour.
 """
+CLOCK: Final = "extract(epoch from clock_timestamp())::double precision"
+"""The SQL for the time of the server, in seconds since the epoch: machines need no clock in common."""
 _STATUS: Final = "select pg_xact_status(%s::xid8)"
 
 
 class PostgresRecord:
     """
-    A record on a server; a `Database`. It waits for a lost connection, for `PATIENCE_S` seconds, or until `hurry`.
+    A record on a server; a `Database`. It waits for a server that is away, for the seconds that its address states, and
+    in a `hurry` for a few. When these are over, the server is gone for good: no step is tried again.
 
     Writing blocks exclude each other by an advisory lock, so they are as exact as those of a file. Where the connection
     is lost while a block is committed, the server is asked what became of it: no block is written twice.
@@ -71,9 +72,10 @@ class PostgresRecord:
     def __init__(self, address: RecordAddress, *, read_only: bool = False, make: bool = True) -> None:
         self.address = address
         self._lock = threading.Lock()
-        self._hurry = threading.Event()
-        self._gave_up = False
-        self._psycopg = _library()
+        self._psycopg, patience = _library()
+        self._patience = patience.Patience(address.patience_s)
+        self._connection = patience.patient(self._patience)
+        self._gone = ""
         self._read_only, self._makes = read_only, make and not read_only
         self._key = int.from_bytes(blake2b(f"calm {address.schema}".encode(), digest_size=8).digest(), signed=True)
         self._db = self._begun()
@@ -88,7 +90,7 @@ class PostgresRecord:
     def writing(self) -> Iterator[_Writing]:
         """Read and write, in this block: all of it is written, or nothing, and once."""
         with self._lock:
-            db = self._connected()
+            db = self._again(self._connected)
             number: str | None = None
             try:
                 with db.pipeline() as pipeline:
@@ -99,20 +101,22 @@ class PostgresRecord:
                     number = found[0] if found else None
                     db.execute("commit")
             except self._psycopg.Error as error:
-                if number is None or not self._was_committed(db, number, error):
+                failed = self._failed(error, db)
+                if number is None or not self._was_committed(db, number, failed):
                     self._roll_back(db)
-                    raise self._fault(error, db) from error
+                    raise failed from error
             except BaseException:
                 self._roll_back(db)
                 raise
+            self._patience.answered()
 
     def hurry(self) -> None:
-        """Wait for no lost connection any more: the run is over."""
-        self._hurry.set()
+        """Wait for a server that is away for seconds alone: the run is over."""
+        self._patience.hurry()
 
     def take_time(self) -> None:
-        """Wait for a lost connection again."""
-        self._hurry.clear()
+        """Wait as long as before."""
+        self._patience.take_time()
 
     @property
     def model(self) -> str:
@@ -136,40 +140,40 @@ class PostgresRecord:
             self._db.close()
 
     def _read(self, sql: str, values: Sequence[Any]) -> Found:
-        while True:
-            db = self._connected()
-            try:
-                return Found(db.execute(translated(sql), parameters(values)), _nothing)
-            except self._psycopg.Error as error:
-                found = self._fault(error, db)
-                if not found.busy or self._hurry.is_set():
-                    raise found from error
+        found = self._again(lambda: self._connected().execute(translated(sql), parameters(values)))
+        self._patience.answered()
+        return Found(found, _nothing)
 
     def _connected(self) -> psycopg.Connection[tuple[Any, ...]]:
         """Return the connection, a new one if it was lost."""
         if self._db.closed:
-            self._db = self._again(self._open)
+            self._db = self._open()
         return self._db
 
     def _again(self, step: Callable[[], T]) -> T:
         """Return what a step returns that needs the server; try it again while the server is away, but not for ever."""
-        until, wait_s = monotonic() + (0.0 if self._gave_up else PATIENCE_S), SOON_S
+        wait_s = SOON_S
         while True:
+            if self._gone:
+                raise StorageError(self._gone)
             try:
-                found = step()
-                self._gave_up = False
-                return found
-            except self._psycopg.OperationalError as error:
-                if monotonic() >= until or self._hurry.wait(wait_s):
-                    self._gave_up = not self._hurry.is_set()
-                    raise fault(str(self.address), error) from error
-                wait_s = min(2 * wait_s, LATE_S)
+                return step()
+            except self._psycopg.Error as error:
+                failed = self._failed(error, self._db)
+                if not failed.busy or self._patience.over:
+                    raise StorageError(str(failed)) from error
+            self._patience.pause(wait_s)
+            wait_s = min(2 * wait_s, LATE_S)
 
     def _open(self) -> psycopg.Connection[tuple[Any, ...]]:
         given = self._psycopg.conninfo.conninfo_to_dict(self.address.conninfo)
-        db: psycopg.Connection[tuple[Any, ...]] = self._psycopg.connect(**{**_CONNECT, **given}, autocommit=True)
+        usual = {name: value for name, value in _CONNECT.items() if name not in given}
+        if self._read_only:
+            usual.pop("target_session_attrs", None)
+        db: psycopg.Connection[tuple[Any, ...]] = self._connection.connect(**usual, **given, autocommit=True)
         try:
-            settings = {**_SETTINGS, "search_path": f'"{self.address.schema}"'}
+            lock_s = min(ALIVE_S, self.address.patience_s / 2)  # whoever waits for another machine hears of it in time
+            settings = {**_SETTINGS, "search_path": f'"{self.address.schema}"', "lock_timeout": f"{1000 * lock_s:.0f}"}
             if self._read_only:
                 settings["default_transaction_read_only"] = "on"
             names = ", ".join("set_config(%s, %s, false)" for _ in settings)
@@ -197,7 +201,7 @@ class PostgresRecord:
             raise
         return db
 
-    def _was_committed(self, db: psycopg.Connection[tuple[Any, ...]], number: str, error: psycopg.Error) -> bool:
+    def _was_committed(self, db: psycopg.Connection[tuple[Any, ...]], number: str, failed: StorageError) -> bool:
         """
         Return whether a block was committed, of which the answer was lost.
 
@@ -208,15 +212,15 @@ class PostgresRecord:
             return False
 
         def ask() -> bool:
-            db = self._connected()
-            while (found := db.execute(_STATUS, (number,)).fetchone()) == ("in progress",):
-                self._hurry.wait(SOON_S)
-            return found == ("committed",)
+            while True:
+                found = self._connected().execute(_STATUS, (number,)).fetchone()
+                if found != ("in progress",):
+                    return found == ("committed",)
+                if self._patience.over:
+                    raise failed
+                sleep(SOON_S)
 
-        try:
-            return self._again(ask)
-        except self._psycopg.Error:
-            raise self._fault(error, db) from error
+        return self._again(ask)
 
     def _roll_back(self, db: psycopg.Connection[tuple[Any, ...]]) -> None:
         try:
@@ -224,8 +228,15 @@ class PostgresRecord:
         except self._psycopg.Error:
             db.close()
 
-    def _fault(self, error: psycopg.Error, db: psycopg.Connection[tuple[Any, ...]]) -> StorageError:
-        return fault(str(self.address), error, lost=db.closed)
+    def _failed(self, error: psycopg.Error, db: psycopg.Connection[tuple[Any, ...]]) -> StorageError:
+        """Return what a failed step means; where its connection is closed, the server is away, and then gone."""
+        shown, busy = str(self.address), passes(error)
+        if db.closed or busy:
+            self._patience.missed()
+        if db.closed and self._patience.spent:
+            self._gone = str(gone(shown, error, self.address.patience_s))
+            return StorageError(self._gone)
+        return fault(shown, error, busy=db.closed or busy)
 
 
 class _Reading:
@@ -261,16 +272,18 @@ def _json(column: str) -> str:
     return f"regexp_replace({column}, {escapes})::json"
 
 
-def _library() -> Any:
-    """Return psycopg, which only a shared record needs."""
+def _library() -> tuple[Any, Any]:
+    """Return psycopg, which only a shared record needs, and the module that needs it."""
     try:
         import psycopg
+
+        from calm.engine.postgres import patience
     except ImportError as error:
         raise ConfigError(
             f"--calm-cache-url: expected the package psycopg ({error}); install it: pip install 'calm-judge[postgres]'"
         ) from error
     logging.getLogger("psycopg").addHandler(logging.NullHandler())  # what it warns of comes as an error, too
-    return psycopg
+    return psycopg, patience
 
 
 def _nothing() -> None:

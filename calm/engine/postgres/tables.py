@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 LOCK: Final = "select pg_current_xact_id()::text from pg_advisory_xact_lock(%s)"
 """Waits until no other process writes, and says which transaction this is."""
+_ANOTHER: Final = "name another schema: ?schema=NAME"
 _VERSION_TABLE: Final = "create table if not exists version (version integer not null)"
 
 
@@ -27,16 +28,16 @@ def make(db: Db, address: RecordAddress, key: int) -> None:
         ConfigError: the schema holds other tables.
     """
     schema = address.schema
-    if _version(db, schema) is not None:
+    if _version(db, address) is not None:
         return
     with db.transaction():
         db.execute(LOCK, (key,))
-        if _version(db, schema) is not None:
+        if _version(db, address) is not None:
             return
         if names := _tables(db, schema):
             raise ConfigError(
                 f"{address}: expected a record of calm, got other tables in the schema {schema!r} "
-                f"({', '.join(names[:3])}); name another schema: ?schema=NAME"
+                f"({', '.join(names[:3])}); {_ANOTHER}"
             )
         if db.execute("select 1 from pg_namespace where nspname = %s", (schema,)).fetchone() is None:
             db.execute(f'create schema "{schema}"')
@@ -52,13 +53,12 @@ def check(db: Db, address: RecordAddress) -> None:
     Raises:
         ConfigError: it holds none, or one of another version, or the database cannot hold all texts.
     """
-    version = _version(db, address.schema)
+    version = _version(db, address)
     if version is None:
         raise ConfigError(f"{address}: there is no record of calm; name another schema, or run once")
     if version != VERSION:
-        raise ConfigError(
-            f"{address}: expected a record of version {VERSION}, got {version}; name another schema: ?schema=NAME"
-        )
+        newer = "install a newer calm, or " if version > VERSION else ""
+        raise ConfigError(f"{address}: expected a record of version {VERSION}, got {version}; {newer}{_ANOTHER}")
     encoding = db.execute("show server_encoding").fetchone()
     if encoding != ("UTF8",):
         got = encoding[0] if encoding else "none"
@@ -71,9 +71,19 @@ def _tables(db: Db, schema: str) -> list[str]:
     return [name for (name,) in db.execute(f"{named} and c.relkind in ('r', 'v') order by 1", (schema,))]
 
 
-def _version(db: Db, schema: str) -> int | None:
-    """Return the version of the tables in a schema; None: it holds no record."""
+def _version(db: Db, address: RecordAddress) -> int | None:
+    """
+    Return the version of the tables in a schema; None: it holds no record.
+
+    Raises:
+        ConfigError: it holds a table of the same name that is none of calm.
+    """
+    schema = address.schema
     if "version" not in _tables(db, schema):
         return None
-    found = db.execute(f'select version from "{schema}".version').fetchone()  # noqa: S608 - a name that was checked
-    return None if found is None else int(found[0])
+    found = db.execute(f'select * from "{schema}".version').fetchone()  # noqa: S608 - a name that was checked
+    if found is None:
+        return None
+    if len(found) != 1 or not isinstance(found[0], int):
+        raise ConfigError(f"{address}: expected a record of calm, got another table 'version'; {_ANOTHER}")
+    return int(found[0])
