@@ -128,6 +128,13 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     if any(map(on_roll, session.items)) and not is_worker(config) and not distributed(config):
         _preflight(config)
         config.stash[COLLECTOR].set_aside()
+    if hasattr(config.option, "forked"):  # pytest-forked, of which the option is checked with all others
+        forked = (item.nodeid for item in session.items if on_roll(item) and item.get_closest_marker("forked"))
+        if (node := next(forked, None)) is not None:
+            from calm.engine.thread import FORKED
+            from calm.errors import ConfigError
+
+            _refuse(config, ConfigError(f"{node}: @pytest.mark.forked: {FORKED}"))
 
 
 def collected(session: pytest.Session) -> None:
@@ -296,14 +303,20 @@ def _weigh(config: pytest.Config, *, known: bool) -> None:
     try:
         refuse_what_fits_not(config, orders, gate_of(config), baseline, whole=whole)
     except CalmError as error:
-        if is_worker(config):  # its first test says it
-            config.stash[SESSION].refusal = error
-            return
-        config.stash[COLLECTOR].refused = True
-        raise pytest.UsageError(indented(str(error))) from error
+        _refuse(config, error)
+        return
     told = [left_out(baseline, orders)] if known else []
     for text in filter(None, [*told, *partly(baseline, orders)]):
         speaker(config)(text)
+
+
+def _refuse(config: pytest.Config, error: Exception) -> None:
+    """Ask nothing, and say why; in a worker of xdist, its first test says it."""
+    if is_worker(config):
+        config.stash[SESSION].refusal = error
+        return
+    config.stash[COLLECTOR].refused = True
+    raise pytest.UsageError(indented(str(error))) from error
 
 
 def _scouted(session: pytest.Session, asked: Sequence[tuple[pytest.Item, int]]) -> pytest.Item | None:
