@@ -35,6 +35,7 @@ from calm.pytest_plugin.options import (
     option,
 )
 from calm.pytest_plugin.privacy import (
+    clean_streams,
     private,
     shown_safely,
     veil_assertion,
@@ -91,6 +92,7 @@ def begin(config: pytest.Config, before: Waiting) -> None:
     config.stash[SESSION] = Session(config, known=before.known)
     KEPT.beside(None if option(config, "cache") == "off" else Path(option(config, "cache-file")))
     config.pluginmanager.register(sys.modules[__name__], "calm-hooks")
+    clean_streams(config)
     if is_worker(config):
         return
     collector = config.stash[COLLECTOR] = Collector(config)
