@@ -403,9 +403,6 @@ def tell(item: pytest.Item, call: pytest.CallInfo[None], report: Any) -> None:
     """Send the findings of a test with its report, and say what kind of failure it is and how the test ended."""
     if _probing(item):
         shown_safely(report)
-    ours = item.config.stash[SESSION]
-    if ours.tracing:
-        return
     made = item.stash.get(PROBE, None)
     said: dict[str, Any] = {}
     if is_worker(item.config):
@@ -413,13 +410,14 @@ def tell(item: pytest.Item, call: pytest.CallInfo[None], report: Any) -> None:
     late = made is not None and not on_roll(item)
     if late:  # it got its probe by `request.getfixturevalue`
         said["late"] = True
-    if late or on_roll(item):
+    ours = late or on_roll(item)
+    if ours:
         _tell(item, call, report, made)
         if end := end_in(item, call, report, made):
             said["end"] = end
         if asks_alone(item):
             said["alone"] = True
-    if said:
+    if said or ours:
         report.calm = {**getattr(report, "calm", {}), **said}
 
 
@@ -428,12 +426,16 @@ def _probing(item: pytest.Item) -> bool:
     return takes_probe(item) or PROBE in item.stash or asks_alone(item)
 
 
+def _roll(session: pytest.Session) -> str:
+    return json.dumps([one.nodeid for one in session.items if on_roll(one)])
+
+
 def _introduction(item: pytest.Item) -> dict[str, Any]:
     """Return what a worker of xdist tells its controller once: which tests take a probe, and whom they ask."""
     ours, said = item.config.stash[SESSION], {}
     if not ours.rolled:
         ours.rolled = True
-        said["roll"] = json.dumps([one.nodeid for one in item.session.items if on_roll(one)])
+        said["roll"] = _roll(item.session)
     if not ours.introduced and SUBJECT in item.stash:
         ours.introduced = True
         said["subject"] = json.dumps(item.stash[SUBJECT])
@@ -539,9 +541,10 @@ def _ends(item: pytest.Item, call: pytest.CallInfo[None], report: Any) -> bool:
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """In a worker: hand the figures of its engine to the controller."""
+    """In a worker: hand the figures of its engine to the controller, and the roll, which no report may have carried."""
     if is_worker(session.config):
-        session.config.workeroutput["calm"] = figures_of(session.config)  # type: ignore[attr-defined]  # set by xdist
+        found = {"calm": figures_of(session.config), "calm_roll": _roll(session)}
+        session.config.workeroutput |= found  # type: ignore[attr-defined]  # set by xdist
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -550,13 +553,13 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     if session is None:
         return
     release_signals(config)
-    session.rare.close()
-    if session.engine is None:
-        return
-    session.engine.close()
-    session.engine = None
-    atexit.register(gc.freeze)  # not before: only the interpreter, while it ends, need not walk over what is left
-    if session.scratch is not None:
-        session.scratch.cleanup()
-    if session.meeting is not None:
-        session.meeting.end()
+    with session.rare:
+        if session.engine is None:
+            return
+        session.engine.close()
+        session.engine = None
+        atexit.register(gc.freeze)  # not before: only the interpreter, while it ends, need not walk over what is left
+        if session.scratch is not None:
+            session.scratch.cleanup()
+        if session.meeting is not None:
+            session.meeting.end()

@@ -1,17 +1,17 @@
 """
-The plugins of pytest that were tried with the gate, alone and together; `tests/docs/test_plugins.py` holds the page to it.
+The plugins of pytest that were tried with the gate, alone and together; `docs/how-to/run-in-ci.md` lists them.
 
 `pytest tests/slow/test_plugins.py` makes an environment with the newest release of each (or takes the interpreter that
 `CALM_TEST_PLUGINS` names), and runs a small gate with a sound judge and with one that lets thanks win.
 """
 
-import json
 import os
 import subprocess
 from pathlib import Path
 
 import pytest
 
+from calm.results.audit import read
 from tests.pytest_plugin.conftest import Project
 from tests.slow.apart import environment
 
@@ -32,25 +32,11 @@ PACKAGES = {
 }
 """Each plugin: its package, the names that pytest knows it by, and the options that put it to work."""
 SAME = [
-    *(
-        "xdist",
-        "randomly",
-        "random-order",
-        "rerunfailures",
-        "retry",
-        "timeout",
-        "html",
-        "allure-pytest",
-        "cov",
-        "sugar",
-    ),
-    *("xdist randomly", "xdist rerunfailures", "xdist retry", "xdist timeout", "xdist html", "xdist allure-pytest"),
-    *("xdist cov", "xdist sugar", "randomly rerunfailures", "rerunfailures timeout", "rerunfailures html sugar"),
-    *(
-        "timeout cov html",
-        "xdist randomly timeout cov",
-        "xdist random-order rerunfailures timeout html allure-pytest cov",
-    ),
+    *("xdist", "randomly", "random-order", "rerunfailures", "retry", "timeout", "html", "allure-pytest", "cov"),
+    *("sugar", "xdist randomly", "xdist rerunfailures", "xdist retry", "xdist timeout", "xdist html"),
+    *("xdist allure-pytest", "xdist cov", "xdist sugar", "randomly rerunfailures", "rerunfailures timeout"),
+    *("rerunfailures html sugar", "timeout cov html", "xdist randomly timeout cov"),
+    "xdist random-order rerunfailures timeout html allure-pytest cov",
 ]
 """What decides as without plugins, and asks the same."""
 REFUSED = ["forked", "forked xdist", "forked rerunfailures timeout"]
@@ -138,7 +124,7 @@ class Gate(Project):
     def green(self):
         """Whether a record says that the gate is green; one that is not there does not."""
         found = self.path / "results.json"
-        return found.exists() and json.loads(found.read_text())["green"]
+        return found.exists() and read(found).green()
 
 
 @pytest.fixture(scope="module")
