@@ -71,10 +71,14 @@ def _clean(name: str, stream: TextIOWrapper, numbers: Sequence[int]) -> Iterator
         with suppress(OSError):  # nobody reads it any more
             direct.flush()
         for number in numbers:
-            os.dup2(real, number)
+            with suppress(OSError):  # it is closed, or has been given to somebody else
+                if os.path.samestat(os.fstat(number), ours):
+                    os.dup2(real, number)
         setattr(sys, f"__{name}__", before)
         del stream.write, stream.flush, stream.isatty
         thread.join(timeout=1.0)  # a child may hold its end of the pipe, and write still
+        if not thread.is_alive():
+            os.close(real)
 
 
 def _pass_on(source: int, real: int) -> None:
@@ -87,7 +91,6 @@ def _pass_on(source: int, real: int) -> None:
         _write(real, whole)
     _write(real, held)
     os.close(source)
-    os.close(real)
 
 
 def _write(real: int, data: bytes) -> None:
