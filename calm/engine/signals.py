@@ -11,6 +11,7 @@ process looks for it before it begins a call.
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
 from collections.abc import Callable, Iterator
@@ -70,10 +71,14 @@ class Signals:
             return
         self._depth -= 1
         if self._depth == 0:
-            for number, handler in self._before.items():
-                signal.signal(number, handler)
-            self._before.clear()
-            self._first_s, self._pressed = None, False
+            self.forget()
+
+    def forget(self) -> None:
+        """Give the signals back, however often they were taken."""
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+        self._before.clear()
+        self._depth, self._first_s, self._pressed = 0, None, False
 
     @contextmanager
     def caught(self) -> Iterator[None]:
@@ -134,3 +139,5 @@ class Signals:
 
 SIGNALS: Final = Signals()
 """The signals of this process."""
+if hasattr(os, "register_at_fork"):  # a child of a judge's own, which must end when it is terminated
+    os.register_at_fork(after_in_child=SIGNALS.forget)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import threading
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor, wait
@@ -11,12 +12,17 @@ from contextvars import copy_context
 from typing import Final, TypeVar
 
 from calm.engine.collector import RareCollections
+from calm.errors import ConfigError
 
 T = TypeVar("T")
 R = TypeVar("R")
 
 SLICE_S: Final = 0.2
 """A thread waits in slices of so many seconds, because a wait without an end cannot be interrupted everywhere."""
+FORKED: Final = (
+    "nothing can be asked in a fork of the process in which calm asks; run the test without one (no --forked, no mark "
+    "`forked`, no os.fork), or spread the tests with pytest-xdist (-n)"
+)
 CLOSING_S: Final = 10.0
 """How many seconds the loop may take to end what it is doing."""
 
@@ -39,7 +45,7 @@ class LoopThread:
         self.loop = asyncio.new_event_loop()
         self._tasks: set[asyncio.Task[None]] = set()
         self._turn, self._mine = threading.Lock(), threading.local()
-        self._collections, self._ending = RareCollections(), False
+        self._collections, self._ending, self._process = RareCollections(), False, os.getpid()
         self._thread = threading.Thread(target=self.loop.run_forever, name=name, daemon=True)
         self._thread.start()
 
@@ -52,6 +58,7 @@ class LoopThread:
         Raises:
             CancelledError: the work of this thread is given up, or the loop ends.
         """
+        self.refuse_fork()
         held = getattr(self._mine, "held", False)
         if held:
             self._turn.release()
@@ -89,6 +96,7 @@ class LoopThread:
         Threads that compute side by side gain nothing in Python, and they slow the loop down. One whose work is given
         up ends after its next wait.
         """
+        self.refuse_fork()
         with self._collections, self._turn:
             if given_up.is_set():
                 raise CancelledError
@@ -154,14 +162,28 @@ class LoopThread:
         """
         asyncio.run_coroutine_threadsafe(work, self.loop).result(timeout=within_s)
 
+    @property
+    def _forked(self) -> bool:
+        return os.getpid() != self._process
+
+    def refuse_fork(self) -> None:
+        """
+        Return if this process is the one in which the thread runs.
+
+        Raises:
+            ConfigError: it is a copy of it (`os.fork`), which has none of its threads and would wait for ever.
+        """
+        if self._forked:
+            raise ConfigError(FORKED)
+
     def end(self) -> None:
         """Begin nothing new: whoever wants something gets a `CancelledError`."""
         self._ending = True
 
     @property
     def closed(self) -> bool:
-        """Whether the thread has ended."""
-        return self.loop.is_closed()
+        """Whether the thread has ended, or is one of another process."""
+        return self.loop.is_closed() or self._forked
 
     def close(self) -> None:
         """End the thread."""

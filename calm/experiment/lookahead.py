@@ -249,6 +249,7 @@ class Lookahead:
 
     def result(self, order: Order) -> Timing:
         """Return the result of an order: wait for it if it was submitted, else run it now. It is handed out once."""
+        order.setup.engine.refuse_fork()
         place = self._places.pop(order, None)
         if place is None:
             return self._timed(order, threading.Event())

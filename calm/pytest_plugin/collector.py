@@ -123,6 +123,7 @@ class Collector:
 
     def pytest_runtest_logreport(self, report: Any) -> None:
         """Add the findings that came with a report."""
+        from calm.core.claims import Outcome
         from calm.core.reasons import Kind, because
 
         came = getattr(report, "calm", {})
@@ -160,7 +161,8 @@ class Collector:
                 self.twice.append(because(Kind.TWICE, key, before.node, node))
             if mine.setdefault(key, finding) != finding:
                 self.twice.append(because(Kind.TWICE_IN_TEST, key, node))
-            self.findings[key] = finding
+            # a test that a plugin runs again cannot take back a claim that was decided against the judge
+            self.findings[key] = before if before.outcome in (Outcome.FAIL, Outcome.UNDECIDED) else finding
         self.texts |= {(t.case, t.hash): t for t in record.texts}
         self.seconds |= record.seconds
         self.asks[node] = record.asks
@@ -195,6 +197,8 @@ class Collector:
     def _finish(self, session: pytest.Session, exitstatus: int) -> None:
         from calm.core.reasons import Kind, because
 
+        for told in filter(None, (getattr(node, "workeroutput", {}).get("calm_roll") for node in self.nodes)):
+            self.roll.name(json.loads(told))
         whole = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
         if self.refused:  # pytest says why
             self.aside.put_back()
@@ -208,7 +212,7 @@ class Collector:
         if not self._told and self.told_wrong:
             self.misconfigured = self.misconfigured or "\n".join(self.told_wrong)
             self.told_wrong.clear()
-        self._introduce()
+        self._introduce(exitstatus)
         if self.subjects:
             audit = self.decided = self._kept()
             if exitstatus in whole and not self._green(audit):
@@ -237,7 +241,7 @@ class Collector:
         if crash is not None and self.config.stash[SESSION].caught and not self.config.option.fulltrace:
             crash.message = said
 
-    def _introduce(self) -> None:
+    def _introduce(self, exitstatus: int) -> None:
         """Find whom the record is about where no test told anything: it has to say all the same what became of them."""
         if self.misconfigured and not self._told:
             self.subjects.clear()
@@ -246,7 +250,7 @@ class Collector:
         if self.subjects or self._only_shows or self._gateless or not (lost or (self.ended and not self.roll.empty)):
             return
         known = self._asked_first
-        if known is not None or any(given(self.config, name) for name in OUTPUTS):
+        if known is not None or exitstatus == pytest.ExitCode.OK or any(given(self.config, name) for name in OUTPUTS):
             self.subjects[""] = known or unknown_subject(self.config)
 
     @property

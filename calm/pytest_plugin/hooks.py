@@ -35,6 +35,7 @@ from calm.pytest_plugin.options import (
     option,
 )
 from calm.pytest_plugin.privacy import (
+    clean_streams,
     private,
     shown_safely,
     veil_assertion,
@@ -91,6 +92,7 @@ def begin(config: pytest.Config, before: Waiting) -> None:
     config.stash[SESSION] = Session(config, known=before.known)
     KEPT.beside(None if option(config, "cache") == "off" else Path(option(config, "cache-file")))
     config.pluginmanager.register(sys.modules[__name__], "calm-hooks")
+    clean_streams(config)
     if is_worker(config):
         return
     collector = config.stash[COLLECTOR] = Collector(config)
@@ -128,6 +130,13 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     if any(map(on_roll, session.items)) and not is_worker(config) and not distributed(config):
         _preflight(config)
         config.stash[COLLECTOR].set_aside()
+    if hasattr(config.option, "forked"):  # pytest-forked, of which the option is checked with all others
+        forked = (item.nodeid for item in session.items if on_roll(item) and item.get_closest_marker("forked"))
+        if (node := next(forked, None)) is not None:
+            from calm.engine.thread import FORKED
+            from calm.errors import ConfigError
+
+            _refuse(config, ConfigError(f"{node}: @pytest.mark.forked: {FORKED}"))
 
 
 def collected(session: pytest.Session) -> None:
@@ -300,14 +309,20 @@ def _weigh(config: pytest.Config, *, known: bool) -> None:
     try:
         refuse_what_fits_not(config, orders, gate_of(config), baseline, whole=whole)
     except CalmError as error:
-        if is_worker(config):  # its first test says it
-            config.stash[SESSION].refusal = error
-            return
-        config.stash[COLLECTOR].refused = True
-        raise pytest.UsageError(indented(str(error))) from error
+        _refuse(config, error)
+        return
     told = [left_out(baseline, orders)] if known else []
     for text in filter(None, [*told, *partly(baseline, orders)]):
         speaker(config)(text)
+
+
+def _refuse(config: pytest.Config, error: Exception) -> None:
+    """Ask nothing, and say why; in a worker of xdist, its first test says it."""
+    if is_worker(config):
+        config.stash[SESSION].refusal = error
+        return
+    config.stash[COLLECTOR].refused = True
+    raise pytest.UsageError(indented(str(error))) from error
 
 
 def _scouted(session: pytest.Session, asked: Sequence[tuple[pytest.Item, int]]) -> pytest.Item | None:
@@ -392,9 +407,6 @@ def tell(item: pytest.Item, call: pytest.CallInfo[None], report: Any) -> None:
     """Send the findings of a test with its report, and say what kind of failure it is and how the test ended."""
     if _probing(item):
         shown_safely(report)
-    ours = item.config.stash[SESSION]
-    if ours.tracing:
-        return
     made = item.stash.get(PROBE, None)
     said: dict[str, Any] = {}
     if is_worker(item.config):
@@ -402,13 +414,14 @@ def tell(item: pytest.Item, call: pytest.CallInfo[None], report: Any) -> None:
     late = made is not None and not on_roll(item)
     if late:  # it got its probe by `request.getfixturevalue`
         said["late"] = True
-    if late or on_roll(item):
+    ours = late or on_roll(item)
+    if ours:
         _tell(item, call, report, made)
         if end := end_in(item, call, report, made):
             said["end"] = end
         if asks_alone(item):
             said["alone"] = True
-    if said:
+    if said or ours:
         report.calm = {**getattr(report, "calm", {}), **said}
 
 
@@ -417,12 +430,16 @@ def _probing(item: pytest.Item) -> bool:
     return takes_probe(item) or PROBE in item.stash or asks_alone(item)
 
 
+def _roll(session: pytest.Session) -> str:
+    return json.dumps([one.nodeid for one in session.items if on_roll(one)])
+
+
 def _introduction(item: pytest.Item) -> dict[str, Any]:
     """Return what a worker of xdist tells its controller once: which tests take a probe, and whom they ask."""
     ours, said = item.config.stash[SESSION], {}
     if not ours.rolled:
         ours.rolled = True
-        said["roll"] = json.dumps([one.nodeid for one in item.session.items if on_roll(one)])
+        said["roll"] = _roll(item.session)
     if not ours.introduced and SUBJECT in item.stash:
         ours.introduced = True
         said["subject"] = json.dumps(item.stash[SUBJECT])
@@ -528,9 +545,10 @@ def _ends(item: pytest.Item, call: pytest.CallInfo[None], report: Any) -> bool:
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """In a worker: hand the figures of its engine to the controller."""
+    """In a worker: hand the figures of its engine to the controller, and the roll, which no report may have carried."""
     if is_worker(session.config):
-        session.config.workeroutput["calm"] = figures_of(session.config)  # type: ignore[attr-defined]  # set by xdist
+        found = {"calm": figures_of(session.config), "calm_roll": _roll(session)}
+        session.config.workeroutput |= found  # type: ignore[attr-defined]  # set by xdist
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -539,13 +557,13 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     if session is None:
         return
     release_signals(config)
-    session.rare.close()
-    if session.engine is None:
-        return
-    session.engine.close()
-    session.engine = None
-    atexit.register(gc.freeze)  # not before: only the interpreter, while it ends, need not walk over what is left
-    if session.scratch is not None:
-        session.scratch.cleanup()
-    if session.meeting is not None:
-        session.meeting.end()
+    with session.rare:
+        if session.engine is None:
+            return
+        session.engine.close()
+        session.engine = None
+        atexit.register(gc.freeze)  # not before: only the interpreter, while it ends, need not walk over what is left
+        if session.scratch is not None:
+            session.scratch.cleanup()
+        if session.meeting is not None:
+            session.meeting.end()

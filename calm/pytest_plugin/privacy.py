@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from contextlib import nullcontext, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from calm.pytest_plugin.options import option
+from calm.pytest_plugin.session import SESSION
 
 if TYPE_CHECKING:
     from calm.gate.probe import Probe
@@ -37,6 +39,23 @@ def without_credentials(report: Any) -> None:
     vault = sys.modules.get("calm.models.vault")
     if vault is not None and vault.knows_any():
         _clean(report, vault.hidden_where_cut, set())
+
+
+def clean_streams(config: pytest.Config) -> None:
+    """
+    Take all known credentials out of what comes past pytest's capture, until the run ends.
+
+    That is what is printed with `-s`, or between two tests: the threads of a judge write when they like.
+    """
+    from calm.models.streams import cleaned
+
+    capture = config.pluginmanager.get_plugin("capturemanager")
+    kept: list[list[int]] = []
+    with capture.global_and_fixture_disabled() if capture is not None else nullcontext():
+        with suppress(AttributeError):  # not what pytest promises: it keeps the streams, to set them back after a test
+            shared = capture._global_capturing
+            kept.append([shared.out.targetfd_save, shared.err.targetfd_save])
+        config.stash[SESSION].rare.enter_context(cleaned(*kept))
 
 
 def _clean(found: Any, clean: Callable[[str], str], seen: set[int]) -> Any:

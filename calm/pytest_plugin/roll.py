@@ -90,10 +90,11 @@ def _first(text: str) -> str:
 
 @dataclass(slots=True)
 class _Entry:
-    """One test: how it ended so far, and whether its last phase came."""
+    """One test: how it ended so far, whether its last phase came, and whether its report lacks what calm adds."""
 
     end: Ending | None = None
     over: bool = False
+    bare: bool = False
 
 
 class Roll:
@@ -129,6 +130,7 @@ class Roll:
         if found is not None and (entry.end is None or _rank(found) > _rank(entry.end)):
             entry.end = found
         entry.over |= report.when == "teardown"
+        entry.bare |= report.when == "call" and not hasattr(report, "calm") and not hasattr(report, "context")
 
     @property
     def empty(self) -> bool:
@@ -156,6 +158,8 @@ class Roll:
             return entry.end
         if not entry.over:
             return Ending(node, State.NOT_RUN, because(Kind.CUT_SHORT))
+        if entry.bare and self._named is not None:  # before that, nobody knows whether it is one of ours
+            return Ending(node, State.CRASHED, because(Kind.REPORT_BARE))
         return entry.end or Ending(node, State.DECIDED)
 
 

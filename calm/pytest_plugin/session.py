@@ -24,6 +24,7 @@ from calm.pytest_plugin.options import (
     batches_of,
     caps_of,
     case_files,
+    commanded,
     days_of,
     design_in,
     design_of,
@@ -184,6 +185,7 @@ def check_options(config: pytest.Config) -> None:
         ConfigError: it names each wrong option, what it takes and what it got.
     """
     from calm.engine.store import Mode
+    from calm.engine.thread import FORKED
     from calm.errors import ConfigError
     from calm.experiment.stopping import Stopping
 
@@ -206,6 +208,9 @@ def check_options(config: pytest.Config) -> None:
     for name, known in choices.items():
         if option(config, name) not in known:
             problems.append(f"--calm-{name}: expected {' or '.join(known)}, got {option(config, name)!r}")
+    forks = getattr(config.option, "forked", False)
+    if forks and (commanded(config) or not distributed(config)):  # else a worker says it, if it has a test of the gate
+        problems.append(f"--forked: {FORKED}")
     problems += output_faults(config)
     if not problems:  # it reads what was checked above
         try:

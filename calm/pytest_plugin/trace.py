@@ -22,6 +22,8 @@ from typing import Any, Literal, TypeAlias
 import pytest
 
 MARKER = "calm"
+ENDS = (pytest.exit.Exception, KeyboardInterrupt)
+"""What ends the run, also while it is traced."""
 Kind: TypeAlias = Literal["whole", "data", "skipped", "error"]
 """How the trace of a test ended: at its end, where it needs data, by a skip, or by an error."""
 
@@ -59,16 +61,28 @@ class Tracer:
         self.kind = "skipped" if isinstance(error, pytest.skip.Exception) else "error"
         self.why = (str(error) or type(error).__name__).partition("\n")[0]
 
-    @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
-        """Note why a test was not reached."""
+    def run(self, item: Any, following: object) -> None:
+        """Run the phases of a test. No report is made: a plugin that counts or reruns tests must not count this."""
         from calm.errors import ConfigError
 
-        if call.excinfo is not None and call.when == "setup":
-            if isinstance(call.excinfo.value, ConfigError):
-                self.fault = call.excinfo.value
-            self._note(call.excinfo.value)
-        return (yield)
+        def phase(hook: Callable[..., None], **also: object) -> BaseException | None:
+            call = pytest.CallInfo.from_call(lambda: hook(item=item, **also), "setup", ENDS)  # any name of a phase
+            return call.excinfo.value if call.excinfo is not None else None
+
+        self.kind, self.why = "whole", ""
+        if not item._request:
+            item._initrequest()
+        try:
+            error = phase(item.ihook.pytest_runtest_setup)
+            if error is None:
+                phase(item.ihook.pytest_runtest_call)
+            else:
+                if isinstance(error, ConfigError):
+                    self.fault = error
+                self._note(error)
+            phase(item.ihook.pytest_runtest_teardown, nextitem=following)
+        finally:
+            item._request, item.funcargs = False, None  # as pytest leaves a test, so that it may run again
 
 
 class _Subtests:
@@ -107,18 +121,13 @@ def probed(session: pytest.Session) -> list[pytest.Item]:
 
 def trace(session: pytest.Session, items: list[pytest.Item], tracer: Tracer) -> Iterator[pytest.Item]:
     """Run tests for what they would ask, and yield each when its trace has ended."""
-    from _pytest.runner import (
-        runtestprotocol,  # not what pytest promises: `calm.core.releases` names those that have it
-    )
-
     with _silent(session.config, tracer):
         try:
             nexts: list[pytest.Item | pytest.Session] = [*items[1:], session]
             for item, following in zip(items, nexts, strict=False):  # no items: nothing
                 kept = list(item.user_properties)
-                tracer.kind, tracer.why = "whole", ""
                 try:
-                    runtestprotocol(item, log=False, nextitem=following)  # type: ignore[arg-type]  # a node is enough
+                    tracer.run(item, following)
                 finally:
                     item.user_properties[:] = kept
                     item._report_sections.clear()
