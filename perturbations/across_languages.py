@@ -53,7 +53,7 @@ def question_in_another_language(cases: Sequence[Case]) -> Edit:
 
 
 def answers_in_another_language(cases: Sequence[Case]) -> Edit:
-    """Return an edit that shows all answers in each language of some cases but the base language; the question stays."""
+    """Return an edit that shows all answers in each language of some cases but the base language, not the question."""
     return in_each(ANSWERS, cases)
 
 

@@ -137,7 +137,8 @@ def test_files_of_one_name_make_findings_of_one_suite(project):
     """Where there is no edit, the name of the file is that of the suite, whatever its folder."""
     for folder in ("one", "two"):
         project.write(f"{folder}/__init__.py", "")
-        project.write(f"{folder}/test_tone.py", f"{HEAD}def test_{folder}(probe):\n    probe().observe(readable_rate)\n")
+        body = f"def test_{folder}(probe):\n    probe().observe(readable_rate)\n"
+        project.write(f"{folder}/test_tone.py", HEAD + body)
 
     one, both = (project.run(*folders, "--calm-results=results.json").ret for folders in (["one"], ["one", "two"]))
 
@@ -167,9 +168,7 @@ def test_a_plan_refuses_it_as_the_run_does(project):
 def test_an_entry_about_a_finding_still_holds(project):
     """The key of a finding is what it was: gate.toml of earlier runs names it."""
     project.write("test_flattery.py", f"{HEAD}{SAME_EDIT.partition('def test_b')[0]}")
-    project.write(
-        "gate.toml", '[[waive]]\nkey = "flattery/gain/flatter"\nreason = "known"\nexpires = 2999-01-01\n'
-    )
+    project.write("gate.toml", '[[waive]]\nkey = "flattery/gain/flatter"\nreason = "known"\nexpires = 2999-01-01\n')
 
     project.run("--calm-gate=gate.toml", "--calm-results=results.json", judge="judges:fond")
 

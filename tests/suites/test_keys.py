@@ -19,7 +19,8 @@ class Keys(Planner):
 
     def pytest_sessionfinish(self, session):
         """Keep what was collected."""
-        self.claimed, self.twice = dict(session.config.stash[SESSION].claimed), list(session.config.stash[SESSION].twice)
+        ours = session.config.stash[SESSION]
+        self.claimed, self.twice = dict(ours.claimed), list(ours.twice)
 
 
 @pytest.mark.parametrize("task", ["pairwise", "score", slow("rubric"), slow("label"), slow("listwise")])
