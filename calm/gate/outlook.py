@@ -17,7 +17,7 @@ from calm.experiment.aim import aims_by_pilot, has_room
 from calm.experiment.lookahead import Order
 from calm.experiment.pairs import Pair, pair_up
 from calm.experiment.setup import Setup, clusters_of
-from calm.gate.resolution import Attainable, Claimed, green, knows, missed, pool
+from calm.gate.resolution import MISSES, MISSES_OF_MANY, USUAL, Attainable, Claimed, green, knows, missed, pool
 from calm.results.audit import CONTROLS
 from calm.results.pooled import limits_of
 from calm.results.resolved import widest
@@ -72,7 +72,12 @@ def outlook(orders: Iterable[Order]) -> str:
         return f"{about} {are} too few to test {few_of(lost, SHOWN)}; take more cases"
     pairs = [(new, old) for order, probe in probes for new in probe.claims for old in order.claims]
     if wider := widest((new, old) for new, old in pairs if (new.measure, new.op) == (old.measure, old.op)):
-        seen = because(Kind.AT_RESOLUTION, cases, *wider)
+        few = [
+            min(len(samples[id(order.setup.cases)].cases), cases if cases < USUAL else probe.clusters)
+            for order, probe in probes
+            if any((new.measure, new.limit) == wider[:2] for new in probe.claims)
+        ]
+        seen = because(Kind.AT_RESOLUTION, min(few), *wider)
         return f"{seen}; {passes}{none}"
     if chance >= ENOUGH:
         return f"{about} {are} enough for these limits{none}"
@@ -105,16 +110,19 @@ def shortfall(order: Order) -> str:
     return said if ";" in said else ""
 
 
-def attained(order: Order, kept: Sequence[str] = ()) -> Order:
+def attained(order: Order, kept: Sequence[str] = (), *, many: bool = False) -> Order:
     """
     Return an order whose claims get attainable limits when it runs; those about `kept` measures stay.
+
+    `many`: it is one of so many that each limit has to be missed more seldom.
 
     The limits depend on the cases that the edit applies to and on the pilots, which are asked before the judge sees the
     edit: on no verdict that the claims are about.
     """
     if not order.claims or not order.top_up or order.idle or not _known(order.setup):
         return order
-    return replace(order, limiter=Attainable(order.setup.family, *_kind(order.edit), tuple(sorted(kept))))
+    misses = MISSES_OF_MANY if many else MISSES
+    return replace(order, limiter=Attainable(order.setup.family, *_kind(order.edit), tuple(sorted(kept)), misses))
 
 
 def foreseen(order: Order, questions: int, room: int | None = None) -> tuple[Claim, ...]:

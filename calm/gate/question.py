@@ -124,7 +124,7 @@ class Question:
         order = replace(order, claims=tuple(gated(context.gate, order.key(c.measure), c) for c in stated))
         if context.limits == "attainable":
             kept = [c.measure for c in stated if context.gate.limit_for(order.key(c.measure)) is not None]
-            order = attained(order, kept)
+            order = attained(order, kept, many=context.every_variant)
         variants = edit.variants if context.every_variant and edit is not None else ()
         means = tuple(c for c in order.claims if not MEASURES[c.measure].worst_of)
         alone = replace(order, claims=means, observed=(), top_up=False)

@@ -24,12 +24,15 @@ from calm.core.verdict import Family
 from calm.experiment.asks import Design
 from calm.experiment.stopping import LEVEL, Stopping
 from calm.results.pooled import FEWEST
+from calm.results.resolved import USUAL
 from calm.statistics.intervals import padded_t
 
 NOISE: Final = 0.10
 """The share of asks in which a sound judge errs."""
 MISSES: Final = 0.002
 """How often a sound judge may miss an attainable limit: with 50 claims .90 of its runs or more are green."""
+MISSES_OF_MANY: Final = 0.001
+"""The same in a run with every variant, which asks six times as many questions."""
 STEP: Final = 0.01
 """Attainable limits are multiples of this."""
 COIN: Final = 2.2
@@ -38,8 +41,6 @@ WORST_COIN: Final = 4.2
 BOUNDS: Final = 3.0
 WORST_SLACK: Final = 1.5
 """By how much the limit of a variant gives way beyond what the table says, over the root of the number of cases."""
-USUAL: Final = 200
-"""The cases of a run for which the suites state their limits."""
 SLACK: Final[Mapping[str, float]] = {
     "accuracy": 1.5,
     "balanced_accuracy": 2.0,
@@ -133,20 +134,21 @@ class Attainable:
     """
     Chooses attainable limits for the claims of one probe, or (without `expects`, as a rotation) of a whole run.
 
-    Claims about `kept` measures stay as they are.
+    Claims about `kept` measures stay as they are. `misses` is one of `TAILS`.
     """
 
     family: Family
     expects: Expects | None = None
     rotation: bool = True
     kept: tuple[str, ...] = ()
+    misses: float = MISSES
 
     def limited(self, claim: Claim, questions: int, room: int | None) -> Claim | None:
         """Return the claim with its attainable limit; None if so few cases prove it at no limit."""
         if claim.measure in self.kept:
             return claim
         probe = Claimed((claim,), self.expects, self.rotation, questions, room)
-        found = attainable(claim, self.family, probe)
+        found = attainable(claim, self.family, probe, self.misses)
         return _provable_at_all(found, probe) if found is not None and probe.of_run else found
 
 
@@ -188,9 +190,9 @@ def pool(claim: Claim, probes: Iterable[Claimed]) -> Claimed | None:
     return Claimed((claim,), None, rotation=True, clusters=max(p.clusters for p in mine), room=room)
 
 
-def attainable(claim: Claim, family: Family, probe: Claimed) -> Claim | None:
+def attainable(claim: Claim, family: Family, probe: Claimed, misses: float = MISSES) -> Claim | None:
     """
-    Return a claim with the strictest limit that a sound judge proves but for `MISSES` of its runs, in whole steps.
+    Return a claim with the strictest limit that a sound judge proves but for a share of its runs, in whole steps.
 
     Never one that is stricter than the claim's own. A claim that the table does not know stays. None if so few cases
     prove it at no limit that the table knows.
@@ -205,7 +207,7 @@ def attainable(claim: Claim, family: Family, probe: Claimed) -> Claim | None:
     slack = 0.0
     if MEASURES[claim.measure].worst_of:  # one wording may apply to fewer cases than all do together
         slack = WORST_SLACK * max(0.0, 1 / sqrt(max(1, probe.worth(claim, family))) - 1 / sqrt(USUAL))
-    steps = (found[TAILS.index(MISSES)] + slack * (-1 if claim.op == ">=" else 1)) / STEP
+    steps = (found[TAILS.index(misses)] + slack * (-1 if claim.op == ">=" else 1)) / STEP
     if claim.op == ">=":
         limit = min(claim.limit, round(floor(steps + 1e-9) * STEP, 10))
         possible = limit > _worst_end(claim)

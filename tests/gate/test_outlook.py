@@ -415,3 +415,23 @@ def test_nothing_is_said_of_a_run_of_which_a_part_is_not_known():
 
     assert "are enough" in outlook([usual])
     assert outlook([usual, fewer]) == ""
+
+
+def test_one_of_many_questions_is_missed_more_seldom():
+    """So that a run with every variant, which asks more of them, is green as often."""
+    made, many = (attained(order(60), many=many).limiter for many in (False, True))
+
+    for claim in (GAIN, NET):
+        usual, rare = made.limited(claim, 60, None), many.limited(claim, 60, None)
+        probe = Claimed((rare,), Expects.NOT_BETTER, False, 60)
+        assert abs(rare.limit - claim.limit) >= abs(usual.limit - claim.limit)
+        assert missed(rare, "pairwise", probe) <= resolution.MISSES_OF_MANY * 1.01
+
+
+def test_the_number_that_is_named_is_that_of_the_cases_whose_limits_gave_way():
+    """A run of enough cases may hold a question about fewer cases of its own."""
+    few, many = attained(order(40, own_cases=True)), attained(order(240))
+
+    limit = few.limiter.limited(GAIN, 40, None).limit
+
+    assert outlook([many, few]).startswith(str(because(Kind.AT_RESOLUTION, 40, "gain", limit, GAIN.limit)))
