@@ -948,6 +948,9 @@ WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
     Kind.AT_RESOLUTION: lambda cases, measure, limit, stated: (
         f"{_cases(cases)} prove{'s' * (cases == 1)} less than 200, so the limits are wider: "
         f"{_shown_by(measure, limit)} (with 200 cases: {_part(stated)})"
+        if cases < 200
+        else f"{cases} cases are too few for some limits, so these are wider: {_shown_by(measure, limit)} "
+        f"(the suite states {_part(stated)})"
     ),
     Kind.GATE_UNUSED: "--calm-gate: {} is no claim of this run; correct or remove it",
     Kind.GATE_MISSPELT: "--calm-gate: {}: no bias has this name; did you mean {!r}?",

@@ -23,7 +23,8 @@ RED = (Outcome.FAIL, Outcome.INCOMPLETE, Outcome.UNDECIDED)
 @pytest.mark.parametrize("task", ["pairwise", "score", "rubric", "label"])
 def test_a_sound_judge_is_green_with_every_variant(tmp_path, task):
     """Count the green runs, and print what each came to: outcomes, calls and minutes."""
-    red, failed = {}, {}
+    red: dict[int, object] = {}
+    failed: dict[str, str] = {}
     for seed in SEEDS:
         judge = f"planted:noise=0.05,seed={seed},task={task}"
         gate = run_gate(judge, tmp_path, "--calm-every-variant", timeout_s=7200)
