@@ -226,8 +226,8 @@ def _resolution(task: Task, cases: Sequence[Case]) -> str:
     from calm.core.edits import Expects
     from calm.core.reasons import Kind, because
     from calm.experiment.setup import clusters_of
+    from calm.gate.resolution import USUAL as ENOUGH
     from calm.gate.resolution import Claimed, attainable
-    from calm.results.resolved import USUAL as ENOUGH
 
     family, questions = FAMILY[task], len({*clusters_of(cases).values()})
     claim = Claim("pull", "<=", 0.25) if family == "pairwise" else Claim("gain", "<=", 0.08)

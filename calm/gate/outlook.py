@@ -20,7 +20,7 @@ from calm.experiment.setup import Setup, clusters_of
 from calm.gate.resolution import MISSES, MISSES_OF_MANY, Attainable, Claimed, green, knows, missed, pool
 from calm.results.audit import CONTROLS
 from calm.results.pooled import limits_of
-from calm.results.resolved import USUAL, widest
+from calm.results.resolved import widest
 
 Limits: TypeAlias = Literal["suites", "attainable"]
 """Which limits a run takes: those of its suites, or the strictest that its cases let a sound judge prove."""
@@ -72,12 +72,7 @@ def outlook(orders: Iterable[Order]) -> str:
         return f"{about} {are} too few to test {few_of(lost, SHOWN)}; take more cases"
     pairs = [(new, old) for order, probe in probes for new in probe.claims for old in order.claims]
     if wider := widest((new, old) for new, old in pairs if (new.measure, new.op) == (old.measure, old.op)):
-        few = [
-            min(len(samples[id(order.setup.cases)].cases), cases if cases < USUAL else probe.clusters)
-            for order, probe in probes
-            if any((new.measure, new.limit) == wider[:2] for new in probe.claims)
-        ]
-        seen = because(Kind.AT_RESOLUTION, min(few), *wider)
+        seen = because(Kind.AT_RESOLUTION, cases, *wider)
         return f"{seen}; {passes}{none}"
     if chance >= ENOUGH:
         return f"{about} {are} enough for these limits{none}"

@@ -24,7 +24,6 @@ from calm.core.verdict import Family
 from calm.experiment.asks import Design
 from calm.experiment.stopping import LEVEL, Stopping
 from calm.results.pooled import FEWEST
-from calm.results.resolved import USUAL
 from calm.statistics.intervals import padded_t
 
 NOISE: Final = 0.10
@@ -41,6 +40,8 @@ WORST_COIN: Final = 4.2
 BOUNDS: Final = 3.0
 WORST_SLACK: Final = 1.5
 """By how much the limit of a variant gives way beyond what the table says, over the root of the number of cases."""
+USUAL: Final = 200
+"""The cases of a run for which the suites state their limits."""
 SLACK: Final[Mapping[str, float]] = {
     "accuracy": 1.5,
     "balanced_accuracy": 2.0,

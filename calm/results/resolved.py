@@ -10,8 +10,6 @@ from calm.core.claims import Claim, Outcome
 from calm.core.reasons import Kind, because
 from calm.results.audit import Audit
 
-USUAL: Final = 200
-"""The cases of a run for which the suites state their limits."""
 TELLING: Final = ("pull", "lift", "gain", "net_robustness")
 """The measures of which one stands for all that a run can tell, the most telling first."""
 
@@ -24,10 +22,7 @@ def resolved(audit: Audit) -> Audit:
     wider = widest((claim, replace(claim, limit=stated)) for claim, stated in limits)
     if audit.limits == "suites" or not wider or any(f.red for f in audit.findings):
         return audit
-    there = int(str(audit.cases["n"]))
-    if there >= USUAL:  # shipped cases of a shape are fewer
-        there = min(f.n for f in known if f.claim and (f.measure, f.claim.limit) == wider[:2])
-    note = because(Kind.AT_RESOLUTION, there, *wider)
+    note = because(Kind.AT_RESOLUTION, int(str(audit.cases["n"])), *wider)
     return replace(audit, run=replace(audit.run, notes=(note, *audit.run.notes)))
 
 

@@ -428,10 +428,10 @@ def test_one_of_many_questions_is_missed_more_seldom():
         assert missed(rare, "pairwise", probe) <= resolution.MISSES_OF_MANY * 1.01
 
 
-def test_the_number_that_is_named_is_that_of_the_cases_whose_limits_gave_way():
-    """A run of enough cases may hold a question about fewer cases of its own."""
-    few, many = attained(order(40, own_cases=True)), attained(order(240))
+def test_where_even_the_usual_number_is_too_few_the_line_says_so():
+    """It does not say of 200 cases that they prove less than 200."""
+    strict = attained(order(200, claims=(replace(GAIN, limit=0.01), NET)))
 
-    limit = few.limiter.limited(GAIN, 40, None).limit
+    said = outlook([strict])
 
-    assert outlook([many, few]).startswith(str(because(Kind.AT_RESOLUTION, 40, "gain", limit, GAIN.limit)))
+    assert said.startswith("200 cases are too few for some limits")
