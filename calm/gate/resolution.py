@@ -294,7 +294,8 @@ def _limits(claim: Claim, family: Family, probe: Claimed) -> tuple[float, ...] |
     """Return the limits at each of `TAILS`, between the numbers of cases in the table; None if it does not know."""
     n, of_run = probe.worth(claim, family), probe.of_run
     if claim.measure in ("readable_rate", "unreadable_gain"):
-        return (_constant(claim, n, sqrt(FEWEST) if of_run else 1.0),) * len(TAILS)
+        level = LEVEL if of_run or claim.op == ">=" else LEVEL / 2  # looks share the level of what an edit does
+        return (_constant(claim, n, sqrt(FEWEST) if of_run else 1.0, level),) * len(TAILS)
     expects = "run" if of_run else "" if probe.expects is None else probe.expects.value
     rotation = probe.rotation and not of_run
     measure = "gain" if claim.measure == "lift" else claim.measure  # which has room in fewer cases, and is no surer
@@ -312,13 +313,13 @@ def _limits(claim: Claim, family: Family, probe: Claimed) -> tuple[float, ...] |
     return tuple(a + weight * (b - a) for a, b in zip(known[below], known[above], strict=True))
 
 
-def _constant(claim: Claim, n: int, shrunk: float) -> float:
-    """Return the limit that n cases prove of a measure that is best in every case."""
+def _constant(claim: Claim, n: int, shrunk: float, level: float) -> float:
+    """Return the limit that n cases prove at a level of a measure that is best in every case."""
     if n < 2:
         return _worst_end(claim)
     measure = MEASURES[claim.measure]
     best = 1.0 if claim.op == ">=" else 0.0
-    low, high = padded_t([best] * n, measure.low / shrunk, measure.high / shrunk, LEVEL)
+    low, high = padded_t([best] * n, measure.low / shrunk, measure.high / shrunk, level)
     return low if claim.op == ">=" else high
 
 

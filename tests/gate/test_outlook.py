@@ -435,3 +435,12 @@ def test_where_even_the_usual_number_is_too_few_the_line_says_so():
     said = outlook([strict])
 
     assert said.startswith("200 cases are too few for some limits")
+
+
+def test_a_judge_whose_replies_can_all_be_read_proves_what_is_claimed_of_them():
+    """Also where looks share the level: sixty cases prove less at one of them than at all."""
+    claim = Claim("unreadable_gain", "<=", 0.05)
+
+    for count in (40, 60, 100):
+        found = claims_of(attained(order(count, claims=(claim,))))["unreadable_gain"]
+        assert (found.outcome, found.claim.limit <= 0.10) == (Outcome.PASS, True), count
