@@ -43,17 +43,17 @@ ANSWERS = Way(
 
 
 def in_another_language(cases: Sequence[Case]) -> Edit:
-    """Return an edit that asks an item in each language in which one of some cases does: question and answers."""
+    """Return an edit that asks an item in each language of some cases but the base language: question and answers."""
     return in_each(WHOLE, cases)
 
 
 def question_in_another_language(cases: Sequence[Case]) -> Edit:
-    """Return an edit that asks the question in each language in which one of some cases does; the answers stay."""
+    """Return an edit that asks the question in each language of some cases but the base language; the answers stay."""
     return in_each(QUESTION, cases)
 
 
 def answers_in_another_language(cases: Sequence[Case]) -> Edit:
-    """Return an edit that shows all answers in each language in which one of some cases does; the question stays."""
+    """Return an edit that shows all answers in each language of some cases but the base language, not the question."""
     return in_each(ANSWERS, cases)
 
 

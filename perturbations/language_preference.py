@@ -33,12 +33,12 @@ BETTER = Way("better_in", BIAS, Expects.SAME, SOURCE, "Show the better answer in
 
 
 def weaker_in_another_language(cases: Sequence[Case]) -> Edit:
-    """Return an edit that shows the weaker answer in each language in which one of some cases has it."""
+    """Return an edit that shows the weaker answer in each language of some cases but the base language."""
     return in_each(WEAKER, cases)
 
 
 def better_in_another_language(cases: Sequence[Case]) -> Edit:
-    """Return an edit that shows the better answer in each language in which one of some cases has it."""
+    """Return an edit that shows the better answer in each language of some cases but the base language."""
     return in_each(BETTER, cases)
 
 

@@ -40,10 +40,14 @@ def spoken_in(case: Case) -> str:
 
 
 def base_of(cases: Sequence[Case]) -> list[Case]:
-    """Return the cases in the language that the others are compared with: English if there is any, else the first."""
-    spoken = sorted({spoken_in(case) for case in cases if ITEM in case.tags} - {UNKNOWN})
-    base = ENGLISH if ENGLISH in spoken else (spoken or [UNKNOWN])[0]
+    """Return the cases in the base language."""
+    base = _base(Sisters(cases).languages())
     return [case for case in cases if spoken_in(case) == base] if base else list(cases)
+
+
+def _base(spoken: Sequence[str]) -> str:
+    """Return the language that the others are compared with: English if it is among them, else the first."""
+    return ENGLISH if ENGLISH in spoken else (*spoken, UNKNOWN)[0]
 
 
 def one_language_each(cases: Sequence[Case]) -> list[Case]:
@@ -76,9 +80,14 @@ class Way:
 
 
 def in_each(way: Way, cases: Sequence[Case]) -> Edit:
-    """Return the rotation of a way over the languages of some cases; an edit that never applies if they name none."""
+    """
+    Return the rotation of a way over the languages of some cases, without the base language, in which they are asked.
+
+    An edit that never applies if there is no other.
+    """
     sisters = Sisters(cases)
-    edits = [translated(way, sisters, language) for language in sisters.languages()]
+    spoken = sisters.languages()
+    edits = [translated(way, sisters, language) for language in spoken if language != _base(spoken)]
     return rotate(*edits, name=way.name) if edits else translated(way, sisters, UNKNOWN)
 
 

@@ -325,8 +325,8 @@ def rotate(*edits: E, name: str = "") -> E:
     of calls, however many variants it has. A `name` distinguishes two rotations of one bias in results.
 
     Raises:
-        ConfigError: no variants, variants that differ in bias, expectation or tasks, or edits of cases among those of
-            prompts.
+        ConfigError: no variants, variants that differ in bias, expectation or tasks, two of one name, or edits of cases
+            among those of prompts.
     """
     if not edits:
         raise ConfigError("rotate() expects at least one perturbation")
@@ -338,6 +338,13 @@ def rotate(*edits: E, name: str = "") -> E:
         if len(values) > 1:
             raise ConfigError(f"rotate(): the variants differ in {what}: {', '.join(sorted(values))}")
     variants = tuple(v for e in edits for v in (e.variants or (e,)))
+    called: dict[str, E] = {}
+    for variant in variants:
+        if called.setdefault(variant.label, variant) is not variant:
+            raise ConfigError(
+                f"rotate(): two variants are called {variant.label!r}, and results could not tell them apart; "
+                "rename one, by dataclasses.replace(edit, name=...)"
+            )
     return _rotation(replace(one, name=name, dose=None), variants)
 
 

@@ -239,6 +239,7 @@ class Kind(StrEnum):
     BILL_OF_DEAD = "bill-of-dead"
     TWICE = "twice"
     TWICE_IN_TEST = "twice-in-test"
+    NAME_TAKEN = "name-taken"
     OTHER_SUBJECTS = "other-subjects"
     STOPPED_EARLY = "stopped-early"
     SELECTED = "selected"
@@ -918,8 +919,18 @@ WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
         f"{count} worker{'s' * (count != 1)} of pytest-xdist ended suddenly: the bill counts what they had used when "
         "they last kept a reply; calls that were under way then may be billed, too"
     ),
-    Kind.TWICE: "two findings with one key: {}, by {} and by {}",
-    Kind.TWICE_IN_TEST: "two findings with one key: {}, both by {}",
+    Kind.TWICE: (
+        "two tests make the same finding: {}, by {} and by {}; take it out of one of them, or give the edit of one "
+        "another name: dataclasses.replace(edit, name=...)"
+    ),
+    Kind.TWICE_IN_TEST: (
+        "a test makes the same finding twice: {}, by {}; take one of them out, or give one edit another name: "
+        "dataclasses.replace(edit, name=...)"
+    ),
+    Kind.NAME_TAKEN: (
+        "expected a bias with a name of its own, got {}, which names findings about all tests together; "
+        "rename the bias of the edit, or the file of the test"
+    ),
     Kind.OTHER_SUBJECTS: "{} tests have other cases or another judge: the record names those of the first test",
     Kind.STOPPED_EARLY: _asked,
     Kind.SELECTED: (
@@ -950,6 +961,9 @@ WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
     Kind.AT_RESOLUTION: lambda cases, measure, limit, stated: (
         f"{_cases(cases)} prove{'s' * (cases == 1)} less than 200, so the limits are wider: "
         f"{_shown_by(measure, limit)} (with 200 cases: {_part(stated)})"
+        if cases < 200
+        else f"{cases} cases are too few for some limits, so these are wider: {_shown_by(measure, limit)} "
+        f"(the suite states {_part(stated)})"
     ),
     Kind.GATE_UNUSED: "--calm-gate: {} is no claim of this run; correct or remove it",
     Kind.GATE_MISSPELT: "--calm-gate: {}: no bias has this name; did you mean {!r}?",

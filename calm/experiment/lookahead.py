@@ -71,6 +71,11 @@ class Order:
         return "/".join(part for part in (self.bias, measure, edit.label if edit and edit.name else "") if part)
 
     @property
+    def keys(self) -> list[str]:
+        """The keys of all findings that it makes."""
+        return [self.key(one) for one in (*(c.measure for c in self.claims), *(m.name for m in self.observed))]
+
+    @property
     def unserved(self) -> Reason:
         """Why the judge has nothing to say about this bias, or `NONE`."""
         return experiment.unserved(self.setup.judge, self.bias)

@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 from calm.cases import upright
 from calm.core.case import Case
+from calm.core.reasons import Kind, Reason, because
 from calm.core.texts import CaseTexts
-from calm.errors import ConfigError
+from calm.errors import ConfigError, few_of
 from calm.experiment.lookahead import Lookahead, Order
 from calm.experiment.setup import Setup
 from calm.gate.outlook import Limits
 from calm.gate.proof import Proof
 from calm.models.wire import Json
-from calm.results.audit import Finding
+from calm.results.audit import BASELINE, RUN, Finding
 from calm.results.gatefile import Gate
 
 if TYPE_CHECKING:
@@ -63,7 +64,8 @@ class Context:
 
     `sink`: given in a trace, in which nothing is decided. `limits`: which limits claims get. `announced`: it was said
     what the cases of the run can decide. `say`: shows a message to the user at once. The other fields
-    are what the test found; `seconds` are per finding, `asks_made` and `asks_planned` count asks.
+    are what the test found; `seconds` are per finding, `asks_made` and `asks_planned` count asks. All tests of a run
+    share `claimed`: by the key of a finding the test and the order that make it. `twice`: why a trace is refused.
     """
 
     setup: Setup
@@ -84,6 +86,8 @@ class Context:
     extras: dict[str, Json] = field(default_factory=dict)
     asks_made: int = 0
     asks_planned: int = 0
+    claimed: dict[str, tuple[str, Order]] = field(default_factory=dict)
+    twice: list[Reason] = field(default_factory=list)
 
     @property
     def wanted(self) -> CrossInputs:
@@ -93,6 +97,28 @@ class Context:
         from calm.selfpreference.crossing.design import CrossInputs
 
         return CrossInputs(self.setup.cases)
+
+    def claim(self, orders: Sequence[Order]) -> None:
+        """
+        Note which findings the orders of a question make: no other question of the run makes one of them.
+
+        Raises:
+            ConfigError: one does, or the bias has a name of calm's own. In a trace `twice` gets the reasons instead.
+        """
+        found = [because(Kind.NAME_TAKEN, name) for name in sorted({one.bias for one in orders} & {RUN, BASELINE})]
+        clashes: dict[str, list[str]] = {}
+        for order in orders:
+            for key in order.keys:
+                node, first = self.claimed.setdefault(key, (self.node.id, order))
+                if node != self.node.id or (first is not order and first.name != order.name):
+                    clashes.setdefault(node, []).append(key)
+        for node, keys in clashes.items():
+            kind, nodes = (Kind.TWICE_IN_TEST, (node,)) if node == self.node.id else (Kind.TWICE, (node, self.node.id))
+            found.append(because(kind, few_of(keys, 3), *nodes))
+        if self.sink is not None:
+            self.twice += found
+        elif found:
+            raise ConfigError([str(one) for one in found])
 
     def setup_for(self, cases: Sequence[Case] | None) -> Setup:
         """

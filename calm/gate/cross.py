@@ -105,10 +105,11 @@ class Cross:
     def _traced(self, claims: Sequence[Claim]) -> Placeholder | None:
         """In a trace: hand over what is to be asked, and return what takes the place of its result."""
         context = self._context
+        order = Order(context.setup, None, tuple(claims), suite=context.node.suite)
+        context.claim([order])
         if context.sink is None:
             self.ended = self.open = True
             return None
-        order = Order(context.setup, None, tuple(claims), suite=context.node.suite)
         context.sink.take_cross(order, lambda: context.wanted)
         return Placeholder()
 

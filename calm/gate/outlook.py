@@ -17,7 +17,7 @@ from calm.experiment.aim import aims_by_pilot, has_room
 from calm.experiment.lookahead import Order
 from calm.experiment.pairs import Pair, pair_up
 from calm.experiment.setup import Setup, clusters_of
-from calm.gate.resolution import Attainable, Claimed, green, knows, missed, pool
+from calm.gate.resolution import MISSES, MISSES_OF_MANY, Attainable, Claimed, green, knows, missed, pool
 from calm.results.audit import CONTROLS
 from calm.results.pooled import limits_of
 from calm.results.resolved import widest
@@ -105,16 +105,19 @@ def shortfall(order: Order) -> str:
     return said if ";" in said else ""
 
 
-def attained(order: Order, kept: Sequence[str] = ()) -> Order:
+def attained(order: Order, kept: Sequence[str] = (), *, many: bool = False) -> Order:
     """
     Return an order whose claims get attainable limits when it runs; those about `kept` measures stay.
+
+    `many`: it is one of so many that each limit has to be missed more seldom.
 
     The limits depend on the cases that the edit applies to and on the pilots, which are asked before the judge sees the
     edit: on no verdict that the claims are about.
     """
     if not order.claims or not order.top_up or order.idle or not _known(order.setup):
         return order
-    return replace(order, limiter=Attainable(order.setup.family, *_kind(order.edit), tuple(sorted(kept))))
+    misses = MISSES_OF_MANY if many else MISSES
+    return replace(order, limiter=Attainable(order.setup.family, *_kind(order.edit), tuple(sorted(kept)), misses))
 
 
 def foreseen(order: Order, questions: int, room: int | None = None) -> tuple[Claim, ...]:

@@ -119,16 +119,18 @@ class Question:
         stated, suite = tuple(claims), context.node.suite
         order = Order(setup, edit, stated, tuple(observed), self._against, top_up, suite, own_cases=own_cases)
         if order.idle:
+            context.claim([order])
             return Batch(order, stated)
         order = replace(order, claims=tuple(gated(context.gate, order.key(c.measure), c) for c in stated))
         if context.limits == "attainable":
             kept = [c.measure for c in stated if context.gate.limit_for(order.key(c.measure)) is not None]
-            order = attained(order, kept)
-        if not context.every_variant or edit is None:
-            return Batch(order, stated)
+            order = attained(order, kept, many=context.every_variant)
+        variants = edit.variants if context.every_variant and edit is not None else ()
         means = tuple(c for c in order.claims if not MEASURES[c.measure].worst_of)
         alone = replace(order, claims=means, observed=(), top_up=False)
-        return Batch(order, stated, tuple(replace(alone, edit=v) for v in edit.variants if means))
+        batch = Batch(order, stated, tuple(replace(alone, edit=v) for v in variants if means))
+        context.claim(batch.all)
+        return batch
 
     def _traced(self, batch: Batch) -> Placeholder | None:
         """In a trace: hand over what is to be asked, and return what takes the place of its result."""

@@ -30,6 +30,8 @@ NOISE: Final = 0.10
 """The share of asks in which a sound judge errs."""
 MISSES: Final = 0.002
 """How often a sound judge may miss an attainable limit: with 50 claims .90 of its runs or more are green."""
+MISSES_OF_MANY: Final = 0.001
+"""The same in a run with every variant, which asks six times as many questions."""
 STEP: Final = 0.01
 """Attainable limits are multiples of this."""
 COIN: Final = 2.2
@@ -133,20 +135,21 @@ class Attainable:
     """
     Chooses attainable limits for the claims of one probe, or (without `expects`, as a rotation) of a whole run.
 
-    Claims about `kept` measures stay as they are.
+    Claims about `kept` measures stay as they are. `misses` is one of `TAILS`.
     """
 
     family: Family
     expects: Expects | None = None
     rotation: bool = True
     kept: tuple[str, ...] = ()
+    misses: float = MISSES
 
     def limited(self, claim: Claim, questions: int, room: int | None) -> Claim | None:
         """Return the claim with its attainable limit; None if so few cases prove it at no limit."""
         if claim.measure in self.kept:
             return claim
         probe = Claimed((claim,), self.expects, self.rotation, questions, room)
-        found = attainable(claim, self.family, probe)
+        found = attainable(claim, self.family, probe, self.misses)
         return _provable_at_all(found, probe) if found is not None and probe.of_run else found
 
 
@@ -188,9 +191,9 @@ def pool(claim: Claim, probes: Iterable[Claimed]) -> Claimed | None:
     return Claimed((claim,), None, rotation=True, clusters=max(p.clusters for p in mine), room=room)
 
 
-def attainable(claim: Claim, family: Family, probe: Claimed) -> Claim | None:
+def attainable(claim: Claim, family: Family, probe: Claimed, misses: float = MISSES) -> Claim | None:
     """
-    Return a claim with the strictest limit that a sound judge proves but for `MISSES` of its runs, in whole steps.
+    Return a claim with the strictest limit that a sound judge proves but for a share of its runs, in whole steps.
 
     Never one that is stricter than the claim's own. A claim that the table does not know stays. None if so few cases
     prove it at no limit that the table knows.
@@ -205,7 +208,7 @@ def attainable(claim: Claim, family: Family, probe: Claimed) -> Claim | None:
     slack = 0.0
     if MEASURES[claim.measure].worst_of:  # one wording may apply to fewer cases than all do together
         slack = WORST_SLACK * max(0.0, 1 / sqrt(max(1, probe.worth(claim, family))) - 1 / sqrt(USUAL))
-    steps = (found[TAILS.index(MISSES)] + slack * (-1 if claim.op == ">=" else 1)) / STEP
+    steps = (found[TAILS.index(misses)] + slack * (-1 if claim.op == ">=" else 1)) / STEP
     if claim.op == ">=":
         limit = min(claim.limit, round(floor(steps + 1e-9) * STEP, 10))
         possible = limit > _worst_end(claim)
@@ -291,7 +294,8 @@ def _limits(claim: Claim, family: Family, probe: Claimed) -> tuple[float, ...] |
     """Return the limits at each of `TAILS`, between the numbers of cases in the table; None if it does not know."""
     n, of_run = probe.worth(claim, family), probe.of_run
     if claim.measure in ("readable_rate", "unreadable_gain"):
-        return (_constant(claim, n, sqrt(FEWEST) if of_run else 1.0),) * len(TAILS)
+        level = LEVEL if of_run or claim.op == ">=" else LEVEL / 2  # looks share the level of what an edit does
+        return (_constant(claim, n, sqrt(FEWEST) if of_run else 1.0, level),) * len(TAILS)
     expects = "run" if of_run else "" if probe.expects is None else probe.expects.value
     rotation = probe.rotation and not of_run
     measure = "gain" if claim.measure == "lift" else claim.measure  # which has room in fewer cases, and is no surer
@@ -309,13 +313,13 @@ def _limits(claim: Claim, family: Family, probe: Claimed) -> tuple[float, ...] |
     return tuple(a + weight * (b - a) for a, b in zip(known[below], known[above], strict=True))
 
 
-def _constant(claim: Claim, n: int, shrunk: float) -> float:
-    """Return the limit that n cases prove of a measure that is best in every case."""
+def _constant(claim: Claim, n: int, shrunk: float, level: float) -> float:
+    """Return the limit that n cases prove at a level of a measure that is best in every case."""
     if n < 2:
         return _worst_end(claim)
     measure = MEASURES[claim.measure]
     best = 1.0 if claim.op == ">=" else 0.0
-    low, high = padded_t([best] * n, measure.low / shrunk, measure.high / shrunk, LEVEL)
+    low, high = padded_t([best] * n, measure.low / shrunk, measure.high / shrunk, level)
     return low if claim.op == ">=" else high
 
 

@@ -55,7 +55,7 @@ def refuse_what_fits_not(
     from calm.gate.catalogue import known_biases
 
     faults: list[str] = []
-    keys = [order.key(one) for order in orders for one in _measures(order)]
+    keys = [key for order in orders for key in order.keys]
     if gate.overrides and keys:
         biases = {order.bias for order in orders} | known_biases()
         faults += [f"{option(config, 'gate')}: {fault}" for fault in gate.unknown(keys, biases, whole=whole)]
@@ -63,10 +63,6 @@ def refuse_what_fits_not(
         faults += [f"{option(config, 'baseline')}: {fault}" for fault in _of_baseline(baseline, orders)]
     if faults:
         raise ConfigError(faults)
-
-
-def _measures(order: Order) -> list[str]:
-    return [*(claim.measure for claim in order.claims), *(measure.name for measure in order.observed)]
 
 
 def _of_baseline(baseline: Audit, orders: Sequence[Order]) -> list[str]:
@@ -97,7 +93,7 @@ def _cases_of(baseline: Audit, orders: Sequence[Order]) -> tuple[set[str], list[
     """Return the cases of a baseline in claims of these orders, those that are gone, and those with another text."""
     from calm.experiment.pairs import in_order
 
-    made = {order.key(one) for order in orders for one in _measures(order)}
+    made = {key for order in orders for key in order.keys}
     mine = [finding for finding in baseline.findings if finding.key in made]
     then = {trial.case for finding in mine for trial in finding.trials}
     now: dict[str, set[str]] = {}
@@ -143,7 +139,7 @@ def left_out(baseline: Audit | None, orders: Sequence[Order]) -> str:
 
     if baseline is None:
         return ""
-    made = {order.key(one) for order in orders for one in _measures(order)}
+    made = {key for order in orders for key in order.keys}
     late = (BASELINE, RUN, SELF_PREFERENCE)  # what these claim is known when they run
     mine = [f.key for f in baseline.findings if f.claim is not None and f.bias not in late]
     gone = [key for key in mine if key not in made]

@@ -97,4 +97,6 @@ def _context(item: pytest.Item, judge: Judge, cases: Sequence[Case]) -> Context:
         limits=limits_of(config, item.path),
         gate=gate_of(config),
         wanted_by=partial(wanted_of, config, judge, tuple(cases)),
+        claimed=config.stash[SESSION].claimed,
+        twice=config.stash[SESSION].twice,
     )

@@ -296,17 +296,23 @@ def _plans(config: pytest.Config) -> bool:
 
 def _weigh(config: pytest.Config, *, known: bool) -> None:
     """
-    Refuse a gate.toml or a baseline that does not fit what was traced; `known`: that is all that the tests claim.
+    Refuse tests that make a finding twice, and a gate.toml or a baseline that does not fit what was traced.
+
+    `known`: that is all that the tests claim.
 
     Raises:
         UsageError: one line for each fault.
     """
-    from calm.errors import CalmError
+    from calm.errors import CalmError, ConfigError
     from calm.pytest_plugin.beforehand import left_out, partly, refuse_what_fits_not
 
-    orders = [order for _, order in config.stash[SESSION].traced]
+    ours = config.stash[SESSION]
+    orders, twice = [order for _, order in ours.traced], list(map(str, ours.twice))
+    ours.claimed.clear()  # what is asked is noted anew
     baseline, whole = baseline_of(config), known and not part_chosen(config)
     try:
+        if twice:
+            raise ConfigError(twice)
         refuse_what_fits_not(config, orders, gate_of(config), baseline, whole=whole)
     except CalmError as error:
         _refuse(config, error)

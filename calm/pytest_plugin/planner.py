@@ -60,7 +60,7 @@ class Planner:
         """Trace the tests in place of running them."""
         from calm.engine.engine import Engine
         from calm.engine.store import Mode, Store
-        from calm.errors import CalmError
+        from calm.errors import CalmError, ConfigError
         from calm.gate.plan import PlanSettings
 
         config = session.config
@@ -85,7 +85,7 @@ class Planner:
         for item in trace(session, probed(session), tracer):
             if tracer.kind in kinds:
                 kinds[tracer.kind].append((item.nodeid, tracer.why))
-        self.fault = tracer.fault
+        self.fault = tracer.fault or (ConfigError(list(map(str, ours.twice))) if ours.twice else None)
         if self.fault is not None:
             raise pytest.UsageError(indented(str(self.fault)))
         return True

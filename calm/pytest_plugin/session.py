@@ -105,6 +105,10 @@ class Session:
     """Why a worker asks nothing: gate.toml or the baseline does not fit."""
     traced: list[tuple[Lookahead, Order]] = field(default_factory=list)
     """What tests would ask, while they are traced."""
+    claimed: dict[str, tuple[str, Order]] = field(default_factory=dict)
+    """By the key of each finding that the tests make, the test and the question."""
+    twice: list[Reason] = field(default_factory=list)
+    """Which findings two questions make, as a trace tells."""
     announced: bool = False
     """Whether it was said what the cases of the run can decide."""
     known: int = 0

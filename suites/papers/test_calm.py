@@ -66,7 +66,9 @@ BIASES = {
     "diversity": identity_note,
 }
 OBSERVED = {name: replace(edit, expects=Expects.OBSERVE) for name, edit in BIASES.items()}
-HISTORY = replace(rotate(show_history, own_alone(polished_from_draft)), expects=Expects.OBSERVE)
+# names of their own: the suites of these biases observe the same measures of the same edits
+HISTORY = replace(rotate(show_history, own_alone(polished_from_draft), name="drafts"), expects=Expects.OBSERVE)
+BROKEN, SOLVED = rotate(fallacy, name="broken_step"), rotate(solve_first, name="solved_first")
 
 
 @pytest.mark.parametrize("bias", OBSERVED)
@@ -75,11 +77,11 @@ def test_the_robustness_rate_is_observed(probe, bias):
 
 
 def test_a_broken_step_is_detected_so_often(probe):
-    probe(fallacy).observe(net_detection)  # RR would call it a virtue not to notice
+    probe(BROKEN).observe(net_detection)  # RR would call it a virtue not to notice
 
 
 def test_what_solving_first_adds_is_observed(probe):
-    probe(solve_first).observe(
+    probe(SOLVED).observe(
         robustness_rate, pairwise=[accuracy_gain, robustness_rate], rubric=[accuracy_gain, robustness_rate]
     )
 

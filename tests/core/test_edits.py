@@ -94,6 +94,8 @@ def test_a_rotation_needs_variants_that_agree():
         rotate(appended("a"), appended("b", expects=Expects.SAME))
     with pytest.raises(ConfigError, match="differ in tasks"):
         rotate(appended("a"), appended("b", tasks=("score",)))
+    with pytest.raises(ConfigError, match="two variants are called 'a'"):
+        rotate(appended("a"), appended("a"))
 
 
 def test_a_rotation_is_shown_by_its_variants():

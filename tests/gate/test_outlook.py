@@ -415,3 +415,32 @@ def test_nothing_is_said_of_a_run_of_which_a_part_is_not_known():
 
     assert "are enough" in outlook([usual])
     assert outlook([usual, fewer]) == ""
+
+
+def test_one_of_many_questions_is_missed_more_seldom():
+    """So that a run with every variant, which asks more of them, is green as often."""
+    made, many = (attained(order(60), many=many).limiter for many in (False, True))
+
+    for claim in (GAIN, NET):
+        usual, rare = made.limited(claim, 60, None), many.limited(claim, 60, None)
+        probe = Claimed((rare,), Expects.NOT_BETTER, False, 60)
+        assert abs(rare.limit - claim.limit) >= abs(usual.limit - claim.limit)
+        assert missed(rare, "pairwise", probe) <= resolution.MISSES_OF_MANY * 1.01
+
+
+def test_where_even_the_usual_number_is_too_few_the_line_says_so():
+    """It does not say of 200 cases that they prove less than 200."""
+    strict = attained(order(200, claims=(replace(GAIN, limit=0.01), NET)))
+
+    said = outlook([strict])
+
+    assert said.startswith("200 cases are too few for some limits")
+
+
+def test_a_judge_whose_replies_can_all_be_read_proves_what_is_claimed_of_them():
+    """Also where looks share the level: sixty cases prove less at one of them than at all."""
+    claim = Claim("unreadable_gain", "<=", 0.05)
+
+    for count in (40, 60, 100):
+        found = claims_of(attained(order(count, claims=(claim,))))["unreadable_gain"]
+        assert (found.outcome, found.claim.limit <= 0.10) == (Outcome.PASS, True), count

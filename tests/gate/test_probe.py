@@ -260,8 +260,8 @@ def test_a_probe_may_have_cases_of_its_own(probing):
     """Only those are asked; something else than cases, or two with one id, is an error of configuration."""
     probe = probing()
 
-    found = probe(cite, cases=pairs(10)).proves(gain <= 0.1)
-    drawn = probe(cite, cases=(c for c in pairs(12))).proves(gain <= 0.1)
+    found = probing()(cite, cases=pairs(10)).proves(gain <= 0.1)
+    drawn = probing()(cite, cases=(c for c in pairs(12))).proves(gain <= 0.1)
 
     assert (found.findings[0].n, drawn.findings[0].n) == (10, 12)
     with pytest.raises(ConfigError, match="expected cases, got str"):
@@ -292,11 +292,25 @@ def test_findings_and_texts_gather_on_the_probe(probing):
     probe(cite).proves(gain <= 0.1)
     count = len(probe.context.texts)
 
-    probe(cite).observe(gain)
+    probe(cite).observe(net_robustness)
 
-    assert [f.measure for f in probe.context.findings] == ["gain", "gain"]
+    assert [f.measure for f in probe.context.findings] == ["gain", "net_robustness"]
     assert len(probe.context.texts) == count == 40
-    assert set(probe.context.seconds) == {"authority/gain/cite"}
+    assert set(probe.context.seconds) == {"authority/gain/cite", "authority/net_robustness/cite"}
+
+
+def test_no_two_questions_make_one_finding(probing):
+    """The second is refused before it is asked, unless it is the first one once more."""
+    judge = Planted(fair)
+    probe = probing(judge, pairs(40))
+    proofs = [probe(cite).proves(gain <= 0.1) for _ in range(2)]
+    asked = len(judge.asked)
+
+    assert all(proof.holds for proof in proofs)
+    for other in (lambda: probe(cite).proves(gain <= 0.2), lambda: probe(cite).observe(gain)):
+        with pytest.raises(ConfigError, match="authority/gain/cite"):
+            other()
+    assert len(judge.asked) == asked
 
 
 def test_every_variant_of_a_rotation_may_be_asked_by_itself(probing):
@@ -364,7 +378,7 @@ def test_a_test_that_used_its_probe_well_is_not_complained_about(probing):
     """Proven and asserted, or observed."""
     probe = probing()
     assert probe(cite).proves(gain <= 0.1)
-    probe(cite).observe(gain)
+    probe(cite).observe(net_robustness)
 
     assert probe.complaint() is None
 

@@ -3,6 +3,7 @@
 import math
 import re
 from dataclasses import replace
+from itertools import permutations
 from random import Random
 
 import pytest
@@ -28,7 +29,9 @@ from calm.judges.reading import MAX_CHARS, Format, View, check, read, view
 from calm.judges.reading.logprobs import _stands_alone, label_of
 from calm.judges.reading.words import Cue, cue, table
 from calm.models.wire import Reply, Token
+from calm.perturbations.labels import LATE, NUMBERS, SYMBOLS, WORDED
 from calm.testing.operations import Tally
+from tests.planted import pair
 from tests.replies import FORMATS, JUDGED, VIEWS, reply, soup
 
 PAIR = View("pairwise", ("A", "B"), ("good", "bad"), Scale(), judged=JUDGED)
@@ -345,6 +348,26 @@ def test_labels_map_to_numbers_and_to_slots():
     assert said("[[both]]", values={"left": "first", "right": "second", "both": "tie"}) == Tie()
     assert said("[[A]]", values={"A": "second"}) == BAD
     assert unreadable(said("[[excellent]]", zero_one, values=grades))
+
+
+@pytest.mark.parametrize("scheme", [("A", "B"), SYMBOLS, LATE[:2], WORDED[:2], NUMBERS[:2]], ids=str)
+def test_the_labels_that_an_edit_gives_are_read(scheme):
+    """Also symbols that stand beside a verdict elsewhere, in each format, alone or behind a word."""
+    forms = {
+        "brackets": "It adds up. [[{}]]",
+        "json": '{{"reason": "It adds up.", "verdict": "{}"}}',
+        "tag": "<verdict>{}</verdict>",
+        "last-line": "It adds up.\nVerdict: {}",
+    }
+    wrong = []
+    for labels in permutations(scheme, 2):
+        case = pair("sum").present(labels=labels)
+        for kind, text in {**forms, "last-line ": "It adds up.\n\n**{}**"}.items():
+            form, about = Format(kind.strip()), view(case, "pairwise", Scale())
+            said = [read(Reply(text.format(label)), form, about) for label in labels]
+            wrong += [] if said == [Preferred("good"), Preferred("bad")] else [(labels, kind, said)]
+
+    assert wrong == []
 
 
 def test_a_wrong_field_names_the_keys_that_the_reply_has():

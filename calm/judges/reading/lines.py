@@ -16,7 +16,7 @@ from calm.judges.reading.deciding import decide
 from calm.judges.reading.formats import Format
 from calm.judges.reading.json_fields import alike
 from calm.judges.reading.layout import TERMINAL, Layout
-from calm.judges.reading.marks import MAX_MARKS, PICTURES, Mark, line_of, short
+from calm.judges.reading.marks import MAX_MARKS, PICTURES, Mark, line_of, short, unpictured
 from calm.judges.reading.meanings import QUALITY, all_criteria, is_met, is_none, meant, names, noted
 from calm.judges.reading.quotations import FENCE, is_quotation
 from calm.judges.reading.standing import Standing
@@ -364,7 +364,7 @@ def _cells(line: str) -> list[str]:
 
 def _bare(line: str) -> str:
     """Return a line without the marks of Markdown and quotes around it."""
-    line = PICTURES.sub("", line).strip().lstrip("=→⇒➜")
+    line = unpictured(line).strip().lstrip("=→⇒➜")
     bullet = _BULLET.match(line)
     line = line[bullet.end() :] if bullet else line
     for sign in ("**", "__", "`"):

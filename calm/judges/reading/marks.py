@@ -63,6 +63,13 @@ def line_of(text: str, mark: Mark) -> tuple[int, int]:
     return text.rfind("\n", 0, mark.start) + 1, len(text) if end < 0 else end
 
 
+def unpictured(text: str) -> str:
+    """Return a text without pictures; as it is where one of them is the verdict, as where symbols name the answers."""
+    bare = PICTURES.sub("", text)
+    said = bare.rstrip(" \t\r\n*_`\"'“”‘’.")
+    return bare if said and not said.endswith((":", "：")) else text
+
+
 def short(text: object) -> str:
     """Return a few words of a text for a message, with nothing in them that could move a terminal's cursor."""
     words = " ".join(str(text)[:400].split())

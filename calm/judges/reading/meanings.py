@@ -12,7 +12,7 @@ from calm.core.case import Framing
 from calm.core.verdict import Criteria, Label, Preferred, Ranking, Score, Tie, Unreadable, Verdict, unreadable
 from calm.judges.reading.formats import NOTHING, SYMBOLS, Format
 from calm.judges.reading.json_fields import alike
-from calm.judges.reading.marks import PICTURES, Clash, short
+from calm.judges.reading.marks import Clash, short, unpictured
 from calm.judges.reading.views import View, names_of
 from calm.judges.reading.words import UNSPACED, Cue, has, one_of, table
 
@@ -101,7 +101,7 @@ def _named(text: str, form: Format, view: View) -> str:
     """Return a verdict without what wraps it: `\\boxed{B}`, `$B$`, `(B)`, `"[7]"`, `A: CORRECT` where A is a label."""
     if (text.isascii() and text.isalnum()) or view.task == "listwise" or form.key(text) is not None:
         return text
-    bare = _TAGS.sub("", PICTURES.sub("", text)).strip(_AROUND)
+    bare = _TAGS.sub("", unpictured(text)).strip(_AROUND)
     if (noun := _NOUN.match(bare)) is not None and form.key(bare[noun.end() :].strip("() ")) is not None:
         return bare[noun.end() :].strip("() ")
     while len(bare) <= LONGEST_WRAPPED and (inner := _WRAPPED.fullmatch(bare)) is not None:
