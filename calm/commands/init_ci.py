@@ -172,9 +172,7 @@ def workflow(ci: str, folder: Path, key: str | None) -> Workflow:
         upload=_UPLOAD,
     )
     place = os.path.relpath(root / path, here) if root is not None and below else path
-    return Workflow(
-        {Path(place).as_posix(): text, **installed}, (_moved(folder / path, folder),) if moved else ()
-    )
+    return Workflow({Path(place).as_posix(): text, **installed}, (_moved(folder / path, folder),) if moved else ())
 
 
 def _moved(path: Path, folder: Path) -> str:

@@ -31,9 +31,9 @@ REQUIREMENTS: Final = f"{FOLDER}/requirements.txt"
 PYTHON: Final = f"{sys.version_info.major}.{sys.version_info.minor}"
 """The Python of CI: the one here, for which the versions were chosen."""
 _HEAD: Final = """\
-# Written by `calm init`: what CI installs, which is what was installed here. pip takes this and nothing else (--no-deps).
-# calm is the wheel beside this file: no package registry decides what it is. To update it, install another calm, run
-# `calm init` in an empty folder, and put its {folder}/ here.
+# Written by `calm init`: what CI installs, which is what was installed here. pip installs nothing else (--no-deps).
+# calm is the wheel beside this file, so no package registry decides what it is. To update it, install another calm,
+# run `calm init` in an empty folder, and put its {folder}/ here.
 """
 _WHEEL: Final = "Wheel-Version: 1.0\nGenerator: calm init\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
 
@@ -62,7 +62,7 @@ def refuse_ignored(folder: Path) -> None:
     base = next(one for one in (folder, *folder.parents) if one.is_dir())
     places = [os.path.relpath(folder / name, base) for name in package()]
     try:
-        done = subprocess.run(
+        done = subprocess.run(  # noqa: S603 - the names are calm's own
             ["git", "check-ignore", "--", *places],  # noqa: S607 - as a person runs it
             cwd=base,
             capture_output=True,

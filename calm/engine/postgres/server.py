@@ -266,8 +266,10 @@ def _library() -> Any:
     try:
         import psycopg
     except ImportError as error:
+        from calm.core.releases import install
+
         raise ConfigError(
-            f"--calm-cache-url: expected the package psycopg ({error}); install it: pip install 'calm-judge[postgres]'"
+            f"--calm-cache-url: expected the package psycopg ({error}); install it: {install('postgres')}"
         ) from error
     logging.getLogger("psycopg").addHandler(logging.NullHandler())  # what it warns of comes as an error, too
     return psycopg
