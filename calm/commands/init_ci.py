@@ -90,6 +90,9 @@ _GITLAB: Final = """\
 {name}:
   image: python:{python}
   rules:
+    # the merge request of a fork runs in the fork, and never here, where it would have the key
+    - if: $CI_MERGE_REQUEST_SOURCE_PROJECT_ID && $CI_MERGE_REQUEST_SOURCE_PROJECT_ID != $CI_PROJECT_ID
+      when: never
     - if: $CI_PIPELINE_SOURCE == "merge_request_event"
     - if: $CI_COMMIT_BRANCH == $CI_DEFAULT_BRANCH
   cache:
