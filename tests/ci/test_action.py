@@ -403,6 +403,20 @@ def test_gitlab_runs_the_gate_and_keeps_its_status(tmp_path, subtests, runs):
             assert (tmp_path / "calm-audit" / "junit.xml").exists()
 
 
+def test_gitlab_says_what_it_lacks_to_install_calm(tmp_path):
+    """Without a file that says what to install, it does not guess a name."""
+    script = tmp_path / "job.sh"
+    script.write_text("\n".join(GITLAB[".calm"]["script"]))
+    environment = {**GITLAB[".calm"]["variables"], "PATH": "/usr/bin:/bin"}
+
+    done = subprocess.run(
+        ["sh", "-e", script], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    )
+
+    assert done.returncode == 4
+    assert "no file calm-ci/requirements.txt" in done.stderr
+
+
 def test_nothing_is_installed_by_the_name_of_calm():
     """It is free in registries: whoever took it would get the keys of all who follow such a line."""
     line = r"install .*calm[-_]judge|calm-judge(\[|==|@| @)|INSTALL\w*: calm( |$)"
