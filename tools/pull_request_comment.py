@@ -77,9 +77,8 @@ def marked(comments: str, mark: str, login: str) -> Iterator[int]:
         if not isinstance(found, list):
             raise ValueError("the comments are no list")
         for one in found:
-            number, body = within(one, "id"), within(one, "body")
-            ours = within(one, "user", "login") == login and isinstance(number, int) and isinstance(body, str)
-            if ours and body.partition("\n")[0].strip() == mark:
+            number, begin = within(one, "id"), str(within(one, "body")).partition("\n")[0].strip()
+            if within(one, "user", "login") == login and begin == mark and isinstance(number, int):
                 yield number
         if len(found) < PAGE:
             return

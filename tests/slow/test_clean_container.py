@@ -64,6 +64,8 @@ for run in given["runs"]:
     temp.mkdir(exist_ok=True)
     before, status = len(seen), 0
     for step in run["steps"]:
+        if status and not step["always"]:
+            continue
         script = work / "step.sh"
         script.write_text(step["run"])
         runner = {"RUNNER_TEMP": str(temp), "GITHUB_STEP_SUMMARY": str(tree / "step-summary.md"), **step["env"]}
@@ -73,8 +75,6 @@ for run in given["runs"]:
         asked = seen[before:]
         done.append([run["name"], step["name"], told.returncode, told.stdout, sorted({*asked}), len(asked)])
         before, status = len(seen), status or told.returncode
-        if status and not step["always"]:
-            break
 Path(given["answer"]).write_text(json.dumps(done))
 """
 
