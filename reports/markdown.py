@@ -48,8 +48,16 @@ RESERVE = 200
 """Bytes kept free for the line that says how much is left out."""
 
 ORDER = (Outcome.FAIL, Outcome.INCOMPLETE, Outcome.UNDECIDED, Outcome.PASS, Outcome.OBSERVED, Outcome.NOT_TESTED)
-_SIGNS = re.compile(r"""[^A-Za-z0-9 .,:;()=%'"!?/\-\u0080-\U0010ffff]|:(?! |$)|(?<=www)\.""", re.IGNORECASE)
-"""Signs that could become markup, or, where a text has them, a link."""
+_SIGNS = re.compile(
+    r"""[^A-Za-z0-9 .,:;()=%'"!?/\-\u0080-\U0010ffff]|:(?! |$)|(?<=www)\.|(?<=gh)-(?=\d)|[!%](?=[\w"])"""
+    "|[0-9a-f]{6}(?=[0-9a-f])",
+    re.IGNORECASE,
+)
+"""Signs that could become markup, or, where a text has them, a link; and what a commit's name could begin with."""
+_STOP = "&#8203;"
+"""A space without width. GitHub and GitLab look for mentions and references after the markup is made."""
+_LINKS = "@#:.-!%$&~^"
+"""Signs at which they find one."""
 _KEY = re.compile(r"[A-Za-z0-9_/.,:=+@^()<> \-]+")
 
 
@@ -287,5 +295,6 @@ def code(text: str) -> str:
 
 def _entity(found: re.Match[str]) -> str:
     sign = found.group()
-    stop = "&#8203;" if sign in "@#" else ""  # a mention or a reference is found after the markup is made
-    return f"&#{ord(sign)};{stop}"
+    if len(sign) > 1:
+        return f"{sign}{_STOP}"
+    return f"&#{ord(sign)};{_STOP if sign in _LINKS else ''}"

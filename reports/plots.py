@@ -112,8 +112,10 @@ def _axes(ax: Axes | None, rows: int) -> Axes:
     try:
         from matplotlib import pyplot
     except ImportError as error:
+        from calm.core.releases import install
+
         raise ConfigError(
-            f"expected matplotlib, which draws the plots, got {error}; run `pip install calm-judge[plots]`"
+            f"expected matplotlib, which draws the plots, got {error}; install it: {install('plots')}"
         ) from error
     if ax is not None:
         return ax

@@ -262,7 +262,9 @@ def _pyarrow() -> tuple[Any, Any]:
         import pyarrow
         import pyarrow.parquet
     except ImportError as error:
+        from calm.core.releases import install
+
         raise ConfigError(
-            f"expected pyarrow, which writes Parquet, got {error}; run `pip install calm-judge[parquet]`, or write CSV"
+            f"expected pyarrow, which writes Parquet, got {error}; install it: {install('parquet')}; or write CSV"
         ) from error
     return pyarrow, pyarrow.parquet

@@ -12,7 +12,7 @@ from calm.models.vault import hidden
 from calm.results.outputs import Form, written_beside
 
 
-def put(written: Mapping[Path, str], form: Form, *, judges: Collection[Path], force: bool) -> None:
+def put(written: Mapping[Path, str | bytes], form: Form, *, judges: Collection[Path], force: bool) -> None:
     """
     Write files, all or none: each is whole beside its place before the first is put there.
 
@@ -23,7 +23,7 @@ def put(written: Mapping[Path, str], form: Form, *, judges: Collection[Path], fo
     judge that is there fits the files that it reads.
 
     Args:
-        written: the texts, by place.
+        written: texts, in which secrets are hidden, and bytes, by place.
         form: what the files are.
         judges: those of them that read the others.
         force: whether older files make way.
@@ -41,7 +41,8 @@ def put(written: Mapping[Path, str], form: Form, *, judges: Collection[Path], fo
             with ExitStack() as whole:
                 for path in order:
                     file = whole.enter_context(written_beside(path, form, force=force))
-                    file.write(hidden(written[path]).encode("utf-8", "backslashreplace"))
+                    held = written[path]
+                    file.write(held if isinstance(held, bytes) else hidden(held).encode("utf-8", "backslashreplace"))
                     begun[path] = os.dup(file.fileno())  # while it is open, no other file gets its number
                     kept.callback(os.close, begun[path])
                 for path in judges if force else ():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from shlex import quote
@@ -105,9 +105,8 @@ def _init(options: argparse.Namespace) -> int:
     lack = [] if prompt is None else lacking_in(prompt, cases, draft)
     key = init_files.check(draft.files, draft.judge, filled=not lack)
     draft.files["gate.toml"] = init_files.GATE
-    if prompt is not None and options.ci != "none":
-        _add_workflow(options, draft, key)
-    files = {_place(folder, name): text for name, text in draft.files.items()}
+    of_ci = _workflow(options, draft, key) if prompt is not None and options.ci != "none" else {}
+    files = {_place(folder, name): held for name, held in (*draft.files.items(), *of_ci.items())}
     if options.cases and _same(folder / CASES, Path(options.cases)) and _are_cases(options.cases):
         del files[folder / CASES]  # they are what is read, as they are
     read = [one for one in (options.prompt, options.system, options.negative, options.cases, *options.log) if one]
@@ -240,17 +239,17 @@ def _resolution(task: Task, cases: Sequence[Case]) -> str:
     return f"{same}{questions} are enough for the limits of the suites"
 
 
-def _add_workflow(options: argparse.Namespace, draft: Draft, key: str | None) -> None:
-    """Draft the workflow, and say what is left to do for it."""
+def _workflow(options: argparse.Namespace, draft: Draft, key: str | None) -> Mapping[str, str | bytes]:
+    """Return the files of the CI service, and note what is left to do for them."""
     from calm.commands.init_ci import usual, workflow
 
     folder = Path(options.dir)
     made = workflow(options.ci or usual(folder), folder, key)
-    draft.files[made.place] = made.text
     draft.notes += made.left
     if key is None:
         where = f": {options.base_url} must answer where it runs" if options.base_url else ""
         draft.notes.append(f"the judge needs no key, so the workflow has none{where}")
+    return made.files
 
 
 def _place(folder: Path, name: str) -> Path:

@@ -1,16 +1,25 @@
-"""The files of CI services that `calm init` writes, and where they must stand."""
+"""
+The files of CI services that `calm init` writes, and where they must stand.
+
+The job that holds the key may only read the repository. Only its gate has the key, and no pull request of a stranger.
+"""
 
 from __future__ import annotations
 
-import json
 import os
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Final
 
-from calm import __version__
+from calm.commands.init_package import PYTHON, REQUIREMENTS, package, refuse_ignored
+
+_CHECKOUT: Final = "actions/checkout@de0fac2e4500dabe0009e67214ff5f5447ce83dd # v6.0.2"
+_SETUP_PYTHON: Final = "actions/setup-python@a309ff8b426b58ec0e2a45f0f869d46889d02405 # v6.2.0"
+_CACHE: Final = "actions/cache@cdf6c1fa76f9f475f3d7449005a359c84ca0f306 # v5.0.3"
+_UPLOAD: Final = "actions/upload-artifact@043fb46d1a93c77aae656e7c1c64a875d1fc6a0a # v7.0.1"
+"""Actions by commit: a tag can be moved to other code. The same stand in action.yml."""
 
 _GITHUB: Final = """\
 name: {name}
@@ -18,19 +27,25 @@ on:
   pull_request:
   push:
     branches: [main]
-permissions:
-  contents: read
+permissions: {{}}
 jobs:
   gate:
     runs-on: ubuntu-latest
     timeout-minutes: 30
+    permissions:
+      contents: read
 {defaults}    steps:
-      - uses: actions/checkout@v4
-      - uses: actions/setup-python@v5
+      - uses: {checkout}
         with:
-          python-version: "3.12"
-      - run: {install}
-      - uses: actions/cache@v4
+          persist-credentials: false
+      - uses: {setup_python}
+        with:
+          python-version: "{python}"
+      - name: install
+        run: |
+          {install}
+          {complete}
+      - uses: {cached}
         with:
           path: ${{{{ runner.temp }}}}/calm.sqlite
           key: {cache}-${{{{ hashFiles({hashed}) }}}}-${{{{ github.run_id }}}}
@@ -42,55 +57,67 @@ jobs:
       - name: summary
         if: always()
         run: if [ -f calm-audit/summary.md ]; then cat calm-audit/summary.md >> "$GITHUB_STEP_SUMMARY"; fi
-      - uses: actions/upload-artifact@v4
+      - uses: {upload}
         if: always()
         with:
           name: calm-{name}
           path: {below}calm-audit/
 """
+_CLEAR: Final = "rm -rf calm-audit    # what the tree brings is of no run"
 _WITH_KEY: Final = """\
         env:
-          {key}: ${{{{ secrets.{key} }}}}
+          # a pull request of a fork or of Dependabot gets no key, whatever the repository allows them
+          {key}: >-
+            ${{{{ (github.event_name == 'push' || (github.event.pull_request.head.repo.full_name == github.repository
+            && github.event.pull_request.user.login != 'dependabot[bot]')) && secrets.{key} || '' }}}}
         run: |
+          {clear}
           mode=on
           if [ -z "${key}" ]; then
-            # A run for a fork has no key. It replays the cache that a run with the key has left on the main branch, and
-            # sends nothing. Until there is one, it fails with "there is no cache to replay": run it on main first.
+            # Without a key it replays the cache that a run with the key has left on the main branch, and sends nothing.
+            # Until there is one, it fails with "there is no cache to replay": run it on main first.
             mode=replay
             export {key}=none
           fi
-          calm audit judge.toml -- --calm-gate=gate.toml \\
-            --calm-cache=$mode --calm-cache-file="$RUNNER_TEMP/calm.sqlite" --calm-max-calls=10000"""
+          calm audit judge.toml -- --calm-gate=gate.toml --calm-cache=$mode \\
+            --calm-cache-file="$RUNNER_TEMP/calm.sqlite" --calm-max-calls=10000"""
 _KEYLESS: Final = """\
         run: |
+          {clear}
           calm audit judge.toml -- --calm-gate=gate.toml \\
             --calm-cache-file="$RUNNER_TEMP/calm.sqlite" --calm-max-calls=10000"""
 _GITLAB: Final = """\
 {name}:
-  image: python:3.12
+  image: python:{python}
   rules:
+    # the merge request of a fork runs in the fork, and never here, where it would have the key
+    - if: $CI_MERGE_REQUEST_SOURCE_PROJECT_ID && $CI_MERGE_REQUEST_SOURCE_PROJECT_ID != $CI_PROJECT_ID
+      when: never
     - if: $CI_PIPELINE_SOURCE == "merge_request_event"
     - if: $CI_COMMIT_BRANCH == $CI_DEFAULT_BRANCH
   cache:
     key: calm-{name}
     paths: [{below}.calm/]
   script:
-    - {install}
-{change}    - calm audit judge.toml -- --calm-gate=gate.toml --calm-max-calls=10000
+{change}    - "{install}"
+    - {complete}
+    - {clear}
+    - calm audit judge.toml -- --calm-gate=gate.toml --calm-max-calls=10000
   artifacts:
     when: always
     paths: [{below}calm-audit/]
 """
+_INSTALL: Final = f"python -m pip install --no-deps --only-binary :all: -r {REQUIREMENTS}"
+_COMPLETE: Final = "python -m pip check"
 _SIMPLE: Final = re.compile(r"[\w./-]*")
 """A path that means itself in YAML, in a shell and in an expression of GitHub."""
 
 
 @dataclass(frozen=True, slots=True)
 class Workflow:
-    """A file of a CI service: its place, relative to the judge's folder, its text, and what is left to do."""
+    """The files for a CI service by their place, relative to the judge's folder, and what is left to do."""
 
-    place: str
-    text: str
+    files: Mapping[str, str | bytes]
     left: tuple[str, ...] = ()
 
 
@@ -108,60 +135,47 @@ def _root(folder: Path) -> Path | None:
     return next((one for one in (folder, *folder.parents) if (one / ".git").exists()), None)
 
 
-def _install() -> tuple[str, str]:
-    """Return the command that installs this calm elsewhere, and what a person must check of it (or "")."""
-    try:
-        origin = json.loads(distribution("calm-judge").read_text("direct_url.json") or "{}")
-    except (PackageNotFoundError, ValueError):
-        origin = {"url": "file:"}
-    url, at = str(origin.get("url", "")), origin.get("vcs_info", {})
-    if url.startswith("file:"):
-        return "pip install calm-judge", (
-            "calm is installed here from a folder, so check the line `pip install calm-judge` of the workflow: it must "
-            "name a place from which your CI can install calm"
-        )
-    if at:
-        url = f"{at.get('vcs', 'git')}+{url}@{at.get('commit_id', 'HEAD')}"
-    which = f"calm-judge @ {url}" if url else f"calm-judge=={__version__}"
-    return f'pip install "{which}"', ""
-
-
 def workflow(ci: str, folder: Path, key: str | None) -> Workflow:
     """
-    Return the workflow that runs the gate of the judge in a folder.
+    Return the workflow that runs the gate of the judge in a folder, with what it installs.
 
     It stands where the service looks for it: at the root of the git work tree around the folder. `key` is the variable
     that holds the judge's key (None: it needs none, and nothing is ever replayed in its place).
+
+    Raises:
+        ConfigError: what it would install is not to be had where it runs.
     """
     here = folder.resolve()
     root = _root(here)
-    install, check = _install()
+    installed = package()
+    if root is not None:
+        refuse_ignored(here)
     below = "" if root is None or root == here else f"{here.relative_to(root).as_posix()}/"
     moved = root is None and folder != Path()
     if not _SIMPLE.fullmatch(below):
         below, moved = "", True
     name = "-".join(["judge", *(part for part in re.split(r"[/.]+", below) if part)])
+    usual = {"name": name, "below": below, "python": PYTHON, "install": _INSTALL, "complete": _COMPLETE}
     if ci == "gitlab":
-        change = f"    - cd {below}\n" if below else ""
-        text = _GITLAB.format(name=name, below=below, change=change, install=install)
+        text = _GITLAB.format(**usual, change=f"    - cd {below}\n" if below else "", clear=_CLEAR)
         include = f'"include: [{{local: {below}.gitlab-ci.yml}}]"'
         left = f"GitLab reads the file at the root alone: write {include} there" if below else ""
         left = left or (_moved(folder / ".gitlab-ci.yml", folder) if moved else "")
-        return Workflow(".gitlab-ci.yml", text, tuple(filter(None, (left, check))))
+        return Workflow({".gitlab-ci.yml": text, **installed}, (left,) if left else ())
     path = f".github/workflows/{name}.yml"
     text = _GITHUB.format(
-        name=name,
+        **usual,
         defaults=f"    defaults:\n      run:\n        working-directory: {below}\n" if below else "",
         cache=name.replace("judge", "calm", 1),
         hashed=", ".join(f"'{below}{one}'" for one in ("judge.toml", "*.jinja", "cases.jsonl")),
-        gate=_WITH_KEY.format(key=key) if key else _KEYLESS,
-        below=below,
-        install=install,
+        gate=_WITH_KEY.format(key=key, clear=_CLEAR) if key else _KEYLESS.format(clear=_CLEAR),
+        checkout=_CHECKOUT,
+        setup_python=_SETUP_PYTHON,
+        cached=_CACHE,
+        upload=_UPLOAD,
     )
     place = os.path.relpath(root / path, here) if root is not None and below else path
-    return Workflow(
-        Path(place).as_posix(), text, tuple(filter(None, (_moved(folder / path, folder) if moved else "", check)))
-    )
+    return Workflow({Path(place).as_posix(): text, **installed}, (_moved(folder / path, folder),) if moved else ())
 
 
 def _moved(path: Path, folder: Path) -> str:

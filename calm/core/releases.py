@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import PackageNotFoundError, requires, version
 from typing import Final
 
 from calm.errors import ConfigError
+
+NAME: Final = "calm-judge"
+"""The name of the distribution. No command or message installs it by this name: anyone could take it in a registry."""
 
 RELIED_ON: Final[Mapping[str, tuple[str, str]]] = {
     "openai": ("1.99.2", "4"),
@@ -49,6 +52,21 @@ def _problem(package: str) -> str:
         f"expected {package} >= {least} and < {below}, got {found}: calm relies on parts that may differ there; "
         f"{fix}, or update calm"
     )
+
+
+def install(extra: str) -> str:
+    """
+    Return the command that installs the packages of an extra of calm, by their own names.
+
+    >>> install("plots")
+    'pip install "matplotlib>=3.9"'
+    """
+    try:
+        found = [re.fullmatch(r"""(.+?) ?; ?extra == ['"](.+)['"]""", one) for one in requires(NAME) or ()]
+    except PackageNotFoundError:
+        found = []
+    named = [f'"{one[1]}"' for one in found if one and one[2] == extra]
+    return f"pip install {' '.join(named)}" if named else f'pip install -e ".[{extra}]" in the folder of calm'
 
 
 def _numbers(release: str) -> tuple[int, ...]:

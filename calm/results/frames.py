@@ -62,7 +62,7 @@ class Results:
 
     @property
     def plot(self) -> Plots:
-        """The plots: `results.plot.intervals()` and `results.plot.flips()`. They need `calm-judge[plots]`."""
+        """The plots: `results.plot.intervals()` and `results.plot.flips()`. They need matplotlib."""
         from calm.results.reports.plots import Plots
 
         return Plots(self._audit)

@@ -11,6 +11,7 @@ from calm.cases import read_cases, read_files
 from calm.cases.foreign import columns_from, import_cases
 from calm.cases.lines import line
 from calm.core.items import clashes
+from calm.core.releases import install
 
 REVIEWS = "prompt,first,second,winner\nWhy?,So.,Thus.,m1\nHow?,Well.,Badly.,m2\nWhen?,Now.,Then.,tie\n"
 JSON_REVIEWS = [
@@ -290,7 +291,7 @@ def test_without_pyarrow_the_error_names_the_extra(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     path = wrote(tmp_path / "r.parquet", b"PAR1")
 
-    assert problems(path)[0].startswith("expected pyarrow to read Parquet, got none; pip install 'calm-judge[parquet]'")
+    assert install("parquet") in problems(path)[0]
 
 
 def test_every_field_can_be_mapped(tmp_path):

@@ -12,13 +12,26 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import repeat
 from pathlib import Path
 from threading import Barrier
+from zipfile import ZipFile
 
 import pytest
 from ruamel.yaml import YAML
 
+import calm
 from calm import ConfigError
 from calm.cases import read_files
-from calm.commands import CONFIGURATION, DONE, REFUSED, cli, file_set, init, init_ci, init_drafts, init_files
+from calm.commands import (
+    CONFIGURATION,
+    DONE,
+    REFUSED,
+    cli,
+    file_set,
+    init,
+    init_ci,
+    init_drafts,
+    init_files,
+    init_package,
+)
 from calm.core.case import Framing
 from calm.gate.from_spec import judge_from
 from calm.results.outputs import VERDICTS
@@ -105,7 +118,7 @@ def test_the_workflow_names_the_variable_of_the_key(folder):
     run("--provider", "anthropic", "--ci", "github")
 
     text = (folder / ".github" / "workflows" / "judge.yml").read_text("utf-8")
-    assert "ANTHROPIC_API_KEY: ${{ secrets.ANTHROPIC_API_KEY }}" in text
+    assert "secrets.ANTHROPIC_API_KEY" in text
     assert tomllib.loads((folder / "judge.toml").read_text("utf-8"))["model"]["model"] == init_drafts.USUAL["anthropic"]
 
 
@@ -185,32 +198,127 @@ def test_the_ci_is_that_of_the_repository(folder, config, file, ci):
     assert init_ci.usual(folder / "below") == ci
 
 
+def test_the_workflow_installs_the_calm_that_is_here(folder):
+    """As a wheel of its own files, and what it needs by version: no line leaves to a registry what calm is."""
+    run("--ci", "github")
+
+    lines = (folder / "calm-ci" / "requirements.txt").read_text("utf-8").splitlines()
+    calm_itself, *others = [line for line in lines if not line.startswith("#")]
+    with ZipFile(folder / calm_itself) as wheel:
+        held = {name: wheel.read(name) for name in wheel.namelist()}
+    (about,) = {name.partition("/")[0] for name in held} - {"calm"}
+    record = [row.split(",") for row in held[f"{about}/RECORD"].decode().splitlines()]
+    assert {name for name, _, _ in record} == held.keys()
+    assert all(hashed == init_package._hash(held[name]) for name, hashed, _ in record if hashed)
+    assert held["calm/__init__.py"] == Path(calm.__file__).read_bytes()
+    assert {"calm/suites/test_authority.py", f"{about}/licenses/LICENSE", f"{about}/entry_points.txt"} <= held.keys()
+    assert not [name for name in held if "__pycache__" in name or "/." in name]
+    assert {"pytest", "openai", "numpy"} <= {line.partition("==")[0] for line in others}
+    assert all(re.fullmatch(r"[\w.-]+==[\w.!-]+", line) for line in others)
+    assert not [line for line in others if line.startswith("calm")]
+
+
+def test_the_wheel_is_the_same_each_time(folder):
+    """Byte for byte, so that a repository changes only where calm does."""
+    once = init_package.package()
+    init_package.package.cache_clear()
+
+    assert init_package.package() == once
+
+
+@pytest.fixture
+def installed(folder, monkeypatch):
+    """Return a way to install a package before all others, by its metadata alone."""
+
+    def add(name, version, origin=None, installer="pip"):
+        about = folder / "site" / f"{name.replace('-', '_')}-{version}.dist-info"
+        about.mkdir(parents=True)
+        (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n", "utf-8")
+        (about / "INSTALLER").write_text(installer, "utf-8")
+        if origin is not None:
+            (about / "direct_url.json").write_text(json.dumps(origin), "utf-8")
+
+    monkeypatch.syspath_prepend(str(folder / "site"))
+    init_package.package.cache_clear()
+    yield add
+    init_package.package.cache_clear()
+
+
 @pytest.mark.parametrize(
-    ("origin", "line", "notes"),
+    ("package", "named"),
     [
-        (None, 'pip install "calm-judge==', 0),
-        ({"url": "file:///home/me/calm", "dir_info": {}}, "pip install calm-judge\n", 1),
-        (
-            {"url": "https://example.org/calm.git", "vcs_info": {"vcs": "git", "commit_id": "abc"}},
-            'pip install "calm-judge @ git+https://example.org/calm.git@abc"',
-            0,
-        ),
+        (("calm-judge", "9"), "9"),
+        (("pytest", "9.9", {"url": "file:///home/me/pytest", "dir_info": {"editable": True}}), "pytest"),
+        (("openai", "3.9", {"url": "https://u:p@e.org/x", "vcs_info": {"vcs": "git", "commit_id": "a"}}), "openai"),
+        (("numpy", "2.9+local"), "numpy"),
     ],
 )
-def test_the_workflow_installs_calm_from_where_it_is_installed_here(folder, monkeypatch, origin, line, notes):
-    """What no other machine can see is left to a person, and said."""
-    about = folder / "calm_judge-9.dist-info"
-    about.mkdir()
-    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: calm-judge\nVersion: 9\n", "utf-8")
-    if origin is not None:
-        (about / "direct_url.json").write_text(json.dumps(origin), "utf-8")
-    monkeypatch.syspath_prepend(str(folder))
+def test_what_no_registry_holds_is_refused(folder, installed, package, named, capsys):
+    """With the cause, and a fix; nothing is written, unless no workflow is asked for."""
+    installed(*package)
 
-    made = init_ci.workflow("github", Path(), None)
+    with pytest.raises(ConfigError) as refused:
+        run()
 
-    assert line in made.text
-    assert len(made.left) == notes
-    assert YAML(typ="safe").load(io.StringIO(made.text))
+    assert named in str(refused.value)
+    assert "--ci none" in str(refused.value)
+    assert "u:p" not in str(refused.value)
+    assert there(folder) == {name for name in there(folder) if name.startswith("site/")}
+    assert run("--ci", "none") == DONE
+
+
+def test_a_release_that_conda_built_is_a_release(folder, installed):
+    """It notes the folder where it was built; a registry holds it all the same."""
+    installed("pytest", "9.9", {"url": "file:///croot/pytest/work", "dir_info": {}}, "conda")
+
+    assert "\npytest==9.9\n" in init_package.package()[init_package.REQUIREMENTS]
+
+
+def test_a_wheel_that_git_ignores_is_refused(folder):
+    """CI would not have it."""
+    subprocess.run(["git", "init", "-q"], check=True)
+    (folder / ".gitignore").write_text("*.whl\n", "utf-8")
+
+    with pytest.raises(ConfigError, match="git ignores"):
+        run("--dir", "a/b")
+
+    assert there(folder / "a") == set()
+
+
+@pytest.mark.parametrize(
+    ("event", "head", "author", "has"),
+    [
+        ("push", None, None, True),
+        ("pull_request", "me/judge", "me", True),
+        ("pull_request", "them/judge", "them", False),
+        ("pull_request", None, "them", False),
+        ("pull_request", "me/judge", "dependabot[bot]", False),
+    ],
+)
+def test_only_the_gate_has_the_key_and_no_stranger(folder, event, head, author, has):
+    """The job may read the repository and no more; all actions are named by a commit."""
+    run("--provider", "anthropic", "--ci", "github")
+
+    text = (folder / ".github" / "workflows" / "judge.yml").read_text("utf-8")
+    made = YAML(typ="safe").load(text)
+    (job,) = made["jobs"].values()
+    steps = {step.get("name", step.get("uses", "").partition("@")[0]): step for step in job["steps"]}
+    said = steps["gate"]["env"].pop("ANTHROPIC_API_KEY")
+    assert (made["permissions"], job["permissions"], text.count("secrets.")) == ({}, {"contents": "read"}, 1)
+    assert [step["env"] for step in job["steps"] if step.get("env")] == []
+    assert steps["actions/checkout"]["with"] == {"persist-credentials": False}
+    assert all(re.fullmatch(r"[\w/-]+@[0-9a-f]{40}", step["uses"]) for step in job["steps"] if "uses" in step)
+    values = {
+        "github.event_name": event,
+        "github.event.pull_request.head.repo.full_name": head,
+        "github.event.pull_request.user.login": author,
+        "github.repository": "me/judge",
+        "secrets.ANTHROPIC_API_KEY": "key",
+    }
+    inner = said.removeprefix("${{").removesuffix("}}").replace("&&", " and ").replace("||", " or ")
+    for name in sorted(values, key=len, reverse=True):
+        inner = inner.replace(name, repr(values[name]))
+    assert eval(inner) == ("key" if has else "")
 
 
 @pytest.mark.parametrize(("ci", "name"), [("gitlab", ".gitlab-ci.yml"), ("none", None)])
@@ -219,7 +327,8 @@ def test_another_ci_gets_its_own_file(folder, ci, name):
     run("--ci", ci)
 
     assert there(folder) - {"judge.toml", "judge.jinja", "judge.negative.jinja", "cases.jsonl", "gate.toml"} == {
-        name
+        name,
+        *([] if name is None else init_package.package()),
     } - {None}
 
 

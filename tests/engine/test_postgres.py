@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -12,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calm.core.reasons import Kind
+from calm.core.releases import install
 from calm.core.verdict import NoReply, Preferred
 from calm.engine.budget import NOTHING, Amount, Budget, Caps, Grant
 from calm.engine.engine import Engine
@@ -479,5 +481,5 @@ def test_a_missing_package_is_named(monkeypatch):
     """With the command that installs it."""
     monkeypatch.setitem(sys.modules, "psycopg", None)
 
-    with pytest.raises(ConfigError, match=r"pip install 'calm-judge\[postgres\]'"):
+    with pytest.raises(ConfigError, match=re.escape(install("postgres"))):
         Store(read_address("postgresql://u@localhost/x", OPTION, {}), Mode.ON)

@@ -1,5 +1,6 @@
 """The comment on a pull request: what it says, that no text in it acts, and that it fits."""
 
+import re
 from dataclasses import replace
 from html import unescape
 
@@ -9,6 +10,7 @@ from markdown_it import MarkdownIt
 from calm.core.claims import Outcome
 from calm.errors import ConfigError
 from calm.results.audit import Limit
+from calm.results.reports import markdown
 from calm.results.reports.comment import mark, render
 from calm.results.reports.markdown import COMMENT
 from tests.reports.hostile_texts import HOSTILE, hostile_audit
@@ -77,6 +79,31 @@ def test_no_text_of_a_run_acts(text):
     assert shown.count("<!--") == 1
     assert "@everybody" not in unescape(shown)
     assert "](" not in shown
+
+
+REFERENCES = [
+    *("GH-1", "gh-23", "#1", "owner/repo#1", "@team", "@org/team", "owner/repo@0123456", "me@example.org"),
+    *("deadbeef", "DEADBEEF00", "0123456789abcdef0123456789abcdef01234567", "1234567", "a" * 64),
+    *("https://example.org", "HTTP://x.y", "ftp://x.y", "www.example.org", "WWW.x.y", "mailto:me@x.y", "xmpp:a@x.y/z"),
+    *("!12", "%12", '%"soon"', "$12", "&12", "~bug", '~"to do"', "^alert#1", "[vulnerability:1]", ":tada:"),
+]
+FOUND = re.compile(
+    r"gh-\d|[@#]\w|[0-9a-f]{7}|(https?|ftp|mailto|xmpp):\w|:/|www\.\w|\w@\w|[!%$&~^][\w\"]|\[\w+:\w|:\w+:",
+    re.IGNORECASE,
+)
+"""What GitHub or GitLab takes for a link, a mention or a reference, in a text without code."""
+
+
+@pytest.mark.parametrize("report", [render, markdown.render], ids=["comment", "summary"])
+@pytest.mark.parametrize("text", REFERENCES)
+def test_no_text_of_a_run_is_a_reference(text, report):
+    """Neither as it is written, where links are found, nor as it is shown, where references are."""
+    assert FOUND.search(text)
+    written = re.sub("`[^`\n]*`", "", report(hostile_audit(f"see {text} and {text}")))
+    shown = re.sub("(?s)<code>.*?</code>", "", MarkdownIt("commonmark", {"html": True}).enable("table").render(written))
+
+    assert not re.search(r"(https?|ftp):/|www\.", written, re.IGNORECASE)
+    assert [one[0] for one in FOUND.finditer(unescape(re.sub("<[^>]*>", "", shown)))] == []
 
 
 def test_the_largest_run_fits():

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 import sys
 from dataclasses import replace
 from io import StringIO
@@ -9,6 +10,7 @@ from io import StringIO
 import pyarrow.parquet
 import pytest
 
+from calm.core.releases import install
 from calm.errors import ConfigError
 from calm.results.reports.tables import COLUMNS, neutral, render_csv, rows, write_csv, write_parquet
 from tests.reports.hostile_texts import HOSTILE, hostile_audit
@@ -136,7 +138,7 @@ def test_without_pyarrow_the_extra_is_named(tmp_path, monkeypatch):
     """The error says what to install."""
     monkeypatch.setitem(sys.modules, "pyarrow", None)
 
-    with pytest.raises(ConfigError, match=r"pip install calm-judge\[parquet\]"):
+    with pytest.raises(ConfigError, match=re.escape(install("parquet"))):
         write_parquet(sample(), tmp_path / "t.parquet")
 
 

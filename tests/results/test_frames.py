@@ -15,6 +15,7 @@ import pytest
 import calm
 from calm.commands.cli import main
 from calm.core.claims import Outcome
+from calm.core.releases import install
 from calm.results.audit import write
 from calm.results.baseline import write_baseline
 from calm.results.redaction import without_texts
@@ -332,7 +333,7 @@ def test_without_matplotlib_the_extra_is_named(tmp_path, monkeypatch):
     results = loaded(sample(), tmp_path)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
 
-    with pytest.raises(calm.ConfigError, match=r"pip install calm-judge\[plots\]"):
+    with pytest.raises(calm.ConfigError, match=re.escape(install("plots"))):
         results.plot.flips()
 
 

@@ -339,9 +339,10 @@ def _csv(path: Path, text: str, delimiter: str | None) -> Table:
 def _parquet(path: Path, data: bytes) -> Table:
     """Return the records of a Parquet file, which is unfolded in a process that can be stopped."""
     if importlib.util.find_spec("pyarrow") is None:
+        from calm.core.releases import install
+
         raise ConfigError(
-            f"{path}: expected pyarrow to read Parquet, got none; pip install 'calm-judge[parquet]', "
-            "or save the file as JSON Lines"
+            f"{path}: expected pyarrow to read Parquet, got none; {install('parquet')}, or save the file as JSON Lines"
         )
     helper = Helper(f"{__package__}.parquet:unfolded", seconds=120, memory=4 * MOST_BYTES, most=2 * MOST_BYTES)
     try:

@@ -30,9 +30,9 @@ def load(path: Path, form: Literal["eval", "json"]) -> object:
         ConfigError: Inspect is not installed, or its reader refuses the file.
     """
     if importlib.util.find_spec("inspect_ai") is None:
-        raise ConfigError(
-            f"{path}: expected inspect_ai to read a log of Inspect, got none; pip install 'calm-judge[inspect]'"
-        )
+        from calm.core.releases import install
+
+        raise ConfigError(f"{path}: expected inspect_ai to read a log of Inspect, got none; {install('inspect')}")
     from inspect_ai.log import read_eval_log
 
     try:

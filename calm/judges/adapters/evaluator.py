@@ -125,9 +125,11 @@ def package(name: str, extra: str, spec: str) -> ModuleType:
     except ModuleNotFoundError as error:
         if error.name != name.partition(".")[0]:
             raise ConfigError(_broken(spec, name, error)) from error
+        from calm.core.releases import install
+
         raise ConfigError(
             f"--calm-judge {spec}: the package {name.partition('.')[0]!r} is not installed in this environment; "
-            f'install it here: pip install "calm-judge[{extra}]"'
+            f"install it here: {install(extra)}"
         ) from error
     except Exception as error:  # whatever its import does
         raise ConfigError(_broken(spec, name, error)) from error

@@ -12,9 +12,9 @@ try:
     import optax
     from jax import lax
 except ImportError as error:
-    raise ConfigError(
-        f'expected JAX and optax for uda, got: {error}; install them with `pip install "calm-judge[uda]"`'
-    ) from error
+    from calm.core.releases import install
+
+    raise ConfigError(f"expected JAX and optax for uda, got: {error}; install them: {install('uda')}") from error
 
 __all__ = ["doubles", "jax", "jnp", "lax", "optax"]
 

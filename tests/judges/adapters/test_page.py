@@ -2,6 +2,7 @@
 
 import pytest
 
+from calm.core.releases import install
 from calm.core.verdict import readable
 from calm.judges.adapters import ADAPTERS
 from tests.judges.adapters.page import JUDGES, PAGE, asked, judges_of
@@ -12,7 +13,7 @@ def test_every_tool_is_on_the_page():
     text = PAGE.read_text("utf-8")
 
     assert {spec.partition(":")[0] for spec in JUDGES} | {"promptfoo"} == set(ADAPTERS)
-    assert all(f'calm-judge[{tool}]"' in text for tool in ADAPTERS if tool != "promptfoo")
+    assert all(f"`{install(tool)}`" in text for tool in ADAPTERS if tool != "promptfoo")
 
 
 @pytest.mark.filterwarnings("ignore")

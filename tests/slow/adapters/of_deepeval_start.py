@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from calm.core.releases import install
 from tests.docs.pages import DOCS, blocks, section
 from tests.servers import wire_server
 from tests.servers.biased import weighed
@@ -50,7 +51,7 @@ def test_a_metric_reaches_a_report_in_three_commands(tmp_path):
 
     results = json.loads((tmp_path / "calm-audit" / "results.json").read_text("utf-8"))
     shown = "\n".join(one.stdout + one.stderr for one in said)
-    assert INSTALL == 'pip install "calm-judge[deepeval]"'
+    assert install("deepeval") == INSTALL
     assert len(COMMANDS) == 2
     assert [one.returncode for one in said] == [0, 1], shown
     assert (tmp_path / "calm-audit" / "report.html").stat().st_size > 0
