@@ -49,7 +49,7 @@ def clean_streams(config: pytest.Config) -> None:
     """
     from calm.models.streams import cleaned
 
-    capture = config.pluginmanager.get_plugin("capturemanager")
+    capture: Any = config.pluginmanager.get_plugin("capturemanager")
     kept: list[list[int]] = []
     with capture.global_and_fixture_disabled() if capture is not None else nullcontext():
         with suppress(AttributeError):  # not what pytest promises: it keeps the streams, to set them back after a test
