@@ -8,7 +8,7 @@ cases hardly prove are wider, and each run says of itself how often a judge with
 more. The 600 findings about single variants prove nothing: one is red by evidence alone, of which Benjamini and
 Hochberg's rule lets at most 5 % of a rotation be false where the truth is at the limit, and next to none where it is 0.
 
-Where one run in 100 is red by chance, three of five are once in 100,000 times, and no claim FAILs.
+Where one run in 100 is red by chance, four of five are in 5 of 100,000,000 cases, and no claim FAILs.
 """
 
 import pytest
@@ -38,4 +38,4 @@ def test_a_sound_judge_is_green_with_every_variant(tmp_path, task):
         failed |= {f"seed {seed}: {key}": one for key, one in open_ones.items() if one == Outcome.FAIL}
 
     assert not failed
-    assert len(red) <= 2, red
+    assert len(red) <= 3, red
