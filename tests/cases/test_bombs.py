@@ -99,8 +99,8 @@ def test_a_file_that_is_too_large_is_refused(read, tmp_path, subtests):
     for name, text, said in [
         ("line.jsonl", "", "expected at most 500 MB, got 1,000 MB"),
         ("endless.jsonl", "", "expected at most 500 MB, got more"),
-        ("digits.jsonl", '{"id": ' + "9" * 100_000 + "}", "expected numbers of at most 4300 digits"),
-        ("nested.jsonl", '{"id": ' + "[" * 200_000, "nested too deeply"),
+        ("digits.jsonl", '{"id": ' + "9" * 100_000 + "}", "expected numbers of at most 300 digits"),
+        ("nested.jsonl", '{"id": ' + "[" * 200_000, "nested at most 100 deep"),
     ]:
         with subtests.test(name):
             if text:

@@ -18,17 +18,15 @@ from calm.cases.foreign.result import ImportResult, listed
 from calm.cases.reading import MAX_SHOWN, read
 from calm.core.case import Case
 from calm.core.files import (
-    MOST_BYTES,
     MOST_COLUMNS,
     MOST_VALUES,
     json_of,
-    megabytes,
     read_bytes,
     refuse_values,
     spreadsheet,
     unopened,
 )
-from calm.core.helper import Helper, Stop, Stopped
+from calm.core.unfolding import unfolded
 from calm.errors import ConfigError
 
 Kind: TypeAlias = Literal["json", "csv", "tsv", "parquet"]
@@ -45,14 +43,6 @@ ENDINGS: Final[Mapping[str, Kind]] = {
 }
 """What the ending of a file's name says about how it is written."""
 _PACKED: Final = {b"\x1f\x8b": "a gzip file", b"PK\x03\x04": "a zip file or a spreadsheet", b"PAR1": "a Parquet file"}
-
-_UNFOLDS: Final = "expected a Parquet file of at most {} once unfolded, got one that {}; keep fewer rows or columns"
-_STOPS: Final[Mapping[Stop, str]] = {
-    "time": _UNFOLDS.format(megabytes(MOST_BYTES), "takes minutes"),
-    "memory": _UNFOLDS.format(megabytes(MOST_BYTES), "needs more memory"),
-    "size": _UNFOLDS.format(megabytes(MOST_BYTES), "is larger"),
-    "crash": "expected a Parquet file, got one that crashed its reader",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -343,14 +333,6 @@ def _parquet(path: Path, data: bytes) -> Table:
             f"{path}: expected pyarrow to read Parquet, got none; pip install 'calm-judge[parquet]', "
             "or save the file as JSON Lines"
         )
-    helper = Helper(f"{__package__}.parquet:unfolded", seconds=120, memory=4 * MOST_BYTES, most=2 * MOST_BYTES)
-    try:
-        found = helper.ask(data)
-    except Stopped as stopped:
-        found = _STOPS[stopped.why]
-    finally:
-        helper.close()
-    if isinstance(found, str):
-        raise ConfigError(f"{path}: {found}; nothing in it is used")
+    found = unfolded(f"{__package__}.parquet:unfolded", path, "a Parquet file", data)
     columns, rows = cast("tuple[tuple[str, ...], list[Row]]", found)
     return Table(str(path), columns, tuple(rows))
