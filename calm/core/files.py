@@ -281,9 +281,7 @@ def json_of(
     """
     refuse_values(text, most)
     try:
-        found = json.loads(
-            text, parse_int=_whole, parse_constant=parse_constant, object_pairs_hook=object_pairs_hook
-        )
+        found = json.loads(text, parse_int=_whole, parse_constant=parse_constant, object_pairs_hook=object_pairs_hook)
     except RecursionError as error:
         raise ValueError(_NESTED) from error
     if _count(text, "[{") > MOST_NESTED:

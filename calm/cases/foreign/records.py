@@ -245,7 +245,7 @@ def _written(path: Path, data: bytes, kind: Kind) -> Table:
         raise ConfigError(f"{path}: expected UTF-8 text, got NUL bytes (UTF-16, or no text at all); save it as UTF-8")
     if kind == "json":
         return _json(path, text)
-    return _csv(path, text, "\t" if kind == "tsv" else None)
+    return csv_table(path, text, "\t" if kind == "tsv" else None)
 
 
 def _json(path: Path, text: str) -> Table:
@@ -291,7 +291,13 @@ def _decoded(faults: Faults, record: int, text: str) -> object:
     return None
 
 
-def _csv(path: Path, text: str, delimiter: str | None) -> Table:
+def csv_table(path: Path, text: str, delimiter: str | None) -> Table:
+    """
+    Return the records of a table with a header; `delimiter` None: a semicolon where the header has no comma.
+
+    Raises:
+        ConfigError: too many cells or columns, two columns of one name, or all its faulty records.
+    """
     faults = Faults(str(path))
     head = text.partition("\n")[0]
     delimiter = delimiter or (";" if ";" in head and "," not in head else ",")

@@ -61,7 +61,7 @@ def dumped(question: tuple[str, Form]) -> bytes | str:
         return json.dumps(log.model_dump(mode="json")).encode()
     except MemoryError:
         raise
-    except Exception as error:  # whatever its reader says of a file of somebody
+    except Exception as error:  # noqa: BLE001 - whatever its reader says of a file of somebody
         first = next(iter(str(error).splitlines()), "")[:_SHOWN] or type(error).__name__
         return f"expected a log of Inspect, got a file that its reader refuses: {first}"
 

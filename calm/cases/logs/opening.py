@@ -9,10 +9,10 @@ import os
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from io import StringIO
 from pathlib import Path
 from typing import Final, Literal, TypeAlias, cast, get_args
 
+from calm.cases.foreign.records import csv_table
 from calm.cases.logs import deepeval, inspect_logs, langfuse, mlflow, otel, promptfoo
 from calm.cases.logs.judgments import Log
 from calm.cases.messages import dig, objects
@@ -184,19 +184,15 @@ def _lines(path: Path, text: str, whole: json.JSONDecodeError) -> list[object]:
 
 def _rows(path: Path, text: str) -> list[object]:
     """Return the rows of a table of comma-separated values."""
-    try:
-        reader = csv.DictReader(StringIO(text, newline=""), strict=True)
-        names = reader.fieldnames or ()
-        if not any(name in names for name in _CSV):
-            return []
-        if all(name in names for name in _CSV_OF_PROMPTFOO):
-            raise ConfigError(
-                f"{path}: expected results of promptfoo as JSON, got its CSV, which holds no verdict of a single "
-                "judge; write them again: promptfoo export eval latest -o results.json"
-            )
-        return [dict(row) for row in reader]
-    except csv.Error as error:
-        raise ConfigError(f"{path}: expected JSON or a table, got an error: {error}") from error
+    names = next(csv.reader([text.partition("\n")[0]]), [])
+    if not any(name in names for name in _CSV):
+        return []
+    if all(name in names for name in _CSV_OF_PROMPTFOO):
+        raise ConfigError(
+            f"{path}: expected results of promptfoo as JSON, got its CSV, which holds no verdict of a single "
+            "judge; write them again: promptfoo export eval latest -o results.json"
+        )
+    return list(csv_table(path, text, ",").rows)
 
 
 def _database(path: Path) -> list[object]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Final
 
 from calm.cases.foreign.records import Faults, Row, load, shown
 from calm.core.case import Framing
+from calm.core.files import json_of
 from calm.errors import ConfigError, nearest
 
 FIELDS: Final = ("case", "order", "framing", "repeat", "criterion", "verdict", "reply")
@@ -140,8 +140,8 @@ def listed(text: str, separator: str) -> object:
     if not text.strip().startswith("["):
         return [part.strip() for part in text.split(separator)]
     try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
+        return json_of(text)
+    except ValueError:
         return text
 
 
