@@ -49,7 +49,7 @@ def written(reader: Reader, seeds: list, folder: Path, rng: Random) -> None:
             if reader.changed is None or rng.random() < reader.by_bytes or name.endswith(".gz"):
                 data = mutations.bytes_of(data, rng, every)
             else:
-                with contextlib.suppress(UnicodeDecodeError):
+                with contextlib.suppress(ValueError, RecursionError):  # what is nested too deeply to be changed again
                     data = reader.changed(data, rng)
                 if rng.random() < 0.1:
                     data = mutations.bytes_of(data, rng, every)
@@ -209,7 +209,8 @@ def main() -> int:
     print(f"{'reader':{width}}  inputs    read  refused  found")
     for name, one in total.items():
         print(f"{name:{width}} {one['inputs']:7,} {one['read']:7,} {one['refused']:8,} {one['finding']:6,}")
-    print(f"{'all':{width}} {sum(one['inputs'] for one in total.values()):7,}; findings: {len(found)}")
+    spent = os.times().children_user + os.times().children_system
+    print(f"{'all':{width}} {spent / 60:.1f} minutes of processor time, {sum(one['inputs'] for one in total.values()):,} inputs; findings: {len(found)}")
     for said in found.values():
         print(f"  {said}")
     return 1 if found else 0
