@@ -103,7 +103,7 @@ def test_a_fault_is_named_with_its_place(subtests):
         ('{"id": "c",}', "f:1: column 12: expected JSON"),
         ('{"id": "c", "id": "d"}', "f:1: line: expected each key once in an object, got 'id' twice"),
         ('{"id": NaN}', "f:1: line: expected a finite number, got NaN"),
-        ("[" * 200_000, "f:1: line: expected JSON, got JSON that is nested too deeply"),
+        ("[" * 200_000, "f:1: line: expected brackets nested at most 100 deep"),
         ("9" * 5_000, "f:1: line: "),
         ({**PLAIN, "id": 7}, "f:1: id: expected a text, got 7"),
         ({**PLAIN, "id": " "}, "f:1: id: expected an id, got an empty text"),

@@ -59,7 +59,11 @@ def written(reader: Reader, seeds: list, folder: Path, rng: Random) -> None:
 def place_of(error: BaseException) -> str:
     """Return what went wrong and where: the last line of ours in its traceback."""
     frames = traceback.extract_tb(error.__traceback__)
-    ours = [one for one in frames if "/calm/" in one.filename or "/perturbations/" in one.filename or "/reports/" in one.filename]
+    ours = [
+        one
+        for one in frames
+        if "/calm/" in one.filename or "/perturbations/" in one.filename or "/reports/" in one.filename
+    ]
     last = (ours or frames)[-1]
     return f"{type(error).__name__} in {last.filename.rpartition('/calm/')[2]}:{last.lineno} ({last.name})"
 
@@ -84,7 +88,9 @@ def fed(reader: Reader, seed: int, start: int, count: int, home: Path, say) -> N
             reader.read(folder)
             say("read\t")
         except CalmError as error:
-            bad = "" if 0 < len(str(error)) < LONG else f"a refusal of {len(str(error))} characters in {place_of(error)}"
+            bad = (
+                "" if 0 < len(str(error)) < LONG else f"a refusal of {len(str(error))} characters in {place_of(error)}"
+            )
             say(f"finding\t{bad}" if bad else "refused\t")
         except MemoryError as error:
             say(f"finding\tmemory: {place_of(error)}")
@@ -137,7 +143,11 @@ def turn(reader: Reader, seed: int, start: int, count: int, home: Path, found: d
             found[name] = f"{reader.name} #{number}: {what}"
             print(f"FOUND {found[name]}", flush=True)
             with contextlib.suppress(OSError):
-                shutil.copytree(home / "copy", kept / f"{reader.name.replace(' ', '-').replace('/', '-')}-{number}", dirs_exist_ok=True)
+                shutil.copytree(
+                    home / "copy",
+                    kept / f"{reader.name.replace(' ', '-').replace('/', '-')}-{number}",
+                    dirs_exist_ok=True,
+                )
 
     while not ended:
         ready, _, _ = select.select([reading], [], [], 2)
@@ -210,7 +220,9 @@ def main() -> int:
     for name, one in total.items():
         print(f"{name:{width}} {one['inputs']:7,} {one['read']:7,} {one['refused']:8,} {one['finding']:6,}")
     spent = os.times().children_user + os.times().children_system
-    print(f"{'all':{width}} {spent / 60:.1f} minutes of processor time, {sum(one['inputs'] for one in total.values()):,} inputs; findings: {len(found)}")
+    print(
+        f"{'all':{width}} {spent / 60:.1f} minutes of processor time, {sum(one['inputs'] for one in total.values()):,} inputs; findings: {len(found)}"
+    )
     for said in found.values():
         print(f"  {said}")
     return 1 if found else 0

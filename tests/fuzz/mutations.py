@@ -16,7 +16,21 @@ JUNK = (
 )
 TOKENS = (
     *(b"null", b"NaN", b"Infinity", b"-0", b"1e999", b"-1e-999", b"9" * 320, b"9" * 4200, b"0x" + b"f" * 400, b"\0"),
-    *(b"\xff\xfe", b"\xef\xbb\xbf", b"\xed\xa0\x80", b"\\ud800", b'"', b"'", b"'''", b"{", b"}", b"[", b"]", b",", b":"),
+    *(
+        b"\xff\xfe",
+        b"\xef\xbb\xbf",
+        b"\xed\xa0\x80",
+        b"\\ud800",
+        b'"',
+        b"'",
+        b"'''",
+        b"{",
+        b"}",
+        b"[",
+        b"]",
+        b",",
+        b":",
+    ),
     *(b"\r", b"\n", b"\r\n", b"\t", b";", b"=", b"#", b"[" * 90, b"[" * 1200, b'{"a":' * 150, b"inf", b"1979-05-27"),
     *(b"0001-01-01T00:00:00Z", b"\xe2\x80\xa8", b"{{", b"{%", b"\x1a", b"\x7f", b"\\", b"&#0;"),
 )
@@ -156,7 +170,9 @@ def table(data, rng, sign=","):
                 junk = rng.choice(JUNK)
                 row[at_] = ("7" * 4200 if str(junk).startswith("HUGE") else str(junk)).replace("\ud800", "?")
             case 3:
-                rows[0][rng.randrange(len(rows[0]))] = rng.choice(("", "id", "question", rows[0][0], "better", "é", "x"))
+                rows[0][rng.randrange(len(rows[0]))] = rng.choice(
+                    ("", "id", "question", rows[0][0], "better", "é", "x")
+                )
             case 4:
                 rows.insert(rng.randrange(len(rows)), rng.choice(rows)[:])
             case _:
@@ -170,9 +186,40 @@ def table(data, rng, sign=","):
 
 
 TOML = (
-    *(b"1", b"-1", b"0", b"1.5", b"nan", b"inf", b"-inf", b"true", b'""', b'"x"', b"[]", b"{}", b"[1, 'a']", b"{a = 1}"),
-    *(b"2026-01-01", b"07:00:00", b"1979-05-27T07:32:00Z", b"9223372036854775808", b"7" * 250, b"7" * 350, b'"\\u0000"'),
-    *(b"1e999", b"0x" + b"f" * 200, b"[" * 50 + b"]" * 50, b"[" * 200 + b"]" * 200, b'"../x"', b'"/dev/null"', b'"' + b"a" * 9000 + b'"'),
+    *(
+        b"1",
+        b"-1",
+        b"0",
+        b"1.5",
+        b"nan",
+        b"inf",
+        b"-inf",
+        b"true",
+        b'""',
+        b'"x"',
+        b"[]",
+        b"{}",
+        b"[1, 'a']",
+        b"{a = 1}",
+    ),
+    *(
+        b"2026-01-01",
+        b"07:00:00",
+        b"1979-05-27T07:32:00Z",
+        b"9223372036854775808",
+        b"7" * 250,
+        b"7" * 350,
+        b'"\\u0000"',
+    ),
+    *(
+        b"1e999",
+        b"0x" + b"f" * 200,
+        b"[" * 50 + b"]" * 50,
+        b"[" * 200 + b"]" * 200,
+        b'"../x"',
+        b'"/dev/null"',
+        b'"' + b"a" * 9000 + b'"',
+    ),
     *(b"[[1], [2]]", b"'''\n'''", b'"{{ question }}"', b'"("', b'"(a+)+$"', b'"\\u202e"', b"[{a = 1}, {b = 2}]"),
 )
 
@@ -197,8 +244,22 @@ def toml(data, rng):
 
 
 COLUMNS = (
-    *("payload_json", "payload_json text", "payload_json blob", "payload_json integer", "payload_json any", "rowid text"),
-    *("a integer primary key", "payload_json text collate nocase", "b text", '"PAYLOAD_JSON"', "oid", "payload_json real"),
+    *(
+        "payload_json",
+        "payload_json text",
+        "payload_json blob",
+        "payload_json integer",
+        "payload_json any",
+        "rowid text",
+    ),
+    *(
+        "a integer primary key",
+        "payload_json text collate nocase",
+        "b text",
+        '"PAYLOAD_JSON"',
+        "oid",
+        "payload_json real",
+    ),
     "payload_json text generated always as (printf('%.*c', 900000000, 'x')) virtual",
     "payload_json text as (json_object('a', b)) stored",
     "payload_json as (b || b)",
@@ -213,10 +274,24 @@ TABLES = (
     *("create virtual table test_runs using fts5({})", "create virtual table test_runs using rtree(a, b, c)"),
     "create index i on test_runs (length(payload_json))",
     "create trigger t after insert on test_runs begin delete from test_runs; end",
-    "create table \"a'\"\"b\" ({})",
+    'create table "a\'""b" ({})',
 )
 VALUES = (
-    *("null", "5", "1.5", "x'00ff'", "''", "'{{}}'", "'{'", "'[]'", "?", "?", "?", "cast(x'ff7b' as text)", "zeroblob(100)"),
+    *(
+        "null",
+        "5",
+        "1.5",
+        "x'00ff'",
+        "''",
+        "'{{}}'",
+        "'{'",
+        "'[]'",
+        "?",
+        "?",
+        "?",
+        "cast(x'ff7b' as text)",
+        "zeroblob(100)",
+    ),
     *("'[' || printf('%.*c', 5000, '[')", "'{\"testCases\": ' || printf('%.*c', 5000, '9') || '}'", "char(55296)"),
 )
 
@@ -238,7 +313,9 @@ def database(path, payload, rng):
         if rng.random() < 0.1:
             with suppress(sqlite3.Error):
                 base.execute("pragma writable_schema=on")
-                base.execute(f"update sqlite_master set {rng.choice(('type', 'name', 'sql', 'rootpage'))} = {rng.choice(VALUES).format().replace('?', '7')}")
+                base.execute(
+                    f"update sqlite_master set {rng.choice(('type', 'name', 'sql', 'rootpage'))} = {rng.choice(VALUES).format().replace('?', '7')}"
+                )
         with suppress(sqlite3.Error):
             base.commit()
     if rng.random() < 0.3:

@@ -172,7 +172,9 @@ def write_parquet(folder: Path, _: Files, rng: Random) -> None:
                 case 0:
                     return pa.array(values).dictionary_encode()
                 case 1:
-                    return pa.array([2**62] * n, pa.timestamp(rng.choice(("s", "ns")), rng.choice((None, "UTC", "+99:99"))))
+                    return pa.array(
+                        [2**62] * n, pa.timestamp(rng.choice(("s", "ns")), rng.choice((None, "UTC", "+99:99")))
+                    )
                 case 2:
                     return pa.array([[("k", 1)]] * n, pa.map_(pa.string(), pa.int64()))
                 case 3:
@@ -256,7 +258,9 @@ def write_archive(folder: Path, files: Files, rng: Random) -> None:
                     text = change.json_lines(text, rng) if rng.random() < 0.7 else change.bytes_of(text, rng)
             called = rng.choice(("../../x", "", "header.json", "samples/1.json")) if rng.random() < 0.03 else part
             for _ in range(2 if rng.random() < 0.03 else 1):
-                new.writestr(called, text, rng.choice((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, 93)))
+                new.writestr(
+                    called, text, rng.choice((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, 93))
+                )
 
 
 def read_archive(folder: Path) -> None:
@@ -270,7 +274,11 @@ def read_archive(folder: Path) -> None:
 
 
 USER = {"role": "user", "content": "Cancel order 7."}
-CALL = {"role": "assistant", "content": None, "tool_calls": [{"id": "a", "type": "function", "function": {"name": "cancel", "arguments": "{}"}}]}
+CALL = {
+    "role": "assistant",
+    "content": None,
+    "tool_calls": [{"id": "a", "type": "function", "function": {"name": "cancel", "arguments": "{}"}}],
+}
 RUN = [USER, CALL, {"role": "tool", "tool_call_id": "a", "content": "ok"}, {"role": "assistant", "content": "Done."}]
 
 
@@ -337,7 +345,12 @@ def read_result(folder: Path) -> None:
 
 def page_seeds(_: Path) -> list[Files]:
     """Records that are shown as pages, by their schemas alone: fields are what was found in others."""
-    common = {"judge": {"name": "j", "task": "pairwise"}, "seed": 0, "figures": {"n": 1, "value": 0.5, "low": 0.1}, "notes": ["x"]}
+    common = {
+        "judge": {"name": "j", "task": "pairwise"},
+        "seed": 0,
+        "figures": {"n": 1, "value": 0.5, "low": 0.1},
+        "notes": ["x"],
+    }
     schemas = ("self-preference", "hunt", "uda-report", "mitigations", "diagnose", "watch", "cross-check", "power")
     return [{"record.json": json.dumps({"schema": f"calm-{name}/1", **common}).encode()} for name in schemas]
 
@@ -375,7 +388,11 @@ def read_self_preference(folder: Path) -> None:
     from calm.studies.uda.reading import read
 
     path = folder / "own.json"
-    for use in (partial(read_peers, str(path), "pairwise"), partial(read_likelihoods, path), partial(read_page, folder)):
+    for use in (
+        partial(read_peers, str(path), "pairwise"),
+        partial(read_likelihoods, path),
+        partial(read_page, folder),
+    ):
         with suppress(ValueError):
             use()
     read([path], folder / "zanswers.jsonl", HashedWords(4))
@@ -474,8 +491,12 @@ def recorded_seeds(_: Path) -> list[Files]:
     """Tables of verdicts, with their cases."""
     rows = [json.loads(line(pair(name))) for name in ("c1", "c2")]
     cases = lines_of(*rows)
-    text = "case,order,repeat,verdict\nc1,\"good,bad\",1,good\nc1,,2,bad\nc2,,,tie\n"
-    scored = [{"case": "c1", "verdict": 5}, {"case": "c1", "criterion": "k", "verdict": True}, {"case": "c2", "verdict": '{"k": 1}'}]
+    text = 'case,order,repeat,verdict\nc1,"good,bad",1,good\nc1,,2,bad\nc2,,,tie\n'
+    scored = [
+        {"case": "c1", "verdict": 5},
+        {"case": "c1", "criterion": "k", "verdict": True},
+        {"case": "c2", "verdict": '{"k": 1}'},
+    ]
     return [
         *put(verdicts__jsonl=lines_of(*VERDICTS), zcases__jsonl=cases),
         *put(verdicts__csv=text, zcases__jsonl=cases),
@@ -492,7 +513,10 @@ def read_recorded(folder: Path) -> None:
             Replay("r", task, Scale(0, 10), source, Format("brackets")).record.recall(cases)
 
 
-PARAPHRASES = {"prompt": [{"Which is better?": "Which one is the better answer?"}], "criteria": {"is short": ["is brief"]}}
+PARAPHRASES = {
+    "prompt": [{"Which is better?": "Which one is the better answer?"}],
+    "criteria": {"is short": ["is brief"]},
+}
 
 
 def read_named(folder: Path) -> None:
@@ -562,7 +586,10 @@ REPLY = {"id": "x", "object": "chat.completion", "model": "m", "choices": [{"ind
 
 def replies(_: Path) -> list[Files]:
     """Replies to a batch, as servers write them."""
-    rows = [{"id": "b", "custom_id": key.hex(), "response": {"status_code": 200, "body": REPLY}, "error": None} for key in (KEY, OTHER)]
+    rows = [
+        {"id": "b", "custom_id": key.hex(), "response": {"status_code": 200, "body": REPLY}, "error": None}
+        for key in (KEY, OTHER)
+    ]
     return put(replies__jsonl=lines_of(*rows))
 
 
@@ -578,7 +605,12 @@ def read_replies(folder: Path) -> None:
     toml.write_text(least("pairwise"))
     server = next(iter(judge_of(toml, {}, keyless=True).endpoints))
     with closing(Store(None, Mode.ON)) as store:
-        store.batches.add("b", '{"model": {"model": "m"}}', 0.0, [BatchedCall(k, request_text((), '{"model": "tiny"}')) for k in (KEY, OTHER)])
+        store.batches.add(
+            "b",
+            '{"model": {"model": "m"}}',
+            0.0,
+            [BatchedCall(k, request_text((), '{"model": "tiny"}')) for k in (KEY, OTHER)],
+        )
         store.batches.moves("b", State.HELD)
         later = LaterBatches(store, lambda _: server)
         with only(folder).open("rb") as file:
@@ -589,7 +621,9 @@ def caches(folder: Path) -> list[Files]:
     """A cache with two replies."""
     path = folder / "cache.sqlite"
     with closing(Store(path, Mode.ON)) as store:
-        store.put_all([Entry(key, request_text((), '{"model": "tiny"}'), Reply("[[A]]", model="m")) for key in (KEY, OTHER)])
+        store.put_all(
+            [Entry(key, request_text((), '{"model": "tiny"}'), Reply("[[A]]", model="m")) for key in (KEY, OTHER)]
+        )
     for beside in folder.glob("cache.sqlite-*"):
         beside.unlink()
     return [{"cache.sqlite": path.read_bytes()}]
@@ -607,17 +641,38 @@ def write_cache(folder: Path, files: Files, rng: Random) -> None:
         for _ in range(rng.choice((0, 1, 2))):
             table = rng.choice(tables)
             columns = [row[1] for row in base.execute(f"pragma table_info({table})")]
-            value = rng.choice((None, 5, 1.5, b"\xff", "", "{", "[]", "{}", "null", '{"a": 1}', "9" * 4000, "[" * 2000, -1, float("inf")))
+            value = rng.choice(
+                (
+                    None,
+                    5,
+                    1.5,
+                    b"\xff",
+                    "",
+                    "{",
+                    "[]",
+                    "{}",
+                    "null",
+                    '{"a": 1}',
+                    "9" * 4000,
+                    "[" * 2000,
+                    -1,
+                    float("inf"),
+                )
+            )
             with suppress(sqlite3.Error):
                 base.execute(f"update {table} set {rng.choice(columns)} = ? where rowid = 1", (value,))
         if rng.random() < 0.15:
             with suppress(sqlite3.Error):
                 base.execute("alter table reply rename to other")
-                base.execute(rng.choice((
-                    "create view reply as with recursive n(i) as (select 1 union all select i + 1 from n) select i as key, '' as request, '' as reply, 0.0 as at, x'' as sum from n where i < 0",
-                    "create table reply (key, request, reply, at, sum)",
-                    "create table reply (key)",
-                )))
+                base.execute(
+                    rng.choice(
+                        (
+                            "create view reply as with recursive n(i) as (select 1 union all select i + 1 from n) select i as key, '' as request, '' as reply, 0.0 as at, x'' as sum from n where i < 0",
+                            "create table reply (key, request, reply, at, sum)",
+                            "create table reply (key)",
+                        )
+                    )
+                )
                 base.execute("insert into reply (key) values (5)")
         base.commit()
     if rng.random() < 0.4:
@@ -648,7 +703,11 @@ def read_cache(folder: Path) -> None:
 
 def shape_seeds(folder: Path) -> list[Files]:
     """What calm may find in the place of a file that it is to write."""
-    return [*case_seeds(folder), *put(out__json='{"schema": "calm-results/2"}'), *put(out__html="<!doctype html><head>")]
+    return [
+        *case_seeds(folder),
+        *put(out__json='{"schema": "calm-results/2"}'),
+        *put(out__html="<!doctype html><head>"),
+    ]
 
 
 def read_shapes(folder: Path) -> None:
@@ -712,22 +771,53 @@ READERS = (
     ),
     Reader(
         "runs of agents",
-        lambda _: [rows_as("r.jsonl", [{"messages": RUN, "score": 1}, {"chosen": RUN, "rejected": RUN}]), {"r.json": json.dumps(RUN).encode()}],
+        lambda _: [
+            rows_as("r.jsonl", [{"messages": RUN, "score": 1}, {"chosen": RUN, "rejected": RUN}]),
+            {"r.json": json.dumps(RUN).encode()},
+        ],
         change.json_lines,
         read_runs,
     ),
-    Reader("results", results, lambda data, rng: change.json_lines(data, rng, sealed if data[:1] == b"{" and b"digest" in data else None), read_result),
+    Reader(
+        "results",
+        results,
+        lambda data, rng: change.json_lines(data, rng, sealed if data[:1] == b"{" and b"digest" in data else None),
+        read_result,
+    ),
     Reader("baseline", baselines, change.json_lines, read_result),
     Reader("pages of records", page_seeds, change.json_lines, read_page),
     Reader("self-preference", self_preference, change.json_lines, read_self_preference),
     Reader("found texts", found_rows, change.json_lines, read_found),
-    Reader("watch history", histories, lambda data, rng: change.json_lines(data, rng, chained), lambda folder: read_history(only(folder))),
+    Reader(
+        "watch history",
+        histories,
+        lambda data, rng: change.json_lines(data, rng, chained),
+        lambda folder: read_history(only(folder)),
+    ),
     Reader("judge.toml", judge_seeds, by_name, read_a_judge),
     Reader("gate.toml", gates, change.toml, lambda folder: read_gate(only(folder), date(2026, 11, 20))),
     Reader("recorded verdicts", recorded_seeds, tabular, read_recorded),
-    Reader("paraphrases", lambda _: put(p__json=json.dumps(PARAPHRASES)), change.json_lines, lambda folder: read_paraphrases(only(folder))),
-    Reader("families", lambda _: [*put(f__toml='[families]\n"gpt-4o" = "gpt"\nclaude = "claude"\n'), *put(f__csv="name,family\ngpt-4o,gpt\n")], lambda data, rng: change.table(data, rng) if b"name," in data else change.toml(data, rng), read_named),
-    Reader("comparisons", lambda _: [rows_as("c.jsonl", COMPARED), {"c.csv": CELLS}, *put(g__json='{"x": 1210.5, "y": 1000}')], tabular, read_compared),
+    Reader(
+        "paraphrases",
+        lambda _: put(p__json=json.dumps(PARAPHRASES)),
+        change.json_lines,
+        lambda folder: read_paraphrases(only(folder)),
+    ),
+    Reader(
+        "families",
+        lambda _: [
+            *put(f__toml='[families]\n"gpt-4o" = "gpt"\nclaude = "claude"\n'),
+            *put(f__csv="name,family\ngpt-4o,gpt\n"),
+        ],
+        lambda data, rng: change.table(data, rng) if b"name," in data else change.toml(data, rng),
+        read_named,
+    ),
+    Reader(
+        "comparisons",
+        lambda _: [rows_as("c.jsonl", COMPARED), {"c.csv": CELLS}, *put(g__json='{"x": 1210.5, "y": 1000}')],
+        tabular,
+        read_compared,
+    ),
     Reader("model of uda", models, framed, read_model),
     Reader("replies of a batch", replies, change.json_lines, read_replies),
     Reader("cache", caches, None, read_cache, write=write_cache),

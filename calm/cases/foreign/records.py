@@ -27,7 +27,7 @@ from calm.core.files import (
     unopened,
 )
 from calm.core.unfolding import unfolded
-from calm.errors import ConfigError
+from calm.errors import ConfigError, few_of
 
 Kind: TypeAlias = Literal["json", "csv", "tsv", "parquet"]
 """How a file is written; `json` is a list of objects, or one object a line."""
@@ -42,6 +42,7 @@ ENDINGS: Final[Mapping[str, Kind]] = {
     ".parquet": "parquet",
 }
 """What the ending of a file's name says about how it is written."""
+_LONG_NAME: Final = 60
 _PACKED: Final = {b"\x1f\x8b": "a gzip file", b"PK\x03\x04": "a zip file or a spreadsheet", b"PAR1": "a Parquet file"}
 
 
@@ -180,6 +181,16 @@ def shown(value: object) -> str:
             return repr(value) if len(value) <= 60 else f"{value[:60]!r}"[:-1] + "..."
         case _:
             return repr(value)[:60]
+
+
+def names_of(columns: Sequence[str]) -> str:
+    """
+    Return the names of columns in short, for a message.
+
+    >>> names_of(["a", "b" * 80])[:8], len(names_of(["c" * 80] * 1000))
+    ('a, bbbbb', 1311)
+    """
+    return few_of([name if len(name) <= _LONG_NAME else f"{name[:_LONG_NAME]}..." for name in columns], MAX_SHOWN)
 
 
 def _other_kind(path: Path) -> str:
