@@ -388,3 +388,18 @@ def test_a_cache_in_which_something_is_computed_is_refused(tmp_path, mode):
 
     with pytest.raises(ConfigError, match="one with 'reply', which calm does not make"):
         Store(path, mode)
+
+
+@pytest.mark.parametrize("value", [b"\xff", 5, "{}", "["])
+def test_a_request_of_another_kind_has_no_prompt(tmp_path, value):
+    """A row that calm did not write is a damaged one, and no error."""
+    path = tmp_path / "cache.sqlite"
+    store = Store(path, Mode.ON)
+    store.put(b"k" * 32, (Message("user", "Hi"),), {}, Reply("[[A]]"))
+    base = sqlite3.connect(path)
+    with base:
+        base.execute("update reply set request = ?", (value,))
+    base.close()
+
+    assert store.prompt(b"k" * 32) == ()
+    store.close()
