@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from os import PathLike
@@ -11,6 +10,7 @@ from typing import Final, Literal, TypeAlias
 
 from calm.core.case import Case, digest
 from calm.core.classes import SHIPPED
+from calm.core.files import json_of, read_bytes
 from calm.core.verdict import FAMILY, Task
 
 Part: TypeAlias = Literal["turns", "context", "steps"]
@@ -42,10 +42,9 @@ def parts_in(paths: Iterable[str | PathLike[str]]) -> frozenset[Part]:
     found: set[Part] = set()
     for path in paths:
         try:
-            with Path(path).open("rb") as stream:
-                for line in stream:
-                    found |= _in_line(line)
-        except OSError:
+            for line in read_bytes(Path(path)).split(b"\n"):
+                found |= _in_line(line)
+        except (OSError, ValueError):  # what reads the cases says why
             continue
     return frozenset(found)
 
@@ -54,8 +53,8 @@ def _in_line(line: bytes) -> set[Part]:
     if not any(f'"{part}"'.encode() in line for part in SHAPED):
         return set()
     try:
-        row = json.loads(line)
-    except (ValueError, RecursionError):
+        row = json_of(line)
+    except ValueError:
         return set()
     return set(_in_row(row)) if isinstance(row, dict) else set()
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 import asyncio
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from time import time
-from typing import TYPE_CHECKING, cast
+from typing import IO, TYPE_CHECKING, cast
 
 from calm.commands import CASES, CONFIGURATION, DONE, JUDGES, REFUSED, add_cache, add_command, cache_files, cache_of
 from calm.commands.audit import gate
@@ -182,8 +182,8 @@ def _read(options: argparse.Namespace) -> int:
     return status
 
 
-def _lines(file: Iterable[bytes], path: Path) -> Iterator[bytes]:
-    for line in file:
+def _lines(file: IO[bytes], path: Path) -> Iterator[bytes]:
+    while line := file.readline(MOST_LINE + 1):
         if len(line) > MOST_LINE:
             raise ConfigError(f"{path}: a line is longer than {MOST_LINE} bytes; is it a file of replies?")
         yield line

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from calm.commands import DONE, add_cache, add_command, cache_files, cache_of
 from calm.commands.terminal import end_of_progress, progress_line
-from calm.errors import ConfigError
+from calm.errors import ConfigError, StorageError
 from calm.models.vault import hidden
 from calm.results.outputs import EXPORT, Output, refuse, written_beside
 from calm.results.wording import printable
@@ -151,17 +151,21 @@ def _copy(options: argparse.Namespace) -> int:
 
 
 def _lines(record: Inspected) -> Iterator[str]:
+    from calm.engine.database import DAMAGED
     from calm.engine.rows import prompt_in
 
     for key, request, reply, at in _rows(record):
-        asked = json.loads(request)
-        entry = {
-            "key": key.hex(),
-            "at": _moment(at),
-            "prompt": [{"role": m.role, "text": m.text} for m in prompt_in(asked)],
-            "body": asked["body"],
-            "reply": json.loads(reply),
-        }
+        try:
+            asked = json.loads(request)
+            entry = {
+                "key": key.hex(),
+                "at": _moment(at),
+                "prompt": [{"role": m.role, "text": m.text} for m in prompt_in(asked)],
+                "body": asked["body"],
+                "reply": json.loads(reply),
+            }
+        except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
+            raise StorageError(DAMAGED) from error
         yield f"{json.dumps(entry, ensure_ascii=False)}\n"
 
 
@@ -210,8 +214,17 @@ def _replies(count: int) -> str:
 
 
 def _moment(at: float) -> str:
-    return datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds")
+    return _time(at).isoformat(timespec="seconds")
 
 
 def _day(at: float) -> str:
-    return f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d}"
+    return f"{_time(at):%Y-%m-%d}"
+
+
+def _time(at: float) -> datetime:
+    from calm.engine.database import DAMAGED
+
+    try:
+        return datetime.fromtimestamp(at, UTC)
+    except (TypeError, ValueError, OverflowError, OSError) as error:
+        raise StorageError(DAMAGED) from error

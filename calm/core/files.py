@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import sys
 import tomllib
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -27,10 +26,10 @@ MOST_VALUES: Final = 20_000_000
 """Values that a file of data may hold: each takes some 100 bytes of memory, however short it is written."""
 MOST_COLUMNS: Final = 1_000
 """Columns that a table may have."""
-MOST_DIGITS: Final = 400
-"""Digits that a number in a TOML file may have: more than any number that is computed with."""
+MOST_DIGITS: Final = 300
+"""Digits that a whole number may have, and any number in a TOML file: each of them is finite as a float."""
 MOST_NESTED: Final = 100
-"""How deep the brackets of a TOML file may be nested, and how many parts a key with points may have."""
+"""How deep brackets may be nested in TOML and JSON, and how many parts a key with points may have in TOML."""
 
 _OTHERS: Final = {
     ".csv": "a table (CSV)",
@@ -43,6 +42,7 @@ _OTHERS: Final = {
     ".xml": "an XML file",
 }
 """What a file is that is no JSON, by the ending of its name."""
+_NESTED: Final = f"expected brackets nested at most {MOST_NESTED} deep, got deeper ones; flatten them"
 _CHUNK: Final = 1 << 22
 _SHEETS: Final = (".xlsx", ".xls", ".xlsm", ".xlsb", ".ods", ".numbers")
 _UNCLOSED: Final = re.compile(r"""^[^=#"']*=\s*(?:"(?!"")[^"]*|'(?!'')[^']*)$""")
@@ -261,11 +261,7 @@ def refuse_values(text: str | bytes, most: int = MOST_VALUES) -> None:
     Raises:
         ValueError: it may hold more.
     """
-    if len(text) <= most:
-        return
-    signs = (",", "[", "{")
-    found = sum(text.count(sign) if isinstance(text, str) else text.count(sign.encode()) for sign in signs)
-    if found > most:
+    if len(text) > most and (found := _count(text, ",[{")) > most:
         raise ValueError(f"expected at most {most:,} values, got about {found:,}; split it, or leave some out")
 
 
@@ -280,21 +276,40 @@ def json_of(
     Return the value of a JSON text.
 
     Raises:
-        ValueError: it is no JSON, holds more values than `most`, or is nested too deeply; the message names the fix.
+        ValueError: it is no JSON, holds more values than `most`, a whole number of too many digits, or is nested too
+            deeply; the message names the fix.
     """
     refuse_values(text, most)
     try:
-        return json.loads(text, parse_constant=parse_constant, object_pairs_hook=object_pairs_hook)
+        found = json.loads(text, parse_int=_whole, parse_constant=parse_constant, object_pairs_hook=object_pairs_hook)
     except RecursionError as error:
-        raise ValueError("expected JSON, got JSON that is nested too deeply; flatten it") from error
-    except json.JSONDecodeError:
-        raise
-    except ValueError as error:
-        most_digits = sys.get_int_max_str_digits()
-        if most_digits and re.search(rf"\d{{{most_digits + 1}}}", text if isinstance(text, str) else text.decode()):
-            found = f"expected numbers of at most {most_digits} digits, got a longer one; shorten it"
-            raise ValueError(found) from error
-        raise
+        raise ValueError(_NESTED) from error
+    if _count(text, "[{") > MOST_NESTED:
+        _refuse_nested(found)
+    return found
+
+
+def _count(text: str | bytes, signs: str) -> int:
+    """Return how often some signs are in a text, within its strings too."""
+    return sum(text.count(sign) if isinstance(text, str) else text.count(sign.encode()) for sign in signs)
+
+
+def _whole(digits: str) -> int:
+    """Return a whole number of JSON."""
+    if len(digits) > MOST_DIGITS:
+        raise ValueError(f"expected numbers of at most {MOST_DIGITS} digits, got one of {len(digits)}; shorten it")
+    return int(digits)
+
+
+def _refuse_nested(value: object) -> None:
+    """Refuse what is nested deeper than `MOST_NESTED`: code that goes through it calls itself for each level."""
+    level = [value]
+    for _ in range(MOST_NESTED + 1):
+        within = [one.values() if isinstance(one, dict) else one for one in level if isinstance(one, dict | list)]
+        if not within:
+            return
+        level = [part for parts in within for part in parts]
+    raise ValueError(_NESTED)
 
 
 def _refuse_bytes(name: object, most: int, found: str) -> NoReturn:
@@ -316,10 +331,10 @@ def _refuse_toml(path: Path, text: str) -> None:
             points += 1
         fault = ""
         if nested > MOST_NESTED:
-            fault = f"brackets nested at most {MOST_NESTED} deep, got deeper ones; flatten them"
+            fault = _NESTED
         elif points >= MOST_NESTED:
-            fault = f"keys of at most {MOST_NESTED} parts, got a longer one; shorten it"
+            fault = f"expected keys of at most {MOST_NESTED} parts, got a longer one; shorten it"
         elif len(piece) > MOST_DIGITS and _NUMBER.fullmatch(piece):
-            fault = f"numbers of at most {MOST_DIGITS} digits, got one of {len(piece)}; shorten it"
+            fault = f"expected numbers of at most {MOST_DIGITS} digits, got one of {len(piece)}; shorten it"
         if fault:
-            raise ConfigError(f"{path}: line {text.count(chr(10), 0, found.start()) + 1}: expected {fault}")
+            raise ConfigError(f"{path}: line {text.count(chr(10), 0, found.start()) + 1}: {fault}")

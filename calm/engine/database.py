@@ -18,6 +18,9 @@ PATIENCE_S: Final = 60.0
 """For how many seconds a database may be kept busy by others before what needs it fails."""
 AGAIN_S: Final = 0.2
 """After so many seconds a step is tried again that a busy database refused."""
+DAMAGED: Final = (
+    "expected replies as calm writes them, got a damaged row in the cache; name another cache, or remove it"
+)
 BY: Final = 500
 """How many keys one statement names at most; older builds of SQLite take 999."""
 
@@ -140,9 +143,16 @@ def marks(values: Sequence[object]) -> str:
 
 
 def digest(db: Connection) -> str:
-    """Return the SHA-256 of all keys and checksums of a record, in hexadecimal: equal for equal replies alone."""
+    """
+    Return the SHA-256 of all keys and checksums of a record, in hexadecimal: equal for equal replies alone.
+
+    Raises:
+        StorageError: a row is not as calm writes it.
+    """
     found = sha256()
     for key, sum_ in db.execute("select key, sum from reply order by key"):
+        if not isinstance(key, bytes) or not isinstance(sum_, bytes):
+            raise StorageError(DAMAGED)
         found.update(key)
         found.update(sum_)
     return found.hexdigest()

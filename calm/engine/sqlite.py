@@ -28,6 +28,11 @@ WAIT_S: Final = 0.1
 _SCRIPT: Final = ";\n".join(
     ("begin immediate", f"pragma application_id={APPLICATION_ID}", f"pragma user_version={VERSION}", *TABLES, "commit;")
 )
+_COMPUTED: Final = (
+    "select name from sqlite_master where type in ('view', 'trigger') or sql like 'create virtual%' "
+    "or sql like '% as (%' limit 1"
+)
+_OTHER: Final = "name another file or remove it"
 _BUSY: Final = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 _READ_ONLY: Final = "the file or its folder may not be written; allow it, or replay it with --calm-cache=replay"
 _CAUSES: Final = {
@@ -84,6 +89,7 @@ class SqliteFile:
                 copyfile(path, copy)
                 copyfile(log, copy.with_name(log.name))
                 self._db = _plain(str(copy), sqlite3.Connection)
+            _refuse_computed(self._db, path)
             self._db.execute("select 1 from reply limit 1").fetchone()
         except (sqlite3.Error, OSError) as error:
             raise _no_cache(path, error) from error
@@ -182,7 +188,7 @@ def _no_cache(path: Path, error: sqlite3.Error | OSError) -> ConfigError:
     """Return why a file cannot be opened: it is damaged, or something stands in the way."""
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_NOTADB)
     if code & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
-        return ConfigError(f"{path}: expected a cache of calm; {error}; name another file or remove it")
+        return ConfigError(f"{path}: expected a cache of calm; {error}; {_OTHER}")
     return fault(path, error)
 
 
@@ -225,6 +231,15 @@ def _refuse_foreign(path: Path) -> None:
         raise ConfigError(f"{path}: expected a cache of version {VERSION}, got {version}; name another file")
 
 
+def _refuse_computed(db: sqlite3.Connection, path: Path) -> None:
+    """Refuse a database in which anything is computed where it is read: it may be a query that does not end."""
+    odd = db.execute(_COMPUTED).fetchone()
+    if odd:
+        raise ConfigError(
+            f"{path}: expected a cache of calm, got one with {odd[0]!r}, which calm does not make; {_OTHER}"
+        )
+
+
 def _inode(path: Path) -> int | None:
     try:
         return path.stat().st_ino
@@ -251,6 +266,7 @@ def _connected(where: str, driver: type[sqlite3.Connection]) -> sqlite3.Connecti
     db = None
     try:
         db = _plain(where, driver)
+        _refuse_computed(db, Path(where))
         if not db.execute("select 1 from sqlite_master limit 1").fetchone():
             db.executescript(_SCRIPT)
             with suppress(sqlite3.OperationalError):  # locked: another process that started now does the same

@@ -308,10 +308,12 @@ class Store:
             return [key for (key,) in db.execute("select key from reply where at >= ?", (moment,))]
 
     def prompt(self, key: bytes) -> tuple[Message, ...]:
-        """Return the prompt of a stored call."""
+        """Return the prompt of a stored call; none of a row that is damaged."""
         with self._database.reading() as db:
             row = db.execute("select request from reply where key = ?", (key,)).fetchone()
-        return prompt_in(json.loads(row[0])) if row else ()
+        with suppress(ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            return prompt_in(json.loads(row[0])) if row else ()
+        return ()
 
     def served(self, endpoint: str) -> str | None:
         """Return the model that last served an endpoint."""

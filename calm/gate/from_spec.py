@@ -14,6 +14,7 @@ from typing import Final
 from calm.cases import bundled, read_files, upright
 from calm.core.case import Case
 from calm.core.classes import SHIPPED, Classes
+from calm.core.files import MOST_SETTINGS, read_bytes
 from calm.core.verdict import Scale
 from calm.errors import ConfigError, nearest
 from calm.models.secrets import on_guard
@@ -118,8 +119,8 @@ def _spelt(spec: str) -> str:
 def _functions(file: Path) -> list[str]:
     """Return the names of the public functions and classes of a file of Python, without running it."""
     try:
-        body = ast.parse(file.read_bytes()).body
-    except (OSError, SyntaxError, ValueError):
+        body = ast.parse(read_bytes(file, MOST_SETTINGS)).body
+    except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
         return []
     kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
     return [one.name for one in body if isinstance(one, kinds) and not one.name.startswith("_")]

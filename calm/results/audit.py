@@ -48,6 +48,8 @@ from calm.results.seal import canonical, digest_of, refuse_changed
 from calm.results.shapes import record_kind
 
 SCHEMA = "calm-results/2"
+_SHOWN: Final = 500
+"""So many characters of a fault are shown: a value of the file may be in it."""
 OLDER = ("calm-results/1",)
 """Schemas that reports can still show. Their rows have no inert arm, so nothing can be measured on them again."""
 BASELINE = "baseline"
@@ -957,7 +959,7 @@ def read(path: Path, *, texts: bool = True) -> Audit:
     try:
         audit = Audit.from_json(body, kept)
     except ConfigError as error:
-        raise ConfigError(f"{path}: {error}; use a whole file that calm wrote") from error
+        raise ConfigError(f"{path}: {str(error)[:_SHOWN]}; use a whole file that calm wrote") from error
     if body["schema"] == SCHEMA:
         refuse_changed(path, body)
     return audit

@@ -7,13 +7,12 @@ hold the runs of several tools.
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import IO, Any, Final
 
-from calm.core.files import MOST_BYTES
+from calm.core.files import MOST_BYTES, json_of
 
 Shape = Callable[[IO[bytes]], bool]
 """Says whether an open file, at its first byte, is what a form writes."""
@@ -173,8 +172,8 @@ def _object(data: bytes) -> Mapping[str, Any]:
     if not data.lstrip().startswith(b"{"):
         return {}
     try:
-        found = json.loads(data)
-    except (ValueError, RecursionError):
+        found = json_of(data)
+    except ValueError:
         return {}
     return found if isinstance(found, dict) else {}
 

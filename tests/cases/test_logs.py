@@ -566,7 +566,7 @@ def test_a_file_is_known_by_its_keys(document, kind):
         ('{"testCases": []}\n{"a', "line 2: expected JSON"),
         ('{"testCases": []}', r"expected verdicts of a judge, got none \(no record\)"),
         ('{"testCases": [{"input": "q", "metricsData": 7}]}', "1 x a test case without an input or an output"),
-        ("[" * 100_000, "nested too deeply"),
+        ("[" * 100_000, "nested at most 100 deep"),
         ("Status,Score,Grader Reason\nPASS,1,x\n", "promptfoo export eval latest"),
     ],
 )

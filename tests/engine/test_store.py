@@ -372,3 +372,34 @@ def test_the_file_says_that_it_is_ours(path):
     assert db.execute("pragma application_id").fetchone()[0] == APPLICATION_ID
     assert db.execute("pragma journal_mode").fetchone()[0] == "wal"
     db.close()
+
+
+@pytest.mark.parametrize("mode", [Mode.ON, Mode.REPLAY])
+def test_a_cache_in_which_something_is_computed_is_refused(tmp_path, mode):
+    """A view in the place of a table may be a query that does not end."""
+    path = tmp_path / "cache.sqlite"
+    Store(path, Mode.ON).close()
+    endless = "with recursive n(i) as (select 1 union all select i + 1 from n) select max(i) as key from n"
+    base = sqlite3.connect(path)
+    base.execute("alter table reply rename to other")
+    base.execute(f"create view reply as {endless}")
+    base.commit()
+    base.close()
+
+    with pytest.raises(ConfigError, match="one with 'reply', which calm does not make"):
+        Store(path, mode)
+
+
+@pytest.mark.parametrize("value", [b"\xff", 5, "{}", "["])
+def test_a_request_of_another_kind_has_no_prompt(tmp_path, value):
+    """A row that calm did not write is a damaged one, and no error."""
+    path = tmp_path / "cache.sqlite"
+    store = Store(path, Mode.ON)
+    store.put(b"k" * 32, (Message("user", "Hi"),), {}, Reply("[[A]]"))
+    base = sqlite3.connect(path)
+    with base:
+        base.execute("update reply set request = ?", (value,))
+    base.close()
+
+    assert store.prompt(b"k" * 32) == ()
+    store.close()

@@ -50,8 +50,8 @@ BOMBS = {
     "deflate": (lambda: whole(packed(15), b"content-encoding: deflate\r\n"), "larger than 20000 bytes"),
     "gzip in gzip": (lambda: whole(gzip.compress(packed(31)), b"content-encoding: gzip, gzip\r\n"), ""),
     "tiny values": (lambda: whole(b"[" + b"[]," * 2_000_000 + b"[]]"), "expected at most 1,000,000 values"),
-    "nesting": (lambda: whole(b"[" * 900_000), "nested too deeply"),
-    "digits": (lambda: whole(b'{"id": ' + b"9" * 100_000 + b"}"), "at most 4300 digits"),
+    "nesting": (lambda: whole(b"[" * 900_000), "nested at most 100 deep"),
+    "digits": (lambda: whole(b'{"id": ' + b"9" * 100_000 + b"}"), "at most 300 digits"),
 }
 
 

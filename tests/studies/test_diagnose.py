@@ -186,7 +186,7 @@ def test_asks_are_shared_among_the_wordings():
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("{", "expected JSON"),
+        ("{", "expected a file of paraphrases"),
         ("[]", "expected an object"),
         ("{}", "no paraphrase"),
         ('{"criterions": {}}', "unknown field 'criterions'"),

@@ -13,7 +13,7 @@ from typing import Final
 
 from calm.cases.foreign.conversations import PREFERRED, Talk, columns_of, lacking, messages_of, replied, talk_of
 from calm.cases.foreign.naming import case_id, named
-from calm.cases.foreign.records import Faults, Row, Table, shown, written
+from calm.cases.foreign.records import Faults, Row, Table, names_of, shown, written
 from calm.cases.foreign.result import ImportResult, listed
 from calm.cases.foreign.votes import polls
 from calm.cases.retrieved import passages_in
@@ -331,7 +331,7 @@ def _shape(table: Table, plan: Columns) -> _Shape:
         plan = replace(plan, always="a")
     if any(re.fullmatch("answer_[a-z]", name) for name in columns) and "label" not in plan.columns:
         columns.pop("label", None)  # beside several answers, a column of this name is no class
-    there = f"{table.name}: its columns: {', '.join(table.columns)}"
+    there = f"{table.name}: its columns: {names_of(table.columns)}"
     faults = unknown_columns(plan.columns, table)
     letters = "".join(sorted(name[-1] for name in columns if re.fullmatch("answer_[a-z]", name)))
     talked = "turns" in columns or any(

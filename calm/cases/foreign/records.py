@@ -18,18 +18,16 @@ from calm.cases.foreign.result import ImportResult, listed
 from calm.cases.reading import MAX_SHOWN, read
 from calm.core.case import Case
 from calm.core.files import (
-    MOST_BYTES,
     MOST_COLUMNS,
     MOST_VALUES,
     json_of,
-    megabytes,
     read_bytes,
     refuse_values,
     spreadsheet,
     unopened,
 )
-from calm.core.helper import Helper, Stop, Stopped
-from calm.errors import ConfigError
+from calm.core.unfolding import unfolded
+from calm.errors import ConfigError, few_of
 
 Kind: TypeAlias = Literal["json", "csv", "tsv", "parquet"]
 """How a file is written; `json` is a list of objects, or one object a line."""
@@ -44,15 +42,8 @@ ENDINGS: Final[Mapping[str, Kind]] = {
     ".parquet": "parquet",
 }
 """What the ending of a file's name says about how it is written."""
+_LONG_NAME: Final = 60
 _PACKED: Final = {b"\x1f\x8b": "a gzip file", b"PK\x03\x04": "a zip file or a spreadsheet", b"PAR1": "a Parquet file"}
-
-_UNFOLDS: Final = "expected a Parquet file of at most {} once unfolded, got one that {}; keep fewer rows or columns"
-_STOPS: Final[Mapping[Stop, str]] = {
-    "time": _UNFOLDS.format(megabytes(MOST_BYTES), "takes minutes"),
-    "memory": _UNFOLDS.format(megabytes(MOST_BYTES), "needs more memory"),
-    "size": _UNFOLDS.format(megabytes(MOST_BYTES), "is larger"),
-    "crash": "expected a Parquet file, got one that crashed its reader",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,6 +183,16 @@ def shown(value: object) -> str:
             return repr(value)[:60]
 
 
+def names_of(columns: Sequence[str]) -> str:
+    """
+    Return the names of columns in short, for a message.
+
+    >>> names_of(["a", "b" * 80])[:8], len(names_of(["c" * 80] * 1000))
+    ('a, bbbbb', 1311)
+    """
+    return few_of([name if len(name) <= _LONG_NAME else f"{name[:_LONG_NAME]}..." for name in columns], MAX_SHOWN)
+
+
 def _other_kind(path: Path) -> str:
     """Return that the ending of a file is that of no table that can be read, and what to do."""
     if sheet := spreadsheet(path):
@@ -255,7 +256,7 @@ def _written(path: Path, data: bytes, kind: Kind) -> Table:
         raise ConfigError(f"{path}: expected UTF-8 text, got NUL bytes (UTF-16, or no text at all); save it as UTF-8")
     if kind == "json":
         return _json(path, text)
-    return _csv(path, text, "\t" if kind == "tsv" else None)
+    return csv_table(path, text, "\t" if kind == "tsv" else None)
 
 
 def _json(path: Path, text: str) -> Table:
@@ -301,7 +302,13 @@ def _decoded(faults: Faults, record: int, text: str) -> object:
     return None
 
 
-def _csv(path: Path, text: str, delimiter: str | None) -> Table:
+def csv_table(path: Path, text: str, delimiter: str | None) -> Table:
+    """
+    Return the records of a table with a header; `delimiter` None: a semicolon where the header has no comma.
+
+    Raises:
+        ConfigError: too many cells or columns, two columns of one name, or all its faulty records.
+    """
     faults = Faults(str(path))
     head = text.partition("\n")[0]
     delimiter = delimiter or (";" if ";" in head and "," not in head else ",")
@@ -344,14 +351,6 @@ def _parquet(path: Path, data: bytes) -> Table:
         raise ConfigError(
             f"{path}: expected pyarrow to read Parquet, got none; {install('parquet')}, or save the file as JSON Lines"
         )
-    helper = Helper(f"{__package__}.parquet:unfolded", seconds=120, memory=4 * MOST_BYTES, most=2 * MOST_BYTES)
-    try:
-        found = helper.ask(data)
-    except Stopped as stopped:
-        found = _STOPS[stopped.why]
-    finally:
-        helper.close()
-    if isinstance(found, str):
-        raise ConfigError(f"{path}: {found}; nothing in it is used")
+    found = unfolded(f"{__package__}.parquet:unfolded", path, "a Parquet file", data)
     columns, rows = cast("tuple[tuple[str, ...], list[Row]]", found)
     return Table(str(path), columns, tuple(rows))

@@ -6,16 +6,51 @@ It keeps neither the prompt of a judge nor its reply. Keys are written in two wa
 
 from __future__ import annotations
 
-import json
+import sqlite3
 from collections.abc import Mapping, Sequence
+from contextlib import closing
+from pathlib import Path
 from typing import Final
 
 from calm.cases.logs.judgments import Judgment, Log
 from calm.cases.logs.values import number, texts_in, transcript, truth, written
-from calm.cases.messages import dig, objects, string
+from calm.cases.messages import dig, objects, string, unpacked
+from calm.core.files import MOST_BYTES
 from calm.core.material import Turn
 
+MOST_STEPS: Final = 10_000_000
+"""Steps that SQLite may take for one statement: the newest of a million runs is found in a few hundred."""
+_KINDS: Final = {type(None): "NULL", bytes: "bytes"}
 _RUNS: Final = ("testCases", "conversationalTestCases", "test_results")
+
+
+def newest_run(path: str) -> bytes | str:
+    """
+    Return the newest test run in a database of deepeval as JSON, b"" of a database without one, or what is wrong.
+
+    It is read in a process of its own. Only a table is read, and no column that is computed: a view may be a query
+    that does not end.
+    """
+    try:
+        with closing(sqlite3.connect(f"{Path(path).resolve().as_uri()}?mode=ro", uri=True)) as base:
+            base.set_progress_handler(lambda: True, MOST_STEPS)
+            base.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MOST_BYTES)
+            base.execute("PRAGMA trusted_schema=OFF")
+            made = base.execute("SELECT sql FROM sqlite_master WHERE name='test_runs' COLLATE NOCASE").fetchall()
+            if [str(sql).upper().split()[:2] for (sql,) in made] != [["CREATE", "TABLE"]]:
+                return "expected a database of deepeval, got one without a table test_runs"
+            stored = {name for _, name, _, _, _, _, how in base.execute("PRAGMA table_xinfo(test_runs)") if how == 0}
+            if "payload_json" not in stored:
+                return "expected a database of deepeval, got one whose test_runs keep no column payload_json"
+            found = base.execute("SELECT payload_json FROM test_runs ORDER BY rowid DESC LIMIT 1").fetchone()
+    except (sqlite3.Error, UnicodeError) as error:
+        return f"expected a database of deepeval, got one that SQLite refuses: {error}"
+    if found is None:
+        return b""
+    if not isinstance(found[0], str):
+        kind = _KINDS.get(type(found[0]), "a number")
+        return f"expected the newest run in test_runs.payload_json as a text, got {kind}; run the tests again"
+    return found[0].encode()
 
 
 def read(documents: Sequence[object], log: Log) -> None:
@@ -28,16 +63,8 @@ def read(documents: Sequence[object], log: Log) -> None:
         cached = dig(run, "test_cases_lookup_map")
         for place, (key, entry) in enumerate(cached.items() if isinstance(cached, Mapping) else (), 1):
             metrics = [dig(one, "metric_data") for one in objects(entry, "cached_metrics_data")]
-            _case({**_cached(key), "metricsData": metrics}, f"cached case {place}", log)
-
-
-def _cached(key: object) -> Mapping[str, object]:
-    """Return the case that a key of the cache spells as JSON."""
-    try:
-        found: object = json.loads(key) if isinstance(key, str) else None
-    except ValueError:
-        found = None
-    return found if isinstance(found, Mapping) else {}
+            held = unpacked(key)
+            _case({**(held if isinstance(held, Mapping) else {}), "metricsData": metrics}, f"cached case {place}", log)
 
 
 def _at(value: object, camel: str) -> object:

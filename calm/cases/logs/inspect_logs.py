@@ -7,40 +7,76 @@ Prompt and reply of a judge are in what a model-graded scorer keeps, else in the
 from __future__ import annotations
 
 import importlib.util
+import json
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final, Literal, TypeAlias, cast
+from zipfile import ZipFile
 
 from calm.cases.logs.judgments import Judgment, Log, State
 from calm.cases.logs.values import CONTEXTS, answer_in, first_of, prompt_of, question_in, texts_in, uses_tools
 from calm.cases.messages import dig, objects, string
+from calm.core.files import MOST_BYTES, json_of, megabytes
 from calm.core.material import Turn
+from calm.core.unfolding import unfolded
 from calm.errors import ConfigError
+
+Form: TypeAlias = Literal["eval", "json"]
+"""How a log is written: as an archive, or as JSON."""
 
 _NO_GRADE: Final = "Grade not found in model output"
 _UNREAD: Final = ("grader_failed", "invalid_response_format")
+_SHOWN: Final = 200
+"""So many characters of what its reader says are shown."""
 
 
-def load(path: Path, form: Literal["eval", "json"]) -> object:
+def load(path: Path, form: Form) -> object:
     """
     Return a log as plain data; `form` is how it is written.
 
     Raises:
-        ConfigError: Inspect is not installed, or its reader refuses the file.
+        ConfigError: Inspect is not installed, its reader refuses the file, or the file goes beyond a limit.
     """
     if importlib.util.find_spec("inspect_ai") is None:
         from calm.core.releases import install
 
         raise ConfigError(f"{path}: expected inspect_ai to read a log of Inspect, got none; {install('inspect')}")
+    found = unfolded(f"{__name__}:dumped", path, "a log of Inspect", (str(path), form))
+    try:
+        return json_of(cast("bytes", found))
+    except ValueError as error:
+        raise ConfigError(f"{path}: {error}") from error
+
+
+def dumped(question: tuple[str, Form]) -> bytes | str:
+    """Return a log as JSON, or what is wrong with it: what the process does that reads it."""
     from inspect_ai.log import read_eval_log
 
+    path, form = question
     try:
-        log: object = read_eval_log(str(path), resolve_attachments="full", format=form).model_dump(mode="python")
-    except Exception as error:  # whatever its reader says of a file of somebody
-        first = next(iter(str(error).splitlines()), "") or type(error).__name__
-        raise ConfigError(f"{path}: expected a log of Inspect, got a file that its reader refuses: {first}") from error
-    return log
+        if form == "eval" and (fault := _too_much(path)):
+            return fault
+        log = read_eval_log(path, resolve_attachments="full", format=form)
+        return json.dumps(log.model_dump(mode="json")).encode()
+    except MemoryError:
+        raise
+    except Exception as error:  # noqa: BLE001 - whatever its reader says of a file of somebody
+        first = next(iter(str(error).splitlines()), "")[:_SHOWN] or type(error).__name__
+        return f"expected a log of Inspect, got a file that its reader refuses: {first}"
+
+
+def _too_much(path: str) -> str:
+    """Return what an archive says of its parts that is over a limit, or not clear; "" if all is well."""
+    with ZipFile(path) as packed:
+        parts = packed.infolist()
+    size = sum(part.file_size for part in parts)
+    if size > MOST_BYTES:
+        most = megabytes(MOST_BYTES)
+        return f"expected a log of at most {most} once unfolded, got {megabytes(size)}; keep fewer samples"
+    if len({part.filename for part in parts}) < len(parts):
+        return "expected an archive whose parts have names that differ, got a name twice; write the log again"
+    return ""
 
 
 def read(documents: Sequence[object], log: Log) -> None:

@@ -5,7 +5,6 @@ What MLflow keeps: traces with assessments (`Trace.to_json()`, or rows of `searc
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
@@ -25,6 +24,7 @@ from calm.cases.logs.values import (
     written,
 )
 from calm.cases.messages import dig, objects, string, unpacked
+from calm.core.files import json_of
 from calm.core.material import Turn
 
 _SCORE: Final = "/score"
@@ -68,10 +68,9 @@ def _attribute(span: object, key: str) -> object:
     value = dig(span, "attributes", key)
     if isinstance(value, str):
         try:
-            found: object = json.loads(value)
-        except ValueError:
+            return json_of(value)
+        except ValueError:  # no JSON, or over a limit
             return value
-        return found
     return value
 
 

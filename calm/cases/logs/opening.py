@@ -5,18 +5,19 @@ from __future__ import annotations
 import csv
 import gzip
 import json
-import sqlite3
-import zipfile
+import os
+import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import closing
-from io import StringIO
+from contextlib import suppress
 from pathlib import Path
-from typing import Final, Literal, TypeAlias, get_args
+from typing import Final, Literal, TypeAlias, cast, get_args
 
+from calm.cases.foreign.records import csv_table
 from calm.cases.logs import deepeval, inspect_logs, langfuse, mlflow, otel, promptfoo
 from calm.cases.logs.judgments import Log
 from calm.cases.messages import dig, objects
 from calm.core.files import MOST_BYTES, json_of, read_bytes, refuse_values, unopened
+from calm.core.unfolding import unfolded
 from calm.errors import ConfigError
 
 Kind: TypeAlias = Literal["promptfoo", "deepeval", "inspect", "mlflow", "langfuse", "otel"]
@@ -32,6 +33,10 @@ READERS: Final[Mapping[Kind, Callable[[Sequence[object], Log], None]]] = {
 }
 _SPREAD: Final[tuple[Kind, ...]] = ("mlflow", "langfuse", "otel")
 """The tools of whose records one in a file may be about one in another. Other files are each a run of its own."""
+_PARTS: Final = (b"header.json", b"_journal/start.json")
+"""A log of Inspect has one of these: an archive begins with the name of its first part, and ends with all names."""
+_SIGHT: Final = 1 << 16
+"""So many bytes are looked at."""
 _ZIP: Final = b"PK\x03\x04"
 _GZIP: Final = b"\x1f\x8b"
 _SQLITE: Final = b"SQLite format 3\0"
@@ -51,9 +56,12 @@ def is_log(path: Path) -> bool:
     """Return whether a file is a log of a tool that is read here; False also for one that cannot be opened."""
     if not path.is_file():  # a device may have no end
         return False
-    if zipfile.is_zipfile(path):
-        with zipfile.ZipFile(path) as packed:
-            return not {"header.json", "_journal/start.json"}.isdisjoint(packed.namelist())
+    with suppress(OSError), path.open("rb") as file:
+        if file.read(len(_ZIP)) == _ZIP:
+            names = file.read(_SIGHT)
+            file.seek(max(0, file.seek(0, os.SEEK_END) - _SIGHT))
+            names += file.read(_SIGHT)
+            return any(name in names for name in _PARTS)
     try:
         _, kind = _opened(path, None, load=False)
     except ConfigError:
@@ -139,7 +147,7 @@ def _unpacked(path: Path, data: bytes) -> bytes:
     try:
         with gzip.open(path) as file:
             found = file.read(MOST_BYTES + 1)
-    except (OSError, EOFError) as error:
+    except (OSError, EOFError, zlib.error) as error:
         raise ConfigError(f"{path}: expected a gzip file, got an error: {error}; pack it again") from error
     if len(found) > MOST_BYTES:
         raise ConfigError(f"{path}: expected at most {MOST_BYTES:,} bytes once unpacked, got more; split it")
@@ -176,29 +184,25 @@ def _lines(path: Path, text: str, whole: json.JSONDecodeError) -> list[object]:
 
 def _rows(path: Path, text: str) -> list[object]:
     """Return the rows of a table of comma-separated values."""
-    try:
-        reader = csv.DictReader(StringIO(text, newline=""), strict=True)
-        names = reader.fieldnames or ()
-        if not any(name in names for name in _CSV):
-            return []
-        if all(name in names for name in _CSV_OF_PROMPTFOO):
-            raise ConfigError(
-                f"{path}: expected results of promptfoo as JSON, got its CSV, which holds no verdict of a single "
-                "judge; write them again: promptfoo export eval latest -o results.json"
-            )
-        return [dict(row) for row in reader]
-    except csv.Error as error:
-        raise ConfigError(f"{path}: expected JSON or a table, got an error: {error}") from error
+    names = next(csv.reader([text.partition("\n")[0]]), [])
+    if not any(name in names for name in _CSV):
+        return []
+    if all(name in names for name in _CSV_OF_PROMPTFOO):
+        raise ConfigError(
+            f"{path}: expected results of promptfoo as JSON, got its CSV, which holds no verdict of a single "
+            "judge; write them again: promptfoo export eval latest -o results.json"
+        )
+    return list(csv_table(path, text, ",").rows)
 
 
 def _database(path: Path) -> list[object]:
-    """Return the test runs of a database of deepeval, the newest one alone."""
+    """Return the newest test run in a database of deepeval; none of one that holds none."""
+    what = "a database of deepeval"
+    found = cast("bytes", unfolded(f"{deepeval.__name__}:newest_run", path, what, str(path)))
     try:
-        with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as base:
-            rows = base.execute("SELECT payload_json FROM test_runs ORDER BY rowid DESC LIMIT 1").fetchall()
-    except sqlite3.Error as error:
-        raise ConfigError(f"{path}: expected a database of deepeval, got another one: {error}") from error
-    return [json_of(payload) for (payload,) in rows]
+        return [json_of(found)] if found else []
+    except ValueError as error:
+        raise ConfigError(f"{path}: test_runs.payload_json: expected JSON, got an error: {error}") from error
 
 
 def sniffed(documents: Sequence[object]) -> Kind | None:

@@ -12,6 +12,7 @@ from types import ModuleType
 from typing import Any, Final
 
 from calm.core.case import Case
+from calm.core.files import json_of
 from calm.core.verdict import Scale, Task
 from calm.errors import ConfigError
 from calm.judges.blind import READABLE
@@ -105,7 +106,7 @@ def listed(text: str) -> list[str]:
     (['a', 'b'], ['a'])
     """
     try:
-        found = json.loads(text)
+        found: object = json_of(text)
     except ValueError:
         found = None
     if isinstance(found, list) and all(isinstance(one, str) for one in found):

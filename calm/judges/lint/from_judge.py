@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import asyncio
 import re
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from calm.core.case import Answer, Case, Criterion
+from calm.core.files import read_text, read_toml
 from calm.core.templates import Messages
 from calm.core.verdict import Task
 from calm.errors import ConfigError, JudgeError
@@ -43,6 +43,7 @@ LIKELY: Final = 5
 _FIELD: Final = re.compile(r"""\bfields(?:\.(\w+)|\[["']([^"'\]\n]{1,100})["']\])""")
 _DRAFT: Final = re.compile(r"\bhistory\[(\d)\]")
 """An earlier reply that a template names by its place."""
+_WHAT: Final = "a judge.toml"
 _FILES: Final = ("system_file", "user_file", "messages_file")
 """What the standard framing is written in. The negative one asks the other way round, and is shown only by a suite."""
 
@@ -58,9 +59,11 @@ def subjects_of(path: Path, cases_of: CasesOf | None = None, window: int | None 
     """
     judge = read_judge(path, {}, keyless=True)
     if isinstance(judge, Panel):
-        with path.open("rb") as file:
-            members = tomllib.load(file)["panel"]["members"]
-        return [one for member in members for one in subjects_of(path.parent / member, cases_of, window)]
+        return [
+            one
+            for member in _table(path, "panel")["members"]
+            for one in subjects_of(path.parent / member, cases_of, window)
+        ]
     inside = prompted(judge)
     if inside is None:
         raise ConfigError(f"{path}: this judge has no prompt to lint; expected a judge.toml with a [model] table")
@@ -85,8 +88,8 @@ def judges_of(path: Path) -> list[Path]:
 def _named(path: Path) -> list[str]:
     """Return the files that the prompt of a judge.toml names; none for any other file."""
     try:
-        table = tomllib.loads(path.read_text("utf-8")).get("prompt")
-    except (OSError, ValueError):
+        table = read_toml(path, _WHAT).get("prompt")
+    except ConfigError:
         return []
     return [str(value) for key, value in table.items() if key.endswith("_file")] if isinstance(table, dict) else []
 
@@ -202,17 +205,23 @@ def _arrives(judge: Judge, inside: PromptedJudge, marked: Case, slot: Slot, deli
 
 def _sources(path: Path) -> Sources:
     """Return the templates of a judge.toml as files, and the file itself."""
-    text = path.read_text("utf-8")
-    table = tomllib.loads(text).get("prompt", {})
+    table = _table(path, "prompt")
     named = [str(table[key]) for key in _FILES if key in table]
-    files = [Source(str(path.parent / name), (path.parent / name).read_text("utf-8")) for name in named]
-    return Sources((*files, Source(str(path), text)))
+    files = [Source(str(path.parent / name), read_text(path.parent / name, "a prompt")) for name in named]
+    return Sources((*files, Source(str(path), read_text(path, _WHAT))))
+
+
+def _table(path: Path, *keys: str) -> Mapping[str, Any]:
+    """Return a table of a judge.toml that was read as one before; an empty one where there is none."""
+    found: Mapping[str, Any] = read_toml(path, _WHAT)
+    for key in keys:
+        found = found.get(key, {})
+    return found
 
 
 def _says_best(path: Path) -> bool:
     """Return whether a judge.toml says which end of its scale is good."""
-    scale = tomllib.loads(path.read_text("utf-8")).get("verdict", {}).get("scale", {})
-    return "best" in scale
+    return "best" in _table(path, "verdict", "scale")
 
 
 def _keys(schema: Mapping[str, object] | None) -> tuple[str, ...]:

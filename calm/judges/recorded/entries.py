@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from calm.cases.foreign.records import Faults, Row, load, shown
+from calm.cases.foreign.records import Faults, Row, load, names_of, shown
 from calm.core.case import Framing
+from calm.core.files import json_of
 from calm.errors import ConfigError, nearest
 
 FIELDS: Final = ("case", "order", "framing", "repeat", "criterion", "verdict", "reply")
@@ -77,7 +77,7 @@ def read_entries(path: Path, columns: Mapping[str, str]) -> Entries:
 
 
 def _missing(path: Path, name: str, what: str, columns: tuple[str, ...]) -> str:
-    return f"{path}: expected a column {name} {what}, got {', '.join(columns)}; rename one"
+    return f"{path}: expected a column {name} {what}, got {names_of(columns)}; rename one"
 
 
 def _entry(row: Row, record: int, names: Mapping[str, str], faults: Faults) -> Entry | None:
@@ -140,8 +140,8 @@ def listed(text: str, separator: str) -> object:
     if not text.strip().startswith("["):
         return [part.strip() for part in text.split(separator)]
     try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
+        return json_of(text)
+    except ValueError:
         return text
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
@@ -12,6 +11,7 @@ from calm.cases.foreign.records import Faults, shown, written
 from calm.cases.foreign.texts import NUMBER
 from calm.cases.reading import MAX_SHOWN
 from calm.core.case import TIE, Case, Criterion, Framing
+from calm.core.files import json_of
 from calm.core.verdict import FAMILY, Criteria, Scale, Task, Unreadable, Verdict
 from calm.errors import ConfigError, closest
 from calm.judges import reading
@@ -228,8 +228,8 @@ def listed_object(said: object) -> Mapping[str, object]:
     value = said
     if isinstance(said, str):
         try:
-            value = json.loads(said)
-        except (ValueError, RecursionError):
+            value = json_of(said)
+        except ValueError:
             value = None
     if not isinstance(value, Mapping):
         raise ValueError(

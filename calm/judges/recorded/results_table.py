@@ -8,7 +8,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from calm.cases.foreign.columns import NOTHING, Columns, import_table, lean, leans, shared_columns, unknown_columns
-from calm.cases.foreign.records import Table, load, written
+from calm.cases.foreign.records import Table, load, names_of, written
 from calm.cases.logs.judgments import Judgment
 from calm.cases.logs.scales import scaled
 from calm.cases.proposed import OF_JUDGE, VERDICT, proposal
@@ -98,7 +98,7 @@ def results_in(path: Path, columns: Mapping[str, str], words: Mapping[str, str],
 
 
 def _columns(table: Table) -> str:
-    return f"its columns: {', '.join(table.columns)}"
+    return f"its columns: {names_of(table.columns)}"
 
 
 def _verdict_column(table: Table) -> str:

@@ -6,9 +6,10 @@ import asyncio
 import json
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
-from typing import IO, TYPE_CHECKING, Final
+from typing import IO, TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
+from calm.core.files import json_of
 from calm.core.reasons import Kind, because
 from calm.errors import JudgeError
 from calm.models import faults
@@ -160,9 +161,9 @@ def answered(read: Callable[[Response], Reply], status: int, data: object) -> Re
 def entry(line: bytes) -> tuple[bytes | None, Mapping[str, object]]:
     """Return the key that a line of results is about, and what it holds; None for a line that is about none of ours."""
     try:
-        data = json.loads(line)
+        data: Any = json_of(line)
         key = bytes.fromhex(data[CUSTOM_ID])
-    except (ValueError, KeyError, TypeError, RecursionError):
+    except (ValueError, KeyError, TypeError):
         return None, {}
     return key or None, data
 

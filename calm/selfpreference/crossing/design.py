@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Final, Protocol, runtime_checkable
 
 from calm.core.case import TIE, Answer, Case, Criterion, Framing, digest
 from calm.core.checks import verify
+from calm.core.files import json_of
 from calm.core.items import clashes, item_of
 from calm.core.model_names import one_name, repeated, spelling, value_for
 from calm.core.reasons import NONE, Kind, Reason, because, counted, reason_of
@@ -362,7 +362,7 @@ def _stated(cases: Iterable[Case]) -> dict[str, str]:
     for case in cases:
         if FAMILIES_TAG in case.tags:
             try:
-                said = json.loads(case.tags[FAMILIES_TAG])
+                said: object = json_of(case.tags[FAMILIES_TAG])
             except ValueError:
                 said = None
             if not isinstance(said, dict) or not all(isinstance(v, str) for v in said.values()):

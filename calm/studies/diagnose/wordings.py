@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Final, Literal, TypeAlias
 
 from calm.core.case import Case, digest
 from calm.core.edits import PromptEdit
-from calm.core.files import unopened
+from calm.core.files import read_json
 from calm.core.templates import Prompt
 from calm.errors import ConfigError, nearest
 from calm.models.wire import Judge, Rewordable
@@ -156,12 +155,7 @@ def read_paraphrases(path: Path) -> Paraphrases:
     Raises:
         ConfigError: it cannot be read, or holds something else; the message says where.
     """
-    try:
-        body = json.loads(path.read_text("utf-8"))
-    except OSError as error:
-        raise ConfigError(unopened(path, error, "a file of paraphrases")) from None
-    except (ValueError, RecursionError):
-        raise ConfigError(f"{path}: expected JSON in UTF-8: {{{', '.join(_FIELDS)}}}") from None
+    body = read_json(path, f"a file of paraphrases: JSON with {' and '.join(_FIELDS)}")
     if not isinstance(body, dict):
         raise ConfigError(f"{path}: expected an object with {' and '.join(_FIELDS)}, got {type(body).__name__}")
     problems = [f"{path}: unknown field {one!r}{nearest(one, _FIELDS)}" for one in body if one not in _FIELDS]

@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from calm.core.files import json_of, refuse_large
 from calm.core.inputs import noted
 from calm.errors import ConfigError
 from calm.results.outputs import UDA_CHECKPOINT, UDA_MODEL, write_whole
@@ -162,13 +163,15 @@ def _read(path: Path, kind: str) -> tuple[dict[str, NDArray[np.generic]], Mappin
     from safetensors import SafetensorError, safe_open
 
     try:
+        with path.open("rb") as whole:
+            refuse_large(whole, path)
         with safe_open(path, framework="np") as file:
-            header: object = json.loads((file.metadata() or {}).get("calm", "{}"))
+            header: object = json_of((file.metadata() or {}).get("calm", "{}"))
             if not isinstance(header, dict) or header.get("format") != kind:
                 found = header.get("format") if isinstance(header, dict) else type(header).__name__
                 raise ConfigError(f"{path}: expected a file of format={kind!r}, got format={found!r}")
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - a handle, no mapping
-    except (OSError, SafetensorError, ValueError, RecursionError) as error:
+    except (OSError, SafetensorError, ValueError) as error:
         if isinstance(error, ConfigError):
             raise
         raise ConfigError(f"{path}: expected a safetensors file that `calm uda train` wrote, got: {error}") from error

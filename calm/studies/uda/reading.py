@@ -10,14 +10,13 @@ an answer.
 
 from __future__ import annotations
 
-import csv
-import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NoReturn, TypeAlias
 
+from calm.cases.foreign.records import load
 from calm.core.files import json_of, read_bytes, refuse_large, refuse_twice, unopened
 from calm.core.inputs import noted
 from calm.errors import ConfigError, nearest
@@ -114,7 +113,8 @@ def _rows(path: Path, faults: _Faults) -> Iterator[tuple[str, Row]]:
         with path.open("rb") as file:
             refuse_large(file, path)
         if path.suffix.lower() == ".csv":
-            yield from _csv_rows(path, faults)
+            for record, row in enumerate(load(noted(path), "csv").rows, 1):
+                yield f"{path}: record {record}", {key: value for key, value in row.items() if value != ""}
         else:
             yield from _json_rows(path, faults)
     except OSError as error:
@@ -123,20 +123,6 @@ def _rows(path: Path, faults: _Faults) -> Iterator[tuple[str, Row]]:
         raise ConfigError(
             f"{path}: expected UTF-8, got byte 0x{error.object[error.start]:02x}; save it as UTF-8"
         ) from error
-
-
-def _csv_rows(path: Path, faults: _Faults) -> Iterator[tuple[str, Row]]:
-    with noted(path).open(encoding="utf-8-sig", newline="") as file:
-        reader = csv.DictReader(file, strict=True)
-        try:
-            for row in reader:
-                where = f"{path}:{reader.line_num}"
-                if None in row or None in row.values():
-                    faults.note(where, "expected as many cells as the header has, got more or fewer; quote commas")
-                    continue
-                yield where, {key: value for key, value in row.items() if value != ""}
-        except csv.Error as error:
-            faults.note(f"{path}:{reader.line_num}", f"expected CSV, got an error: {error}")
 
 
 def _json_rows(path: Path, faults: _Faults) -> Iterator[tuple[str, Row]]:
@@ -248,8 +234,8 @@ def _content(where: str, row: Row, text: str, embedding: str, faults: _Faults) -
         return None
     if isinstance(numbers, str):  # a cell of CSV
         try:
-            numbers = json.loads(numbers, parse_constant=_no_constant)
-        except (ValueError, RecursionError):
+            numbers = json_of(numbers, parse_constant=_no_constant)
+        except ValueError:
             numbers = None
     if numbers is None and row.get(embedding) is None:
         return None

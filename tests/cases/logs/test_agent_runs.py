@@ -58,7 +58,7 @@ def test_one_and_zero_are_truth_values_under_names_that_ask_for_one(tmp_path):
 
 
 def test_a_score_that_is_no_number_says_nothing(tmp_path):
-    huge = 10**400
+    huge = float("inf")
 
     assert scores(tmp_path, {"score": float("nan"), "success": True}, {"score": huge}) == [[10.0], []]
 
