@@ -81,7 +81,7 @@ def fed(reader: Reader, seed: int, start: int, count: int, home: Path, say) -> N
         folder.mkdir()
         try:
             written(reader, seeds, folder, Random(f"{seed}/{reader.name}/{number}"))
-        except Exception:  # noqa: BLE001, S112 - such a file cannot be written at all
+        except Exception:  # noqa: BLE001 - such a file cannot be written at all
             continue
         copy = home / "copy"
         shutil.rmtree(copy, ignore_errors=True)
@@ -224,7 +224,8 @@ def main() -> int:
         print(f"{name:{width}} {one['inputs']:7,} {one['read']:7,} {one['refused']:8,} {one['finding']:6,}")
     spent = os.times().children_user + os.times().children_system
     print(
-        f"{'all':{width}} {spent / 60:.1f} minutes of processor time, {sum(one['inputs'] for one in total.values()):,} inputs; findings: {len(found)}"
+        f"{'all':{width}} {spent / 60:.1f} minutes of processor time, "
+        f"{sum(one['inputs'] for one in total.values()):,} inputs; findings: {len(found)}"
     )
     for said in found.values():
         print(f"  {said}")

@@ -267,7 +267,8 @@ COLUMNS = (
 TABLES = (
     *("create table test_runs ({})", "create table TEST_RUNS ({})", "create table test_runs ({}) strict"),
     "create table x ({})",
-    "create view test_runs as with recursive n(i) as (select 1 union all select i + 1 from n) select i payload_json from n",
+    "create view test_runs as with recursive n(i) as (select 1 union all select i + 1 from n) "
+    "select i payload_json from n",
     "create view test_runs as select randomblob(900000000) as payload_json, 1 as rowid",
     "create view test_runs as select '{{}}' as payload_json, 1 as rowid",
     "create table test_runs ({}, primary key (payload_json)) without rowid",
@@ -314,7 +315,8 @@ def database(path, payload, rng):
             with suppress(sqlite3.Error):
                 base.execute("pragma writable_schema=on")
                 base.execute(
-                    f"update sqlite_master set {rng.choice(('type', 'name', 'sql', 'rootpage'))} = {rng.choice(VALUES).format().replace('?', '7')}"
+                    f"update sqlite_master set {rng.choice(('type', 'name', 'sql', 'rootpage'))} = "
+                    + rng.choice(VALUES).format().replace("?", "7")
                 )
         with suppress(sqlite3.Error):
             base.commit()

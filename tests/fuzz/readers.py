@@ -32,9 +32,9 @@ from calm.engine.store import Mode, Store
 from calm.gate.peers import read_peers
 from calm.judges.judgefile import read_judge
 from calm.judges.lint.from_judge import judges_of, subjects_of
+from calm.judges.reading import Format
 from calm.judges.recorded.kept import recorded_toml, verdict_lines
 from calm.judges.recorded.replay import Replay, table_in
-from calm.judges.reading import Format
 from calm.models.wire import Reply
 from calm.results import audit, baseline, hunts
 from calm.results.gatefile import read_gate
@@ -92,12 +92,21 @@ def case_seeds(_: Path) -> list[Files]:
         rows = path.read_bytes().split(b"\n")[:3]
         found.append({"cases.jsonl": b"\n".join(rows) + b"\n"})
     whole = {
-        "id": "c1", "question": "Which?", "reference": "r", "better": "a", "fields": {"x": "y"}, "tags": {"t": "1"},
+        "id": "c1",
+        "question": "Which?",
+        "reference": "r",
+        "better": "a",
+        "fields": {"x": "y"},
+        "tags": {"t": "1"},
         "answers": [{"id": "a", "text": "one", "author": "m", "history": ["h"]}, {"id": "b", "text": "two"}],
         "criteria": [{"id": "k", "text": "is short", "points": 2, "check": {"max_words": 5}}],
-        "met": {"a": {"k": True}}, "scores": {"a": 5, "b": 2.5}, "labels": {"p1": "a", "p2": ["b", "a"], "p3": {"a": 4}},
-        "turns": [{"role": "user", "text": "Hi"}], "context": [{"id": "d", "text": "fact"}], "variants": {},
-    }  # fmt: skip
+        "met": {"a": {"k": True}},
+        "scores": {"a": 5, "b": 2.5},
+        "labels": {"p1": "a", "p2": ["b", "a"], "p3": {"a": 4}},
+        "turns": [{"role": "user", "text": "Hi"}],
+        "context": [{"id": "d", "text": "fact"}],
+        "variants": {},
+    }
     return [*found, {"cases.jsonl": lines_of(whole, {**whole, "id": "c2"}).encode()}]
 
 
@@ -115,10 +124,21 @@ def read_all_cases(folder: Path) -> None:
 # --------------------------------------------------------------------------------------------------------- tables
 
 ROWS = [
-    {"id": f"r{n}", "question": f"q{n}", "answer_a": "one", "answer_b": "two", "better": "a", "score": 3, "reference": "x",
-     "criteria": '["is short"]', "context": '["p1", "p2"]', "person_1": "b", "turns": '[{"role": "user", "content": "Hi"}]'}
+    {
+        "id": f"r{n}",
+        "question": f"q{n}",
+        "answer_a": "one",
+        "answer_b": "two",
+        "better": "a",
+        "score": 3,
+        "reference": "x",
+        "criteria": '["is short"]',
+        "context": '["p1", "p2"]',
+        "person_1": "b",
+        "turns": '[{"role": "user", "content": "Hi"}]',
+    }
     for n in range(3)
-]  # fmt: skip
+]
 MTBENCH = [{"question_id": 81, "model_a": "x", "model_b": "y", "winner": "model_a", "judge": "expert_0", "turn": 1,
             "conversation_a": [{"role": "user", "content": "q"}, {"role": "assistant", "content": "one"}],
             "conversation_b": [{"role": "user", "content": "q"}, {"role": "assistant", "content": "two"}]}]  # fmt: skip
@@ -242,7 +262,7 @@ def write_archive(folder: Path, files: Files, rng: Random) -> None:
 
     import zipfile_zstd  # noqa: F401 - it teaches zipfile what Inspect writes
 
-    (name, data), *_ = files.items()
+    data, *_ = files.values()
     path = folder / "log.eval"
     if rng.random() < 0.3:
         path.write_bytes(change.bytes_of(data, rng))
@@ -428,8 +448,9 @@ def chained(text: str) -> str:
         if isinstance(body, dict):
             plain = json.dumps({k: v for k, v in body.items() if k != "sum"}, separators=(",", ":"))[:-1]
             before = sha256(f"{before}{plain}".encode()).hexdigest()[:16]
-            one = f'{plain},"sum":"{before}"}}'
-        lines.append(one)
+            lines.append(f'{plain},"sum":"{before}"}}')
+        else:
+            lines.append(one)
     return "\n".join(lines)
 
 
@@ -531,7 +552,10 @@ COMPARED = [
      "log_perplexity_a": 0.5}
     for n in range(3)
 ]  # fmt: skip
-CELLS = b'prompt,judge,model_a,model_b,outcome,embedding_a,embedding_b\np,j,x,y,B,"[1, 2]","[3, 4]"\nq,j,x,y,tie,"[1, 2]","[3, 4]"\n'
+CELLS = (
+    b"prompt,judge,model_a,model_b,outcome,embedding_a,embedding_b\n"
+    b'p,j,x,y,B,"[1, 2]","[3, 4]"\nq,j,x,y,tie,"[1, 2]","[3, 4]"\n'
+)
 
 
 def read_compared(folder: Path) -> None:
@@ -581,7 +605,20 @@ def read_model(folder: Path) -> None:
 # ---------------------------------------------------------------------------------------------------------- cache
 
 KEY, OTHER = b"k" * 32, b"o" * 32
-REPLY = {"id": "x", "object": "chat.completion", "model": "m", "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "[[A]]"}, "logprobs": {"content": [{"token": "A", "logprob": -0.1, "top_logprobs": [{"token": "B", "logprob": -2}]}]}}], "usage": {"prompt_tokens": 5, "completion_tokens": 2}}  # fmt: skip
+REPLY = {
+    "id": "x",
+    "object": "chat.completion",
+    "model": "m",
+    "choices": [
+        {
+            "index": 0,
+            "finish_reason": "stop",
+            "message": {"role": "assistant", "content": "[[A]]"},
+            "logprobs": {"content": [{"token": "A", "logprob": -0.1, "top_logprobs": [{"token": "B", "logprob": -2}]}]},
+        }
+    ],
+    "usage": {"prompt_tokens": 5, "completion_tokens": 2},
+}
 
 
 def replies(_: Path) -> list[Files]:
@@ -667,7 +704,8 @@ def write_cache(folder: Path, files: Files, rng: Random) -> None:
                 base.execute(
                     rng.choice(
                         (
-                            "create view reply as with recursive n(i) as (select 1 union all select i + 1 from n) select i as key, '' as request, '' as reply, 0.0 as at, x'' as sum from n where i < 0",
+                            "create view reply as with recursive n(i) as (select 1 union all select i + 1 from n) "
+                            "select i as key, '' as request, '' as reply, 0.0 as at, x'' as sum from n where i < 0",
                             "create table reply (key, request, reply, at, sum)",
                             "create table reply (key)",
                         )
