@@ -14,6 +14,7 @@ from pathlib import Path
 
 from calm.core.claims import Outcome
 from calm.errors import ConfigError
+from calm.models.vault import hidden
 from calm.results import outputs
 from calm.results.audit import BASELINE, CONTROLS, RUN, Audit, Finding
 from calm.results.meaning import resolution
@@ -276,7 +277,7 @@ def plain(text: str, longest: int) -> str:
     >>> plain("<b>|</b> @all", 100)
     '&#60;b&#62;&#124;&#60;/b&#62; &#64;&#8203;all'
     """
-    line = " ".join(visible(text).split())
+    line = hidden(" ".join(visible(text).split()))  # no credential is found again in what the signs become
     cut = line if len(line) <= longest else f"{line[: longest - 3]}..."
     return _SIGNS.sub(_entity, cut)
 

@@ -272,8 +272,8 @@ class Collector:
     @property
     def _only_shows(self) -> bool:
         """Whether the run shows what it would do, and does not do it."""
-        option = self.config.option
-        return bool(option.collectonly or option.setupplan or option.setuponly or flag(self.config, "plan"))
+        option, traced = self.config.option, self.config.stash[SESSION].tracing
+        return bool(option.collectonly or option.setupplan or option.setuponly or traced or flag(self.config, "plan"))
 
     @property
     def _told(self) -> bool:

@@ -111,7 +111,7 @@ def test_a_stopped_run_goes_on_where_it_was(studio, capsys):
     ("change", "message"),
     [
         (lambda text: text.replace('family = "alpha"\n', ""), "the family of 'alpha-1' is not known; name it with"),
-        (lambda text: text.replace("alpha-1", "beta-1"), "--with: expected different models, got 'beta-1' 2 times"),
+        (lambda text: text.replace("alpha-1", "beta-1"), "--with: expected different models, got 'beta-1' twice"),
         (lambda text: text.replace("provider", "provide"), "alpha-1.toml: [model] provide: unknown key"),
     ],
 )

@@ -2,11 +2,12 @@
 
 import pytest
 
+import calm.engine.engine
 from calm.core.reasons import Kind, because
 from calm.core.verdict import NoReply, Preferred
 from calm.engine.budget import Budget, Caps
 from calm.engine.engine import Engine
-from calm.engine.signals import SIGNALS
+from calm.engine.signals import Signals
 from calm.engine.store import Mode, Store
 from calm.models.wire import Limits, Message, Price, Reply, Request, Usage
 from tests.planted import Asking, Local, engine, pairs
@@ -93,9 +94,10 @@ def test_a_call_that_no_limit_makes_fit_is_named():
     assert [note.kind for note in running.notes] == [Kind.CAP_TOO_LOW]
 
 
-def test_no_call_begins_after_the_run_is_over(tmp_path):
+def test_no_call_begins_after_the_run_is_over(tmp_path, monkeypatch):
     """Another process of the run says so by a file, at once: this one asks nothing from then on."""
-    over = tmp_path / "over"
+    over, signals = tmp_path / "over", Signals()  # not those of this process, which would end with them
+    monkeypatch.setattr(calm.engine.engine, "SIGNALS", signals)
     begun: list[int] = []
 
     def answer(body, number):
@@ -105,12 +107,9 @@ def test_no_call_begins_after_the_run_is_over(tmp_path):
         return Reply("good", model="m-1")
 
     server = Local(answer)
-    SIGNALS.share(over)
-    try:
-        with engine() as running:
-            found = asked(running, server, 500)
-    finally:
-        SIGNALS.share(None)
+    signals.share(over)
+    with engine() as running:
+        found = asked(running, server, 500)
 
     assert begun == [len(server.begun)]
     assert found.count(Preferred("good")) == len(server.begun) < 500

@@ -229,15 +229,26 @@ store.close()
 """
 
 
-def test_what_was_spilled_by_one_that_lives_is_left_to_it(tmp_path):
-    """Only when its process is gone do others take the replies in; a torn line is not taken."""
+def test_what_was_spilled_by_one_that_lives_is_taken_in_and_its_file_left_to_it(tmp_path):
+    """It may go on writing; who lives in another container cannot be known."""
+    path = tmp_path / "cache.sqlite"
+    one = Store(path, Mode.ON)
+    one.claim(b"x" * 32)
+    where = one.spill([entry(1)])
+
+    two = Store(path, Mode.ON)
+
+    assert (two.get(entry(1).key), where.exists()) == (entry(1).reply, True)
+    two.close()
+    one.close()
+
+
+def test_a_torn_line_of_what_was_spilled_is_not_taken_in(tmp_path):
+    """The file of a process that is gone goes, with what was torn."""
     path = tmp_path / "cache.sqlite"
     one = Store(path, Mode.ON)
     one.claim(b"x" * 32)
     where = one.spill([entry(1), entry(2)])
-    two = Store(path, Mode.ON)
-    assert two.get(entry(1).key) is None
-    two.close()
     one.close()
     where.write_bytes(where.read_bytes()[:-20])
 

@@ -128,7 +128,7 @@ def test_a_mitigation_that_does_not_fit_says_why(subtests):
 
 def test_a_committee_needs_judges_of_different_families():
     """A family that is not known, or that two share, is an error."""
-    with pytest.raises(ConfigError, match=r"the .judge. family of each judge, and j has none"):
+    with pytest.raises(ConfigError, match=r"the .judge. family of each judge, and member 1 .j. has none"):
         mitigated(judge_at(), ["committee:b"], reader("pairwise"))
     with pytest.raises(ConfigError, match="different families, got family-b, family-b"):
         mitigated(judge_at(family="family-b"), ["committee:b"], reader("pairwise"))
