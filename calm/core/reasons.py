@@ -933,8 +933,9 @@ WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
     ),
     Kind.OTHER_SUBJECTS: "{} tests have other cases or another judge: the record names those of the first test",
     Kind.STOPPED_EARLY: _asked,
-    Kind.SELECTED: (
-        "only {} of {} tests of the gate were selected (-k, -m, --lf or the like): the others are not tested"
+    Kind.SELECTED: lambda some, of=0: (
+        f"only {some}{f' of {of}' if of else ''} test{'s' * ((of or some) != 1)} of the gate were selected "
+        "(-k, -m, --lf or the like): the others are not tested"
     ),
     Kind.REPEATS_ITSELF: (
         "asked twice about {} cases, the judge always said the same, so calm measures its noise with neutral words"

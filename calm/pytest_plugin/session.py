@@ -821,9 +821,12 @@ def _notes_of(session: Session) -> list[Reason]:
     A worker of xdist has seen only a part of the verdicts, so it says nothing of how far members agree.
     """
     from calm.core.reasons import Kind, because, reason_of
+    from calm.pytest_plugin.collector import part_chosen
 
     of = session.selected + session.deselected
     part = [because(Kind.SELECTED, session.selected, of)] if session.deselected else []
+    if not part and session.selected and part_chosen(session.config):  # pytest does not say how many there are
+        part = [because(Kind.SELECTED, session.selected)]
     said = [judge.remarks for judge, _, _ in session.subjects]
     whole = not is_worker(session.config)
     part += session.unseen.values()

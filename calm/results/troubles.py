@@ -18,6 +18,7 @@ from calm.results.audit import AGREEMENT, BASELINE, CONTROLS, RUN, Audit, Findin
 from calm.results.endings import State
 from calm.results.gatefile import WORSENING
 from calm.results.sentences import base, name_of
+from calm.results.wording import selected
 
 ORDER: Final = (Outcome.FAIL, Outcome.INCOMPLETE, Outcome.UNDECIDED)
 """The outcomes of a trouble, the worst first."""
@@ -123,11 +124,14 @@ def verdict_of(audit: Audit, *, green: bool) -> tuple[str, str]:
     if green:
         held = sum(f.outcome is Outcome.PASS for f in claims)
         accepted = sum(f.accepted is not None for f in claims)
-        parts = ["every claim holds" if held == len(claims) else f"{held} {of} hold"]
+        part, skipped = selected(audit), sum(one.reason.has(Kind.SKIPPED) for one in audit.tests)
+        chosen = f" of {part}" if part else ""
+        parts = [f"every claim{chosen} holds" if held == len(claims) else f"{held} {of}{chosen} hold"]
+        parts += [f"but {skipped} test{'s' * (skipped != 1)} skipped"] if skipped else []
         fitted = [note.details[0] for note in audit.run.notes if note.kind is Kind.AT_RESOLUTION]
         parts += [f"with limits for {cases} cases" for cases in fitted]
         parts += [f"{undecided} undecided (only a warning)"] if undecided else []
-        parts += [f"{accepted} accepted in gate.toml"] if accepted else []
+        parts += [f"{accepted} accepted (gate.toml or xfail)"] if accepted else []
         parts += [f"but this replay cannot ask: {', '.join(audit.unasked)}"] if audit.unasked else []
         return "GREEN", ", ".join(parts)
     if audit.cut_short:

@@ -187,9 +187,9 @@ def _standing(audit: Audit, bias: str) -> str:
 
 
 def selected(audit: Audit) -> str:
-    """Return which part of the gate was run, such as "3 of 22 tests"; empty if all of it was."""
+    """Return which part of the gate was run, such as "3 of 22 tests" or "3 tests"; empty if all of it was."""
     note = next((note for note in audit.run.notes if note.kind is Kind.SELECTED), None)
-    return "" if note is None else "{} of {} tests".format(*note.details)
+    return "" if note is None else f"{' of '.join(map(str, note.details))} test{'s' * (note.details[-1] != 1)}"
 
 
 def unnamed(reason: Reason) -> Reason:

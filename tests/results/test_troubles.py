@@ -107,6 +107,8 @@ def verdict(*findings, green=False, **changes):
     return verdict_of(empty(findings=findings, **changes), green=green)
 
 
+SKIPPED = {"tests": (Ending("a.py::test_a", State.NOT_TESTED, because(Kind.SKIPPED, "x")),)}
+PART = {"run": replace(empty().run, notes=(because(Kind.SELECTED, 3, 22),))}
 CRASHED = {"tests": (Ending("a.py::test_a", State.CRASHED, because(Kind.CUT_SHORT)),)}
 
 
@@ -114,6 +116,8 @@ CRASHED = {"tests": (Ending("a.py::test_a", State.CRASHED, because(Kind.CUT_SHOR
     ("expected", "told", "audit", "green"),
     [
         ("GREEN", "every claim holds", empty(findings=(finding(),)), True),
+        ("GREEN", "every claim of 3 of 22 tests holds", empty(findings=(finding(),), **PART), True),
+        ("GREEN", "every claim holds, but 1 test skipped", empty(findings=(finding(),), **SKIPPED), True),
         ("RED", "1 of 2 claims fails: authority", empty(findings=(finding(), failed("authority", 0.5))), False),
         ("RED", "2 of 2 claims fail: b, a", empty(findings=(failed("a", 0.5), failed("b", 0.6))), False),
         ("RED", "1 of 1 claim fails", empty(findings=(failed("run", 0.5),)), False),
@@ -133,7 +137,7 @@ CRASHED = {"tests": (Ending("a.py::test_a", State.CRASHED, because(Kind.CUT_SHOR
         ("GREEN", "1 of 2 claims hold, 1 undecided (only a warning)", empty(findings=(finding(), OPEN)), True),
         (
             "GREEN",
-            "1 of 2 claims hold, 1 accepted in gate.toml",
+            "1 of 2 claims hold, 1 accepted (gate.toml or xfail)",
             empty(findings=(finding(), failed("a", 0.9, accepted="known"))),
             True,
         ),
