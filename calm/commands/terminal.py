@@ -8,6 +8,7 @@ import sys
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import StringIO
 from shutil import get_terminal_size
 from types import TracebackType
 from typing import TextIO
@@ -78,10 +79,10 @@ def _escaped(text: str) -> str:
 
 @contextmanager
 def shielded() -> Iterator[None]:
-    """Let all that is printed go through a `Terminal`, and what judges and their programs print lose credentials."""
+    """Let all that is printed go through a `Terminal`, and what a judge's code prints lose credentials."""
     out, error = sys.stdout, sys.stderr
     with cleaned():
-        sys.stdout, sys.stderr = Terminal(out), Terminal(error)
+        sys.stdout, sys.stderr = (Terminal(one or StringIO()) for one in (out, error))  # it may be closed: `>&-`
         try:
             yield
         finally:

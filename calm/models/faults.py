@@ -14,7 +14,7 @@ from calm.core.files import json_of
 from calm.errors import JudgeError
 from calm.models.address import Address
 from calm.models.api import BadReply, table, trimmed
-from calm.models.transport import Response, TooLarge
+from calm.models.transport import Cut, Response, TooLarge
 from calm.models.wire import Reply
 
 _NO_MONEY: Final = frozenset(
@@ -93,7 +93,7 @@ def unreached(address: Address, error: BaseException) -> JudgeError:
     return JudgeError(
         address.secrets.scrub(f"{address} {_outcome(error, address)}"),
         again=not isinstance(error, TooLarge),
-        billed=isinstance(error, TimeoutError | TooLarge),
+        billed=isinstance(error, TimeoutError | TooLarge | Cut),
         silent=not isinstance(error, TooLarge),
     )
 

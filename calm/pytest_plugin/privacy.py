@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from contextlib import nullcontext, suppress
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -49,13 +49,9 @@ def clean_streams(config: pytest.Config) -> None:
     """
     from calm.models.streams import cleaned
 
-    capture: Any = config.pluginmanager.get_plugin("capturemanager")
-    kept: list[list[int]] = []
+    capture = config.pluginmanager.get_plugin("capturemanager")
     with capture.global_and_fixture_disabled() if capture is not None else nullcontext():
-        with suppress(AttributeError):  # not what pytest promises: it keeps the streams, to set them back after a test
-            shared = capture._global_capturing
-            kept.append([shared.out.targetfd_save, shared.err.targetfd_save])
-        config.stash[SESSION].rare.enter_context(cleaned(*kept))
+        config.stash[SESSION].rare.enter_context(cleaned())
 
 
 def _clean(found: Any, clean: Callable[[str], str], seen: set[int]) -> Any:

@@ -1,4 +1,4 @@
-"""What a judge's own code prints loses credentials, by whichever way it comes to the streams of the process."""
+"""What a judge's own code prints loses credentials, and nothing that it prints can hold the run up."""
 
 import subprocess
 import sys
@@ -18,9 +18,7 @@ WAYS = {
     "an error of a thread": "t = threading.Thread(target=lambda: {}[KEY]); t.start(); t.join()",
     "a log": "logging.warning(KEY)",
     "a warning": "warnings.warn(KEY)",
-    "the number of the stream": "os.write(1, KEY.encode())",
-    "a program": "subprocess.run(['sh', '-c', f'echo {KEY}; echo {KEY} >&2'])",
-    "much at once": "os.write(2, b'x' * 65_530 + b'\\n' + KEY.encode() + b'\\n')",
+    "several lines": "sys.stdout.writelines([KEY, KEY])",
     "the end of the process": "atexit.register(print, KEY)",
 }
 JUDGE = """

@@ -146,8 +146,8 @@ def test_a_call_without_a_response_says_what_stopped_it(transport, subtests):
     for provider in PROVIDERS:
         with subtests.test(provider), wire_server(says) as wire:
             server = Server(provider, "tiny", base_url=wire.url, timeout_s=0.3, transport=transport)
-            answers = [Answer(fault="hang"), Answer(fault="cut"), bomb]
-            hung, cut, bombed = (outcome for outcome, _ in outcomes_of(server, wire, answers))
+            answers = [Answer(fault="hang"), Answer(fault="cut"), Answer(fault="half"), bomb]
+            hung, cut, half, bombed = (outcome for outcome, _ in outcomes_of(server, wire, answers))
             lost = asyncio.run(outcome_of(replace(server, base_url=nobody)))
 
             assert "did not answer within timeout_s=0.3" in hung["error"]
@@ -155,6 +155,7 @@ def test_a_call_without_a_response_says_what_stopped_it(transport, subtests):
             assert "could not be reached" in cut["error"]
             assert "could not be reached" in lost["error"]
             assert (cut["again"], cut["billed"]) == (lost["again"], lost["billed"]) == (True, False)
+            assert (half["again"], half["billed"]) == (True, True)  # the model has worked
             assert bombed["error"].startswith("judge model 'tiny'")
 
 

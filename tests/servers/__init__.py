@@ -31,7 +31,7 @@ from typing import Any, Literal, TypeAlias
 from aiohttp import web
 
 Turns: TypeAlias = list[tuple[str, str]]
-Fault: TypeAlias = Literal["cut", "hang", "html", "truncated", "mistyped"]
+Fault: TypeAlias = Literal["cut", "half", "hang", "html", "truncated", "mistyped"]
 
 
 @dataclass(frozen=True)
@@ -242,6 +242,13 @@ async def _handle(wire: Wire, request: web.Request) -> web.StreamResponse:
     text = json.dumps(shaped(wire, seen, answer))
     if answer.fault == "truncated":
         text = text[: len(text) // 2]
+    if answer.fault == "half":
+        half = web.StreamResponse(status=answer.status, headers={"Content-Length": str(len(text))})
+        await half.prepare(request)
+        await half.write(text[: len(text) // 2].encode())
+        assert request.transport is not None
+        request.transport.close()
+        return half
     kind = "text/plain" if answer.fault == "mistyped" else "application/json"
     return web.Response(text=text, status=answer.status, content_type=kind, headers=answer.headers)
 

@@ -14,12 +14,13 @@ from typing import Final, Literal, Protocol, TypeAlias, get_args
 from calm.models.address import Address
 from calm.models.transport import fast, sdk
 from calm.models.transport.headers import KEY_HEADERS
-from calm.models.transport.response import NoResponse, Response, TooLarge
+from calm.models.transport.response import Cut, NoResponse, Response, TooLarge
 from calm.models.wire import Json
 
 __all__ = [
     "KEY_HEADERS",
     "TRANSPORTS",
+    "Cut",
     "NoResponse",
     "Response",
     "TooLarge",

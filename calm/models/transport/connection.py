@@ -9,7 +9,16 @@ from typing import Final, cast
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 
-from calm.models.transport.response import MOST_BYTES, MOST_PACKED_BYTES, Response, packed, plain, too_large, unpacked
+from calm.models.transport.response import (
+    MOST_BYTES,
+    MOST_PACKED_BYTES,
+    Cut,
+    Response,
+    packed,
+    plain,
+    too_large,
+    unpacked,
+)
 
 MOST_AROUND: Final = 65_536
 """Bytes of a response around its body: status lines, headers, interim responses, trailers."""
@@ -125,7 +134,8 @@ class Connection(asyncio.BufferedProtocol):
             self._give(self._response())
         else:
             why = "the server closed the connection before its response was whole"
-            self._fail(exc or ConnectionError(why))
+            begun = self._in_body and 200 <= self._parser.get_status_code() < 300
+            self._fail(Cut(why) if begun else exc or ConnectionError(why))
 
     # ---------------------------------------------------------------------------------------------- what llhttp calls
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import aiohttp
 from yarl import URL
 
-from calm.models.transport.response import MOST_BYTES, Response, packed, plain, read
+from calm.models.transport.response import MOST_BYTES, Cut, Response, packed, plain, read
 
 
 class Proxied:
@@ -39,6 +39,8 @@ class Proxied:
                 proxy=self._proxy,
             ) as response:
                 return Response(response.status, plain(response.headers.items()), await _content(response))
+        except aiohttp.ClientPayloadError as error:
+            raise Cut(str(error)) from None
         except aiohttp.ClientError as error:
             if isinstance(error, OSError | ValueError):
                 raise

@@ -37,7 +37,7 @@ class Response:
 
 
 class NoResponse(Exception):
-    """No whole response came. `cause` is a `TimeoutError`, a `TooLarge`, or what else stopped it."""
+    """No whole response came. `cause` is a `TimeoutError`, a `TooLarge`, a `Cut`, or what else stopped it."""
 
     def __init__(self, error: BaseException) -> None:
         self.cause = _bottom(error)
@@ -46,6 +46,10 @@ class NoResponse(Exception):
 
 class TooLarge(ValueError):
     """A reply that is too large to be read."""
+
+
+class Cut(ConnectionError):
+    """A response of success that began and did not end: the server may bill it."""
 
 
 def plain(headers: Iterable[tuple[str, str]]) -> dict[str, str]:

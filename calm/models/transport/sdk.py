@@ -18,7 +18,7 @@ from calm.core.releases import refuse_other_releases
 from calm.models.address import Address, Provider
 from calm.models.transport import headers
 from calm.models.transport.proxy import proxy_of
-from calm.models.transport.response import NoResponse, Response, plain, read
+from calm.models.transport.response import Cut, NoResponse, Response, plain, read
 from calm.models.wire import Json, encoded
 
 if TYPE_CHECKING:
@@ -49,7 +49,8 @@ class SdkTransport:
         except self._status_error as error:
             return _read(error.response)
         except self._errors as error:
-            raise NoResponse(error) from None
+            found = NoResponse(error)
+            raise NoResponse(Cut(str(found))) if "complete message body" in str(found) else found from None
 
     async def close(self) -> None:
         """Close all connections."""
