@@ -16,7 +16,7 @@ from calm.core.case import Case
 from calm.core.verdict import Verdict
 from calm.errors import ConfigError
 from calm.judges.attributes import reads_of
-from calm.judges.blind import GOLD, READABLE, blinded
+from calm.judges.blind import GOLD, READABLE, Blinded, blinded
 from calm.judges.code import Watch, in_task
 from calm.judges.wrapper import JudgeWrapper
 from calm.models.wire import Judge, Remarks, Send, Traits
@@ -56,17 +56,24 @@ class ForeignJudge(JudgeWrapper):
         """
         Return the object's verdict on the case that it is handed, by the ids of the case itself.
 
-        What it returns may be all that a callable may return (`calm.judges.python`).
+        What it returns may be all that a callable may return (`calm.judges.python`). A verdict may also name an answer by
+        the id that it has in the file, as that of a class which looks verdicts up by the id of the case.
 
         Raises:
             JudgeError: it raised an exception, or returned what is no verdict on this case.
         """
         hidden = blinded(case, self.reads)
+        known = hidden if "criteria" in self.reads else blinded(case, (*self.reads, "criteria"))
+        letters = {one: letter for letter, one in hidden.ids.items() if one not in hidden.ids}
 
         def run() -> object:
             return self.inner.judge(hidden.case, send)
 
-        return await self._watch.verdict(self, hidden, lambda: in_task(run))
+        async def called() -> object:
+            said = await in_task(run)
+            return Blinded(hidden.case, letters).named(cast(Verdict, said))
+
+        return await self._watch.verdict(self, known, called)
 
 
 def judge_of(given: object) -> Judge:
