@@ -56,8 +56,8 @@ class ForeignJudge(JudgeWrapper):
         """
         Return the object's verdict on the case that it is handed, by the ids of the case itself.
 
-        What it returns may be all that a callable may return (`calm.judges.python`). A verdict may also name an answer by
-        the id that it has in the file, as that of a class which looks verdicts up by the id of the case.
+        What it returns may be all that a callable may return (`calm.judges.python`). A verdict may also name an answer
+        by the id that it has in the file, as that of a class which looks verdicts up by the id of the case.
 
         Raises:
             JudgeError: it raised an exception, or returned what is no verdict on this case.
