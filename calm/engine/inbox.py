@@ -51,6 +51,22 @@ class PlainQuestion(NamedTuple):
 R = TypeVar("R", Judgment, Response)
 
 
+def _own(error: BaseException) -> BaseException:
+    """
+    Return an error of some work; raise it where it stops the present task.
+
+    A `CancelledError` that the work raised by itself, as the code of an edit can, would stop those who wait for it.
+    """
+    if not isinstance(error, asyncio.CancelledError):
+        return error
+    present = asyncio.current_task()
+    if present is not None and present.cancelling():
+        raise error
+    found = RuntimeError(f"the code of an edit, or of a judge, raised {type(error).__name__}")
+    found.__cause__ = error
+    return found
+
+
 @dataclass(eq=False, slots=True)
 class _Group(Generic[R]):
     """Results that a caller waits for together, by their places; `left` of them are not there yet."""
@@ -285,12 +301,13 @@ class Inbox:
             if job.plain:
                 self._legibility.note(job.whose, job.judge, job.case, judgment.verdict)
                 self._refuse_unread(job)
-        except (asyncio.CancelledError, SetAside):
+        except SetAside:
             raise
         except BaseException as error:  # noqa: BLE001 - whoever waits gets it
+            failed = _own(error)
             self._judgments.pop(job.key, None)
             for group, _ in job.waiting:
-                group.fail(error)
+                group.fail(failed)
             return
         if isinstance(judgment.verdict, NoReply):
             self._judgments.pop(job.key, None)
@@ -308,10 +325,10 @@ class Inbox:
     async def _generate(self, request: Request, ask: int, group: _Group[Response], place: int) -> None:
         try:
             group.take(place, await self._verdicts.generate(request, ask))
-        except (asyncio.CancelledError, SetAside):
+        except SetAside:
             raise
         except BaseException as error:  # noqa: BLE001 - whoever waits gets it
-            group.fail(error)
+            group.fail(_own(error))
 
     def _lot(self, case_id: str, key: bytes) -> int:
         """Return the lot of a question, first that of its case: it depends on nothing but the seed and the two."""

@@ -9,14 +9,15 @@ but the gold labels.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import cast
 
 from calm.core.case import Case
 from calm.core.verdict import Verdict
 from calm.errors import ConfigError
 from calm.judges.attributes import reads_of
-from calm.judges.blind import GOLD, READABLE, blinded
+from calm.judges.blind import GOLD, READABLE, Blinded, blinded
+from calm.judges.code import Watch, in_task
 from calm.judges.wrapper import JudgeWrapper
 from calm.models.wire import Judge, Remarks, Send, Traits
 
@@ -31,6 +32,7 @@ class ForeignJudge(JudgeWrapper):
 
     own: Traits
     reads: tuple[str, ...] = VISIBLE
+    _watch: Watch = field(default_factory=Watch, init=False, repr=False)
 
     @property
     def traits(self) -> Traits:
@@ -39,21 +41,39 @@ class ForeignJudge(JudgeWrapper):
 
     @property
     def remarks(self) -> Remarks:
-        """What the object has to say now."""
+        """What the object has to say now, and what it returned or raised that is no verdict."""
         given: object = self.inner
         if hasattr(given, "remarks"):
-            return self.inner.remarks
+            return self._watch.remarks(self, self.inner.remarks)
         notes, agreement = (tuple(map(str, getattr(given, name, ()))) for name in ("notes", "agreement"))
-        return Remarks(notes, agreement)
+        return self._watch.remarks(self, Remarks(notes, agreement))
 
     def sees(self, case: Case) -> object:
         """Return what the object says that it sees of the case that it is handed."""
         return self.inner.sees(blinded(case, self.reads).case)
 
     async def judge(self, case: Case, send: Send) -> Verdict:
-        """Return the object's verdict on the case that it is handed, by the ids of the case itself."""
+        """
+        Return the object's verdict on the case that it is handed, by the ids of the case itself.
+
+        What it returns may be all that a callable may return (`calm.judges.python`). A verdict may also name an answer
+        by the id that it has in the file, as that of a class which looks verdicts up by the id of the case.
+
+        Raises:
+            JudgeError: it raised an exception, or returned what is no verdict on this case.
+        """
         hidden = blinded(case, self.reads)
-        return hidden.named(await self.inner.judge(hidden.case, send))
+        known = hidden if "criteria" in self.reads else blinded(case, (*self.reads, "criteria"))
+        letters = {one: letter for letter, one in hidden.ids.items() if one not in hidden.ids}
+
+        def run() -> object:
+            return self.inner.judge(hidden.case, send)
+
+        async def called() -> object:
+            said = await in_task(run)
+            return Blinded(hidden.case, letters).named(cast(Verdict, said))
+
+        return await self._watch.verdict(self, known, called)
 
 
 def judge_of(given: object) -> Judge:

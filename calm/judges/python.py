@@ -4,25 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import threading
-from collections.abc import Awaitable, Callable, Iterator, Mapping
-from contextlib import suppress
-from contextvars import copy_context
+from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar, Final, Literal
+from typing import ClassVar, Literal
 
 from calm.core.case import Case
-from calm.core.reasons import Kind, Reason, Said, because, name
-from calm.core.verdict import FAMILY, NoReply, Refused, Scale, Task, Verdict, readable
-from calm.errors import CalmError, ConfigError, JudgeError
+from calm.core.reasons import Kind, because, name
+from calm.core.verdict import Scale, Task, Verdict
+from calm.errors import ConfigError
 from calm.judges.attributes import Function, attributes_of, is_async, qualified_name
-from calm.judges.blind import GOLD, Undeclared, blinded, visible
-from calm.judges.traces import in_short, place_of
-from calm.judges.values import EXPECTED, brief, verdict_of
+from calm.judges.blind import GOLD, blinded, visible
+from calm.judges.code import Watch, attempted, in_task, in_thread, owned
 from calm.models.wire import Endpoint, Json, Remarks, Reply, Request, Send, Traits
-
-EXAMPLES: Final = 2
-"""How many of the values that are no verdict a judge keeps."""
 
 
 @dataclass(frozen=True)
@@ -66,10 +59,7 @@ class PythonJudge:
     traits: Traits = field(init=False)
     takes_send: Literal["", "second", "keyword"] = field(init=False)
     """How the callable takes `send`, if it does."""
-    _unread: list[str] = field(default_factory=list, init=False, repr=False, compare=False)
-    """What it returned first that could not be read."""
-    _faults: dict[tuple[str, str], _Fault] = field(default_factory=dict, init=False, repr=False, compare=False)
-    """What it did that is no verdict, by the kind of the exception and the place."""
+    _watch: Watch = field(default_factory=Watch, init=False, repr=False, compare=False)
 
     endpoints: ClassVar[tuple[Endpoint, ...]] = ()
 
@@ -90,12 +80,7 @@ class PythonJudge:
         """That it goes by gold labels, if it does, and what it returned that is no verdict."""
         gold = sorted(GOLD & set(self.reads))
         notes = (because(Kind.READS_GOLD, name(self.name), ", ".join(gold)),) if gold else ()
-        faults = tuple(self._faults_said())
-        values = dict.fromkeys(self._unread)
-        if values:
-            expected = EXPECTED[FAMILY[self.task]]
-            faults = (*faults, because(Kind.VALUES_UNREAD, name(self.name), expected, *map(Said, values)))
-        return Remarks((*notes, *(one for one in faults if one.kind is not Kind.VALUES_UNREAD)), unread=faults)
+        return self._watch.remarks(self, Remarks(notes))
 
     def sees(self, case: Case) -> object:
         """Return what of a case can reach its verdict: the fields that it declares."""
@@ -110,70 +95,19 @@ class PythonJudge:
             ConfigError: it read what it does not declare.
         """
         hidden = blinded(case, self.reads)
-        value = await self._called(hidden.case, send)
-        try:
-            verdict = hidden.named(verdict_of(value, hidden.case, FAMILY[self.task], self.scale))
-        except ValueError as error:
-            raise self._wrong(case, str(error)) from None
-        if len(self._unread) < EXAMPLES and not readable(verdict) and not isinstance(verdict, Refused | NoReply):
-            self._unread.append(brief(value))
-        return verdict
-
-    async def _called(self, case: Case, send: Send) -> object:
         threaded = not self.traits.quick and not is_async(self.function)
         door = _BlockingSend(send, asyncio.get_running_loop()) if threaded else send
         more = (door,) if self.takes_send == "second" else ()
         named = {"send": door} if self.takes_send == "keyword" else {}
 
         def run() -> object:
-            return self.function(case, *more, **named)
+            return self.function(hidden.case, *more, **named)
 
-        try:
-            value = await in_thread(run) if threaded else run()
-            return await value if inspect.isawaitable(value) else value
-        except Undeclared as error:
-            raise Undeclared(f"judge {self.name}: {problem}" for problem in error.problems) from None
-        except CalmError:
-            raise  # it comes from `send`: the judge could not answer, and is not wrong
-        except (asyncio.CancelledError, GeneratorExit):
-            raise
-        except BaseException as error:  # also `sys.exit()`, which would end the loop, and leave all who wait
-            # no coroutine can raise a StopIteration: it becomes the cause of another error
-            raise self._raised(
-                case, error.__cause__ if isinstance(error.__cause__, StopIteration) else error
-            ) from error
+        async def called() -> object:
+            value = await in_thread(run) if threaded else owned(*attempted(run))
+            return await in_task(lambda: value) if inspect.isawaitable(value) else value
 
-    def _raised(self, case: Case, error: BaseException) -> JudgeError:
-        """Return the error for an ask in which the callable raised an exception: one for each kind and place."""
-        kind, where = type(error).__name__, place_of(error)
-        first = self._faults.setdefault((kind, where), _Fault(case.id, in_short(error), where))
-        first.asks += 1
-        return JudgeError(because(Kind.CODE_RAISED, name(self.name), kind, name(where)))
-
-    def _wrong(self, case: Case, message: str) -> JudgeError:
-        """Return the error for an ask in which the callable returned what is no verdict."""
-        first = self._faults.setdefault(("", ""), _Fault(case.id, message, ""))
-        first.asks += 1
-        return JudgeError(because(Kind.VALUE_WRONG, name(self.name), Said(message)))
-
-    def _faults_said(self) -> Iterator[Reason]:
-        """Return what the callable did that is no verdict: each kind once, with its first case."""
-        for one in list(self._faults.values()):
-            if one.where:
-                details = (name(one.where), Said(one.message), Said(one.case), one.asks)
-                yield because(Kind.CODE_RAISED_FIRST, name(self.name), *details)
-            else:
-                yield because(Kind.VALUE_WRONG_FIRST, name(self.name), Said(one.message), Said(one.case), one.asks)
-
-
-@dataclass(slots=True)
-class _Fault:
-    """What a callable did that is no verdict: about which case first, with which message, where, and how often."""
-
-    case: str
-    message: str
-    where: str
-    asks: int = 0
+        return await self._watch.verdict(self, hidden, called)
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,32 +134,3 @@ class _BlockingSend:
 
 async def _reply(send: Send, request: Request) -> Reply:
     return await send(request)
-
-
-async def in_thread(run: Callable[[], object]) -> object:
-    """
-    Run in a daemon thread. A thread of a pool would delay the end of the process after Ctrl-C.
-
-    An exception is returned with the value, as a future cannot hold a StopIteration.
-    """
-    loop = asyncio.get_running_loop()
-    done: asyncio.Future[tuple[object, BaseException | None]] = loop.create_future()
-    context = copy_context()
-
-    def settle(outcome: tuple[object, BaseException | None]) -> None:
-        if not done.done():  # cancelled meanwhile
-            done.set_result(outcome)
-
-    def guarded() -> None:
-        try:
-            outcome: tuple[object, BaseException | None] = (context.run(run), None)
-        except BaseException as error:  # noqa: BLE001 - whatever it is, it is raised again below
-            outcome = (None, error)
-        with suppress(RuntimeError):  # the loop was closed meanwhile, so nobody waits
-            loop.call_soon_threadsafe(settle, outcome)
-
-    threading.Thread(target=guarded, name="calm-judge", daemon=True).start()
-    value, error = await done
-    if error is not None:
-        raise error
-    return value

@@ -53,7 +53,7 @@ def dry_ask(asked: Callable[[Ask], Awaitable[object]], models: Models) -> DryAsk
         error: BaseException | None = None
         try:
             await asked(ask)
-        except Exception as caught:  # noqa: BLE001 - it is reported if the judge sent nothing before
+        except BaseException as caught:  # noqa: BLE001 - it is reported if the judge sent nothing before
             error = caught
         found.append(DryAsk(tuple(send.requests), tuple(ask.elsewhere), ask.error or error))
 

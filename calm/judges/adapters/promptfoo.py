@@ -23,7 +23,7 @@ from calm.core.files import MOST_SETTINGS, read_bytes
 from calm.core.verdict import Unreadable
 from calm.errors import ConfigError, JudgeError
 from calm.judges.adapters.evaluator import ANSWER, QUESTION, REFERENCE, SHARE, Evaluator
-from calm.judges.python import in_thread
+from calm.judges.code import in_thread
 
 COMMAND: Final = "promptfoo"
 GATHER_S: Final = 0.3

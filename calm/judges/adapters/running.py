@@ -6,10 +6,9 @@ import asyncio
 import threading
 from collections.abc import Callable
 from functools import cached_property
-from inspect import isawaitable
 from typing import Any
 
-from calm.judges.python import in_thread
+from calm.judges.code import awaited, in_thread, settled
 
 
 class Runner:
@@ -24,24 +23,10 @@ class Runner:
         """Return what a call returns, or raise what it raises."""
         if not asynchronous:
             return await in_thread(call)
-        value, error = await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(_guarded(call), self._loop))
-        if error is not None:
-            raise error
-        return value
+        return await settled(asyncio.wrap_future(asyncio.run_coroutine_threadsafe(awaited(call), self._loop)))
 
     @cached_property
     def _loop(self) -> asyncio.AbstractEventLoop:
         loop = asyncio.new_event_loop()
         threading.Thread(target=loop.run_forever, name="calm-adapter", daemon=True).start()
         return loop
-
-
-async def _guarded(call: Callable[[], Any]) -> tuple[object, BaseException | None]:
-    """Return what a call gives, and its error: `sys.exit()` would end the loop, and leave all who wait."""
-    try:
-        value = call()
-        return await value if isawaitable(value) else value, None
-    except (asyncio.CancelledError, GeneratorExit):
-        raise
-    except BaseException as error:  # noqa: BLE001 - it is raised again where it was asked for
-        return None, error
