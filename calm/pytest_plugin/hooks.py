@@ -111,8 +111,8 @@ def begin(config: pytest.Config, before: Waiting) -> None:
 
 
 @pytest.hookimpl(specname="pytest_collection_modifyitems", wrapper=True, tryfirst=True)
-def note_collected(config: pytest.Config, items: list[pytest.Item]) -> Generator[None, None, None]:
-    """Note which tests there are before anything leaves some of them out."""
+def pytest_note_collected(config: pytest.Config, items: list[pytest.Item]) -> Generator[None, None, None]:
+    """Note which tests there are before anything leaves some of them out; pytest takes no hook without its prefix."""
     config.stash[SESSION].collected = tuple(item for item in items if takes_probe(item))
     return (yield)
 
