@@ -657,5 +657,5 @@ def _path_of(config: pytest.Config, argument: str) -> Path:
         found = find_spec(argument)
     except (ImportError, ValueError):
         return path
-    where = (found.submodule_search_locations or [found.origin]) if found is not None else []
+    where = (found.submodule_search_locations or [found.origin or ""]) if found is not None else []
     return next((Path(one).resolve() for one in where if one), path)
