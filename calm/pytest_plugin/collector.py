@@ -641,7 +641,7 @@ def _by_path(config: pytest.Config) -> bool:
         return True
     named = config.getini("python_files")
     for parent in {path.parent for path in paths}:
-        deep = ("",) if parent == root else ("", "*/")
+        deep = ("", "*/") if root in parent.parents else ("",)  # what lies beside the root is another project
         found = (test for name in named for where in deep for test in parent.glob(f"{where}{name}"))
         if any(not any(test.is_relative_to(path) for path in paths) for test in found):
             return True
