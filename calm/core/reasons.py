@@ -227,6 +227,7 @@ class Kind(StrEnum):
     FAILED_IN = "failed-in"
     PROCESS_DIED = "process-died"
     REPORT_BARE = "report-bare"
+    REPORT_KEPT = "report-kept"
     NOT_BEGUN = "not-begun"
     CUT_SHORT = "cut-short"
     SKIPPED = "skipped"
@@ -902,6 +903,8 @@ WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
     Kind.FAILED_IN: "it failed in its {}: {}",
     Kind.REPORT_BARE: "its report came without what calm added to it: a plugin ran it in another process, or made the "
     "report itself; run it without that plugin",
+    Kind.REPORT_KEPT: "the report of its body never came, so nobody knows what it found: a plugin or a conftest.py "
+    "kept it back; run it without that plugin",
     Kind.PROCESS_DIED: "the process that ran it ended suddenly; run it with -n0, or see whether memory ran out",
     Kind.NOT_BEGUN: "the run ended before its turn came",
     Kind.CUT_SHORT: "the run ended while it ran",

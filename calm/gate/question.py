@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import cast
@@ -127,8 +127,9 @@ class Question:
             order = attained(order, kept, many=context.every_variant)
         variants = edit.variants if context.every_variant and edit is not None else ()
         means = tuple(c for c in order.claims if not MEASURES[c.measure].worst_of)
-        alone = replace(order, claims=means, observed=(), top_up=False)
-        batch = Batch(order, stated, tuple(replace(alone, edit=v) for v in variants if means))
+        alone = [replace(order, edit=v, claims=means, observed=(), top_up=False) for v in variants if means]
+        limited = (replace(o, claims=tuple(gated(context.gate, o.key(c.measure), c) for c in means)) for o in alone)
+        batch = Batch(order, stated, tuple(limited))
         context.claim(batch.all)
         return batch
 
@@ -157,9 +158,9 @@ class Question:
         made: dict[tuple[int, bool, bool], TrialRecord] = {}
         findings = [accepted(context.gate, self._finding(order, d, made), stated) for d in result.rulings]
         context.seconds |= {f.key: timing.seconds for f in findings}
-        return findings + self._variants(batch.variants)
+        return findings + self._variants(batch.variants, stated)
 
-    def _variants(self, orders: Sequence[Order]) -> list[Finding]:
+    def _variants(self, orders: Sequence[Order], stated: Mapping[str, Claim]) -> list[Finding]:
         """Ask each variant of a rotation by itself: FAIL by Benjamini and Hochberg's procedure, else only observed."""
         asked: list[tuple[Order, Ruling, float]] = []
         for order in orders:
@@ -173,7 +174,8 @@ class Question:
         findings = []
         for position, (order, decided, seconds) in enumerate(asked):
             decision = _of_variant(decided.decision, fails=position in failing)
-            findings.append(self._finding(order, replace(decided, decision=decision)))
+            found = self._finding(order, replace(decided, decision=decision))
+            findings.append(accepted(self._context.gate, found, stated))
             self._context.seconds[findings[-1].key] = seconds
         return findings
 

@@ -110,6 +110,13 @@ def begin(config: pytest.Config, before: Waiting) -> None:
             raise
 
 
+@pytest.hookimpl(specname="pytest_collection_modifyitems", wrapper=True, tryfirst=True)
+def pytest_note_collected(config: pytest.Config, items: list[pytest.Item]) -> Generator[None, None, None]:
+    """Note which tests there are before anything leaves some of them out; pytest takes no hook without its prefix."""
+    config.stash[SESSION].collected = tuple(item for item in items if takes_probe(item))
+    return (yield)
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out tests that were not asked for, and let a worker of xdist be heard before any of them gets a test."""
@@ -121,7 +128,10 @@ def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Check the settings in an ini file, if there is a probe that needs them."""
     config = session.config
-    config.stash[SESSION].selected = len(probed(session))
+    ours = config.stash[SESSION]
+    ours.selected, left = len(probed(session)), {item.nodeid for item in session.items}
+    ours.deselected = sum(item.nodeid not in left and not _beyond(item) for item in ours.collected)
+    ours.narrowed, ours.collected = ours.deselected > 0, ()
     conftests = (getattr(plugin, "__file__", None) or "" for plugin in config.pluginmanager.get_plugins())
     sources = [*(item.path for item in session.items), *(Path(p) for p in conftests if p.endswith("conftest.py"))]
     config.stash[SESSION].sources = list(dict.fromkeys(sources))
@@ -218,12 +228,6 @@ def _deselect_beyond(config: pytest.Config, items: list[pytest.Item]) -> None:
         config.stash[SESSION].beyond = beyond
         config.hook.pytest_deselected(items=[item for item in items if item.nodeid in beyond])
         items[:] = [item for item in items if item.nodeid not in beyond]
-
-
-def pytest_deselected(items: Sequence[pytest.Item]) -> None:
-    """Count the tests of the gate that options of pytest leave out."""
-    for item in items:
-        item.config.stash[SESSION].deselected += takes_probe(item) and not _beyond(item)
 
 
 def pytest_report_collectionfinish(config: pytest.Config) -> list[str]:
@@ -553,7 +557,8 @@ def _ends(item: pytest.Item, call: pytest.CallInfo[None], report: Any) -> bool:
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """In a worker: hand the figures of its engine to the controller, and the roll, which no report may have carried."""
     if is_worker(session.config):
-        found = {"calm": figures_of(session.config), "calm_roll": _roll(session)}
+        narrowed = session.config.stash[SESSION].narrowed
+        found = {"calm": figures_of(session.config), "calm_roll": _roll(session), "calm_narrowed": narrowed}
         session.config.workeroutput |= found  # type: ignore[attr-defined]  # set by xdist
 
 

@@ -90,10 +90,15 @@ def _first(text: str) -> str:
 
 @dataclass(slots=True)
 class _Entry:
-    """One test: how it ended so far, whether its last phase came, and whether its report lacks what calm adds."""
+    """
+    One test: how it ended so far, whether its last phase came, and whether its report lacks what calm adds.
+
+    `due`: its body is still to be reported. A test that ended in its setup has none.
+    """
 
     end: Ending | None = None
     over: bool = False
+    due: bool = True
     bare: bool = False
 
 
@@ -130,6 +135,7 @@ class Roll:
         if found is not None and (entry.end is None or _rank(found) > _rank(entry.end)):
             entry.end = found
         entry.over |= report.when == "teardown"
+        entry.due &= report.passed if report.when == "setup" else report.when != "call" or hasattr(report, "context")
         entry.bare |= report.when == "call" and not hasattr(report, "calm") and not hasattr(report, "context")
 
     @property
@@ -160,6 +166,8 @@ class Roll:
             return Ending(node, State.NOT_RUN, because(Kind.CUT_SHORT))
         if entry.bare and self._named is not None:  # before that, nobody knows whether it is one of ours
             return Ending(node, State.CRASHED, because(Kind.REPORT_BARE))
+        if entry.due and self._named is not None:
+            return Ending(node, State.CRASHED, because(Kind.REPORT_KEPT))
         return entry.end or Ending(node, State.DECIDED)
 
 

@@ -91,8 +91,12 @@ class Session:
     """The tests that were collected and left out, with the reason: they are none of the default gate."""
     selected: int = 0
     """How many tests of the gate were selected."""
+    collected: tuple[pytest.Item, ...] = ()
+    """The tests with a probe before anything left some of them out."""
     deselected: int = 0
-    """How many options of pytest left out."""
+    """How many tests of the gate options of pytest, plugins or a conftest.py left out."""
+    narrowed: bool = False
+    """Whether they left out any, in this process or in a worker of xdist that has come to its end."""
     said: set[str] = field(default_factory=set)
     foreign: list[Judge] = field(default_factory=list)
     """Judges made of objects that fixtures of users returned."""

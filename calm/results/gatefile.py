@@ -113,7 +113,7 @@ class Gate:
             if one.bias in (RUN, BASELINE) or any(one.covers(key) for key in known):
                 continue
             if one.bias not in names:
-                close = closest(one.key, known, ALIKE) or closest(one.bias, names, ALIKE)
+                close = (whole and closest(one.key, known, ALIKE)) or closest(one.bias, names, ALIKE)
                 found += [f"no claim {one.key}; did you mean {close}?"] if close else []
             elif whole and (mine := [key for key in known if key.partition("/")[0] == one.bias]):
                 close = closest(one.key, mine)

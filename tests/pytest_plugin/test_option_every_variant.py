@@ -43,6 +43,35 @@ def test_a_variant_with_evidence_against_it_fails(courtesy, workers):
     assert [found[f"flattery/gain/{v}"] for v in ("flatter", "flatter_first", "greet")] == ["FAIL", "FAIL", "OBSERVED"]
 
 
+ENTRY = '[[{}]]\nkey = "flattery/gain/{}"\n{}reason = "known"\nexpires = 2999-12-31\n'
+
+
+def test_gate_toml_says_of_a_variant_what_it_says_of_a_claim(courtesy, workers):
+    """A variant that is waived may fail; one with a wider limit is decided by that limit."""
+    courtesy.write("test_flattery.py", SUITE.replace("0.10", "0.90"))
+    waived = ENTRY.format("waive", "flatter", "")
+    limited = ENTRY.format("limit", "greet", "limit = -0.5\n")
+    wide = ENTRY.format("limit", "flatter_first", "limit = 0.99\n")
+    options = ("--calm-gate=gate.toml", "--calm-every-variant", "--calm-results=results.json", *workers)
+    courtesy.write("gate.toml", waived)
+    one_red = courtesy.run(*options, judge="judges:fond")
+    courtesy.write("gate.toml", waived + ENTRY.format("waive", "flatter_first", ""))
+    green = courtesy.run(*options, judge="judges:fond")
+    found = {f["key"]: f for f in courtesy.results()["findings"]}
+    courtesy.write("gate.toml", waived + wide + limited)
+    courtesy.run(*options, judge="judges:fond")
+    other = {f["key"]: f for f in courtesy.results()["findings"]}
+
+    assert (one_red.ret, green.ret) == (1, 0)
+    assert [
+        (found[f"flattery/gain/{v}"]["outcome"], found[f"flattery/gain/{v}"]["accepted"] is not None)
+        for v in ("flatter", "flatter_first", "greet")
+    ] == [("FAIL", True), ("FAIL", True), ("OBSERVED", False)]
+    assert other["flattery/gain/flatter_first"]["outcome"] == "OBSERVED"
+    assert other["flattery/gain/greet"]["outcome"] == "FAIL"
+    assert other["flattery/gain/greet"]["stated"]["limit"] == 0.9
+
+
 def test_a_log_of_a_green_run_is_whole(courtesy, monkeypatch):
     """One test that is left out is said to be one; no blank line stands below the heading, and no line is cut."""
     monkeypatch.delenv("COLUMNS", raising=False)  # readline sets it for the processes of whoever imports it

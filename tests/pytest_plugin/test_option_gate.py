@@ -107,6 +107,61 @@ def test_a_misspelt_bias_is_red_whatever_is_selected(project, late):
     assert fault["reason"].endswith("athority/gain/cite_book: no bias has this name; did you mean 'authority'?")
 
 
+GREETS = "from calm import gain\nfrom edits import greet\n\n\ndef test_greetings(probe):\n" + CLAIM
+FILTERS = {
+    "a filter that tells nobody": "items[:] = [one for one in items if 'thanks' not in one.name]",
+    "a filter": "config.hook.pytest_deselected(items=[items.pop(i) for i in (1, 0) if 'thanks' in items[i].name])",
+}
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        "suites/test_greetings.py",
+        "suites/more",
+        "--deselect=suites/test_thanks.py",
+        "--ignore=suites/test_thanks.py",
+        *FILTERS,
+    ],
+)
+def test_an_entry_about_a_test_that_was_left_out_is_no_fault(project, part):
+    """However the part was chosen; the same entry without its test is a fault of a run of all tests."""
+    project.path.joinpath("test_flattery.py").rename(project.write("suites/test_thanks.py", ""))
+    project.write("suites/more/test_hellos.py" if part == "suites/more" else "suites/test_greetings.py", GREETS)
+    project.write("gate.toml", entry("waive", "flattery/gain/flatter"))
+    if part in FILTERS:
+        hook = f"def pytest_collection_modifyitems(config, items):\n    {FILTERS[part]}\n"
+        project.write("conftest.py", hook)
+
+    chosen = () if part in FILTERS else (part,)
+    result = project.run("--calm-gate=gate.toml", "--calm-results=results.json", *chosen)
+
+    assert (result.ret, project.results()["faults"]) == (0, [])
+
+
+@pytest.mark.parametrize("where", ["", "suites"])
+def test_an_entry_that_means_no_claim_is_a_fault_of_the_whole_suites(project, where):
+    """Whether they are named or not."""
+    project.path.joinpath("test_flattery.py").unlink()
+    project.write("suites/test_greetings.py", GREETS)
+    project.write("gate.toml", entry("waive", "flattery/gain/flatter"))
+
+    assert project.run("--calm-gate=gate.toml", *filter(None, [where])).ret == 4
+
+
+def test_workers_tell_that_a_filter_left_out_tests(project):
+    """The process that reads their reports collects nothing itself."""
+    project.write("test_greetings.py", GREETS)
+    project.write("gate.toml", entry("waive", "flattery/gain/flatter"))
+    left = FILTERS["a filter that tells nobody"]
+    project.write("conftest.py", f"def pytest_collection_modifyitems(items):\n    {left}\n")
+
+    result = project.run("--calm-gate=gate.toml", "--calm-results=results.json", "-n1")
+
+    assert (result.ret, project.results()["faults"]) == (0, [])
+    assert {"kind": "selected", "details": [1, 2]} in project.results()["run"]["note_codes"]
+
+
 def test_a_wrong_file_is_said_before_anything_is_asked(project, subtests):
     """Exit status 4, the cause and the fix, and no call."""
     for text, message in [

@@ -184,3 +184,34 @@ def test_collect_only_asks_nothing(project, workers):
 
     assert result.ret == 0
     assert project.calls() == 0
+
+
+KEEPS_BACK = """
+import pytest
+from _pytest.runner import runtestprotocol
+
+
+def pytest_runtest_protocol(item, nextitem):
+    for report in runtestprotocol(item, nextitem=nextitem, log=False):
+        if report.when != "call" or {passes}:
+            item.ihook.pytest_runtest_logreport(report=report)
+    return True
+"""
+SKIPPED = "import pytest\n\n\n@pytest.mark.skip(reason='later')\ndef test_later(probe):\n    pass\n"
+
+
+def test_a_report_that_a_plugin_keeps_back_is_no_green(project, subtests):
+    """Nobody knows how its test ended; a test that was skipped in its setup has no other report, and is no fault."""
+    project.write("test_later.py", SKIPPED)
+    for passes, workers, states in [
+        ("report.passed", (), {"crashed", "not-tested"}),
+        ("False", ("-n1",), {"crashed", "not-tested"}),
+        ("True", (), {"decided", "not-tested"}),
+    ]:
+        with subtests.test(passes, workers=workers):
+            project.write("conftest.py", KEEPS_BACK.format(passes=passes))
+
+            result = project.run("--calm-results=results.json", *workers, judge="judges:fond")
+
+            assert result.ret == 1
+            assert {one["state"].lower().replace("_", "-") for one in project.results()["tests"]} == states
