@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from importlib.util import find_spec
 from pathlib import Path
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any
@@ -30,6 +29,7 @@ from calm.pytest_plugin.session import (
     gate_of,
     named_as,
     output_faults,
+    part_chosen,
     set_aside_of,
     unknown_subject,
 )
@@ -608,54 +608,3 @@ _WRITERS: dict[str, Callable[[Audit, Path, pytest.Config], None]] = {
     "summary": _write_summary,
     "sarif": _write_sarif,
 }
-
-
-NARROWING = ("keyword", "markexpr", "deselect", "ignore", "ignore_glob", "lf", "stepwise")
-"""The options of pytest that choose a part of the tests."""
-
-
-def part_chosen(config: pytest.Config) -> bool:
-    """
-    Return whether this is a run of a part of the tests: by options, by paths, or by a filter of a plugin or a conftest.
-
-    Known when the tests are collected; with workers of xdist, at the end.
-    """
-    narrowed = any(getattr(config.option, name, None) for name in NARROWING)
-    return narrowed or config.stash[SESSION].narrowed or _by_path(config)
-
-
-def _by_path(config: pytest.Config) -> bool:
-    """
-    Return whether the paths of a run are a part: a node, a file, or a folder beside or below other tests.
-
-    Where the ini file has `testpaths`, these are the whole.
-    """
-    if any("::" in str(one) for one in config.args):
-        return True
-    root = config.rootpath
-    paths = [_path_of(config, str(one)) for one in config.args]
-    homes = [home for pattern in config.getini("testpaths") for home in root.glob(pattern)] or [root]
-    if all(any(home.is_relative_to(path) for path in paths) for home in homes):
-        return False
-    if homes != [root] or any(path.is_file() for path in paths):
-        return True
-    named = config.getini("python_files")
-    for parent in {path.parent for path in paths}:
-        deep = ("", "*/") if root in parent.parents else ("",)  # what lies beside the root is another project
-        found = (test for name in named for where in deep for test in parent.glob(f"{where}{name}"))
-        if any(not any(test.is_relative_to(path) for path in paths) for test in found):
-            return True
-    return False
-
-
-def _path_of(config: pytest.Config, argument: str) -> Path:
-    """Return the file or folder that an argument of pytest means, which may be the name of a module."""
-    path = config.invocation_params.dir / argument
-    if path.exists() or not config.option.pyargs:
-        return path.resolve()
-    try:
-        found = find_spec(argument)
-    except (ImportError, ValueError):
-        return path
-    where = (found.submodule_search_locations or [found.origin or ""]) if found is not None else []
-    return next((Path(one).resolve() for one in where if one), path)

@@ -18,7 +18,7 @@ import pytest
 
 from calm.pytest_plugin.asking import asking_for, asks_alone, ended_without_verdict, searches
 from calm.pytest_plugin.brevity import shorten
-from calm.pytest_plugin.collector import Collector, part_chosen
+from calm.pytest_plugin.collector import Collector
 from calm.pytest_plugin.options import (
     EXTRA,
     asked,
@@ -60,6 +60,7 @@ from calm.pytest_plugin.session import (
     handed_on,
     judge_of,
     meet,
+    part_chosen,
     peers_of,
     refuse_outputs,
     release_signals,
