@@ -14,6 +14,7 @@ from tests.planted import Planted
 pytestmark = [
     pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no forks"),
     pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore:.*fork:RuntimeWarning"),  # of packages that other tests have loaded
 ]
 
 
