@@ -15,6 +15,7 @@ from calm.commands import (
     CONFIGURATION,
     DONE,
     INTERRUPTED,
+    agents,
     answer,
     attack,
     attempt,
@@ -72,6 +73,7 @@ COMMANDS = (
     mitigate,
     uda,
     watch,
+    agents,
 )
 
 
