@@ -87,9 +87,10 @@ def explained(audit: Audit, key: str) -> dict[str, Json]:
     one = leads[key]
     rows = rows_of(replace(whole, findings=tuple(f for f in whole.findings if f.bias == one.bias)))
     row = next(row for row in rows if row.finding is one)
-    found = (probe for probe in probes_of(whole, rows) if row in probe.rows)
-    probe = next(found, None)  # what was not tested has none
-    shown = None if probe is None else example(probe.flips or probe.cases, loudest(one))
+    probes = sorted(probes_of(whole, rows), key=lambda probe: row not in probe.rows)  # its own is the first
+    told = ([case for case in probe.flips or probe.cases if case.texts is not None] for probe in probes)
+    bare = (probe.cases for probe in probes if row in probe.rows)  # of a worst variant no texts are kept
+    shown = example(next(filter(None, (*told, *bare)), ()), one.reason.worst or loudest(one))
     trouble = next((t for t in wrong if one in t.findings), None)
     return {
         **_decided(finding_without_texts(one)),
