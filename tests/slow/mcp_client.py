@@ -2,12 +2,13 @@
 A client of `calm mcp` by the official SDK: `python -m tests.slow.mcp_client` reads calls, and prints what came back.
 
 It runs in an environment with that SDK. Its input is a JSON object: `cwd`, `env`, `legacy` (the older handshake) and
-`calls`, each with `tool`, `arguments` and, if it is to be broken off, `cancel` or `leave` after so many reports of
-progress. Its output is a JSON list of answers, with the tools first.
+`calls`, each with `tool`, `arguments` and, if it is to be broken off, `cancel` or `leave`: a file, which is there when
+it is time. Its output is a JSON list of answers, with the tools first.
 """
 
 import json
 import sys
+from pathlib import Path
 
 import anyio
 from mcp import Client, StdioServerParameters
@@ -20,7 +21,7 @@ async def called(client, one):
 
         async def progress(*said):
             seen.append(said)
-            if len(seen) >= one.get("cancel", one.get("leave", 1e9)):
+            if (sign := one.get("cancel") or one.get("leave")) and Path(sign).exists():
                 scope.cancel()
 
         found = await client.call_tool(one["tool"], one["arguments"], progress_callback=progress)

@@ -218,13 +218,15 @@ def test_a_call_that_is_broken_off_stops_asking_and_keeps_its_replies(ask, tmp_p
     audit = call("audit", judge="judge.toml", max_calls=3000, biases=["authority", "position", "verbosity"])
 
     def slow(messages, body):
+        if len(wire.judged) > 2:
+            (tmp_path / "asked").touch()
         return Answer(f"[[{1 + len(messages[-1][1]) % 9}]]", delay_s=0.5)
 
     with wire_server(slow) as wire:
         judge_at(tmp_path, wire.url)
         config = tmp_path / "judge.toml"
         config.write_text(config.read_text().replace("[model]\n", "[model]\nconcurrency = 1\n"))
-        first = ask({**audit, how: 6}, SUPPORT_KEY=KEY)[1]
+        first = ask({**audit, how: str(tmp_path / "asked")}, SUPPORT_KEY=KEY)[1]
         until = time.monotonic() + 60
         while (left := audits(tmp_path)) and time.monotonic() < until:
             time.sleep(0.2)
