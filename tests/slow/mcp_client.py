@@ -14,6 +14,12 @@ import anyio
 from mcp import Client, StdioServerParameters
 
 
+def due(one):
+    """Return whether it is time to break a call off."""
+    sign = one.get("cancel") or one.get("leave")
+    return bool(sign) and Path(sign).exists()
+
+
 async def called(client, one):
     """Return the answer to a call, or that it was broken off."""
     seen = []
@@ -21,7 +27,7 @@ async def called(client, one):
 
         async def progress(*said):
             seen.append(said)
-            if (sign := one.get("cancel") or one.get("leave")) and Path(sign).exists():
+            if due(one):
                 scope.cancel()
 
         found = await client.call_tool(one["tool"], one["arguments"], progress_callback=progress)
