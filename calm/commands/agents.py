@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from importlib.resources import files
 from pathlib import Path
 from typing import Final
@@ -51,6 +52,8 @@ def _serve(_: argparse.Namespace) -> int:
         from calm.core.releases import install
 
         raise ConfigError(f"calm mcp needs the package mcp, release 2 or later: {install('mcp')}") from error
+    if sys.stdin.isatty():
+        print("calm mcp waits for an agent, which starts it by itself; Ctrl-D ends it", file=sys.stderr)
     mcp_server.serve(Path.cwd())
     return DONE
 
