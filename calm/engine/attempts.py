@@ -11,6 +11,7 @@ from random import Random
 from typing import Final
 
 from calm.core.reasons import Kind, because, name, reason_of
+from calm.engine.beginnings import Beginnings
 from calm.engine.calls import Calls
 from calm.engine.charges import Charges
 from calm.engine.servers import Server, Servers
@@ -29,7 +30,8 @@ class Call:
     A call that may take several attempts: `make` makes one.
 
     `size` counts the characters of its body (0: a greeting), `tokens` is about how many it will use, and `retries` is
-    how often it may be tried again. `sent` is its body, where that may be changed.
+    how often it may be tried again. `sent` is its body, where that may be changed. `beginnings` name what its prompt
+    begins with, as other prompts do.
     """
 
     endpoint: Endpoint
@@ -38,6 +40,7 @@ class Call:
     tokens: int
     retries: int
     sent: Sent | None = None
+    beginnings: tuple[bytes, ...] = ()
 
 
 class Taken(JudgeError):
@@ -67,6 +70,7 @@ class Attempts:
     ) -> None:
         self._servers, self._calls, self._charges = servers, calls, charges
         self._first_wait_s, self._idling, self._random = first_wait_s, idling, jitter
+        self._beginnings = Beginnings(idling)
         self._lost = Kind.SERVER_LOST_KEPT if kept else Kind.SERVER_LOST
 
     async def reply(self, call: Call, holds: Callable[[], bool] = lambda: True) -> Reply:
@@ -78,6 +82,12 @@ class Attempts:
             JudgeError: the last attempt failed, a cap would be passed, the server was given up, or the run is stopped.
         """
         server = self._servers.of(call.endpoint)
+        if call.beginnings:
+            async with self._beginnings.turn(call.beginnings, server.health):
+                return await self._reply(call, server, holds)
+        return await self._reply(call, server, holds)
+
+    async def _reply(self, call: Call, server: Server, holds: Callable[[], bool]) -> Reply:
         pace, health = server.pace, server.health
         failures: list[JudgeError] = []
         loop = asyncio.get_running_loop()

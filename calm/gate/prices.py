@@ -272,8 +272,8 @@ class Tally:
     @staticmethod
     def _usd(price: Price, call: CallSize, written: float) -> float:
         read = ceil(call.characters / CHARACTERS)
-        put, got = price.of(read)
-        return (read * put + written * got) / 1e6
+        rates = price.of(read)
+        return (read * rates.input + written * rates.output) / 1e6
 
     def _seconds(self, source: Source, calls: int, tokens: int = 0) -> float:
         limits = source.limits

@@ -9,6 +9,7 @@ from calm.core.templates import Message
 from calm.models.api import (
     Api,
     Stop,
+    cached,
     items,
     logprobs_written,
     missing,
@@ -52,7 +53,12 @@ def _reply(data: Mapping[str, object]) -> Reply:
         stop="refusal" if refusal else STOPS.get(string(choice.get("finish_reason")), "other"),
         refusal=refusal,
         tokens=_prompt_tokens(data.get("prompt_logprobs")) or tokens(table(choice.get("logprobs")).get("content")),
-        usage=usage(used.get("prompt_tokens"), used.get("completion_tokens"), text),
+        usage=usage(
+            used.get("prompt_tokens"),
+            used.get("completion_tokens"),
+            text,
+            **cached(used.get("prompt_tokens_details")),
+        ),
         calls=tuple(
             (string(called.get("name")), string(called.get("arguments")))
             for one in items(message.get("tool_calls"))

@@ -9,6 +9,7 @@ from calm.core.templates import Message
 from calm.models.api import (
     Api,
     Stop,
+    cached,
     items,
     logprobs_written,
     missing,
@@ -52,7 +53,9 @@ def _reply(data: Mapping[str, object]) -> Reply:
         stop="refusal" if refusal else "stop" if data.get("status") == "completed" else cut,
         refusal=refusal,
         tokens=tuple(t for group in found for t in group or ()) or None,
-        usage=usage(used.get("input_tokens"), used.get("output_tokens"), text),
+        usage=usage(
+            used.get("input_tokens"), used.get("output_tokens"), text, **cached(used.get("input_tokens_details"))
+        ),
         calls=tuple(
             (string(item.get("name")), string(item.get("arguments")))
             for item in output

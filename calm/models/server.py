@@ -15,11 +15,12 @@ from calm.models import anthropic, faults, openai_chat, openai_responses
 from calm.models.address import Address, Provider, host_of
 from calm.models.api import Api, BadReply
 from calm.models.conformance import token_fault
+from calm.models.prompt_cache import cache_rule, marked, texts_in
 from calm.models.sampling import LIMITS_OF_TOKENS, SAMPLING, most_logprobs, sampling, wants_newer_limit
 from calm.models.secrets import Secrets
 from calm.models.transport import NoResponse, Response, Transport, TransportName, opened
 from calm.models.windows import window_of
-from calm.models.wire import Batching, Json, Limits, Price, Reply
+from calm.models.wire import Batching, Json, Limits, Price, Reply, Sent
 
 APIS: Final[Mapping[Provider, Api]] = {
     "openai": openai_chat.API,
@@ -78,6 +79,10 @@ class Server:
     )
     _fixed: list[tuple[bool, dict[str, Json]]] = field(default_factory=list, init=False, repr=False)
     """What is the same in all of its bodies, once it was worked out."""
+    _takes_marks: list[bool] = field(default_factory=list, init=False, repr=False)
+    """Whether it takes marks for a cache of prompts, once it has answered a body with some."""
+    _met: set[int] = field(default_factory=set, init=False, repr=False)
+    """The beginnings of prompts about one case that were sent."""
 
     @property
     def live(self) -> bool:
@@ -198,11 +203,38 @@ class Server:
                 fatal=True,
             )
         held = self._clients.get(asyncio.get_running_loop()) or await self._opened()
+        version = anthropic.OLD_VERSION if self._needs_old_version(body) else ""
+        marked = self._marked(body)
         try:
-            response = await held.transport.send(body, anthropic.OLD_VERSION if self._needs_old_version(body) else "")
+            response = await held.transport.send(body if marked is None else marked, version)
+            if marked is not None and not self._takes_marks:  # an older server, or a gateway, may not know them
+                whole = response.status not in (400, 422)
+                response = response if whole else await held.transport.send(body, version)
+                if response.ok:
+                    self._takes_marks.append(whole)
         except NoResponse as error:
             raise faults.unreached(held.address, error.cause) from None  # the SDK's error may quote the key
         return self._read(held.address, response)
+
+    def _marked(self, body: Mapping[str, Json]) -> Mapping[str, Json] | None:
+        """
+        Return a body with the marks that its model's cache of prompts goes by; None: it is sent as it is.
+
+        What only the prompts about one case share is marked from the second of them on: a single one would pay for it.
+        """
+        if not isinstance(body, Sent) or not body.shared or False in self._takes_marks or not self._caches_by_marks:
+            return None
+        ends = body.shared
+        text = "".join(texts_in(self.provider, body) or ())
+        known = {end: hash(text[:end]) for end in ends[1:]}
+        ends = (ends[0], *(end for end in ends[1:] if known[end] in self._met))
+        self._met.update(known.values())
+        return marked(self.provider, body, ends)
+
+    @property
+    def _caches_by_marks(self) -> bool:
+        rule = cache_rule(self.provider, self.served_as or self.model)
+        return rule is not None and rule.marks
 
     def read(self, response: Response) -> Reply:
         """Return the reply in a response; a `JudgeError` if there is none."""
@@ -228,8 +260,9 @@ class Server:
             "context_window": self.context_window,
         }
         if self.price is not None:
-            rates = {"input": self.price.input, "output": self.price.output, "batch": self.batch_share}
-            found["price_usd_per_mtok"] = dict(rates)
+            rates: dict[str, Json] = {"input": self.price.input, "output": self.price.output, "batch": self.batch_share}
+            rates |= {"cache_read": self.price.read, "cache_write": self.price.write}
+            found["price_usd_per_mtok"] = {name: rate for name, rate in rates.items() if rate is not None}
         return {name: value for name, value in found.items() if value not in (None, {})}
 
     def batching(self) -> Batching:
