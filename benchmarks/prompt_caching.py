@@ -13,7 +13,6 @@ prices. A line with `no order` asks without letting the first call with a beginn
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import subprocess
 import sys
@@ -24,6 +23,7 @@ from time import perf_counter
 from typing import Final
 
 from calm.cases.generate import generate
+from calm.cases.lines import line as case_line
 from calm.judges.prompts import bundled
 from calm.models.pricing import look_up
 from tests.servers.caching import caching_server
@@ -103,7 +103,7 @@ def line(way: Way, *, cases: int, delay_s: float, suites: tuple[str, ...]) -> st
     with (
         TemporaryDirectory() as name,
         caching_server(
-            planted_respond("planted:sound", made), least=way.least, explicit=way.explicit, delay_s=delay_s
+            planted_respond("planted:", made), least=way.least, explicit=way.explicit, delay_s=delay_s
         ) as server,
     ):
         folder = Path(name)
@@ -116,7 +116,7 @@ def line(way: Way, *, cases: int, delay_s: float, suites: tuple[str, ...]) -> st
             provider=way.provider, model=way.model, url=url, system='system_file = "rubric.txt"' if system else ""
         )
         (folder / "judge.toml").write_text(judge, "utf-8")
-        (folder / "cases.jsonl").write_text("".join(f"{json.dumps(case.content())}\n" for case in made), "utf-8")
+        (folder / "cases.jsonl").write_text("".join(f"{case_line(case)}\n" for case in made), "utf-8")
         began = perf_counter()
         done = subprocess.run(
             [

@@ -2,4 +2,4 @@
 
 from calm.engine.requests import PreparedRequest
 
-PreparedRequest.beginnings = property(lambda self: ())  # type: ignore[method-assign,assignment]
+PreparedRequest.beginning = property(lambda self: b"")  # type: ignore[method-assign,assignment]

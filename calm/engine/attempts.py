@@ -30,8 +30,8 @@ class Call:
     A call that may take several attempts: `make` makes one.
 
     `size` counts the characters of its body (0: a greeting), `tokens` is about how many it will use, and `retries` is
-    how often it may be tried again. `sent` is its body, where that may be changed. `beginnings` name what its prompt
-    begins with, as other prompts do.
+    how often it may be tried again. `sent` is its body, where that may be changed. `beginning` names what its prompt
+    and many others begin with (b"": nothing).
     """
 
     endpoint: Endpoint
@@ -40,7 +40,7 @@ class Call:
     tokens: int
     retries: int
     sent: Sent | None = None
-    beginnings: tuple[bytes, ...] = ()
+    beginning: bytes = b""
 
 
 class Taken(JudgeError):
@@ -70,7 +70,7 @@ class Attempts:
     ) -> None:
         self._servers, self._calls, self._charges = servers, calls, charges
         self._first_wait_s, self._idling, self._random = first_wait_s, idling, jitter
-        self._beginnings = Beginnings(idling)
+        self._beginnings = Beginnings()
         self._lost = Kind.SERVER_LOST_KEPT if kept else Kind.SERVER_LOST
 
     async def reply(self, call: Call, holds: Callable[[], bool] = lambda: True) -> Reply:
@@ -82,8 +82,8 @@ class Attempts:
             JudgeError: the last attempt failed, a cap would be passed, the server was given up, or the run is stopped.
         """
         server = self._servers.of(call.endpoint)
-        if call.beginnings:
-            async with self._beginnings.turn(call.beginnings, server.health):
+        if call.beginning:
+            async with self._beginnings.turn(call.beginning, server.health):
                 return await self._reply(call, server, holds)
         return await self._reply(call, server, holds)
 

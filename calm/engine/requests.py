@@ -54,18 +54,15 @@ class PreparedRequest:
         tokens = tokens_in(self.shown) // 2 + endpoint.max_tokens // 8
         # what makes it may not hold this request, which holds it: each would wait for the collector of cycles
         make = partial(endpoint.call, self.sent)
-        return Call(endpoint, make, self.size, tokens, endpoint.retries, self.sent, self.beginnings)
+        return Call(endpoint, make, self.size, tokens, endpoint.retries, self.sent, self.beginning)
 
     @property
-    def beginnings(self) -> tuple[bytes, ...]:
-        """What its prompt begins with, as other prompts to the same server do."""
+    def beginning(self) -> bytes:
+        """What its prompt and those about all other cases begin with, and which server it goes to; b"": nothing."""
         if not self.sent.shared:
-            return ()
-        text = "".join(message.text for message in self.request.prompt)
-        return tuple(
-            blake2b(f"{self.server.identity} {text[:end]}".encode(errors="surrogatepass"), digest_size=16).digest()
-            for end in self.sent.shared
-        )
+            return b""
+        text = "".join(message.text for message in self.request.prompt)[: self.sent.shared[0]]
+        return blake2b(f"{self.server.identity} {text}".encode(errors="surrogatepass"), digest_size=16).digest()
 
     @property
     def stored(self) -> str:

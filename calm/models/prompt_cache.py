@@ -1,9 +1,9 @@
 """
 The caches of prompts that providers keep: how long a beginning must be, and how a body marks where one ends.
 
-A mark changes no text: a block that holds the end is cut in two, at a line break where there is one, and calm assumes
-that a model reads two blocks of a message as their joined text. Only models by Anthropic, and those of OpenAI that cache
-by marks, are sent any: servers that put another model behind these APIs may join blocks with a line break.
+A mark changes no text: a block that holds the end is cut in two, at a line break where there is one. calm assumes that
+a model reads two blocks of a message as their joined text. Only models by Anthropic, and those of OpenAI that cache by
+marks, are sent any: a server that puts another model behind these APIs may join blocks with a line break.
 """
 
 from __future__ import annotations
@@ -16,12 +16,11 @@ from typing import Final
 
 from calm.core.templates import Messages
 from calm.models.address import Provider
+from calm.models.api import items, table
 from calm.models.wire import Json
 
 LEAST_CHARACTERS: Final = 2048
 """A beginning of fewer characters hardly has the 1,024 tokens that a cache wants at least."""
-CHARACTERS: Final = 4
-"""Characters of a prompt that are counted as one token."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,19 +28,22 @@ class CacheRule:
     """
     What a cache keeps of prompts to models whose bare name a pattern finds: beginnings of `least` tokens or more.
 
-    It counts in steps of so many tokens. With `marks`, it keeps those that a body marks.
+    With `marks`, it keeps those that a body marks.
     """
 
     names: re.Pattern[str]
     least: int
-    step: int = 1
     marks: bool = False
 
 
 _CLAUDE: Final = (
     CacheRule(re.compile(r"claude-(?:opus-4-[56]|haiku-4-5)(?!\d)"), 4096, marks=True),
     CacheRule(re.compile(r"claude-(?:opus-4-7(?!\d)|sonnet-4-6(?!\d)|3-haiku|3-5-haiku)"), 2048, marks=True),
-    CacheRule(re.compile(r"claude-(?:opus-4(?:-[018]|-\d{8}|@|$)|sonnet-(?:4|5)|3-7-sonnet|3-5-sonnet|3-opus)"), 1024, marks=True),
+    CacheRule(
+        re.compile(r"claude-(?:opus-4(?:-[018]|-\d{8}|@|$)|sonnet-(?:4|5)|3-7-sonnet|3-5-sonnet|3-opus)"),
+        1024,
+        marks=True,
+    ),
     CacheRule(re.compile(r"claude-"), 4096, marks=True),
 )
 """
@@ -50,7 +52,7 @@ github.com/anthropics/anthropic-sdk-python/issues/1194. A model that is not name
 """
 _OPENAI: Final = (
     CacheRule(re.compile(r"gpt-(?:5[.-](?:[6-9]|\d\d)|[6-9]|\d\d)(?![\d])"), 1024, marks=True),
-    CacheRule(re.compile(r"(?:gpt-(?:4o|4\.1|5)|chatgpt-4o|o[134](?:-|$))"), 1024, 128),
+    CacheRule(re.compile(r"(?:gpt-(?:4o|4\.1|5)|chatgpt-4o|o[134](?:-|$))"), 1024),
 )
 """
 Source: developers.openai.com/api/docs/guides/prompt-caching. From gpt-5.6 on, what is written to the cache costs more
@@ -64,8 +66,8 @@ def cache_rule(provider: Provider, model: str) -> CacheRule | None:
 
     >>> [getattr(cache_rule("anthropic", name), "least", None) for name in ("claude-sonnet-4-5", "claude-haiku-4-5")]
     [1024, 4096]
-    >>> cache_rule("openai", "gpt-4o-mini").step, cache_rule("openai", "gpt-5.6").marks, cache_rule("openai", "tiny")
-    (128, True, None)
+    >>> cache_rule("openai", "gpt-4o-mini").marks, cache_rule("openai", "gpt-5.6").marks, cache_rule("openai", "tiny")
+    (False, True, None)
     """
     name = model.rsplit("/", 1)[-1].lower()
     rules = _CLAUDE if provider == "anthropic" else _OPENAI
@@ -84,17 +86,18 @@ def ends_in(prompt: Messages, shared: Sequence[int]) -> tuple[int, ...]:
         place = next((n for n, edge in enumerate(edges[1:]) if end <= edge), None)
         if place is None:
             continue
-        before, text = edges[place], prompt[place].text
-        head, rest = text[: end - before], text[end - before :]
-        if not rest.strip():
-            end = edges[place + 1]
-        elif not head.strip() or (before >= LEAST_CHARACTERS > len(head) and before not in found):
-            end = before  # whole blocks are enough
-        elif (line := head.rfind("\n") + 1) and text[:line].strip():
-            end = before + line
-        if end - (found[-1] if found else 0) >= LEAST_CHARACTERS:
-            found.append(end)
+        cut = edges[place] + _cut(prompt[place].text, end - edges[place], first=edges[place] < LEAST_CHARACTERS)
+        if cut - (found[-1] if found else 0) >= LEAST_CHARACTERS:
+            found.append(cut)
     return tuple(found)
+
+
+def _cut(text: str, end: int, *, first: bool) -> int:
+    """Return where the block of a text is cut that is shared up to `end`; `first`: what is before is too short."""
+    if not text[end:].strip():
+        return len(text)
+    line = text.rfind("\n", 0, end) + 1 or end
+    return line if text[:line].strip() and (first or line >= LEAST_CHARACTERS) else 0
 
 
 def marked(provider: Provider, body: Mapping[str, Json], ends: Sequence[int]) -> dict[str, Json] | None:
@@ -106,27 +109,27 @@ def marked(provider: Provider, body: Mapping[str, Json], ends: Sequence[int]) ->
     for text in texts:
         blocks.append(list(_blocks(provider, text, [end - begin for end in ends if begin < end <= begin + len(text)])))
         begin += len(text)
-    made = dict(body)
-    turns = body[_turns(provider)]
+    made, turns = dict(body), body[_turns(provider)]
     assert isinstance(turns, list)
     opening = len(texts) - len(turns)
-    if opening:
+    if any(map(_has_mark, blocks[:opening])):
         made["system"] = [block for each in blocks[:opening] for block in each]
     made[_turns(provider)] = [
-        {**turn, "content": each} if any(map(_has_mark, each)) else turn
+        {**turn, "content": each}
+        if isinstance(turn, dict) and _has_mark(each) and _takes_parts(provider, turn)
+        else turn
         for turn, each in zip(turns, blocks[opening:], strict=True)
-        if isinstance(turn, dict)
     ]
-    if provider != "anthropic":
-        made["prompt_cache_options"] = {"mode": "explicit"}
-    return made
+    if made == body:
+        return None
+    return made if provider == "anthropic" else {**made, "prompt_cache_options": {"mode": "explicit"}}
 
 
 def texts_in(provider: Provider, body: Mapping[str, Json]) -> list[str] | None:
     """Return the texts of a body in the order of its prompt; None where it holds more than texts without marks."""
-    system, turns = body.get("system", []) if provider == "anthropic" else [], body.get(_turns(provider))
-    opening = [system] if isinstance(system, str) else [_text_of(block) for block in system] if isinstance(system, list) else [None]
-    found = [*opening, *(turn.get("content") if isinstance(turn, dict) else None for turn in turns)] if isinstance(turns, list) else [None]
+    system = body.get("system", []) if provider == "anthropic" else []
+    opening = [system] if isinstance(system, str) else [_text_of(block) for block in items(system)]
+    found = [*opening, *(table(turn).get("content") for turn in items(body.get(_turns(provider))))]
     texts = [text for text in found if isinstance(text, str)]
     return texts if len(texts) == len(found) else None
 
@@ -135,13 +138,18 @@ def _turns(provider: Provider) -> str:
     return "input" if provider == "openai-responses" else "messages"
 
 
-def _text_of(block: Json) -> Json:
+def _text_of(block: object) -> object:
     """Return the text of a block without a mark; None of any other."""
-    return block.get("text") if isinstance(block, dict) and block.keys() == {"type", "text"} else None
+    return table(block).get("text") if table(block).keys() == {"type", "text"} else None
 
 
-def _has_mark(block: Json) -> bool:
-    return isinstance(block, dict) and len(block) > 2
+def _has_mark(blocks: Sequence[Json]) -> bool:
+    return any(len(table(block)) > 2 for block in blocks)
+
+
+def _takes_parts(provider: Provider, turn: Mapping[str, object]) -> bool:
+    """Return whether a turn may hold parts: what a model said has parts of other kinds in OpenAI's APIs."""
+    return provider == "anthropic" or turn.get("role") != "assistant"
 
 
 def _blocks(provider: Provider, text: str, cuts: Sequence[int]) -> Iterator[Json]:

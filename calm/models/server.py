@@ -15,7 +15,7 @@ from calm.models import anthropic, faults, openai_chat, openai_responses
 from calm.models.address import Address, Provider, host_of
 from calm.models.api import Api, BadReply
 from calm.models.conformance import token_fault
-from calm.models.prompt_cache import cache_rule, marked, texts_in
+from calm.models.prompt_cache import CacheRule, cache_rule, marked, texts_in
 from calm.models.sampling import LIMITS_OF_TOKENS, SAMPLING, most_logprobs, sampling, wants_newer_limit
 from calm.models.secrets import Secrets
 from calm.models.transport import NoResponse, Response, Transport, TransportName, opened
@@ -132,6 +132,15 @@ class Server:
         return sampling(self.provider, model, temperature=self.temperature, own=self.own, extra_body=self.extra_body)
 
     @property
+    def _cache(self) -> CacheRule | None:
+        return cache_rule(self.provider, self.served_as or self.model)
+
+    @property
+    def cached_from(self) -> int:
+        """From how many tokens on its provider keeps the beginning of a prompt; 0: nobody knows."""
+        return self._cache.least if self._cache else 0
+
+    @property
     def window(self) -> int | None:
         """How many tokens its context has: as the user says, or as is known of the model; None where nobody knows."""
         return self.context_window or window_of(self.served_as or self.model)
@@ -222,7 +231,13 @@ class Server:
 
         What only the prompts about one case share is marked from the second of them on: a single one would pay for it.
         """
-        if not isinstance(body, Sent) or not body.shared or False in self._takes_marks or not self._caches_by_marks:
+        if (
+            not isinstance(body, Sent)
+            or not body.shared
+            or False in self._takes_marks
+            or not (rule := self._cache)
+            or not rule.marks
+        ):
             return None
         ends = body.shared
         text = "".join(texts_in(self.provider, body) or ())
@@ -230,11 +245,6 @@ class Server:
         ends = (ends[0], *(end for end in ends[1:] if known[end] in self._met))
         self._met.update(known.values())
         return marked(self.provider, body, ends)
-
-    @property
-    def _caches_by_marks(self) -> bool:
-        rule = cache_rule(self.provider, self.served_as or self.model)
-        return rule is not None and rule.marks
 
     def read(self, response: Response) -> Reply:
         """Return the reply in a response; a `JudgeError` if there is none."""

@@ -127,9 +127,7 @@ class Price:
             Tier(one.above, share * one.input, share * one.output, part(one.read), part(one.write))
             for one in self.tiers
         )
-        return Price(
-            share * self.input, share * self.output, self.source, tiers, part(self.read), part(self.write)
-        )
+        return Price(share * self.input, share * self.output, self.source, tiers, part(self.read), part(self.write))
 
 
 class Endpoint(Protocol):
@@ -232,6 +230,14 @@ class Batchable(Protocol):
     def batching(self) -> Batching: ...
     def request_line(self, key: bytes, body: str) -> bytes: ...
     def answer(self, line: Mapping[str, object]) -> Reply | JudgeError: ...
+
+
+@runtime_checkable
+class CachesPrompts(Protocol):
+    """What an endpoint is besides, if its provider may keep beginnings of `cached_from` tokens or more (0: unknown)."""
+
+    @property
+    def cached_from(self) -> int: ...
 
 
 class BatchableEndpoint(Endpoint, Batchable, Protocol):

@@ -14,7 +14,6 @@ steps of 128; a model that caches by marks (`explicit`) keeps what ends at one, 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field

@@ -137,7 +137,7 @@ def shaped(case: Case, scale: Scale, criterion: Criterion | None, *, bundled: bo
 
 
 def moving(case: Case, criterion: Criterion | None) -> frozenset[int]:
-    """Return the numbers of the texts that questions about one case do not share: answers, examples, notes, criterion."""
+    """Return the numbers of the texts in which questions about one case differ: answers, examples, notes, criterion."""
     shown = sum(1 + len(case.history(answer)) + 4 * len(answer.steps) for answer in case.shown)
     shown += sum(2 + len(example.answers) for example in case.examples)
     notes = 2 + shown + len(case.turns) + 2 * len(case.context)
