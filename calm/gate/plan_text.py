@@ -150,9 +150,9 @@ def _kept(plan: Plan) -> list[str]:
     if figure.saved <= 0 or not figure.input:
         return []
     return [
-        f"prompt caching: calls begin with the same text, so the provider's cache may give up to "
-        f"{figure.kept / figure.input:.0%} of the tokens in of the row {name!r}; it then costs up to "
-        f"{dollars(figure.saved)} USD less; the table does not count on it"
+        f"prompt caching: calls begin with the same text; the provider may read up to {figure.kept / figure.input:.0%} "
+        f"of the tokens in of the row {name!r} from its cache, and it then costs up to {dollars(figure.saved)} USD less; "
+        "the table counts no such saving"
     ]
 
 

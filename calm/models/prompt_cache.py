@@ -19,6 +19,8 @@ from calm.models.address import Provider
 from calm.models.api import items, table
 from calm.models.wire import Json
 
+_OWN: Final = frozenset({"cache_control", "prompt_cache_options"})
+"""What a user sends who says by `extra_body` what is cached."""
 LEAST_CHARACTERS: Final = 2048
 """A beginning of fewer characters hardly has the 1,024 tokens that a cache wants at least."""
 
@@ -103,14 +105,14 @@ def _cut(text: str, end: int, *, first: bool) -> int:
 def marked(provider: Provider, body: Mapping[str, Json], ends: Sequence[int]) -> dict[str, Json] | None:
     """Return a body that marks where beginnings end; None where it has no such place, or marks of the user's own."""
     texts = texts_in(provider, body)
-    if texts is None or "cache_control" in body or "prompt_cache_options" in body:
+    turns = body.get(_turns(provider))
+    if texts is None or not isinstance(turns, list) or not _OWN.isdisjoint(body):
         return None
     blocks, begin = list[list[Json]](), 0
     for text in texts:
         blocks.append(list(_blocks(provider, text, [end - begin for end in ends if begin < end <= begin + len(text)])))
         begin += len(text)
-    made, turns = dict(body), body[_turns(provider)]
-    assert isinstance(turns, list)
+    made = dict(body)
     opening = len(texts) - len(turns)
     if any(map(_has_mark, blocks[:opening])):
         made["system"] = [block for each in blocks[:opening] for block in each]

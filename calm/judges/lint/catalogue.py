@@ -63,6 +63,17 @@ _ALL: Final = (
         "show the question, or allow this rule if the task needs none",
     ),
     Rule(
+        "shared-text-late",
+        "note",
+        "about {0} characters that are the same for all cases stand after the first text of the case",
+        "no provider can keep them in its cache of prompts, so each call pays for them in full",
+        "measured",
+        "calm renders the prompt, and counts the characters before and after the first text of the case; a cache holds "
+        "the beginning of a prompt, up to the first difference",
+        "put the rubric and the instructions before the case, and audit the judge again: the order may change its "
+        "verdicts",
+    ),
+    Rule(
         "part-not-shown",
         "error",
         "the prompt does not show the {0} that {1} of {2} cases have",
