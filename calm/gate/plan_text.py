@@ -151,7 +151,7 @@ def _kept(plan: Plan) -> list[str]:
         return []
     return [
         f"prompt caching: calls begin with the same text; the provider may read up to {figure.kept / figure.input:.0%} "
-        f"of the tokens in of the row {name!r} from its cache, and it then costs up to {dollars(figure.saved)} USD less; "
+        f"of the tokens in of the row {name!r} from its cache, and it costs up to {dollars(figure.saved)} USD less then; "
         "the table counts no such saving"
     ]
 
