@@ -150,9 +150,9 @@ def _kept(plan: Plan) -> list[str]:
     if figure.saved <= 0 or not figure.input:
         return []
     return [
-        f"prompt caching: calls begin with the same text; the provider may read up to {figure.kept / figure.input:.0%} "
-        f"of the tokens in of the row {name!r} from its cache, and it costs up to {dollars(figure.saved)} USD less then; "
-        "the table counts no such saving"
+        "prompt caching: calls begin with the same text; the provider's cache may give up to "
+        f"{figure.kept / figure.input:.0%} of the tokens in of the row {name!r}, and save up to "
+        f"{dollars(figure.saved)} USD; the table counts no such saving"
     ]
 
 

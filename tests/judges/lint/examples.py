@@ -95,7 +95,6 @@ EXAMPLES = {
         pair(f"{LONG}{END}"),
         pair(swap=[("Compare two answers", f"{LONG}Compare two answers")]),
         "same for all cases",
-        line="{{ question }}",
     ),
     "reference-not-shown": Example(
         pair(safe=f"{SAFE} Hold both against the reference answer."),
