@@ -103,7 +103,11 @@ def _cut(text: str, end: int, *, first: bool) -> int:
 
 
 def marked(provider: Provider, body: Mapping[str, Json], ends: Sequence[int]) -> dict[str, Json] | None:
-    """Return a body that marks where beginnings end; None where it has no such place, or marks of the user's own."""
+    """
+    Return a body that marks where beginnings end; None where it has no such place, or marks of the user's own.
+
+    OpenAI's has its model write nothing else: a prompt that no other one begins with would cost more.
+    """
     texts = texts_in(provider, body)
     turns = body.get(_turns(provider))
     if texts is None or not isinstance(turns, list) or not _OWN.isdisjoint(body):
@@ -122,9 +126,9 @@ def marked(provider: Provider, body: Mapping[str, Json], ends: Sequence[int]) ->
         else turn
         for turn, each in zip(turns, blocks[opening:], strict=True)
     ]
-    if made == body:
-        return None
-    return made if provider == "anthropic" else {**made, "prompt_cache_options": {"mode": "explicit"}}
+    if provider != "anthropic":
+        return {**made, "prompt_cache_options": {"mode": "explicit"}}
+    return None if made == body else made
 
 
 def texts_in(provider: Provider, body: Mapping[str, Json]) -> list[str] | None:

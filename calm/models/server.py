@@ -15,7 +15,7 @@ from calm.models import anthropic, faults, openai_chat, openai_responses
 from calm.models.address import Address, Provider, host_of
 from calm.models.api import Api, BadReply
 from calm.models.conformance import token_fault
-from calm.models.prompt_cache import CacheRule, cache_rule, marked, texts_in
+from calm.models.prompt_cache import LEAST_CHARACTERS, CacheRule, cache_rule, marked, texts_in
 from calm.models.sampling import LIMITS_OF_TOKENS, SAMPLING, most_logprobs, sampling, wants_newer_limit
 from calm.models.secrets import Secrets
 from calm.models.transport import NoResponse, Response, Transport, TransportName, opened
@@ -231,20 +231,14 @@ class Server:
 
         What only the prompts about one case share is marked from the second of them on: a single one would pay for it.
         """
-        if (
-            not isinstance(body, Sent)
-            or not body.shared
-            or False in self._takes_marks
-            or not (rule := self._cache)
-            or not rule.marks
-        ):
+        rule = self._cache
+        if not isinstance(body, Sent) or rule is None or not rule.marks or False in self._takes_marks:
             return None
-        ends = body.shared
         text = "".join(texts_in(self.provider, body) or ())
-        known = {end: hash(text[:end]) for end in ends[1:]}
-        ends = (ends[0], *(end for end in ends[1:] if known[end] in self._met))
-        self._met.update(known.values())
-        return marked(self.provider, body, ends)
+        of_case = {end: hash(text[:end]) for end in body.shared[1:]}
+        ends = [end for end in body.shared if end not in of_case or of_case[end] in self._met]
+        self._met.update(of_case.values())
+        return marked(self.provider, body, ends) if len(text) > LEAST_CHARACTERS else None
 
     def read(self, response: Response) -> Reply:
         """Return the reply in a response; a `JudgeError` if there is none."""

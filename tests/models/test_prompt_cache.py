@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from calm.core.case import Answer, Case
-from calm.core.templates import Message
+from calm.core.templates import Message, Prompt
 from calm.core.verdict import Preferred
 from calm.engine.budget import Caps
 from calm.engine.engine import Engine
@@ -164,6 +164,16 @@ def test_a_cap_in_dollars_holds_where_all_prompts_are_written(made):
 
     assert 0 < engine.ledger.usd <= 0.06
     assert engine.ledger.calls["unmade"]
+
+
+def test_a_model_of_openai_that_caches_by_marks_writes_no_prompt_that_nobody_shares(made):
+    """It would write each of them, for a quarter more."""
+    cases = [Case(one.id, f"{one.id} {RUBRIC}", one.answers) for one in CASES]
+    with caching_server(answer, explicit=True) as server:
+        judge = made(server.url, "gpt-5.6", "openai", inside=True)
+        judged(judge.with_prompt(Prompt((Message("user", ASKS),))), cases)
+
+    assert (server.counted.calls, server.counted.read, server.counted.written) == (6, 0, 0)
 
 
 @pytest.mark.parametrize("provider", PATHS)

@@ -65,13 +65,11 @@ _ALL: Final = (
     Rule(
         "shared-text-late",
         "note",
-        "about {0} characters that are the same for all cases stand after the first text of the case",
-        "no provider can keep them in its cache of prompts, so each call pays for them in full",
+        "{0} characters that all cases share stand after the first text of the case",
+        "caches of providers keep the beginning of a prompt alone, so each call pays for them in full",
         "measured",
-        "calm renders the prompt, and counts the characters before and after the first text of the case; a cache holds "
-        "the beginning of a prompt, up to the first difference",
-        "put the rubric and the instructions before the case, and audit the judge again: the order may change its "
-        "verdicts",
+        "calm counts the characters of the prompt before and after the first text of the case",
+        "put rubric and instructions before the case, and audit again: the order may change verdicts",
     ),
     Rule(
         "part-not-shown",

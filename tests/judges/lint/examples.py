@@ -94,7 +94,7 @@ EXAMPLES = {
     "shared-text-late": Example(
         pair(f"{LONG}{END}"),
         pair(swap=[("Compare two answers", f"{LONG}Compare two answers")]),
-        "same for all cases",
+        "all cases share",
     ),
     "reference-not-shown": Example(
         pair(safe=f"{SAFE} Hold both against the reference answer."),
