@@ -59,7 +59,7 @@ class PreparedRequest:
     @property
     def beginning(self) -> bytes:
         """What its prompt and those about all other cases begin with, and which server it goes to; b"": nothing."""
-        if not self.sent.shared:
+        if not any(self.sent.shared[:1]):
             return b""
         text = "".join(message.text for message in self.request.prompt)[: self.sent.shared[0]]
         return blake2b(f"{self.server.identity} {text}".encode(errors="surrogatepass"), digest_size=16).digest()

@@ -80,7 +80,8 @@ def ends_in(prompt: Messages, shared: Sequence[int]) -> tuple[int, ...]:
     """
     Return where beginnings of a prompt end that are worth a mark, in characters of its joined texts.
 
-    `shared` are the characters at its beginning that other prompts have, too: those of all cases, those of one case.
+    `shared` are the characters at its beginning that other prompts have, too: those of all cases, those of one case. So
+    are the ends; the first is 0 where what all cases share is too short.
     """
     found: list[int] = []
     edges = [0, *accumulate(len(message.text) for message in prompt)]
@@ -89,9 +90,9 @@ def ends_in(prompt: Messages, shared: Sequence[int]) -> tuple[int, ...]:
         if place is None:
             continue
         cut = edges[place] + _cut(prompt[place].text, end - edges[place], first=edges[place] < LEAST_CHARACTERS)
-        if cut - (found[-1] if found else 0) >= LEAST_CHARACTERS:
-            found.append(cut)
-    return tuple(found)
+        enough = cut - (found[-1] if found else 0) >= LEAST_CHARACTERS
+        found += [cut] if enough else [] if found else [0]
+    return tuple(found) if any(found) else ()
 
 
 def _cut(text: str, end: int, *, first: bool) -> int:

@@ -252,7 +252,7 @@ class Request:
     With `once`, it belongs to no single ask: whatever the repeat index, its reply is the one of the first. `occurrence`
     counts the equal requests that were sent before in the same ask, from 0: each of them has a reply of its own.
     `shared` says how many characters of the joined prompt other requests begin with, too: first those of all cases of a
-    run, then those of one case. It is no part of what is asked.
+    run (0: too few to matter), then those of one case. It is no part of what is asked.
     """
 
     endpoint: Endpoint
