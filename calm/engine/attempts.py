@@ -11,12 +11,11 @@ from random import Random
 from typing import Final
 
 from calm.core.reasons import Kind, because, name, reason_of
-from calm.engine.beginnings import Beginnings
 from calm.engine.calls import Calls
 from calm.engine.charges import Charges
 from calm.engine.servers import Server, Servers
 from calm.errors import JudgeError
-from calm.models.pacing import Health, Pace
+from calm.models.pacing import Beginnings, Health, Pace
 from calm.models.wire import Endpoint, Reply, Sent
 
 MOST_BACKOFF_S: Final = 8.0
@@ -82,15 +81,10 @@ class Attempts:
             JudgeError: the last attempt failed, a cap would be passed, the server was given up, or the run is stopped.
         """
         server = self._servers.of(call.endpoint)
-        if call.beginning:
-            async with self._beginnings.turn(call.beginning, server.health):
-                return await self._reply(call, server, holds)
-        return await self._reply(call, server, holds)
-
-    async def _reply(self, call: Call, server: Server, holds: Callable[[], bool]) -> Reply:
         pace, health = server.pace, server.health
         failures: list[JudgeError] = []
         loop = asyncio.get_running_loop()
+        first = await self._beginnings.turn(call.beginning, health) if call.beginning else None
         try:
             while True:
                 if failures or not (health.sound and pace.grab()):
@@ -116,6 +110,8 @@ class Attempts:
                 self._weigh(server, call.endpoint, failures)
                 await self._wait(server, failures, call)
         finally:
+            if first is not None:
+                first.set()
             if failures:
                 health.end_retries()
 

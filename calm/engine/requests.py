@@ -54,13 +54,12 @@ class PreparedRequest:
         tokens = tokens_in(self.shown) // 2 + endpoint.max_tokens // 8
         # what makes it may not hold this request, which holds it: each would wait for the collector of cycles
         make = partial(endpoint.call, self.sent)
-        return Call(endpoint, make, self.size, tokens, endpoint.retries, self.sent, self.beginning)
+        beginning = self.beginning if any(self.sent.shared[:1]) else b""
+        return Call(endpoint, make, self.size, tokens, endpoint.retries, self.sent, beginning)
 
     @property
     def beginning(self) -> bytes:
-        """What its prompt and those about all other cases begin with, and which server it goes to; b"": nothing."""
-        if not any(self.sent.shared[:1]):
-            return b""
+        """What its prompt and those about all other cases begin with, and which server it goes to."""
         text = "".join(message.text for message in self.request.prompt)[: self.sent.shared[0]]
         return blake2b(f"{self.server.identity} {text}".encode(errors="surrogatepass"), digest_size=16).digest()
 

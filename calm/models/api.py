@@ -91,15 +91,9 @@ def usage(put: object, got: object, text: str, *, read: object = None, written: 
     `read` and `written` are tokens of the prompt that its cache gave or took: together no more than the prompt has.
     """
     prompt, reply = count(put) or None, count(got)
-    given = min(count(read) or 0, prompt or 0)
-    taken = min(count(written) or 0, (prompt or 0) - given)
+    given = min(count(read) or 0, prompt or 0) if read else 0
+    taken = min(count(written) or 0, (prompt or 0) - given) if written else 0
     return Usage(prompt, None if text and not reply else reply, given, taken)
-
-
-def cached(details: object) -> dict[str, object]:
-    """Return the tokens of a prompt that a cache gave and took, as both APIs of OpenAI tell them, for `usage`."""
-    told = table(details)
-    return {"read": told.get("cached_tokens"), "written": told.get("cache_write_tokens")}
 
 
 def texts(content: object) -> str:

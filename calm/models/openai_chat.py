@@ -9,7 +9,6 @@ from calm.core.templates import Message
 from calm.models.api import (
     Api,
     Stop,
-    cached,
     items,
     logprobs_written,
     missing,
@@ -46,6 +45,7 @@ def _reply(data: Mapping[str, object]) -> Reply:
         raise missing("choices", data)
     choice = table(choices[0])
     message, used = table(choice.get("message")), table(data.get("usage"))
+    kept = table(used.get("prompt_tokens_details"))
     refusal, text = string(message.get("refusal")) or None, texts(message.get("content"))
     return Reply(
         text=text,
@@ -57,7 +57,8 @@ def _reply(data: Mapping[str, object]) -> Reply:
             used.get("prompt_tokens"),
             used.get("completion_tokens"),
             text,
-            **cached(used.get("prompt_tokens_details")),
+            read=kept.get("cached_tokens"),
+            written=kept.get("cache_write_tokens"),
         ),
         calls=tuple(
             (string(called.get("name")), string(called.get("arguments")))

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import accumulate
 from typing import Final
 
@@ -62,6 +63,7 @@ than what is not, and is the whole prompt where a body marks nothing.
 """
 
 
+@cache
 def cache_rule(provider: Provider, model: str) -> CacheRule | None:
     """
     Return what is known of the cache for a model; None: nothing.

@@ -213,7 +213,7 @@ class Server:
             )
         held = self._clients.get(asyncio.get_running_loop()) or await self._opened()
         version = anthropic.OLD_VERSION if self._needs_old_version(body) else ""
-        marked = self._marked(body)
+        marked = self._marked(body) if held.marks and isinstance(body, Sent) else None
         try:
             response = await held.transport.send(body if marked is None else marked, version)
             if marked is not None and not self._takes_marks:  # an older server, or a gateway, may not know them
@@ -225,14 +225,13 @@ class Server:
             raise faults.unreached(held.address, error.cause) from None  # the SDK's error may quote the key
         return self._read(held.address, response)
 
-    def _marked(self, body: Mapping[str, Json]) -> Mapping[str, Json] | None:
+    def _marked(self, body: Sent) -> Mapping[str, Json] | None:
         """
         Return a body with the marks that its model's cache of prompts goes by; None: it is sent as it is.
 
         What only the prompts about one case share is marked from the second of them on: a single one would pay for it.
         """
-        rule = self._cache
-        if not isinstance(body, Sent) or rule is None or not rule.marks or False in self._takes_marks:
+        if False in self._takes_marks:
             return None
         text = "".join(texts_in(self.provider, body) or ())
         of_case = {end: hash(text[:end]) for end in body.shared[1:]}
@@ -313,7 +312,8 @@ class Server:
         address = self.address
         transport = opened(address, self.transport)
         # An asynchronous generator is the one thing that a loop closes by itself at its end.
-        held = _Session(address, transport, life := _lifetime(transport, self._clients))
+        marks = self._cache is not None and self._cache.marks
+        held = _Session(address, transport, life := _lifetime(transport, self._clients), marks)
         self._clients[asyncio.get_running_loop()] = held
         await anext(life)
         return held
@@ -321,11 +321,12 @@ class Server:
 
 @dataclass(frozen=True, slots=True)
 class _Session:
-    """The connections of one event loop, and the generator that closes them at its end."""
+    """The connections of one event loop, the generator that closes them at its end, and whether bodies get `marks`."""
 
     address: Address
     transport: Transport
     life: AsyncGenerator[None]
+    marks: bool
 
 
 def merged(base: Mapping[str, Json], over: Mapping[str, Json]) -> dict[str, Json]:
