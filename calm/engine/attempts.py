@@ -98,6 +98,8 @@ class Attempts:
                     raise
                 finally:
                     pace.give()
+                    if first is not None:  # whatever came of it: nobody waits for its retries
+                        first.set()
                 if isinstance(found, Reply):
                     pace.answered()
                     health.answered()

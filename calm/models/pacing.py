@@ -231,7 +231,7 @@ class Beginnings:
 
     async def turn(self, beginning: bytes, health: Health) -> asyncio.Event | None:
         """
-        Wait until the first call with a beginning has ended; if this is the first, return what tells its end at once.
+        Wait for the first attempt of the first call with a beginning; if it is this call, return what tells its end.
 
         Raises:
             JudgeError: the server was given up meanwhile.
