@@ -263,7 +263,7 @@ class PromptedJudge:
             scale = self.asked or self.scale
             messages, places = prompts.rendered_with_places(self.prompt, case, self.task, scale, criterion)
             shared: tuple[int, ...] = ()
-            if self.server.cached_from and sum(len(message.text) for message in messages) > LEAST_CHARACTERS:
+            if sum(len(message.text) for message in messages) > LEAST_CHARACTERS and self.server.cached_from:
                 shared = ends_in(messages, prompts.shared(self.prompt, case, scale, criterion))
             request = Request(self.server, messages, self._body(messages), shared=shared)
             made = _Rendering(case, request, reading.view(case, self.task, scale, criterion), places)

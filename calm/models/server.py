@@ -15,7 +15,7 @@ from calm.models import anthropic, faults, openai_chat, openai_responses
 from calm.models.address import Address, Provider, host_of
 from calm.models.api import Api, BadReply
 from calm.models.conformance import token_fault
-from calm.models.prompt_cache import LEAST_CHARACTERS, CacheRule, cache_rule, marked, texts_in
+from calm.models.prompt_cache import LEAST_CHARACTERS, cache_rule, marked, texts_in
 from calm.models.sampling import LIMITS_OF_TOKENS, SAMPLING, most_logprobs, sampling, wants_newer_limit
 from calm.models.secrets import Secrets
 from calm.models.transport import NoResponse, Response, Transport, TransportName, opened
@@ -132,13 +132,10 @@ class Server:
         return sampling(self.provider, model, temperature=self.temperature, own=self.own, extra_body=self.extra_body)
 
     @property
-    def _cache(self) -> CacheRule | None:
-        return cache_rule(self.provider, self.served_as or self.model)
-
-    @property
     def cached_from(self) -> int:
         """From how many tokens on its provider keeps the beginning of a prompt; 0: nobody knows."""
-        return self._cache.least if self._cache else 0
+        rule = cache_rule(self.provider, self.served_as or self.model)
+        return rule.least if rule else 0
 
     @property
     def window(self) -> int | None:
@@ -312,7 +309,8 @@ class Server:
         address = self.address
         transport = opened(address, self.transport)
         # An asynchronous generator is the one thing that a loop closes by itself at its end.
-        marks = self._cache is not None and self._cache.marks
+        rule = cache_rule(self.provider, self.served_as or self.model)
+        marks = rule is not None and rule.marks
         held = _Session(address, transport, life := _lifetime(transport, self._clients), marks)
         self._clients[asyncio.get_running_loop()] = held
         await anext(life)

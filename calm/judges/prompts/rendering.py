@@ -52,7 +52,7 @@ def shared(prompt: Prompt, case: Case, scale: Scale, criterion: Criterion | None
     The second number is that of all messages about this case, however its answers are edited. Templates that do more
     than write texts tell neither.
     """
-    found = _pieces(prompt, case, scale, criterion)
+    found = _pieces(prompt.framed(case.framing), case, scale, criterion, bundled=prompt.bundled)
     if found is None:
         return ()
     pieces, texts = found
@@ -68,10 +68,9 @@ def shared(prompt: Prompt, case: Case, scale: Scale, criterion: Criterion | None
 
 
 def _pieces(
-    prompt: Prompt, case: Case, scale: Scale, criterion: Criterion | None
+    messages: Messages, case: Case, scale: Scale, criterion: Criterion | None, *, bundled: bool
 ) -> tuple[list[Pieces | None], list[str]] | None:
     """Return the skeletons of the templates and the texts of a case; None for a case that is rendered each time."""
-    bundled = prompt.bundled
     found = shaped(case, scale, criterion, bundled=bundled)
     if found is None:
         return None
@@ -84,14 +83,13 @@ def _pieces(
         except TemplateFault:
             return None
 
-    messages = prompt.framed(case.framing)
     return [_SKELETONS.pieces(m.text, shape, partial(drawn, m.text), bundled=bundled) for m in messages], texts
 
 
 def _drawn(prompt: Prompt, case: Case, task: Task, scale: Scale, criterion: Criterion | None) -> Messages:
     """Return the messages of the templates alone."""
     messages, bundled = prompt.framed(case.framing), prompt.bundled
-    found = _pieces(prompt, case, scale, criterion)
+    found = _pieces(messages, case, scale, criterion, bundled=bundled)
     if found is not None:
         pieces, texts = found
         longest = sum(map(len, texts))
