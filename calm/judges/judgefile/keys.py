@@ -31,7 +31,7 @@ KEYS: Final[Mapping[str, tuple[str, ...]]] = {
         "tpm",
         "price_usd_per_mtok",
     ),
-    "model.price_usd_per_mtok": ("input", "output", "batch"),
+    "model.price_usd_per_mtok": ("input", "output", "batch", "cache_read", "cache_write"),
     "prompt": (
         "system",
         "system_file",

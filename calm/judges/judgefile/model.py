@@ -15,6 +15,8 @@ from calm.models.server import APIS, BATCH_SHARE, PROVIDERS, Server
 from calm.models.transport import KEY_HEADERS, TRANSPORTS
 from calm.models.wire import Json, Limits, Price
 
+CACHE_WRITE: Final = 1.25
+"""What Anthropic asks for a token that its cache takes, as a multiple of the price of a token of a prompt."""
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 _OWN_BODY: Final = frozenset(
     {"model", "messages", "input", "system", "stream", "n", "max_tokens", "max_completion_tokens", "max_output_tokens"}
@@ -140,6 +142,11 @@ def _price(model: Table) -> Price | None:
     share = table.number("batch", least=0)
     if share is not None and share > 1:
         table.say("batch", f"expected the share of the live price that a call in a batch costs, 0 to 1, got {share:g}")
+    read, write = table.number("cache_read", least=0), table.number("cache_write", least=0)
     table.unknown()
     put, got = prices["input"], prices["output"]
-    return None if put is None or got is None else Price(put, got, model.path.name)
+    if put is None or got is None:
+        return None
+    if write is None and model.values.get("provider") == "anthropic":
+        write = CACHE_WRITE * put
+    return Price(put, got, model.path.name, read=read, write=write)
