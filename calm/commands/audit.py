@@ -90,10 +90,9 @@ def gate(judge: str, out: Path | None, options: Sequence[str], suites: Sequence[
                     *APART,
                     *_cache(out),
                     "--tb=no",
+                    "--assert=plain",  # calm says what a claim found; else a first run compiles calm a second time
                     "-rN",  # what is not green is shown by bias, once
                     *([] if _verbose(options) else ["-q", "--disable-warnings"]),
-                    "-W",  # an editable install is imported before pytest can rewrite it
-                    "ignore:Module already imported so cannot be rewritten:pytest.PytestAssertRewriteWarning",
                     f"--calm-judge={judge}",
                     *outputs,
                     *options,

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from calm.engine.engine import Engine
     from calm.experiment.lookahead import Lookahead
     from calm.models.pricing import Cost
+    from calm.pytest_plugin.first import FirstFinding
 
 WINDOW_S = 10.0
 """The rate of calls is measured over this many seconds."""
@@ -95,8 +96,8 @@ class ProgressLine:
     It is shown on a terminal only, not with `-q -q`, and not with workers of xdist, whose tests wait elsewhere.
     """
 
-    def __init__(self, config: pytest.Config, engine: Engine) -> None:
-        self._engine = engine
+    def __init__(self, config: pytest.Config, engine: Engine, first: FirstFinding) -> None:
+        self._engine, self._first = engine, first
         self._reporter: Any = config.pluginmanager.get_plugin("terminalreporter")
         self._capture: Any = config.pluginmanager.get_plugin("capturemanager")
         seen = self._reporter is not None and getattr(self._reporter, "isatty", False)
@@ -107,6 +108,7 @@ class ProgressLine:
 
     def show(self, lookahead: Lookahead) -> None:
         """Write the line anew; called again and again while a test waits."""
+        self._say_first()
         if not self._live:
             return
         now = monotonic()
@@ -119,9 +121,20 @@ class ProgressLine:
 
     def clear(self) -> None:
         """Take the line away; called when the wait is over."""
+        self._take_away()
+        self._since = None
+        self._say_first()
+
+    def _take_away(self) -> None:
         if self._shown:
             self._write(f"{_BELOW}{_BACK}")
-        self._shown, self._since = False, None
+        self._shown = False
+
+    def _say_first(self) -> None:
+        """Show the first disproved claim, once; it stays, and the line is shown below it."""
+        if self._first.waits:
+            self._take_away()
+            self._first.say()
 
     def _figures(self, lookahead: Lookahead, now: float) -> ProgressFigures:
         ledger = self._engine.ledger
