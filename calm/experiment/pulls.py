@@ -43,9 +43,9 @@ from calm.experiment.stopping import (
     missing,
     observe,
     rule_on,
+    tell,
     unproven,
     untested,
-    tell,
 )
 from calm.models.pacing import in_round
 from calm.statistics.betting import confidence_sequence, evidence
@@ -105,7 +105,7 @@ def looked(
             if claim not in rulings and (ruling := _ruled(setup.stopping, claim, trials, stage)) is not None:
                 decided = ruling.decision.outcome in (Outcome.PASS, Outcome.FAIL)
                 (rulings if decided else undecided)[claim] = ruling
-        tell(rulings.values())
+        tell(rulings)
         if means and len(rulings) == len(means) and not observed:
             break
         guilty = stage.asks is ONE_SIDE and all(_beyond(claim, trials) > 0 for claim in means)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -72,11 +72,12 @@ HEARD: ContextVar[Callable[[Ruling], None]] = ContextVar("calm_heard", default=_
 """Who hears at once of each claim that is disproved, while the other claims of its question are still asked about."""
 
 
-def tell(rulings: Iterable[Ruling]) -> None:
-    """Tell whoever listens which of these rulings, which are final, disprove a claim; one may be told again."""
-    for one in rulings:
+def tell(rulings: Mapping[Claim, Ruling]) -> Mapping[Claim, Ruling]:
+    """Tell whoever listens which of these rulings, which are final, disprove a claim; return them."""
+    for one in rulings.values():
         if one.decision.outcome is Outcome.FAIL:
             HEARD.get()(one)
+    return rulings
 
 
 def first_look(claims: Sequence[Claim]) -> int:

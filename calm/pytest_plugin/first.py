@@ -67,20 +67,24 @@ class FirstFinding:
         self._thread.start()
 
     def end(self) -> None:
-        """Watch no more."""
+        """Look a last time, and watch no more."""
         self._over.set()
         if self._thread is not None:
             self._thread.join()
 
     def _watch(self) -> None:
+        over = False
+        while not (over or self._known):
+            over = self._over.wait(LOOK_S)
+            self._look()
+
+    def _look(self) -> None:
         assert self._shared is not None
-        while not self._over.wait(LOOK_S):
-            with suppress(OSError):
-                text = self._shared.read_text("utf-8")
-                if text.endswith("\n"):  # it is whole
-                    self._known = text.rstrip("\n")
-                    self.say()
-                    return
+        with suppress(OSError):
+            text = self._shared.read_text("utf-8")
+            if text.endswith("\n"):  # it is whole
+                self._known = text.rstrip("\n")
+                self.say()
 
     def _sentence(self, order: Order, ruling: Ruling) -> str:
         """Return the sentence that the report has for the claim; empty if gate.toml accepts it."""

@@ -274,8 +274,8 @@ def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, objec
             ours.lookahead.begin()
         if ours.fellows is not None:
             ours.fellows.serve(ours.lookahead)
-        if distributed(config) and not is_worker(config) and not idle and not _plans(config):
-            first_of(config).watch()
+        if not idle:
+            _watch_workers(config)
         done = yield
         if ours.fellows is not None and not (session.shouldfail or session.shouldstop):
             ours.fellows.wait()
@@ -291,10 +291,14 @@ def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, objec
             ours.lookahead.stop()
             if ours.engine is not None:
                 ours.engine.stop()  # another worker may wait for what this one has in flight
-        if ours.first is not None:
-            ours.first.end()
-        if watch is not None:
-            watch.end()
+        for one in filter(None, (ours.first, watch)):
+            one.end()
+
+
+def _watch_workers(config: pytest.Config) -> None:
+    """In the controller of xdist: say what a worker finds first."""
+    if distributed(config) and not is_worker(config) and not _plans(config):
+        first_of(config).watch()
 
 
 def _plans(config: pytest.Config) -> bool:
