@@ -57,7 +57,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     demo = add_command(
         commands,
         "demo",
-        "Show a red gate on a simulated judge. The judge prefers padded answers and answers that cite a book. No "
+        "Show a red gate of three suites on a simulated judge. The judge prefers padded answers and answers that cite a book. No "
         "model is called, and nothing is spent. With --real, the judge is a small language model on this machine.",
         "calm demo",
     )
@@ -143,6 +143,6 @@ def _demo(options: argparse.Namespace) -> int:
     status = _ended(gate(DEMO, out, ["--calm-cache=off", f"--calm-sample={SAMPLE}"], SHOWN))
     if status not in (DONE, REFUSED):
         return status
-    print(f"The gate is red, as it should be. Open {printable(str(out / 'report.html'))}.")
-    print(f"These were {len(SHOWN)} suites on {SAMPLE} cases. For all suites: calm audit {DEMO}")
+    print(f"The gate is red, as it should be. Open {printable(str(out / 'report.html'))}.", end=" ")
+    print(f"These are {len(SHOWN)} suites; calm audit runs all.")
     return DONE
