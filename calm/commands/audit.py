@@ -57,8 +57,9 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     demo = add_command(
         commands,
         "demo",
-        "Show a red gate of three suites on a simulated judge. The judge prefers padded answers and answers that cite a book. No "
-        "model is called, and nothing is spent. With --real, the judge is a small language model on this machine.",
+        "Show a red gate of three suites on a simulated judge. The judge prefers padded answers and answers that cite "
+        "a book. No model is called, and nothing is spent. With --real, the judge is a small language model on this "
+        "machine.",
         "calm demo",
     )
     demo.add_argument(

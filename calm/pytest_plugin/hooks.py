@@ -291,8 +291,8 @@ def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, objec
             ours.lookahead.stop()
             if ours.engine is not None:
                 ours.engine.stop()  # another worker may wait for what this one has in flight
-        for one in filter(None, (ours.first, watch)):
-            one.end()
+        for end in [one.end for one in (ours.first, watch) if one is not None]:
+            end()
 
 
 def _watch_workers(config: pytest.Config) -> None:

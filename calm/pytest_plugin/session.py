@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from calm.gate.verdict_of import VerdictOf
     from calm.models.wire import Judge
     from calm.pytest_plugin.fellows import Fellows, Meeting
-    from calm.pytest_plugin.first import FirstFinding
+    from calm.pytest_plugin.progress import FirstFinding
     from calm.pytest_plugin.record import Record
     from calm.results.audit import Audit
     from calm.results.gatefile import Gate
@@ -489,7 +489,7 @@ def lookahead_for(config: pytest.Config, judge: Judge) -> Lookahead:
 
 def first_of(config: pytest.Config) -> FirstFinding:
     """Return what says the first disproved claim, made once in each process; those of one run share a file."""
-    from calm.pytest_plugin.first import FirstFinding
+    from calm.pytest_plugin.progress import FirstFinding
 
     session = config.stash[SESSION]
     if session.first is None:
