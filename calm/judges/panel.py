@@ -20,8 +20,10 @@ from calm.core.reasons import Kind, Reason, because, name, reason_of
 from calm.core.templates import Prompt
 from calm.core.verdict import (
     FAMILY,
+    RULES,
     NoReply,
     Refused,
+    Rule,
     Scale,
     Score,
     Task,
@@ -39,8 +41,6 @@ from calm.models.wire import Endpoint, Json, Judge, Placing, Remarks, Rewordable
 
 T = TypeVar("T")
 
-Rule: TypeAlias = Literal["majority", "mean", "weighted"]
-RULES: Final[tuple[Rule, ...]] = get_args(Rule)
 
 
 @dataclass(slots=True)

@@ -28,7 +28,7 @@ from calm.judges.mitigations.mitigation import (
     judges_argument,
     path_argument,
 )
-from calm.judges.panel import Panel, Rule, called, panel
+from calm.judges.panel import Panel, called, panel
 from calm.models.wire import Judge, Send
 
 LEAST = 1e-12
