@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Awaitable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import isfinite
-from typing import Final, Literal, TypeAlias, TypeVar, get_args
+from typing import TypeVar
 
 from calm.core.case import Case, digest
 from calm.core.model_names import spelling
@@ -40,7 +40,6 @@ from calm.judges.wrapper import joint_endpoints, joint_remarks, joint_traits
 from calm.models.wire import Endpoint, Json, Judge, Placing, Remarks, Rewordable, Send, Traits
 
 T = TypeVar("T")
-
 
 
 @dataclass(slots=True)

@@ -15,7 +15,7 @@ from functools import partial
 from calm.core.case import Case
 from calm.core.model_names import spelling
 from calm.core.reasons import Kind, Reason, because, name
-from calm.core.verdict import Verdict
+from calm.core.verdict import Rule, Verdict
 from calm.errors import ConfigError
 from calm.judges.mitigations.likelihoods import Likelihoods, read_likelihoods
 from calm.judges.mitigations.mitigation import (
