@@ -30,7 +30,7 @@ from calm.core.case import TIE, Answer, Case, Criterion
 from calm.core.checks import KINDS
 from calm.core.classes import ARROW, FIRST, LONGEST, MOST_CLASSES, SIGNS
 from calm.core.material import Passage, Step, Turn
-from calm.core.verdict import FAMILY, Task
+from calm.core.verdict import FAMILY, TASKS, Task
 from calm.judges.judgefile.keys import (
     HEADER,
     KEYS,
@@ -42,7 +42,6 @@ from calm.judges.judgefile.keys import (
     PARTED,
     PARTED_TASKS,
     TABLES,
-    TASKS,
     TEMPLATES,
     VARIABLE,
     Key,

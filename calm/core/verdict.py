@@ -11,6 +11,7 @@ from calm.core.reasons import Kind, Reason, reason_of
 
 Task: TypeAlias = Literal["pairwise", "score", "rubric", "rubric-all", "points", "listwise", "label"]
 """What a judge is asked to do: the `task` of judge.toml."""
+TASKS: Final[tuple[Task, ...]] = get_args(Task)
 
 Family: TypeAlias = Literal["pairwise", "score", "rubric", "listwise", "label"]
 """What a task measures: the kind of its verdicts."""

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
-from calm.core.verdict import Task
+from calm.core.verdict import TASKS, Task
 from calm.errors import ConfigError, nearest
-from calm.judges.judgefile.keys import KEYS, OF_PANEL, TABLES, TASKS
+from calm.judges.judgefile.keys import KEYS, OF_PANEL, TABLES
 from calm.judges.judgefile.model import server_of
 from calm.judges.judgefile.prompt import prompt_of
 from calm.judges.judgefile.tables import Table, dict_of, one_of, read_document, shown

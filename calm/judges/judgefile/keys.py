@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import inf
-from typing import Final, Literal, TypeAlias, get_args
+from typing import Final, Literal, TypeAlias
 
 from calm.core.templates import FORMS, NOTES
-from calm.core.verdict import RULES, Task
+from calm.core.verdict import RULES, TASKS, Task
 from calm.models.server import PROVIDERS
 from calm.models.transport import TRANSPORTS
 
@@ -22,7 +22,6 @@ file; `variable`: the name of an environment variable), a name or a list of name
 whole number above 0, true or false, a table (`texts`: of texts; `variables`: of names of variables), or a list.
 """
 
-TASKS: Final[tuple[Task, ...]] = get_args(Task)
 ORDERS: Final = ("balanced", "as-given")
 ENDS: Final = ("high", "low")
 """The ends of a scale that can be good."""
