@@ -22,8 +22,10 @@ _calm() {
     found=("${(@f)list}")
     found=("${(@)found//:/\\:}")
     found=("${(@)found/$'\t'/:}")
-    if [[ -n $list ]]; then
+    if [[ $list == -* ]]; then
         _describe -o calm found
+    elif [[ -n $list ]]; then
+        _describe calm found
     else
         _files
     fi
