@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from importlib.resources import files
+from pkgutil import iter_modules
 from re import fullmatch
 from shlex import quote
 from textwrap import shorten
@@ -43,7 +44,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 def _completion(commands: argparse._SubParsersAction[argparse.ArgumentParser], options: argparse.Namespace) -> int:
     words = words_of(commands)
     made = _in_fish(words) if options.shell == "fish" else _in_sh(words)
-    template = files("calm").joinpath("commands", "shells", f"calm.{options.shell}").read_text("utf-8")
+    template = files("calm").joinpath("commands", "data", f"calm.{options.shell}").read_text("utf-8")
     print(template.replace("@WORDS@", made), end="")
     return DONE
 
@@ -96,6 +97,7 @@ def _values() -> Mapping[str, Callable[[], Sequence[str]]]:
     """Return what makes the values of arguments that the parser does not list: by the argument, or by its name."""
     from calm.core.edits import Expects
     from calm.core.verdict import TASKS
+    from calm.engine.store import Mode
     from calm.gate.catalogue import entries, known_biases
     from calm.judges.mitigations import MITIGATIONS
 
@@ -105,6 +107,7 @@ def _values() -> Mapping[str, Callable[[], Sequence[str]]]:
     return {
         "BIAS": lambda: sorted(known_biases()),
         "EXPECTS": lambda: [one.value for one in Expects],
+        "MODE": lambda: [one.value for one in Mode],
         "TASK": lambda: TASKS,
         "perturb _": edits,
         "try --edit": edits,
@@ -114,11 +117,12 @@ def _values() -> Mapping[str, Callable[[], Sequence[str]]]:
     }
 
 
-def _suites() -> Iterator[str]:
-    """Yield what `-k` of pytest chooses a suite by."""
-    for file in sorted(files("calm").joinpath("suites").iterdir(), key=lambda one: one.name):
-        if file.name.startswith("test_") and file.name.endswith(".py"):
-            yield file.name.removeprefix("test_").removesuffix(".py")
+def _suites() -> list[str]:
+    """Return what `-k` of pytest chooses a suite by."""
+    from calm import suites
+
+    names = (module.name for module in iter_modules(suites.__path__))
+    return [name.removeprefix("test_") for name in names if name.startswith("test_")]
 
 
 def _lines(words: Sequence[tuple[str, str]]) -> list[str]:

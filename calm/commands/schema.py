@@ -26,5 +26,5 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 
 
 def _schema(options: argparse.Namespace) -> int:
-    print(files("calm").joinpath("commands", "schemas", f"{options.kind}.schema.json").read_text("utf-8"), end="")
+    print(files("calm").joinpath("commands", "data", f"{options.kind}.schema.json").read_text("utf-8"), end="")
     return DONE
