@@ -6,7 +6,6 @@ import argparse
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from importlib.resources import files
-from pkgutil import iter_modules
 from re import fullmatch
 from shlex import quote
 from textwrap import shorten
@@ -119,10 +118,8 @@ def _values() -> Mapping[str, Callable[[], Sequence[str]]]:
 
 def _suites() -> list[str]:
     """Return what `-k` of pytest chooses a suite by."""
-    from calm import suites
-
-    names = (module.name for module in iter_modules(suites.__path__))
-    return [name.removeprefix("test_") for name in names if name.startswith("test_")]
+    names = sorted(file.name for file in files("calm.suites").iterdir())
+    return [name[len("test_") : -len(".py")] for name in names if name.startswith("test_") and name.endswith(".py")]
 
 
 def _lines(words: Sequence[tuple[str, str]]) -> list[str]:
