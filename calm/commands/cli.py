@@ -16,6 +16,7 @@ from calm.commands import (
     CONFIGURATION,
     DONE,
     INTERRUPTED,
+    agents,
     answer,
     attack,
     attempt,
@@ -77,6 +78,7 @@ COMMANDS = (
     watch,
     schema,
     completion,
+    agents,
 )
 GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
     "commands, in the order in which you need them": (
@@ -87,7 +89,7 @@ GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
         *("hunt", "attack", "diagnose", "cross-check", "self-preference", "watch"),
     ),
     "more, to repair a judge": ("mitigate", "calibrate", "uda"),
-    "more, for texts, calls, editors and shells": ("rewrite", "answer", "batch"),
+    "more, for texts, calls, editors, agents and shells": ("rewrite", "answer", "batch"),
 }
 """The commands as `calm --help` shows them; those that are not listed follow at the end."""
 
