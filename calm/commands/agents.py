@@ -20,8 +20,9 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     served = add_command(
         commands,
         "mcp",
-        "Serve agents with tools that plan, try and audit a judge and explain a finding. The server speaks the Model "
-        "Context Protocol on standard input and output, and reads paths relative to the folder in which it starts.",
+        "Serve agents with tools to audit a judge. They plan, try and audit a judge, and explain a finding. The server "
+        "speaks the Model Context Protocol on standard input and output, and reads paths relative to the folder in "
+        "which it starts.",
         "calm mcp",
     )
     served.set_defaults(run=_serve)
