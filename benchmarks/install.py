@@ -4,8 +4,8 @@ What an installed calm weighs, and how long it takes to start.
     python benchmarks/install.py                    # print it
     python benchmarks/install.py --write            # write it into docs/measured/performance.md
 
-Builds the wheel, installs it with what it needs into an empty environment, and adds up the files of each package there,
-without bytecode. Then it starts Python in that environment for each thing to import, in turn, with bytecode in place,
+Builds the wheel, installs it with what it needs into an empty environment without a cache of packages (with uv, too, if
+there is one), and adds up the files of each package there, without bytecode and with it. Then it starts Python in that environment for each thing to import, in turn, with bytecode in place,
 and gives the median processor time beside that of an interpreter that does nothing.
 """
 
@@ -13,11 +13,13 @@ import argparse
 import json
 import os
 import resource
+import shutil
 import statistics
 import subprocess
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from time import perf_counter
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "measured" / "performance.md"
@@ -32,14 +34,17 @@ STARTS = {
     "`import openai`": ("-c", "import openai"),
 }
 """What is started: the third and the last one stand there to compare with."""
+TOOLS = ("pip", "setuptools")
+"""What a new environment has before anything is installed."""
 FILES = """
 import json
 from importlib.metadata import distributions
 from pathlib import Path
 sizes = {}
 for one in distributions():
-    paths = {Path(one.locate_file(file)).resolve() for file in one.files or () if not str(file).endswith(".pyc")}
-    sizes[one.name.lower()] = sum(path.stat().st_size for path in paths if path.is_file())
+    paths = {Path(one.locate_file(file)).resolve() for file in one.files or ()}
+    found = [(path.suffix == ".pyc", path.stat().st_size) for path in paths if path.is_file()]
+    sizes[one.name.lower()] = [sum(size for code, size in found if code <= much) for much in (False, True)]
 print(json.dumps(sizes))
 """
 
@@ -52,38 +57,59 @@ def checked(*command: object) -> str:
     return done.stdout
 
 
-def environment(folder: Path) -> tuple[Path, Path]:
-    """Install the wheel into a new environment, and return its Python and the wheel."""
+def environment(folder: Path) -> tuple[Path, Path, dict[str, tuple[float, float]]]:
+    """Install the wheel into a new environment; return its Python, the wheel, and each tool's seconds and CPU seconds."""
     checked(sys.executable, "-m", "build", "--no-isolation", "--wheel", f"--outdir={folder}", ROOT)
-    wheel = next(folder.glob("*.whl"))
-    checked(sys.executable, "-m", "venv", folder / "env")
-    python = folder / "env" / "bin" / "python"
-    checked(python, "-m", "pip", "install", "--quiet", wheel)
-    return python, wheel
+    wheel, uv = next(folder.glob("*.whl")), shutil.which("uv")
+    for name in ("env", "other"):
+        checked(sys.executable, "-m", "venv", folder / name)
+    python, other = (folder / name / "bin" / "python" for name in ("env", "other"))
+    took = {"`pip install --no-cache-dir`": cold(python, "-m", "pip", "install", "--quiet", "--no-cache-dir", wheel)}
+    if uv:
+        took["`uv pip install --no-cache`"] = cold(uv, "pip", "install", "--quiet", "--no-cache", "--python", other, wheel)
+    return python, wheel, took
+
+
+def cold(*command: object) -> tuple[float, float]:
+    """Return the seconds that a command takes, on the clock and of the processor."""
+    before, began = cpu_s(), perf_counter()
+    checked(*command)
+    return perf_counter() - began, cpu_s() - before
+
+
+def cpu_s() -> float:
+    """Return the processor's seconds of all commands that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def started(python: Path, arguments: tuple[str, ...]) -> float:
     """Return the processor's milliseconds of one start."""
     env = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    before = cpu_s()
     subprocess.run([python, *arguments], env=env, stdout=subprocess.DEVNULL, check=True)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime) * 1000
+    return (cpu_s() - before) * 1000
 
 
-def tables(sizes: dict[str, int], wheel: int, starts: dict[str, float]) -> str:
-    """Return both tables: sizes in MB (10^6 bytes) and as a share of all, starts in ms and as a multiple of nothing."""
-    ours, tools = sizes.pop("calm-judge"), ("pip", "setuptools")
-    needed = {name: size for name, size in sizes.items() if name not in tools}
-    largest = sorted(needed.items(), key=lambda pair: -pair[1])[:LARGEST]
-    rest = sum(needed.values()) - sum(size for _, size in largest)
-    every = ours + sum(needed.values())
-    rows = [("calm", ours), *largest, (f"{len(needed) - LARGEST} others", rest), ("all together", every)]
-    bare = starts["Python that does nothing"]
-    lines = ["| package | MB | of all |", "|---|---|---|", f"| the wheel of calm | {wheel / 1e6:.1f} | |"]
+def tables(
+    both: dict[str, tuple[int, int]], wheel: int, took: dict[str, tuple[float, float]], starts: dict[str, float]
+) -> str:
+    """Return the tables: installs, sizes in MB (10^6 bytes), and starts in ms and as a multiple of nothing."""
+    sizes, whole = ({name: pair[i] for name, pair in both.items() if name not in TOOLS} for i in (0, 1))
+    every, ours = sum(sizes.values()), sizes.pop("calm-judge")
+    largest = sorted(sizes.items(), key=lambda pair: -pair[1])[:LARGEST]
+    rest = sum(sizes.values()) - sum(size for _, size in largest)
+    rows = [("calm", ours), *largest, (f"{len(sizes) - LARGEST} others", rest), ("all together", every)]
+    lines = ["| install of the wheel | packages | MB | MB with bytecode | seconds | CPU s |", "|---|---|---|---|---|---|"]
+    for name, (seconds, used) in took.items():
+        lines.append(
+            f"| {name} | {len(whole)} | {every / 1e6:.0f} | {sum(whole.values()) / 1e6:.0f} | {seconds:.0f} | {used:.0f} |"
+        )
+    lines += ["", "| package | MB | of all |", "|---|---|---|", f"| the wheel of calm | {wheel / 1e6:.1f} | |"]
     lines += [f"| {name} | {size / 1e6:.1f} | {size / every:.0%} |" for name, size in rows]
+    bare = starts["Python that does nothing"]
     lines += ["", "| start | CPU ms | of Python that does nothing |", "|---|---|---|"]
-    lines += [f"| {name} | {took:.0f} | {took / bare:.1f} |" for name, took in starts.items()]
+    lines += [f"| {name} | {ms:.0f} | {ms / bare:.1f} |" for name, ms in starts.items()]
     return "\n".join(lines) + "\n"
 
 
@@ -94,15 +120,16 @@ def main() -> None:
     parser.add_argument("--write", action="store_true", help=f"write it into {PAGE.relative_to(ROOT)}")
     given = parser.parse_args()
     with TemporaryDirectory() as temporary:
-        python, wheel = environment(Path(temporary))
-        sizes = json.loads(checked(python, "-c", FILES))
+        python, wheel, took = environment(Path(temporary))
+        both = json.loads(checked(python, "-c", FILES))
         times: dict[str, list[float]] = {name: [] for name in STARTS}
         for number in range(given.rounds + 1):
             for name, arguments in STARTS.items():
-                took = started(python, arguments)
+                one = started(python, arguments)
                 if number:  # the first round writes the bytecode
-                    times[name].append(took)
-        found = tables(sizes, wheel.stat().st_size, {name: statistics.median(each) for name, each in times.items()})
+                    times[name].append(one)
+        middle = {name: statistics.median(each) for name, each in times.items()}
+        found = tables(both, wheel.stat().st_size, took, middle)
     if not given.write:
         print(found)
         return
