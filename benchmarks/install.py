@@ -4,9 +4,10 @@ What an installed calm weighs, and how long it takes to start.
     python benchmarks/install.py                    # print it
     python benchmarks/install.py --write            # write it into docs/measured/performance.md
 
-Builds the wheel, installs it with what it needs into an empty environment without a cache of packages (with uv, too, if
-there is one), and adds up the files of each package there, without bytecode and with it. Then it starts Python in that environment for each thing to import, in turn, with bytecode in place,
-and gives the median processor time beside that of an interpreter that does nothing.
+Builds the wheel, installs it with what it needs into an empty environment without a cache of packages, also with uv if
+there is one, which writes no bytecode, and adds up the files of each package there. Then it starts Python in that
+environment for each thing to import, in turn, with bytecode in place, and gives the median processor time beside that
+of an interpreter that does nothing.
 """
 
 import argparse
@@ -17,6 +18,7 @@ import shutil
 import statistics
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter
@@ -57,17 +59,32 @@ def checked(*command: object) -> str:
     return done.stdout
 
 
-def environment(folder: Path) -> tuple[Path, Path, dict[str, tuple[float, float]]]:
-    """Install the wheel into a new environment; return its Python, the wheel, and each tool's seconds and CPU seconds."""
+@dataclass(frozen=True, slots=True)
+class Installed:
+    """What a tool installed: the environment's Python, and the seconds that it took, on the clock and the processor."""
+
+    python: Path
+    seconds: float
+    cpu_s: float
+
+    def sizes(self) -> dict[str, tuple[int, int]]:
+        """Return the bytes of each package without bytecode, and with what there is of it."""
+        found = json.loads(checked(self.python, "-c", FILES))
+        return {name: (plain, whole) for name, (plain, whole) in found.items() if name not in TOOLS}
+
+
+def environments(folder: Path) -> tuple[Path, dict[str, Installed]]:
+    """Install the wheel into new environments; return it, and what each tool made of it."""
     checked(sys.executable, "-m", "build", "--no-isolation", "--wheel", f"--outdir={folder}", ROOT)
     wheel, uv = next(folder.glob("*.whl")), shutil.which("uv")
-    for name in ("env", "other"):
-        checked(sys.executable, "-m", "venv", folder / name)
-    python, other = (folder / name / "bin" / "python" for name in ("env", "other"))
-    took = {"`pip install --no-cache-dir`": cold(python, "-m", "pip", "install", "--quiet", "--no-cache-dir", wheel)}
-    if uv:
-        took["`uv pip install --no-cache`"] = cold(uv, "pip", "install", "--quiet", "--no-cache", "--python", other, wheel)
-    return python, wheel, took
+    made: dict[str, Installed] = {}
+    for name in ("`pip install --no-cache-dir`", "`uv pip install --no-cache`")[: 2 if uv else 1]:
+        home = folder / str(len(made))
+        checked(sys.executable, "-m", "venv", home)
+        python = home / "bin" / "python"
+        tool = [uv, "pip", "install", "--python", python, "--no-cache"] if made else [python, "-m", "pip", "install"]
+        made[name] = Installed(python, *cold(*tool, "--quiet", *([] if made else ["--no-cache-dir"]), wheel))
+    return wheel, made
 
 
 def cold(*command: object) -> tuple[float, float]:
@@ -91,21 +108,24 @@ def started(python: Path, arguments: tuple[str, ...]) -> float:
     return (cpu_s() - before) * 1000
 
 
-def tables(
-    both: dict[str, tuple[int, int]], wheel: int, took: dict[str, tuple[float, float]], starts: dict[str, float]
-) -> str:
+def tables(wheel: int, made: dict[str, Installed], starts: dict[str, float]) -> str:
     """Return the tables: installs, sizes in MB (10^6 bytes), and starts in ms and as a multiple of nothing."""
-    sizes, whole = ({name: pair[i] for name, pair in both.items() if name not in TOOLS} for i in (0, 1))
+    lines = ["| cold install of the wheel | packages | MB | seconds | CPU s |", "|---|---|---|---|---|"]
+    for name, one in made.items():
+        disk = one.sizes()
+        whole = sum(size for _, size in disk.values()) / 1e6
+        lines.append(f"| {name} | {len(disk)} | {whole:.0f} | {one.seconds:.0f} | {one.cpu_s:.0f} |")
+    sizes = {name: plain for name, (plain, _) in disk.items()}
     every, ours = sum(sizes.values()), sizes.pop("calm-judge")
     largest = sorted(sizes.items(), key=lambda pair: -pair[1])[:LARGEST]
     rest = sum(sizes.values()) - sum(size for _, size in largest)
     rows = [("calm", ours), *largest, (f"{len(sizes) - LARGEST} others", rest), ("all together", every)]
-    lines = ["| install of the wheel | packages | MB | MB with bytecode | seconds | CPU s |", "|---|---|---|---|---|---|"]
-    for name, (seconds, used) in took.items():
-        lines.append(
-            f"| {name} | {len(whole)} | {every / 1e6:.0f} | {sum(whole.values()) / 1e6:.0f} | {seconds:.0f} | {used:.0f} |"
-        )
-    lines += ["", "| package | MB | of all |", "|---|---|---|", f"| the wheel of calm | {wheel / 1e6:.1f} | |"]
+    lines += [
+        "",
+        "| package | MB without bytecode | of all |",
+        "|---|---|---|",
+        f"| the wheel of calm | {wheel / 1e6:.1f} | |",
+    ]
     lines += [f"| {name} | {size / 1e6:.1f} | {size / every:.0%} |" for name, size in rows]
     bare = starts["Python that does nothing"]
     lines += ["", "| start | CPU ms | of Python that does nothing |", "|---|---|---|"]
@@ -120,8 +140,8 @@ def main() -> None:
     parser.add_argument("--write", action="store_true", help=f"write it into {PAGE.relative_to(ROOT)}")
     given = parser.parse_args()
     with TemporaryDirectory() as temporary:
-        python, wheel, took = environment(Path(temporary))
-        both = json.loads(checked(python, "-c", FILES))
+        wheel, made = environments(Path(temporary))
+        python = next(iter(made.values())).python
         times: dict[str, list[float]] = {name: [] for name in STARTS}
         for number in range(given.rounds + 1):
             for name, arguments in STARTS.items():
@@ -129,7 +149,7 @@ def main() -> None:
                 if number:  # the first round writes the bytecode
                     times[name].append(one)
         middle = {name: statistics.median(each) for name, each in times.items()}
-        found = tables(both, wheel.stat().st_size, took, middle)
+        found = tables(wheel.stat().st_size, made, middle)
     if not given.write:
         print(found)
         return

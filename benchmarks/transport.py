@@ -29,7 +29,10 @@ from calm.models.wire import Json, Message, encoded
 
 OPEN, CLOSE = "<!-- measured: transport -->\n", "<!-- end: transport -->"
 IN_FLIGHT = (32, 400)
-PROMPT = (Message("system", "You judge."), Message("user", "Which answer is better? " + "An answer of some words. " * 40))
+PROMPT = (
+    Message("system", "You judge."),
+    Message("user", "Which answer is better? " + "An answer of some words. " * 40),
+)
 
 
 async def timed(
@@ -65,7 +68,9 @@ async def measured(url: str, room: int, calls: int, rounds: int) -> list[str]:
                     found[name].append(took)
     await own.close()
     pairs = list(zip(found["own"], found["httpx2"], strict=True))
-    ratios = [statistics.median(f(a, b) for a, b in pairs) for f in (lambda a, b: a[0] / b[0], lambda a, b: a[1] / b[1])]
+    ratios = [
+        statistics.median(f(a, b) for a, b in pairs) for f in (lambda a, b: a[0] / b[0], lambda a, b: a[1] / b[1])
+    ]
     rows = []
     for name, (speed, cost) in (("own", ratios), ("httpx2", (1.0, 1.0))):
         a_second, micros = (statistics.median(one) for one in zip(*found[name], strict=True))
