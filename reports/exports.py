@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections.abc import Container, Iterator
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from hashlib import file_digest
@@ -21,7 +21,9 @@ from calm.results.wording import clipped
 
 GATE: Final = "gate"
 """The name of the row of the whole run; its value is 1 for a green gate and 0 for any other."""
-_NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]*(/[A-Za-z0-9_][A-Za-z0-9_-]*)*")
+_NAME: Final = re.compile(
+    r"[A-Za-z0-9_][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)*(/[A-Za-z0-9_][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)*)*"
+)
 """Names that every tool takes as they are."""
 LONGEST_NAME: Final = 120
 LONGEST: Final = 500
@@ -33,7 +35,7 @@ class Row:
     """
     One result as a tool is told of it.
 
-    `name` is the key of the finding in letters that all tools take, `key` the key itself. `label` is the outcome of the
+    `name` is the key of the finding in signs that all tools take, `key` the key itself. `label` is the outcome of the
     record, such as FAIL. `value`, `low` and `high` are in the unit of the measure; None where nothing was measured.
     `limit` is what the claim allows, such as "<= 0.25", `cases` how many cases were counted, `edit` what was tried.
     """
@@ -87,12 +89,10 @@ def told(audit: Audit, source: Path) -> Told:
     audit, green = as_read(audit), audit.green()
     headline = text(": ".join(verdict_of(audit, green=green)))
     gate = Row(GATE, str(uuid5(run, "")), GATE, float(green), audit.outcome.value, headline)
-    names, rows = Counter([GATE]), [gate]
+    rows, taken = [gate], {GATE}
     for place, one in enumerate(audit.findings):
-        row = _row(one, run, place)
-        names[row.name] += 1
-        rows.append(row)
-    rows = [row if names[row.name] == 1 or row is gate else _renamed(row) for row in rows]
+        rows.append(_row(one, run, place, taken))
+        taken.add(rows[-1].name)
     facts = {
         "judge": audit.judge.name,
         "model": audit.judge.served or audit.judge.model or "",
@@ -107,10 +107,10 @@ def told(audit: Audit, source: Path) -> Told:
     return Told(run, _moment(audit.run.started), facts, tuple(rows))
 
 
-def _row(one: Finding, run: UUID, place: int) -> Row:
+def _row(one: Finding, run: UUID, place: int, taken: Container[str]) -> Row:
     key = text(one.key)
-    row = Row(
-        name=key,
+    return Row(
+        name=next(name for name in _names(one.key, place) if name not in taken),
         id=str(uuid5(run, f"{place}:{key}")),
         key=key,
         value=one.value,
@@ -123,13 +123,21 @@ def _row(one: Finding, run: UUID, place: int) -> Row:
         edit=text(one.perturbation or ""),
         accepted=text(one.accepted or ""),
     )
-    return row if _NAME.fullmatch(key) and len(key) <= LONGEST_NAME else _renamed(row)
 
 
-def _renamed(row: Row) -> Row:
-    """Return a row with a name of its own, made of letters that all tools take."""
-    plain = re.sub(r"[^A-Za-z0-9_]+", "-", row.key).strip("-")[:80]
-    return Row(**{**asdict(row), "name": f"{plain or 'finding'}-{row.id[:8]}"})
+def _names(key: str, place: int) -> Iterator[str]:
+    """
+    Yield names for a key, the plainest first; all but the last are the same in every run.
+
+    >>> list(_names("verbosity/gain/pad@4", 2))
+    ['verbosity/gain/pad-4', 'verbosity-gain-pad-4-7f0aaaea', 'verbosity-gain-pad-4-7f0aaaea-2']
+    """
+    if len(key) <= LONGEST_NAME and _NAME.fullmatch(plain := key.replace("@", "-")):
+        yield plain
+    short = re.sub(r"[^A-Za-z0-9_]+", "-", text(key))[:LONGEST_NAME].strip("-")
+    own = f"{short or 'finding'}-{uuid5(NAMESPACE_URL, whole(key)).hex[:8]}"
+    yield own
+    yield f"{own}-{place}"
 
 
 def text(said: str) -> str:
