@@ -429,7 +429,7 @@ def test_nothing_is_installed_by_the_name_of_calm():
 
 def test_each_action_is_named_by_a_commit():
     """A tag can be moved; an action has one commit in all files."""
-    written = [ROOT / "action.yml", ROOT / "ci" / "comment" / "action.yml", ROOT / "ci" / "nightly.yml"]
+    written = [ROOT / "action.yml", ROOT / "ci" / "comment" / "action.yml", *(ROOT / "ci").glob("*.yml")]
     used = [one for file in written for one in re.findall(r"uses: (\S+@.*)", file.read_text("utf-8"))]
     used += [init_ci._CHECKOUT, init_ci._SETUP_PYTHON, init_ci._CACHE, init_ci._UPLOAD]
 
@@ -451,6 +451,7 @@ def test_no_step_holds_what_somebody_else_may_write():
         ("github-actions", "ci/comment/action.yml"),
         ("gitlab-ci", "ci/gitlab.yml"),
         ("github-workflows", "ci/nightly.yml"),
+        ("github-workflows", "ci/release.yml"),
     ],
 )
 def test_the_files_have_the_shape_that_the_services_state(schema, file, capsys):

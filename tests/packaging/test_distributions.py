@@ -1,9 +1,14 @@
 """What is released holds what it should and works where nothing of this repository is."""
 
+import os
 import re
 import shutil
+import subprocess
+import sys
 from email import message_from_string
 from pathlib import Path, PurePosixPath
+
+from setuptools import build_meta
 
 ROOT = Path(__file__).parents[2]
 JUDGE = (
@@ -12,26 +17,26 @@ JUDGE = (
 )
 
 
-LINKED = {"perturbations": "perturbations", "suites": "suites", "reports": "results/reports"}
+BESIDE = {"perturbations": "perturbations", "suites": "suites", "reports": "results/reports"}
 
 
 def modules(folder):
-    return {f"calm/{LINKED[folder]}/{p.relative_to(ROOT / folder).as_posix()}" for p in (ROOT / folder).rglob("*.py")}
+    return {f"calm/{BESIDE[folder]}/{p.relative_to(ROOT / folder).as_posix()}" for p in (ROOT / folder).rglob("*.py")}
 
 
 def test_the_wheel_holds_one_top_level_package(wheel):
-    """Nothing but calm is installed: top-level folders of common names would break other projects."""
+    """Nothing but calm and its entrance is installed: top-level folders of common names would break other projects."""
     top = {PurePosixPath(name).parts[0] for name in wheel.in_wheel()}
 
-    assert {name for name in top if not name.endswith(".dist-info")} == {"calm"}
-    assert len(top) == 2
+    assert {name for name in top if not name.endswith(".dist-info")} == {"calm", "calm_judge.py"}
+    assert len(top) == 3
 
 
-def test_the_linked_folders_are_real_in_the_wheel(wheel):
+def test_the_folders_beside_calm_are_inside_it_in_the_wheel(wheel):
     """Perturbations, suites and reports are packages inside calm, module by module."""
     names = set(wheel.in_wheel())
 
-    for folder in LINKED:
+    for folder in BESIDE:
         assert modules(folder) <= names, folder
     assert {n for n in names if n.startswith("calm/suites/test_")}
 
@@ -76,16 +81,13 @@ def test_the_wheel_holds_no_page_and_no_tool_of_our_own(wheel):
     }
 
 
-def test_the_sdist_can_be_built_and_tested_from(built):
-    """The source release holds the folders behind the links, the tests, the licence and no litter."""
-    names = set(built.in_sdist())
+def test_the_sdist_holds_what_the_repository_holds(built, source):
+    """The source release holds the files of the repository, and no others but those of its build."""
+    names = {name for name in built.in_sdist() if PurePosixPath(name).suffix or "/" in name or name.isupper()}
+    tracked = {path.relative_to(source).as_posix() for path in source.rglob("*") if path.is_file()}
+    made = {"PKG-INFO", "setup.cfg"}
 
-    assert {"pyproject.toml", "LICENSE", "README.md", "tests/conftest.py", "conftest.py"} <= names
-    assert {"perturbations/authority.py", "suites/test_authority.py"} <= names or {
-        "calm/perturbations/authority.py",
-        "calm/suites/test_authority.py",
-    } <= names
-    assert not [name for name in names if "__pycache__" in name or name.endswith((".pyc", ".sqlite"))]
+    assert {name for name in names if not any(one.startswith(f"{name}/") for one in names)} - made == tracked
 
 
 def test_the_metadata_is_sane(wheel):
@@ -100,6 +102,43 @@ def test_the_metadata_is_sane(wheel):
     required = {re.match(r"[\w.-]+", r)[0] for r in metadata.get_all("Requires-Dist") if "extra ==" not in r}
     assert {"pytest", "jinja2", "openai", "anthropic", "scipy"} <= required
     assert metadata.get_payload().strip() or metadata["Description"]
+
+
+def test_the_page_of_a_release_leads_to_the_files_of_its_version(source, tmp_path, monkeypatch):
+    """With the address of the repository each link is absolute, and what it leads to is there; without one, none is."""
+    monkeypatch.chdir(source)
+    for url in ("", "https://host.example/owner/calm/"):
+        monkeypatch.setenv("SOURCE_URL", url)
+        about = tmp_path / build_meta.prepare_metadata_for_build_wheel(str(tmp_path))
+        metadata = message_from_string((about / "METADATA").read_text("utf-8"))
+        links = re.findall(r"\]\(([^)#]+)", metadata.get_payload())
+        absolute = [one for one in links if one.startswith(url or "https://")]
+
+        assert len(links) > 20
+        assert absolute == (links if url else [])
+        for one in absolute:
+            kind, version, path = one.removeprefix(url).split("/", 2)
+            assert (kind in ("blob", "raw"), version) == (True, f"v{metadata['Version']}")
+            assert (source / path).exists(), path
+        assert bool(metadata.get_all("Project-URL")) == bool(url)
+
+
+def test_another_package_called_calm_is_told_apart(tmp_path):
+    """An old one has the import name, too: where it took the place of ours, one sentence says so, also in pytest."""
+    theirs = tmp_path / "theirs" / "calm"
+    theirs.mkdir(parents=True)
+    (theirs / "__init__.py").write_text("class Application:\n    pass\n")
+    (tmp_path / "test_plain.py").write_text("def test_plain():\n    pass\n")
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(theirs.parent), str(ROOT)])}
+    command = "import sys, calm_judge; sys.exit(calm_judge.main())"
+    for words, status in (["-c", command], 4), (["-m", "pytest", "-q", "test_plain.py"], 1):
+        done = subprocess.run(
+            [sys.executable, *words], cwd=tmp_path, env=env, capture_output=True, text=True, check=False, timeout=60
+        )
+
+        assert (done.returncode, done.stdout) == (status, "")
+        assert done.stderr.startswith("calm: expected"), done.stderr
+        assert "pip uninstall calm calm-judge" in done.stderr
 
 
 def test_the_suites_run_from_an_empty_folder(installed, tmp_path):
@@ -132,14 +171,6 @@ def test_a_judge_is_made_and_read_where_nothing_else_is(installed, tmp_path):
     assert made.returncode == 0, made.stderr
     assert {"judge.toml", "judge.jinja", "cases.jsonl", "gate.toml"} <= {path.name for path in tmp_path.iterdir()}
     assert read.returncode == 0, read.stdout + read.stderr
-
-
-def test_no_link_of_the_repository_is_left_in_an_installed_copy(installed):
-    """The folders behind links in the repository are folders here."""
-    package = next((installed.python.parents[1] / "lib").glob("*/site-packages/calm"))
-
-    assert (package / "suites" / "test_authority.py").is_file()
-    assert [path for path in package.rglob("*") if path.is_symlink()] == []
 
 
 def test_a_new_bias_needs_nothing_of_the_repository(installed, tmp_path):
