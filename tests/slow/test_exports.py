@@ -146,7 +146,7 @@ print(json.dumps([{
     "status": run.info.status, "metrics": run.data.metrics, "params": run.data.params, "tags": run.data.tags,
     "history": {name: len(client.get_metric_history(run.info.run_id, name)) for name in run.data.metrics},
     "files": sorted(one.path for one in client.list_artifacts(run.info.run_id)),
-    "table": artifacts.load_text(f"runs:/{run.info.run_id}/findings.csv", dst_path=None),
+    "table": artifacts.load_text(f"runs:/{run.info.run_id}/findings.csv"),
     "page": artifacts.load_text(f"runs:/{run.info.run_id}/report.html")[:15],
 } for run in runs]))
 """
@@ -198,8 +198,7 @@ def awake(url):
 
 READ = """
 import json, os
-from langfuse import LangfuseAPI
-from langfuse.api.scores.types.create_score_request import CreateScoreRequest
+from langfuse.api import LangfuseAPI
 client = LangfuseAPI(base_url=os.environ["LANGFUSE_HOST"], username=os.environ["LANGFUSE_PUBLIC_KEY"],
                      password=os.environ["LANGFUSE_SECRET_KEY"])
 assert [one.name for one in client.projects.get().data] == ["judges"]
@@ -213,6 +212,7 @@ def test_the_sdk_of_langfuse_reads_the_scores(folder):
         keys = dict(zip(("LANGFUSE_PUBLIC_KEY", "LANGFUSE_SECRET_KEY"), server.keys, strict=True))
         assert send(sys.executable, folder, "langfuse", LANGFUSE_HOST=server.url, **keys).returncode == 0
         done = run(python_of("langfuse", "langfuse>=5"), folder, "-c", READ, LANGFUSE_HOST=server.url, **keys)
+    assert done.returncode == 0, done.stderr
 
     rows = rows_of(folder)
     labels = {f"{name}/outcome": row.label for name, row in rows.items()}
