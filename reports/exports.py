@@ -135,14 +135,14 @@ def _names(key: str, place: int) -> Iterator[str]:
     if len(key) <= LONGEST_NAME and _NAME.fullmatch(plain := key.replace("@", "-")):
         yield plain
     short = re.sub(r"[^A-Za-z0-9_]+", "-", text(key))[:LONGEST_NAME].strip("-")
-    own = f"{short or 'finding'}-{uuid5(NAMESPACE_URL, whole(key)).hex[:8]}"
+    own = f"{short or 'finding'}-{uuid5(NAMESPACE_URL, str(whole(key))).hex[:8]}"
     yield own
     yield f"{own}-{place}"
 
 
 def text(said: str) -> str:
     """Return a text on one line, cut, without a credential, and with what cannot be seen made visible."""
-    return clipped(without_userinfo(" ".join(visible(whole(said)[: 4 * LONGEST]).split())), LONGEST)
+    return clipped(without_userinfo(" ".join(visible(str(whole(said))[: 4 * LONGEST]).split())), LONGEST)
 
 
 def _moment(started: str) -> datetime:
