@@ -178,7 +178,7 @@ def test_mlflow_gives_back_what_was_sent(folder, tmp_path_factory):
     assert back["params"]["judge"] == sample().judge.name
     assert back["tags"]["calm.outcome"] == sample().outcome.value
     assert back["files"] == ["findings.csv", "report.html", "results.json", "results.texts.jsonl"]
-    assert back["page"] == "<!doctype html>"
+    assert back["page"] == "<!DOCTYPE html>"
     assert [line["name"] for line in csv.DictReader(io.StringIO(back["table"]))] == [*rows]
 
 
