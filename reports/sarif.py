@@ -235,6 +235,8 @@ def _suite(path: str, root: Path | None) -> tuple[str, bool]:
         return "", False
     name = PurePosixPath(path.replace("\\", "/"))
     present = root is not None and _inside(path) and (root / path).is_file()
+    if name.is_relative_to("calm/suites") and not present:
+        return str(name), False
     shipped = files("calm.suites").joinpath(name.name).is_file()
     if shipped and (len(name.parts) == 1 or "site-packages" in name.parts) and not present:
         return f"calm/suites/{name.name}", False

@@ -53,6 +53,9 @@ _HEAD = 200
 _SCHEMA = re.compile(r'\s*\{\s*"schema":\s*"([^"/]*)')
 """The beginning of a record that calm wrote."""
 
+TARGETS = ("otel", "mlflow", "langfuse", "wandb")
+"""The tools that a run can be sent to."""
+
 SHOWS_HUNTS = ("html", "json")
 """The formats that hold what a hunt found."""
 
@@ -64,7 +67,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         "report",
         "Write the results of a run in another form. The ending of FILE chooses the form: a page, a summary, SARIF, "
         "JUnit, tables, or JSON. The record of any other command becomes a page. With --history, show what "
-        "each claim measured in all runs of a folder.",
+        "each claim measured in all runs of a folder. With --to, send the results to another tool.",
         "calm report calm-audit/results.json -o junit.xml",
     )
     report.add_argument(
@@ -98,11 +101,19 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         metavar="GATE",
         help="--format comment: what tells the comment of this gate from others (default gate)",
     )
+    report.add_argument(
+        "--to",
+        choices=TARGETS,
+        metavar="TARGET",
+        help=f"send the results to another tool: {', '.join(TARGETS)}; the environment gives the address and keys",
+    )
     report.add_argument("--limit", type=int, metavar="BYTES", help="the largest size of a summary (default 1048576)")
 
     def run(options: argparse.Namespace) -> int:
         if options.history is None and options.results is None:
             report.error("expected RESULTS, a file that --calm-results wrote, or --history FOLDER")
+        if options.to is not None:
+            return _send(options)
         return _report(options) if options.history is None else _trend(options)
 
     report.set_defaults(run=run)
@@ -163,6 +174,37 @@ def _report(options: argparse.Namespace) -> int:
     for one in written:
         if one.form is not TEXTS:
             print(printable(f"wrote {one.path}"))
+    return DONE
+
+
+def _send(options: argparse.Namespace) -> int:
+    """Send a run to another tool; its destination is checked before anything is read."""
+    from tempfile import TemporaryDirectory
+
+    from calm.results import audit as record
+    from calm.results.redaction import without_texts
+    from calm.results.reports import html, targets
+    from calm.results.reports.exports import told
+    from calm.results.wording import printable
+
+    given = {"-o": options.out, "--format": options.format, "--history": options.history, "--name": options.name}
+    given |= {"--limit": options.limit, "--hunt": options.hunt or None}
+    if without_meaning := [name for name, value in given.items() if value is not None]:
+        raise ConfigError(
+            f"--to {options.to}: nothing is written, got {', '.join(without_meaning)} with it; leave it out"
+        )
+    send = targets.OPEN[options.to]()
+    source = Path(options.results)
+    if (kind := kind_of(source)) not in (None, "calm-results"):
+        raise ConfigError(f"--to {options.to}: expected the results of a run, got a record of kind {kind}: {source}")
+    audit = record.read(source)
+    audit = without_texts(audit) if options.texts == "none" else with_note(audit, without(audit, source))
+    with TemporaryDirectory() as folder:
+        if options.to in targets.KEEP_FILES:
+            html.write(audit, Path(folder) / "report.html")
+            record.write(audit, Path(folder) / "results.json", texts=options.texts == "full")
+        where = send(told(audit, source), sorted(Path(folder).iterdir()))
+    print(printable(f"sent to {options.to}: {where}"))
     return DONE
 
 

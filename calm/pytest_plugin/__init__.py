@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Generator, Iterator, Sequence
+from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -134,6 +136,24 @@ def pytest_configure(config: pytest.Config) -> None:
         waiting.end()
     elif options.distributed(config) and not options.is_worker(config) and options.asked(config):
         waiting.end()  # no process sees both the tests and the user
+
+
+def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> pytest.Module | None:
+    """
+    Name the file in the ids of the suites that are installed with calm: `calm/suites/test_position.py::test_...`.
+
+    pytest names a file by its path below the root folder, or else below what was asked for, which leaves nothing of it
+    where a module is asked for: JUnit, Allure and pytest-html could not tell the suites apart.
+    """
+    if "suites" not in module_path.parts:
+        return None
+    suites = find_spec("calm.suites")
+    in_project = module_path.is_relative_to(parent.config.rootpath) and "site-packages" not in module_path.parts
+    for folder in (suites and suites.submodule_search_locations) or ():
+        if not in_project and module_path.is_relative_to(folder):
+            name = f"calm/suites/{module_path.relative_to(folder).as_posix()}"
+            return pytest.Module.from_parent(parent, path=module_path, nodeid=name)
+    return None
 
 
 @pytest.hookimpl(wrapper=True)

@@ -104,4 +104,4 @@ def mitigate(audit: Audit, bias: str, nodes: Sequence[str]) -> str:
 def _is_shipped(node: str) -> bool:
     """Return whether a test is one of the shipped suites, which `calm mitigate` runs without a path."""
     folder = node.partition("::")[0].replace("\\", "/").rpartition("/")[0]
-    return folder in ("", "suites") or folder.endswith(SUITES.replace(".", "/"))
+    return folder in ("", "suites") or f"/{SUITES.replace('.', '/')}/" in f"/{folder}/"

@@ -30,8 +30,8 @@ class Results:
     the run kept them in the file beside the results.
     """
 
-    def __init__(self, audit: Audit) -> None:
-        self._audit = audit
+    def __init__(self, audit: Audit, source: str = "") -> None:
+        self._audit, self._source = audit, source
 
     @cached_property
     def findings(self) -> pd.DataFrame:
@@ -74,6 +74,18 @@ class Results:
         told = ", ".join(f"{count} {outcome.value}" for outcome, count in counts if count)
         return printable(f"<calm results of {judge.name} ({judge.task}): {self.outcome}; findings: {told or 'none'}>")
 
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the verdict, what is wrong, and what to do next."""
+        from calm.results.reports import card
+
+        return card.html(self._audit, self._source)
+
+    def _repr_markdown_(self) -> str:
+        """Return the same for what shows Markdown."""
+        from calm.results.reports import card
+
+        return card.markdown(self._audit, self._source)
+
 
 def load(path: str | os.PathLike[str]) -> Results:
     """
@@ -93,7 +105,8 @@ def load(path: str | os.PathLike[str]) -> Results:
     from calm.results.baseline import read_record
 
     place = Path(path)
-    return Results(read_record(place / RESULTS if place.is_dir() else place))
+    source = place / RESULTS if place.is_dir() else place
+    return Results(read_record(source), str(source))
 
 
 def _frame(table: Table, audit: Audit) -> pd.DataFrame:

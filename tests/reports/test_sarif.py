@@ -180,14 +180,16 @@ def test_a_result_stands_at_its_test_and_names_the_prompt(tmp_path):
     assert [uri(place) for place in result["relatedLocations"]] == ["prompts/judge.jinja", "judge.toml"]
 
 
-def test_a_suite_of_calm_gives_way_to_the_prompt():
+def test_a_suite_of_calm_gives_way_to_the_prompt(subtests):
     """What the reader can change comes first."""
-    found = replace(failing(node="test_authority.py::test_x"), judge=judge(about={"files": ["judge.jinja"]}))
+    for file in ("test_authority.py", "calm/suites/test_authority.py"):
+        with subtests.test(file):
+            found = replace(failing(node=f"{file}::test_x"), judge=judge(about={"files": ["judge.jinja"]}))
 
-    result = checked(found)["results"][0]
+            result = checked(found)["results"][0]
 
-    assert uri(result["locations"][0]) == "judge.jinja"
-    assert [uri(place) for place in result["relatedLocations"]] == ["calm/suites/test_authority.py"]
+            assert uri(result["locations"][0]) == "judge.jinja"
+            assert [uri(place) for place in result["relatedLocations"]] == ["calm/suites/test_authority.py"]
 
 
 def test_no_location_leaves_its_folder(subtests):

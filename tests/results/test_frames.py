@@ -18,11 +18,14 @@ from calm.core.claims import Outcome
 from calm.core.releases import install
 from calm.results.audit import write
 from calm.results.baseline import write_baseline
+from calm.results.frames import Results
 from calm.results.redaction import without_texts
 from calm.results.reports.tables import COLUMNS, TABLES, rows
+from calm.results.sentences import name_of
 from calm.results.tabular import CASES, FINDINGS, FLIPS
+from calm.results.troubles import troubles, verdict_of
 from tests.docs.pages import DOCS, blocks, section
-from tests.reports.hostile_texts import hostile_audit
+from tests.reports.hostile_texts import HOSTILE, hostile_audit
 from tests.reports.planted_audit import empty, finding, sample, trial
 from tests.results.test_baseline import biased, sound, ticked
 
@@ -348,6 +351,40 @@ def test_loading_costs_nothing_before_a_frame_is_asked_for(tmp_path):
     run = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=True)
 
     assert run.stdout.split() == ["False", "True", "False"]
+
+
+# the card of a notebook
+
+
+def test_the_card_has_the_verdict_what_is_wrong_and_what_is_next(tmp_path):
+    """Each bias that is not proven has a line, as HTML and as Markdown."""
+    results = loaded(sample(), tmp_path)
+    word = verdict_of(sample(), green=False)[0]
+
+    for shown in (results._repr_html_(), results._repr_markdown_()):
+        assert word in shown
+        assert [shown.count(name_of(one.bias)) > 0 for one in troubles(sample())] == [True] * len(troubles(sample()))
+        assert "Next: " in shown
+
+
+def test_a_green_card_offers_the_baseline(tmp_path):
+    """Its command names the file that was loaded."""
+    results = loaded(empty(findings=(finding(),)), tmp_path)
+
+    assert f"calm accept {tmp_path / 'results.json'}" in results._repr_html_()
+
+
+def test_hostile_texts_do_nothing_on_a_card(subtests):
+    """No tag but the card's own, no link, no request, and a bounded size."""
+    own = {"div", "p", "b", "bdi", "ul", "li", "br", "code"}
+    for text in HOSTILE:
+        with subtests.test(repr(text[:20])):
+            results = Results(hostile_audit(text))
+
+            tags = re.findall(r"<[/!]?(\w*)", html := results._repr_html_())
+            assert set(tags) <= own
+            assert max(map(len, (html, results._repr_markdown_()))) < 60_000
+            assert not re.search(r"<(?!/?code>)|\]\(|https?://|@", results._repr_markdown_())
 
 
 # the page
