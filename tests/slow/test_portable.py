@@ -1,0 +1,215 @@
+"""
+Every command and the default gate on a Python of Windows and of macOS, as far as this system can play them.
+
+`systems/without.py` takes away from calm what they do not have, and does to its files what they do. A command must end
+as it does here, print the same and write the same. It is no Windows: `ci/systems.yml` runs on real ones.
+
+    .venv/bin/pytest tests/slow/test_portable.py
+"""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from random import Random
+from shlex import split
+
+import pytest
+
+from benchmarks.uda_arena import play, world
+from calm.cases import bundled
+from tests.commands.test_rewrite import script
+from tests.servers.batching import batch_server
+from tests.servers.planted import planted_respond
+
+ROOT = Path(__file__).parents[2]
+SYSTEMS = Path(__file__).with_name("systems")
+PLANTED = "planted:authority=0.9,noise=0.03"
+GATE = f"pytest -q -p no:cacheprovider -c {os.devnull} --rootdir=. {ROOT / 'suites'} --calm-judge={PLANTED}"
+BATCH = f"pytest -q -p no:cacheprovider -c {os.devnull} --rootdir=. --pyargs calm.suites.test_authority"
+COMMANDS = (
+    "calm --version",
+    "calm --help",
+    "calm init --dir mine --task pairwise --yes --provider openai --model tiny --base-url {url} --name mine --ci none",
+    "calm lint judge.toml",
+    "calm lint judge.toml --sarif lint.sarif",
+    "calm plan judge.toml --sample 12",
+    "calm perturb --list",
+    "calm perturb authority.cite_book",
+    "calm power --measure net_robustness --limit 0.1",
+    "calm try planted:authority=0.5,noise=0.03,seed=7 --case adv-005 --edit authority.cite_book",
+    "calm try judge.toml",
+    "calm demo --out demo",
+    f"calm audit {PLANTED} --sample 12 --report-dir one -- -k authority",
+    "calm audit judge.toml --sample 12 --report-dir two -- -k authority",
+    "calm audit judge.toml --sample 12 --report-dir two -- -k authority",
+    "calm audit judge.toml --sample 12 --cache replay --report-dir two -- -k authority",
+    "calm accept one/results.json -o baseline.json",
+    "calm compare one/results.json two/results.json",
+    "calm report one/results.json -o again.html",
+    "calm report one/results.json -o again.md",
+    "calm report one/results.json -o again.csv",
+    "calm report one/results.json -o again.xml",
+    "calm cases generate --task pairwise --count 30 --seed 5 -o made.jsonl",
+    "calm cases check made.jsonl",
+    "calm cases import table.csv -o imported.jsonl",
+    "calm cases import table.csv -o imported.jsonl",
+    "calm cases import table.csv -o imported.jsonl --force",
+    "calm cache show",
+    "calm cache export -o export.jsonl",
+    "calm cache copy .calm/cache.sqlite --to other.sqlite",
+    "calm cache prune --older-than 1d",
+    "calm batch status --judge judge.toml",
+    f"{BATCH} --calm-judge=judge.toml --calm-sample=14 --calm-results=batch.json --calm-batch --calm-batch-least=1",
+    "calm batch status --judge judge.toml",
+    "calm rewrite few.jsonl --offline --kinds verbosity,sentiment,error -o rewritten.jsonl",
+    "calm rewrite few.jsonl --with writer.toml --kinds verbosity -o written.jsonl",
+    "calm answer few.jsonl --with writer.toml -o answered.jsonl",
+    "calm self-preference recorded:ifeval/GPT-5 -o own.json --report own.html",
+    "calm attack planted:authority=0.5 --method stack --edits authority --sample 6 --write found.jsonl -o attack.json",
+    "calm hunt planted:authority=0.5,noise=0.03 --edits authority.cite_book --sample 6 --asks 40 --write hunted"
+    " -o hunt.json --report hunt.html",
+    "calm cross-check spinning.py:round_and_round --cases three.jsonl --sample 20 -o crossed.json",
+    "calm diagnose planted:noise=0.1 --sample 6 -o diagnosis.json",
+    "calm calibrate recorded:llmbar/GPT-4/Vanilla --labels 60 --next 3 -o calibration.json",
+    "calm mitigate planted:position=0.3 --sample 8 --try swap -- -k position",
+    "calm watch planted:noise=0.05 --cases made.jsonl --history watch.jsonl --summary watch.md",
+    "calm watch planted:noise=0.05 --cases made.jsonl --history watch.jsonl --summary watch.md",
+    "calm uda train arena.jsonl --answers arena-answers.jsonl --hidden 12,6 --epochs 2 --checkpoint state.safetensors"
+    " -o uda.safetensors --report uda.json",
+    "calm uda apply uda.safetensors arena.jsonl --answers arena-answers.jsonl",
+    "calm audit nothing.toml",
+    "calm audit C:\\judges\\nothing.py:judge --sample 12",
+    f"{GATE} --calm-sample=6 --calm-results=gate.json --calm-report=gate.html",
+    f"{GATE} --calm-sample=6 --calm-results=gate-2.json -n 2",
+)
+JUDGE = """
+[judge]
+name = "über"
+task = "pairwise"
+
+[model]
+provider = "openai"
+model = "tiny"
+base_url = "{url}"
+max_tokens = 50
+price_usd_per_mtok = {{ input = 1.0, output = 2.0, batch = 0.4 }}
+"""
+WRITER = '[writer]\nname = "scribe"\nfamily = "gpt"\n[model]\nprovider = "openai"\nmodel = "scribe"\nbase_url = "{url}"\n'
+SPINNING = """
+def round_and_round(case):
+    ids = [one.id for one in case.answers]
+    return next(i for i in ids if chr((ord(i) - 119) % 3 + 120) in ids)
+
+round_and_round.task = "pairwise"
+"""
+
+
+@pytest.fixture(scope="module")
+def url():
+    """The address of a model that judges as a planted judge, and rewrites what it is asked to."""
+    judged, rewrites = planted_respond("planted:authority=0.6", bundled("pairwise")), script()
+
+    def respond(messages, body):
+        if body["model"] != "scribe":
+            return judged(messages, body)
+        return rewrites(messages, body) if "<answer>" in messages[-1][1] else "Forty-two – “naïve”."
+
+    with batch_server(respond) as server:
+        yield server.url
+
+
+def lines(path, rows):
+    path.write_text("".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows), "utf-8", newline="\r\n")
+
+
+def furnish(folder, url):
+    """Write what the commands read, with line ends as an editor on Windows writes them."""
+    (folder / "judge.toml").write_text(JUDGE.format(url=url), "utf-8", newline="\r\n")
+    (folder / "writer.toml").write_text(WRITER.format(url=url), "utf-8", newline="\r\n")
+    (folder / "spinning.py").write_text(SPINNING, "utf-8", newline="\r\n")
+    answers = [{"id": "good", "text": "It takes 20 minutes – “naïve”."}, {"id": "bad", "text": "It takes 3 hours. 東京"}]
+    few = [{"id": f"c{n}", "question": f"How long does it take, {n}?", "answers": answers, "better": "good"} for n in range(4)]
+    lines(folder / "few.jsonl", few)
+    of_three = [{"id": i, "text": f"The worth is {i}."} for i in "xyz"]
+    lines(folder / "three.jsonl", [{"id": f"t{n}", "question": f"What, {n}?", "answers": of_three} for n in range(20)])
+    table = "question,answer_a,answer_b,winner\n" + "".join(f"Q {n}?,First – {n},Second 東 {n},a\n" for n in range(8))
+    (folder / "table.csv").write_text(table, "utf-8", newline="\r\n")
+    place = world(Random(7), models=4, dims=4)
+    data, letters = play(place, Random(8), prompts=4), {1.0: "a", 0.0: "b", 0.5: "tie"}
+    columns = (data.prompt, data.judge, data.first, data.second, data.share.tolist())
+    names = data.models
+    lines(
+        folder / "arena.jsonl",
+        [
+            {"prompt": f"p{p}", "judge": data.judges[j], "model_a": names[a], "model_b": names[b], "outcome": letters[s]}
+            for p, j, a, b, s in zip(*columns, strict=True)
+        ],
+    )
+    vectors = enumerate(data.embeddings)
+    lines(
+        folder / "arena-answers.jsonl",
+        [{"prompt": f"p{n // 4}", "model": place.names[n % 4], "embedding": one.tolist()} for n, one in vectors],
+    )
+
+
+def ran(command, folder, url, system):
+    """Return the exit status of a command, and what it printed."""
+    program, *words = split(command.format(url=url), posix=True) if "\\" not in command else command.split()
+    env = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "CALM", "PYTHON"))}
+    env |= {"PYTHONPATH": os.pathsep.join([*([str(SYSTEMS / system)] if system else []), str(ROOT)]), "COLUMNS": "120"}
+    env |= {"PYTHONIOENCODING": "cp1252" if system == "windows" else "utf-8", "NO_COLOR": "1"}
+    done = subprocess.run(
+        [sys.executable, "-m", program, *words],
+        cwd=folder,
+        env=env,
+        capture_output=True,
+        check=False,
+        timeout=600,
+        start_new_session=True,
+    )
+    said = (done.stdout + done.stderr).decode("cp1252" if system == "windows" else "utf-8", "replace")
+    return done.returncode, as_seen(said, folder)
+
+
+def as_seen(text, folder):
+    """Return a text without times and places; what a code page cannot show is a question mark."""
+    text = text.replace(str(folder), "HERE").encode("cp1252", "replace").decode("cp1252")
+    text = re.sub(r"\b\d+(\.\d+)? ?(s|ms|MB|min)\b|\d\d:\d\d(:\d\d)?|\d{4}-\d\d-\d\d", "T", text)
+    return re.sub(r"batch[_-]\w+", "BATCH", text)
+
+
+VARIES = ("seconds", "at", "python", "platform", "started", "ended", "created", "packages", "machine", "usage", "id")
+
+
+def fixed(value):
+    """Return a record without what each run has of its own."""
+    if isinstance(value, dict):
+        return {name: fixed(one) for name, one in value.items() if name not in VARIES}
+    return [fixed(one) for one in value] if isinstance(value, list) else value
+
+
+def written(folder):
+    """Return the records that the commands left, and the bytes of their cases, by the names of the files."""
+    found = {}
+    for path in sorted(folder.rglob("*")):
+        name = path.relative_to(folder).as_posix()
+        if path.is_file() and "__pycache__" not in name and path.suffix not in (".sqlite", ".sqlite-wal", ".sqlite-shm"):
+            data = path.read_bytes()
+            found[name] = fixed(json.loads(data)) if path.suffix in (".json", ".sarif") else data
+    return found
+
+
+def whole(folder, url, system):
+    """Run all commands in a folder; return how each ended, and what they left."""
+    folder.mkdir()
+    furnish(folder, url)
+    return [ran(command, folder, url, system) for command in COMMANDS], written(folder)
+
+
+@pytest.fixture(scope="module")
+def usual(url, tmp_path_factory):
+    """What the commands do on this system."""
+    return whole(tmp_path_factory.mktemp("usual") / "work", url, None)
