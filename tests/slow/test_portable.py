@@ -34,54 +34,56 @@ COMMANDS = (
     "calm --help",
     "calm init --dir mine --task pairwise --yes --provider openai --model tiny --base-url {url} --name mine --ci none",
     "calm lint judge.toml",
-    "calm lint judge.toml --sarif lint.sarif",
-    "calm plan judge.toml --sample 12",
+    "calm lint judge.toml --format sarif -o lint.sarif",
+    "calm plan judge.toml --sample 12 -- -k authority",
     "calm perturb --list",
     "calm perturb authority.cite_book",
-    "calm power --measure net_robustness --limit 0.1",
+    "calm power --measure accuracy --limit 0.8 --cases 60",
     "calm try planted:authority=0.5,noise=0.03,seed=7 --case adv-005 --edit authority.cite_book",
     "calm try judge.toml",
     "calm demo --out demo",
-    f"calm audit {PLANTED} --sample 12 --report-dir one -- -k authority",
-    "calm audit judge.toml --sample 12 --report-dir two -- -k authority",
-    "calm audit judge.toml --sample 12 --report-dir two -- -k authority",
-    "calm audit judge.toml --sample 12 --cache replay --report-dir two -- -k authority",
+    f"calm audit {PLANTED} --sample 12 --out one -- -k authority",
+    "calm audit judge.toml --sample 12 --out two -- -k authority",
+    "calm audit judge.toml --sample 12 --out two -- -k authority",
+    "calm audit judge.toml --sample 12 --cache replay --out two -- -k authority",
     "calm accept one/results.json -o baseline.json",
     "calm compare one/results.json two/results.json",
     "calm report one/results.json -o again.html",
     "calm report one/results.json -o again.md",
     "calm report one/results.json -o again.csv",
     "calm report one/results.json -o again.xml",
+    "calm report --history . -o trend.html",
     "calm cases generate --task pairwise --count 30 --seed 5 -o made.jsonl",
     "calm cases check made.jsonl",
     "calm cases import table.csv -o imported.jsonl",
     "calm cases import table.csv -o imported.jsonl",
     "calm cases import table.csv -o imported.jsonl --force",
     "calm cache show",
-    "calm cache export -o export.jsonl",
-    "calm cache copy .calm/cache.sqlite --to other.sqlite",
-    "calm cache prune --older-than 1d",
+    "calm cache export export.jsonl",
+    "calm cache copy .calm/cache.sqlite other.sqlite",
+    "calm cache prune --days 1",
     "calm batch status --judge judge.toml",
     f"{BATCH} --calm-judge=judge.toml --calm-sample=14 --calm-results=batch.json --calm-batch --calm-batch-least=1",
     "calm batch status --judge judge.toml",
     "calm rewrite few.jsonl --offline --kinds verbosity,sentiment,error -o rewritten.jsonl",
     "calm rewrite few.jsonl --with writer.toml --kinds verbosity -o written.jsonl",
-    "calm answer few.jsonl --with writer.toml -o answered.jsonl",
+    "calm answer few.jsonl --with writer.toml,other.toml -o answered.jsonl",
     "calm self-preference recorded:ifeval/GPT-5 -o own.json --report own.html",
     "calm attack planted:authority=0.5 --method stack --edits authority --sample 6 --write found.jsonl -o attack.json",
     "calm hunt planted:authority=0.5,noise=0.03 --edits authority.cite_book --sample 6 --asks 40 --write hunted"
     " -o hunt.json --report hunt.html",
-    "calm cross-check spinning.py:round_and_round --cases three.jsonl --sample 20 -o crossed.json",
+    "calm cross-check spinning:round_and_round --cases three.jsonl --sample 20 -o crossed.json",
     "calm diagnose planted:noise=0.1 --sample 6 -o diagnosis.json",
     "calm calibrate recorded:llmbar/GPT-4/Vanilla --labels 60 --next 3 -o calibration.json",
     "calm mitigate planted:position=0.3 --sample 8 --try swap -- -k position",
     "calm watch planted:noise=0.05 --cases made.jsonl --history watch.jsonl --summary watch.md",
     "calm watch planted:noise=0.05 --cases made.jsonl --history watch.jsonl --summary watch.md",
-    "calm uda train arena.jsonl --answers arena-answers.jsonl --hidden 12,6 --epochs 2 --checkpoint state.safetensors"
+    "calm uda train arena.jsonl --answers arena-answers.jsonl --hidden 4,2 --epochs 2 --checkpoint state.safetensors"
     " -o uda.safetensors --report uda.json",
     "calm uda apply uda.safetensors arena.jsonl --answers arena-answers.jsonl",
     "calm audit nothing.toml",
     "calm audit C:\\judges\\nothing.py:judge --sample 12",
+    "calm audit 1 --cases con:1.jsonl --out a:b",
     f"{GATE} --calm-sample=6 --calm-results=gate.json --calm-report=gate.html",
     f"{GATE} --calm-sample=6 --calm-results=gate-2.json -n 2",
 )
@@ -113,7 +115,7 @@ def url():
     judged, rewrites = planted_respond("planted:authority=0.6", bundled("pairwise")), script()
 
     def respond(messages, body):
-        if body["model"] != "scribe":
+        if body["model"] == "tiny":
             return judged(messages, body)
         return rewrites(messages, body) if "<answer>" in messages[-1][1] else "Forty-two – “naïve”."
 
@@ -129,6 +131,7 @@ def furnish(folder, url):
     """Write what the commands read, with line ends as an editor on Windows writes them."""
     (folder / "judge.toml").write_text(JUDGE.format(url=url), "utf-8", newline="\r\n")
     (folder / "writer.toml").write_text(WRITER.format(url=url), "utf-8", newline="\r\n")
+    (folder / "other.toml").write_text(WRITER.format(url=url).replace("scribe", "copyist"), "utf-8", newline="\r\n")
     (folder / "spinning.py").write_text(SPINNING, "utf-8", newline="\r\n")
     answers = [{"id": "good", "text": "It takes 20 minutes – “naïve”."}, {"id": "bad", "text": "It takes 3 hours. 東京"}]
     few = [{"id": f"c{n}", "question": f"How long does it take, {n}?", "answers": answers, "better": "good"} for n in range(4)]
