@@ -26,10 +26,11 @@ from typing import Any
 
 import calm
 from benchmarks.pages import put
+from calm import suites
 from calm.results.calm_protocol import KEY
 
 PRINTED = Path(__file__).parent.parent / "tests" / "papers" / "data" / "calm_table4.csv"
-PROTOCOL = Path(calm.__file__).parent / "suites" / "papers" / "test_calm.py"
+PROTOCOL = Path(suites.__path__[0]) / "papers" / "test_calm.py"
 JUDGES = (
     "lexical",
     "planted:noise=0.05",

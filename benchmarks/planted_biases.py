@@ -28,13 +28,13 @@ from tempfile import TemporaryDirectory
 import pytest
 
 import calm
-from calm import Answer, Case
+from calm import Answer, Case, suites
 from calm.cases import lines
 from calm.core.case import Criterion
 from calm.gate.catalogue import entries
 from calm.perturbations.planted import biases
 
-SUITES = Path(calm.__file__).parent / "suites"
+SUITES = Path(suites.__path__[0])
 BIASES = biases()
 TASKS = ("pairwise", "score", "rubric", "label")
 DOSE = 0.8

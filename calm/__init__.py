@@ -5,6 +5,7 @@ A regression gate for LLM judges.
 """
 
 from importlib import import_module
+from os.path import dirname, isdir
 
 TYPE_CHECKING = False  # as type checkers read it; importing `typing` would be most of the start of `calm`
 if TYPE_CHECKING:
@@ -79,6 +80,10 @@ if TYPE_CHECKING:
     from calm.selfpreference.symbols import self_preference_ratio as self_preference_ratio
 
 __version__ = "0.1.0"
+
+BESIDE = [] if isdir(f"{__path__[0]}/suites") else [dirname(__path__[0])]  # noqa: PTH112, PTH120 - pathlib is slow
+"""A release holds perturbations, suites and reports inside; in a checkout they are found beside this folder."""
+__path__ += BESIDE
 
 _HOMES = {
     "core.case": ("TIE", "Answer", "Case", "Criterion", "Example", "Framing", "Presentation", "Treated", "Treatment"),

@@ -389,7 +389,7 @@ def rooms() -> str:
     rows = []
     for number, names in zip(range(len(layers()), 0, -1), layers(), strict=True):
         for name in names:
-            folder = ROOT / "calm" / name
+            folder = ROOT / name if (ROOT / name).is_dir() else ROOT / "calm" / name
             file = folder / "__init__.py" if folder.is_dir() else folder.with_suffix(".py")
             does = first_line(ast.get_docstring(ast.parse(file.read_text("utf-8"))))
             rows.append((number, f"`{file.name if file.parent != folder else f'{name}/'}`", does, modules_of(folder)))
@@ -397,8 +397,8 @@ def rooms() -> str:
 
 
 def modules_of(folder: Path) -> str:
-    """Return the modules of a room; a room that is a link to a folder beside `calm/` names that folder."""
-    if folder.is_symlink():
+    """Return the modules of a room; one that stands beside `calm/` names its folder."""
+    if folder.parent == ROOT:
         return f"in [`{folder.name}/`]({folder.name}/)"
     if not folder.is_dir():
         return ""

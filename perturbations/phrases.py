@@ -20,7 +20,7 @@ Phrases = Mapping[str, Mapping[str, tuple[str, ...]]]
 @cache
 def _phrases() -> Mapping[str, Phrases]:
     """Return the phrases by language, bias and edit."""
-    text = files("calm").joinpath("perturbations", "data", "phrases.toml").read_text("utf-8")
+    text = files("calm.perturbations").joinpath("data", "phrases.toml").read_text("utf-8")
     return {
         code: {bias: {edit: tuple(said) for edit, said in edits.items()} for bias, edits in biases.items()}
         for code, biases in tomllib.loads(text).items()

@@ -4,6 +4,7 @@ import ast
 import re
 import shutil
 from hashlib import sha256
+from importlib import import_module
 from pathlib import Path
 
 import calm
@@ -20,7 +21,9 @@ UNTOUCHED = {"compile", "fullmatch", "match", "search", "sub", "split", "findall
 
 def copy(target):
     """Write calm to `target`, with nonsense for messages; return how many texts were changed."""
-    shutil.copytree(ROOT, target, symlinks=False, ignore=shutil.ignore_patterns("__pycache__"))
+    for module in ("calm", "calm.perturbations", "calm.suites", "calm.results.reports"):
+        place = target.parent.joinpath(*module.split("."))
+        shutil.copytree(import_module(module).__path__[0], place, ignore=shutil.ignore_patterns("__pycache__"))
     count = 0
     for path in sorted(target.rglob("*.py")):
         name = path.relative_to(target).as_posix()

@@ -16,6 +16,7 @@ from base64 import urlsafe_b64encode
 from collections.abc import Iterator
 from functools import cache
 from hashlib import sha256
+from importlib import import_module
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Final
@@ -128,17 +129,18 @@ def _pinned(name: str) -> str:
 
 def _wheel(ours: Distribution) -> bytes:
     """Return a wheel of the package as it is imported here; equal files make equal bytes."""
-    about, top = f"calm_judge-{ours.version}.dist-info", Path(calm.__file__).parent
+    about = f"calm_judge-{ours.version}.dist-info"
     files = {f"{about}/METADATA": (ours.read_text("METADATA") or "").encode(), f"{about}/WHEEL": _WHEEL.encode()}
     files[f"{about}/entry_points.txt"] = (ours.read_text("entry_points.txt") or "").encode()
     for one in ours.files or ():
         if ".dist-info/licenses/" in one.as_posix():
             files[f"{about}/licenses/{one.as_posix().partition('/licenses/')[2]}"] = one.read_binary()
-    for at, folders, names in os.walk(top, followlinks=True):  # a folder of the package may be a link
-        folders[:] = [name for name in folders if name != "__pycache__" and not name.startswith(".")]
-        for path in (Path(at, name) for name in names if not name.startswith(".") and not name.endswith(".pyc")):
-            if path.is_file():
-                files[f"calm/{path.relative_to(top).as_posix()}"] = path.read_bytes()
+    for module in ("calm", "calm.perturbations", "calm.suites", "calm.results.reports"):  # beside calm in a checkout
+        top = Path(import_module(module).__path__[0])
+        for path in top.rglob("*"):
+            place = f"{module.replace('.', '/')}/{path.relative_to(top).as_posix()}"
+            if path.is_file() and path.suffix != ".pyc" and "/." not in place and "/__pycache__/" not in place:
+                files[place] = path.read_bytes()
     record = "".join(f"{name},{_hash(held)},{len(held)}\n" for name, held in sorted(files.items()))
     files[f"{about}/RECORD"] = f"{record}{about}/RECORD,,\n".encode()
     made = io.BytesIO()

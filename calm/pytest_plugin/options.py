@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from calm.experiment.stopping import Stopping
     from calm.gate.outlook import Limits
 
-_SUITES = Path(__file__).parents[1] / "suites"
 EXTRA = "calm_every_variant"
 """The marker of probes beyond the default gate."""
 LONGEST_NAME = 200
@@ -394,13 +393,14 @@ def limits_of(config: pytest.Config, path: Path | None = None) -> Limits:
     Raises:
         ConfigError: no such choice, or attainable limits where it is not known what a sound judge attains.
     """
+    import calm
     from calm.errors import ConfigError
     from calm.gate.outlook import LIMITS
     from calm.gate.resolution import knows
 
     text, known = option(config, "limits"), knows(design_of(config), stopping_of(config))
     if not text:
-        shipped = path is None or path.resolve().parent == _SUITES.resolve()
+        shipped = path is None or path.resolve().parent == Path(calm.__path__[-1], "suites").resolve()
         return "attainable" if known and shipped else "suites"
     for name in LIMITS:
         if name == text:

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from venv import EnvBuilder
 
-import hatchling.build
 import pytest
+from setuptools import build_meta
 
 ROOT = Path(__file__).parents[2]
 TRACKED = ("git", "ls-files", "--cached", "--others", "--exclude-standard", "-z")
@@ -65,7 +65,7 @@ def checked(command):
 
 @pytest.fixture(scope="session")
 def source(tmp_path_factory):
-    """A clean copy of what git holds; links stay links."""
+    """A clean copy of what git holds."""
     source = tmp_path_factory.mktemp("source") / "calm"
     listed = subprocess.run(TRACKED, cwd=ROOT, capture_output=True, check=False)
     if listed.returncode:
@@ -85,7 +85,7 @@ def wheel(source):
     out.mkdir()
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(source)
-        return Built(out / hatchling.build.build_wheel(str(out)), None)
+        return Built(out / build_meta.build_wheel(str(out)), None)
 
 
 @pytest.fixture(scope="session")

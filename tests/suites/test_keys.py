@@ -9,7 +9,7 @@ from calm.pytest_plugin.session import SESSION
 from tests.inside import inside
 from tests.lanes import slow
 
-SUITES = Path(__file__).parents[2] / "calm" / "suites"
+SUITES = Path(__file__).parents[2] / "suites"
 
 
 class Keys(Planner):
