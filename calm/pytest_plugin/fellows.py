@@ -137,7 +137,9 @@ class Fellows:
             self._lines[fellow] = None
             with suppress(OSError, EOFError, AuthenticationError):
                 address = json.loads((self._folder / fellow).read_bytes())
-                self._lines[fellow] = Client(tuple(address) if isinstance(address, list) else address, authkey=self._key)
+                self._lines[fellow] = Client(
+                    tuple(address) if isinstance(address, list) else address, authkey=self._key
+                )
         return self._lines[fellow]
 
     def _welcome(self) -> None:

@@ -14,7 +14,6 @@ import subprocess
 import sys
 from pathlib import Path
 from random import Random
-from shlex import split
 
 import pytest
 
@@ -27,8 +26,8 @@ from tests.servers.planted import planted_respond
 ROOT = Path(__file__).parents[2]
 SYSTEMS = Path(__file__).with_name("systems")
 PLANTED = "planted:authority=0.9,noise=0.03"
-GATE = f"pytest -q -p no:cacheprovider -c {os.devnull} --rootdir=. {ROOT / 'suites'} --calm-judge={PLANTED}"
-BATCH = f"pytest -q -p no:cacheprovider -c {os.devnull} --rootdir=. --pyargs calm.suites.test_authority"
+GATE = f"pytest -q -p no:cacheprovider -c {{null}} --rootdir=. {{suites}} --calm-judge={PLANTED}"
+BATCH = "pytest -q -p no:cacheprovider -c {null} --rootdir=. --pyargs calm.suites.test_authority"
 COMMANDS = (
     "calm --version",
     "calm --help",
@@ -99,11 +98,12 @@ base_url = "{url}"
 max_tokens = 50
 price_usd_per_mtok = {{ input = 1.0, output = 2.0, batch = 0.4 }}
 """
-WRITER = '[writer]\nname = "scribe"\nfamily = "gpt"\n[model]\nprovider = "openai"\nmodel = "scribe"\nbase_url = "{url}"\n'
+WRITER = (
+    '[writer]\nname = "scribe"\nfamily = "gpt"\n[model]\nprovider = "openai"\nmodel = "scribe"\nbase_url = "{url}"\n'
+)
 SPINNING = """
 def round_and_round(case):
-    ids = [one.id for one in case.answers]
-    return next(i for i in ids if chr((ord(i) - 119) % 3 + 120) in ids)
+    return {"xy": "x", "yz": "y", "xz": "z"}["".join(sorted(one.id for one in case.answers))]
 
 round_and_round.task = "pairwise"
 """
@@ -133,8 +133,14 @@ def furnish(folder, url):
     (folder / "writer.toml").write_text(WRITER.format(url=url), "utf-8", newline="\r\n")
     (folder / "other.toml").write_text(WRITER.format(url=url).replace("scribe", "copyist"), "utf-8", newline="\r\n")
     (folder / "spinning.py").write_text(SPINNING, "utf-8", newline="\r\n")
-    answers = [{"id": "good", "text": "It takes 20 minutes – “naïve”."}, {"id": "bad", "text": "It takes 3 hours. 東京"}]
-    few = [{"id": f"c{n}", "question": f"How long does it take, {n}?", "answers": answers, "better": "good"} for n in range(4)]
+    answers = [
+        {"id": "good", "text": "It takes 20 minutes – “naïve”."},
+        {"id": "bad", "text": "It takes 3 hours. 東京"},
+    ]
+    few = [
+        {"id": f"c{n}", "question": f"How long does it take, {n}?", "answers": answers, "better": "good"}
+        for n in range(4)
+    ]
     lines(folder / "few.jsonl", few)
     of_three = [{"id": i, "text": f"The worth is {i}."} for i in "xyz"]
     lines(folder / "three.jsonl", [{"id": f"t{n}", "question": f"What, {n}?", "answers": of_three} for n in range(20)])
@@ -147,7 +153,13 @@ def furnish(folder, url):
     lines(
         folder / "arena.jsonl",
         [
-            {"prompt": f"p{p}", "judge": data.judges[j], "model_a": names[a], "model_b": names[b], "outcome": letters[s]}
+            {
+                "prompt": f"p{p}",
+                "judge": data.judges[j],
+                "model_a": names[a],
+                "model_b": names[b],
+                "outcome": letters[s],
+            }
             for p, j, a, b, s in zip(*columns, strict=True)
         ],
     )
@@ -160,7 +172,7 @@ def furnish(folder, url):
 
 def ran(command, folder, url, system):
     """Return the exit status of a command, and what it printed."""
-    program, *words = split(command.format(url=url), posix=True) if "\\" not in command else command.split()
+    program, *words = (word.format(url=url, null=os.devnull, suites=ROOT / "suites") for word in command.split())
     env = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "CALM", "PYTHON"))}
     env |= {"PYTHONPATH": os.pathsep.join([*([str(SYSTEMS / system)] if system else []), str(ROOT)]), "COLUMNS": "120"}
     env |= {"PYTHONIOENCODING": "cp1252" if system == "windows" else "utf-8", "NO_COLOR": "1"}
@@ -199,7 +211,11 @@ def written(folder):
     found = {}
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()
-        if path.is_file() and "__pycache__" not in name and path.suffix not in (".sqlite", ".sqlite-wal", ".sqlite-shm"):
+        if (
+            path.is_file()
+            and "__pycache__" not in name
+            and path.suffix not in (".sqlite", ".sqlite-wal", ".sqlite-shm")
+        ):
             data = path.read_bytes()
             found[name] = fixed(json.loads(data)) if path.suffix in (".json", ".sarif") else data
     return found

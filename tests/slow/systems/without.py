@@ -49,7 +49,20 @@ ABSENT = {
     },
 }
 NO_MODULES = {
-    "windows": ("crypt", "curses", "fcntl", "grp", "posix", "pty", "pwd", "readline", "resource", "syslog", "termios", "tty"),
+    "windows": (
+        "crypt",
+        "curses",
+        "fcntl",
+        "grp",
+        "posix",
+        "pty",
+        "pwd",
+        "readline",
+        "resource",
+        "syslog",
+        "termios",
+        "tty",
+    ),
     "macos": (),
 }
 
@@ -90,7 +103,9 @@ def caller():
 
 def take_away(system):
     """Make this process one of "windows" or "macos", as far as calm can see."""
-    instead = {name: Poorer(sys.modules.get(name) or __import__(name), gone.split()) for name, gone in ABSENT[system].items()}
+    instead = {
+        name: Poorer(sys.modules.get(name) or __import__(name), gone.split()) for name, gone in ABSENT[system].items()
+    }
     instead["sys"] = Poorer(sys, platform={"windows": "win32", "macos": "darwin"}[system])
     if system == "windows":
         instead |= _windows(instead["os"])
@@ -123,7 +138,9 @@ def _windows(poor_os):
         "_winapi": _processes(),
         "selectors": Poorer(selectors, DefaultSelector=selectors.SelectSelector),
         "subprocess": Poorer(subprocess, Popen=Popen, CREATE_NEW_PROCESS_GROUP=0x200),
-        "time": Poorer(time, monotonic=lambda: time.monotonic() // TICK_S * TICK_S, time=lambda: time.time() // TICK_S * TICK_S),
+        "time": Poorer(
+            time, monotonic=lambda: time.monotonic() // TICK_S * TICK_S, time=lambda: time.time() // TICK_S * TICK_S
+        ),
     }
 
 
@@ -226,7 +243,13 @@ def _refuse_name(path):
     if path.startswith("file:") or path in ("", ":memory:"):
         return
     for part in Path(path).parts:
-        if not REFUSED.isdisjoint(part) or part != "/" and part.rstrip(" .") != part and part not in (".", "..") or part.partition(".")[0].upper() in RESERVED:
+        if (
+            not REFUSED.isdisjoint(part)
+            or part != "/"
+            and part.rstrip(" .") != part
+            and part not in (".", "..")
+            or part.partition(".")[0].upper() in RESERVED
+        ):
             raise OSError(errno.EINVAL, "The filename, directory name, or volume label syntax is incorrect", path)
 
 
