@@ -1,5 +1,5 @@
 """
-Every command and the default gate on a Python of Windows and of macOS, as far as this system can play them.
+Every command and the default gate here, and on a Python of Windows and of macOS as far as Linux can play them.
 
 `systems/without.py` takes away from calm what they do not have, and does to its files what they do. A command must end
 as it does here, print the same and write the same. It is no Windows: `ci/systems.yml` runs on real ones.
@@ -28,63 +28,79 @@ SYSTEMS = Path(__file__).with_name("systems")
 PLANTED = "planted:authority=0.9,noise=0.03"
 GATE = f"pytest -q -p no:cacheprovider -c {{null}} --rootdir=. {{suites}} --calm-judge={PLANTED}"
 BATCH = "pytest -q -p no:cacheprovider -c {null} --rootdir=. --pyargs calm.suites.test_authority"
+# the exit status, and the command
 COMMANDS = (
-    "calm --version",
-    "calm --help",
-    "calm init --dir mine --task pairwise --yes --provider openai --model tiny --base-url {url} --name mine --ci none",
-    "calm lint judge.toml",
-    "calm lint judge.toml --format sarif -o lint.sarif",
-    "calm plan judge.toml --sample 12 -- -k authority",
-    "calm perturb --list",
-    "calm perturb authority.cite_book",
-    "calm power --measure accuracy --limit 0.8 --cases 60",
-    "calm try planted:authority=0.5,noise=0.03,seed=7 --case adv-005 --edit authority.cite_book",
-    "calm try judge.toml",
-    "calm demo --out demo",
-    f"calm audit {PLANTED} --sample 12 --out one -- -k authority",
-    "calm audit judge.toml --sample 12 --out two -- -k authority",
-    "calm audit judge.toml --sample 12 --out two -- -k authority",
-    "calm audit judge.toml --sample 12 --cache replay --out two -- -k authority",
-    "calm accept one/results.json -o baseline.json",
-    "calm compare one/results.json two/results.json",
-    "calm report one/results.json -o again.html",
-    "calm report one/results.json -o again.md",
-    "calm report one/results.json -o again.csv",
-    "calm report one/results.json -o again.xml",
-    "calm report --history . -o trend.html",
-    "calm cases generate --task pairwise --count 30 --seed 5 -o made.jsonl",
-    "calm cases check made.jsonl",
-    "calm cases import table.csv -o imported.jsonl",
-    "calm cases import table.csv -o imported.jsonl",
-    "calm cases import table.csv -o imported.jsonl --force",
-    "calm cache show",
-    "calm cache export export.jsonl",
-    "calm cache copy .calm/cache.sqlite other.sqlite",
-    "calm cache prune --days 1",
-    "calm batch status --judge judge.toml",
-    f"{BATCH} --calm-judge=judge.toml --calm-sample=14 --calm-results=batch.json --calm-batch --calm-batch-least=1",
-    "calm batch status --judge judge.toml",
-    "calm rewrite few.jsonl --offline --kinds verbosity,sentiment,error -o rewritten.jsonl",
-    "calm rewrite few.jsonl --with writer.toml --kinds verbosity -o written.jsonl",
-    "calm answer few.jsonl --with writer.toml,other.toml -o answered.jsonl",
-    "calm self-preference recorded:ifeval/GPT-5 -o own.json --report own.html",
-    "calm attack planted:authority=0.5 --method stack --edits authority --sample 6 --write found.jsonl -o attack.json",
-    "calm hunt planted:authority=0.5,noise=0.03 --edits authority.cite_book --sample 6 --asks 40 --write hunted"
-    " -o hunt.json --report hunt.html",
-    "calm cross-check spinning:round_and_round --cases three.jsonl --sample 20 -o crossed.json",
-    "calm diagnose planted:noise=0.1 --sample 6 -o diagnosis.json",
-    "calm calibrate recorded:llmbar/GPT-4/Vanilla --labels 60 --next 3 -o calibration.json",
-    "calm mitigate planted:position=0.3 --sample 8 --try swap -- -k position",
-    "calm watch planted:noise=0.05 --cases made.jsonl --history watch.jsonl --summary watch.md",
-    "calm watch planted:noise=0.05 --cases made.jsonl --history watch.jsonl --summary watch.md",
-    "calm uda train arena.jsonl --answers arena-answers.jsonl --hidden 4,2 --epochs 2 --checkpoint state.safetensors"
-    " -o uda.safetensors --report uda.json",
-    "calm uda apply uda.safetensors arena.jsonl --answers arena-answers.jsonl",
-    "calm audit nothing.toml",
-    "calm audit C:\\judges\\nothing.py:judge --sample 12",
-    "calm audit 1 --cases con:1.jsonl --out a:b",
-    f"{GATE} --calm-sample=6 --calm-results=gate.json --calm-report=gate.html",
-    f"{GATE} --calm-sample=6 --calm-results=gate-2.json -n 2",
+    (0, "calm --version"),
+    (0, "calm --help"),
+    (
+        0,
+        "calm init --dir mine --task pairwise --yes --provider openai --model tiny --base-url {url} --ci none",
+    ),
+    (0, "calm lint judge.toml"),
+    (0, "calm lint judge.toml --format sarif -o lint.sarif"),
+    (0, "calm plan judge.toml --sample 12 -- -k authority"),
+    (0, "calm perturb --list"),
+    (0, "calm perturb authority.cite_book"),
+    (0, "calm power --measure accuracy --limit 0.8 --cases 60"),
+    (0, "calm try planted:authority=0.5,noise=0.03,seed=7 --case adv-005 --edit authority.cite_book"),
+    (0, "calm try judge.toml"),
+    (0, "calm demo --out demo"),
+    (1, f"calm audit {PLANTED} --sample 12 --out one -- -k authority"),
+    (1, "calm audit judge.toml --sample 12 --out two -- -k authority"),
+    (1, "calm audit judge.toml --sample 12 --out two -- -k authority"),
+    (1, "calm audit judge.toml --sample 12 --cache replay --out two -- -k authority"),
+    (1, "calm accept one/results.json -o baseline.json"),
+    (0, "calm compare one/results.json two/results.json"),
+    (0, "calm report one/results.json -o again.html"),
+    (0, "calm report one/results.json -o again.md"),
+    (0, "calm report one/results.json -o again.csv"),
+    (0, "calm report one/results.json -o again.xml"),
+    (0, "calm report --history . -o trend.html"),
+    (0, "calm cases generate --task pairwise --count 30 --seed 5 -o made.jsonl"),
+    (0, "calm cases check made.jsonl"),
+    (0, "calm cases import table.csv -o imported.jsonl"),
+    (4, "calm cases import table.csv -o imported.jsonl"),
+    (0, "calm cases import table.csv -o imported.jsonl --force"),
+    (0, "calm cache show"),
+    (0, "calm cache export export.jsonl"),
+    (0, "calm cache copy .calm/cache.sqlite other.sqlite"),
+    (0, "calm cache prune --days 1"),
+    (0, "calm batch status --judge judge.toml"),
+    (
+        1,
+        f"{BATCH} --calm-judge=judge.toml --calm-sample=14 --calm-results=batch.json --calm-batch --calm-batch-least=1",
+    ),
+    (0, "calm batch status --judge judge.toml"),
+    (0, "calm rewrite few.jsonl --offline --kinds verbosity,sentiment,error -o rewritten.jsonl"),
+    (0, "calm rewrite few.jsonl --with writer.toml --kinds verbosity -o written.jsonl"),
+    (0, "calm answer few.jsonl --with writer.toml,other.toml -o answered.jsonl"),
+    (0, "calm self-preference recorded:ifeval/GPT-5 -o own.json --report own.html"),
+    (
+        0,
+        "calm attack planted:authority=0.5 --method stack --edits authority --sample 6 --write found.jsonl -o hit.json",
+    ),
+    (
+        0,
+        "calm hunt planted:authority=0.5,noise=0.03 --edits authority.cite_book --sample 6 --asks 40 --write hunted"
+        " -o hunt.json --report hunt.html",
+    ),
+    (0, "calm cross-check spinning:round_and_round --cases three.jsonl --sample 20 -o crossed.json"),
+    (0, "calm diagnose planted:noise=0.1 --sample 6 -o diagnosis.json"),
+    (0, "calm calibrate recorded:llmbar/GPT-4/Vanilla --labels 60 --next 3 -o calibration.json"),
+    (1, "calm mitigate planted:position=0.3 --sample 8 --try swap -- -k position"),
+    (0, "calm watch planted:noise=0.05 --cases made.jsonl --history watch.jsonl --summary watch.md"),
+    (0, "calm watch planted:noise=0.05 --cases made.jsonl --history watch.jsonl --summary watch.md"),
+    (
+        0,
+        "calm uda train arena.jsonl --answers vectors.jsonl --hidden 4,2 --epochs 2 --checkpoint state.safetensors"
+        " -o uda.safetensors --report uda.json",
+    ),
+    (0, "calm uda apply uda.safetensors arena.jsonl --answers vectors.jsonl"),
+    (4, "calm audit nothing.toml"),
+    (4, "calm audit C:\\judges\\nothing.py:judge --sample 12"),
+    (4, "calm audit 1 --cases con:1.jsonl --out a:b"),
+    (1, f"{GATE} --calm-sample=6 --calm-results=gate.json --calm-report=gate.html"),
+    (1, f"{GATE} --calm-sample=6 --calm-results=gate-2.json -n 2"),
 )
 JUDGE = """
 [judge]
@@ -165,7 +181,7 @@ def furnish(folder, url):
     )
     vectors = enumerate(data.embeddings)
     lines(
-        folder / "arena-answers.jsonl",
+        folder / "vectors.jsonl",
         [{"prompt": f"p{n // 4}", "model": place.names[n % 4], "embedding": one.tolist()} for n, one in vectors],
     )
 
@@ -225,10 +241,33 @@ def whole(folder, url, system):
     """Run all commands in a folder; return how each ended, and what they left."""
     folder.mkdir()
     furnish(folder, url)
-    return [ran(command, folder, url, system) for command in COMMANDS], written(folder)
+    return [ran(command, folder, url, system) for _, command in COMMANDS], written(folder)
 
 
 @pytest.fixture(scope="module")
 def usual(url, tmp_path_factory):
     """What the commands do on this system."""
     return whole(tmp_path_factory.mktemp("usual") / "work", url, None)
+
+
+def test_every_command_ends_here_as_it_should(usual, subtests):
+    """With its exit status, and without a traceback; on Windows and macOS, too."""
+    for (status, command), (found, said) in zip(COMMANDS, usual[0], strict=True):
+        with subtests.test(command):
+            assert (found, "Traceback" in said) == (status, False), said
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the other systems are played on Linux")
+@pytest.mark.parametrize("system", ["windows", "macos"])
+def test_every_command_does_the_same_elsewhere(system, url, usual, tmp_path, subtests):
+    """It ends the same, prints the same and leaves the same files."""
+    shown, files = whole(tmp_path / "work", url, system)
+
+    for (_, command), here, there in zip(COMMANDS, usual[0], shown, strict=True):
+        with subtests.test(command):
+            assert "Traceback" not in there[1]
+            assert there == here
+    assert files.keys() == usual[1].keys()
+    for name, one in files.items():
+        with subtests.test(name):
+            assert one == usual[1][name]

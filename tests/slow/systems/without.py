@@ -12,7 +12,6 @@ import errno
 import io
 import os
 import selectors
-import socket
 import subprocess
 import sys
 import time
@@ -43,7 +42,7 @@ ABSENT = {
         "socket": "AF_UNIX SO_REUSEPORT MSG_DONTWAIT MSG_NOSIGNAL recv_fds send_fds",
     },
     "macos": {
-        "os": "sched_getaffinity sched_setaffinity memfd_create pidfd_open pipe2 posix_fadvise posix_fallocate O_DIRECT",
+        "os": "sched_getaffinity sched_setaffinity memfd_create pidfd_open pipe2 posix_fadvise O_DIRECT",
         "select": "epoll",
         "socket": "MSG_NOSIGNAL",
     },
@@ -226,7 +225,7 @@ def _open_as(system):
 
 def _refuse_as_windows(event, words):
     if event == "open":
-        path, mode, flags = words
+        path, _, flags = words
         if isinstance(path, str) and (flags or 0) & (os.O_WRONLY | os.O_RDWR | os.O_CREAT) and is_ours(caller()):
             _refuse_name(path)
     elif event in ("os.mkdir", "sqlite3.connect"):
@@ -245,9 +244,7 @@ def _refuse_name(path):
     for part in Path(path).parts:
         if (
             not REFUSED.isdisjoint(part)
-            or part != "/"
-            and part.rstrip(" .") != part
-            and part not in (".", "..")
+            or (part != "/" and part.rstrip(" .") != part and part not in (".", ".."))
             or part.partition(".")[0].upper() in RESERVED
         ):
             raise OSError(errno.EINVAL, "The filename, directory name, or volume label syntax is incorrect", path)
@@ -256,7 +253,7 @@ def _refuse_name(path):
 def _refuse_open(path):
     """Refuse to take the place of a file, or its name, while a process of the run has it open."""
     try:
-        there = os.stat(path)
+        there = Path(path).stat()
     except OSError:
         return
     session = os.getsid(0)

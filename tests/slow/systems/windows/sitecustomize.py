@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-import without  # noqa: E402
+import without
 
 sys.path.remove(str(Path(__file__).parents[1]))
 without.take_away("windows")
