@@ -119,7 +119,8 @@ WRITER = (
 )
 SPINNING = """
 def round_and_round(case):
-    return {"xy": "x", "yz": "y", "xz": "z"}["".join(sorted(one.id for one in case.answers))]
+    ids = {one.text[-2]: one.id for one in case.answers}
+    return ids[{"xy": "x", "yz": "y", "xz": "z"}["".join(sorted(ids))]]
 
 round_and_round.task = "pairwise"
 """
@@ -207,9 +208,9 @@ def ran(command, folder, url, system):
 
 def as_seen(text, folder):
     """Return a text without times and places; what a code page cannot show is a question mark."""
-    text = text.replace(str(folder), "HERE").encode("cp1252", "replace").decode("cp1252")
+    text = text.replace(str(folder), "HERE").replace("'", '"').encode("cp1252", "replace").decode("cp1252")
     text = re.sub(r"\b\d+(\.\d+)? ?(s|ms|MB|min)\b|\d\d:\d\d(:\d\d)?|\d{4}-\d\d-\d\d", "T", text)
-    return re.sub(r"batch[_-]\w+", "BATCH", text)
+    return re.sub(r"batch[_-]\w+", "BATCH", text).replace("'", '"')  # in which the shells of Windows quote
 
 
 VARIES = ("seconds", "at", "python", "platform", "started", "ended", "created", "packages", "machine", "usage", "id")
@@ -222,18 +223,19 @@ def fixed(value):
     return [fixed(one) for one in value] if isinstance(value, list) else value
 
 
+UNSEEN = (".lock", ".safetensors")
+"""Windows leaves the file of a lock; arrays are compared by the report of the training."""
+
+
 def written(folder):
-    """Return the records that the commands left, and the bytes of their cases, by the names of the files."""
+    """Return the records and the texts that the commands left, by the names of the files."""
     found = {}
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()
-        if (
-            path.is_file()
-            and "__pycache__" not in name
-            and path.suffix not in (".sqlite", ".sqlite-wal", ".sqlite-shm")
-        ):
-            data = path.read_bytes()
-            found[name] = fixed(json.loads(data)) if path.suffix in (".json", ".sarif") else data
+        if path.is_file() and "__pycache__" not in name and ".sqlite" not in name and path.suffix not in UNSEEN:
+            text = path.read_bytes().decode(errors="replace")
+            record = path.suffix in (".json", ".sarif")
+            found[name] = fixed(json.loads(text)) if record else as_seen(text, folder)
     return found
 
 

@@ -195,7 +195,9 @@ def _processes():
 
     def wait(pid, _ms):
         try:
-            state = Path(f"/proc/{pid}/stat").read_text("latin-1").rpartition(")")[2].split()[0]
+            file = os.open(f"/proc/{pid}/stat", os.O_RDONLY)  # not through `open`, which shows calm no /proc
+            state = os.read(file, 4096).rpartition(b")")[2].split()[0].decode()
+            os.close(file)
         except OSError:
             state = "X"
         return 0 if state in "ZX" else module.WAIT_TIMEOUT
