@@ -207,13 +207,29 @@ def ran(command, folder, url, system):
 
 
 def as_seen(text, folder):
-    """Return a text without times and places; what a code page cannot show is a question mark."""
-    text = text.replace(str(folder), "HERE").replace("'", '"').encode("cp1252", "replace").decode("cp1252")
-    text = re.sub(r"\b\d+(\.\d+)? ?(s|ms|MB|min)\b|\d\d:\d\d(:\d\d)?|\d{4}-\d\d-\d\d", "T", text)
-    return re.sub(r"batch[_-]\w+", "BATCH", text).replace("'", '"')  # in which the shells of Windows quote
+    """Return a text without times, checksums of them and places; what a code page cannot show is a question mark."""
+    text = text.replace(str(folder), "HERE").encode("cp1252", "replace").decode("cp1252")
+    text = re.sub(r"\b\d+(\.\d+)? ?(s|ms|MB|min)\b|\d\d:\d\d(:\d\d(\.\d+)?)?|\d{4}-\d\d-\d\d", "T", text)
+    text = re.sub(r'(seconds"?:? |time="|"latency_s": )[\d.e-]+', r"\1T", text)
+    text = re.sub(r'\b[0-9a-f]{64}\b|"sum":"\w+"|batch[_-]\w+', "SUM", text)
+    text = re.sub(r"^[.?F-]+ +\[100%\]$", "DONE", text, flags=re.MULTILINE)  # workers end in any order
+    return text.replace("'", '"')  # in which the shells of Windows quote
 
 
-VARIES = ("seconds", "at", "python", "platform", "started", "ended", "created", "packages", "machine", "usage", "id")
+VARIES = (
+    "seconds",
+    "digest",
+    "at",
+    "python",
+    "platform",
+    "started",
+    "ended",
+    "created",
+    "packages",
+    "machine",
+    "usage",
+    "id",
+)
 
 
 def fixed(value):
