@@ -44,6 +44,7 @@ COMMANDS = (
     (0, "calm power --measure accuracy --limit 0.8 --cases 60"),
     (0, "calm try planted:authority=0.5,noise=0.03,seed=7 --case adv-005 --edit authority.cite_book"),
     (0, "calm try judge.toml"),
+    (0, "calm try planted:authority=0.5 --cases few.jsonl"),
     (0, "calm demo --out demo"),
     (1, f"calm audit {PLANTED} --sample 12 --out one -- -k authority"),
     (1, "calm audit judge.toml --sample 12 --out two -- -k authority"),
