@@ -43,11 +43,10 @@ from calm.results.reports.probes import TURNS, Probe, probes_of, with_texts
 from calm.results.reports.rows import (
     ORDER,
     WORDS,
-    anchors,
     biases_of,
     outcomes_of,
     parted,
-    row_of,
+    rows_of,
     untested_of,
 )
 from calm.results.reports.summary import cards_of, stands_in
@@ -79,9 +78,7 @@ def write(audit: Audit, path: Path) -> None:
 def render(audit: Audit) -> str:
     """Return the report as one HTML document."""
     audit = as_read(audit)
-    axis = axis_of(audit.findings)
-    named = zip(audit.findings, anchors("f", [f.key for f in audit.findings]), strict=True)
-    rows = tuple(row_of(finding, anchor, axis, audit) for finding, anchor in named)
+    rows = rows_of(audit)
     groups = biases_of(rows)
     pages = environment()
     probes = probes_of(audit, rows)
@@ -122,7 +119,7 @@ def render(audit: Audit) -> str:
         "untested": untested_of(audit, rows),
         "reasons": [(names, why) for names, why, _ in untested_by_reason(audit)],
         "shown": [] if worst else list(map(sentence, proven(audit))),
-        "axis": axis,
+        "axis": axis_of(audit.findings),
         "radar": radar_of(audit.findings),
         "detail": detail_of(flips),
         "flipped": sum(len(probe.flips) for probe in probes),

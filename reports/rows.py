@@ -11,7 +11,7 @@ from calm.core.claims import Claim, Outcome
 from calm.core.reasons import in_words
 from calm.results.audit import AGREEMENT, RUN, Audit, Finding
 from calm.results.meaning import resolution
-from calm.results.reports.charts import Axis, Plot, plot_of
+from calm.results.reports.charts import Axis, Plot, axis_of, plot_of
 from calm.results.reports.texts import Text, cut
 from calm.results.sentences import allows, capital, sentence, unmeasured
 from calm.results.tabular import ARMS, unread_in, unread_words
@@ -130,7 +130,14 @@ def _points(one: Finding) -> str:
     return f"{_signed(share)}{on}{scale}"
 
 
-def row_of(one: Finding, anchor: str, axis: Axis, audit: Audit) -> FindingRow:
+def rows_of(audit: Audit) -> tuple[FindingRow, ...]:
+    """Return the findings of a run in words and numbers, in their order."""
+    axis = axis_of(audit.findings)
+    named = zip(audit.findings, anchors("f", [f.key for f in audit.findings]), strict=True)
+    return tuple(_row_of(finding, anchor, axis, audit) for finding, anchor in named)
+
+
+def _row_of(one: Finding, anchor: str, axis: Axis, audit: Audit) -> FindingRow:
     """Return a finding in words and numbers."""
     moved = one.flips
     counts = unread_in(one, audit)

@@ -74,7 +74,7 @@ def _card(
 ) -> Card:
     lead, several = one.lead, len(names) > 1
     group = None if several else next((places[f.key] for f in (lead, *one.findings) if f.key in places), None)
-    worst = _example(group.first, loudest(lead)) if group else None
+    worst = example(group.first, loudest(lead)) if group else None
     return Card(
         trouble=one,
         name=capital(", ".join(names)),
@@ -90,7 +90,7 @@ def _card(
     )
 
 
-def _example(flips: Sequence[Highlight], variant: str) -> Highlight | None:
+def example(flips: Sequence[Highlight], variant: str) -> Highlight | None:
     """Return the flip of a variant, if it has one, that is the quickest to read among the loudest."""
     flips = [one for one in flips if one.edit == variant] or flips
     most = [one for one in flips if (one.word, one.weight) == (flips[0].word, flips[0].weight)]

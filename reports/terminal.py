@@ -174,14 +174,14 @@ def _troubles(audit: Audit) -> Iterable[Line]:
     for one in found:
         same = alike.get((one.outcome, shared(one.lead.reason)), [one]) if unmeasured(one.lead) else [one]
         if len(same) == 1:
-            yield _trouble(one)
+            yield trouble_line(one)
         elif one is same[0]:
             names = ", ".join(name_of(other.bias) for other in same)
             text = f"{one.outcome.value} {names}: {shared(one.lead.reason)}"
             yield Line(printable(text), _COLOURS[one.outcome])
 
 
-def _trouble(one: Trouble) -> Line:
+def trouble_line(one: Trouble) -> Line:
     """Return a bias that is not proven as a sentence, with the edit that says most and what decides it."""
     lead = one.lead
     edit = lead.reason.worst or lead.perturbation or ""

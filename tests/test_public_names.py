@@ -11,7 +11,7 @@ import pytest
 import calm
 
 SOURCE = Path(calm.__file__)
-HEAVY = ("scipy", "numpy", "pandas", "openai", "anthropic", "jinja2", "pytest", "aiohttp", "genai_prices", "sacrebleu")
+HEAVY = ("scipy", "numpy", "pandas", "openai", "anthropic", "jinja2", "pytest", "httpx2", "genai_prices")
 
 
 def test_every_public_name_can_be_imported(subtests):

@@ -41,8 +41,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     attack = add_command(
         commands,
         "attack",
-        "Search for texts of the weaker answer that win the judge over. Fresh asks then measure how often each text "
-        "wins.",
+        "Search for texts that make the weaker answer win. Fresh asks then measure how often each text wins.",
         "calm attack judge.toml --method stack --max-calls 5000",
     )
     attack.add_argument("judge", metavar="JUDGE", help=JUDGES)

@@ -26,6 +26,8 @@ from calm.gate.catalogue import importable
 from calm.results.wording import printable
 
 DEMO = "planted:verbosity=0.5,authority=0.5,noise=0.03,seed=7"
+SHOWN, SAMPLE = ("position", "verbosity", "authority"), 100
+"""The suites that the demo runs, and on how many cases: it takes seconds."""
 
 
 def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -55,8 +57,9 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     demo = add_command(
         commands,
         "demo",
-        "Show a red gate on a simulated judge. The judge prefers padded answers and answers that cite a book. No "
-        "model is called, and nothing is spent. With --real, the judge is a small language model on this machine.",
+        "Show a red gate of three suites on a simulated judge. The judge prefers padded answers and answers that cite "
+        "a book. No model is called, and nothing is spent. With --real, the judge is a small language model on this "
+        "machine.",
         "calm demo",
     )
     demo.add_argument(
@@ -90,10 +93,9 @@ def gate(judge: str, out: Path | None, options: Sequence[str], suites: Sequence[
                     *APART,
                     *_cache(out),
                     "--tb=no",
+                    "--assert=plain",  # calm says what a claim found; else a first run compiles calm a second time
                     "-rN",  # what is not green is shown by bias, once
                     *([] if _verbose(options) else ["-q", "--disable-warnings"]),
-                    "-W",  # an editable install is imported before pytest can rewrite it
-                    "ignore:Module already imported so cannot be rewritten:pytest.PytestAssertRewriteWarning",
                     f"--calm-judge={judge}",
                     *outputs,
                     *options,
@@ -139,8 +141,9 @@ def _demo(options: argparse.Namespace) -> int:
         return real.demonstrate(options, out, gate)
     real.refuse_alone(options)
     print("A simulated judge that prefers padded answers, and answers that cite a book:", flush=True)
-    status = _ended(gate(DEMO, out, ["--calm-cache=off"]))
+    status = _ended(gate(DEMO, out, ["--calm-cache=off", f"--calm-sample={SAMPLE}"], SHOWN))
     if status not in (DONE, REFUSED):
         return status
-    print(f"The gate is red, as it should be. Open {printable(str(out / 'report.html'))}.")
+    print(f"The gate is red, as it should be. Open {printable(str(out / 'report.html'))}.", end=" ")
+    print(f"These are {len(SHOWN)} suites; calm audit runs all.")
     return DONE

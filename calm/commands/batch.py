@@ -33,7 +33,9 @@ MOST_LINE = MOST_BYTES
 def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add `batch` with `status`, `collect`, `cancel`, `write` and `read`."""
     batch = add_command(
-        commands, "batch", "Show, collect or cancel batches of a run with --calm-batch, or use files in their place."
+        commands,
+        "batch",
+        "Show, collect or cancel batches of a run. They are made by --calm-batch. Files can take their place.",
     )
     verbs = batch.add_subparsers(required=True, metavar="status|collect|cancel|write|read")
     status = add_command(

@@ -7,14 +7,16 @@ import atexit
 import gc
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from typing import Final
 
 from calm import __version__
 from calm.commands import (
     CONFIGURATION,
     DONE,
     INTERRUPTED,
+    agents,
     answer,
     attack,
     attempt,
@@ -23,6 +25,7 @@ from calm.commands import (
     cache,
     calibrate,
     cases,
+    completion,
     cross_check,
     diagnose,
     hunt,
@@ -35,11 +38,12 @@ from calm.commands import (
     records,
     report,
     rewrite,
+    schema,
     self_preference,
     uda,
     watch,
 )
-from calm.commands.parsing import command_in, parsed
+from calm.commands.parsing import command_in, parsed, verbs_of
 from calm.commands.run_options import add_run_options, given_to_pytest
 from calm.commands.terminal import shielded, told
 from calm.core.inputs import forget
@@ -72,7 +76,22 @@ COMMANDS = (
     mitigate,
     uda,
     watch,
+    schema,
+    completion,
+    agents,
 )
+GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
+    "commands, in the order in which you need them": (
+        *("init", "try", "audit", "plan", "report", "compare", "accept", "perturb", "cases", "cache"),
+    ),
+    "more, to begin": ("demo", "lint", "power"),
+    "more, to find what a judge gets wrong": (
+        *("hunt", "attack", "diagnose", "cross-check", "self-preference", "watch"),
+    ),
+    "more, to repair a judge": ("mitigate", "calibrate", "uda"),
+    "more, for texts, calls, editors, agents and shells": ("rewrite", "answer", "batch"),
+}
+"""The commands as `calm --help` shows them; those that are not listed follow at the end."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -150,14 +169,33 @@ def _parser_for(words: Sequence[str]) -> argparse.ArgumentParser:
     return parser
 
 
+class _Grouped(argparse.ArgumentParser):
+    """The parser of `calm` alone: its help shows the commands in groups."""
+
+    def format_help(self) -> str:
+        """Return the usage, the commands by group, and the options."""
+        formatter = self._get_formatter()
+        formatter.add_usage(self.usage, self._actions, self._mutually_exclusive_groups)
+        formatter.add_text(self.description)
+        commands = verbs_of(self)
+        left = {} if commands is None else {action.dest: action for action in commands._choices_actions}
+        groups = [(title, [left.pop(name) for name in names]) for title, names in GROUPS.items()]
+        groups[-1][1].extend(left.values())
+        for title, actions in [*groups, ("options", self._optionals._group_actions)]:
+            formatter.start_section(title)
+            formatter.add_arguments(actions)
+            formatter.end_section()
+        return formatter.format_help()
+
+
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = _Grouped(
         prog="calm",
         description="A regression gate for LLM judges. `calm COMMAND --help` describes a command.",
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"calm {__version__}")
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=argparse.ArgumentParser)
     for module in COMMANDS:
         module.register(commands)
     return parser

@@ -24,7 +24,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     check = add_command(
         commands,
         "cross-check",
-        "Check that a judge's preferences form no cycle and agree with scores. Cycles need cases with three answers or "
+        "Check that preferences form no cycle and agree with scores. Cycles need cases with three answers or "
         "more. Agreement needs a SCORER, which scores the same answers.",
         "calm cross-check judge.toml scorer.toml --cases answers.jsonl",
     )

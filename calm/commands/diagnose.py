@@ -28,7 +28,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     diagnose = add_command(
         commands,
         "diagnose",
-        "Name the cases that a judge is unsure about and the criteria that are vague. It asks several times, with the "
+        "Name the unsure cases and the vague criteria of a judge. The command asks several times, with the "
         "judge's prompt and the criteria in other words. The results of a run, in place of a judge, are diagnosed "
         "without a call.",
         "calm diagnose judge.toml --cases cases.jsonl",

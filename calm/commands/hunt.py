@@ -34,9 +34,9 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     hunt = add_command(
         commands,
         "hunt",
-        "Search for the smallest text that flips the judge, and keep it as a test. It tries edits in heaps and alone, "
-        "shrinks what flips the judge to its fewest and plainest words, and asks anew about the case with and without "
-        "them. It exits with 0 whether it finds anything or not, and with 1 if a cap ended it.",
+        "Search for the smallest text that flips the judge. It is kept as a test. The command tries edits together and "
+        "alone, shrinks what flips the judge to its fewest and plainest words, and asks anew about the case with and "
+        "without them. It exits with 0 whether it finds anything or not, and with 1 if a cap ended it.",
         "calm hunt judge.toml --asks 600 --write tests/found/",
     )
     hunt.add_argument("judge", metavar="JUDGE", help=JUDGES)

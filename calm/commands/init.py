@@ -49,10 +49,10 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     init = add_command(
         commands,
         "init",
-        "Write what an audit needs: judge.toml, its prompt with the negative twin, cases.jsonl, gate.toml and a CI "
-        "workflow. It starts from a prompt file, a log of another tool, a table, or from nothing. It reads prompt and "
-        "table by their names. What the names do not say it asks at a terminal; elsewhere it proposes the whole "
-        "command. At the end it tries the judge on one case, if it has a key.",
+        "Write judge.toml, its prompt, cases and a CI workflow. These are all that an audit needs, with the negative "
+        "twin of the prompt and a gate.toml. The command starts from a prompt file, a log of another tool, a table, or "
+        "from nothing. It reads prompt and table by their names. What the names do not say it asks at a terminal; "
+        "elsewhere it proposes the whole command. At the end it tries the judge on one case, if it has a key.",
         "calm init --prompt prompt.txt --cases sixty.csv --model gpt-4.1-mini",
     )
     init.add_argument("--dir", default=".", metavar="DIR", help="the folder to write to (default: this one)")

@@ -23,6 +23,7 @@ from typing import Final
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 import calm
+import calm_judge
 from calm.core.releases import NAME
 from calm.errors import ConfigError
 
@@ -135,6 +136,7 @@ def _wheel(ours: Distribution) -> bytes:
     for one in ours.files or ():
         if ".dist-info/licenses/" in one.as_posix():
             files[f"{about}/licenses/{one.as_posix().partition('/licenses/')[2]}"] = one.read_binary()
+    files["calm_judge.py"] = Path(calm_judge.__file__).read_bytes()
     for module in ("calm", "calm.perturbations", "calm.suites", "calm.results.reports"):  # beside calm in a checkout
         top = Path(import_module(module).__path__[0])
         for path in top.rglob("*"):

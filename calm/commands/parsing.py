@@ -30,19 +30,20 @@ def command_in(
     """Return the command that a command line names, such as "batch write", its parser, and the words after it."""
     name: list[str] = []
     rest = words
-    while (verbs := _verbs(parser)) is not None and rest and rest[0] in verbs.choices:
+    while (verbs := verbs_of(parser)) is not None and rest and rest[0] in verbs.choices:
         name.append(rest[0])
         parser, rest = verbs.choices[rest[0]], rest[1:]
     return " ".join(name), parser, rest
 
 
-def _verbs(parser: argparse.ArgumentParser) -> argparse._SubParsersAction[argparse.ArgumentParser] | None:
+def verbs_of(parser: argparse.ArgumentParser) -> argparse._SubParsersAction[argparse.ArgumentParser] | None:
+    """Return the commands that a parser knows; None if it is that of a command without others."""
     return next((action for action in parser._actions if isinstance(action, argparse._SubParsersAction)), None)
 
 
 def _refuse_unknown_command(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
     name, last, rest = command_in(parser, words)
-    verbs = _verbs(last)
+    verbs = verbs_of(last)
     if verbs is None or not rest or rest[0].startswith("-"):
         return
     word, whole = rest[0], f"{name} ".lstrip()

@@ -47,8 +47,8 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     compare = add_command(
         commands,
         "compare",
-        "Show what changed between the results of two runs: which claims got better or worse, and which cases flipped. "
-        "With --as calm, show a table of several judges as in the paper on CALM.",
+        "Show what changed between the results of two runs. It names the claims that got better or worse, and the "
+        "cases that flipped. With --as calm, show a table of several judges as in the paper on CALM.",
         "calm compare baseline.json calm-audit/results.json -o changes.html",
     )
     compare.add_argument(

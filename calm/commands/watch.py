@@ -38,9 +38,9 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     watch = add_command(
         commands,
         "watch",
-        "Ask a judge about fixed anchor cases, and compare its verdicts with those of earlier runs. Run it daily or "
-        "weekly. Each run adds to a history. Exit status 1 is an alarm: the judge does not answer as before. Status 4 "
-        "means that nothing was decided.",
+        "Compare a judge with its own verdicts of earlier days. It is asked about fixed anchor cases. Run the command "
+        "daily or weekly. Each run adds to a history. Exit status 1 is an alarm: the judge does not answer as before. "
+        "Status 4 means that nothing was decided.",
         "calm watch judge.toml --cases anchors.jsonl --history watch.jsonl",
     )
     watch.add_argument("judge", metavar="JUDGE", help=JUDGES)

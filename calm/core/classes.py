@@ -27,6 +27,10 @@ _ARROWS: Final = ("=>", "→", "⇒", ">", " to ")
 """What people write for an arrow."""
 MOST_CLASSES: Final = 100
 """More classes than these are no list that a judge can choose from."""
+SIGNS: Final = "[]<>{}\"'`|,"
+"""Signs that the name of a class must not have."""
+FIRST: Final = "~!"
+"""Signs that it must not begin with."""
 LONGEST: Final = 60
 """Characters that the name of a class may have: it must fit into a verdict and into a table."""
 _WHOLE: Final = re.compile(r"0|-?[1-9][0-9]{0,2}")
@@ -306,7 +310,7 @@ def _fault(name: object) -> str:
         return f"expected a name with a letter or a number in it, got {name!r}"
     if name != name.strip() or not name.isprintable() or len(name) > LONGEST:
         return f"expected a printable name of at most {LONGEST} characters, without spaces around it, got {name[:80]!r}"
-    if name[0] in "~!" or ARROW in name or any(sign in name for sign in "[]<>{}\"'`|,"):
+    if name[0] in FIRST or ARROW in name or any(sign in name for sign in SIGNS):
         signs = f"quotes, commas, brackets, '|' or '{ARROW}', and without '~' or '!' at its beginning"
         return f"expected a name without {signs}, got {name!r}"
     return ""

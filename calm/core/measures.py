@@ -156,11 +156,9 @@ class Measure:
             raise ClaimError(f"{self!r} {op}: expected a number as the limit, got {limit!r}")
         if op != self.op:
             raise ClaimError(f"{self!r} {op} {limit:g}: wrong direction; {self.name} is claimed with {self.op}")
-        ends = self.range
-        best = ends[1] if op == ">=" else 0.0 if self.two_sided else ends[0]
-        inside = ends[0] < limit < min(best, 1.0) if op == ">=" else best < limit < ends[1]
-        if not inside:
-            reach = f"its range is {ends[0]:g} to 1"
+        least, most = self.limits
+        if not least < limit < most:
+            reach = f"its range is {self.range[0]:g} to 1"
             raise ClaimError(f"{self!r} {op} {limit:g} can be neither proven nor disproven: {reach}")
         if self.two_sided:
             return Claim(self.name, "abs<=", float(limit))
@@ -171,6 +169,12 @@ class Measure:
         """The smallest and the greatest value that it can have, as it is claimed: within [-1, 1]."""
         low, high = (1 - self.high, 1 - self.low) if self.flipped else (self.low, self.high)
         return low, min(1.0, high)
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        """The open interval in which the limit of a claim lies: elsewhere nothing can be proven, or disproven."""
+        low, high = self.range
+        return (0.0 if self.two_sided and self.op == "<=" else low), high
 
     def within(self, estimate: Estimate) -> Estimate:
         """

@@ -19,7 +19,6 @@ NAME: Final = "calm-judge"
 RELIED_ON: Final[Mapping[str, tuple[str, str]]] = {
     "openai": ("1.99.2", "4"),
     "anthropic": ("0.62", "3"),
-    "aiohttp": ("3.10", "4"),
     "httpx2": ("2", "3"),
     "genai-prices": ("0.0.50", "0.3"),
     "pytest": ("8.2", "10"),

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias, get_args
 
 from calm.core.classes import Classes
 from calm.core.reasons import Kind, Reason, reason_of
 
 Task: TypeAlias = Literal["pairwise", "score", "rubric", "rubric-all", "points", "listwise", "label"]
 """What a judge is asked to do: the `task` of judge.toml."""
+TASKS: Final[tuple[Task, ...]] = get_args(Task)
 
 Family: TypeAlias = Literal["pairwise", "score", "rubric", "listwise", "label"]
 """What a task measures: the kind of its verdicts."""
@@ -25,6 +26,9 @@ FAMILY: Mapping[Task, Family] = {
     "label": "label",
 }
 FAMILIES: tuple[Family, ...] = ("pairwise", "score", "rubric", "listwise", "label")
+Rule: TypeAlias = Literal["majority", "mean", "weighted"]
+"""How a panel makes one verdict of those of its members: the `rule` of judge.toml."""
+RULES: Final[tuple[Rule, ...]] = get_args(Rule)
 CLASS = "~"
 """How the code of a class begins: no id of an answer that is read from a file holds this sign at its beginning."""
 

@@ -15,7 +15,7 @@ from calm.engine.calls import Calls
 from calm.engine.charges import Charges
 from calm.engine.servers import Server, Servers
 from calm.errors import JudgeError
-from calm.models.pacing import Health, Pace
+from calm.models.pacing import Beginnings, Health, Pace
 from calm.models.wire import Endpoint, Reply, Sent
 
 MOST_BACKOFF_S: Final = 8.0
@@ -29,7 +29,8 @@ class Call:
     A call that may take several attempts: `make` makes one.
 
     `size` counts the characters of its body (0: a greeting), `tokens` is about how many it will use, and `retries` is
-    how often it may be tried again. `sent` is its body, where that may be changed.
+    how often it may be tried again. `sent` is its body, where that may be changed. `beginning` names what its prompt
+    and many others begin with (b"": nothing).
     """
 
     endpoint: Endpoint
@@ -38,6 +39,7 @@ class Call:
     tokens: int
     retries: int
     sent: Sent | None = None
+    beginning: bytes = b""
 
 
 class Taken(JudgeError):
@@ -67,6 +69,7 @@ class Attempts:
     ) -> None:
         self._servers, self._calls, self._charges = servers, calls, charges
         self._first_wait_s, self._idling, self._random = first_wait_s, idling, jitter
+        self._beginnings = Beginnings()
         self._lost = Kind.SERVER_LOST_KEPT if kept else Kind.SERVER_LOST
 
     async def reply(self, call: Call, holds: Callable[[], bool] = lambda: True) -> Reply:
@@ -81,6 +84,7 @@ class Attempts:
         pace, health = server.pace, server.health
         failures: list[JudgeError] = []
         loop = asyncio.get_running_loop()
+        first = await self._beginnings.turn(call.beginning, health) if call.beginning else None
         try:
             while True:
                 if failures or not (health.sound and pace.grab()):
@@ -94,6 +98,8 @@ class Attempts:
                     raise
                 finally:
                     pace.give()
+                    if first is not None:  # whatever came of it: nobody waits for its retries
+                        first.set()
                 if isinstance(found, Reply):
                     pace.answered()
                     health.answered()
@@ -106,6 +112,8 @@ class Attempts:
                 self._weigh(server, call.endpoint, failures)
                 await self._wait(server, failures, call)
         finally:
+            if first is not None:
+                first.set()
             if failures:
                 health.end_retries()
 

@@ -149,7 +149,7 @@ class Charges:
     def _used(self, charge: Charge, reply: Reply) -> Amount:
         used = reply.usage
         ledger, server, model = self._ledger, charge.server, charge.endpoint.model
-        price, worst = server.price_of(batch=charge.batch), Usage(charge.input, charge.output)
+        price, worst = server.price_of(batch=charge.batch), Usage(charge.input, charge.output, written=charge.input)
         ledger.tokens["input"] += used.input or 0
         ledger.tokens["output"] += used.output or 0
         server.note(used, charge.size, max(_written(reply), charge.output if charge.cuts(reply) else 0))

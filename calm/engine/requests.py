@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from functools import cached_property, partial
-from hashlib import sha256
+from hashlib import blake2b, sha256
 from typing import TYPE_CHECKING, Final
 
 from calm.core.recent import Recent
@@ -53,7 +53,15 @@ class PreparedRequest:
         endpoint = self.request.endpoint
         tokens = tokens_in(self.shown) // 2 + endpoint.max_tokens // 8
         # what makes it may not hold this request, which holds it: each would wait for the collector of cycles
-        return Call(endpoint, partial(endpoint.call, self.sent), self.size, tokens, endpoint.retries, self.sent)
+        make = partial(endpoint.call, self.sent)
+        beginning = self.beginning if any(self.sent.shared[:1]) else b""
+        return Call(endpoint, make, self.size, tokens, endpoint.retries, self.sent, beginning)
+
+    @property
+    def beginning(self) -> bytes:
+        """What its prompt and those about all other cases begin with, and which server it goes to."""
+        text = "".join(message.text for message in self.request.prompt)[: self.sent.shared[0]]
+        return blake2b(f"{self.server.identity} {text}".encode(errors="surrogatepass"), digest_size=16).digest()
 
     @property
     def stored(self) -> str:
@@ -77,7 +85,7 @@ class Requests:
             served = self._servers.served.get(server.identity, "")
             again = (request.occurrence,) if request.occurrence else ()  # a number, which no series is
             whose = _COMPACT.encode([server.identity, served, *self._series, *again])
-            sent = Sent(request.body)
+            sent = Sent(request.body, request.shared)
             shown = sum(len(m.text) for m in request.prompt)
             digest = sha256(f"{whose[:-1]},".encode())
             digest.update(sent.text.encode())

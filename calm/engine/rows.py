@@ -85,6 +85,7 @@ def reply_text(reply: Reply) -> str:
             for t in reply.tokens
         ]
     usage: Json = {"input": reply.usage.input, "output": reply.usage.output}
+    kept: list[Json] = [reply.usage.read, reply.usage.written]
     data: Json = {
         "text": reply.text,
         "model": reply.model,
@@ -95,6 +96,7 @@ def reply_text(reply: Reply) -> str:
         "retries": reply.retries,
         **({"calls": [list(call) for call in reply.calls]} if reply.calls else {}),
         **({"elsewhere": reply.elsewhere} if reply.elsewhere else {}),
+        **({"kept": kept} if any(kept) else {}),
     }
     return storable(_PLAIN.encode(data))
 
@@ -111,7 +113,7 @@ def reply_in(text: str) -> Reply:
         stop=data["stop"],  # type: ignore[arg-type]  # written by `reply_text` from a Reply
         refusal=None if data["refusal"] is None else str(data["refusal"]),
         tokens=None if not isinstance(tokens, list) else tuple(_token(t) for t in tokens),
-        usage=Usage(**usage),  # type: ignore[arg-type]  # the fields that `reply_text` wrote
+        usage=Usage(usage["input"], usage["output"], *_list(data.get("kept"))),  # type: ignore[arg-type]
         retries=int(str(data["retries"])),
         calls=tuple((str(one[0]), str(one[1])) for one in _list(data.get("calls")) if isinstance(one, list)),
         elsewhere=str(data.get("elsewhere", "")),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
@@ -60,18 +60,20 @@ class Server:
         price, endpoint = self.price, self.endpoint
         if price is None or not isinstance(endpoint, Batchable):
             return price
-        share = endpoint.batch_share
-        tiers = tuple(replace(tier, input=share * tier.input, output=share * tier.output) for tier in price.tiers)
-        return replace(price, input=share * price.input, output=share * price.output, tiers=tiers)
+        return price.times(endpoint.batch_share)
 
     def price_of(self, *, batch: bool) -> Price | None:
         """Return what its tokens cost, live or in a batch."""
         return self.batch_price if batch else self.price
 
     def worst(self, size: int, max_tokens: int) -> Usage:
-        """Return the most tokens that a call with a body of `size` characters can use; 0 stands for a greeting."""
+        """
+        Return the most tokens that a call with a body of `size` characters can use; 0 stands for a greeting.
+
+        They are taken to be written to a cache of prompts, which costs no less than to read them alone.
+        """
         put = tokens_in(size, max(0.5, MARGIN * self.per_character)) if size else GREETING_TOKENS
-        return Usage(put, max(max_tokens, int(MARGIN * self.output)))
+        return Usage(put, max(max_tokens, int(MARGIN * self.output)), written=put)
 
     @property
     def short(self) -> int | None:

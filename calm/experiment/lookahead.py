@@ -28,6 +28,7 @@ from calm.engine.thread import settled
 from calm.experiment import run as experiment
 from calm.experiment.run import Result
 from calm.experiment.setup import Setup
+from calm.experiment.stopping import HEARD, Ruling, tell
 
 
 class NeedsData(BaseException):
@@ -44,7 +45,8 @@ class Order:
     All that `experiment.run` needs for one question of a test.
 
     `suite` names the bias where there is no edit. `own_cases`: the test brought the cases itself, so that no sample
-    cuts them. `limiter` chooses the limits of the claims when the pilots are there; without it they stay.
+    cuts them. `limiter` chooses the limits of the claims when the pilots are there; without it they stay. `lenient`:
+    what it disproves alone is no finding, as it is one variant of a rotation, or its test is expected to fail.
 
     Two orders are equal if they have one result: they hold the same objects, not equal ones. An edit that the body of
     a test makes anew makes another order. The calls of both are the same, and the engine makes them once.
@@ -59,6 +61,7 @@ class Order:
     suite: str = ""
     own_cases: bool = False
     limiter: Limiter | None = None
+    lenient: bool = False
 
     @property
     def bias(self) -> str:
@@ -195,6 +198,7 @@ class Lookahead:
 
     A test gets what it would have found by itself, since the same function runs on the same objects. An order that was
     not submitted runs when its test wants it. `wait` is called again and again while a test waits, `rest` at the end.
+    `heard` is called with each claim that is disproved, as soon as it is, in the thread that runs its order.
 
     With `fellows`, this process runs its share of the orders. A result of another process is waited for; where none
     comes, the order runs here: its calls are found in the cache.
@@ -205,6 +209,7 @@ class Lookahead:
         probes: int,
         wait: Callable[[Lookahead], None] = lambda _lookahead: None,
         rest: Callable[[], None] = lambda: None,
+        heard: Callable[[Order, Ruling], None] = lambda _order, _ruling: None,
         fellows: Fellows | None = None,
     ) -> None:
         self._probes = probes
@@ -214,7 +219,7 @@ class Lookahead:
         self._futures: dict[int, Future[Timing]] = {}
         self._lock = threading.Lock()
         self._stopped = threading.Event()
-        self._wait, self._rest = wait, rest
+        self._wait, self._rest, self._heard = wait, rest, heard
         self._fellows = fellows
         self._done = 0
 
@@ -256,13 +261,11 @@ class Lookahead:
         """Return the result of an order: wait for it if it was submitted, else run it now. It is handed out once."""
         order.setup.engine.refuse_fork()
         place = self._places.pop(order, None)
-        if place is None:
-            return self._timed(order, threading.Event())
         try:
-            found = self._found(place)
+            found = None if place is None else self._found(place)
+            return self._timed(order, threading.Event()) if found is None else found
         finally:
             self._rest()
-        return self._timed(order, threading.Event()) if found is None else found
 
     def told(self, place: int, name: str, gone: Callable[[], bool]) -> Timing | None:
         """
@@ -316,13 +319,16 @@ class Lookahead:
             guest.arrived()
 
     def _timed(self, order: Order, given_up: threading.Event, guest: Guest | None = None) -> Timing:
-        token = GUEST.set(guest)
+        tokens = GUEST.set(guest), HEARD.set(partial(self._heard, order))
         try:
             with order.setup.engine.working(given_up):
                 began = perf_counter()
-                return Timing(order.run(), perf_counter() - began)
+                result = order.run()
+                tell({one.decision.claim: one for one in result.rulings if one.decision.claim is not None})
+                return Timing(result, perf_counter() - began)
         finally:
-            GUEST.reset(token)
+            GUEST.reset(tokens[0])
+            HEARD.reset(tokens[1])
 
 
 class Placeholder:

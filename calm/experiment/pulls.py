@@ -43,6 +43,7 @@ from calm.experiment.stopping import (
     missing,
     observe,
     rule_on,
+    tell,
     unproven,
     untested,
 )
@@ -104,6 +105,7 @@ def looked(
             if claim not in rulings and (ruling := _ruled(setup.stopping, claim, trials, stage)) is not None:
                 decided = ruling.decision.outcome in (Outcome.PASS, Outcome.FAIL)
                 (rulings if decided else undecided)[claim] = ruling
+        tell(rulings)
         if means and len(rulings) == len(means) and not observed:
             break
         guilty = stage.asks is ONE_SIDE and all(_beyond(claim, trials) > 0 for claim in means)

@@ -34,6 +34,7 @@ from calm.experiment.stopping import (
     observe,
     rule_on,
     seems_beyond,
+    tell,
     unproven,
     untested,
 )
@@ -347,7 +348,7 @@ def _looked(
         left = {c: rule_on(rule, c, trials, asks, look) for c in means if c not in rulings}
         ended = number == len(plan.looks)
         rulings |= {c: one for c, one in left.items() if ended or _settled(one, whole=look.n >= len(pairing.pairs))}
-        left = {c: one for c, one in left.items() if c not in rulings}
+        left = {c: one for c, one in left.items() if c not in tell(rulings)}
     arms.withdraw()
     if worst := [c for c in claims if MEASURES[c.measure].worst_of]:
         variant = Variants(pairing, arms, first, trials)

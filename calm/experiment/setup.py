@@ -17,7 +17,7 @@ from calm.experiment.stopping import Stopping
 from calm.models.wire import Judge
 
 SHARED: Final = frozenset(
-    {"aim", "aimed", "clusters", "drawn", "each", "equal", "note", "order", "pilot", "sample", "worded"}
+    {"aim", "aimed", "clusters", "drawn", "each", "equal", "note", "order", "pilot", "sample", "within", "worded"}
 )
 """What the probes of a run make of their cases and share, as `Memo` names it: all of it is the same for many edits."""
 AT_A_TIME: Final = 2000

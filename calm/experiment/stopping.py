@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from math import ceil, erfc, fsum, inf, sqrt
@@ -61,6 +62,22 @@ class Ruling:
 
     decision: Decision
     trials: Trials | None
+
+
+def _nobody(_ruling: Ruling) -> None:
+    """Hear nothing."""
+
+
+HEARD: ContextVar[Callable[[Ruling], None]] = ContextVar("calm_heard", default=_nobody)
+"""Who hears at once of each claim that is disproved, while the other claims of its question are still asked about."""
+
+
+def tell(rulings: Mapping[Claim, Ruling]) -> Mapping[Claim, Ruling]:
+    """Tell whoever listens which of these rulings, which are final, disprove a claim; return them."""
+    for one in rulings.values():
+        if one.decision.outcome is Outcome.FAIL:
+            HEARD.get()(one)
+    return rulings
 
 
 def first_look(claims: Sequence[Claim]) -> int:

@@ -62,16 +62,18 @@ class Context:
     """
     What the questions of a test share.
 
-    `sink`: given in a trace, in which nothing is decided. `limits`: which limits claims get. `announced`: it was said
-    what the cases of the run can decide. `say`: shows a message to the user at once. The other fields
-    are what the test found; `seconds` are per finding, `asks_made` and `asks_planned` count asks. All tests of a run
-    share `claimed`: by the key of a finding the test and the order that make it. `twice`: why a trace is refused.
+    `sink`: given in a trace, in which nothing is decided. `lenient`: the test is expected to fail. `limits`: which
+    limits claims get. `announced`: it was said what the cases of the run can decide. `say`: shows a message to the user
+    at once. The other fields are what the test found; `seconds` are per finding, `asks_made` and `asks_planned` count
+    asks. All tests of a run share `claimed`: by the key of a finding the test and the order that make it. `twice`: why
+    a trace is refused.
     """
 
     setup: Setup
     node: Node
     undecided: Literal["fail", "warn"] = "fail"
     every_variant: bool = False
+    lenient: bool = False
     limits: Limits = "suites"
     announced: bool = False
     gate: Gate = field(default_factory=Gate)

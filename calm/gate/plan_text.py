@@ -68,7 +68,7 @@ def render(found: Survey, plan: Plan, assumptions: Assumptions = Assumptions(), 
         text += ["", *named, *(["not asked: the tests beyond the default gate (-v)"] if left else [])]
     if found.floors:
         text += ["", *(f"at least: {node} {why}; what it asks after that is not counted" for node, why in found.floors)]
-    return "\n".join([*text, "", *_assumed(found, assumptions)])
+    return "\n".join([*text, "", *_assumed(found, plan, assumptions)])
 
 
 def _three_figures(plan: Plan) -> list[str]:
@@ -128,8 +128,9 @@ def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
     return lines
 
 
-def _assumed(found: Survey, assumptions: Assumptions) -> list[str]:
+def _assumed(found: Survey, plan: Plan, assumptions: Assumptions) -> list[str]:
     lines = ["each call is counted once, in the first row that needs it, and as if nothing were cached"]
+    lines += _kept(plan)
     for source in found.sources:
         if source.live:
             lines += _about(source, assumptions)
@@ -141,6 +142,18 @@ def _assumed(found: Survey, assumptions: Assumptions) -> list[str]:
                 f"assumes {assumptions.call_seconds:g} s a call, {source.limits.concurrency} at a time"
             )
     return [*lines, *(f"assumes for {text}" for text in found.assumed)]
+
+
+def _kept(plan: Plan) -> list[str]:
+    """Return what the caches of prompts of the providers may save; nothing where it is nothing, or not known."""
+    name, figure = ("total", plan.most) if plan.exact or plan.expected is None else (EXPECTED, plan.expected)
+    if figure.saved <= 0 or not figure.input:
+        return []
+    return [
+        "prompt caching: calls begin with the same text; the provider's cache may give up to "
+        f"{figure.kept / figure.input:.0%} of the tokens in of the row {name!r}, and save up to "
+        f"{dollars(figure.saved)} USD; the table counts no such saving"
+    ]
 
 
 def _about(source: Source, assumptions: Assumptions) -> list[str]:

@@ -27,7 +27,11 @@ FIRST_CALL = "first live call"
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """Asks, calls, tokens, cost and seconds; `batch` is the cost where calls go by batch as far as they can."""
+    """
+    Asks, calls, tokens, cost and seconds; `batch` is the cost where calls go by batch as far as they can.
+
+    Of the tokens of `input`, a provider's cache of prompts may give at most `kept`: then it costs `saved` dollars less.
+    """
 
     asks: int = 0
     calls: int = 0
@@ -36,6 +40,8 @@ class Figure:
     cost: Cost = field(default_factory=Cost)
     seconds: float = 0.0
     batch: Cost = field(default_factory=Cost)
+    kept: int = 0
+    saved: float = 0.0
 
     @property
     def usd(self) -> float | None:
@@ -52,6 +58,8 @@ class Figure:
             self.cost.plus(other.cost),
             self.seconds + other.seconds,
             self.batch.plus(other.batch),
+            self.kept + other.kept,
+            self.saved + other.saved,
         )
 
 
@@ -218,6 +226,7 @@ class Tally:
         self._sources, self._assumptions = sources, assumptions
         self._asked: set[tuple[str, int]] = set()
         self._called: set[tuple[str, int]] = set()
+        self._begun: set[tuple[int, str]] = set()
 
     def asked(self, wanted: Iterable[tuple[CaseArm, Sequence[tuple[Rendering, int]]]]) -> Figure:
         """Return what the asks of some cases add to those before."""
@@ -267,13 +276,30 @@ class Tally:
         share = 1.0 if source.batch_share is None else source.batch_share
         # as the engine counts them towards the limit of tokens a minute
         paced = sum(tokens_in(call.characters) // 2 + source.max_tokens // 8 for call in calls)
-        return Figure(0, n, read, written, spent, self._seconds(source, n, paced), replace(spent, usd=share * usd))
+        whole = Figure(0, n, read, written, spent, self._seconds(source, n, paced), replace(spent, usd=share * usd))
+        return self._cached(whole, source, price, calls) if price and source.cached_from else whole
+
+    def _cached(self, whole: Figure, source: Source, price: Price, calls: Sequence[CallSize]) -> Figure:
+        """Return a figure with what a cache of prompts may give: each beginning is written once, then always found."""
+        kept, saved = 0, 0.0
+        for call in calls:
+            long = [(key, size // CHARACTERS) for key, size in call.beginnings]
+            long = [(key, tokens) for key, tokens in long if tokens >= source.cached_from]
+            if not long:
+                continue
+            prompt, most = ceil(call.characters / CHARACTERS), long[-1][1]
+            read = max((tokens for key, tokens in long if (call.source, key) in self._begun), default=0)
+            self._begun.update((call.source, key) for key, _ in long)
+            rates = price.of(prompt)
+            kept += read
+            saved += rates.of_prompt(prompt) - rates.of_prompt(prompt, read, most - read)
+        return replace(whole, kept=kept, saved=saved)
 
     @staticmethod
     def _usd(price: Price, call: CallSize, written: float) -> float:
         read = ceil(call.characters / CHARACTERS)
-        put, got = price.of(read)
-        return (read * put + written * got) / 1e6
+        rates = price.of(read)
+        return rates.of_prompt(read) + written * rates.output / 1e6
 
     def _seconds(self, source: Source, calls: int, tokens: int = 0) -> float:
         limits = source.limits

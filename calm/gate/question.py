@@ -11,6 +11,7 @@ from calm.core.case import Case
 from calm.core.claims import Claim, Decision, Outcome, decide
 from calm.core.edits import AnyEdit, Edit
 from calm.core.measures import MEASURES, Measure
+from calm.core.memo import once
 from calm.core.reasons import Kind, Reason, because
 from calm.errors import ClaimError, EstimateError
 from calm.experiment import run as experiment
@@ -115,9 +116,20 @@ class Question:
         self.ended = self.open = True
         context, edit = self._context, self._edit
         setup, own_cases = context.setup_for(self._cases), self._cases is not None
-        edit = edit.within(setup.cases) if isinstance(edit, Edit) else edit
+        if isinstance(edit, Edit):  # the same object each time: a test finds what was asked ahead of it
+            edit = once(setup.memo, partial(edit.within, setup.cases), (edit, setup.cases), "within")
         stated, suite = tuple(claims), context.node.suite
-        order = Order(setup, edit, stated, tuple(observed), self._against, top_up, suite, own_cases=own_cases)
+        order = Order(
+            setup,
+            edit,
+            stated,
+            tuple(observed),
+            self._against,
+            top_up,
+            suite,
+            own_cases=own_cases,
+            lenient=context.lenient,
+        )
         if order.idle:
             context.claim([order])
             return Batch(order, stated)
@@ -127,7 +139,8 @@ class Question:
             order = attained(order, kept, many=context.every_variant)
         variants = edit.variants if context.every_variant and edit is not None else ()
         means = tuple(c for c in order.claims if not MEASURES[c.measure].worst_of)
-        alone = [replace(order, edit=v, claims=means, observed=(), top_up=False) for v in variants if means]
+        one = replace(order, observed=(), top_up=False, lenient=True)
+        alone = [replace(one, edit=v, claims=means) for v in variants if means]
         limited = (replace(o, claims=tuple(gated(context.gate, o.key(c.measure), c) for c in means)) for o in alone)
         batch = Batch(order, stated, tuple(limited))
         context.claim(batch.all)

@@ -20,7 +20,18 @@ from calm.core.memo import Memo
 from calm.errors import JudgeError
 from calm.gate.stand_in import StandIn
 from calm.models.pricing import price_of
-from calm.models.wire import Batchable, Endpoint, Judge, Limits, Outlined, Price, Reply, Request, foreseen
+from calm.models.wire import (
+    Batchable,
+    CachesPrompts,
+    Endpoint,
+    Judge,
+    Limits,
+    Outlined,
+    Price,
+    Reply,
+    Request,
+    foreseen,
+)
 
 OUTPUT_TOKENS = 200
 """The tokens of a reply are assumed to be this many, or max_tokens if that is less."""
@@ -32,7 +43,8 @@ class Source:
     What answers: a model on a server, or the user's code.
 
     `free`: it costs no money and almost no time. `greeted`: a run begins with a live call to it. `batch_share` is the
-    share of the live price that a call by batch costs; None: it takes no batches.
+    share of the live price that a call by batch costs; None: it takes no batches. `cached_from` is how many tokens the
+    beginning of a prompt must have that its provider keeps; 0: nobody knows.
     """
 
     name: str
@@ -43,19 +55,22 @@ class Source:
     free: bool
     greeted: bool = False
     batch_share: float | None = None
+    cached_from: int = 0
 
 
 class CallSize(NamedTuple):
     """
     The size of a request: a key that identifies it, its length in characters, and the number of its source.
 
-    With `once`, it is made once in a run, whatever the repeat index.
+    With `once`, it is made once in a run, whatever the repeat index. `beginnings` are those of its prompt that others
+    share, each with its length in characters.
     """
 
     key: str
     characters: int
     source: int
     once: bool = False
+    beginnings: tuple[tuple[str, int], ...] = ()
 
 
 class Rendering(NamedTuple):
@@ -167,7 +182,9 @@ class RequestFinder:
     def _call(self, request: Request) -> CallSize:
         what = [request.endpoint.identity, request.body, request.occurrence]
         characters = sum(len(m.text) for m in request.prompt)
-        return CallSize(_digest_of(what), characters, self._place(request.endpoint), request.once)
+        text = "".join(m.text for m in request.prompt) if request.shared else ""
+        beginnings = tuple((_digest_of(text[:end]), end) for end in request.shared)
+        return CallSize(_digest_of(what), characters, self._place(request.endpoint), request.once, beginnings)
 
     def _place(self, endpoint: Endpoint) -> int:
         if endpoint.identity not in self._places:
@@ -176,7 +193,9 @@ class RequestFinder:
             live = endpoint.live
             greeted = live and endpoint.greeting
             share = endpoint.batch_share if isinstance(endpoint, Batchable) else None
-            source = Source(endpoint.model, endpoint.limits, price, endpoint.max_tokens, live, not live, greeted, share)
+            least = endpoint.cached_from if isinstance(endpoint, CachesPrompts) else 0
+            shown = endpoint.model, endpoint.limits, price, endpoint.max_tokens
+            source = Source(*shown, live, not live, greeted, share, least)
             self._sources.append(source)
         return self._places[endpoint.identity]
 

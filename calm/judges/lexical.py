@@ -1,7 +1,7 @@
 """
 The built-in judge: it has no model, and measures overlap with the reference, or with the question if there is none.
 
-Its specification is `lexical` or `lexical:task=score`. Overlap is chrF++ (Popović 2017), by sacrebleu: the F-score of
+Its specification is `lexical` or `lexical:task=score`. Overlap is chrF++ (Popović 2017): the F-score of
 character n-grams up to 6 and word n-grams up to 2, in which recall counts twice. It is a weak judge, but a real one: it
 rewards the words of the reference, and knows nothing of meaning. The better answer has more overlap, and a score is the
 overlap on the scale; so is a class, one of those of the bundled cases. A criterion is met if the answer holds at least
@@ -12,11 +12,13 @@ it is met if the answer does not hold them.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING, ClassVar, cast
+from string import punctuation
+from typing import ClassVar, Final, cast
 
 from calm.core.case import Answer, Case
 from calm.core.classes import SHIPPED
@@ -24,15 +26,14 @@ from calm.core.verdict import FAMILY, Criteria, Label, Preferred, Ranking, Scale
 from calm.errors import ConfigError, nearest
 from calm.models.wire import Endpoint, Json, Remarks, Send, Traits
 
-if TYPE_CHECKING:
-    from sacrebleu.metrics.chrf import CHRF
-
 EQUAL = 1e-9
 """Overlaps that differ by this or less are a tie."""
 LEAST_SHARE = Fraction(2, 3)
 """The least share of a criterion's words that an answer which meets it holds."""
-WORD_ORDER = 2
-"""Word n-grams up to this length; with 0 it would be plain chrF."""
+CHARACTERS: Final = 6
+"""Character n-grams have up to this length."""
+WORDS: Final = 2
+"""Word n-grams have up to this length; with 0 it would be plain chrF."""
 
 _WORD = re.compile(r"\w+(?:[.,:'’]\w+)*")
 _NEGATED = re.compile(r"\b(?:no|not|never|without|avoids?)\b|n['’]t\b", re.IGNORECASE)
@@ -114,7 +115,18 @@ def overlap(reference: str, text: str) -> float:
     >>> overlap("The sky is blue.", "The sky is green.") > overlap("The sky is blue.", "No idea.")
     True
     """
-    return float(_chrf().sentence_score(text, [reference]).score) / 100
+    precision = recall = 0.0
+    orders = 0
+    for ours, theirs in zip(_ngrams(text), _ngrams(reference), strict=True):
+        if ours and theirs:
+            both = sum(min(count, theirs[one]) for one, count in ours.items() if one in theirs)
+            precision += both / ours.total()
+            recall += both / theirs.total()
+            orders += 1
+    if not precision:
+        return 0.0
+    precision, recall = precision / orders, recall / orders
+    return 5 * precision * recall / (4 * precision + recall)
 
 
 def covered(criterion: str, text: str) -> bool:
@@ -161,11 +173,22 @@ def lexical(spec: str) -> LexicalJudge:
     return LexicalJudge(cast(Task, task))
 
 
-@lru_cache(maxsize=1)
-def _chrf() -> CHRF:
-    from sacrebleu.metrics.chrf import CHRF  # takes 50 ms, which no other judge should cost
+def _ngrams(text: str) -> Iterator[Counter[str]]:
+    """Yield how often a text has each n-gram, for each length: of its characters without blanks, then of its words."""
+    words = text.split()
+    signs = "".join(words)
+    for n in range(1, CHARACTERS + 1):
+        yield Counter([signs[i : i + n] for i in range(len(signs) - n + 1)])
+    parts = [part for word in words for part in _parts(word)]
+    for n in range(1, WORDS + 1):
+        yield Counter([" ".join(parts[i : i + n]) for i in range(len(parts) - n + 1)])
 
-    return CHRF(word_order=WORD_ORDER)
+
+def _parts(word: str) -> tuple[str, ...]:
+    """Return a word without the sign of punctuation at its end, or else at its beginning, and that sign."""
+    if len(word) > 1 and word[-1] in punctuation:
+        return word[:-1], word[-1]
+    return (word[0], word[1:]) if len(word) > 1 and word[0] in punctuation else (word,)
 
 
 def _measured_by(case: Case) -> str:

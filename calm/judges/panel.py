@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Awaitable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import isfinite
-from typing import Final, Literal, TypeAlias, TypeVar, get_args
+from typing import TypeVar
 
 from calm.core.case import Case, digest
 from calm.core.model_names import spelling
@@ -20,8 +20,10 @@ from calm.core.reasons import Kind, Reason, because, name, reason_of
 from calm.core.templates import Prompt
 from calm.core.verdict import (
     FAMILY,
+    RULES,
     NoReply,
     Refused,
+    Rule,
     Scale,
     Score,
     Task,
@@ -38,9 +40,6 @@ from calm.judges.wrapper import joint_endpoints, joint_remarks, joint_traits
 from calm.models.wire import Endpoint, Json, Judge, Placing, Remarks, Rewordable, Send, Traits
 
 T = TypeVar("T")
-
-Rule: TypeAlias = Literal["majority", "mean", "weighted"]
-RULES: Final[tuple[Rule, ...]] = get_args(Rule)
 
 
 @dataclass(slots=True)

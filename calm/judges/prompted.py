@@ -17,6 +17,7 @@ from calm.core.templates import Message, Messages, Prompt
 from calm.core.verdict import Criteria, Refused, Scale, Score, Task, Unreadable, Verdict
 from calm.errors import JudgeError, TooLongError
 from calm.judges import prompts, reading
+from calm.models.prompt_cache import LEAST_CHARACTERS, ends_in
 from calm.models.server import Server
 from calm.models.windows import SHORTEST, least_tokens, may_exceed, was_cut
 from calm.models.wire import Endpoint, Json, Remarks, Reply, Request, Send, Traits
@@ -261,7 +262,10 @@ class PromptedJudge:
         if found is None:
             scale = self.asked or self.scale
             messages, places = prompts.rendered_with_places(self.prompt, case, self.task, scale, criterion)
-            request = Request(self.server, messages, self._body(messages))
+            shared: tuple[int, ...] = ()
+            if sum(len(message.text) for message in messages) > LEAST_CHARACTERS and self.server.cached_from:
+                shared = ends_in(messages, prompts.shared(self.prompt, case, scale, criterion))
+            request = Request(self.server, messages, self._body(messages), shared=shared)
             made = _Rendering(case, request, reading.view(case, self.task, scale, criterion), places)
             found = self._renderings.put(key, made, LEAST_BYTES + 2 * sum(getsizeof(m.text) for m in messages))
         return found
@@ -277,7 +281,8 @@ class PromptedJudge:
             if not said.strip():
                 break  # no server takes an empty turn, and there is nothing to follow up
             messages = (*messages, Message("assistant", said), Message("user", turn))
-            reply = await self._whole(case, Request(self.server, messages, self._body(messages)), send)
+            shared = rendering.request.shared
+            reply = await self._whole(case, Request(self.server, messages, self._body(messages), shared=shared), send)
         return self._read(reply, rendering)
 
     def _read(self, reply: Reply, rendering: _Rendering) -> Verdict:

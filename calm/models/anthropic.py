@@ -60,7 +60,13 @@ def _reply(data: Mapping[str, object]) -> Reply:
         model=string(data.get("model")),
         stop=stop,
         refusal=(why or "the model declined") if stop == "refusal" else None,
-        usage=usage(None if read[0] is None else sum(n or 0 for n in read), used.get("output_tokens"), text),
+        usage=usage(
+            None if read[0] is None else sum(n or 0 for n in read),
+            used.get("output_tokens"),
+            text,
+            written=read[1],
+            read=read[2],
+        ),
         calls=tuple((string(b.get("name")), json.dumps(b.get("input"))) for b in blocks if b.get("type") == "tool_use"),
     )
 

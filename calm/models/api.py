@@ -84,10 +84,16 @@ def count(value: object) -> int | None:
     return cast("int", value) if whole and 0 <= cast("int", value) <= MOST_TOKENS else None
 
 
-def usage(put: object, got: object, text: str) -> Usage:
-    """Return the usage that a server reports; no prompt has no tokens, nor has a text."""
-    read, written = count(put), count(got)
-    return Usage(read or None, None if text and not written else written)
+def usage(put: object, got: object, text: str, *, read: object = None, written: object = None) -> Usage:
+    """
+    Return the usage that a server reports; no prompt has no tokens, nor has a text.
+
+    `read` and `written` are tokens of the prompt that its cache gave or took: together no more than the prompt has.
+    """
+    prompt, reply = count(put) or None, count(got)
+    given = min(count(read) or 0, prompt or 0) if read else 0
+    taken = min(count(written) or 0, (prompt or 0) - given) if written else 0
+    return Usage(prompt, None if text and not reply else reply, given, taken)
 
 
 def texts(content: object) -> str:

@@ -45,6 +45,7 @@ def _reply(data: Mapping[str, object]) -> Reply:
         raise missing("choices", data)
     choice = table(choices[0])
     message, used = table(choice.get("message")), table(data.get("usage"))
+    kept = table(used.get("prompt_tokens_details"))
     refusal, text = string(message.get("refusal")) or None, texts(message.get("content"))
     return Reply(
         text=text,
@@ -52,7 +53,13 @@ def _reply(data: Mapping[str, object]) -> Reply:
         stop="refusal" if refusal else STOPS.get(string(choice.get("finish_reason")), "other"),
         refusal=refusal,
         tokens=_prompt_tokens(data.get("prompt_logprobs")) or tokens(table(choice.get("logprobs")).get("content")),
-        usage=usage(used.get("prompt_tokens"), used.get("completion_tokens"), text),
+        usage=usage(
+            used.get("prompt_tokens"),
+            used.get("completion_tokens"),
+            text,
+            read=kept.get("cached_tokens"),
+            written=kept.get("cache_write_tokens"),
+        ),
         calls=tuple(
             (string(called.get("name")), string(called.get("arguments")))
             for one in items(message.get("tool_calls"))

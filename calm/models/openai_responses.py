@@ -46,13 +46,20 @@ def _reply(data: Mapping[str, object]) -> Reply:
     text = "".join(string(p.get("text")) for p in written)
     found = [tokens(p.get("logprobs")) for p in written]
     used = table(data.get("usage"))
+    kept = table(used.get("input_tokens_details"))
     return Reply(
         text=text,
         model=string(data.get("model")),
         stop="refusal" if refusal else "stop" if data.get("status") == "completed" else cut,
         refusal=refusal,
         tokens=tuple(t for group in found for t in group or ()) or None,
-        usage=usage(used.get("input_tokens"), used.get("output_tokens"), text),
+        usage=usage(
+            used.get("input_tokens"),
+            used.get("output_tokens"),
+            text,
+            read=kept.get("cached_tokens"),
+            written=kept.get("cache_write_tokens"),
+        ),
         calls=tuple(
             (string(item.get("name")), string(item.get("arguments")))
             for item in output

@@ -221,3 +221,26 @@ class Health:
             self.trusted.clear()
         else:
             self.trusted.set()
+
+
+class Beginnings:
+    """Lets one call with each beginning of a prompt go first: a cache gives what it holds once that reply has begun."""
+
+    def __init__(self) -> None:
+        self._first: dict[bytes, asyncio.Event] = {}
+
+    async def turn(self, beginning: bytes, health: Health) -> asyncio.Event | None:
+        """
+        Wait for the first attempt of the first call with a beginning; if it is this call, return what tells its end.
+
+        Raises:
+            JudgeError: the server was given up meanwhile.
+        """
+        first = self._first.get(beginning)
+        if first is None:
+            self._first[beginning] = mine = asyncio.Event()
+            return mine
+        if not first.is_set():
+            async with health.waiting():
+                await first.wait()
+        return None

@@ -70,31 +70,37 @@ def look_up(model: str) -> Price | None:
     found = KEPT.once(f"price {model}", _is_price, lambda: _looked_up(model))
     if not isinstance(found, list):
         return None
-    put, got, *tiers = (tuple(map(float, cast("list[float]", rates))) for rates in found)
+    (_, *rates), *tiers = cast("list[list[float]]", found)
     source = f"genai-prices {version('genai-prices')}"
-    return Price(put[0], got[0], source, tuple(Tier(int(above), *rates) for above, *rates in tiers))
+    return Price(rates[0], rates[1], source, tuple(Tier(int(above), *more) for above, *more in tiers), *rates[2:])
 
 
 def _looked_up(model: str) -> tuple[Json, bool]:
-    """Return the rates of input and output, and of each tier with its beginning; and whether they hold all day."""
+    """
+    Return the rates of prompts, replies and what a cache reads and writes, for each length from which on they hold.
+
+    The second value is whether they hold all day.
+    """
     from genai_prices import Usage as Tokens  # 150 ms that only the first run of a day with a model pays
     from genai_prices import calc_price
     from genai_prices.types import TimeOfDateConstraint
 
-    def at(prompt: int) -> tuple[float, float]:
-        """Return what a million tokens cost in a call with a prompt of so many tokens."""
-        tokens = Tokens(input_tokens=prompt, output_tokens=1)
-        found = calc_price(tokens, model_ref=model, genai_request_timestamp=datetime.now(UTC))
-        return round(float(found.input_price) * 1e6 / prompt, 9), round(float(found.output_price) * 1e6, 9)
+    def at(start: int) -> list[Json]:
+        """Return what a million tokens cost in a call with a prompt of more tokens than that."""
+        prompt, found = start + 1, list[float]()
+        for cached in ({}, {"cache_read_tokens": prompt}, {"cache_write_tokens": prompt}):
+            tokens = Tokens(input_tokens=prompt, output_tokens=1, **cached)
+            price = calc_price(tokens, model_ref=model, genai_request_timestamp=datetime.now(UTC))
+            found.append(round(float(price.input_price) * 1e6 / prompt, 9))
+        return [start, found[0], round(float(price.output_price) * 1e6, 9), *found[1:]]
 
     try:
         found = calc_price(Tokens(), model_ref=model, genai_request_timestamp=datetime.now(UTC))
         rates = found.model_price.input_mtok, found.model_price.output_mtok
         starts = sorted({tier.start for rate in rates for tier in getattr(rate, "tiers", ())})
-        put, got = at(1)
         prices = found.model.prices
         by_hour = isinstance(prices, list) and any(isinstance(p.constraint, TimeOfDateConstraint) for p in prices)
-        return [[put], [got], *([start, *at(start + 1)] for start in starts)], not by_hour
+        return [at(start) for start in (0, *starts)], not by_hour
     except LookupError:
         return None, True
 
@@ -104,26 +110,29 @@ def _is_price(found: Json) -> bool:
     if found is None:
         return True
     rows = found if isinstance(found, list) else []
-    sizes = [len(row) if isinstance(row, list) else 0 for row in rows]
+    sizes = {len(row) if isinstance(row, list) else 0 for row in rows}
     numbers = [one for row in rows if isinstance(row, list) for one in row]
-    sound = all(type(one) in (int, float) and 0 <= cast("float", one) < inf for one in numbers)
-    return sizes[:2] == [1, 1] and set(sizes[2:]) <= {3} and sound
+    return sizes == {5} and all(type(one) in (int, float) and 0 <= cast("float", one) < inf for one in numbers)
 
 
 def cost(price: Price, usage: Usage, worst: Usage | None = None) -> float:
     """
     Return the cost of a call in US dollars. Tokens that the server did not report count as in `worst`, or as none.
 
+    What a cache of prompts gave or took has its own price.
+
     >>> cost(Price(0.40, 1.60, "judge.toml"), Usage(1000, 100))
     0.00056
     >>> cost(Price(0.40, 1.60, "judge.toml"), Usage(1000, None), Usage(9999, 100))
     0.00056
+    >>> cost(Price(4.0, 8.0, "judge.toml", read=0.4, write=5.0), Usage(1000, 0, read=800, written=100))
+    0.00122
     """
     most = worst or Usage()
-    put = usage.input if usage.input is not None else most.input
+    put = most if usage.input is None else usage
     got = usage.output if usage.output is not None else most.output
-    put_rate, got_rate = price.of(put or 0)
-    return round(((put or 0) * put_rate + (got or 0) * got_rate) / 1e6, 12)
+    rates = price.of(put.input or 0)
+    return round(rates.of_prompt(put.input or 0, put.read, put.written) + (got or 0) * rates.output / 1e6, 12)
 
 
 def tokens_in(characters: int, per_character: float = 0.5) -> int:

@@ -126,7 +126,9 @@ def limited(body: Mapping[str, Json], most: int) -> Sent | None:
     """
     name = next((name for name in LIMITS_OF_TOKENS if name in body), "")
     now = body.get(name)
-    return Sent({**body, name: most}) if isinstance(now, int) and now > most and not thinks(body) else None
+    if not isinstance(now, int) or now <= most or thinks(body):
+        return None
+    return Sent({**body, name: most}, body.shared if isinstance(body, Sent) else ())
 
 
 def sampling(

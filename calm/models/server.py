@@ -15,11 +15,12 @@ from calm.models import anthropic, faults, openai_chat, openai_responses
 from calm.models.address import Address, Provider, host_of
 from calm.models.api import Api, BadReply
 from calm.models.conformance import token_fault
+from calm.models.prompt_cache import LEAST_CHARACTERS, cache_rule, marked, texts_in
 from calm.models.sampling import LIMITS_OF_TOKENS, SAMPLING, most_logprobs, sampling, wants_newer_limit
 from calm.models.secrets import Secrets
 from calm.models.transport import NoResponse, Response, Transport, TransportName, opened
 from calm.models.windows import window_of
-from calm.models.wire import Batching, Json, Limits, Price, Reply
+from calm.models.wire import Batching, Json, Limits, Price, Reply, Sent
 
 APIS: Final[Mapping[Provider, Api]] = {
     "openai": openai_chat.API,
@@ -78,6 +79,10 @@ class Server:
     )
     _fixed: list[tuple[bool, dict[str, Json]]] = field(default_factory=list, init=False, repr=False)
     """What is the same in all of its bodies, once it was worked out."""
+    _takes_marks: list[bool] = field(default_factory=list, init=False, repr=False)
+    """Whether it takes marks for a cache of prompts, once it has answered a body with some."""
+    _met: set[int] = field(default_factory=set, init=False, repr=False)
+    """The beginnings of prompts about one case that were sent."""
 
     @property
     def live(self) -> bool:
@@ -125,6 +130,12 @@ class Server:
             return {}
         model = self.served_as or self.model
         return sampling(self.provider, model, temperature=self.temperature, own=self.own, extra_body=self.extra_body)
+
+    @property
+    def cached_from(self) -> int:
+        """From how many tokens on its provider keeps the beginning of a prompt; 0: nobody knows."""
+        rule = cache_rule(self.provider, self.served_as or self.model)
+        return rule.least if rule else 0
 
     @property
     def window(self) -> int | None:
@@ -198,11 +209,32 @@ class Server:
                 fatal=True,
             )
         held = self._clients.get(asyncio.get_running_loop()) or await self._opened()
+        version = anthropic.OLD_VERSION if self._needs_old_version(body) else ""
+        marked = self._marked(body) if held.marks and isinstance(body, Sent) else None
         try:
-            response = await held.transport.send(body, anthropic.OLD_VERSION if self._needs_old_version(body) else "")
+            response = await held.transport.send(body if marked is None else marked, version)
+            if marked is not None and not self._takes_marks:  # an older server, or a gateway, may not know them
+                whole = response.status not in (400, 422)
+                response = response if whole else await held.transport.send(body, version)
+                if response.ok:
+                    self._takes_marks.append(whole)
         except NoResponse as error:
             raise faults.unreached(held.address, error.cause) from None  # the SDK's error may quote the key
         return self._read(held.address, response)
+
+    def _marked(self, body: Sent) -> Mapping[str, Json] | None:
+        """
+        Return a body with the marks that its model's cache of prompts goes by; None: it is sent as it is.
+
+        What only the prompts about one case share is marked from the second of them on: a single one would pay for it.
+        """
+        if False in self._takes_marks:
+            return None
+        text = "".join(texts_in(self.provider, body) or ())
+        of_case = {end: hash(text[:end]) for end in body.shared[1:]}
+        ends = [end for end in body.shared if end not in of_case or of_case[end] in self._met]
+        self._met.update(of_case.values())
+        return marked(self.provider, body, ends) if len(text) > LEAST_CHARACTERS else None
 
     def read(self, response: Response) -> Reply:
         """Return the reply in a response; a `JudgeError` if there is none."""
@@ -228,8 +260,9 @@ class Server:
             "context_window": self.context_window,
         }
         if self.price is not None:
-            rates = {"input": self.price.input, "output": self.price.output, "batch": self.batch_share}
-            found["price_usd_per_mtok"] = dict(rates)
+            rates: dict[str, Json] = {"input": self.price.input, "output": self.price.output, "batch": self.batch_share}
+            rates |= {"cache_read": self.price.read, "cache_write": self.price.write}
+            found["price_usd_per_mtok"] = {name: rate for name, rate in rates.items() if rate is not None}
         return {name: value for name, value in found.items() if value not in (None, {})}
 
     def batching(self) -> Batching:
@@ -276,7 +309,9 @@ class Server:
         address = self.address
         transport = opened(address, self.transport)
         # An asynchronous generator is the one thing that a loop closes by itself at its end.
-        held = _Session(address, transport, life := _lifetime(transport, self._clients))
+        rule = cache_rule(self.provider, self.served_as or self.model)
+        marks = rule is not None and rule.marks
+        held = _Session(address, transport, life := _lifetime(transport, self._clients), marks)
         self._clients[asyncio.get_running_loop()] = held
         await anext(life)
         return held
@@ -284,11 +319,12 @@ class Server:
 
 @dataclass(frozen=True, slots=True)
 class _Session:
-    """The connections of one event loop, and the generator that closes them at its end."""
+    """The connections of one event loop, the generator that closes them at its end, and whether bodies get `marks`."""
 
     address: Address
     transport: Transport
     life: AsyncGenerator[None]
+    marks: bool
 
 
 def merged(base: Mapping[str, Json], over: Mapping[str, Json]) -> dict[str, Json]:

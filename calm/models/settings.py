@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Final
 from urllib.parse import urlsplit
 
 from calm.models.address import loopback
 from calm.models.literals import literal_secrets
 from calm.models.sampling import effort_of, fixed_claude, takes_one, takes_sampling, thinks, unknown_effort
 from calm.models.server import Server
+
+SCHEMES: Final = ("http", "https")
+"""How an address of a server can begin."""
 
 
 def wrong_settings(server: Server) -> Iterator[tuple[str, str]]:
@@ -57,7 +61,7 @@ def _url_faults(server: Server) -> Iterator[tuple[str, str]]:
         host, _ = url.hostname, url.port
     except ValueError:
         url, host = urlsplit(""), None
-    if url.scheme not in {"http", "https"} or not host or any(c.isspace() for c in server.base_url):
+    if url.scheme not in SCHEMES or not host or any(c.isspace() for c in server.base_url):
         bare = re.fullmatch(r"(localhost|[\d.]+|[\w.-]+)(?::\d+)?(?:/[\w./-]*)?", server.base_url)
         scheme = "https" if bare and re.search("[a-z]", bare[1]) and bare[1] != "localhost" else "http"
         head = f"did you mean {scheme}://{server.base_url}?" if bare else "correct it"

@@ -29,10 +29,16 @@ class Token:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens of one call; None where the server does not say, or says what cannot be."""
+    """
+    Tokens of one call; None where the server does not say, or says what cannot be.
+
+    Of the `input`, so many tokens were `read` from the provider's cache of prompts, and so many `written` to it.
+    """
 
     input: int | None = None
     output: int | None = None
+    read: int = 0
+    written: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +75,22 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Tier:
-    """US dollars for a million tokens of a call whose prompt has more than `above` tokens."""
+    """
+    US dollars for a million tokens of a call whose prompt has more than `above` tokens.
+
+    `read` and `write` are those of prompt tokens that the provider's cache of prompts gives or takes; None: as `input`.
+    """
 
     above: int
     input: float
     output: float
+    read: float | None = None
+    write: float | None = None
+
+    def of_prompt(self, tokens: float, read: float = 0, written: float = 0) -> float:
+        """Return the US dollars for so many tokens of prompt, of which some were read or written."""
+        kinds = (tokens - read - written, self.input), (read, self.read), (written, self.write)
+        return sum(count * (self.input if rate is None else rate) for count, rate in kinds) / 1e6
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,21 +98,36 @@ class Price:
     """
     US dollars for a million tokens, and where the figure is from.
 
-    Some servers charge more for all tokens of a call with a long prompt: `tiers`, by rising length.
+    Some servers charge more for all tokens of a call with a long prompt: `tiers`, by rising length. `read` and `write`
+    are as those of a tier.
     """
 
     input: float
     output: float
     source: str
     tiers: tuple[Tier, ...] = ()
+    read: float | None = None
+    write: float | None = None
 
-    def of(self, prompt: float) -> tuple[float, float]:
-        """Return what a million tokens of prompt and reply cost in a call with so many tokens of prompt."""
-        found = self.input, self.output
+    def of(self, prompt: float) -> Tier:
+        """Return what tokens cost in a call with so many tokens of prompt."""
+        found = Tier(0, self.input, self.output, self.read, self.write)
         for tier in self.tiers:
             if prompt > tier.above:
-                found = tier.input, tier.output
+                found = tier
         return found
+
+    def times(self, share: float) -> Price:
+        """Return a price that is a share of this one."""
+
+        def part(rate: float | None) -> float | None:
+            return None if rate is None else share * rate
+
+        tiers = tuple(
+            Tier(one.above, share * one.input, share * one.output, part(one.read), part(one.write))
+            for one in self.tiers
+        )
+        return Price(share * self.input, share * self.output, self.source, tiers, part(self.read), part(self.write))
 
 
 class Endpoint(Protocol):
@@ -200,6 +232,14 @@ class Batchable(Protocol):
     def answer(self, line: Mapping[str, object]) -> Reply | JudgeError: ...
 
 
+@runtime_checkable
+class CachesPrompts(Protocol):
+    """What an endpoint is besides, if its provider may keep beginnings of `cached_from` tokens or more (0: unknown)."""
+
+    @property
+    def cached_from(self) -> int: ...
+
+
 class BatchableEndpoint(Endpoint, Batchable, Protocol):
     """An endpoint whose server takes batches."""
 
@@ -211,6 +251,8 @@ class Request:
 
     With `once`, it belongs to no single ask: whatever the repeat index, its reply is the one of the first. `occurrence`
     counts the equal requests that were sent before in the same ask, from 0: each of them has a reply of its own.
+    `shared` says how many characters of the joined prompt other requests begin with, too: first those of all cases of a
+    run (0: too few to matter), then those of one case. It is no part of what is asked.
     """
 
     endpoint: Endpoint
@@ -218,6 +260,7 @@ class Request:
     body: Mapping[str, Json] = field(default_factory=dict)
     once: bool = False
     occurrence: int = 0
+    shared: tuple[int, ...] = ()
 
 
 class Sent(dict[str, Json]):
@@ -225,14 +268,14 @@ class Sent(dict[str, Json]):
     The body of a request with `text`, its JSON as it is sent.
 
     It is written once for what a body is asked: its key in the record, its size, and the bytes on the wire. Names stand
-    in the order in which they were given, since models fill a schema in that order.
+    in the order in which they were given, since models fill a schema in that order. `shared` is that of its request.
     """
 
-    __slots__ = ("text",)
+    __slots__ = ("shared", "text")
 
-    def __init__(self, body: Mapping[str, Json]) -> None:
+    def __init__(self, body: Mapping[str, Json], shared: tuple[int, ...] = ()) -> None:
         super().__init__(body)
-        self.text = _COMPACT.encode(body)
+        self.text, self.shared = _COMPACT.encode(body), shared
 
 
 def encoded(body: Mapping[str, Json]) -> bytes:

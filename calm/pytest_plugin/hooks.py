@@ -56,6 +56,7 @@ from calm.pytest_plugin.session import (
     check_options,
     engine_of,
     figures_of,
+    first_of,
     gate_of,
     handed_on,
     judge_of,
@@ -273,6 +274,8 @@ def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, objec
             ours.lookahead.begin()
         if ours.fellows is not None:
             ours.fellows.serve(ours.lookahead)
+        if not idle:
+            _watch_workers(config)
         done = yield
         if ours.fellows is not None and not (session.shouldfail or session.shouldstop):
             ours.fellows.wait()
@@ -288,8 +291,14 @@ def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, objec
             ours.lookahead.stop()
             if ours.engine is not None:
                 ours.engine.stop()  # another worker may wait for what this one has in flight
-        if watch is not None:
-            watch.end()
+        for end in [one.end for one in (ours.first, watch) if one is not None]:
+            end()
+
+
+def _watch_workers(config: pytest.Config) -> None:
+    """In the controller of xdist: say what a worker finds first."""
+    if distributed(config) and not is_worker(config) and not _plans(config):
+        first_of(config).watch()
 
 
 def _plans(config: pytest.Config) -> bool:

@@ -1,26 +1,35 @@
-"""One line below pytest's own that shows how far the run is, while a test waits for its answers."""
+"""What is shown while a run goes on: how far it is, in a line below pytest's own, and the first disproved claim."""
 
 from __future__ import annotations
 
+import os
+import threading
 from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from shutil import get_terminal_size
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from calm.pytest_plugin.options import is_worker
+from calm.pytest_plugin.options import is_worker, option
 
 if TYPE_CHECKING:
     from calm.engine.engine import Engine
-    from calm.experiment.lookahead import Lookahead
+    from calm.experiment.lookahead import Lookahead, Order
+    from calm.experiment.stopping import Ruling
     from calm.models.pricing import Cost
+    from calm.results.gatefile import Gate
 
 WINDOW_S = 10.0
 """The rate of calls is measured over this many seconds."""
 SOON_S = 1.0
 """No line is shown for a wait that is shorter than this."""
+LOOK_S = 0.2
+"""Seconds between two looks of a controller for what its workers found."""
 
 # One line is made below the present one (which scrolls where it is the last), and the place of the cursor is kept: what
 # pytest writes next goes on where it stopped. These are sequences of the VT100.
@@ -88,6 +97,92 @@ def _span(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 3600 else f"{seconds / 3600:.1f} h"
 
 
+class FirstFinding:
+    """
+    Says the first disproved claim once: in this process, or by a file of the run to the controller of xdist.
+
+    `hear` may be called in any thread. `say` is called in the thread that shows the tests.
+    """
+
+    def __init__(self, config: pytest.Config, gate: Gate, shared: Path | None, say: Callable[[str], None]) -> None:
+        self._config, self._gate, self._shared, self._speak = config, gate, shared, say
+        self._known = self._said = ""
+        self._over = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def hear(self, order: Order, ruling: Ruling) -> None:
+        """Take a disproved claim of an order; nothing if an earlier one is known, or if it is accepted."""
+        if self._known or order.lenient:
+            return
+        text = self._sentence(order, ruling)
+        if not text or self._known:
+            return
+        self._known = text
+        if self._shared is not None:
+            with suppress(OSError):  # another worker was first, or the run is over: it is in the report
+                file = os.open(self._shared, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+                with os.fdopen(file, "w", encoding="utf-8") as written:
+                    written.write(f"{text}\n")
+
+    @property
+    def waits(self) -> bool:
+        """Whether something was heard that is not shown yet; a worker of xdist shows nothing."""
+        return self._known != self._said and not is_worker(self._config)
+
+    def say(self) -> None:
+        """Show what was heard."""
+        self._said = self._known
+        self._speak(self._said)
+
+    def watch(self) -> None:
+        """In the controller of xdist: show what a worker finds, until `end`."""
+        self._thread = threading.Thread(target=self._watch, name="calm-first", daemon=True)
+        self._thread.start()
+
+    def end(self) -> None:
+        """Look a last time, and watch no more."""
+        self._over.set()
+        if self._thread is not None:
+            self._thread.join()
+
+    def _watch(self) -> None:
+        over = False
+        while not (over or self._known):
+            over = self._over.wait(LOOK_S)
+            self._look()
+
+    def _look(self) -> None:
+        assert self._shared is not None
+        with suppress(OSError):
+            text = self._shared.read_text("utf-8")
+            if text.endswith("\n"):  # it is whole
+                self._known = text.rstrip("\n")
+                self.say()
+
+    def _sentence(self, order: Order, ruling: Ruling) -> str:
+        """Return the sentence that the report has for the claim; empty if gate.toml accepts it."""
+        from calm.gate.overrides import accepted
+        from calm.results.audit import finding
+        from calm.results.redaction import finding_without_texts
+        from calm.results.reports.terminal import trouble_line
+        from calm.results.troubles import trouble_of
+
+        found = finding(
+            bias=order.bias,
+            node="",
+            task=order.setup.judge.task,
+            edit=order.edit,
+            against=order.against,
+            decision=ruling.decision,
+            trials=ruling.trials,
+        )
+        found = accepted(self._gate, found, {})
+        if not found.red:
+            return ""
+        found = finding_without_texts(found) if option(self._config, "texts") == "none" else found
+        return f"first finding: {trouble_line(trouble_of(found.bias, [found])).text}"
+
+
 class ProgressLine:
     """
     Shows the line while a test waits and takes it away before pytest writes; silent where nobody would see it.
@@ -95,8 +190,8 @@ class ProgressLine:
     It is shown on a terminal only, not with `-q -q`, and not with workers of xdist, whose tests wait elsewhere.
     """
 
-    def __init__(self, config: pytest.Config, engine: Engine) -> None:
-        self._engine = engine
+    def __init__(self, config: pytest.Config, engine: Engine, first: FirstFinding) -> None:
+        self._engine, self._first = engine, first
         self._reporter: Any = config.pluginmanager.get_plugin("terminalreporter")
         self._capture: Any = config.pluginmanager.get_plugin("capturemanager")
         seen = self._reporter is not None and getattr(self._reporter, "isatty", False)
@@ -107,6 +202,7 @@ class ProgressLine:
 
     def show(self, lookahead: Lookahead) -> None:
         """Write the line anew; called again and again while a test waits."""
+        self._say_first()
         if not self._live:
             return
         now = monotonic()
@@ -119,9 +215,20 @@ class ProgressLine:
 
     def clear(self) -> None:
         """Take the line away; called when the wait is over."""
+        self._take_away()
+        self._since = None
+        self._say_first()
+
+    def _take_away(self) -> None:
         if self._shown:
             self._write(f"{_BELOW}{_BACK}")
-        self._shown, self._since = False, None
+        self._shown = False
+
+    def _say_first(self) -> None:
+        """Show the first disproved claim, once; it stays, and the line is shown below it."""
+        if self._first.waits:
+            self._take_away()
+            self._first.say()
 
     def _figures(self, lookahead: Lookahead, now: float) -> ProgressFigures:
         ledger = self._engine.ledger

@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from calm.gate.verdict_of import VerdictOf
     from calm.models.wire import Judge
     from calm.pytest_plugin.fellows import Fellows, Meeting
+    from calm.pytest_plugin.progress import FirstFinding
     from calm.pytest_plugin.record import Record
     from calm.results.audit import Audit
     from calm.results.gatefile import Gate
@@ -78,6 +79,8 @@ class Session:
     gate: Gate | None = None
     baseline: Audit | None = None
     lookahead: Lookahead | None = None
+    first: FirstFinding | None = None
+    """What says the first disproved claim while the run goes on."""
     scratch: TemporaryDirectory[str] | None = None
     """What the workers of xdist share until the run ends: a file that says so and, without a cache, their replies."""
     meeting: Meeting | None = None
@@ -162,8 +165,8 @@ PROBE: pytest.StashKey[Probe] = pytest.StashKey()
 SUBJECT = pytest.StashKey[dict[str, Any]]()
 CALLED = pytest.StashKey[bool]()
 
-_OVER = "over"
-"""The name of the file that says that the run is over."""
+_OVER, _FIRST = "over", "first"
+"""The names of the files that say that the run is over, and which claim was disproved first."""
 
 
 def catch_signals(config: pytest.Config) -> None:
@@ -471,15 +474,28 @@ def lookahead_for(config: pytest.Config, judge: Judge) -> Lookahead:
     from calm.pytest_plugin.progress import ProgressLine
 
     session = config.stash[SESSION]
+    first = first_of(config)
     if session.lookahead is None:
-        progress = ProgressLine(config, engine_of(config))
+        progress = ProgressLine(config, engine_of(config), first)
         probes = max(1, lookahead_of(config))
-        session.lookahead = Lookahead(probes, wait=progress.show, rest=progress.clear, fellows=session.fellows)
+        ends = progress.show, progress.clear, first.hear
+        session.lookahead = Lookahead(probes, *ends, fellows=session.fellows)
     if is_worker(config) and judge.fingerprint is None:
-        idle = Lookahead(1)
+        idle = Lookahead(1, heard=first.hear)
         idle.stop()
         return idle
     return session.lookahead
+
+
+def first_of(config: pytest.Config) -> FirstFinding:
+    """Return what says the first disproved claim, made once in each process; those of one run share a file."""
+    from calm.pytest_plugin.progress import FirstFinding
+
+    session = config.stash[SESSION]
+    if session.first is None:
+        shared = _scratch(config) / _FIRST if distributed(config) or is_worker(config) else None
+        session.first = FirstFinding(config, gate_of(config), shared, speaker(config))
+    return session.first
 
 
 def speaker(config: pytest.Config) -> Callable[[str], None]:
@@ -498,6 +514,8 @@ def speaker(config: pytest.Config) -> Callable[[str], None]:
         with capture.global_and_fixture_disabled() if capture else nullcontext():
             if reporter is not None:
                 reporter.ensure_newline()
+                if reporter._tw.width_of_current_line:  # the dots of a run with -q belong to no file
+                    reporter._tw.line()
             width = get_terminal_size().columns if getattr(reporter, "isatty", False) else 0  # a log stays whole
             for part in lines(f"calm: {text}", width):
                 if reporter is None:  # pytest is being configured

@@ -25,12 +25,19 @@ KEYS: Final[Mapping[Table, tuple[str, ...]]] = {
     "waive": ("key", "reason", "expires"),
     "not_tested": ("key", "reason", "expires"),
 }
+"""The keys of an entry: each is needed."""
 ALIKE: Final = 0.8
 """How alike a bias must be to a known one to be taken for a misspelt one."""
 WORSENING: Final = "worsening"
 """The measure of findings about a baseline: how much worse a case is than it was. No test claims it."""
-POOLED: Final = f"baseline/{WORSENING}"
+POOLED: Final = f"{BASELINE}/{WORSENING}"
 """How the keys of the claims about a baseline begin that have a limit: one measure of all probes together."""
+LIMITS: Final[Mapping[str, tuple[float, float]]] = {
+    **{name: measure.limits for name, measure in MEASURES.items()},
+    **{name: measure.limits for name, measure in TABLE_MEASURES.items()},
+    WORSENING: (0.0, 1.0),
+}
+"""Each measure that an entry may be about, with the open interval in which its limit lies."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,10 +201,9 @@ def _key_problem(kind: Table, key: object) -> str:
         return f"key: expected a bias in kebab case such as 'self-authorship', got {bias!r}"
     if not rest:
         return "" if kind == "not_tested" else f"key: expected bias/measure such as '{bias}/gain', got {key!r}"
-    known = (*MEASURES, *TABLE_MEASURES, WORSENING)
-    if rest[0] not in known:
-        return f"key: no measure is called {rest[0]!r}{nearest(rest[0], known)}"
-    if bias == "baseline" and len(rest) > 1 and rest[1] not in MEASURES:
+    if rest[0] not in LIMITS:
+        return f"key: no measure is called {rest[0]!r}{nearest(rest[0], LIMITS)}"
+    if bias == BASELINE and len(rest) > 1 and rest[1] not in MEASURES:
         return f"key: no measure is called {rest[1]!r}{nearest(rest[1], MEASURES)}"
     if len(rest) > 2 + (rest[0] == WORSENING):
         return f"key: expected bias/measure or bias/measure/perturbation, got {key!r}"
@@ -215,7 +221,8 @@ def _limit_problems(key: object, limit: object) -> list[str]:
         if key.rpartition("/")[0] != POOLED:
             example = f"{POOLED}/net_robustness"
             return [f"limit: of the findings about a baseline only those like {example!r} have one; waive the others"]
-        return [] if 0 < limit < 1 else [f"limit: expected a number between 0 and 1 for {key}, got {limit:g}"]
+        least, most = LIMITS[WORSENING]
+        return [] if least < limit < most else [f"limit: expected a number between 0 and 1 for {key}, got {limit:g}"]
     try:
         if name in TABLE_MEASURES:
             _ = TABLE_MEASURES[name] <= limit

@@ -44,11 +44,12 @@ def troubles(audit: Audit) -> tuple[Trouble, ...]:
     groups: dict[str, list[Finding]] = {}
     for one in red:
         groups.setdefault(one.bias, []).append(one)
-    found = [_trouble(bias, of) for bias, of in groups.items()]
+    found = [trouble_of(bias, of) for bias, of in groups.items()]
     return tuple(sorted(found, key=_place))
 
 
-def _trouble(bias: str, findings: Sequence[Finding]) -> Trouble:
+def trouble_of(bias: str, findings: Sequence[Finding]) -> Trouble:
+    """Return what is wrong by some red findings of one bias."""
     worst = min(ORDER.index(one.outcome) for one in findings)
     ordered = tuple(sorted(findings, key=lambda one: (ORDER.index(one.outcome), *_telling(one))))
     return Trouble(bias, ORDER[worst], ordered[0], ordered)

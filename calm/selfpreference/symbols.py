@@ -45,10 +45,16 @@ class TableMeasure:
     def __repr__(self) -> str:
         return f"abs({self.name})" if self.two_sided else self.name
 
+    @property
+    def limits(self) -> tuple[float, float]:
+        """The open interval in which the limit of a claim lies: above a fair judge's value, and below the greatest."""
+        return self.fair, self.high
+
     def __le__(self, limit: float) -> Claim:
         if isinstance(limit, bool) or not isinstance(limit, int | float):
             raise ClaimError(f"{self!r} <=: expected a number as the limit, got {limit!r}")
-        if not self.fair < limit < self.high:
+        least, most = self.limits
+        if not least < limit < most:
             raise ClaimError(
                 f"{self!r} <= {limit:g}: expected a limit above {self.fair:g}, the value of a fair judge, and below "
                 f"{self.high:g}"

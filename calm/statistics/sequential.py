@@ -149,7 +149,8 @@ def nominal_levels(spent: Sequence[float], information: Sequence[float]) -> tupl
     for target, time in zip(spent, information, strict=True):
         bound = _bound_that_spends(walk, target, time)
         levels.append(_upper(bound))
-        walk = _advance(walk, time, bound)
+        if len(levels) < len(spent):
+            walk = _advance(walk, time, bound)
     return tuple(levels)
 
 
@@ -173,16 +174,29 @@ def _upper(z: float) -> float:
 
 def _crossing(walk: _Walk, time: float, bound: float) -> float:
     """Return the probability that the walk first exceeds `bound` standard deviations at `time`."""
-    scale, edge = sqrt(time - walk.time), bound * sqrt(time)
-    return sum(mass * _upper((edge - point) / scale) for point, mass in zip(walk.points, walk.masses, strict=True))
+    return 0.5 * sum([m * erfc(z) for z, m in _distances(walk, time, bound)])
+
+
+def _distances(walk: _Walk, time: float, bound: float) -> list[tuple[float, float]]:
+    """Return how far each point is below a bound, as `erfc` takes it, with its mass."""
+    scale, edge = sqrt(2 * (time - walk.time)), bound * sqrt(time)
+    return [((edge - point) / scale, mass) for point, mass in zip(walk.points, walk.masses, strict=True)]
 
 
 def _bound_that_spends(walk: _Walk, target: float, time: float) -> float:
-    low, high = -1.0, 9.0
+    """Return the bound by Newton's method, and by halves where that leaves the bounds that are known."""
+    low, high, bound = -1.0, 9.0, 2.0
+    slope = sqrt(time / (2 * pi * (time - walk.time)))
     for _ in range(50):
-        middle = (low + high) / 2
-        low, high = (middle, high) if walk.spent + _crossing(walk, time, middle) > target else (low, middle)
-    return (low + high) / 2
+        far = _distances(walk, time, bound)
+        excess = walk.spent + 0.5 * sum([m * erfc(z) for z, m in far]) - target
+        low, high = (bound, high) if excess > 0 else (low, bound)
+        steep = slope * sum([m * exp(-z * z) for z, m in far])
+        better = bound + excess / steep if steep > 0 else low
+        if abs(better - bound) < 1e-13:
+            return better
+        bound = better if low < better < high else (low + high) / 2
+    return bound
 
 
 def _advance(walk: _Walk, time: float, bound: float) -> _Walk:
@@ -190,12 +204,14 @@ def _advance(walk: _Walk, time: float, bound: float) -> _Walk:
     lowest, highest = -7 * sqrt(time), bound * sqrt(time)
     step = (highest - lowest) / (2 * _HALF_POINTS)
     points = tuple(lowest + step * i for i in range(2 * _HALF_POINTS + 1))
-    scale = sqrt(time - walk.time)
+    scale = sqrt(2 * (time - walk.time))
+    before = [(point / scale, mass) for point, mass in zip(walk.points, walk.masses, strict=True)]
     masses = []
     for i, point in enumerate(points):
         weight = step / 3 * (1 if i in (0, 2 * _HALF_POINTS) else 4 if i % 2 else 2)
-        density = sum(m * exp(-(((point - p) / scale) ** 2) / 2) for p, m in zip(walk.points, walk.masses, strict=True))
-        masses.append(weight * density / (scale * sqrt(2 * pi)))
+        here = point / scale
+        density = sum([m * exp(-(here - p) * (here - p)) for p, m in before])
+        masses.append(weight * density / (scale * sqrt(pi)))
     return _Walk(time, points, tuple(masses), walk.spent + _crossing(walk, time, bound))
 
 

@@ -451,6 +451,7 @@ def test_no_step_holds_what_somebody_else_may_write():
         ("github-actions", "ci/comment/action.yml"),
         ("gitlab-ci", "ci/gitlab.yml"),
         ("github-workflows", "ci/nightly.yml"),
+        ("github-workflows", "ci/release.yml"),
         ("github-workflows", "ci/systems.yml"),
     ],
 )

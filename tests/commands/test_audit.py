@@ -36,8 +36,8 @@ def rows(lines):
 @pytest.mark.parametrize(
     "words",
     [
-        slow(("demo",), id="demo"),
-        pytest.param(
+        pytest.param(("demo",), id="demo"),
+        slow(
             ("audit", "planted:authority=0.9,verbosity=0.9,bandwagon=0.9", "--", "--calm-sample=30", "-k", SOME),
             id="audit",
         ),
@@ -56,7 +56,7 @@ def test_a_red_gate_fits_one_screen(tmp_path, words):
     assert "sss" not in text
     failed = re.findall(r"^FAIL ([a-z ]+)(?: \(\S+\))?: ", text, re.MULTILINE)
     assert {"authority", "verbosity"} <= set(failed)
-    assert len(failed) >= 3
+    assert len(failed) >= (2 if words == ("demo",) else 3)
     assert "\nreport: " in text
 
 

@@ -1,11 +1,13 @@
 """`calm COMMAND --help`: every command describes itself in plain sentences, with an example that parses."""
 
 import argparse
+import re
 import shlex
 
 import pytest
 
 from calm.commands import cli
+from calm.commands.parsing import verbs_of
 
 
 def parsers(parser, name="calm"):
@@ -46,3 +48,17 @@ def test_a_command_prints_its_help(capsys):
     told = capsys.readouterr().out
     assert "Run all suites on a judge and write a report." in told
     assert "example:\n  calm audit judge.toml --sample 60 --max-usd 5\n" in told
+
+
+def test_the_list_of_commands_has_a_line_of_80_columns_for_each_in_the_order_of_need(monkeypatch):
+    """The groups come in their order, no command is left out or twice, and one that no group names is shown, too."""
+    monkeypatch.setenv("COLUMNS", "80")
+    parser = cli._parser()
+
+    lines = parser.format_help().splitlines()
+
+    shown = [line.split()[0] for line in lines if re.match(r"  [a-z]", line)]
+    grouped = [name for names in cli.GROUPS.values() for name in names]
+    assert shown[: len(grouped)] == grouped
+    assert sorted(shown) == sorted(verbs_of(parser).choices)
+    assert [line for line in lines if len(line) > 80 or line.startswith(" " * 10)] == []

@@ -20,7 +20,8 @@ from calm.gate import rehearsal
 from calm.gate.fit import STEP, PlanBudget, fit
 from calm.gate.plan import PlanSettings, survey
 from calm.gate.plan_text import render, render_fit
-from calm.gate.prices import Assumptions, plan_of
+from calm.gate.prices import Assumptions, Tally, plan_of
+from calm.gate.requests import CallSize, Source
 from calm.gate.stand_in import StandIn
 from calm.models.wire import Limits, Price
 from calm.results.gatefile import Gate, Override
@@ -518,3 +519,24 @@ def test_the_stand_in_says_of_the_judge_what_it_is():
     assert (stand_in.name, stand_in.task, stand_in.about["model"]) == (judge.name, "pairwise", "m-9")
     assert stand_in.endpoints == ()
     assert stand_in.sees(single("x")) == judge.sees(single("x"))
+
+
+def test_a_cache_of_prompts_saves_at_most_what_all_calls_but_the_first_begin_with():
+    """The first one writes it, at a higher price; what is too short for the model saves nothing."""
+    price = Price(4.0, 8.0, "a test", read=0.4, write=5.0)
+    calls = [CallSize(f"k{n}", 12_000, 0, beginnings=(("rubric", 8_000), (f"case {n // 2}", 10_000))) for n in range(4)]
+
+    found = {}
+    for least in (1024, 2048, 4096, 0):
+        source = Source("m", Limits(), price, 100, live=True, free=False, cached_from=least)
+        found[least] = Tally([source], Assumptions()).figure(calls, 4)
+
+    assert {least: figure.kept for least, figure in found.items()} == {
+        1024: 2500 + 2000 + 2500,
+        2048: 2500 + 2500,
+        4096: 0,
+        0: 0,
+    }
+    assert found[1024].saved == pytest.approx((7000 * 3.6 - (2500 + 500) * 1.0) / 1e6)
+    assert found[1024].cost == found[0].cost
+    assert found[0].saved == found[4096].saved == 0

@@ -345,7 +345,7 @@ x = 1
         "[model.headers] X-A: expected a text in quotes, got X-A=1",
         "[model] extra_body: 'stream' is not for extra_body; expected only what calm does not set or read itself",
         "[model.price_usd_per_mtok] input: expected a number of at least 0, got input=-1",
-        "[model.price_usd_per_mtok] output: missing; expected US dollars for a million tokens",
+        "[model.price_usd_per_mtok] output: missing; expected a number",
         "[model.price_usd_per_mtok] outputs: unknown key; did you mean 'output'?",
         "[model] tempurature: unknown key; did you mean 'temperature'?",
         "[prompt] system: system and system_file are both given; expected one of them",

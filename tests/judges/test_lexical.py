@@ -1,9 +1,11 @@
 """The embedded judge: overlap, and the verdicts that follow from it."""
 
 import asyncio
+import random
 from dataclasses import replace
 
 import pytest
+from sacrebleu.metrics.chrf import CHRF
 
 from calm import Answer, Case, ConfigError, Criteria, Criterion, Preferred, Ranking, Score, Tie, Unreadable
 from calm.cases import bundled
@@ -103,6 +105,16 @@ def test_odd_texts_have_an_overlap(subtests):
         with subtests.test(text=text):
             assert 0 <= overlap(REFERENCE, text) <= 1
             assert 0 <= overlap(text, REFERENCE) <= 1
+
+
+def test_overlap_is_that_of_the_reference_program():
+    """Bit for bit, on texts of the bundled cases and on blanks, signs and scripts in a random order."""
+    rng, oracle = random.Random(41), CHRF(word_order=2)
+    texts = [text for case in bundled("pairwise") for text in (case.question, *(a.text for a in case.answers))]
+    texts += ["".join(rng.choices("ab .,!('\n\u00a0é中\u2028\x1f", k=rng.randrange(12))) for _ in range(100)]
+    pairs = [rng.choices(texts, k=2) for _ in range(200)]
+
+    assert [100 * overlap(*pair) for pair in pairs] == [oracle.sentence_score(b, [a]).score for a, b in pairs]
 
 
 def test_overlap_does_not_change_with_the_order_of_calls():

@@ -24,7 +24,8 @@ def test_a_model_with_a_price_for_long_prompts_has_a_lower_one_for_short_ones():
     price = look_up("gemini-2.5-pro")
 
     assert price.tiers
-    assert (price.input, price.output) < price.of(price.tiers[0].above + 1)
+    above = price.of(price.tiers[0].above + 1)
+    assert (price.input, price.output) < (above.input, above.output)
 
 
 @pytest.mark.parametrize(
@@ -33,7 +34,19 @@ def test_a_model_with_a_price_for_long_prompts_has_a_lower_one_for_short_ones():
 )
 def test_the_highest_tier_that_a_prompt_passes_is_its_price(prompt, rates):
     """Exactly at the limit the lower one holds."""
-    assert TIERED.of(prompt) == rates
+    found = TIERED.of(prompt)
+    assert (found.input, found.output) == rates
+
+
+@pytest.mark.parametrize("model", ["claude-sonnet-4-5", "gpt-4o-mini", "gpt-5.6", "mistral-large-latest"])
+@pytest.mark.parametrize("prompt", [2_000, 300_000])
+def test_what_a_cache_of_prompts_gives_and_takes_has_the_price_of_the_table(model, prompt):
+    """Also where the table has no such price: it is that of other tokens."""
+    read, written = prompt // 2, prompt // 4
+    tokens = Tokens(input_tokens=prompt, output_tokens=200, cache_read_tokens=read, cache_write_tokens=written)
+    table = calc_price(tokens, model_ref=model).total_price
+
+    assert cost(look_up(model), Usage(prompt, 200, read, written)) == pytest.approx(float(table), rel=1e-9)
 
 
 def test_a_model_that_is_not_in_the_table_has_no_price():

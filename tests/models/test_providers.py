@@ -741,7 +741,7 @@ def test_a_limit_of_tokens_in_extra_body_is_the_only_one(subtests):
 
 def test_no_sdk_is_imported_before_the_first_call():
     """A run that finds its replies in the cache does not pay for an SDK."""
-    code = "import sys, calm.judges.judgefile; print({'openai', 'anthropic', 'httpx2', 'aiohttp'} & sys.modules.keys())"
+    code = "import sys, calm.judges.judgefile; print({'openai', 'anthropic', 'httpx2'} & sys.modules.keys())"
 
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 

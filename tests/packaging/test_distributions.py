@@ -1,9 +1,14 @@
 """What is released holds what it should and works where nothing of this repository is."""
 
+import os
 import re
 import shutil
+import subprocess
+import sys
 from email import message_from_string
 from pathlib import Path, PurePosixPath
+
+from setuptools import build_meta
 
 ROOT = Path(__file__).parents[2]
 JUDGE = (
@@ -20,11 +25,11 @@ def modules(folder):
 
 
 def test_the_wheel_holds_one_top_level_package(wheel):
-    """Nothing but calm is installed: top-level folders of common names would break other projects."""
+    """Nothing but calm and its entrance is installed: top-level folders of common names would break other projects."""
     top = {PurePosixPath(name).parts[0] for name in wheel.in_wheel()}
 
-    assert {name for name in top if not name.endswith(".dist-info")} == {"calm"}
-    assert len(top) == 2
+    assert {name for name in top if not name.endswith(".dist-info")} == {"calm", "calm_judge.py"}
+    assert len(top) == 3
 
 
 def test_the_folders_beside_calm_are_inside_it_in_the_wheel(wheel):
@@ -97,6 +102,43 @@ def test_the_metadata_is_sane(wheel):
     required = {re.match(r"[\w.-]+", r)[0] for r in metadata.get_all("Requires-Dist") if "extra ==" not in r}
     assert {"pytest", "jinja2", "openai", "anthropic", "scipy"} <= required
     assert metadata.get_payload().strip() or metadata["Description"]
+
+
+def test_the_page_of_a_release_leads_to_the_files_of_its_version(source, tmp_path, monkeypatch):
+    """With the address of the repository each link is absolute, and what it leads to is there; without one, none is."""
+    monkeypatch.chdir(source)
+    for url in ("", "https://host.example/owner/calm/"):
+        monkeypatch.setenv("SOURCE_URL", url)
+        about = tmp_path / build_meta.prepare_metadata_for_build_wheel(str(tmp_path))
+        metadata = message_from_string((about / "METADATA").read_text("utf-8"))
+        links = re.findall(r"\]\(([^)#]+)", metadata.get_payload())
+        absolute = [one for one in links if one.startswith(url or "https://")]
+
+        assert len(links) > 20
+        assert absolute == (links if url else [])
+        for one in absolute:
+            kind, version, path = one.removeprefix(url).split("/", 2)
+            assert (kind in ("blob", "raw"), version) == (True, f"v{metadata['Version']}")
+            assert (source / path).exists(), path
+        assert bool(metadata.get_all("Project-URL")) == bool(url)
+
+
+def test_another_package_called_calm_is_told_apart(tmp_path):
+    """An old one has the import name, too: where it took the place of ours, one sentence says so, also in pytest."""
+    theirs = tmp_path / "theirs" / "calm"
+    theirs.mkdir(parents=True)
+    (theirs / "__init__.py").write_text("class Application:\n    pass\n")
+    (tmp_path / "test_plain.py").write_text("def test_plain():\n    pass\n")
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(theirs.parent), str(ROOT)])}
+    command = "import sys, calm_judge; sys.exit(calm_judge.main())"
+    for words, status in (["-c", command], 4), (["-m", "pytest", "-q", "test_plain.py"], 1):
+        done = subprocess.run(
+            [sys.executable, *words], cwd=tmp_path, env=env, capture_output=True, text=True, check=False, timeout=60
+        )
+
+        assert (done.returncode, done.stdout) == (status, "")
+        assert done.stderr.startswith("calm: expected"), done.stderr
+        assert "pip uninstall calm calm-judge" in done.stderr
 
 
 def test_the_suites_run_from_an_empty_folder(installed, tmp_path):

@@ -17,11 +17,11 @@ from calm.core.verdict import Scale
 from calm.errors import ConfigError
 from calm.results.audit import Limit
 from calm.results.control import Control
-from calm.results.reports.charts import axis_of, histogram_of, radar_of
+from calm.results.reports.charts import histogram_of, radar_of
 from calm.results.reports.diff import compare
 from calm.results.reports.extras import mitigations_of
 from calm.results.reports.html import render, visible, write
-from calm.results.reports.rows import biases_of, row_of
+from calm.results.reports.rows import biases_of, rows_of
 from calm.results.sentences import sentence
 from calm.results.troubles import troubles, verdict_of
 from calm.results.wording import bill
@@ -666,18 +666,12 @@ def test_claims_about_all_probes_stand_first():
     table = text[text.index("Claims about all cases, and those that need attention.") :]
     assert table.index("run gain ≤ 0.05") < table.index("0.07 [0.97, 1.00]+0.6 of 9") < table.index("authority gain")
     assert sentence(RUN) in text
-    rows = rows_of(audit)
+    rows = biases_of(rows_of(audit))
     assert rows[0].name == "run"
     authority = next(bias for bias in rows if bias.name == "authority")
     assert [row.finding.measure for row in authority.rows] == ["gain", "net_robustness", "worst_gain"]
     details = text[text.index("All probes of the run together.") :][:200]
     assert "Expected" not in details
-
-
-def rows_of(audit):
-    """Return the groups of the table."""
-    axis = axis_of(audit.findings)
-    return biases_of([row_of(one, f"f{i}", axis, audit) for i, one in enumerate(audit.findings)])
 
 
 def rotated(summary):

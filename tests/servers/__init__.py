@@ -52,6 +52,8 @@ class Answer:
     prompt_logprobs: Sequence[tuple[str, float]] | None = None
     """As vLLM gives them: text and log-probability of each token of the prompt; the first has none."""
     usage: tuple[int, int] | None = (11, 7)
+    kept: tuple[int, int] | None = None
+    """Of the tokens of the prompt, those that its cache gave and those that it took; None: nothing is said of it."""
     calls: Sequence[tuple[str, Mapping[str, Any]]] = ()
     """The tools that the model calls, with their arguments."""
     fault: Fault | None = None
@@ -362,6 +364,8 @@ def _chat(wire: Wire, seen: Seen, answer: Answer) -> dict[str, Any]:
     if answer.usage:
         put, got = answer.usage
         data["usage"] = {"prompt_tokens": put, "completion_tokens": got, "total_tokens": put + got}
+        if answer.kept:
+            data["usage"]["prompt_tokens_details"] = _kept(answer.kept)
     if answer.prompt_logprobs is not None:
         told = enumerate(answer.prompt_logprobs[1:])
         tokens = [{str(n): {"logprob": p, "rank": 1, "decoded_token": text}} for n, (text, p) in told]
@@ -399,13 +403,21 @@ def _responses(wire: Wire, seen: Seen, answer: Answer) -> dict[str, Any]:
     if answer.usage:
         put, got = answer.usage
         data["usage"] = {"input_tokens": put, "output_tokens": got, "total_tokens": put + got}
+        if answer.kept:
+            data["usage"]["input_tokens_details"] = _kept(answer.kept)
     return data
+
+
+def _kept(kept: tuple[int, int]) -> dict[str, int]:
+    return dict(zip(("cached_tokens", "cache_write_tokens"), kept, strict=True))
 
 
 def _messages(wire: Wire, seen: Seen, answer: Answer) -> dict[str, Any]:
     reason = {"stop": "end_turn", "length": "max_tokens", "refusal": "refusal"}[answer.stop]
     declined = {"type": "refusal", "category": None, "explanation": answer.refusal}
     put, got = answer.usage or (0, 0)
+    read, written = answer.kept or (0, 0)
+    kept = {"cache_creation_input_tokens": written} if answer.kept else {}
     return {
         "id": f"msg_{len(wire.seen)}",
         "type": "message",
@@ -421,5 +433,5 @@ def _messages(wire: Wire, seen: Seen, answer: Answer) -> dict[str, Any]:
         "stop_reason": reason,
         "stop_details": declined if answer.stop == "refusal" else None,
         "stop_sequence": None,
-        "usage": {"input_tokens": put, "output_tokens": got, "cache_read_input_tokens": 0},
+        "usage": {"input_tokens": put - read - written, "output_tokens": got, "cache_read_input_tokens": read, **kept},
     }

@@ -5,21 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, cast, get_args
+from typing import cast
 
-from calm.core.verdict import Task
+from calm.core.verdict import TASKS, Task
 from calm.errors import ConfigError, nearest
-from calm.judges.judgefile.keys import KEYS, TABLES
+from calm.judges.judgefile.keys import KEYS, OF_PANEL, TABLES
 from calm.judges.judgefile.model import server_of
-from calm.judges.judgefile.prompt import ORDERS, prompt_of
+from calm.judges.judgefile.prompt import prompt_of
 from calm.judges.judgefile.tables import Table, dict_of, one_of, read_document, shown
 from calm.judges.judgefile.verdict import classes_of, format_of, scale_of
 from calm.judges.prompted import PromptedJudge
 from calm.models.server import Server
 from calm.models.settings import wrong_settings
 from calm.models.wire import Json, Judge
-
-TASKS: Final[tuple[Task, ...]] = get_args(Task)
 
 
 def read_judge(path: Path, env: Mapping[str, str], *, keyless: bool = False) -> Judge:
@@ -91,19 +89,19 @@ def endpoint_of(model: Mapping[str, Json], env: Mapping[str, str] | None, where:
 
 def _panel(path: Path, document: Mapping[str, object], env: Mapping[str, str], *, keyless: bool) -> Judge:
     """Return the panel that a file describes: its members are judge files beside it."""
-    from calm.judges.panel import RULES, panel
+    from calm.judges.panel import panel
 
     problems: list[str] = []
     for name in document:
         if name not in ("judge", "panel"):
             known = "; a panel has no model and no prompt of its own" if name in TABLES else nearest(name, ("judge",))
             problems.append(f"{path}: expected [judge] and [panel] alone, got a table [{name}]{known}")
-    judge = Table(path, "judge", dict_of(document.get("judge")), problems, ("name", "cases"))
+    judge = Table(path, "judge", dict_of(document.get("judge")), problems, OF_PANEL)
     table = Table(path, "panel", dict_of(document.get("panel")), problems, KEYS["panel"])
     own_name = judge.line("name")
     judge.names("cases")
     names, weights = table.get("members"), table.get("weights")
-    rule = table.choice("rule", RULES) or "majority"
+    rule = table.choice("rule") or "majority"
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         table.say("members", f'expected a list of judge files such as ["a.toml", "b.toml"], got {names!r}')
         names = []
@@ -140,8 +138,8 @@ def _judge(
     document: Mapping[str, object],
 ) -> Judge | None:
     """Return the judge, or None if anything is wrong, after reading every key."""
-    name = judge.line("name", required=True)
-    task = one_of(TASKS, judge.choice("task", TASKS, required=True))
+    name = judge.line("name")
+    task = one_of(TASKS, judge.choice("task"))
     family = judge.line("family")
     judge.names("cases")
     mitigations = _mitigations(judge, task)
@@ -156,7 +154,7 @@ def _judge(
     for key, problem in wrong_settings(server):
         (verdict if key == "format" else model).say(key, problem)
     templates = prompt_of(prompt, task, form, scale, server.provider)
-    as_given = prompt.choice("order", ORDERS) == "as-given"
+    as_given = prompt.choice("order") == "as-given"
     if judge.problems or name is None or task is None or templates is None:
         return None
     made = PromptedJudge(name, task, scale, templates, form, server, schema, as_given, family)

@@ -9,24 +9,22 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
+from calm.judges.judgefile.keys import HEADER, OWN_BODY, VARIABLE
 from calm.judges.judgefile.tables import Table, one_of, shown
 from calm.models.secrets import Secrets
 from calm.models.server import APIS, BATCH_SHARE, PROVIDERS, Server
 from calm.models.transport import KEY_HEADERS, TRANSPORTS
 from calm.models.wire import Json, Limits, Price
 
-_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
-_OWN_BODY: Final = frozenset(
-    {"model", "messages", "input", "system", "stream", "n", "max_tokens", "max_completion_tokens", "max_output_tokens"}
-)
-"""What `extra_body` must not hold: it would make the record of the run untrue, or the reply unreadable."""
+CACHE_WRITE: Final = 1.25
+"""What Anthropic asks for a token that its cache takes, as a multiple of the price of a token of a prompt."""
 
 
 def server_of(
     model: Table, env: Mapping[str, str] | None, schema: Mapping[str, Json] | None, *, logprobs: bool
 ) -> Server:
     """Return the server that the table describes; what is wrong with it is noted, and left out."""
-    provider = one_of(PROVIDERS, model.choice("provider", PROVIDERS, required=True)) or "openai"
+    provider = one_of(PROVIDERS, model.choice("provider")) or "openai"
     base_url = model.text("base_url")
     headers = model.texts("headers")
     headers_env = model.texts("headers_env")
@@ -38,11 +36,11 @@ def server_of(
     for name in query.keys() & query_env.keys():
         model.say("query_env", f"the parameter {name!r} is in query, too; expected it in one of them")
     for name in (*headers, *headers_env):
-        if not re.fullmatch(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", name):
+        if not re.fullmatch(HEADER, name):
             model.say("headers", f"expected the name of a header, got {name!r}")
     server = Server(
         provider=provider,
-        model=model.line("model", required=True) or "",
+        model=model.line("model") or "",
         base_url=base_url,
         api_key_env=key_name,
         headers=headers,
@@ -51,8 +49,8 @@ def server_of(
         query_env=query_env,
         extra_body=_extra_body(model),
         max_tokens=model.count("max_tokens") or 4096,
-        temperature=model.number("temperature", least=0),
-        timeout_s=model.number("timeout_s", above=0) or 120.0,
+        temperature=model.number("temperature"),
+        timeout_s=model.number("timeout_s") or 120.0,
         limits=limits,
         price=_price(model),
         batch_share=_batch_share(model),
@@ -62,7 +60,7 @@ def server_of(
         logprobs=logprobs,
         greeting=model.truth("greeting") is not False,
         keyless=env is None,
-        transport=one_of(TRANSPORTS, model.choice("transport", TRANSPORTS)) or "fast",
+        transport=one_of(TRANSPORTS, model.choice("transport")) or "fast",
     )
     return replace(server, secrets=_secrets(model, env, server))
 
@@ -82,9 +80,7 @@ def _secrets(model: Table, env: Mapping[str, str] | None, server: Server) -> Sec
 
 def _value(model: Table, key: str, variable: str, env: Mapping[str, str] | None) -> str | None:
     """Return the value of a variable; what does not look like its name is never shown, as it may be the key itself."""
-    words = variable.count("_") + 1
-    odd = variable != variable.upper() and (len(variable) > 30 or (words == 1 and len(variable) > 15))
-    if odd or not _VARIABLE.fullmatch(variable):
+    if not re.fullmatch(VARIABLE, variable):
         model.say(key, "expected the name of an environment variable, such as 'OPENAI_API_KEY', never the key itself")
         return None
     if env is None:
@@ -101,7 +97,7 @@ def _extra_body(model: Table) -> dict[str, Json]:
     table = model.table("extra_body")
     if table is None:
         return {}
-    for name in sorted(_OWN_BODY & set(table.values)):
+    for name in sorted(OWN_BODY & set(table.values)):
         model.say("extra_body", f"{name!r} is not for extra_body; expected only what calm does not set or read itself")
     found: dict[str, Json] = {}
     for name, value in table.values.items():
@@ -133,13 +129,10 @@ def _price(model: Table) -> Price | None:
     table = model.table("price_usd_per_mtok")
     if table is None:
         return None
-    prices = {name: table.number(name, least=0) for name in ("input", "output")}
-    for name in prices:
-        if name not in table.values:
-            table.say(name, "missing; expected US dollars for a million tokens")
-    share = table.number("batch", least=0)
-    if share is not None and share > 1:
-        table.say("batch", f"expected the share of the live price that a call in a batch costs, 0 to 1, got {share:g}")
+    put, got, _, read, write = (table.number(one) for one in ("input", "output", "batch", "cache_read", "cache_write"))
     table.unknown()
-    put, got = prices["input"], prices["output"]
-    return None if put is None or got is None else Price(put, got, model.path.name)
+    if put is None or got is None:
+        return None
+    if write is None and model.values.get("provider") == "anthropic":
+        write = CACHE_WRITE * put
+    return Price(put, got, model.path.name, read=read, write=write)

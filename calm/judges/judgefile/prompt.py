@@ -13,13 +13,13 @@ from calm.core.templates import NOTES, Message, Prompt
 from calm.core.verdict import Scale, Task
 from calm.errors import nearest
 from calm.judges import prompts
+from calm.judges.judgefile.keys import TEMPLATES
 from calm.judges.judgefile.tables import Table, one_of
 from calm.judges.prompts.sandbox import parsed
 from calm.judges.reading import Format
 from calm.models.address import Provider
 
 ROLES: Final = ("system", "user", "assistant")
-ORDERS: Final = ("balanced", "as-given")
 
 
 def prompt_of(table: Table, task: Task | None, form: Format, scale: Scale, provider: Provider) -> Prompt | None:
@@ -32,7 +32,7 @@ def prompt_of(table: Table, task: Task | None, form: Format, scale: Scale, provi
         _template(table, "negative_user", names),
     )
     messages = _messages(table, provider, names)
-    notes = one_of(NOTES, table.choice("notes", NOTES))
+    notes = one_of(NOTES, table.choice("notes"))
     _check_parts(table)
     if len(table.problems) > before or task is None:
         return None
@@ -87,7 +87,7 @@ def _turns(system: str | None, user: str) -> tuple[Message, ...]:
 
 def _template(table: Table, key: str, names: dict[str, str]) -> str | None:
     """Return a template that stands in the table or in a file."""
-    text, found = table.text(key, blank=key.endswith("system")), table.file(f"{key}_file")
+    text, found = table.text(key), table.file(f"{key}_file")
     if key in table.values and f"{key}_file" in table.values:
         table.say(key, f"{key} and {key}_file are both given; expected one of them")
     if found is not None:
@@ -100,7 +100,7 @@ def _template(table: Table, key: str, names: dict[str, str]) -> str | None:
 
 def _check_parts(table: Table) -> None:
     given = {key.removesuffix("_file") for key in table.values if key in table.keys}
-    for key in sorted(given & {"system", "user", "negative_system", "negative_user"}):
+    for key in sorted(given & {*TEMPLATES}):
         if "messages" in given:
             table.say(key, "messages_file holds the whole prompt, so expected one of them")
         elif "user" not in given:

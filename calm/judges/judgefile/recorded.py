@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Final, get_args
+from typing import Final
 
-from calm.core.verdict import Task
+from calm.core.verdict import TASKS
 from calm.errors import ConfigError, nearest
-from calm.judges.judgefile.keys import KEYS
+from calm.judges.judgefile.keys import KEYS, OF_RECORDED
 from calm.judges.judgefile.tables import Table, dict_of, one_of, shown
 from calm.judges.judgefile.verdict import classes_of, format_of, scale_of
 from calm.judges.recorded.replay import Replay, table_in
 
 _TABLES: Final = ("judge", "recorded", "verdict", "labels")
-_TASKS: Final[tuple[Task, ...]] = get_args(Task)
 
 
 def replay_of(path: Path, document: Mapping[str, object]) -> Replay:
@@ -32,12 +31,12 @@ def replay_of(path: Path, document: Mapping[str, object]) -> Replay:
             problems.append(f"{path}: unknown table [{key}]{nearest(key, _TABLES)}")
         elif not isinstance(value, dict):
             problems.append(f"{path}: expected a table [{key}], got {shown(key, value)}")
-    judge = Table(path, "judge", dict_of(document.get("judge")), problems, ("name", "task", "cases", "family"))
+    judge = Table(path, "judge", dict_of(document.get("judge")), problems, OF_RECORDED)
     table = Table(path, "recorded", dict_of(document.get("recorded")), problems, KEYS["recorded"])
     verdict = Table(path, "verdict", dict_of(document.get("verdict")), problems, KEYS["verdict"])
-    name, family, file = judge.line("name", required=True), judge.line("family"), table.text("file", required=True)
+    name, family, file = judge.line("name"), judge.line("family"), table.text("file")
     judge.names("cases")
-    task = one_of(_TASKS, judge.choice("task", _TASKS, required=True))
+    task = one_of(TASKS, judge.choice("task"))
     model = table.line("model")
     named = table.table("columns")
     found = {} if named is None else {key: named.text(key) for key in KEYS["recorded.columns"]}

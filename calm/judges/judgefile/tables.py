@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, TypeVar
 from unicodedata import category
 
 from calm.core.files import MOST_SETTINGS, read_bytes, read_toml, undecoded, unopened
 from calm.errors import ConfigError, nearest
-from calm.judges.judgefile.keys import KEYS
+from calm.judges.judgefile.keys import KEYS, MOST_COUNT, Key
 
 C = TypeVar("C", bound=str)
 
 _UNSEEN: Final = frozenset({"Cc", "Zl", "Zp"})
 _TURNING: Final = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 """Characters that change the direction in which a text is shown."""
+_OWN: Final = Key("text")
+"""A key that the user names."""
 
 
 def read_document(path: Path) -> dict[str, object]:
@@ -43,13 +45,13 @@ def one_of(known: tuple[C, ...], name: str | None) -> C | None:
 
 @dataclass(slots=True)
 class Table:
-    """One table of the file. `problems` gets what is wrong with it; `keys` are what it may have."""
+    """One table of the file. `problems` gets what is wrong with it; `keys` are what it may have, and what they hold."""
 
     path: Path
     name: str
     values: dict[str, object]
     problems: list[str]
-    keys: tuple[str, ...] = ()
+    keys: Mapping[str, Key] = field(default_factory=dict)
 
     def say(self, key: str, problem: str) -> None:
         """Note what is wrong with a key."""
@@ -68,18 +70,22 @@ class Table:
             self.say(key, f"unknown key{nearest(key, self.keys)}")
         self.problems += later  # they may only follow from a name that is written wrongly
 
+    def rule(self, key: str) -> Key:
+        """Return what a key may be."""
+        return self.keys.get(key, _OWN)
+
     def get(self, key: str) -> object:
         """Return the value of a key; None if it has none."""
         return self.values.get(key)
 
-    def text(self, key: str, *, required: bool = False, blank: bool = False) -> str | None:
+    def text(self, key: str, *, required: bool = False) -> str | None:
         """Return a text; None, which is noted, for any other value."""
         value = self.get(key)
         if value is None:
-            if required:
+            if required or self.rule(key).required:
                 self.say(key, "missing; expected a text")
             return None
-        if isinstance(value, str) and (blank or value.strip()):
+        if isinstance(value, str) and (value.strip() or self.rule(key).kind == "blank"):
             return value
         self.expected(key, "a text in quotes" if not isinstance(value, str) else "a text that is not blank")
         return None
@@ -94,21 +100,21 @@ class Table:
             self.expected(key, "a name, or a list of names")
         return []
 
-    def line(self, key: str, *, required: bool = False) -> str | None:
+    def line(self, key: str) -> str | None:
         """Return a text that is shown as it is: one line, without what moves a terminal's cursor or turns its text."""
-        text = self.text(key, required=required)
+        text = self.text(key)
         odd = sorted({f"U+{ord(c):04X}" for c in text or "" if category(c) in _UNSEEN or c in _TURNING})
         if odd:
             self.say(key, f"expected a text without control characters, got {key} with {', '.join(odd)}; take them out")
             return None
         return text
 
-    def choice(self, key: str, choices: Iterable[str], *, required: bool = False) -> str | None:
+    def choice(self, key: str) -> str | None:
         """Return one of some names; None, which is noted, for any other value."""
-        names = tuple(choices)
+        names = self.rule(key).choices
         value = self.get(key)
         if value is None:
-            if required:
+            if self.rule(key).required:
                 self.say(key, f"missing; expected one of {', '.join(names)}")
             return None
         if isinstance(value, str) and value in names:
@@ -117,16 +123,20 @@ class Table:
         self.say(key, f"unknown value, got {shown(key, value)}{hint}")
         return None
 
-    def number(self, key: str, *, least: float = -math.inf, above: float = -math.inf) -> float | None:
+    def number(self, key: str) -> float | None:
         """Return a finite number within its bounds; None, which is noted, for any other value."""
-        value = self.get(key)
+        value, rule = self.get(key), self.rule(key)
         if value is None:
+            if rule.required:
+                self.say(key, "missing; expected a number")
             return None
         if isinstance(value, int | float) and not isinstance(value, bool):
             number = float(value) if abs(value) < 1e300 else math.inf
-            if math.isfinite(number) and number >= least and number > above:
+            if math.isfinite(number) and rule.least <= number <= rule.most and number > rule.above:
                 return number
-        bound = f" of at least {least:g}" if least > -math.inf else f" above {above:g}" if above > -math.inf else ""
+        bound = f" of at least {rule.least:g}" if rule.least > -math.inf else ""
+        bound = f" above {rule.above:g}" if rule.above > -math.inf else bound
+        bound = f" from {rule.least:g} to {rule.most:g}" if rule.most < math.inf else bound
         self.expected(key, f"a number{bound}")
         return None
 
@@ -135,7 +145,7 @@ class Table:
         value = self.get(key)
         if value is None:
             return None
-        if isinstance(value, int) and not isinstance(value, bool) and 0 < value < 2**53:
+        if isinstance(value, int) and not isinstance(value, bool) and 0 < value <= MOST_COUNT:
             return value
         self.expected(key, "a whole number above 0")
         return None
@@ -155,7 +165,7 @@ class Table:
             return None
         if isinstance(value, dict):
             name = f"{self.name}.{key}"
-            return Table(self.path, name, value, self.problems, KEYS.get(name, ()))
+            return Table(self.path, name, value, self.problems, KEYS.get(name, {}))
         self.expected(key, "a table such as { name = value }")
         return None
 

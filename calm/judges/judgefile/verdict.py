@@ -16,7 +16,7 @@ from calm.core.templates import FORMS
 from calm.core.verdict import FAMILY, Family, Scale, Task
 from calm.errors import ConfigError
 from calm.judges import reading
-from calm.judges.judgefile.keys import KEYS
+from calm.judges.judgefile.keys import KEYS, ONE_FORMAT, PARTED, PARTED_TASKS
 from calm.judges.judgefile.tables import Table, dict_of, one_of
 from calm.judges.reading import SYMBOLS, Format, Kind, Part
 from calm.judges.reading.formats import NOTHING
@@ -47,7 +47,7 @@ def classes_of(document: Mapping[str, object], path: Path, task: Task | None, pr
         problems.append(f"{path}: expected a table [labels] with the classes, as the task is 'label'; write {example}")
         return None
     table.unknown()
-    more = {key: given[key] for key in KEYS["labels"][1:] if key in given}
+    more = {key: given[key] for key in KEYS["labels"] if key in given and key != "classes"}
     try:
         return checked(given.get("classes", []), **more)
     except ConfigError as error:
@@ -61,14 +61,14 @@ def format_of(
     verdict: Table, task: Task | None, classes: Classes | None = None
 ) -> tuple[Format, dict[str, Json] | None]:
     """Return how the reply is read, and the schema that it is asked for in."""
-    kind = one_of(FORMS, verdict.choice("format", FORMS)) or "brackets"
+    kind = one_of(FORMS, verdict.choice("format")) or "brackets"
     schema = _schema(verdict)
     if "parts" in verdict.values or "formula" in verdict.values:
         if schema is not None and kind != "json":
             verdict.say("schema_file", f"is for format = 'json' only, got format={kind!r}; take it out")
         return _of_parts(verdict, kind, task), schema
     texts = {key: verdict.text(key) for key in ("field", "tag", "pattern")}
-    for key, owner in (("field", "json"), ("schema_file", "json"), ("tag", "tag"), ("pattern", "regex")):
+    for key, owner in ONE_FORMAT.items():
         if key in verdict.values and kind != owner:
             verdict.say(key, f"is for format = {owner!r} only, got format={kind!r}; take it out, or change the format")
     if kind == "regex" and "pattern" not in verdict.values:
@@ -85,25 +85,15 @@ def format_of(
     return form, schema
 
 
-OWN: Final[Mapping[str, str]] = {
-    "json": "field",
-    "tag": "tag",
-    "regex": "pattern",
-    "brackets": "label",
-    "last-line": "label",
-}
-"""The key that says how a part is written, by format."""
-
-
 def _of_parts(verdict: Table, kind: Kind, task: Task | None) -> Format:
     """Return how the named parts of a verdict are read, and what is made of them."""
     for key in ("field", "tag", "pattern"):
         if key in verdict.values:
             verdict.say(key, "each part has its own; take it out, or move it into [verdict.parts]")
-    if task not in ("score", "pairwise", None):
+    if task is not None and task not in PARTED_TASKS:
         verdict.say("parts", f"is for the tasks score and pairwise only, got task={task!r}; take it out")
-    if kind not in OWN:
-        verdict.say("format", f"expected one of {', '.join(OWN)} with [verdict.parts], got format={kind!r}")
+    if kind not in PARTED:
+        verdict.say("format", f"expected one of {', '.join(PARTED)} with [verdict.parts], got format={kind!r}")
     values = _values(verdict, "score", None)
     table = verdict.table("parts")
     parts = {} if table is None else {name: _part(table, name, kind, values) for name in table.values}
@@ -129,7 +119,7 @@ def _part(parts: Table, name: str, kind: Kind, values: Mapping[str, float | str]
     if table is None:
         return None
     table.keys = KEYS["verdict.parts.NAME"]
-    own = OWN.get(kind, "label")
+    own = PARTED.get(kind, "label")
     for key in ("field", "tag", "pattern", "label"):
         if key in table.values and key != own:
             table.say(key, f"a part has {own!r} with format = {kind!r}; write that, or change the format")
@@ -204,14 +194,14 @@ def scale_of(verdict: Table, task: Task | None, classes: Classes | None = None) 
     if task not in {"score", None}:
         verdict.say("scale", f"is for task = 'score' only, got task={task!r}; take it out")
     scale = _range(table, own)
-    best = table.choice("best", ("high", "low")) or "high"
+    best = table.choice("best") or "high"
     table.unknown()
     return replace(scale, best="low" if best == "low" else "high")
 
 
 def _range(table: Table, own: Scale) -> Scale:
     """Return the scale of a table with `low`, `high` and `step`; where one is missing, that of its own scale."""
-    low, high, step = table.number("low"), table.number("high"), table.number("step", above=0)
+    low, high, step = table.number("low"), table.number("high"), table.number("step")
     scale = Scale(own.low if low is None else low, own.high if high is None else high, step)
     if step is not None and math.isinf(scale.high - scale.low):
         table.say("step", "expected low and high beside it")

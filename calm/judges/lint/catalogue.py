@@ -63,6 +63,15 @@ _ALL: Final = (
         "show the question, or allow this rule if the task needs none",
     ),
     Rule(
+        "shared-text-late",
+        "note",
+        "{0} characters that all cases share stand after the first text of the case",
+        "caches of providers keep the beginning of a prompt alone, so each call pays for them in full",
+        "measured",
+        "calm counts the characters of the prompt before and after the first text of the case",
+        "put rubric and instructions before the case, and audit again: the order may change verdicts",
+    ),
+    Rule(
         "part-not-shown",
         "error",
         "the prompt does not show the {0} that {1} of {2} cases have",

@@ -16,7 +16,7 @@ from calm.judges.lint.subject import Found, Subject
 Check: TypeAlias = Callable[[Subject], Iterator[Found]]
 
 _STRUCTURE: Final[tuple[Check, ...]] = (
-    *(shown.answers, shown.leftovers, shown.unknown, shown.question, shown.parts, shown.room),
+    *(shown.answers, shown.leftovers, shown.unknown, shown.question, shown.parts, shown.room, shown.late),
     *(labels.order, labels.author, slots.delimited, slots.closable),
     *(verdicts.asked, verdicts.read, verdicts.ends, verdicts.twice),
 )

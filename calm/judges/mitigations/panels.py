@@ -15,7 +15,7 @@ from functools import partial
 from calm.core.case import Case
 from calm.core.model_names import spelling
 from calm.core.reasons import Kind, Reason, because, name
-from calm.core.verdict import Verdict
+from calm.core.verdict import Rule, Verdict
 from calm.errors import ConfigError
 from calm.judges.mitigations.likelihoods import Likelihoods, read_likelihoods
 from calm.judges.mitigations.mitigation import (
@@ -28,7 +28,7 @@ from calm.judges.mitigations.mitigation import (
     judges_argument,
     path_argument,
 )
-from calm.judges.panel import Panel, Rule, called, panel
+from calm.judges.panel import Panel, called, panel
 from calm.models.wire import Judge, Send
 
 LEAST = 1e-12

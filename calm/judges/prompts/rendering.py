@@ -15,7 +15,7 @@ from calm.core.verdict import Scale, Task
 from calm.errors import ConfigError
 from calm.judges.prompts.placing import placed
 from calm.judges.prompts.sandbox import MAX_RENDERED, TemplateFault, rendered
-from calm.judges.prompts.skeleton import Skeletons, filled, marked, shaped
+from calm.judges.prompts.skeleton import Pieces, Skeletons, filled, marked, moving, shaped
 from calm.judges.prompts.variables import context_of
 
 MOST_FILLED: Final = MAX_RENDERED // 2
@@ -45,21 +45,53 @@ def rendered_with_places(
     return placed(prompt, case, lambda one: _drawn(prompt, one, task, scale, criterion))
 
 
+def shared(prompt: Prompt, case: Case, scale: Scale, criterion: Criterion | None = None) -> tuple[int, ...]:
+    """
+    Return how many characters the messages begin with that those about other cases of this shape have, too.
+
+    The second number is that of all messages about this case, however its answers are edited. Templates that do more
+    than write texts tell neither.
+    """
+    found = _pieces(prompt.framed(case.framing), case, scale, criterion, bundled=prompt.bundled)
+    if found is None:
+        return ()
+    pieces, texts = found
+    edited = moving(case, criterion)
+    fixed = same = 0
+    for one in (one for each in pieces for one in ((None,) if each is None else each)):
+        if one is None or one in edited:
+            break
+        size = len(one) if isinstance(one, str) else len(texts[one])
+        fixed += size if isinstance(one, str) and fixed == same else 0
+        same += size
+    return (fixed, same) if same > fixed else (fixed,)
+
+
+def _pieces(
+    messages: Messages, case: Case, scale: Scale, criterion: Criterion | None, *, bundled: bool
+) -> tuple[list[Pieces | None], list[str]] | None:
+    """Return the skeletons of the templates and the texts of a case; None for a case that is rendered each time."""
+    found = shaped(case, scale, criterion, bundled=bundled)
+    if found is None:
+        return None
+    shape, texts = found
+
+    def drawn(text: str, base: int) -> str | None:
+        marks, asked = marked(case, criterion, base)
+        try:
+            return rendered(text, context_of(marks, scale, asked, bundled=bundled), ours=bundled)
+        except TemplateFault:
+            return None
+
+    return [_SKELETONS.pieces(m.text, shape, partial(drawn, m.text), bundled=bundled) for m in messages], texts
+
+
 def _drawn(prompt: Prompt, case: Case, task: Task, scale: Scale, criterion: Criterion | None) -> Messages:
     """Return the messages of the templates alone."""
     messages, bundled = prompt.framed(case.framing), prompt.bundled
-    found = shaped(case, scale, criterion, bundled=bundled)
+    found = _pieces(messages, case, scale, criterion, bundled=bundled)
     if found is not None:
-        shape, texts = found
-
-        def drawn(text: str, base: int) -> str | None:
-            marks, asked = marked(case, criterion, base)
-            try:
-                return rendered(text, context_of(marks, scale, asked, bundled=bundled), ours=bundled)
-            except TemplateFault:
-                return None
-
-        pieces = [_SKELETONS.pieces(m.text, shape, partial(drawn, m.text), bundled=bundled) for m in messages]
+        pieces, texts = found
         longest = sum(map(len, texts))
         if all(p is not None and longest * len(p) <= MOST_FILLED for p in pieces):
             return tuple([Message(m.role, filled(p or (), texts)) for m, p in zip(messages, pieces, strict=True)])

@@ -136,6 +136,16 @@ def shaped(case: Case, scale: Scale, criterion: Criterion | None, *, bundled: bo
     return shape, texts
 
 
+def moving(case: Case, criterion: Criterion | None) -> frozenset[int]:
+    """Return the numbers of the texts in which questions about one case differ: answers, examples, notes, criterion."""
+    shown = sum(1 + len(case.history(answer)) + 4 * len(answer.steps) for answer in case.shown)
+    shown += sum(2 + len(example.answers) for example in case.examples)
+    notes = 2 + shown + len(case.turns) + 2 * len(case.context)
+    after = notes + len(case.notes) + len(case.fields) + 2 * len(case.criteria)
+    asked = () if criterion is None else range(after, after + 2)
+    return frozenset((*range(2, 2 + shown), *range(notes, notes + len(case.notes)), *asked))
+
+
 def marked(case: Case, criterion: Criterion | None, base: int) -> tuple[Case, Criterion | None]:
     """
     Return a case of the same shape, and its criterion, with marks for the texts by the numbers of `shaped`.

@@ -9,7 +9,7 @@ from typing import Final
 
 from calm.core.templates import Message
 from calm.errors import ConfigError, nearest
-from calm.judges.judgefile import KEYS
+from calm.judges.judgefile.keys import KEYS, OF_WRITER
 from calm.judges.judgefile.model import server_of
 from calm.judges.judgefile.tables import Table, dict_of, read_document, shown
 from calm.models.server import Server
@@ -67,7 +67,7 @@ def _read(path: Path, document: Mapping[str, object], env: Mapping[str, str]) ->
         elif not isinstance(value, dict):
             problems.append(f"{path}: expected a table [{name}], got {shown(name, value)}")
     writer, model = (
-        Table(path, name, dict_of(document.get(name)), problems, KEYS.get(name, ("name", "family"))) for name in TABLES
+        Table(path, name, dict_of(document.get(name)), problems, KEYS.get(name, OF_WRITER)) for name in TABLES
     )
     own_name, family = writer.line("name"), writer.line("family")
     server = server_of(model, env, None, logprobs=False)

@@ -83,12 +83,19 @@ FIRST = '{{ answers[0].text|replace("</", "<\\\\/") }}'
 SECOND = '{{ answers[1].text|replace("</", "<\\\\/") }}'
 REFERENCE = "<reference>\n{{ reference }}\n</reference>\n"
 
+LONG = "An answer that names a source for what it says is better than one without.\n" * 60
+
 EXAMPLES = {
     "answer-not-shown": Example(pair(swap=[(SECOND, "(see above)")]), pair(), "shows 1 of 2 answers"),
     "placeholder-left": Example(
         pair(swap=[("{{ question }}", "{question}\n{{ question }}")]), pair(), "{question} is sent", line="{question}"
     ),
     "question-not-shown": Example(pair(swap=[("{{ question }}", "It is not shown.")]), pair(), "not show the question"),
+    "shared-text-late": Example(
+        pair(f"{LONG}{END}"),
+        pair(swap=[("Compare two answers", f"{LONG}Compare two answers")]),
+        "all cases share",
+    ),
     "reference-not-shown": Example(
         pair(safe=f"{SAFE} Hold both against the reference answer."),
         pair(safe=f"{SAFE} Hold both against the reference answer.\n{REFERENCE}"),

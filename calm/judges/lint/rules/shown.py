@@ -17,6 +17,8 @@ _REFERENCE: Final = re.compile(
 _MAKES: Final = re.compile(
     r"\b(?:generat|writ|produc|creat|propos|formulat)\w*\s+(?:\w+\s+){0,2}\Z|\b(?:no|without)\s+\Z", re.IGNORECASE
 )
+CACHED: Final = 4096
+"""So many characters have about the 1,024 tokens that providers keep at least."""
 _OPTIONAL: Final = re.compile(r"\b(?:if|when|where|may|might|can|optional)\b", re.IGNORECASE)
 
 
@@ -40,6 +42,15 @@ def question(subject: Subject) -> Iterator[Found]:
     """Find a prompt of a judge without a place for the question; a prompt without a judge.toml may need none."""
     if subject.reading is not None and not subject.page.of("question", "unknown", "context"):
         yield Found("question-not-shown", Place(subject.sources.files[0].file, 1))
+
+
+def late(subject: Subject) -> Iterator[Found]:
+    """Find a long text that is the same for all cases, and stands after a text of the case."""
+    slots, prose = subject.page.slots, subject.page.prose
+    if not slots or len(prose[: slots[0].at].strip()) >= CACHED:
+        return
+    if (late := len(prose[slots[0].at :].strip())) >= CACHED:
+        yield Found("shared-text-late", subject.at(slots[0].at), (f"{late:,}",))
 
 
 def leftovers(subject: Subject) -> Iterator[Found]:
