@@ -36,7 +36,7 @@ if MEMORY.is_dir() and os.access(MEMORY, os.W_OK) and disk_usage(MEMORY).free > 
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell starts so what it runs in the background
     signal.signal(signal.SIGINT, signal.default_int_handler)
-if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:  # and `nohup` so
+if os.name != "nt" and signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:  # and `nohup` so
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 

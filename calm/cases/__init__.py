@@ -10,7 +10,6 @@ from functools import cache
 from importlib.resources import files
 from os import PathLike, fspath
 from pathlib import Path
-from shlex import quote
 
 from calm.cases.reading import ANSWERS, MAX_SHOWN, read
 from calm.cases.shapes import SHAPED, Part, in_task
@@ -20,6 +19,7 @@ from calm.core.files import refuse_large, spreadsheet, unopened
 from calm.core.inputs import noted
 from calm.core.items import ITEM, clashes
 from calm.core.order import place_of
+from calm.core.shell import quote
 from calm.core.verdict import Scale, Task
 from calm.errors import ConfigError
 

@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from json import JSONDecodeError
-from shlex import quote
 from typing import IO, NoReturn
 
 from calm.cases.labels import annotations_of
@@ -36,6 +35,7 @@ from calm.core.checks import problem
 from calm.core.files import MOST_BYTES, json_of, megabytes
 from calm.core.items import clashes
 from calm.core.material import CARRIES
+from calm.core.shell import quote
 from calm.core.verdict import CLASS, Task
 from calm.errors import ConfigError, nearest
 

@@ -7,10 +7,10 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from shlex import join, quote
 from typing import TYPE_CHECKING, get_args
 
 from calm.commands import CONFIGURATION, DONE, REFUSED, add_command, logs
+from calm.core.shell import join, quote
 from calm.core.verdict import Task
 from calm.errors import ConfigError, few_of, nearest
 from calm.results.wording import printable

@@ -34,29 +34,28 @@ def put(written: Mapping[Path, str | bytes], form: Form, *, judges: Collection[P
     order = [*judges, *(path for path in written if path not in judges)]  # the last to be begun is the first to be put
     made = list(dict.fromkeys(one for path in order for one in path.resolve().parents if not one.exists()))
     before = {path: _held(path) for path in order}
-    begun: dict[Path, int] = {}
+    begun: dict[Path, tuple[int, ...]] = {}
     away: list[Path] = []
-    with ExitStack() as kept:
-        try:
-            with ExitStack() as whole:
-                for path in order:
-                    file = whole.enter_context(written_beside(path, form, force=force))
-                    held = written[path]
-                    file.write(held if isinstance(held, bytes) else hidden(held).encode("utf-8", "backslashreplace"))
-                    begun[path] = os.dup(file.fileno())  # while it is open, no other file gets its number
-                    kept.callback(os.close, begun[path])
-                for path in judges if force else ():
-                    away.append(path)
-                    _take_away(path)
-        except BaseException:
-            for path, handle in begun.items():
-                if _is(path, handle) or (path in away and not path.exists()):
-                    with suppress(OSError, ConfigError):
-                        _take_back(path, form, before[path])
-            for folder in sorted(made, reverse=True):
-                with suppress(OSError):
-                    folder.rmdir()
-            raise
+    try:
+        with ExitStack() as whole:
+            for path in order:
+                file = whole.enter_context(written_beside(path, form, force=force))
+                held = written[path]
+                file.write(held if isinstance(held, bytes) else hidden(held).encode("utf-8", "backslashreplace"))
+                file.flush()
+                begun[path] = _told_by(os.fstat(file.fileno()))
+            for path in judges if force else ():
+                away.append(path)
+                _take_away(path)
+    except BaseException:
+        for path, ours in begun.items():
+            if _is(path, ours) or (path in away and not path.exists()):
+                with suppress(OSError, ConfigError):
+                    _take_back(path, form, before[path])
+        for folder in sorted(made, reverse=True):
+            with suppress(OSError):
+                folder.rmdir()
+        raise
 
 
 def _held(path: Path) -> bytes | None:
@@ -67,10 +66,19 @@ def _held(path: Path) -> bytes | None:
         raise ConfigError(f"{path}: cannot be replaced: {error.strerror or error}; check who may read it") from error
 
 
-def _is(path: Path, handle: int) -> bool:
-    """Return whether the file at a path is the one that is open as a handle."""
+def _told_by(there: os.stat_result) -> tuple[int, ...]:
+    """
+    Return what tells a file from all others, and nearly always from one that gets its number later.
+
+    A handle kept open would do so always; but Windows renames no open file. It also writes its times down late.
+    """
+    return there.st_dev, there.st_ino, there.st_size
+
+
+def _is(path: Path, ours: tuple[int, ...]) -> bool:
+    """Return whether the file at a path is one of ours."""
     try:
-        return os.path.samestat(path.stat(), os.fstat(handle))
+        return _told_by(path.stat()) == ours
     except OSError:
         return False
 

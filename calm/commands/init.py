@@ -8,7 +8,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from shlex import quote
 from typing import TYPE_CHECKING, Final, cast, get_args
 
 from calm.commands import CONFIGURATION, DONE, REFUSED, add_command, attempt, init_files, logs
@@ -29,6 +28,7 @@ from calm.commands.init_drafts import (
 )
 from calm.commands.init_prompts import Draft, Prompt, prompt_of_file, prompt_of_log, started
 from calm.commands.init_table import names_in
+from calm.core.shell import quote
 from calm.core.verdict import FAMILY, Task
 from calm.errors import CalmError, ConfigError, Interruption
 from calm.models.address import Provider

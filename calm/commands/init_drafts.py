@@ -7,13 +7,13 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from shlex import quote
 from typing import TYPE_CHECKING, Final, Literal, cast
 
 from calm.commands import logs
 from calm.commands.init_prompts import STARTED, Draft, Prompt, note_values
 from calm.commands.init_table import read_of
 from calm.core.classes import SHIPPED
+from calm.core.shell import quote
 from calm.core.verdict import Scale, Task
 from calm.errors import ConfigError
 from calm.models.address import Provider

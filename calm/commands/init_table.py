@@ -6,11 +6,11 @@ import argparse
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from shlex import join
 from textwrap import fill
 from typing import TYPE_CHECKING, Final
 
 from calm.commands.init_asked import answered, at_terminal, say
+from calm.core.shell import join
 from calm.errors import ConfigError
 
 if TYPE_CHECKING:

@@ -198,6 +198,6 @@ def before_audit(spec: str, cases: Sequence[str]) -> int:
 
 
 def _quoted(text: str) -> str:
-    from shlex import quote
+    from calm.core.shell import quote
 
     return printable(quote(text))

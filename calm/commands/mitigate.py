@@ -7,12 +7,12 @@ import json
 import re
 import sys
 from pathlib import Path
-from shlex import join
 from typing import TYPE_CHECKING
 
 from calm.commands import CASES, DONE, JUDGES, REFUSED, REPEATS, add_cache, add_command, cache_files, cache_of
 from calm.commands.plan import traced
 from calm.commands.spending import caps_of, closing
+from calm.core.shell import join
 from calm.errors import ConfigError, JudgeError
 from calm.results.wording import printable
 

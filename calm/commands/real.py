@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -16,6 +15,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Final
 
 from calm.commands import CONFIGURATION, DONE, REFUSED
+from calm.engine.signals import SIGNALS
 from calm.errors import ConfigError
 from calm.results import outputs
 from calm.results.wording import printable
@@ -116,7 +116,7 @@ def demonstrate(options: argparse.Namespace, out: Path, gate: Gate) -> int:
     ends = monotonic() + 60 * minutes
     ran: list[Part] = []
     interrupted = False
-    with served(model, serving, log, _interrupt) as ended:
+    with served(model, serving, log, SIGNALS.interrupt) as ended:
         for number, part in enumerate(PARTS):
             print(f"\n== {number + 1} of {len(PARTS)}: {part.words}\n", flush=True)
             share = max(0.01, (ends - monotonic()) / 60 / (len(PARTS) - number))
@@ -139,15 +139,6 @@ def demonstrate(options: argparse.Namespace, out: Path, gate: Gate) -> int:
         return CONFIGURATION
     print(f"\n{_said(out, ran, model)}" if ran else "")
     return INTERRUPTED if interrupted else DONE
-
-
-def _interrupt() -> None:
-    """
-    End the part that runs as Ctrl-C does: without its server it would only wait for replies.
-
-    SIGTERM does the same, and a shell that starts a command in the background lets it ignore SIGINT alone.
-    """
-    os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _settings(options: argparse.Namespace) -> tuple[Serving, int, float, float]:

@@ -8,7 +8,7 @@ import sys
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
-from io import StringIO
+from io import StringIO, TextIOWrapper
 from shutil import get_terminal_size
 from types import TracebackType
 from typing import TextIO
@@ -81,6 +81,9 @@ def _escaped(text: str) -> str:
 def shielded() -> Iterator[None]:
     """Let all that is printed go through a `Terminal`, and what a judge's code prints lose credentials."""
     out, error = sys.stdout, sys.stderr
+    for one in (out, error):
+        if isinstance(one, TextIOWrapper) and one.encoding.lower().replace("-", "") != "utf8":
+            one.reconfigure(errors="replace")  # a code page of Windows lacks most letters
     with cleaned():
         sys.stdout, sys.stderr = (Terminal(one or StringIO()) for one in (out, error))  # it may be closed: `>&-`
         try:

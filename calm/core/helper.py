@@ -9,23 +9,34 @@ from __future__ import annotations
 import atexit
 import os
 import pickle
-import select
 import signal
 import subprocess
 import sys
 import threading
 import time
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
+from queue import Empty, SimpleQueue
 from typing import IO, Final, Literal, TypeAlias
 
 Stop: TypeAlias = Literal["time", "memory", "size", "crash"]
 """Why an answer did not come: a limit that was reached, or the process broke off."""
 
-_PASSED: Final = ("PATH", "HOME", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "SYSTEMROOT", "TMPDIR", "VIRTUAL_ENV")
-"""The variables of the environment that the process gets, if they are set."""
-_PATIENCE: Final = 30
-"""So many times its processor time an answer may take by the clock: a machine can be busy with other things."""
+APART: Final[int] = getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)
+"""The `creationflags` of a process that Ctrl-C does not reach; beside `start_new_session`, which Windows ignores."""
+_PASSED: Final = (
+    *("PATH", "HOME", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "TMPDIR", "VIRTUAL_ENV"),
+    *("SYSTEMROOT", "TEMP", "TMP", "USERPROFILE", "APPDATA", "PATHEXT"),
+)
+"""The variables of the environment that the process gets, if they are set; the last ones are those of Windows."""
+_PATIENCE: Final = 30 if hasattr(signal, "SIGXCPU") else 5
+"""
+So many times its processor time an answer may take by the clock: a machine can be busy with other things. Less where
+the system does not limit processor time, so that the clock is the only limit.
+"""
+_SLICE_S: Final = 0.2
+"""The wait for an answer is in slices of so many seconds: an untimed one cannot be interrupted everywhere."""
 _LENGTH: Final = 8
 """Bytes of the number before each message, which says how long it is."""
 
@@ -45,16 +56,18 @@ class Helper:
     Args:
         work: the function, as "module:name"; it takes one value and returns one, both of which pickle can carry.
         seconds: of processor time, for one answer.
-        memory: bytes, beyond what the process needs to start; not held on systems that have no such limit.
+        memory: bytes, beyond what the process needs to start; held on Linux alone.
         most: bytes that an answer may have.
     """
 
     def __init__(self, work: str, *, seconds: int, memory: int, most: int) -> None:
         self.work, self.seconds, self.memory, self.most = work, seconds, memory, most
         self._process: subprocess.Popen[bytes] | None = None
+        self._came: SimpleQueue[bytes | Stop | None] = SimpleQueue()
         self._lock = threading.Lock()
         atexit.register(self.close)
-        os.register_at_fork(after_in_child=self._forget)
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._forget)
 
     def ask(self, question: object) -> object:
         """
@@ -85,43 +98,59 @@ class Helper:
         kept["PYTHONPATH"] = os.pathsep.join(part or str(Path.cwd()) for part in sys.path)
         kept["ARROW_DEFAULT_MEMORY_POOL"] = "system"  # one that asks for what it needs, and no more
         code = f"from {__name__} import serve; serve({self.work!r}, {self.seconds}, {self.memory})"
-        return subprocess.Popen(  # noqa: S603  # our own code
+        process = subprocess.Popen(  # noqa: S603  # our own code
             [sys.executable, "-P", "-c", code],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             env=kept,
             start_new_session=True,  # Ctrl-C is for the run, which ends this process as it ends
+            creationflags=APART,
         )
+        assert process.stdout is not None
+        self._came = SimpleQueue()
+        threading.Thread(target=self._receive, args=(process.stdout, self._came), daemon=True).start()
+        return process
+
+    def _receive(self, pipe: IO[bytes], came: SimpleQueue[bytes | Stop | None]) -> None:
+        """Put what comes through a pipe into a queue, and at its end None: no system waits for a pipe as another."""
+        with pipe:
+            while len(length := pipe.read(_LENGTH)) == _LENGTH:
+                size = int.from_bytes(length)
+                if size > self.most:
+                    came.put("size")
+                    return
+                body = pipe.read(size)
+                if len(body) < size:
+                    break
+                came.put(body)
+        came.put(None)
 
     def _answer(self, process: subprocess.Popen[bytes], said: bytes) -> object:
         assert process.stdin is not None
-        assert process.stdout is not None
         try:
             process.stdin.write(len(said).to_bytes(_LENGTH) + said)
             process.stdin.flush()
         except OSError:  # it ended before it had read all
             raise Stopped(_why(process)) from None
-        deadline = time.monotonic() + _PATIENCE * (self.seconds + 1)
-        size = int.from_bytes(self._read(process, process.stdout, _LENGTH, deadline))
-        if size > self.most:
-            raise Stopped("size")
-        told, value = pickle.loads(self._read(process, process.stdout, size, deadline))  # noqa: S301  # our own process
+        body = self._next(time.monotonic() + _PATIENCE * (self.seconds + 1))
+        if body is None:
+            raise Stopped(_why(process))
+        if isinstance(body, str):
+            raise Stopped(body)
+        told, value = pickle.loads(body)  # noqa: S301  # our own process
         if told != "answer":
             raise Stopped(told)
         return value
 
-    def _read(self, process: subprocess.Popen[bytes], pipe: IO[bytes], size: int, deadline: float) -> bytes:
-        parts: list[bytes] = []
-        while size > 0:
-            if not _readable(pipe.fileno(), deadline - time.monotonic()):
-                raise Stopped("time")
-            part = os.read(pipe.fileno(), min(size, 1 << 20))
-            if not part:
-                raise Stopped(_why(process))
-            parts.append(part)
-            size -= len(part)
-        return b"".join(parts)
+    def _next(self, deadline: float) -> bytes | Stop | None:
+        """Wait for what comes next until a time of `time.monotonic`."""
+        while (left := deadline - time.monotonic()) > 0:
+            try:
+                return self._came.get(timeout=min(left, _SLICE_S))
+            except Empty:
+                continue
+        return "time"
 
     def _end(self) -> None:
         process, self._process = self._process, None
@@ -129,12 +158,9 @@ class Helper:
             return
         process.kill()
         process.wait()
-        for pipe in (process.stdin, process.stdout):
-            if pipe is not None:
-                try:
-                    pipe.close()
-                except OSError:  # what was left to write has nobody to read it
-                    continue
+        if process.stdin is not None:
+            with suppress(OSError):  # what was left to write has nobody to read it
+                process.stdin.close()
 
     def _forget(self) -> None:
         """Leave the process to the one that started it: this one is its fork."""
@@ -158,14 +184,6 @@ def serve(work: str, seconds: int, memory: int) -> None:
         out.write(len(told).to_bytes(_LENGTH))
         out.write(told)
         out.flush()
-
-
-def _readable(file: int, seconds: float) -> bool:
-    if not hasattr(select, "poll"):
-        return True  # a pipe cannot be waited for on Windows
-    waiting = select.poll()
-    waiting.register(file, select.POLLIN)
-    return bool(waiting.poll(max(0.0, seconds) * 1000))
 
 
 def _why(process: subprocess.Popen[bytes]) -> Stop:

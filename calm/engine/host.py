@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import sys
 import time
 from contextlib import suppress
@@ -32,7 +33,7 @@ class Host:
             with suppress(OSError):
                 return f"{_BOOT.read_text('ascii').strip()} {_NAMESPACE.readlink()}"
             return uuid4().hex  # nothing is known, so no number says anything
-        return f"{sys.platform} {uuid4().hex if os.name == 'nt' else os.uname().nodename}"
+        return f"{sys.platform} {socket.gethostname()}"
 
     @property
     def pid(self) -> int:
@@ -49,6 +50,8 @@ class Host:
 
     def runs(self, pid: int) -> bool:
         """Return whether a process of this number runs in the same place; a dead one that nobody waits for does not."""
+        if sys.platform == "win32":
+            return _runs_on_windows(pid)
         try:
             os.kill(pid, 0)
         except ProcessLookupError:
@@ -58,3 +61,21 @@ class Host:
         with suppress(OSError):  # only Linux has the file
             return Path(f"/proc/{pid}/stat").read_text("latin-1").rpartition(")")[2].split()[0] not in _GONE
         return True
+
+
+if sys.platform == "win32":
+
+    def _runs_on_windows(pid: int) -> bool:
+        """Return whether a process runs; `os.kill(pid, 0)` would end it."""
+        import _winapi
+
+        try:
+            process = _winapi.OpenProcess(_winapi.SYNCHRONIZE, False, pid)
+        except PermissionError:  # it is somebody else's
+            return True
+        except OSError:
+            return False
+        try:
+            return bool(_winapi.WaitForSingleObject(process, 0) == _winapi.WAIT_TIMEOUT)
+        finally:
+            _winapi.CloseHandle(process)

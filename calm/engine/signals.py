@@ -73,6 +73,18 @@ class Signals:
         if self._depth == 0:
             self.forget()
 
+    def interrupt(self) -> None:
+        """
+        Interrupt the main thread as SIGTERM does, from any thread. A shell lets what it starts in the background ignore
+        SIGINT alone. Nothing happens where SIGTERM has no handler, as it would end this process without a word.
+        """
+        if not callable(signal.getsignal(signal.SIGTERM)):
+            return
+        if hasattr(signal, "pthread_kill"):
+            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGTERM)  # it ends a wait at once
+        else:
+            signal.raise_signal(signal.SIGTERM)
+
     def forget(self) -> None:
         """Give the signals back, however often they were taken."""
         for number, handler in self._before.items():

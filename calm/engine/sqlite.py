@@ -202,7 +202,7 @@ def make_private(folder: Path) -> None:
     try:
         if not folder.exists():
             folder.mkdir(parents=True, mode=0o700, exist_ok=True)
-            (folder / ".gitignore").write_text("*\n", "utf-8")
+            (folder / ".gitignore").write_text("*\n", "utf-8", newline="\n")
     except OSError as error:
         raise ConfigError(f"{folder}: cannot make this folder for the cache: {error.strerror or error}") from error
 

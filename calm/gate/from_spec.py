@@ -7,14 +7,14 @@ import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from pathlib import Path
-from shlex import quote
+from pathlib import Path, PureWindowsPath
 from typing import Final
 
 from calm.cases import bundled, read_files, upright
 from calm.core.case import Case
 from calm.core.classes import SHIPPED, Classes
 from calm.core.files import MOST_SETTINGS, read_bytes
+from calm.core.shell import quote
 from calm.core.verdict import Scale
 from calm.errors import ConfigError, nearest
 from calm.models.secrets import on_guard
@@ -60,7 +60,7 @@ def judge_from(spec: str, env: Mapping[str, str] | None = None, *, keyless: bool
 
     if kind in ADAPTERS:
         return adapted(spec, keyless=keyless)
-    if rest.count(":") == 1 and kind.isidentifier() and not Path(spec).exists():
+    if rest.count(":") == 1 and kind.isidentifier() and len(kind) > 1 and not Path(spec).exists():
         raise ConfigError(f"--calm-judge {spec}: there is no tool {kind!r}{nearest(kind, ADAPTERS)}")
     if (what := _NO_JUDGES.get(Path(spec).suffix.lower())) and Path(spec).is_file():
         raise ConfigError(f"{spec} is a {what[0]}, not a judge. Make one: calm init {what[1]} {quote(spec)}")
@@ -100,7 +100,9 @@ _DOTTED: Final = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)+")
 
 def _spelt(spec: str) -> str:
     """Return how the name of a Python function is written, if a specification looks like one and is none; else ""."""
-    path, _, attribute = spec.partition(":")
+    drive = PureWindowsPath(spec).drive  # of a path of Windows; "m:" of m:judge is none
+    path, _, attribute = spec.removeprefix(drive).partition(":")
+    path = f"{drive}{path}"
     if path.endswith(".py"):
         file = Path(path)
         with suppress(ValueError):

@@ -44,4 +44,4 @@ def place_of(error: BaseException) -> str:
     path = Path(frame.filename)
     with suppress(ValueError):
         path = path.relative_to(Path.cwd())
-    return f"{path}, line {frame.lineno}, in {frame.name}"
+    return f"{path.as_posix()}, line {frame.lineno}, in {frame.name}"

@@ -24,6 +24,7 @@ from typing import Final
 from urllib.error import URLError
 from urllib.request import Request, urlopen
 
+from calm.core.helper import APART
 from calm.errors import ConfigError
 
 HOST: Final = "127.0.0.1"
@@ -137,6 +138,7 @@ def served(model: ModelFile, serving: Serving, log: Path, lost: Callable[[], Non
             stdout=output,
             stderr=subprocess.STDOUT,
             start_new_session=True,  # Ctrl-C is for the run, which stops the server when it has its last replies
+            creationflags=APART,
         )
         leaving = threading.Event()
 
@@ -187,7 +189,8 @@ def threads() -> int:
 
 def _refuse_taken(port: int) -> None:
     with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if os.name != "nt":  # there it would let two programs have one port
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((HOST, port))
         except OSError as error:
@@ -228,7 +231,7 @@ def _await(child: subprocess.Popen[bytes], model: ModelFile, serving: Serving, l
 
 def _ending(status: int, log: Path) -> str:
     """Return how a server ended, and the last line of its log that says something."""
-    if status == -signal.SIGILL:
+    if status in (-signal.SIGILL, 0xC000001D):  # as POSIX, and as Windows says it
         return (
             "it ended with SIGILL, as llama.cpp was built for another processor; build it again:\n"
             f"  {INSTALL.replace('pip install', 'pip install --force-reinstall --no-cache-dir')}"

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from calm.core.shell import quote
 from calm.pytest_plugin.options import option
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def prompt_errors(config: pytest.Config) -> list[str]:
     errors = [one for one in found.findings if one.rule.severity == "error"]
     said = [f"{one.place.file}:{one.place.line}: error: {one.rule.id}: {one.words}" for one in errors[:NAMED]]
     more = f"{len(errors) - NAMED} more errors in the prompt: " if len(errors) > NAMED else ""
-    return [*said, f"{more}calm lint {shlex.quote(str(path))} shows all"] if said else []
+    return [*said, f"{more}calm lint {quote(str(path))} shows all"] if said else []
 
 
 def refuse_what_fits_not(

@@ -1,13 +1,16 @@
 """
 The workers of one run on one machine: each runs its share of what the tests ask, and tells the others its results.
 
-Each worker listens on a socket in a folder that its controller made for the run. A test that a worker got, and whose
-question another one runs, asks for the result there. A worker that dies breaks its connections: nobody waits for it.
+Each worker listens on a socket, or on a pipe of Windows, and writes its address into a folder that its controller made
+for the run. A test that a worker got, and whose question another one runs, asks for the result there. A worker that
+dies breaks its connections: nobody waits for it.
 """
 
 from __future__ import annotations
 
-import os
+import json
+import secrets
+import socket
 import threading
 from collections.abc import Sequence
 from contextlib import suppress
@@ -26,8 +29,11 @@ if TYPE_CHECKING:
 
 BACKLOG = 64
 """So many workers may knock at the door of one at a moment."""
-FOLDER, NAMES = "calm_fellows", "calm_workers"
-"""What the controller tells each worker: where all of them listen, and what those are called with which it began."""
+FOLDER, NAMES, KEY = "calm_fellows", "calm_workers", "calm_key"
+"""
+What the controller tells each worker: where all of them write their addresses, what those are called with which it
+began, and by what they know each other: any program of this machine can knock.
+"""
 
 
 class Meeting:
@@ -35,11 +41,11 @@ class Meeting:
 
     def __init__(self, names: Sequence[str]) -> None:
         self._names = list(names)
-        self._folder = TemporaryDirectory(prefix="calm-")
+        self._folder, self._key = TemporaryDirectory(prefix="calm-"), secrets.token_hex()
 
     def handed_on(self) -> dict[str, Any]:
         """Return what each worker is told, and a later one that takes the place of a dead one, too."""
-        return {FOLDER: self._folder.name, NAMES: self._names}
+        return {FOLDER: self._folder.name, NAMES: self._names, KEY: self._key}
 
     def end(self) -> None:
         """Remove the folder."""
@@ -49,26 +55,31 @@ class Meeting:
 def meeting(config: Any, specs: Sequence[Any]) -> Meeting | None:
     """Return where workers can meet, given what xdist starts them by; None: they cannot, or each runs all tests."""
     here = all(spec.popen for spec in specs)
-    return Meeting([spec.id for spec in specs]) if here and os.name != "nt" and config.option.dist != "each" else None
+    return Meeting([spec.id for spec in specs]) if here and config.option.dist != "each" else None
 
 
 class Fellows:
     """
     The other workers, as one of them sees them: `me` is its name, `names` are those of the workers of the beginning.
+    `key` is what all of them know, and nobody else.
 
     Of the orders that all of them traced, each worker has a stretch. A worker that takes the place of a dead one has
     what belongs to nobody who is alive.
     """
 
-    def __init__(self, folder: Path, me: str, names: Sequence[str]) -> None:
+    def __init__(self, folder: Path, me: str, names: Sequence[str], key: str) -> None:
         from multiprocessing.connection import Listener
 
-        self._folder, self._me, self._names = folder, me, list(names)
+        self._folder, self._me, self._names, self._key = folder, me, list(names), key.encode()
         self._owners: list[str] = []
         self._lookahead: Lookahead | None = None
         self._open, self._over = threading.Event(), threading.Event()
         self._lines: dict[str, Connection[Any, Any] | None] = {}
-        self._listener = Listener(str(folder / me), "AF_UNIX", backlog=BACKLOG)
+        place = str(folder / f"{me}.socket") if hasattr(socket, "AF_UNIX") else None  # else it chooses the place itself
+        self._listener = Listener(place, backlog=BACKLOG, authkey=self._key)
+        written = folder / f"{me}.new"
+        written.write_text(json.dumps(self._listener.address), "utf-8")
+        written.replace(folder / me)
         threading.Thread(target=self._welcome, name="calm-fellows", daemon=True).start()
 
     def share(self, work: Sequence[int]) -> list[bool]:
@@ -94,7 +105,7 @@ class Fellows:
         """Wait, when the tests of this worker are over, for those of the others: they may want what is found here."""
         self.end()
         for path in sorted(self._folder.iterdir()):
-            if path.name != self._me:
+            if path.name != self._me and not path.suffix:
                 self._asked(path.name, None)
 
     def end(self) -> None:
@@ -119,19 +130,25 @@ class Fellows:
             return None
 
     def _line(self, fellow: str) -> Connection[Any, Any] | None:
+        from multiprocessing import AuthenticationError
         from multiprocessing.connection import Client
 
         if fellow not in self._lines:
             self._lines[fellow] = None
-            with suppress(OSError):
-                self._lines[fellow] = Client(str(self._folder / fellow), "AF_UNIX")
+            with suppress(OSError, EOFError, AuthenticationError):
+                address = json.loads((self._folder / fellow).read_bytes())
+                self._lines[fellow] = Client(
+                    tuple(address) if isinstance(address, list) else address, authkey=self._key
+                )
         return self._lines[fellow]
 
     def _welcome(self) -> None:
+        from multiprocessing import AuthenticationError
+
         while True:
             try:
                 line = self._listener.accept()
-            except OSError:  # who knocked is gone again, or there are too many open files
+            except (OSError, EOFError, AuthenticationError):  # it is a stranger, gone again, or one file too many
                 sleep(SLICE_S)
                 continue
             threading.Thread(target=self._serve, args=(line,), name="calm-fellow", daemon=True).start()

@@ -454,12 +454,12 @@ def handed_on(engine: Engine, config: pytest.Config, specs: Sequence[Any]) -> di
 
 def meet(config: pytest.Config) -> None:
     """Let a worker of xdist tell others of its machine what it finds; to be called before any of them gets a test."""
-    from calm.pytest_plugin.fellows import FOLDER, NAMES, Fellows
+    from calm.pytest_plugin.fellows import FOLDER, KEY, NAMES, Fellows
 
     given = _from_controller(config)
     if FOLDER in given and lookahead_of(config):
         with suppress(OSError):  # the path is too long for a socket: each worker looks ahead at all tests
-            config.stash[SESSION].fellows = Fellows(Path(given[FOLDER]), given["workerid"], given[NAMES])
+            config.stash[SESSION].fellows = Fellows(Path(given[FOLDER]), given["workerid"], given[NAMES], given[KEY])
 
 
 def lookahead_for(config: pytest.Config, judge: Judge) -> Lookahead:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import signal
+import sys
 import threading
 from typing import TYPE_CHECKING
 
@@ -16,7 +16,7 @@ LAST_S = 1.0
 
 class Watch:
     """
-    Ends this process soon after its parent, however that one died; on Windows a process does not see that.
+    Ends this process soon after its parent, however that one died.
 
     execnet ends a worker, too, but 5 to 15 seconds later, and it would go on asking until then. A worker whose run is
     over, and whose test does not end, is ended as well.
@@ -35,11 +35,18 @@ class Watch:
         from calm.engine.signals import SIGNALS, WATCH_S
 
         while not self._over.wait(WATCH_S):
-            if os.getppid() != self._parent or SIGNALS.over:
-                if not SIGNALS.came and os.name != "nt":  # there a signal would end it without a word
-                    os.kill(os.getpid(), signal.SIGTERM)
+            if self._orphaned() or SIGNALS.over:
+                if not SIGNALS.came:
+                    SIGNALS.interrupt()
                 self._leave()
                 return
+
+    def _orphaned(self) -> bool:
+        if sys.platform != "win32":
+            return os.getppid() != self._parent
+        from calm.engine.host import Host
+
+        return not Host().runs(self._parent)  # there a process keeps the number of its dead parent
 
     def _leave(self) -> None:
         """Send nothing new, keep what is answered, and end the process even if a test does not."""

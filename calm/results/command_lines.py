@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from shlex import join
 from typing import Final
 
 from calm.core.case import COPY
+from calm.core.shell import join
 from calm.core.trials import CUED
 from calm.results.audit import Audit, Finding, TrialRecord
 from calm.results.records import family_of

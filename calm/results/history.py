@@ -172,7 +172,7 @@ def _files(folder: Path, newest: Path | None) -> Iterator[tuple[str, Path]]:
         yield str(newest), newest
     for path in sorted(paths):
         if newest is None or not path.samefile(newest):
-            yield str(path.relative_to(folder)), path
+            yield path.relative_to(folder).as_posix(), path
 
 
 def _past(name: str, path: Path, *, texts: bool) -> Past:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 from tempfile import NamedTemporaryFile, TemporaryFile
+from time import sleep
 from typing import IO, Final
 from unicodedata import normalize
 
@@ -27,6 +28,8 @@ BEFORE: Final = ".before"
 """What a run adds to the name of an older output, which it sets aside until it has results."""
 PRIVATE: Final = 0o600
 """The mode of a file that only its owner may read."""
+WAITS_S: Final = (0.05, 0.1, 0.2, 0.4, 0.8)
+"""On Windows: so many seconds are waited between tries to take the place of a file that somebody has open."""
 _SIDES: Final = ("", "-wal", "-shm", "-journal")
 """What SQLite adds to the name of a database for the files beside it."""
 _KINDS: Final = (
@@ -222,22 +225,43 @@ def written_beside(path: Path, form: Form, *, force: bool = False, private: bool
             try:
                 yield file
                 file.flush()
-                _take_over(file.fileno(), place, private=private)
                 os.fsync(file.fileno())
-                file.close()
+                file.close()  # Windows neither renames nor removes a file that is open
+                _take_over(beside, place, private=private)
                 if found is None and _taken_first(beside, place):
                     beside.unlink()
                 else:
                     if _identity(place) != found and (fault := _fault(place, form, force=force)):
                         raise ConfigError(f"{path}: cannot be written: {fault}")
-                    beside.replace(place)
+                    put_in_place(beside, place)
             except BaseException:
+                with suppress(OSError):  # the disk may be full
+                    file.close()
                 beside.unlink(missing_ok=True)
                 raise
         _settle(place.parent)
     except OSError as error:
         why = error.strerror or error
+        if os.name == "nt" and isinstance(error, PermissionError):
+            why = f"{why}; another program may have it open: close it there, and run the same command again"
         raise ConfigError(f"{path}: cannot be written: {why}; an earlier file of this name is unchanged") from error
+
+
+def put_in_place(new: Path, place: Path) -> None:
+    """
+    Rename a file to a place, where one may be; on Windows wait a moment for whoever has that one open.
+
+    A virus scanner, a sync folder or a browser opens what is new for a moment.
+
+    Raises:
+        OSError: it cannot be renamed, or the file there stays open.
+    """
+    for wait_s in WAITS_S if os.name == "nt" else ():
+        with suppress(PermissionError):
+            new.replace(place)
+            return
+        sleep(wait_s)
+    new.replace(place)
 
 
 def remove(path: Path, form: Form) -> None:
@@ -334,18 +358,18 @@ def _unwritable(path: Path) -> str:
         return f"expected a file that can be written, got {str(path)!r}: {why}"
 
 
-def _take_over(file: int, place: Path, *, private: bool) -> None:
+def _take_over(new: Path, place: Path, *, private: bool) -> None:
     """Give a new file the mode and the owner of the one whose place it takes, or the usual mode."""
-    old = _stat(place) or _stat(before(place))
+    old, own = _stat(place) or _stat(before(place)), new.stat()
     if old is None:
         mask = os.umask(0)
         os.umask(mask)
-        os.fchmod(file, PRIVATE if private else 0o666 & ~mask)
+        new.chmod(PRIVATE if private else 0o666 & ~mask)
         return
-    with suppress(PermissionError):
-        if (old.st_uid, old.st_gid) != (os.fstat(file).st_uid, os.fstat(file).st_gid):
-            os.fchown(file, old.st_uid, old.st_gid)
-    os.fchmod(file, PRIVATE if private else stat.S_IMODE(old.st_mode))
+    if hasattr(os, "chown") and (old.st_uid, old.st_gid) != (own.st_uid, own.st_gid):
+        with suppress(PermissionError):
+            os.chown(new, old.st_uid, old.st_gid)
+    new.chmod(PRIVATE if private else stat.S_IMODE(old.st_mode))
 
 
 def _stat(path: Path) -> os.stat_result | None:

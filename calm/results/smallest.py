@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from shlex import join
 
 from calm.core.claims import Outcome
+from calm.core.shell import join
 from calm.results.audit import Finding, JudgeRecord
 
 DEFAULT_PLACE = "answer"

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from shlex import join
 from typing import Final
 
 from calm.core.case import COPY
 from calm.core.claims import Outcome
 from calm.core.reasons import Kind
+from calm.core.shell import join
 from calm.results.audit import AGREEMENT, BASELINE, CONTROLS, RUN, Audit, Finding, TrialRecord
 from calm.results.command_lines import again, hunt, mitigate
 from calm.results.gatefile import WORSENING

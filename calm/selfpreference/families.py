@@ -11,10 +11,10 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from shlex import quote
 from typing import Final
 
 from calm.core.model_names import plain, same_model, spelling, value_for
+from calm.core.shell import quote
 from calm.errors import EstimateError
 
 PREFIXES: Mapping[str, str] = {

@@ -429,7 +429,7 @@ def test_nothing_is_installed_by_the_name_of_calm():
 
 def test_each_action_is_named_by_a_commit():
     """A tag can be moved; an action has one commit in all files."""
-    written = [ROOT / "action.yml", ROOT / "ci" / "comment" / "action.yml", *(ROOT / "ci").glob("*.yml")]
+    written = [ROOT / "action.yml", *(ROOT / "ci").rglob("*.yml")]
     used = [one for file in written for one in re.findall(r"uses: (\S+@.*)", file.read_text("utf-8"))]
     used += [init_ci._CHECKOUT, init_ci._SETUP_PYTHON, init_ci._CACHE, init_ci._UPLOAD]
 
@@ -452,6 +452,7 @@ def test_no_step_holds_what_somebody_else_may_write():
         ("gitlab-ci", "ci/gitlab.yml"),
         ("github-workflows", "ci/nightly.yml"),
         ("github-workflows", "ci/release.yml"),
+        ("github-workflows", "ci/systems.yml"),
     ],
 )
 def test_the_files_have_the_shape_that_the_services_state(schema, file, capsys):
@@ -472,6 +473,18 @@ def test_each_night_runs_each_lane_that_the_readme_names():
 
     named = {command for command, when in rows.items() if when.startswith("each night")}
     assert {command.removeprefix(".venv/bin/") for command in nightly} == named
+
+
+def test_each_system_runs_the_first_command_of_the_readme():
+    """Part by part, as each system spells the folder of programs, on the oldest Python and on three systems."""
+    job = YAML(typ="safe").load(ROOT / "ci" / "systems.yml")["jobs"]["system"]
+    steps = [step["run"].replace("${{ matrix.bin }}", ".venv/bin") for step in job["steps"] if "run" in step]
+    command = re.search(r"^python3 (-m venv .*)$", (ROOT / "README.md").read_text("utf-8"), re.MULTILINE)[1]
+    matrix = job["strategy"]["matrix"]
+
+    assert steps[:3] == f"python {command}".split(" && ")
+    assert {one.partition("-")[0] for one in matrix["system"]} == {"ubuntu", "macos", "windows"}
+    assert f">={matrix['python'][0]}" in (ROOT / "pyproject.toml").read_text("utf-8")
 
 
 def test_the_hook_finds_files_of_judges():

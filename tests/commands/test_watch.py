@@ -165,7 +165,7 @@ def test_a_history_that_was_cut_asks_anew(tmp_path, capsys):
 def test_a_stopped_run_goes_on_in_its_own_history_alone(tmp_path, capsys):
     """Not in a copy, even with the file that lies beside it."""
     refused(tmp_path, "planted:noise=0.3", "--max-calls=50")
-    second(tmp_path).write_bytes((tmp_path / "watch.jsonl").read_bytes())
+    second(tmp_path).touch()
     (tmp_path / "second.jsonl.begun").write_bytes((tmp_path / "watch.jsonl.begun").read_bytes())
     calm(tmp_path, "planted:noise=0.3", f"--history={second(tmp_path)}")
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-import shlex
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -19,6 +18,7 @@ from calm.cases.foreign.votes import polls
 from calm.cases.retrieved import passages_in
 from calm.core.case import TIE, Case
 from calm.core.material import ASSISTANT, USER, Turn
+from calm.core.shell import quote
 from calm.errors import ConfigError, closest, nearest
 
 _PLAIN: Final = ("id", "question", "turns", "context", "reference", "better", "answer", "author", "score", "label")
@@ -230,7 +230,7 @@ def _unexplained(column: str, shape: _Shape, faults: Faults) -> str:
     known, one = (
         (f"{', '.join(shape.letters)} or tie", "a") if column == shape.columns.get("better") else ("numbers", "1")
     )
-    value = shlex.quote(first[0])
+    value = quote(first[0])
     option = f"--value{'=' if value.startswith('-') else ' '}{value}"
     example = "" if len(first[0]) > _LONGEST else f", as in {option}={one}, or {option}=none if it is no verdict"
     return f"expected {known}, got {named}{more}; say what each word means{example}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,6 +10,7 @@ from typing import Final
 from calm.cases.foreign.records import written
 from calm.cases.logs.judgments import Judgment
 from calm.cases.logs.values import number
+from calm.core.shell import quote
 from calm.core.verdict import Scale
 from calm.errors import ConfigError
 
@@ -120,7 +120,7 @@ def scaled(judgments: Sequence[Judgment], words: Mapping[str, float | None], sca
     unknown = Counter(str(value) for value in said if _placed(value, own, Scale(0.0, 1.0)) is None)
     if unknown:
         names = ", ".join(sorted(unknown)[:_MOST_WORDS])
-        first = shlex.quote(next(iter(sorted(unknown))))
+        first = quote(next(iter(sorted(unknown))))
         option = f"--value{'=' if first.startswith('-') else ' '}{first}"
         raise ConfigError(
             f"expected verdicts that are numbers, truth values or words such as yes, pass or C, got {names}; say what "

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import IO, Any, Final, cast
 
 from calm.core.files import MOST_BYTES, json_of, refuse_large, unopened
 from calm.core.verdict import FAMILY
@@ -78,36 +77,46 @@ def held(path: Path) -> Iterator[None]:
     """
     Keep a history from all other processes while the block lasts; the system ends that with the process.
 
+    What is locked is a file beside it, `.NAME.lock`: the history is replaced, which Windows does to no locked file.
+
     Raises:
         ConfigError: another process has it, or it cannot be opened.
     """
-    handle = _locked(path)
+    place = path.with_name(f".{path.name}.lock")
+    file = _locked(place, path)
     try:
         yield
     finally:
-        os.close(handle)
+        with suppress(OSError):  # Windows removes no open file: there it stays, and is empty
+            place.unlink()
+        file.close()
 
 
-def _locked(path: Path) -> int:
+def _locked(place: Path, path: Path) -> IO[bytes]:
+    from portalocker import AlreadyLocked, LockException, LockFlags, lock
+
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         while True:
-            handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+            file = place.open("ab")
             try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                if os.path.samestat(os.fstat(handle), path.stat()):
-                    return handle
+                lock(file, LockFlags.EXCLUSIVE | LockFlags.NON_BLOCKING)
+                if os.path.samestat(os.fstat(file.fileno()), place.stat()):
+                    return file
+            except FileNotFoundError:
+                pass  # whoever had it removed it between our opening and our locking it: once more
             except BaseException:
-                os.close(handle)
+                file.close()
                 raise
-            os.close(handle)  # the file was replaced between our opening and our locking it: once more
-    except BlockingIOError as error:
+            file.close()
+    except AlreadyLocked as error:
         raise ConfigError(
             f"{path}: another `calm watch` is using this history now; wait until it has ended, then run the command "
             "again. Nothing was asked"
         ) from error
-    except OSError as error:
-        raise ConfigError(f"{path}: cannot be used as a history: {error.strerror or error}") from error
+    except (LockException, OSError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise ConfigError(f"{path}: cannot be used as a history: {why}") from error
 
 
 def read_history(path: Path) -> History:
