@@ -39,7 +39,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with TemporaryDirectory() as scratch:
         folder = Path(scratch)
         sections = navigated(pages.write(folder / "docs"))
-        (folder / "zensical.toml").write_text(settings(sections), "utf-8")
+        shutil.copytree(pages.ROOT / "calm", folder / "source/calm")
+        shutil.copytree(pages.ROOT / "perturbations", folder / "source/calm/perturbations")  # as a release holds them
+        (folder / "zensical.toml").write_text(settings(sections, folder / "source"), "utf-8")
         command = [sys.executable, "-m", "zensical", "build", "--strict"]
         status = subprocess.run(command, cwd=folder, check=False).returncode
         if status == 0:
@@ -55,11 +57,11 @@ def navigated(written: Sequence[str]) -> list[navigation.Section]:
     return navigation.sections(written, [pages.site_path(name) for name in pages.targets("docs/README.md", index)])
 
 
-def settings(sections: Sequence[navigation.Section]) -> str:
-    """Return the settings of Zensical for these pages."""
+def settings(sections: Sequence[navigation.Section], source: Path = pages.ROOT) -> str:
+    """Return the settings of Zensical for these pages, with the API of the package `calm` in the folder `source`."""
     nav = navigation.as_toml(sections)
     base = BASE.read_text("utf-8")
-    where = f"paths = [{json.dumps(str(pages.ROOT))}]\n"
+    where = f"paths = [{json.dumps(str(source))}]\n"
     return base.replace(IN_PROJECT, f"{IN_PROJECT}nav = {nav}\n", 1).replace(OF_PYTHON, f"{OF_PYTHON}{where}", 1)
 
 
