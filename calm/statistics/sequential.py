@@ -83,8 +83,8 @@ def plan_for(n: int, *, sequential: bool, top_ups: int, first: int = FIRST) -> G
 
     >>> [(look.n, look.topped) for look in plan_for(200, sequential=True, top_ups=2).looks]
     [(45, 0), (80, 0), (120, 0), (160, 0), (200, 0), (200, 1), (200, 2)]
-    >>> [round(look.prove, 3) for look in plan_for(60, sequential=True, top_ups=2).looks]
-    [0.012, 0.035, 0.013, 0.017]
+    >>> [round(look.prove, 4) for look in plan_for(60, sequential=True, top_ups=2).looks]
+    [0.0115, 0.0345, 0.0129, 0.0174]
     """
     ends = _ends(n, first) if sequential else (n,)
     shares = tuple(round(end / n, 2) for end in ends)  # levels for 199 items are those for 200

@@ -12,7 +12,6 @@ import fnmatch
 import importlib
 import io
 import os
-import pkgutil
 import re
 import runpy
 import shlex
@@ -29,7 +28,6 @@ from pathlib import Path
 
 import pytest
 
-import calm
 from calm.commands import cli
 from calm.judges.judgefile import read_judge
 from calm.results import gatefile
@@ -113,9 +111,16 @@ def import_all():
     """Import all of calm: pytester unloads what an inner run imported, and a class must not be there twice."""
     for extension in EXTENSIONS:
         importlib.import_module(extension)
-    for found in pkgutil.walk_packages(calm.__path__[:1], "calm."):
-        if not found.name.startswith(("calm.suites", "calm.__main__", "calm.studies.uda")):
-            importlib.import_module(found.name)
+    left = ("calm.__main__", "calm.studies.uda", "calm.commands.mcp_server")
+    for room, folder in {
+        "calm": "calm",
+        "calm.perturbations": "perturbations",
+        "calm.results.reports": "reports",
+    }.items():
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            name = ".".join((room, *path.relative_to(ROOT / folder).with_suffix("").parts)).removesuffix(".__init__")
+            if not name.startswith(left):
+                importlib.import_module(name)
 
 
 def inner(pytester, *words):
