@@ -1,7 +1,7 @@
 """
 Where the command `calm` and pytest enter: an old package, unrelated to this one, has the import name `calm` too.
 
-If that one was installed over this one, there is one sentence instead of an error from its inside.
+If that one is found instead of this one, there is one sentence instead of an error from its inside.
 """
 
 import sys
@@ -33,8 +33,13 @@ def _another() -> str:
     try:
         from calm import BESIDE  # noqa: F401 - no other package has it
     except Exception:  # noqa: BLE001 - whatever that package raises
+        from importlib.util import find_spec
+
+        found = find_spec("calm")
+        place = found and (found.origin or [*(found.submodule_search_locations or ())])
         return (
-            "expected the judge gate of this name, got another package that is called calm, too, or parts of it, which "
-            "was installed over it; remove both (pip uninstall calm calm-judge), and install this one again"
+            f"expected the judge gate of this name, got another package that is called calm, too: {place}. If it is "
+            "yours, or an older calm, rename it, or take it out of PYTHONPATH. If it was installed over this one, or a "
+            "part of it was, remove both (pip uninstall calm calm-judge), and install this one again"
         )
     return ""

@@ -37,6 +37,8 @@ the system does not limit processor time, so that the clock is the only limit.
 """
 _SLICE_S: Final = 0.2
 """The wait for an answer is in slices of so many seconds: an untimed one cannot be interrupted everywhere."""
+_ROOM: Final = 4000
+"""Bytes that each system takes for a process that does not read."""
 _LENGTH: Final = 8
 """Bytes of the number before each message, which says how long it is."""
 
@@ -128,12 +130,18 @@ class Helper:
 
     def _answer(self, process: subprocess.Popen[bytes], said: bytes) -> object:
         assert process.stdin is not None
+        patience = _PATIENCE * (self.seconds + 1)
+        late = threading.Timer(patience, process.kill)  # a process that reads no more would hold us in the writing
         try:
+            if len(said) > _ROOM:
+                late.start()
             process.stdin.write(len(said).to_bytes(_LENGTH) + said)
             process.stdin.flush()
         except OSError:  # it ended before it had read all
             raise Stopped(_why(process)) from None
-        body = self._next(time.monotonic() + _PATIENCE * (self.seconds + 1))
+        finally:
+            late.cancel()
+        body = self._next(time.monotonic() + patience)
         if body is None:
             raise Stopped(_why(process))
         if isinstance(body, str):

@@ -117,13 +117,16 @@ _DRAWER: Final = _Drawer()
 
 
 class _Aside(Mapping[str, V]):
-    """A mapping that lies in the file."""
+    """A mapping that lies in the file; in another process, in the file of that one."""
 
     __slots__ = ("_at", "_size")
 
     def __init__(self, values: Mapping[str, V]) -> None:
         data = json.dumps({**values}).encode()
         self._at, self._size = _DRAWER.put(data), len(data)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _aside, (self._read(),)
 
     def _read(self) -> dict[str, V]:
         found = json.loads(_DRAWER.get(self._at, self._size))

@@ -11,7 +11,7 @@ from calm.engine.budget import NOTHING, Amount
 from calm.engine.calls import ONE, Calls
 from calm.engine.servers import Server
 from calm.errors import JudgeError
-from calm.models.pricing import cost, dollars
+from calm.models.pricing import cost, dearest, dollars
 from calm.models.sampling import limited
 from calm.models.wire import Endpoint, Reply, Sent, Usage
 
@@ -49,7 +49,7 @@ class Charge:
         """Reserve for a reply of so many tokens, or more where the server was seen to report more."""
         price, worst = self.server.price_of(batch=self.batch), self.server.worst(self.size, most)
         self.input, self.output = worst.input or 0, worst.output or 0
-        self.usd = cost(price, worst) if price else 0.0
+        self.usd = cost(price, dearest(price, worst)) if price else 0.0
 
     def shorten(self, cap: Reason) -> bool:
         """Take a limit of tokens that is well above all replies so far; return False if there is none that is lower."""
@@ -149,7 +149,7 @@ class Charges:
     def _used(self, charge: Charge, reply: Reply) -> Amount:
         used = reply.usage
         ledger, server, model = self._ledger, charge.server, charge.endpoint.model
-        price, worst = server.price_of(batch=charge.batch), Usage(charge.input, charge.output, written=charge.input)
+        price = server.price_of(batch=charge.batch)
         ledger.tokens["input"] += used.input or 0
         ledger.tokens["output"] += used.output or 0
         server.note(used, charge.size, max(_written(reply), charge.output if charge.cuts(reply) else 0))
@@ -161,7 +161,7 @@ class Charges:
             return Amount(1, tokens, 0.0)
         if used.input is None or used.output is None:
             ledger.note(because(Kind.NO_USAGE, name(model)))
-        dollars = cost(price, used, worst)
+        dollars = cost(price, used, dearest(price, Usage(charge.input, charge.output)))
         ledger.usd += dollars
         return Amount(1, tokens, dollars)
 

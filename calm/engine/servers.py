@@ -67,13 +67,9 @@ class Server:
         return self.batch_price if batch else self.price
 
     def worst(self, size: int, max_tokens: int) -> Usage:
-        """
-        Return the most tokens that a call with a body of `size` characters can use; 0 stands for a greeting.
-
-        They are taken to be written to a cache of prompts, which costs no less than to read them alone.
-        """
+        """Return the most tokens that a call with a body of `size` characters can use; 0 stands for a greeting."""
         put = tokens_in(size, max(0.5, MARGIN * self.per_character)) if size else GREETING_TOKENS
-        return Usage(put, max(max_tokens, int(MARGIN * self.output)), written=put)
+        return Usage(put, max(max_tokens, int(MARGIN * self.output)))
 
     @property
     def short(self) -> int | None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from importlib.metadata import version
 from math import inf
 from typing import cast
@@ -133,6 +134,17 @@ def cost(price: Price, usage: Usage, worst: Usage | None = None) -> float:
     got = usage.output if usage.output is not None else most.output
     rates = price.of(put.input or 0)
     return round(rates.of_prompt(put.input or 0, put.read, put.written) + (got or 0) * rates.output / 1e6, 12)
+
+
+def dearest(price: Price, usage: Usage) -> Usage:
+    """
+    Return a usage of as many tokens that costs the most: a cache of prompts may give the whole prompt, or take it.
+
+    >>> dearest(Price(4.0, 8.0, "judge.toml", read=0.4, write=0.0), Usage(1000, 100))
+    Usage(input=1000, output=100, read=0, written=0)
+    """
+    whole = usage.input or 0
+    return max(usage, replace(usage, read=whole), replace(usage, written=whole), key=partial(cost, price))
 
 
 def tokens_in(characters: int, per_character: float = 0.5) -> int:

@@ -30,6 +30,8 @@ APIS: Final[Mapping[Provider, Api]] = {
 PROVIDERS: Final = tuple(APIS)
 GREETING: Final = "Answer with the one word: ready."
 RETRIES: Final = 6
+_NOT_TAKEN: Final = frozenset({400, 404, 415, 422, 500, 501})
+"""What a server may answer to a body that it cannot read: a gateway may end with an error of its own at a list."""
 BATCH_SHARE: Final = 0.5
 """What a call in a batch costs, as a share of the live price, with both providers."""
 
@@ -214,7 +216,7 @@ class Server:
         try:
             response = await held.transport.send(body if marked is None else marked, version)
             if marked is not None and not self._takes_marks:  # an older server, or a gateway, may not know them
-                whole = response.status not in (400, 422)
+                whole = response.status not in _NOT_TAKEN
                 response = response if whole else await held.transport.send(body, version)
                 if response.ok:
                     self._takes_marks.append(whole)

@@ -71,6 +71,19 @@ def test_what_reaches_a_limit_is_stopped_and_the_next_question_is_answered(helpe
         os.kill(first, 0)
 
 
+@pytest.mark.parametrize("size", [10, 10**7])
+def test_a_process_that_stands_still_is_not_waited_for(helper, monkeypatch, size):
+    """Whether it has read the question or not: neither the writing nor the wait is endless."""
+    monkeypatch.setattr("calm.core.helper._PATIENCE", 0.2)
+    first = helper.ask(("where", 0))[0]
+    os.kill(first, signal.SIGSTOP)
+
+    with pytest.raises(Stopped):
+        helper.ask(("say", "x" * size))
+
+    assert helper.ask(("where", 0))[0] != first
+
+
 def test_a_helper_has_no_keys(helper, monkeypatch):
     """What leaves the sandbox of a template finds no key in the environment."""
     monkeypatch.setenv("OPENAI_API_KEY", "canary-1")

@@ -13,6 +13,7 @@ from calm.errors import JudgeError
 from calm.models.secrets import Secrets
 from calm.models.server import Server
 from calm.models.transport import direct
+from calm.models.transport.proxy import proxy_of
 from calm.models.wire import Message
 
 CERTIFICATE = Path(__file__).with_name("loopback.pem")
@@ -292,6 +293,29 @@ def test_a_certificate_is_checked(monkeypatch):
     assert all("certificate" in one.lower() for one in (*refused, *other))
     assert (heads, none) == ([], [])
     assert (trusted, again) == (["[[A]]"] * 3, [3])
+
+
+@pytest.mark.parametrize(
+    ("names", "spared"),
+    [
+        ("judge.test", [0, 1, 2]),
+        ("*.judge.test", [0, 1, 2]),
+        ("judge.test:8443", [1]),
+        ("*", [0, 1, 2, 3, 4]),
+        (" 10.0.0.0/8 , other", [3]),
+        ("10.1.2.3", [3]),
+        ("[2001:db8::1]", [4]),
+        ("2001:db8::/32", [4]),
+        ("/,:,10.0.0.0/99", []),
+    ],
+)
+def test_servers_that_no_proxy_names_are_reached_without_one(monkeypatch, names, spared):
+    """In each of the usual forms: a key would else be shown to the proxy, or the server not found."""
+    monkeypatch.setenv("https_proxy", "http://proxy.test:3128")
+    monkeypatch.setenv("no_proxy", names)
+    urls = ["judge.test/v1", "judge.test:8443/v1", "a.judge.test", "10.1.2.3/v1", "[2001:db8::1]/v1"]
+
+    assert [place for place, url in enumerate(urls) if proxy_of(f"https://{url}") is None] == spared
 
 
 def test_a_proxy_of_the_environment_is_used_for_other_machines(monkeypatch):

@@ -126,7 +126,13 @@ def test_a_reference_is_marked_from_the_second_call_about_its_case_on(made):
 
 
 @pytest.mark.parametrize(
-    ("model", "settings"), [("tiny", {}), ("gpt-4.1-mini", {}), ("claude-sonnet-4-5", {"marks": False})]
+    ("model", "settings"),
+    [
+        ("tiny", {}),
+        ("gpt-4.1-mini", {}),
+        ("claude-sonnet-4-5", {"refusal": 400}),
+        ("claude-sonnet-4-5", {"refusal": 500}),
+    ],
 )
 def test_who_does_not_take_marks_is_not_sent_any_for_long(made, model, settings):
     """Another model behind the same API gets none; a gateway that refuses them gets the same text without."""
@@ -163,6 +169,21 @@ def test_a_cap_in_dollars_holds_where_all_prompts_are_written(made):
         engine, _ = judged(made(server.url, "claude-sonnet-4-5"), asks=9, caps=Caps(usd=0.06))
 
     assert 0 < engine.ledger.usd <= 0.06
+    assert engine.ledger.calls["unmade"]
+
+
+@pytest.mark.parametrize(
+    ("rates", "most"), [("cache_read = 0.4, cache_write = 0.0", 0.06), ("cache_read = 9.0, cache_write = 0.0", 0.2)]
+)
+def test_a_cap_in_dollars_holds_whatever_a_cache_costs(made, tmp_path, rates, most):
+    """A server may write nothing, or give all of it: the most is by the dearest of the three prices."""
+    with caching_server(answer) as server:
+        made(server.url, "gpt-4.1-mini", "openai")
+        path = tmp_path / "judge.toml"
+        path.write_text(path.read_text("utf-8").replace("cache_read = 0.4, cache_write = 5.0", rates), "utf-8")
+        engine, _ = judged(judge_from(str(path)), asks=9, caps=Caps(usd=most))
+
+    assert 0 < engine.ledger.usd <= most
     assert engine.ledger.calls["unmade"]
 
 

@@ -140,6 +140,7 @@ def test_another_package_called_calm_is_told_apart(tmp_path):
         assert (done.returncode, done.stdout) == (status, "")
         assert done.stderr.startswith("calm: expected"), done.stderr
         assert "pip uninstall calm calm-judge" in done.stderr
+        assert str(theirs) in done.stderr
 
 
 def test_the_suites_run_from_an_empty_folder(installed, tmp_path):

@@ -9,7 +9,7 @@ A token is four characters. What a call wrote can be read once its reply has beg
 (`server.later(301)` lets time pass). Anthropic's path goes by marks: at most four, none on an empty block, a beginning
 of at least so many tokens, exactly the same blocks. OpenAI's goes by the longest beginning of at least 1,024 tokens, in
 steps of 128; a model that caches by marks (`explicit`) keeps what ends at one, else the whole prompt, at its end. With
-`marks=False` it refuses marks, as an older server or a gateway does.
+`refusal=400` it refuses marks by that status, as an older server or a gateway does.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Caching(Wire):
 
     least: int = 1024
     explicit: bool = False
-    marks: bool = True
+    refusal: int = 0
     delay_s: float = 0.0
     counted: Counted = field(default_factory=Counted)
     _kept: dict[int, list[float]] = field(default_factory=dict)
@@ -70,8 +70,8 @@ class Caching(Wire):
             return found
         places = _blocks(seen.path, seen.body)
         told = [place for place, (_, mark, _) in enumerate(places) if mark]
-        if (told and not self.marks) or len(told) > MOST_MARKS or any(not places[place][0].strip() for place in told):
-            return Answer(status=400, message="cache_control: Extra inputs are not permitted")
+        if (told and self.refusal) or len(told) > MOST_MARKS or any(not places[place][0].strip() for place in told):
+            return Answer(status=self.refusal or 400, message="cache_control: Extra inputs are not permitted")
         now = monotonic() + self._passed_s
         with self._lock:
             by_marks = seen.path == "/v1/messages" or self.explicit

@@ -468,6 +468,17 @@ def test_two_processes_cannot_use_one_history(tmp_path):
         assert read_history(path).count == 4
 
 
+def test_a_link_to_a_history_is_locked_as_the_history(tmp_path):
+    """Else two runs would ask at once, and the second would write over what the first found."""
+    path, link = tmp_path / "watch.jsonl", tmp_path / "elsewhere" / "link.jsonl"
+    link.parent.mkdir()
+    link.symlink_to(path)
+    with held(path), pytest.raises(ConfigError), held(link):
+        pass
+    with held(link), pytest.raises(ConfigError), held(path):
+        pass
+
+
 def test_a_history_grows_by_what_was_said(tmp_path):
     """Counted: a verdict takes at most four bytes where few differ, and a run some hundred more."""
     path = tmp_path / "watch.jsonl"

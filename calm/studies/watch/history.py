@@ -77,12 +77,14 @@ def held(path: Path) -> Iterator[None]:
     """
     Keep a history from all other processes while the block lasts; the system ends that with the process.
 
-    What is locked is a file beside it, `.NAME.lock`: the history is replaced, which Windows does to no locked file.
+    What is locked is a file beside it, `.NAME.lock`: the history is replaced, which Windows does to no locked file. A
+    link to a history is locked as the history itself.
 
     Raises:
         ConfigError: another process has it, or it cannot be opened.
     """
-    place = path.with_name(f".{path.name}.lock")
+    real = Path(os.path.realpath(path))  # `resolve` raises where a link leads to itself
+    place = real.with_name(f".{real.name}.lock")
     file = _locked(place, path)
     try:
         yield
@@ -96,7 +98,7 @@ def _locked(place: Path, path: Path) -> IO[bytes]:
     from portalocker import AlreadyLocked, LockException, LockFlags, lock
 
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        place.parent.mkdir(parents=True, exist_ok=True)
         while True:
             file = place.open("ab")
             try:
