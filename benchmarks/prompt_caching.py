@@ -49,6 +49,7 @@ base_url = "{url}"
 api_key_env = "NO_KEY"
 max_tokens = 300
 concurrency = 16
+prompt_cache = true
 [prompt]
 user_file = "judge.jinja"
 {system}

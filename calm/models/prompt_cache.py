@@ -3,7 +3,8 @@ The caches of prompts that providers keep: how long a beginning must be, and how
 
 A mark changes no text: a block that holds the end is cut in two, at a line break where there is one. calm assumes that
 a model reads two blocks of a message as their joined text. Only models by Anthropic, and those of OpenAI that cache by
-marks, are sent any: a server that puts another model behind these APIs may join blocks with a line break.
+marks, are sent any, and only by their provider's own server or where judge.toml says `prompt_cache = true`: a gateway
+may join blocks with a line break, or read the first one alone.
 """
 
 from __future__ import annotations

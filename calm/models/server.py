@@ -15,7 +15,7 @@ from calm.models import anthropic, faults, openai_chat, openai_responses
 from calm.models.address import Address, Provider, host_of
 from calm.models.api import Api, BadReply
 from calm.models.conformance import token_fault
-from calm.models.prompt_cache import LEAST_CHARACTERS, cache_rule, marked, texts_in
+from calm.models.prompt_cache import LEAST_CHARACTERS, CacheRule, cache_rule, marked, texts_in
 from calm.models.sampling import LIMITS_OF_TOKENS, SAMPLING, most_logprobs, sampling, wants_newer_limit
 from calm.models.secrets import Secrets
 from calm.models.transport import NoResponse, Response, Transport, TransportName, opened
@@ -48,6 +48,7 @@ class Server:
     `retries` is how often the engine tries a call again. A `keyless` server was read without its keys, for a replay:
     it cannot be called. `transport` says what its requests are sent with; it changes no request and no reply.
     `context_window` is how many tokens prompt and reply may have together (None: what is known of the model).
+    `prompt_cache` says whether bodies are marked for the cache of prompts (None: those to the provider's own server).
     The requests of a `whole` one come from another tool as they are: calm adds no sampling parameter to its greeting.
     """
 
@@ -67,6 +68,7 @@ class Server:
     price: Price | None = None
     served_as: str | None = None
     context_window: int | None = None
+    prompt_cache: bool | None = None
     schema: Mapping[str, Json] | None = None
     logprobs: bool = False
     greeting: bool = True
@@ -136,8 +138,14 @@ class Server:
     @property
     def cached_from(self) -> int:
         """From how many tokens on its provider keeps the beginning of a prompt; 0: nobody knows."""
+        return self._cache.least if self._cache else 0
+
+    @property
+    def _cache(self) -> CacheRule | None:
+        """What is known of the cache that its provider keeps of prompts; None where it needs marks and gets none."""
         rule = cache_rule(self.provider, self.served_as or self.model)
-        return rule.least if rule else 0
+        marks = self.own if self.prompt_cache is None else self.prompt_cache
+        return None if rule is not None and rule.marks and not marks else rule
 
     @property
     def window(self) -> int | None:
@@ -311,8 +319,7 @@ class Server:
         address = self.address
         transport = opened(address, self.transport)
         # An asynchronous generator is the one thing that a loop closes by itself at its end.
-        rule = cache_rule(self.provider, self.served_as or self.model)
-        marks = rule is not None and rule.marks
+        marks = self._cache is not None and self._cache.marks
         held = _Session(address, transport, life := _lifetime(transport, self._clients), marks)
         self._clients[asyncio.get_running_loop()] = held
         await anext(life)

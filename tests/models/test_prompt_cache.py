@@ -35,6 +35,7 @@ model = "{model}"
 base_url = "{url}"
 api_key_env = "KEY_OF_NOBODY"
 concurrency = 4
+prompt_cache = true
 price_usd_per_mtok = {{ input = 4.0, output = 8.0, cache_read = 0.4, cache_write = 5.0 }}
 [prompt]
 {system}
@@ -142,6 +143,20 @@ def test_who_does_not_take_marks_is_not_sent_any_for_long(made, model, settings)
     assert all(isinstance(one, Preferred) for one in found)
     assert sum(bool(marks_in(seen)) for seen in server.judged) == bool(settings)
     assert engine.ledger.calls["made"] == 6
+
+
+def test_a_gateway_is_sent_no_mark_unasked(made, tmp_path):
+    """It may join what a mark cuts in two with a line break: the text would change."""
+    with caching_server(answer) as server:
+        judge = made(server.url, "claude-sonnet-4-5")
+        file = tmp_path / "judge.toml"
+        file.write_text(file.read_text("utf-8").replace("prompt_cache = true\n", ""), "utf-8")
+        gateway = judge_from(str(file))
+        judged(gateway)
+
+    assert judge.endpoints[0].cached_from == 1024
+    assert gateway.endpoints[0].cached_from == 0
+    assert not any(marks_in(seen) for seen in server.judged)
 
 
 def test_a_beginning_that_is_too_short_for_the_model_is_not_written(made):

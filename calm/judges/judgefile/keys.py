@@ -75,6 +75,7 @@ KEYS: Final[Mapping[str, Mapping[str, Key]]] = {
         "extra_body": Key("table"),
         "max_tokens": _COUNT,
         "context_window": _COUNT,
+        "prompt_cache": Key("truth"),
         "temperature": Key("number", least=0),
         "timeout_s": Key("number", above=0),
         "greeting": Key("truth"),

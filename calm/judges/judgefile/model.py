@@ -16,8 +16,9 @@ from calm.models.server import APIS, BATCH_SHARE, PROVIDERS, Server
 from calm.models.transport import KEY_HEADERS, TRANSPORTS
 from calm.models.wire import Json, Limits, Price
 
+CACHE_READ: Final = 0.1
 CACHE_WRITE: Final = 1.25
-"""What Anthropic asks for a token that its cache takes, as a multiple of the price of a token of a prompt."""
+"""What Anthropic asks for a token that its cache gives or takes, as a multiple of the price of a token of a prompt."""
 
 
 def server_of(
@@ -56,6 +57,7 @@ def server_of(
         batch_share=_batch_share(model),
         served_as=model.line("served_as"),
         context_window=model.count("context_window"),
+        prompt_cache=model.truth("prompt_cache"),
         schema=schema,
         logprobs=logprobs,
         greeting=model.truth("greeting") is not False,
@@ -133,6 +135,6 @@ def _price(model: Table) -> Price | None:
     table.unknown()
     if put is None or got is None:
         return None
-    if write is None and model.values.get("provider") == "anthropic":
-        write = CACHE_WRITE * put
+    if model.values.get("provider") == "anthropic":
+        read, write = CACHE_READ * put if read is None else read, CACHE_WRITE * put if write is None else write
     return Price(put, got, model.path.name, read=read, write=write)
