@@ -28,7 +28,7 @@ from calm.core.verdict import (
     code,
     readable,
 )
-from calm.errors import ConfigError, nearest
+from calm.errors import FEW, ConfigError, nearest
 from calm.gate.catalogue import find_edit
 from calm.results.sentences import capital
 from calm.results.wording import printable
@@ -303,5 +303,5 @@ def _chosen(cases: Sequence[Case], wanted: str | None) -> Case:
         return cases[0]
     by_id = {c.id: c for c in cases}
     if wanted not in by_id:
-        raise ConfigError(f"--case: there is no case {wanted!r} among {len(cases)}{nearest(wanted, list(by_id)[:20])}")
+        raise ConfigError(f"--case: there is no case {wanted!r} among {len(cases)}{nearest(wanted, by_id, FEW)}")
     return by_id[wanted]
