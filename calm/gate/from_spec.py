@@ -65,8 +65,8 @@ def judge_from(spec: str, env: Mapping[str, str] | None = None, *, keyless: bool
         raise ConfigError(f"--calm-judge {spec}: there is no tool {kind!r}{nearest(kind, ADAPTERS)}")
     if (what := _NO_JUDGES.get(Path(spec).suffix.lower())) and Path(spec).is_file():
         raise ConfigError(f"{spec} is a {what[0]}, not a judge. Make one: calm init {what[1]} {quote(spec)}")
-    if ":" not in spec and (close := _near(Path(spec))):
-        raise ConfigError(f"{spec}: there is no such judge; did you mean {close}?")
+    if ":" not in spec and (near := _near(Path(spec))):
+        raise ConfigError(f"{spec}: there is no such judge; did you mean {near}?")
     if in_python := _spelt(spec):
         raise ConfigError(f"--calm-judge {spec}: {in_python}")
     if spec.endswith(".toml") or Path(spec).is_file():
