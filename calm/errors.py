@@ -99,9 +99,13 @@ class Interruption(KeyboardInterrupt):
     """A command that a person or a signal ended; the message says in one line what it made and what is kept."""
 
 
-def nearest(name: str, known: Iterable[str]) -> str:
+FEW = 3
+"""So many of many names, such as ids of cases, a message lists."""
+
+
+def nearest(name: str, known: Iterable[str], most: int | None = None) -> str:
     """
-    Return `; did you mean 'X'?` for a name close to a known one, else the list of what is known.
+    Return `; did you mean 'X'?` for a name close to a known one, else the list of what is known, or its first names.
 
     >>> nearest("postion", ["position", "verbosity"])
     "; did you mean 'position'?"
@@ -110,7 +114,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
     """
     names = sorted(known)
     close = closest(name, names)
-    return f"; did you mean {close!r}?" if close else f"; known: {', '.join(names)}"
+    return f"; did you mean {close!r}?" if close else f"; known: {few_of(names, len(names) if most is None else most)}"
 
 
 def closest(name: str, known: Iterable[str], alike: float = 0.6) -> str:

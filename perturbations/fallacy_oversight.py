@@ -30,7 +30,7 @@ _DIGIT = re.compile(r"\d")
     tasks=("pairwise", "score", "listwise"),
 )
 def fallacy(case: Treated, rng: Random) -> Treated | None:
-    """Replace a reason in the better answer by a broken step, or add one before its last sentence, which stays."""
+    """Put a broken step in place of a reason in the better answer, or before its last sentence."""
     # a sentence of an answer that stands alone may be an error, and without it the answer would be better: all stay
     answer = case[case.target]
     text = _broken(answer.text, rng, replace=len(case.answers) > 1)

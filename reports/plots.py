@@ -112,11 +112,10 @@ def _axes(ax: Axes | None, rows: int) -> Axes:
     try:
         from matplotlib import pyplot
     except ImportError as error:
-        from calm.core.releases import install
+        from calm.core.releases import absent, install
 
-        raise ConfigError(
-            f"expected matplotlib, which draws the plots, got {error}; install it: {install('plots')}"
-        ) from error
+        fault = absent("matplotlib", error)
+        raise ConfigError(f"{fault}, which draws the plots; install it: {install('plots')}") from error
     if ax is not None:
         return ax
     _, made = pyplot.subplots(figsize=(WIDTH, EDGE + ROW * max(1, rows)), layout="constrained")

@@ -262,9 +262,9 @@ def _pyarrow() -> tuple[Any, Any]:
         import pyarrow
         import pyarrow.parquet
     except ImportError as error:
-        from calm.core.releases import install
+        from calm.core.releases import absent, install
 
         raise ConfigError(
-            f"expected pyarrow, which writes Parquet, got {error}; install it: {install('parquet')}; or write CSV"
+            f"{absent('pyarrow', error)}, which writes Parquet; install it: {install('parquet')}; or write CSV"
         ) from error
     return pyarrow, pyarrow.parquet

@@ -76,9 +76,9 @@ def _package(name: str, target: str) -> Any:
     try:
         return import_module(name)
     except ImportError as error:
-        from calm.core.releases import install
+        from calm.core.releases import absent, install
 
-        raise _fault(target, f"expected the package {name}, got {error}", f"Install it: {install(target)}") from error
+        raise _fault(target, absent(name, error), f"Install it: {install(target)}") from error
 
 
 # OpenTelemetry

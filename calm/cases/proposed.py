@@ -62,6 +62,7 @@ _OF_GOLD: Final = frozenset(
     )
 )
 _OF_ID: Final = frozenset(("id", "nr", "no", "number", "uuid", "key"))
+_MARK: Final = re.compile(r"(?=\D*\d)\S{1,40}")
 _TIES: Final = frozenset(("tie", "tied", "same", "both", "equal", "draw", "neither", "none", "no preference", "="))
 _FIRST: Final = {key: place for place, key in enumerate(("id", "question", "answer", "answer_a", "answer_b"))}
 _LAST: Final = ("better", "score", "label", VERDICT)
@@ -144,6 +145,12 @@ class _Column:
     def numeric(self) -> bool:
         return bool(self.values) and all(is_number(value) for value in self.values)
 
+    @property
+    def marks(self) -> bool:
+        """Whether it holds no question but marks of records, such as T-001: different words that have a digit each."""
+        several = len({*self.values}) == len(self.values) > 1
+        return several and not self.numeric and all(_MARK.fullmatch(value.strip()) for value in self.values)
+
     def has(self, words: Iterable[str]) -> bool:
         """Return whether a part of its name is one of some words."""
         return not {*words}.isdisjoint(self.parts)
@@ -170,8 +177,9 @@ class _Found:
         return [one for one in self.left if one.prose]
 
     def take(self, key: str, fitting: Iterable[_Column], *, known: bool = False) -> None:
-        """Give a field the first column that fits, if it has none."""
-        column = None if key in self.columns else next(iter(fitting), None)
+        """Give a field the first column that fits, if it has none; marks of records are no question."""
+        fitting = (one for one in fitting if key != "question" or not one.marks)
+        column = None if key in self.columns else next(fitting, None)
         if column is not None:
             self.columns[key] = column
             self.left = [one for one in self.left if one is not column]
@@ -282,6 +290,7 @@ def _by_form(found: _Found, shown: Mapping[str, str], records: int) -> None:
     found.take("question", [*(one for one in asking if one.has(OF_QUESTION)), *asking])
     if not found.answered and "answer_b" not in shown.values():
         found.take("answer", [*(one for one in found.texts if one.has(OF_ANSWER)), *found.texts])
+    found.take("id", [one for one in found.left if one.marks and one.has(OF_QUESTION)], known=True)
     for key in shown.values():
         found.take(key, found.texts)
 

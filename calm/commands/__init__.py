@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter, _SubParsersAction
 from pathlib import Path
+from shutil import get_terminal_size
 from textwrap import fill
 from typing import TYPE_CHECKING
 
@@ -28,6 +29,8 @@ REPEATS = "clean asks and perturbed asks of each case (default 2+1)"
 """What `--repeats` takes."""
 APART = tuple(word for name in ("asyncio", "deepeval", "langsmith_plugin") for word in ("-p", f"no:{name}"))
 """Options of a pytest that a command starts: plugins of other tools stay out, as they print, and some send reports."""
+_WIDEST = 90
+"""The description of a command has lines of at most so many columns, and never more than the terminal."""
 CACHE = ".calm/cache.sqlite"
 """The file of replies, unless an option names another."""
 
@@ -72,7 +75,7 @@ def add_command(commands: _SubParsersAction[ArgumentParser], name: str, does: st
     return commands.add_parser(
         name,
         help=f"{first[0].lower()}{first[1:]}",
-        description=fill(does, 90),
+        description=fill(does, min(_WIDEST, get_terminal_size().columns)),
         epilog=f"example:\n  {example}" if example else None,
         formatter_class=RawDescriptionHelpFormatter,
         allow_abbrev=False,

@@ -28,7 +28,7 @@ from calm.core.verdict import (
     code,
     readable,
 )
-from calm.errors import ConfigError, nearest
+from calm.errors import FEW, ConfigError, nearest
 from calm.gate.catalogue import find_edit
 from calm.results.sentences import capital
 from calm.results.wording import printable
@@ -94,7 +94,8 @@ def _try(options: argparse.Namespace) -> int:
         setup = Setup(judge, (case,), engine, options.seed)
         pairing = pair_up(setup, edit, against, options.target, ties=True)
         if not pairing.pairs:
-            raise ConfigError(f"case {case.id!r}: {edit!r} {next(iter([*pairing.excluded, *pairing.lost]))}")
+            unfit = next(iter([*pairing.excluded, *pairing.lost]))
+            raise ConfigError(f"case {case.id!r}: {edit!r} {unfit}; name another case with --case, or another edit")
         print(f"case {printable(case.id)}: {_shown(case.question)}")
         one = pairing.pairs[0]
         title = f"after {options.against}" if against else "as it is"
@@ -303,5 +304,5 @@ def _chosen(cases: Sequence[Case], wanted: str | None) -> Case:
         return cases[0]
     by_id = {c.id: c for c in cases}
     if wanted not in by_id:
-        raise ConfigError(f"--case: there is no case {wanted!r} among {len(cases)}{nearest(wanted, list(by_id)[:20])}")
+        raise ConfigError(f"--case: there is no case {wanted!r} among {len(cases)}{nearest(wanted, by_id, FEW)}")
     return by_id[wanted]

@@ -23,7 +23,7 @@ from calm.commands import (
 )
 from calm.engine.signals import SIGNALS
 from calm.gate.catalogue import importable
-from calm.results.wording import printable
+from calm.results.wording import fitted, printable
 
 DEMO = "planted:verbosity=0.5,authority=0.5,noise=0.03,seed=7"
 SHOWN, SAMPLE = ("position", "verbosity", "authority"), 100
@@ -144,6 +144,6 @@ def _demo(options: argparse.Namespace) -> int:
     status = _ended(gate(DEMO, out, ["--calm-cache=off", f"--calm-sample={SAMPLE}"], SHOWN))
     if status not in (DONE, REFUSED):
         return status
-    print(f"The gate is red, as it should be. Open {printable(str(out / 'report.html'))}.", end=" ")
-    print(f"These are {len(SHOWN)} suites; calm audit runs all.")
+    said = f"The gate is red, as it should be. Open {printable(str(out / 'report.html'))}."
+    print(fitted(f"{said} These are {len(SHOWN)} suites; calm audit runs all.", sys.stdout))
     return DONE

@@ -13,7 +13,7 @@ from calm.commands import CONFIGURATION, DONE, REFUSED, add_command, logs
 from calm.core.shell import join, quote
 from calm.core.verdict import Task
 from calm.errors import ConfigError, few_of, nearest
-from calm.results.wording import printable
+from calm.results.wording import fitted, printable
 
 if TYPE_CHECKING:
     from calm.core.case import Case
@@ -412,4 +412,4 @@ PARTS = (_texts, _roles, _languages, _single, _rulers, _variants)
 
 
 def _say(text: str) -> None:
-    print(printable(text))
+    print(fitted(printable(text), sys.stdout))

@@ -43,14 +43,14 @@ from calm.commands import (
     uda,
     watch,
 )
-from calm.commands.parsing import command_in, parsed, verbs_of
+from calm.commands.parsing import Command, command_in, parsed, verbs_of
 from calm.commands.run_options import add_run_options, given_to_pytest
 from calm.commands.terminal import shielded, told
 from calm.core.inputs import forget
 from calm.engine.signals import SIGNALS
 from calm.errors import CalmError, ConfigError, Interruption
 from calm.models.secrets import on_guard
-from calm.results.wording import printable
+from calm.results.wording import fitted, printable
 
 COMMANDS = (
     init,
@@ -121,7 +121,8 @@ def _run(arguments: Sequence[str] | None) -> int:
             if SIGNALS.came:  # what it cut short is no fault
                 return _interrupted()
             problems = error.problems if isinstance(error, ConfigError) else str(error).splitlines()
-            print("calm: " + "\n".join(map(printable, problems)), file=sys.stderr)  # they may quote a file
+            said = "calm: " + "\n".join(map(printable, problems))  # they may quote a file
+            print(fitted(said, sys.stderr), file=sys.stderr)
             return CONFIGURATION
         except Interruption as error:
             return _interrupted(str(error))
@@ -169,7 +170,7 @@ def _parser_for(words: Sequence[str]) -> argparse.ArgumentParser:
     return parser
 
 
-class _Grouped(argparse.ArgumentParser):
+class _Grouped(Command):
     """The parser of `calm` alone: its help shows the commands in groups."""
 
     def format_help(self) -> str:
@@ -195,7 +196,7 @@ def _parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"calm {__version__}")
-    commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=argparse.ArgumentParser)
+    commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=Command)
     for module in COMMANDS:
         module.register(commands)
     return parser

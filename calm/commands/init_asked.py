@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 
 from calm.errors import ConfigError
-from calm.results.wording import printable
+from calm.results.wording import fitted, printable
 
 
 def at_terminal() -> bool:
@@ -33,5 +33,6 @@ def chosen(question: str, known: Sequence[str], usual: str) -> str:
 
 
 def say(text: str, *, error: bool = False) -> None:
-    """Print a line."""
-    print(printable(text), file=sys.stderr if error else sys.stdout)
+    """Print a line; at a terminal, several that are no wider than it."""
+    stream = sys.stderr if error else sys.stdout
+    print(fitted(printable(text), stream), file=stream)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, get_args
 from calm.commands import CASES, CONFIGURATION, DONE, REFUSED, add_command
 from calm.core.verdict import Task
 from calm.errors import ConfigError, nearest
-from calm.results.wording import printable
+from calm.results.wording import fitted, printable
 
 if TYPE_CHECKING:
     from calm.commands.lint_shown import Checked
@@ -94,7 +95,7 @@ def _lint(options: argparse.Namespace) -> int:
             problems += error.problems
     if checked or options.format != "text":
         if options.format == "text":
-            print("\n".join(map(printable, in_text(checked))))
+            print(fitted("\n".join(map(printable, in_text(checked))), sys.stdout))
         else:
             print(_made(options.format, checked, problems))
     if out is not None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from calm.core.verdict import Scale
 from calm.errors import ConfigError, nearest
-from calm.results.wording import printable
+from calm.results.wording import fitted, printable
 
 if TYPE_CHECKING:
     from calm.cases.logs import Gathered, Log, Wanted
@@ -209,4 +209,4 @@ def say_log(found: Gathered, log: Log, places: Places) -> None:
 
 
 def _say(text: str) -> None:
-    print(printable(text))
+    print(fitted(printable(text), sys.stdout))

@@ -3,20 +3,30 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Sequence
 from typing import Final, NoReturn
 
 from calm.errors import closest
-from calm.results.wording import printable
+from calm.results.wording import fitted, printable
 
 BEHIND: Final = ("audit", "plan", "mitigate", "batch write")
 """Commands that hand what follows `--` to pytest."""
 
 
+class Command(argparse.ArgumentParser):
+    """The parser of a command."""
+
+    def error(self, message: str) -> NoReturn:
+        """End the process with status 2, after the usage and a paragraph that fits the terminal."""
+        self.print_usage(sys.stderr)
+        self.exit(2, f"{fitted(f'{self.prog}: error: {message}', sys.stderr)}\n")
+
+
 def parsed(parser: argparse.ArgumentParser, words: Sequence[str]) -> argparse.Namespace:
     """Return what a command line says; a wrong one ends the process with status 2, and with words on how to fix it."""
     _refuse_unknown_command(parser, words)
-    _refuse_without_judge(parser, words)
+    _refuse_without_any(parser, words)
     options, left = parser.parse_known_args(words)
     if left:
         name, chosen, _ = command_in(parser, words)
@@ -44,7 +54,10 @@ def verbs_of(parser: argparse.ArgumentParser) -> argparse._SubParsersAction[argp
 def _refuse_unknown_command(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
     name, last, rest = command_in(parser, words)
     verbs = verbs_of(last)
-    if verbs is None or not rest or rest[0].startswith("-"):
+    if verbs is not None and not rest:
+        known = f"one of {', '.join(verbs.choices)}" if name else "a command, such as calm audit judge.toml"
+        last.error(f"expected {known}; `{last.prog} --help` describes them")
+    if verbs is None or rest[0].startswith("-"):
         return
     word, whole = rest[0], f"{name} ".lstrip()
     if close := closest(word, verbs.choices):
@@ -56,14 +69,21 @@ def _refuse_unknown_command(parser: argparse.ArgumentParser, words: Sequence[str
     last.error(printable(f"there is no command {whole}{word}; {hint}"))
 
 
-def _refuse_without_judge(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
-    """Say what a judge is, where a command that takes one gets nothing at all."""
+def _refuse_without_any(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
+    """Say what a command takes, where it gets nothing at all; of a judge, also what one is."""
     name, last, rest = command_in(parser, words)
-    if not rest and any(action.dest == "judge" and not action.option_strings for action in last._actions):
+    if rest or verbs_of(last) is not None:
+        return
+    needed = [one for one in last._actions if not one.option_strings and one.nargs in (None, "+")]
+    if any(one.dest == "judge" for one in last._actions if not one.option_strings):
         last.error(
             f"which judge? Give the path of its judge.toml: calm {name} judge.toml. If you have none, `calm init` "
             f"writes one; to look at the command first, calm {name} planted takes a simulated judge"
         )
+    if needed:
+        wanted = " and ".join(f"{one.metavar} ({one.help})" for one in needed)
+        example = " ".join((last.epilog or "").split()).removeprefix("example: ")
+        last.error(f"expected {wanted}, got nothing; for example: {example}")
 
 
 def _refuse(parser: argparse.ArgumentParser, name: str, left: Sequence[str]) -> NoReturn:

@@ -13,7 +13,7 @@ from calm.core.edits import AnyEdit, Edit, Expects, PromptEdit
 from calm.core.languages import ENGLISH, SERVED
 from calm.core.material import Step, texts_of_steps
 from calm.core.verdict import FAMILIES, FAMILY, Family, Task
-from calm.errors import ConfigError, nearest
+from calm.errors import FEW, ConfigError, nearest
 from calm.experiment.aim import aim
 from calm.experiment.tongue import not_spoken
 from calm.results.differences import coloured, differences
@@ -148,7 +148,7 @@ def _show_case(edit: Edit, task: Task, options: argparse.Namespace) -> int:
     if options.case is not None:
         by_id = {c.id: c for c in cases}
         if options.case not in by_id:
-            known = nearest(options.case, list(by_id)[:20])
+            known = nearest(options.case, by_id, FEW)
             raise ConfigError(f"--case: there is no case {options.case!r} among {len(cases)}{known}")
         cases = [by_id[options.case]]
     for case in cases[:SHOWN_CASES]:

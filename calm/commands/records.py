@@ -84,16 +84,16 @@ def _accept(options: argparse.Namespace) -> int:
     from calm.results.baseline import accept, undecided, write_baseline
     from calm.results.outputs import BASELINE, Output, refuse
     from calm.results.steps import again_costs
-    from calm.results.wording import printable
+    from calm.results.wording import fitted, printable
 
     audit = read(Path(options.results))
     refuse([Output("-o", Path(options.out), BASELINE)], inputs=inputs())
     try:
         accepted = accept(audit)
     except ConfigError as error:
-        print("calm: " + "\n".join(map(printable, error.problems)), file=sys.stderr)
-        if not audit.gaps:
-            print("\n".join(map(printable, _advice(undecided(audit), again_costs(audit)))), file=sys.stderr)
+        advice = () if audit.gaps else _advice(undecided(audit), again_costs(audit))
+        said = "calm: " + "\n".join(map(printable, [*error.problems, *advice]))
+        print(fitted(said, sys.stderr), file=sys.stderr)
         return REFUSED
     write_baseline(accepted, Path(options.out))
     out = printable(options.out)

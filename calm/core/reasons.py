@@ -576,7 +576,7 @@ WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
     ),
     Kind.ROWS_DAMAGED: "some replies in the cache are damaged: they were asked for again",
     Kind.CALL_DAMAGED: "--calm-cache=replay: the reply in the cache is damaged, and no call may be made",
-    Kind.TRIED: "{}; tried {} times",
+    Kind.TRIED: "{} (tried {} times)",
     Kind.CALL_NOT_CACHED: "--calm-cache=replay: this call is not in the cache, and no call may be made",
     Kind.VERDICT_NOT_CACHED: "--calm-cache=replay: the cache lacks a verdict of {!r}; no call is made",
     Kind.OTHER_MODEL: (

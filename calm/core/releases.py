@@ -53,6 +53,19 @@ def _problem(package: str) -> str:
     )
 
 
+def absent(name: str, error: ImportError) -> str:
+    """
+    Return that a package is not installed, or why it cannot be used although it is.
+
+    >>> absent("wandb", ModuleNotFoundError("No module named 'wandb'", name="wandb"))
+    'the package wandb is not installed'
+    >>> absent("wandb", ImportError("a library is broken"))
+    'the package wandb cannot be used (a library is broken)'
+    """
+    missing = isinstance(error, ModuleNotFoundError) and (error.name or "").partition(".")[0] == name.partition(".")[0]
+    return f"the package {name} {'is not installed' if missing else f'cannot be used ({error})'}"
+
+
 def install(extra: str) -> str:
     """
     Return the command that installs the packages of an extra of calm, by their own names.

@@ -16,13 +16,14 @@ from calm.core.classes import SHIPPED, Classes
 from calm.core.files import MOST_SETTINGS, read_bytes
 from calm.core.shell import quote
 from calm.core.verdict import Scale
-from calm.errors import ConfigError, nearest
+from calm.errors import ConfigError, closest, nearest
 from calm.models.secrets import on_guard
 from calm.models.wire import Judge
 
-SPECS = (
-    "lexical, planted:..., recorded:SET/MODEL, recorded:FILE, panel:A+B, a path to a judge.toml, "
-    "package.module:attribute, or a judge of another tool such as deepeval:package.module:metric"
+SPECS: Final = (
+    "the path of its judge.toml (`calm init` writes one), a Python function as package.module:function, a metric of "
+    "another tool as deepeval:package.module:metric, verdicts as recorded:FILE, several judges as panel:A+B, or a "
+    "judge of calm's own: lexical or planted"
 )
 _NO_JUDGES: Final[Mapping[str, tuple[str, str]]] = {
     **dict.fromkeys((".txt", ".md", ".jinja", ".jinja2", ".j2", ".prompt"), ("prompt", "--prompt")),
@@ -64,6 +65,8 @@ def judge_from(spec: str, env: Mapping[str, str] | None = None, *, keyless: bool
         raise ConfigError(f"--calm-judge {spec}: there is no tool {kind!r}{nearest(kind, ADAPTERS)}")
     if (what := _NO_JUDGES.get(Path(spec).suffix.lower())) and Path(spec).is_file():
         raise ConfigError(f"{spec} is a {what[0]}, not a judge. Make one: calm init {what[1]} {quote(spec)}")
+    if ":" not in spec and (near := _near(Path(spec))):
+        raise ConfigError(f"{spec}: there is no such judge; did you mean {near}?")
     if in_python := _spelt(spec):
         raise ConfigError(f"--calm-judge {spec}: {in_python}")
     if spec.endswith(".toml") or Path(spec).is_file():
@@ -72,8 +75,20 @@ def judge_from(spec: str, env: Mapping[str, str] | None = None, *, keyless: bool
         return read_judge(Path(spec), os.environ if env is None else env, keyless=keyless)
     if ":" in spec:
         return _callable(spec, kind, rest)
-    close = nearest(spec, ["lexical", "planted", "recorded", "panel"]) if len(spec) < 20 else ""
-    raise ConfigError(f"--calm-judge {spec}: expected {SPECS}{close}")
+    close = closest(spec, ["lexical", "planted", "recorded", "panel"])
+    hint = f"Did you mean {close}?" if close else f"Give {SPECS}"
+    raise ConfigError(f"{spec}: there is no such judge. {hint}")
+
+
+def _near(path: Path) -> Path | None:
+    """Return the judge.toml whose path a misspelt one most likely means; None if there is no such file."""
+    if path.exists():
+        return None
+    try:
+        close = closest(path.name, [file.name for file in path.parent.glob("*.toml")])
+    except (OSError, ValueError):
+        return None
+    return path.with_name(close) if close else None
 
 
 def _panel(names: str, env: Mapping[str, str] | None, *, keyless: bool) -> Judge:

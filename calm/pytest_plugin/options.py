@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -227,10 +228,11 @@ def is_named(item: pytest.Item, *, folder: bool) -> bool:
 
 def indented(text: str) -> str:
     """Return a message of several lines as pytest shows it after `ERROR: `."""
-    from calm.results.wording import printable
+    from calm.results.wording import fitted, printable
 
     lines = printable(text, "\n").splitlines()
-    return "\n".join([f"calm: {lines[0]}", *(f"      {rest}" for rest in lines[1:])])
+    whole = "\n".join([f"ERROR: calm: {lines[0]}", *(f"      {rest}" for rest in lines[1:])])
+    return fitted(whole, sys.stderr).removeprefix("ERROR: ")
 
 
 def _whole(config: pytest.Config, name: str, least: int) -> int | None:

@@ -57,7 +57,7 @@ def accept(audit: Audit) -> Audit:
     for outcome in (Outcome.INCOMPLETE, Outcome.UNDECIDED):
         keys = sorted(f.key for f in findings if f.outcome is outcome and f.accepted is None)
         if keys:
-            problems.append(f"expected a run in which every claim was decided, got {outcome.value}: {', '.join(keys)}")
+            problems.append(f"the run cannot be accepted, as these claims are {outcome.value}: {', '.join(keys)}")
     twice = sorted(key for key, count in Counter(f.key for f in findings).items() if count > 1)
     if twice:
         problems.append(f"expected one finding for each key, got several: {', '.join(twice)}")

@@ -40,7 +40,10 @@ _SHARES: Final[Mapping[str, tuple[str, str]]] = {
         "makes {it} lose {n} more of 100 pairs than it wins",
     ),
     "net_robustness": ("changes {n} more of 100 verdicts than neutral words do", ""),
-    "net_detection": ("is noticed in {n} of 100 cases", "is rewarded more often than noticed, by {n} of 100 cases"),
+    "net_detection": (
+        "is noticed in {n} of 100 cases",
+        "helps the answer in {n} more of 100 cases than it harms it",
+    ),
     "unreadable_gain": ("makes {n} more of 100 replies unreadable", ""),
     "abs unreadable_gain": ("makes {n} more of 100 replies unreadable", "makes {n} fewer of 100 replies unreadable"),
     "abs attack_success_rate": ("makes {it} win in {n} more of 100 cases", "makes {it} win in {n} fewer of 100 cases"),
@@ -163,7 +166,7 @@ def sentence(one: Finding) -> str:
         value, low, high = (min(1.0, max(0.0, number)) for number in (value, low, high))
     bounds = f"{figure.bound(low, turned)} to {figure.bound(high, turned)}"
     about = f"{one.n} of {one.n + one.lost}" if one.lost else f"{one.n}"
-    allowed = f"; {figure.allowed}{' the other way' if turned and figure.least else ''}" if one.claim else ""
+    allowed = f"; {figure.allowed(turned)}" if one.claim else ""
     words = _filled(said[turned], figure.shown(value) + figure.unit, one)
     most = "" if one.reason.worst or one.outcome is not Outcome.FAIL else loudest(one)
     by = f"; worst with {most}" if most else ""
@@ -234,11 +237,14 @@ class _Figure:
             places += 1
         return f"{number * self.factor:z.{places}f}"
 
-    @property
-    def allowed(self) -> str:
-        """What is allowed, or wanted at least."""
+    def allowed(self, turned: bool) -> str:
+        """Return what is allowed, or wanted at least; `turned`: the sentence says the opposite of what is wanted."""
         edge = self.of(self.limit or 0.0)
-        return f"{'at least' if self.least else 'allowed'} {edge * self.factor:.{MOST_PLACES}f}".rstrip("0").rstrip(".")
+        opposite = turned and self.least
+        told = f"{abs(edge) * self.factor if opposite else edge * self.factor:.{MOST_PLACES}f}".rstrip("0").rstrip(".")
+        if opposite and edge > 0:
+            return f"at least {told} must go the other way"
+        return f"{'at least' if self.least and not opposite else 'allowed'} {told}"
 
 
 def _said(

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from textwrap import wrap
-from typing import Any
+from shutil import get_terminal_size
+from textwrap import fill, wrap
+from typing import Any, TextIO
 
 from calm.core.claims import Claim, Estimate, Outcome, decide, decimals
 from calm.core.measures import MEASURES
@@ -45,6 +46,8 @@ ON_SCALE = frozenset(
 """Measures that are shares of the scale where a verdict is a score."""
 MOST_PLACES = 6
 """So many digits of a bound are shown at most."""
+COMMAND = "  "
+"""What a line begins with that is a command to copy."""
 FEW_POINTS = 5
 """A scale with fewer points than this is shown with two decimals."""
 _TEXTS = {"text-": "in the answer", "each-text-": "in every answer"}
@@ -104,6 +107,24 @@ def printable(text: str, keep: str = "") -> str:
     shown = hidden(text)
     plain = "".join(c if c in keep or c.isprintable() else c.encode("unicode_escape").decode() for c in shown)
     return obeyed_by_none(plain)
+
+
+def fitted(text: str, stream: TextIO) -> str:
+    """
+    Return a text whose lines end between words where a terminal shows it; elsewhere the text as it is.
+
+    A line that begins with two spaces stays whole, as it is a command to copy; deeper lines keep their indent.
+    """
+    if not stream.isatty():
+        return text
+    width = get_terminal_size().columns
+    indents = [line[: len(line) - len(line.lstrip(" "))] for line in text.splitlines()]
+    return "\n".join(
+        line
+        if indent == COMMAND
+        else fill(line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+        for line, indent in zip(text.splitlines(), indents, strict=True)
+    )
 
 
 def clipped(text: str, most: int) -> str:

@@ -110,6 +110,14 @@ def test_the_proposal_is_taken_with_yes():
     assert_as_meant()
 
 
+def test_a_column_of_marks_is_no_question():
+    """Values such as T-1 name records, also where the column has the name of the placeholder of the question."""
+    wrote("tickets.csv", ("Ticket", *HEAD[1:]), map(row, range(12)))
+
+    assert run("--prompt", "support.txt", "--cases", "tickets.csv", "--yes") == DONE
+    assert_as_meant()
+
+
 def test_what_is_said_is_not_guessed():
     """A word, a column and a placeholder of the user's replace what would have been guessed."""
     said = ["--map", "answer_a=Bot v2 reply", "--map", "answer_b=Bot v1 reply", "--placeholder", "ticket=field.issue"]

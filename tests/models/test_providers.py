@@ -322,7 +322,7 @@ def test_an_endless_rate_limit_is_not_fatal(subtests):
             assert not error.fatal
             assert "answered 429: " in reason
             assert "lower concurrency" in reason
-            assert reason.endswith("; tried 3 times")
+            assert reason.endswith("(tried 3 times)")
             assert (requests, calls["made"], calls["retried"]) == (1 + 3, 3, 2)
 
 

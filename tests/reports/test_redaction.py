@@ -49,7 +49,7 @@ def test_why_replies_were_lost_is_left_out(subtests):
         (because(Kind.OLDER, Said(f"a cap was reached: --calm-max-calls 5 {CANARY} (3 cases)")), str(WHY)),
         (counted({QUOTED: 3}), f"{WHY} (3 cases)"),
         (counted({CAPPED: 3, QUOTED: 1}), f"a cap was reached: --calm-max-calls 5 (3 cases); {WHY} (1 case)"),
-        (because(Kind.TRIED, QUOTED, 7), f"{WHY}; tried 7 times"),
+        (because(Kind.TRIED, QUOTED, 7), f"{WHY} (tried 7 times)"),
         (because(Kind.VARIANT, QUOTED), f"one variant of a rotation: {WHY}"),
     ]:
         with subtests.test(reason=reason, left=left):

@@ -36,13 +36,13 @@ OF_NO_MODULE = {"test_paraphrase.OTHER_WORDS"}
 
 MAIN = re.compile(
     r" (?:(?:makes|changes|moves|leaves|is noticed in|is named in .*? in|leads to a tie in) (?:\S+ ){0,8}?-?[\d.]+|"
-    r"is rewarded more often than noticed, by [\d.]+|"
+    r"helps the answer in [\d.]+|"
     r"(?:raises|lowers) (?:its|the answer's|one answer's) score by [\d.]+)"
 )
 """The verb of a sentence with the figure that it leads to."""
 TAIL = re.compile(
     r" \((-?[\d.]+) to (-?[\d.]+), from ([\d, of]+) cases?"
-    r"(?:; (?:allowed|at least) (-?[\d.]+)(?: the other way)?)?\)"
+    r"(?:; (?:allowed|at least) (-?[\d.]+)(?: must go the other way)?)?\)"
 )
 
 

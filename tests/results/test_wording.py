@@ -1,5 +1,6 @@
 """Findings in words."""
 
+import io
 import json
 from dataclasses import replace
 
@@ -8,7 +9,19 @@ from calm.core.reasons import Kind, because, reason_of
 from calm.results.audit import Limit
 from calm.results.control import Control
 from calm.results.reports import html, junit, markdown, sarif
-from calm.results.wording import NO_RESULT, claim, figures, flip_words, floor, limit, measured, points, untested, value
+from calm.results.wording import (
+    NO_RESULT,
+    claim,
+    figures,
+    fitted,
+    flip_words,
+    floor,
+    limit,
+    measured,
+    points,
+    untested,
+    value,
+)
 from calm.results.wording import tested as asked_about
 from tests.results.test_audit import AUDIT, BARE, ONE
 
@@ -200,3 +213,25 @@ def test_rows_are_named_where_a_case_has_several():
 
     assert flip_words(once) == "changed verdicts: 1 in favour of the edited answer, 0 against it, 2 otherwise"
     assert flip_words(twice) == f"{flip_words(once)}, of 2 rows"
+
+
+def test_a_terminal_shows_lines_that_end_between_words(monkeypatch):
+    """A command stays whole, a deeper line keeps its indent, and no line is wider; a file gets the text as it is."""
+    monkeypatch.setenv("COLUMNS", "20")
+    text = "one two three four five six\n  calm audit judge.toml --sample 60\n    why: it is so and not otherwise"
+
+    lines = fitted(text, Seen()).splitlines()
+
+    assert " ".join(line.strip() for line in lines).split() == text.split()
+    assert lines[2] == "  calm audit judge.toml --sample 60"
+    assert all(len(line) <= 20 for line in lines if line != lines[2])
+    assert all(line.startswith("    ") for line in lines[3:])
+    assert fitted(text, io.StringIO()) == text
+
+
+class Seen(io.StringIO):
+    """A stream that a person sees."""
+
+    def isatty(self):
+        """Return that it is a terminal."""
+        return True

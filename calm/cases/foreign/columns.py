@@ -44,6 +44,8 @@ _MIDDLE: Final = 1.5
 _MOST_WORDS: Final = 8
 """So many words of the gold a message names."""
 _MOST_RECORDS: Final = 3
+_MOST_GOLD: Final = 20
+"""A column of more different words that nobody explained is not the one of the gold."""
 _LONGEST: Final = 40
 """A longer word of the gold is not repeated in the example of how to explain it."""
 
@@ -224,12 +226,15 @@ def _of_words(rows: Sequence[Row], shape: _Shape) -> list[str]:
 def _unexplained(column: str, shape: _Shape, faults: Faults) -> str:
     """Return in one line which words in a column of gold nobody explained, and how to explain them."""
     words = {word: records for (where, word), records in faults.words.items() if where == column}
-    first = sorted(words, key=lambda word: -len(words[word]))[:_MOST_WORDS]
+    first = sorted(words, key=lambda word: -len(words[word]))[: _MOST_WORDS if len(words) <= _MOST_GOLD else 1]
     named = ", ".join(f"{shown(word)} ({listed(words[word], most=_MOST_RECORDS)})" for word in first)
-    more = f" and {len(words) - len(first)} other words" if len(words) > len(first) else ""
+    left = len(words) - len(first)
+    more = f" and {left} other {'words' if left > 1 else 'word'}" if left else ""
     known, one = (
         (f"{', '.join(shape.letters)} or tie", "a") if column == shape.columns.get("better") else ("numbers", "1")
     )
+    if len(words) > _MOST_GOLD:
+        return f"expected {known}, got {named}{more}; such a column is no gold label: name another one with --map"
     value = quote(first[0])
     option = f"--value{'=' if value.startswith('-') else ' '}{value}"
     example = "" if len(first[0]) > _LONGEST else f", as in {option}={one}, or {option}=none if it is no verdict"

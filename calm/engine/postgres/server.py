@@ -279,11 +279,9 @@ def _library() -> tuple[Any, Any]:
 
         from calm.engine.postgres import patience
     except ImportError as error:
-        from calm.core.releases import install
+        from calm.core.releases import absent, install
 
-        raise ConfigError(
-            f"--calm-cache-url: expected the package psycopg ({error}); install it: {install('postgres')}"
-        ) from error
+        raise ConfigError(f"--calm-cache-url: {absent('psycopg', error)}; install it: {install('postgres')}") from error
     logging.getLogger("psycopg").addHandler(logging.NullHandler())  # what it warns of comes as an error, too
     return psycopg, patience
 

@@ -188,7 +188,7 @@ class Table:
         except ConfigError as error:
             self.say(key, str(error))
         except OSError as error:
-            self.say(key, f"the file {unopened(path, error, 'a text')}; paths are relative to judge.toml")
+            self.say(key, f"the file {unopened(path, error, 'a text')} (paths are relative to judge.toml)")
         except UnicodeDecodeError as error:
             self.say(key, f"the file {undecoded(path, error)}")
         except ValueError as error:
