@@ -31,7 +31,7 @@ class Built:
 
     def in_sdist(self):
         with tarfile.open(self.sdist) as archive:
-            return [name.partition("/")[2] for name in archive.getnames()]
+            return [one.name.partition("/")[2] for one in archive.getmembers() if one.isfile()]
 
     def metadata(self):
         with zipfile.ZipFile(self.wheel) as archive:
