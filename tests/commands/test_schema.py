@@ -156,6 +156,7 @@ WRONG = [
     plain(LABELS + "[verdict]\nvalues = { Y = 1 }\n", task="label"),
     "[panel]\nmembers = ['a.toml']\n",
     f"{PANEL}rule = 'most'\n",
+    f"judge = 'j'\n{PANEL}",
     f"{PANEL}weights = [1, 2]\n",
     f"{PANEL}rule = 'weighted'\n",
     f"{PANEL}rule = 'weighted'\nweights = [1, 0]\n",
