@@ -8,7 +8,7 @@ from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsSer
 
 
 class Collector(BaseHTTPRequestHandler):
-    """It refuses a wrong key, and events whose judge is called `partial`; below `/moved` it redirects to an empty page."""
+    """It refuses a wrong key, and events whose judge is called `partial`. It redirects from below `/moved`."""
 
     def do_GET(self) -> None:
         """Give the empty page."""
