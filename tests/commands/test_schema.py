@@ -275,6 +275,10 @@ def test_gates_pass_both_or_neither(tmp_path):
         "a//gain",
         "a/gain/",
         "a-b/pull",
+        "\u5e8f\u5217-\xe9/gain",
+        "a_b/gain",
+        "a--b/gain",
+        "a.b/gain",
     )
     texts += [ENTRY.format(kind, key, "") for key in keys for kind in ("waive", "not_tested")]
     texts += ["[[waive]]\nkey = 'a/gain'\n", "[waive]\nkey = 'a/gain'\n", "[[wave]]\n", "x = 1\n", ""]
