@@ -144,6 +144,6 @@ def _demo(options: argparse.Namespace) -> int:
     status = _ended(gate(DEMO, out, ["--calm-cache=off", f"--calm-sample={SAMPLE}"], SHOWN))
     if status not in (DONE, REFUSED):
         return status
-    print(f"The gate is red, as it should be. Open {printable(str(out / 'report.html'))}.", end=" ")
+    print(f"The gate is red, as it should be. Open {printable(str(out / 'report.html'))}.")
     print(f"These are {len(SHOWN)} suites; calm audit runs all.")
     return DONE

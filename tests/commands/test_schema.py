@@ -329,6 +329,7 @@ def put(row, path, value):
 FULL = {
     **PAIR,
     "criteria": [{"id": "k", "text": "short", "points": 2, "check": {"kind": "max_words", "value": 9}}],
+    "met": {"a": {"k": True}},
     "turns": [{"role": "user", "text": "hello"}],
     "context": [{"id": "p1", "text": "passage"}, "plain"],
 }
