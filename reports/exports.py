@@ -13,6 +13,7 @@ from uuid import NAMESPACE_URL, UUID, uuid5
 
 from calm.models.vault import without_userinfo
 from calm.results.audit import Audit, Finding
+from calm.results.redaction import without_texts
 from calm.results.reports.html import visible
 from calm.results.sentences import sentence
 from calm.results.tabular import as_read, whole
@@ -86,7 +87,7 @@ def told(audit: Audit, source: Path) -> Told:
     """
     with source.open("rb") as file:
         run = uuid5(NAMESPACE_URL, f"calm:{file_digest(file, 'sha256').hexdigest()}")
-    audit, green = as_read(audit), audit.green()
+    audit, green = without_texts(as_read(audit)), audit.green()  # a reason may quote what a judge or a server said
     headline = text(": ".join(verdict_of(audit, green=green)))
     gate = Row(GATE, str(uuid5(run, "")), GATE, float(green), audit.outcome.value, headline)
     rows, taken = [gate], {GATE}

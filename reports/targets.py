@@ -101,6 +101,7 @@ def otel() -> Send:
         said, replies = _Said(), []
         session = _package("requests", "otel").Session()
         session.hooks["response"].append(lambda reply, **_: replies.append(reply))
+        session.max_redirects = 0  # a redirected request loses its events, or takes its keys to another host
         logger = logging.getLogger("opentelemetry")
         logger.addHandler(said)
         before, logger.propagate = logger.propagate, False
@@ -111,7 +112,9 @@ def otel() -> Send:
             logger.propagate = before
             logger.removeHandler(said)
         if done.name != "SUCCESS":
-            why = [*said.lines[-2:], replies[-1].text if replies else ""]
+            last = replies[-1] if replies else None
+            moved = f"it redirects to {last.headers['location']}" if last is not None and last.is_redirect else ""
+            why = [moved] if moved else [*said.lines[-2:], "" if last is None else last.text]
             raise _fault("otel", f"the collector took nothing: {' '.join(why)}", fix)
         with _to("otel", "reading the answer of the collector", fix):
             part = answers.ExportLogsServiceResponse.FromString(replies[-1].content).partial_success

@@ -317,7 +317,8 @@ def gate_toml() -> Schema:
 
 
 def _entry(kind: gatefile.Table) -> Schema:
-    bias = "[a-z0-9]+(-[a-z0-9]+)*"
+    part = r"[^\u0000-/:-`{-\u007f]+"  # lower-case letters of any script, and digits
+    bias = f"{part}(-{part})*"
     names = "|".join(gatefile.LIMITS)
     whole = rf"{bias}/({names})(/[^/]*[^/\s][^/]*)?"
     baseline = rf"{bias}/{gatefile.WORSENING}(/[^/]*[^/\s][^/]*){{0,2}}"

@@ -411,7 +411,7 @@ def _met(row: Row, ids: list[str] | None, criteria: list[str] | None, fault: Fau
     met: dict[str, dict[str, bool]] = {}
     for answer, truths in by_id(row.get("met"), "met", ids, "an answer's id", fault):
         at, met[answer] = joined("met", answer), {}
-        for criterion, truth in by_id(truths, at, criteria, "a criterion's id", fault):
+        for criterion, truth in by_id(mapping_of(truths, at, fault), at, criteria, "a criterion's id", fault):
             if not isinstance(truth, bool):
                 fault(joined(at, criterion), f"expected true or false, got {described(truth)}; say if it is met")
             met[answer][criterion] = truth is True

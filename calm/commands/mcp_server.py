@@ -192,7 +192,10 @@ class Tools:
         Returns the sentence, the measure with its interval and claim, one real case before and after the edit, and what
         to do next, with commands.
         """
-        return await self._read(self._path(results), partial(explained, key=finding))
+        path = self._folder / self._path(results)
+        if path.exists() and not path.is_file():  # a pipe would be waited for, and the wait cannot be cancelled
+            raise ToolError(f"{results!r} is no file: give the results that audit returned")
+        return await self._read(results, partial(explained, key=finding))
 
     def _subject(self, judge: str, cases: Sequence[str] | None) -> list[str]:
         """Return the words of a command line that name the judge and its cases."""

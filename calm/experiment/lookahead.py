@@ -18,7 +18,7 @@ from time import perf_counter
 from typing import NoReturn, Protocol
 
 from calm.core.case import digest
-from calm.core.claims import Claim, Limiter
+from calm.core.claims import Claim, Limiter, Outcome
 from calm.core.edits import AnyEdit
 from calm.core.measures import MEASURES, Measure
 from calm.core.memo import once
@@ -28,7 +28,7 @@ from calm.engine.thread import settled
 from calm.experiment import run as experiment
 from calm.experiment.run import Result
 from calm.experiment.setup import Setup
-from calm.experiment.stopping import HEARD, Ruling, tell
+from calm.experiment.stopping import HEARD, Ruling
 
 
 class NeedsData(BaseException):
@@ -46,7 +46,8 @@ class Order:
 
     `suite` names the bias where there is no edit. `own_cases`: the test brought the cases itself, so that no sample
     cuts them. `limiter` chooses the limits of the claims when the pilots are there; without it they stay. `lenient`:
-    what it disproves alone is no finding, as it is one variant of a rotation, or its test is expected to fail.
+    what it disproves alone is no finding, as it is one variant of a rotation, its test is expected to fail, or an
+    earlier question of its test is open, and it may never be asked.
 
     Two orders are equal if they have one result: they hold the same objects, not equal ones. An edit that the body of
     a test makes anew makes another order. The calls of both are the same, and the engine makes them once.
@@ -198,7 +199,8 @@ class Lookahead:
 
     A test gets what it would have found by itself, since the same function runs on the same objects. An order that was
     not submitted runs when its test wants it. `wait` is called again and again while a test waits, `rest` at the end.
-    `heard` is called with each claim that is disproved, as soon as it is, in the thread that runs its order.
+    `heard` is called with each claim that is disproved, as soon as it is, in the thread that runs its order; and again
+    where its test gets it.
 
     With `fellows`, this process runs its share of the orders. A result of another process is waited for; where none
     comes, the order runs here: its calls are found in the cache.
@@ -263,7 +265,9 @@ class Lookahead:
         place = self._places.pop(order, None)
         try:
             found = None if place is None else self._found(place)
-            return self._timed(order, threading.Event()) if found is None else found
+            found = self._timed(order, threading.Event()) if found is None else found
+            self._tell(order, found.result)
+            return found
         finally:
             self._rest()
 
@@ -324,11 +328,16 @@ class Lookahead:
             with order.setup.engine.working(given_up):
                 began = perf_counter()
                 result = order.run()
-                tell({one.decision.claim: one for one in result.rulings if one.decision.claim is not None})
+                self._tell(order, result)
                 return Timing(result, perf_counter() - began)
         finally:
             GUEST.reset(tokens[0])
             HEARD.reset(tokens[1])
+
+    def _tell(self, order: Order, result: Result) -> None:
+        for ruling in result.rulings:
+            if ruling.decision.outcome is Outcome.FAIL:
+                self._heard(order, ruling)
 
 
 class Placeholder:

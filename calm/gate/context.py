@@ -62,7 +62,8 @@ class Context:
     """
     What the questions of a test share.
 
-    `sink`: given in a trace, in which nothing is decided. `lenient`: the test is expected to fail. `limits`: which
+    `sink`: given in a trace, in which nothing is decided. `supposed`: there, an answer was
+    supposed, so that what follows may never be asked. `lenient`: whether the test is expected to fail. `limits`: which
     limits claims get. `announced`: it was said what the cases of the run can decide. `say`: shows a message to the user
     at once. The other fields are what the test found; `seconds` are per finding, `asks_made` and `asks_planned` count
     asks. All tests of a run share `claimed`: by the key of a finding the test and the order that make it. `twice`: why
@@ -73,13 +74,14 @@ class Context:
     node: Node
     undecided: Literal["fail", "warn"] = "fail"
     every_variant: bool = False
-    lenient: bool = False
+    lenient: Callable[[], bool] = lambda: False
     limits: Limits = "suites"
     announced: bool = False
     gate: Gate = field(default_factory=Gate)
     say: Callable[[str], None] = lambda _text: None
     lookahead: Lookahead = field(default_factory=lambda: Lookahead(1))
     sink: Sink | None = None
+    supposed: bool = False
     wanted_by: Callable[[], CrossInputs] | None = None
     proofs: list[Proof] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)

@@ -128,7 +128,7 @@ class Question:
             top_up,
             suite,
             own_cases=own_cases,
-            lenient=context.lenient,
+            lenient=context.supposed or context.lenient(),
         )
         if order.idle:
             context.claim([order])
@@ -152,6 +152,7 @@ class Question:
         if sink is None:
             return None
         sink.take(batch.all)
+        self._context.supposed = True
         return Placeholder()
 
     def _findings(self, batch: Batch) -> list[Finding]:

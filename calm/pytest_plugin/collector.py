@@ -241,7 +241,7 @@ class Collector:
         said = self.interrupt()
         reporter = self.config.pluginmanager.get_plugin("terminalreporter")
         crash = getattr(getattr(reporter, "_keyboardinterrupt_memo", None), "reprcrash", None)
-        if crash is not None and self.config.stash[SESSION].caught and not self.config.option.fulltrace:
+        if crash is not None and self.config.stash[SESSION].caught and not self.config.getoption("fulltrace", False):
             crash.message = said
 
     def _introduce(self, exitstatus: int) -> None:
@@ -504,7 +504,7 @@ class Collector:
         """Show what all probes show together, what else is not green and why, what that means, and what it cost."""
         from calm.results.wording import printable
 
-        if self.config.option.tbstyle == "no":  # else it stands with the test that met it
+        if self.config.getoption("tbstyle", "auto") == "no":  # else it stands with the test that met it
             for text in (*self.misconfigured.splitlines(), *"\n".join(self.told_wrong).splitlines()):
                 terminalreporter.write_line(printable(text), red=True)
         if self.interrupted:  # pytest says it, in one line
@@ -524,7 +524,7 @@ class Collector:
         out.section("calm", sep="=", **{"green": True} if green else {"red": True})
         written = [Path(option(self.config, name)) for name in self.written]
         ended = terminal.Ended(green, self.status, written, option(self.config, "baseline") or "")
-        if self.config.option.verbose > 0:
+        if self.config.getoption("verbose", 0) > 0:
             told = terminal.whole(audit, ended)
         else:
             columns = size.columns if out.isatty or "COLUMNS" in os.environ else terminal.LOG

@@ -281,7 +281,7 @@ def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, objec
             ours.fellows.wait()
         return done
     except KeyboardInterrupt as stop:
-        if not option.fulltrace:
+        if not getattr(option, "fulltrace", False):
             stop.with_traceback(None)  # pytest would take seconds to write down frames that it does not show
         raise
     finally:
@@ -535,7 +535,7 @@ def _say_claims(item: pytest.Item, report: Any, said: str, *, veiled: bool) -> N
         crash.message = said
     if veiled:
         veil_assertion(report, said)
-    elif item.config.option.verbose <= 0:
+    elif item.config.getoption("verbose", 0) <= 0:
         shorten(report)
 
 

@@ -107,6 +107,7 @@ class FirstFinding:
     def __init__(self, config: pytest.Config, gate: Gate, shared: Path | None, say: Callable[[str], None]) -> None:
         self._config, self._gate, self._shared, self._speak = config, gate, shared, say
         self._known = self._said = ""
+        self._lock = threading.Lock()
         self._over = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -115,9 +116,10 @@ class FirstFinding:
         if self._known or order.lenient:
             return
         text = self._sentence(order, ruling)
-        if not text or self._known:
-            return
-        self._known = text
+        with self._lock:
+            if not text or self._known:
+                return
+            self._known = text
         if self._shared is not None:
             with suppress(OSError):  # another worker was first, or the run is over: it is in the report
                 file = os.open(self._shared, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

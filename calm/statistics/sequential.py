@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from math import ceil, erfc, exp, isfinite, pi, sqrt
+from math import ceil, erfc, exp, inf, isfinite, pi, sqrt
 from typing import Final, Literal
 
 from calm.errors import EstimateError
@@ -184,18 +184,21 @@ def _distances(walk: _Walk, time: float, bound: float) -> list[tuple[float, floa
 
 
 def _bound_that_spends(walk: _Walk, target: float, time: float) -> float:
-    """Return the bound by Newton's method, and by halves where that leaves the bounds that are known."""
+    """Return the bound by Newton's method, and by halves where that leaves the bounds that are known or goes slowly."""
     low, high, bound = -1.0, 9.0, 2.0
-    slope = sqrt(time / (2 * pi * (time - walk.time)))
-    for _ in range(50):
+    slope, step = sqrt(time / (2 * pi * (time - walk.time))), high - low
+    for _ in range(100):
         far = _distances(walk, time, bound)
         excess = walk.spent + 0.5 * sum([m * erfc(z) for z, m in far]) - target
         low, high = (bound, high) if excess > 0 else (low, bound)
         steep = slope * sum([m * exp(-z * z) for z, m in far])
-        better = bound + excess / steep if steep > 0 else low
-        if abs(better - bound) < 1e-13:
+        better = bound + excess / steep if steep > 0 else inf
+        if not (low <= better <= high and abs(better - bound) <= step / 2):
+            better = (low + high) / 2
+        step = abs(better - bound)
+        if step < 1e-13:
             return better
-        bound = better if low < better < high else (low + high) / 2
+        bound = better
     return bound
 
 

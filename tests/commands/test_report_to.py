@@ -1,11 +1,14 @@
 """`calm report --to`: results in other tools: what is told, what is refused, and that no key is shown."""
 
 import re
+from dataclasses import replace
 
 import pytest
 
 from calm.commands.cli import main
 from calm.commands.report import TARGETS
+from calm.core.claims import Outcome
+from calm.core.reasons import Kind, Said, because
 from calm.results.audit import write
 from calm.results.reports.exports import GATE, LONGEST, told
 from calm.results.reports.targets import OPEN
@@ -136,6 +139,18 @@ def test_hostile_texts_are_bounded_and_their_names_are_their_own(server, tmp_pat
             assert all(len(one) <= LONGEST and one.isprintable() for one in said)
     write(hostile_audit(HOSTILE[0]), source)
     assert send() == 0
+
+
+def test_what_a_judge_said_is_not_told(server, tmp_path):
+    """A reason quotes what a judge or a server answered, which may be a case: a tool that keeps no files gets none."""
+    private = because(Kind.HOOK_FAILED, Said("a private text"))
+    first, *others = sample().findings
+    quoting = replace(first, outcome=Outcome.INCOMPLETE, value=None, low=None, high=None, reason=private)
+    write(replace(sample(), findings=(quoting, *others)), tmp_path / "results.json")
+
+    assert "a private text" in (tmp_path / "results.json").read_text("utf-8")
+    assert send() == 0
+    assert "a private text" not in str(server.scores)
 
 
 def test_an_empty_run_is_told_too(server, tmp_path):

@@ -156,6 +156,7 @@ WRONG = [
     plain(LABELS + "[verdict]\nvalues = { Y = 1 }\n", task="label"),
     "[panel]\nmembers = ['a.toml']\n",
     f"{PANEL}rule = 'most'\n",
+    f"judge = 'j'\n{PANEL}",
     f"{PANEL}weights = [1, 2]\n",
     f"{PANEL}rule = 'weighted'\n",
     f"{PANEL}rule = 'weighted'\nweights = [1, 0]\n",
@@ -274,6 +275,10 @@ def test_gates_pass_both_or_neither(tmp_path):
         "a//gain",
         "a/gain/",
         "a-b/pull",
+        "\u5e8f\u5217-\xe9/gain",
+        "a_b/gain",
+        "a--b/gain",
+        "a.b/gain",
     )
     texts += [ENTRY.format(kind, key, "") for key in keys for kind in ("waive", "not_tested")]
     texts += ["[[waive]]\nkey = 'a/gain'\n", "[waive]\nkey = 'a/gain'\n", "[[wave]]\n", "x = 1\n", ""]
@@ -324,6 +329,7 @@ def put(row, path, value):
 FULL = {
     **PAIR,
     "criteria": [{"id": "k", "text": "short", "points": 2, "check": {"kind": "max_words", "value": 9}}],
+    "met": {"a": {"k": True}},
     "turns": [{"role": "user", "text": "hello"}],
     "context": [{"id": "p1", "text": "passage"}, "plain"],
 }

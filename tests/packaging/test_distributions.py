@@ -147,7 +147,7 @@ def test_the_suites_run_from_an_empty_folder(installed, tmp_path):
 
     done = installed.pytest(tmp_path, "--pyargs", "calm.suites", "--calm-judge=judges:gold", "-p", "no:cacheprovider")
 
-    assert "\ntested: " in done.stdout, done.stdout + done.stderr
+    assert "\nbiases: 14 passed" in done.stdout, done.stdout + done.stderr
     assert "judge judges:gold (pairwise), 200 of 240 cases" in done.stdout
     assert "error" not in done.stdout.splitlines()[-1]
     assert done.returncode == 0, done.stdout
@@ -182,7 +182,7 @@ def test_a_new_bias_needs_nothing_of_the_repository(installed, tmp_path):
 
     done = installed.pytest(project)
 
-    assert "\ntested: 1 of 1 bias" in done.stdout, done.stdout + done.stderr
+    assert "\nbiases: 1 passed" in done.stdout, done.stdout + done.stderr
     assert "judge lexical (pairwise), 200 of 240 cases" in done.stdout
 
 

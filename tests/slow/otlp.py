@@ -8,13 +8,25 @@ from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsSer
 
 
 class Collector(BaseHTTPRequestHandler):
-    """It refuses a wrong key, and events whose judge is called `partial`."""
+    """It refuses a wrong key, and events whose judge is called `partial`. It redirects from below `/moved`."""
+
+    def do_GET(self) -> None:
+        """Give the empty page."""
+        self.send_response(200)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
 
     def log_message(self, *args: object) -> None:
         """Print nothing."""
 
     def do_POST(self) -> None:
         """Take a request."""
+        if self.path.startswith("/moved"):
+            self.send_response(302)
+            self.send_header("Location", "/empty")
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+            return
         request = ExportLogsServiceRequest.FromString(self.rfile.read(int(self.headers["Content-Length"])))
         reply = ExportLogsServiceResponse()
         if b"partial" in request.SerializeToString():

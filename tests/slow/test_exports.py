@@ -103,13 +103,16 @@ def test_a_collector_takes_an_event_for_each_result(folder):
         keyed = {**where, "OTEL_EXPORTER_OTLP_HEADERS": f"api-key={KEY}"}
         assert [send(python, folder, "otel", **keyed).returncode for _ in range(2)] == [0, 0]
         wrong = send(python, folder, "otel", **{**where, "OTEL_EXPORTER_OTLP_HEADERS": "api-key=key-of-another"})
+        moved = send(
+            python, folder, "otel", OTEL_EXPORTER_OTLP_ENDPOINT=f"{where['OTEL_EXPORTER_OTLP_ENDPOINT']}/moved"
+        )
         write(replace(sample(), judge=replace(sample().judge, name="partial")), folder / "results.json")
         part = send(python, folder, "otel", **keyed)
         collector.terminate()
         came = [json.loads(line) for line in collector.stdout]
     write(sample(), folder / "results.json")
 
-    assert (wrong.returncode, part.returncode) == (4, 4)
+    assert (wrong.returncode, moved.returncode, part.returncode) == (4, 4, 4)
     assert "key-of-another" not in wrong.stderr
     sent = [one for one in came if one.get("resourceLogs")][:2]
     assert {one["path"] for one in came} == {"/v1/logs"}

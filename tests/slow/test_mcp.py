@@ -172,6 +172,7 @@ def test_mistakes_are_tool_errors_and_nothing_is_asked(ask, tmp_path, subtests):
         "no key": (call("try", judge="keyless.toml"), "ABSENT_KEY"),
         "no results": (call("explain-finding", finding="authority"), "results"),
         "other results": (call("explain-finding", finding="authority", results="cases.jsonl"), "cases.jsonl"),
+        "a pipe": (call("explain-finding", finding="authority", results="pipe"), "no file"),
         "wrong type": (call("plan", judge=7), "judge"),
         "no such tool": (call("delete"), "delete"),
     }
@@ -180,6 +181,7 @@ def test_mistakes_are_tool_errors_and_nothing_is_asked(ask, tmp_path, subtests):
         judge_at(tmp_path, wire.url)
         keyless = (tmp_path / "judge.toml").read_text().replace("SUPPORT_KEY", "ABSENT_KEY")
         (tmp_path / "keyless.toml").write_text(keyless)
+        os.mkfifo(tmp_path / "pipe")
         _, *answers = ask(*(one for one, _ in mistakes.values()), SUPPORT_KEY=KEY)
         asked = len(wire.judged)
 

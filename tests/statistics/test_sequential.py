@@ -137,6 +137,14 @@ def test_levels_of_an_error_that_was_spent_are_independent_of_the_scale():
     assert nominal_levels(spent, shares) == pytest.approx(nominal_levels(spent, [217 * x for x in shares]))
 
 
+def test_looks_that_add_next_to_nothing_spend_no_more_than_they_were_given():
+    """Where the probability of a crossing rises in steps, Newton's method finds no slope; the bound is where it jumps."""
+    spent = [0.00025, 0.00055, 0.0009]
+
+    assert all(level < 0.001 for level in nominal_levels(spent, [1, 1 + 6e-8, 1 + 6e-7]))
+    assert nominal_levels([0.01, 0.02], [1, 1 + 1e-9])[1] < 0.021
+
+
 def test_no_looks_or_wrong_errors_raise(subtests):
     """Nothing to decide on is an error."""
     for call in [

@@ -92,10 +92,12 @@ def _panel(path: Path, document: Mapping[str, object], env: Mapping[str, str], *
     from calm.judges.panel import panel
 
     problems: list[str] = []
-    for name in document:
+    for name, value in document.items():
         if name not in ("judge", "panel"):
             known = "; a panel has no model and no prompt of its own" if name in TABLES else nearest(name, ("judge",))
             problems.append(f"{path}: expected [judge] and [panel] alone, got a table [{name}]{known}")
+        elif not isinstance(value, dict):
+            problems.append(f"{path}: expected a table [{name}], got {shown(name, value)}")
     judge = Table(path, "judge", dict_of(document.get("judge")), problems, OF_PANEL)
     table = Table(path, "panel", dict_of(document.get("panel")), problems, KEYS["panel"])
     own_name = judge.line("name")
