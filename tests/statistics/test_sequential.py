@@ -138,7 +138,7 @@ def test_levels_of_an_error_that_was_spent_are_independent_of_the_scale():
 
 
 def test_looks_that_add_next_to_nothing_spend_no_more_than_they_were_given():
-    """Where the probability of a crossing rises in steps, Newton's method finds no slope; the bound is where it jumps."""
+    """Where the probability of a crossing rises in steps, Newton's method finds no slope: the bound is at the step."""
     spent = [0.00025, 0.00055, 0.0009]
 
     assert all(level < 0.001 for level in nominal_levels(spent, [1, 1 + 6e-8, 1 + 6e-7]))
