@@ -9,6 +9,7 @@ import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from errno import ENOSPC, EPIPE
 from typing import Final
 
 from calm import __version__
@@ -128,9 +129,14 @@ def _run(arguments: Sequence[str] | None) -> int:
             return _interrupted(str(error))
         except KeyboardInterrupt:  # it may say what it cut short, such as a decoder
             return _interrupted()
-        except BrokenPipeError:  # nobody reads our output any more: `calm try ... | head`
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            return DONE
+        except OSError as error:
+            if error.errno not in (EPIPE, ENOSPC):
+                raise
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left is written at the end
+            if error.errno == EPIPE:  # nobody reads our output any more: `calm try ... | head`
+                return DONE
+            print("calm: no space is left for what is printed: free some, or print it elsewhere", file=sys.stderr)
+            return CONFIGURATION
 
 
 def _options(given: Sequence[str]) -> argparse.Namespace:

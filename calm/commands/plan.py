@@ -18,7 +18,7 @@ from calm.commands import APART, CASES, DONE, JUDGES, REFUSED, REPEATS, add_comm
 from calm.engine.signals import SIGNALS
 from calm.errors import ConfigError
 from calm.gate.catalogue import importable
-from calm.results.wording import printable
+from calm.results.wording import fitted, printable
 
 if TYPE_CHECKING:
     from calm.experiment.asks import Design
@@ -84,7 +84,7 @@ def _plan(options: argparse.Namespace) -> int:
         text = f"{told}\n\n{render_fit(one, budget, options.noise)}"
         if fits := one.enough:
             text += f"\n\n{_command(options, planner, one, budget)}"
-    print(printable(text, "\n"))
+    print(fitted(printable(text, "\n"), sys.stdout))
     for node, reason in planner.troubles:
         print(f"calm: not planned: {printable(node)}: {printable(reason)}", file=sys.stderr)
     return DONE if fits and not planner.troubles else REFUSED

@@ -113,7 +113,8 @@ def fitted(text: str, stream: TextIO) -> str:
     """
     Return a text whose lines end between words where a terminal shows it; elsewhere the text as it is.
 
-    A line that begins with two spaces stays whole, as it is a command to copy; deeper lines keep their indent.
+    A line that begins with two spaces stays whole, as it is a command to copy, and so does the row of a table; deeper
+    lines keep their indent.
     """
     if not stream.isatty():
         return text
@@ -121,7 +122,7 @@ def fitted(text: str, stream: TextIO) -> str:
     indents = [line[: len(line) - len(line.lstrip(" "))] for line in text.splitlines()]
     return "\n".join(
         line
-        if indent == COMMAND
+        if indent == COMMAND or "  " in line.strip()
         else fill(line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
         for line, indent in zip(text.splitlines(), indents, strict=True)
     )

@@ -3,6 +3,8 @@
 import datetime
 import json
 import re
+import subprocess
+import sys
 import tomllib
 from io import BytesIO
 from itertools import product
@@ -376,3 +378,18 @@ def test_each_task_counts_its_answers():
         row = {"id": "c", "question": "q", "answers": answers, **more}
 
         assert bool(case_faults(row, task)) != schema.is_valid(row), (task, row)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no device that is always full")
+def test_a_full_disk_behind_the_output_is_one_sentence():
+    """No traceback, and the status of what a person must set right."""
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "calm", "schema", "judge"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+
+    assert (done.returncode, done.stderr.count("\n")) == (4, 1)
