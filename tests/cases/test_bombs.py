@@ -161,7 +161,7 @@ def test_a_run_in_a_database_that_is_no_json_is_refused(tmp_path):
     path = tmp_path / "deepeval.db"
     with closing(sqlite3.connect(path)) as base:
         base.execute("create table test_runs (payload_json)")
-        base.execute("insert into test_runs values (?)", ["[" * 5000])
+        base.execute("insert into test_runs values (?)", ["[" * 5000 + "]" * 5000])
         base.commit()
 
     assert "nested at most 100 deep" in refused(lambda one: read_logs([one]), path)

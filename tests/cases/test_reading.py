@@ -100,7 +100,7 @@ def test_a_fault_is_named_with_its_place(subtests):
         ("[1]", "f:1: line: expected a JSON object, got a list of 1"),
         ('"text"', "f:1: line: expected a JSON object, got 'text'"),
         ("null", "f:1: line: expected a JSON object, got null"),
-        ('{"id": "c",}', "f:1: column 12: expected JSON"),
+        ('{"id": "c" "d"}', "f:1: column 12: expected JSON"),
         ('{"id": "c", "id": "d"}', "f:1: line: expected each key once in an object, got 'id' twice"),
         ('{"id": NaN}', "f:1: line: expected a finite number, got NaN"),
         ("[" * 200_000, "f:1: line: expected brackets nested at most 100 deep"),

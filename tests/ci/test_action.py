@@ -424,6 +424,8 @@ def test_nothing_is_installed_by_the_name_of_calm():
 
     found = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
 
+    if found.returncode == 128:
+        pytest.skip("this is no git checkout")
     fine = "install ./calm_judge-", "uninstall calm calm-judge"
     assert found.returncode in (0, 1), found.stderr
     assert [line for line in found.stdout.splitlines() if not any(words in line for words in fine)] == []

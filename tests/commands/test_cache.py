@@ -3,6 +3,7 @@
 import json
 import sqlite3
 import stat
+from contextlib import closing
 from pathlib import Path
 from time import time
 
@@ -29,7 +30,7 @@ def cache(tmp_path):
         prompt = (Message("user", f"Which? \u2028 {number}"),)
         store.put(bytes([number]) * 32, prompt, body, Reply("[[A]]", model=model))
     store.close()
-    with sqlite3.connect(path) as db:
+    with closing(sqlite3.connect(path)) as db, db:
         db.execute("update reply set at = ? where key = ?", (time() - 40 * DAY_S, bytes([0]) * 32))
     db.close()
     return path
@@ -117,7 +118,7 @@ def text(path):
 
 
 def foreign(path):
-    with sqlite3.connect(path) as db:
+    with closing(sqlite3.connect(path)) as db, db:
         db.execute("create table reply (key, request, reply, at)")
     db.close()
 
@@ -190,7 +191,7 @@ def test_the_digest_of_a_cache_is_that_of_its_replies(cache, tmp_path, capsys):
         return capsys.readouterr().out.splitlines()[0].rpartition("sha256 ")[2]
 
     first, same = digest(cache), digest(copy)
-    with sqlite3.connect(copy) as db:
+    with closing(sqlite3.connect(copy)) as db, db:
         db.execute("delete from reply where rowid = 1")
     db.close()
 
@@ -237,7 +238,7 @@ def test_a_copy_goes_to_a_server_and_back(cache, shared, tmp_path, capsys, monke
     assert (store.get(b"h" * 32).text, store.served("endpoint")) == (HOSTILE, "model")
     store.close()
 
-    with sqlite3.connect(cache) as db:
+    with closing(sqlite3.connect(cache)) as db, db:
         db.execute("update reply set reply = replace(reply, '[[A]]', '[[B]]') where key = ?", (bytes([1]) * 32,))
     db.close()
     empty = tmp_path / "empty.sqlite"

@@ -6,6 +6,7 @@ import shutil
 import sqlite3
 import sys
 import threading
+from contextlib import closing
 
 import pytest
 
@@ -168,7 +169,7 @@ def test_a_row_that_was_damaged_is_asked_again(tmp_path):
     with engine(path, Mode.ON) as running:
         running.greet(server)
         running.ask(Asking(server), once(pairs(3)))
-    with sqlite3.connect(path) as db:
+    with closing(sqlite3.connect(path)) as db, db:
         (text,) = db.execute("select reply from reply limit 1").fetchone()
         db.execute("update reply set reply = ? where rowid = 1", (text.replace("good", "bad!"),))
     db.close()
@@ -307,7 +308,7 @@ def test_a_row_with_a_right_checksum_that_is_no_reply_is_asked_again(tmp_path):
 
     store = Store(tmp_path / "cache.sqlite", Mode.ON)
     store.put_all([entry(1)])
-    with sqlite3.connect(tmp_path / "cache.sqlite") as db:
+    with closing(sqlite3.connect(tmp_path / "cache.sqlite")) as db, db:
         db.execute("update reply set reply = '[', sum = ?", (checksum(entry(1).key, entry(1).request, "["),))
     db.close()
 

@@ -7,6 +7,7 @@ import sqlite3
 import stat
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -171,7 +172,7 @@ def test_a_folder_that_was_there_is_left_as_it_is(tmp_path):
 
 
 def foreign(path):
-    with sqlite3.connect(path) as db:
+    with closing(sqlite3.connect(path)) as db, db:
         db.execute("create table mine (x)")
         db.execute("insert into mine values (1)")
     db.close()
@@ -206,7 +207,7 @@ def beheaded(path):
 
 def newer(path):
     kept(path, "reply")
-    with sqlite3.connect(path) as db:
+    with closing(sqlite3.connect(path)) as db, db:
         db.execute(f"pragma user_version={VERSION + 1}")
     db.close()
 

@@ -1,13 +1,14 @@
 """`--calm-cache-days N`: what is older is asked again."""
 
 import sqlite3
+from contextlib import closing
 from time import time
 
 DAY_S = 86_400
 
 
 def age(project, days):
-    with sqlite3.connect(project.path / ".calm" / "cache.sqlite") as db:
+    with closing(sqlite3.connect(project.path / ".calm" / "cache.sqlite")) as db, db:
         db.execute("update reply set at = ?", (time() - days * DAY_S,))
     db.close()
 

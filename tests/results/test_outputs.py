@@ -9,7 +9,7 @@ import sqlite3
 import stat
 import subprocess
 import sys
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
@@ -198,7 +198,7 @@ def test_no_path_to_an_input_is_written_over(tmp_path):
 def test_no_part_of_a_cache_is_written_over(tmp_path, side):
     """Nor is a database at another place, whoever made it."""
     cache = tmp_path / "cache.sqlite"
-    with sqlite3.connect(cache) as db:
+    with closing(sqlite3.connect(cache)) as db, db:
         db.execute("create table reply (key)")
     target = Path(f"{cache}{side}")
 
