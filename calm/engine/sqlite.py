@@ -6,7 +6,7 @@ import os
 import sqlite3
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from shutil import copyfile
 from tempfile import TemporaryDirectory
@@ -89,8 +89,11 @@ class SqliteFile:
                 copyfile(path, copy)
                 copyfile(log, copy.with_name(log.name))
                 self._db = _plain(str(copy), sqlite3.Connection)
-            _refuse_computed(self._db, path)
-            self._db.execute("select 1 from reply limit 1").fetchone()
+            with ExitStack() as opened:
+                opened.callback(self.close)
+                _refuse_computed(self._db, path)
+                self._db.execute("select 1 from reply limit 1").fetchone()
+                opened.pop_all()
         except (sqlite3.Error, OSError) as error:
             raise _no_cache(path, error) from error
         return self
@@ -263,20 +266,19 @@ def _plain(where: str, driver: type[sqlite3.Connection]) -> sqlite3.Connection:
 
 
 def _connected(where: str, driver: type[sqlite3.Connection]) -> sqlite3.Connection:
-    db = None
-    try:
-        db = _plain(where, driver)
-        _refuse_computed(db, Path(where))
-        if not db.execute("select 1 from sqlite_master limit 1").fetchone():
-            db.executescript(_SCRIPT)
-            with suppress(sqlite3.OperationalError):  # locked: another process that started now does the same
-                db.execute("pragma journal_mode=wal")
-        db.execute("pragma synchronous=normal")
-        if where == UNKEPT:
-            db.execute(f"pragma cache_size={-ROOM_KB}")
-        db.execute(f"pragma busy_timeout={int(1000 * WAIT_S)}")
-    except (sqlite3.Error, OSError) as error:
-        if db is not None:
-            db.close()
-        raise _no_cache(Path(where), error) from error
+    with ExitStack() as opened:
+        try:
+            db = opened.enter_context(closing(_plain(where, driver)))
+            _refuse_computed(db, Path(where))
+            if not db.execute("select 1 from sqlite_master limit 1").fetchone():
+                db.executescript(_SCRIPT)
+                with suppress(sqlite3.OperationalError):  # locked: another process that started now does the same
+                    db.execute("pragma journal_mode=wal")
+            db.execute("pragma synchronous=normal")
+            if where == UNKEPT:
+                db.execute(f"pragma cache_size={-ROOM_KB}")
+            db.execute(f"pragma busy_timeout={int(1000 * WAIT_S)}")
+        except (sqlite3.Error, OSError) as error:
+            raise _no_cache(Path(where), error) from error
+        opened.pop_all()
     return db
