@@ -8,6 +8,7 @@ from importlib import import_module
 from pathlib import Path
 
 import calm
+from calm.commands.init_package import PACKAGES
 
 ROOT = Path(calm.__file__).parent
 CONTENT = ("perturbations", "suites", "cases", "judges/mitigations", "judges/prompts", "selfpreference/families.py")
@@ -19,11 +20,16 @@ UNTOUCHED = {"compile", "fullmatch", "match", "search", "sub", "split", "findall
 """What takes patterns, statements and formats, not words."""
 
 
+def released(folder):
+    """Write calm into a folder as a release holds it: what stands beside it in a checkout is inside."""
+    for module in PACKAGES:
+        place = folder.joinpath(*module.split("."))
+        shutil.copytree(import_module(module).__path__[0], place, ignore=shutil.ignore_patterns("__pycache__"))
+
+
 def copy(target):
     """Write calm to `target`, with nonsense for messages; return how many texts were changed."""
-    for module in ("calm", "calm.perturbations", "calm.suites", "calm.results.reports"):
-        place = target.parent.joinpath(*module.split("."))
-        shutil.copytree(import_module(module).__path__[0], place, ignore=shutil.ignore_patterns("__pycache__"))
+    released(target.parent)
     count = 0
     for path in sorted(target.rglob("*.py")):
         name = path.relative_to(target).as_posix()

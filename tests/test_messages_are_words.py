@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.nonsense import CONTENT, ROOT, copy
+from tests.nonsense import CONTENT, ROOT, copy, released
 from tests.pytest_plugin.conftest import Project
 
 CANARY = "canary4711"
@@ -202,8 +202,7 @@ def told(tmp_path_factory):
     base = tmp_path_factory.mktemp("words")
     count = copy(base / "nonsense" / "calm")
     plain = base / "plain"
-    plain.mkdir()
-    (plain / "calm").symlink_to(Path(sys.modules["calm"].__file__).parent)
+    released(plain)
     assert count > 1000
     return outcome(plain, base / "as-it-is"), outcome(base / "nonsense", base / "with-nonsense")
 

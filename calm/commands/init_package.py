@@ -29,6 +29,8 @@ from calm.errors import ConfigError
 
 FOLDER: Final = "calm-ci"
 """The folder beside judge.toml that holds what CI installs."""
+PACKAGES: Final = ("calm", "calm.perturbations", "calm.suites", "calm.results.reports")
+"""The folders of calm: all but the first stand beside it in a checkout."""
 REQUIREMENTS: Final = f"{FOLDER}/requirements.txt"
 PYTHON: Final = f"{sys.version_info.major}.{sys.version_info.minor}"
 """The Python of CI: the one here, for which the versions were chosen."""
@@ -137,7 +139,7 @@ def _wheel(ours: Distribution) -> bytes:
         if ".dist-info/licenses/" in one.as_posix():
             files[f"{about}/licenses/{one.as_posix().partition('/licenses/')[2]}"] = one.read_binary()
     files["calm_judge.py"] = Path(calm_judge.__file__).read_bytes()
-    for module in ("calm", "calm.perturbations", "calm.suites", "calm.results.reports"):  # beside calm in a checkout
+    for module in PACKAGES:
         top = Path(import_module(module).__path__[0])
         for path in top.rglob("*"):
             place = f"{module.replace('.', '/')}/{path.relative_to(top).as_posix()}"

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Generator, Iterator, Sequence
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -145,15 +144,11 @@ def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> 
     pytest names a file by its path below the root folder, or else below what was asked for, which leaves nothing of it
     where a module is asked for: JUnit, Allure and pytest-html could not tell the suites apart.
     """
-    if "suites" not in module_path.parts:
-        return None
-    suites = find_spec("calm.suites")
     in_project = module_path.is_relative_to(parent.config.rootpath) and "site-packages" not in module_path.parts
-    for folder in (suites and suites.submodule_search_locations) or ():
-        if not in_project and module_path.is_relative_to(folder):
-            name = f"calm/suites/{module_path.relative_to(folder).as_posix()}"
-            return pytest.Module.from_parent(parent, path=module_path, nodeid=name)
-    return None
+    if in_project or not module_path.is_relative_to(options.SUITES):
+        return None
+    name = f"calm/suites/{module_path.relative_to(options.SUITES).as_posix()}"
+    return pytest.Module.from_parent(parent, path=module_path, nodeid=name)
 
 
 @pytest.hookimpl(wrapper=True)

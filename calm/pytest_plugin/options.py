@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+import calm
+
 if TYPE_CHECKING:
     from calm.engine.batching.desk import Batches
     from calm.engine.budget import Caps
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
     from calm.experiment.stopping import Stopping
     from calm.gate.outlook import Limits
 
+SUITES = Path(calm.__path__[-1], "suites")
+"""The suites that ship: inside of a release, beside calm in a checkout."""
 EXTRA = "calm_every_variant"
 """The marker of probes beyond the default gate."""
 LONGEST_NAME = 200
@@ -395,14 +399,13 @@ def limits_of(config: pytest.Config, path: Path | None = None) -> Limits:
     Raises:
         ConfigError: no such choice, or attainable limits where it is not known what a sound judge attains.
     """
-    import calm
     from calm.errors import ConfigError
     from calm.gate.outlook import LIMITS
     from calm.gate.resolution import knows
 
     text, known = option(config, "limits"), knows(design_of(config), stopping_of(config))
     if not text:
-        shipped = path is None or path.resolve().parent == Path(calm.__path__[-1], "suites").resolve()
+        shipped = path is None or path.resolve().parent == SUITES.resolve()
         return "attainable" if known and shipped else "suites"
     for name in LIMITS:
         if name == text:
