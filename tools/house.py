@@ -118,12 +118,8 @@ def private_once(product: Sequence[Module]) -> tuple[int, int]:
 
 def imported(module: Module, known: Mapping[str, Module]) -> Iterator[str]:
     """Yield the modules of calm that a module imports, also inside a function; not those for type checkers alone."""
-    waived = {
-        id(one)
-        for node in ast.walk(module.tree)
-        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
-        for one in ast.walk(node)
-    }
+    checked = (node for node in ast.walk(module.tree) if isinstance(node, ast.If))
+    waived = {id(one) for node in checked if "TYPE_CHECKING" in ast.unparse(node.test) for one in ast.walk(node)}
     for node in ast.walk(module.tree):
         if isinstance(node, ast.Import) and id(node) not in waived:
             yield from (one.name for one in node.names)
