@@ -34,8 +34,8 @@ from calm.core.verdict import (
 )
 from calm.errors import ConfigError, JudgeError
 from calm.judges.combining import combined
-from calm.judges.foreign import judge_of
 from calm.judges.prompted import together
+from calm.judges.python import judge_of
 from calm.judges.wrapper import joint_endpoints, joint_remarks, joint_traits
 from calm.models.wire import Endpoint, Json, Judge, Placing, Remarks, Rewordable, Send, Traits
 

@@ -10,9 +10,8 @@ from calm.core.reasons import Kind, reason_of
 from calm.core.verdict import NoReply, Scale
 from calm.engine.inbox import PlainQuestion
 from calm.judges.adapters.running import Runner
-from calm.judges.foreign import judge_of
 from calm.judges.panel import panel
-from calm.judges.python import PythonJudge
+from calm.judges.python import PythonJudge, judge_of
 from tests.planted import Planted, engine, pairs, tied
 
 PAIR = Case("c1", "Why?", (Answer("good", "So."), Answer("bad", "No.")), better="good").present(order=("bad", "good"))

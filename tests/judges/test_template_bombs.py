@@ -14,7 +14,7 @@ from calm.core.templates import FORMS, Prompt
 from calm.core.verdict import Task
 from calm.errors import ConfigError
 from calm.judges.prompts import bundled, check, render, sandbox
-from calm.judges.prompts.plain import MOST_WORK, ROUND
+from calm.judges.prompts.sandbox import MOST_WORK, ROUND
 from calm.judges.prompts.variables import context_of
 from calm.models.wire import Message
 from tests.judges.test_prompts import CRITERIA, SCALE, a_case, written

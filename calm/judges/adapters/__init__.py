@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from calm.errors import ConfigError
-from calm.judges.importing import imported
+from calm.judges.code import imported
 from calm.models.wire import Judge
 
 PROMPTFOO: Final = "promptfoo"

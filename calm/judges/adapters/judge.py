@@ -18,8 +18,7 @@ from calm.judges.adapters.evaluator import Evaluator
 from calm.judges.adapters.models import PARAMETERS, Models
 from calm.judges.adapters.running import Runner
 from calm.judges.blind import blinded, visible
-from calm.judges.traces import in_short
-from calm.judges.values import verdict_of
+from calm.judges.code import in_short, verdict_of
 from calm.models.wire import Endpoint, Json, Remarks, Request, Send, Traits
 
 EXAMPLES = 2

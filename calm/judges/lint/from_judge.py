@@ -28,8 +28,7 @@ from calm.judges.lint.places import Source, Sources
 from calm.judges.lint.subject import Reading, Room, Subject
 from calm.judges.panel import Panel
 from calm.judges.prompted import PromptedJudge
-from calm.judges.unseen import unseen
-from calm.judges.wrapper import JudgeWrapper
+from calm.judges.wrapper import JudgeWrapper, unseen
 from calm.models.server import Server
 from calm.models.wire import Judge, Reply, Request
 

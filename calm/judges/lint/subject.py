@@ -9,7 +9,7 @@ from calm.core.verdict import Scale, Task
 from calm.judges.lint.page import Page, Role, Slot
 from calm.judges.lint.places import Place, Sources
 from calm.judges.reading import Format, View
-from calm.judges.unseen import Unseen
+from calm.judges.wrapper import Unseen
 
 
 @dataclass(frozen=True, slots=True)

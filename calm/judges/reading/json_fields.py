@@ -13,9 +13,7 @@ from typing import Final, TypeAlias
 from calm.core.reasons import Reason
 from calm.core.verdict import Unreadable, unreadable
 from calm.errors import ConfigError
-from calm.judges.reading.marks import Clash, Mark
-from calm.judges.reading.views import View
-from calm.judges.reading.words import Cue, has
+from calm.judges.reading.marks import Clash, Cue, Mark, View, has
 
 MAX_BROKEN: Final = 1_000
 """Openings of JSON objects that may turn out not to be JSON before a reply is given up."""

@@ -12,16 +12,26 @@ from typing import Final
 from calm.core.case import Framing
 from calm.core.reasons import Kind, Reason, Said, because
 from calm.core.verdict import Criteria, Unreadable, Verdict
-from calm.judges.reading.deciding import decide
+from calm.judges.reading.deciding import Standing, decide
 from calm.judges.reading.formats import Format
 from calm.judges.reading.json_fields import alike
-from calm.judges.reading.layout import TERMINAL, Layout
-from calm.judges.reading.marks import MAX_MARKS, PICTURES, Mark, line_of, short, unpictured
+from calm.judges.reading.layout import FENCE, TERMINAL, Layout, is_quotation
+from calm.judges.reading.marks import (
+    MAX_MARKS,
+    PICTURES,
+    Cue,
+    Mark,
+    View,
+    cue,
+    has,
+    line_of,
+    names_of,
+    one_of,
+    short,
+    table,
+    unpictured,
+)
 from calm.judges.reading.meanings import QUALITY, all_criteria, is_met, is_none, meant, names, noted
-from calm.judges.reading.quotations import FENCE, is_quotation
-from calm.judges.reading.standing import Standing
-from calm.judges.reading.views import View, names_of
-from calm.judges.reading.words import Cue, cue, has, one_of, table
 
 MAX_LINES: Final = 10_000
 """Lines from the end of a reply in which verdicts on criteria are looked for."""

@@ -9,7 +9,7 @@ from typing import Final
 
 from calm.judges.lint.subject import Found, Subject
 from calm.judges.prompts.direction import direction_of
-from calm.judges.prompts.ranges import range_in
+from calm.judges.prompts.forms import range_in
 
 _N: Final = r"\d{1,4}(?:\.\d{1,2})?"
 _ASKS: Final = re.compile(r"\b(?:scor(?:e|es|ing)|rat(?:e|ing)|grade|stars?|points?)\b", re.IGNORECASE)
