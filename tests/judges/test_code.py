@@ -9,7 +9,7 @@ from calm import Answer, Case, JudgeError, Preferred, Refused, Score, Tie, Unrea
 from calm.core.reasons import Kind, reason_of
 from calm.core.verdict import NoReply, Scale
 from calm.engine.inbox import PlainQuestion
-from calm.judges.adapters.running import Runner
+from calm.judges.adapters.judge import Runner
 from calm.judges.panel import panel
 from calm.judges.python import PythonJudge, judge_of
 from tests.planted import Planted, engine, pairs, tied
