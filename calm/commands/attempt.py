@@ -258,7 +258,7 @@ def _unseen(verdicts: Sequence[Verdict], target: str) -> bool:
 
 def _show(engine: Engine, judge: Judge, case: Case, title: str) -> Verdict:
     """Show what a judge was sent and said; return the verdict."""
-    from calm.judges.lint.from_judge import prompted
+    from calm.judges.lint.subject import prompted
 
     asked = engine.ask(judge, [(case, 1)])[0]
     inside = prompted(judge)

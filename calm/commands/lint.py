@@ -106,13 +106,9 @@ def _lint(options: argparse.Namespace) -> int:
 
 
 def _made(form: str, checked: Sequence[Checked], problems: Sequence[str]) -> str:
-    from calm.commands.lint_shown import in_json
+    from calm.commands.lint_shown import in_json, in_sarif
 
-    if form == "json":
-        return json.dumps(in_json(checked), ensure_ascii=False, indent=1)
-    from calm.commands.lint_sarif import in_sarif  # it is built as a report is, which takes half a second
-
-    return json.dumps(in_sarif(checked, problems), ensure_ascii=False, indent=1)
+    return json.dumps(in_json(checked) if form == "json" else in_sarif(checked, problems), ensure_ascii=False, indent=1)
 
 
 def _write(path: Path, checked: Sequence[Checked], problems: Sequence[str]) -> None:

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
-from importlib.resources import files
 from typing import Final, TypeAlias
 
 from calm.core.case import Case, Criterion, Framing
 from calm.core.reasons import Kind, Reason, Said, because
 from calm.core.verdict import Scale, Task, Unreadable
 from calm.errors import ConfigError
+from calm.judges import data
 
 Languages: TypeAlias = Mapping[str, Sequence[str]]
 
@@ -57,7 +56,7 @@ class Cue(Enum):
 @lru_cache(maxsize=1)
 def table() -> Mapping[str, Languages]:
     """Return all words, by cue and language."""
-    return tomllib.loads(files("calm").joinpath("judges", "data", "words.toml").read_text("utf-8"))
+    return data("words.toml")
 
 
 @lru_cache(maxsize=64)
@@ -139,7 +138,7 @@ def one_of(name: str, *languages: str) -> str:
 @lru_cache(maxsize=1)
 def _retractions() -> re.Pattern[str]:
     """Return the expression for all of `data/retractions.toml`, with each named part in place of its name."""
-    table = tomllib.loads(files("calm").joinpath("judges", "data", "retractions.toml").read_text("utf-8"))
+    table = data("retractions.toml")
     whole = "|".join(f"(?:{one})" for group in table["patterns"].values() for one in group)
     for name, part in reversed(table["parts"].items()):
         whole = whole.replace(f"{{{name}}}", part)
