@@ -112,7 +112,6 @@ def _made(form: str, checked: Sequence[Checked], problems: Sequence[str]) -> str
 
 
 def _write(path: Path, checked: Sequence[Checked], problems: Sequence[str]) -> None:
-    """Write the findings to a file, which appears whole or not at all."""
     from calm.results import outputs
 
     form = path.suffix.removeprefix(".")
@@ -122,7 +121,6 @@ def _write(path: Path, checked: Sequence[Checked], problems: Sequence[str]) -> N
 
 
 def _checked(path: Path, options: argparse.Namespace, roles: Mapping[str, Role]) -> Checked:
-    """Return what the rules find in one file."""
     from calm.commands.lint_shown import Checked
     from calm.judges.judgefile import remembered
     from calm.judges.lint import lint, subject_of, subjects_of
@@ -149,7 +147,6 @@ def _cases(files: Sequence[str]) -> Callable[[Judge], Sequence[Case]]:
 
 
 def _roles(slots: Sequence[str]) -> dict[str, Role]:
-    """Return what placeholders hold, by their names."""
     from calm.judges.lint.page import Role
 
     roles: dict[str, Role] = {}

@@ -143,7 +143,6 @@ def in_sarif(checked: Sequence[Checked], problems: Sequence[str] = ()) -> dict[s
 
 
 def _path(file: str) -> str:
-    """Return a path as it is below the present folder; the name alone of a file that is elsewhere."""
     path = Path(file)
     if path.is_absolute() or ".." in path.parts:
         whole, here = path.resolve(), Path.cwd().resolve()

@@ -133,7 +133,6 @@ def verdict_of(value: object, case: Case, family: Family, scale: Scale) -> Verdi
 
 
 def _class(value: str, scale: Scale) -> str:
-    """Return the class that a text names, whatever its case and punctuation."""
     classes = scale.classes
     found = None if classes is None else classes.named(value)
     if found is None:
@@ -221,7 +220,6 @@ def imported(spec: str, module: str, attribute: str, *, wanted: Callable[[object
 
 
 def _no_module(module: str, missing: str) -> str:
-    """Return what to do about a module that is not there: that of the judge, or one that it imports itself."""
     if missing != module and not module.startswith(f"{missing}."):
         return f"there is no module {missing!r}, which it imports; install it"
     if module.endswith(".py"):
@@ -236,7 +234,6 @@ def _no_module(module: str, missing: str) -> str:
 
 
 def _attribute(found: object, path: str, wanted: Callable[[object], bool]) -> object:
-    """Return what a path of names leads to; a `ConfigError` with the nearest wanted name if one is not there."""
     for step in path.split("."):
         if not hasattr(found, step):
             known = [one for one in dir(found) if not one.startswith("_") and wanted(getattr(found, one, None))]
@@ -320,7 +317,6 @@ class Watch:
         return Remarks(notes, own.agreement, (*own.unread, *faults))
 
     def _said(self, whose: str) -> Iterator[Reason]:
-        """Return what the code did that is no verdict: each kind once, with its first case."""
         for one in list(self.faults.values()):
             if one.where:
                 details = (name(one.where), Said(one.message), Said(one.case), one.asks)

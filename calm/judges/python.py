@@ -98,7 +98,6 @@ def reads_of(function: object, task: Task, fault: Fault) -> tuple[str, ...]:
 
 
 def _send(function: Function, fault: Fault) -> str:
-    """Return how a callable takes `send`: not at all, as its second argument, or by name."""
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):  # one written in C may have no signature; it is asked f(case)
@@ -118,7 +117,6 @@ def _send(function: Function, fault: Fault) -> str:
 
 
 def _scale_of(function: Function, task: Task, fault: Fault) -> Scale:
-    """Return the classes of a label judge, by its attributes; the scale of any other."""
     scale = getattr(function, "scale", None)
     given = {key: getattr(function, key, None) for key in ("classes", *CLASS_KEYS)}
     if task != "label":
@@ -146,7 +144,6 @@ CLASS_KEYS = ("ordered", "harm", "damaged", "meanings")
 
 
 def _scale(scale: object, task: Task, fault: Fault) -> Scale:
-    """Return the scale given as a `Scale` or a mapping, or the task's own."""
     default = Scale(0.0, 1.0) if task == "points" else Scale()
     if scale is None:
         return default

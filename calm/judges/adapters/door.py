@@ -137,7 +137,6 @@ def prompt_of(body: Mapping[str, Json]) -> tuple[Message, ...]:
 
 
 def _headers(provider: Provider, headers: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
-    """Return the headers that decide what is answered, and those that may hold a key, without the usual ones."""
     named = {name.lower(): value for name, value in headers.items()}
     plain = {name: named[name] for name in _PLAIN_HEADERS if name in named}
     version = named.get("anthropic-version", ANTHROPIC_VERSION)
@@ -158,7 +157,6 @@ def _key(headers: Mapping[str, str]) -> str | None:
 
 
 def _variable(provider: Provider, key: str | None) -> str | None:
-    """Return the provider's usual variable if it holds the key, so that an error can name it."""
     usual = APIS[provider].key_name
     return usual if key is not None and os.environ.get(usual) == key else None
 
@@ -245,7 +243,6 @@ def _blocking(module: ModuleType, before: Callable[..., Any]) -> Callable[..., A
 
 
 def _wanted(module: ModuleType, request: Any) -> Ask | None:
-    """Return who answers a request; None: it goes on its way."""
     visitor = VISITOR.get()
     if visitor is None:
         return None
@@ -350,7 +347,6 @@ def _body(content: bytes) -> dict[str, Json]:
 
 
 def _joined(written: list[dict[str, Json]]) -> dict[str, Json]:
-    """Return several replies as one: the choices of all of them, and the sum of their usage."""
     first, *others = written
     choices, usage = first.get("choices"), first.get("usage")
     for other in others:

@@ -107,7 +107,6 @@ def _dry_ask(asked: Callable[[Ask], Awaitable[object]], models: Models) -> DryAs
 
 
 def _first_tries(requests: tuple[Request, ...]) -> tuple[Request, ...]:
-    """Return requests without those that ask again, with an earlier prompt or after it, as no reply was good enough."""
     kept: list[Request] = []
     for one in requests:
         again = any(one.prompt[: len(before.prompt)] == before.prompt for before in kept)
@@ -141,7 +140,6 @@ class _DrySend:
 
 
 def _smallest_reply(body: Mapping[str, Json]) -> Reply:
-    """Return the smallest reply that fits what a body asks for: the call of a tool, JSON of a schema, or a word."""
     for tool in map(table, items(body.get("tools"))):
         function = table(tool.get("function")) or tool
         name, schema = function.get("name"), function.get("parameters", function.get("input_schema"))
@@ -155,7 +153,6 @@ def _smallest_reply(body: Mapping[str, Json]) -> Reply:
 
 
 def _smallest(schema: object, root: Mapping[str, Any], depth: int = 0) -> Json:
-    """Return a small value that fits a JSON schema, as far as these APIs take them; lists have one item."""
     if not isinstance(schema, dict) or depth > DEEPEST:
         return WORD
     if isinstance(ref := schema.get("$ref"), str):
@@ -192,7 +189,6 @@ _GUARD: Final[dict[str, Any]] = {}
 
 
 def _refuse(event: str, given: tuple[Any, ...]) -> None:
-    """Refuse the connections of a dry ask: of its context, and of all threads that began meanwhile."""
     if not _GUARD or event != "socket.connect":
         return
     mine = DRY.get() or threading.get_ident() not in _GUARD["others"]
@@ -203,7 +199,6 @@ def _refuse(event: str, given: tuple[Any, ...]) -> None:
 
 @cache
 def _watched() -> None:
-    """Let every connection of this process be looked at: such a hook stays."""
     sys.addaudithook(_refuse)
 
 

@@ -235,7 +235,6 @@ def _inspect(found: object, spec: str) -> Evaluator:
 
 
 def _unasked() -> list[Patch]:
-    """Keep Inspect from believing what a dry ask replies: it asks a model once what it takes, and remembers that."""
     try:
         provider = importlib.import_module("inspect_ai.model._providers.openai")  # it needs the package of OpenAI
     except ImportError:
@@ -251,7 +250,6 @@ def _unasked() -> list[Patch]:
 
 
 def _grade(value: Any) -> object:
-    """Return the number that a score means; None: it means none, as where the grader gave no grade."""
     if isinstance(value, int | float):  # a truth value, too
         return None if math.isnan(value) else float(value)
     if isinstance(value, str):
@@ -382,7 +380,6 @@ def _function(found: Any, spec: str, release: str, settings: Mapping[str, Any]) 
 
 
 def _of_prompt(prompt: Any, spec: str) -> tuple[dict[str, str], frozenset[str]] | None:
-    """Return what is passed by the names in a prompt; None: nothing says what they are."""
     named = getattr(prompt, "input_variables", None)
     if isinstance(prompt, str):
         named = [name for _, name, _, _ in string.Formatter().parse(prompt) if name]

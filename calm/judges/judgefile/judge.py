@@ -85,7 +85,6 @@ def endpoint_of(model: Mapping[str, Json], env: Mapping[str, str] | None, where:
 
 
 def _panel(path: Path, document: Mapping[str, object], env: Mapping[str, str], *, keyless: bool) -> Judge:
-    """Return the panel that a file describes: its members are judge files beside it."""
     from calm.judges.panel import panel
 
     problems: list[str] = []
@@ -136,7 +135,6 @@ def _judge(
     *,
     document: Mapping[str, object],
 ) -> Judge | None:
-    """Return the judge, or None if anything is wrong, after reading every key."""
     name = judge.line("name")
     task = one_of(TASKS, judge.choice("task"))
     family = judge.line("family")

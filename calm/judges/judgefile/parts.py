@@ -108,7 +108,6 @@ def _secrets(model: Table, env: Mapping[str, str] | None, server: Server) -> Sec
 
 
 def _value(model: Table, key: str, variable: str, env: Mapping[str, str] | None) -> str | None:
-    """Return the value of a variable; what does not look like its name is never shown, as it may be the key itself."""
     if not re.fullmatch(VARIABLE, variable):
         model.say(key, "expected the name of an environment variable, such as 'OPENAI_API_KEY', never the key itself")
         return None
@@ -148,7 +147,6 @@ def _is_json(value: object) -> bool:
 
 
 def _batch_share(model: Table) -> float:
-    """Return the share of the live price that a call in a batch costs; `_price` says what is wrong with it."""
     table = model.values.get("price_usd_per_mtok")
     share = table.get("batch") if isinstance(table, dict) else None
     return float(share) if isinstance(share, int | float) and not isinstance(share, bool) else BATCH_SHARE
@@ -208,7 +206,6 @@ def prompt_faults(prompt: Prompt, task: Task, scale: Scale, names: Mapping[str, 
 
 
 def _of_other_task(prompt: Prompt, task: Task) -> list[str]:
-    """Return what is wrong with a prompt that shows another number of answers than its task takes."""
     from calm.judges.prompts.foreign import borrowed  # a judge with a bundled prompt needs it not
 
     counts = [borrowed(message.text).answers for message in (*prompt.messages, *(prompt.negative or ()))]
@@ -218,7 +215,6 @@ def _of_other_task(prompt: Prompt, task: Task) -> list[str]:
 
 
 def _unasked(path: Path, form: Format) -> list[str]:
-    """Return what is read but not asked for: the bundled prompts have names of their own."""
     if form.parts:
         return [f"{path}: [verdict] parts: the bundled prompt asks for one verdict; take them out, or write a prompt"]
     given = {"json": ("field", form.field), "tag": ("tag", form.tag)}.get(form.kind)
@@ -234,7 +230,6 @@ def _turns(system: str | None, user: str) -> tuple[Message, ...]:
 
 
 def _template(table: Table, key: str, names: dict[str, str]) -> str | None:
-    """Return a template that stands in the table or in a file."""
     text, found = table.text(key), table.file(f"{key}_file")
     if key in table.values and f"{key}_file" in table.values:
         table.say(key, f"{key} and {key}_file are both given; expected one of them")
@@ -256,7 +251,6 @@ def _check_parts(table: Table) -> None:
 
 
 def _messages(table: Table, provider: Provider, names: dict[str, str]) -> tuple[Message, ...] | None:
-    """Return the turns of a messages_file, a JSON list of {"role": ..., "content": ...}."""
     found = table.file("messages_file")
     if found is None:
         return None
@@ -300,7 +294,6 @@ def _turn_fault(turn: object) -> str | None:
 
 
 def _hidden(prompt: Prompt, task: Task) -> list[str]:
-    """Return what the prompt must show and does not."""
     problems = []
     needed = ["answers", *{"rubric": ["criterion"], "rubric-all": ["criteria"]}.get(task, [])]
     for which, messages in (("prompt", prompt.messages), ("negative prompt", prompt.negative)):
@@ -387,7 +380,6 @@ def format_of(
 
 
 def _of_parts(verdict: Table, kind: Kind, task: Task | None) -> Format:
-    """Return how the named parts of a verdict are read, and what is made of them."""
     for key in ("field", "tag", "pattern"):
         if key in verdict.values:
             verdict.say(key, "each part has its own; take it out, or move it into [verdict.parts]")
@@ -415,7 +407,6 @@ def _of_parts(verdict: Table, kind: Kind, task: Task | None) -> Format:
 
 
 def _part(parts: Table, name: str, kind: Kind, values: Mapping[str, float | str]) -> Part | None:
-    """Return a part; None if it is none, which is noted."""
     table = parts.table(name)
     if table is None:
         return None
@@ -501,7 +492,6 @@ def scale_of(verdict: Table, task: Task | None, classes: Classes | None = None) 
 
 
 def _range(table: Table, own: Scale) -> Scale:
-    """Return the scale of a table with `low`, `high` and `step`; where one is missing, that of its own scale."""
     low, high, step = table.number("low"), table.number("high"), table.number("step")
     scale = Scale(own.low if low is None else low, own.high if high is None else high, step)
     if step is not None and math.isinf(scale.high - scale.low):

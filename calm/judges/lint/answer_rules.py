@@ -160,7 +160,6 @@ def _firsts(subject: Subject) -> list[Slot]:
 
 
 def _header(subject: Subject, slot: Slot) -> str:
-    """Return the last two lines with words before a slot."""
     before = subject.page.before(slot)
     return "\n".join([line for line in before.split("\n") if line.strip()][-2:])[-200:]
 
@@ -170,7 +169,6 @@ def _counts(label: str) -> bool:
 
 
 def _label(subject: Subject, slot: Slot) -> str:
-    """Return what an answer is called: a name that counts in the lines before it, else the last one."""
     header = _header(subject, slot)
     if any(one.at < slot.at and "loop.index" in one.written for one in subject.page.slots[-60:]):
         return "1, 2"
@@ -206,16 +204,18 @@ def rule_of_use(subject: Subject) -> Iterator[Found]:
     the criteria by which alone it judges, makes it plain.
     """
     slots = subject.page.of("reference")
-    if not slots or subject.page.of("criteria") or _asks_for_truth(subject.page.prose):
+    if (
+        not slots
+        or subject.page.of("criteria")
+        or any(
+            not _OF_FORM.search(subject.page.prose[: found.start()]) for found in _CORRECT.finditer(subject.page.prose)
+        )
+    ):
         return
     lines = subject.page.prose.split("\n")
     if any(_REFERENCES.search(line) and len(line.split()) >= MENTION and not is_delimiter(line) for line in lines):
         return
     yield Found("reference-without-rule", subject.at(slots[0].at))
-
-
-def _asks_for_truth(prose: str) -> bool:
-    return any(not _OF_FORM.search(prose[: found.start()]) for found in _CORRECT.finditer(prose))
 
 
 _REFERENCE: Final = re.compile(
@@ -374,7 +374,6 @@ def last_words(subject: Subject) -> Iterator[Found]:
 
 
 def _says(line: str) -> bool:
-    """Return whether a line says something: a sentence, or a heading that is one."""
     words = len(_WORDS.findall(line))
     if _ONLY.search(line):
         return True

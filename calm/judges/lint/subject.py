@@ -178,7 +178,7 @@ def role_of(name: str) -> Role:
     >>> role_of("ref_answer_1"), role_of("answer_a"), role_of("userQuery"), role_of("model_name"), role_of("n")
     ('reference', 'answer', 'question', 'name', 'unknown')
     """
-    parts = _parts(name)
+    parts = {part.lower() for part in _PARTS.findall(name)}
     known = meaning_of(name)
     if known is not None:
         return _MEANINGS[known]
@@ -207,13 +207,8 @@ def marker_of(name: str) -> str:
 
 @cache
 def _words() -> Mapping[str, frozenset[str]]:
-    """Return the words of names by the role that they say."""
     table = data("placeholders.toml")
     return {role: frozenset(words) for role, words in table.items()}
-
-
-def _parts(name: str) -> set[str]:
-    return {part.lower() for part in _PARTS.findall(name)}
 
 
 FIXES: Final[Mapping[Role, str]] = {
@@ -285,12 +280,10 @@ def subject_of(path: Path, task: Task | None, roles: Mapping[str, Role]) -> Subj
 
 
 def _blank(found: re.Match[str]) -> str:
-    """Keep the lines of what is taken out, so that those after it keep their numbers."""
     return "\n" * found[0].count("\n")
 
 
 def _as_written(slot: Slot, delimiter: str) -> bool:
-    """What fills such a placeholder puts the text in as it is; only a filter beside it could change it."""
     return "|" not in slot.written
 
 
@@ -347,7 +340,6 @@ def judges_of(path: Path) -> list[Path]:
 
 
 def _named(path: Path) -> list[str]:
-    """Return the files that the prompt of a judge.toml names; none for any other file."""
     try:
         table = read_toml(path, _WHAT).get("prompt")
     except ConfigError:
@@ -367,7 +359,7 @@ def _subject(path: Path, judge: Judge, inside: PromptedJudge, cases: Sequence[Ca
     page = _page(_sent(judge, inside, marked))
     scale = inside.asked or inside.scale
     criterion = marked.criteria[0] if judge.task == "rubric" else None
-    view = reading.view(_plain(judge.task), judge.task, scale, criterion)
+    view = reading.view(replace(_marked(judge.task), question="", reference=None), judge.task, scale, criterion)
     known = next((e for e in judge.endpoints if isinstance(e, Server)), None)
     return Subject(
         task=judge.task,
@@ -375,7 +367,7 @@ def _subject(path: Path, judge: Judge, inside: PromptedJudge, cases: Sequence[Ca
         page=page,
         sources=_sources(path),
         arrives=partial(_arrives, judge, inside, marked),
-        reading=Reading(inside.form, view, _keys(inside.schema), _says_best(path)),
+        reading=Reading(inside.form, view, _keys(inside.schema), "best" in _table(path, "verdict", "scale")),
         scale=scale if judge.task == "score" else None,
         leftovers=leftovers(page),
         rooms=_rooms(judge, inside, cases, known, window),
@@ -384,7 +376,6 @@ def _subject(path: Path, judge: Judge, inside: PromptedJudge, cases: Sequence[Ca
 
 
 def _marked(task: Task, fields: Sequence[str] = (), drafts: int = 0) -> Case:
-    """Return a case whose texts are marks that no filter of a template changes but in their case."""
     earlier = tuple(f"calmcontextslot{len(fields) + n}mark" for n in range(drafts))
     answers = tuple(Answer(f"a{n}", f"calmanswerslot{n}mark", history=earlier) for n in range(ANSWERS.get(task, 1)))
     criteria = (Criterion("c1", "calmcriteriaslot0mark"),)
@@ -399,19 +390,12 @@ def _marked(task: Task, fields: Sequence[str] = (), drafts: int = 0) -> Case:
 
 
 def _named_in(judge: PromptedJudge) -> tuple[list[str], int]:
-    """Return the fields of a case that the templates name, and how many earlier replies of an answer."""
     text = "\n".join(message.text for message in judge.prompt.messages)
     fields = list(dict.fromkeys(found[1] or found[2] for found in _FIELD.finditer(text)))
     return fields, max((int(found[1]) + 1 for found in _DRAFT.finditer(text)), default=0)
 
 
-def _plain(task: Task) -> Case:
-    """Return the case that a reply is read against: none of its texts can be quoted by accident."""
-    return replace(_marked(task), question="", reference=None)
-
-
 def _sent(judge: Judge, inside: PromptedJudge, case: Case) -> Messages:
-    """Return the first messages with all answers that a judge sends about a case."""
     asked = _asked(judge, case)
     whole = [one for one in asked if all(a.text in "".join(m.text for m in one).lower() for a in case.answers)]
     if whole:
@@ -440,7 +424,6 @@ class _Log:
 
 
 def _page(messages: Messages) -> Page:
-    """Return a page in which each mark is a slot."""
     slots: list[tuple[Role, int, str]] = []
 
     def noted(found: re.Match[str]) -> str:
@@ -456,7 +439,6 @@ _ROLES: Final[tuple[Role, ...]] = ("question", "answer", "reference", "context",
 
 
 def _arrives(judge: Judge, inside: PromptedJudge, marked: Case, slot: Slot, delimiter: str) -> bool:
-    """Return whether a delimiter in the text of an answer is sent as it is, and still ends the answer."""
     answer = marked.answers[slot.number]
     hostile = marked.edit(answer.id, lambda text: f"{text}{delimiter}{text}")
     page = _page(_sent(judge, inside, hostile))
@@ -465,7 +447,6 @@ def _arrives(judge: Judge, inside: PromptedJudge, marked: Case, slot: Slot, deli
 
 
 def _sources(path: Path) -> Sources:
-    """Return the templates of a judge.toml as files, and the file itself."""
     table = _table(path, "prompt")
     named = [str(table[key]) for key in _FILES if key in table]
     files = [Source(str(path.parent / name), read_text(path.parent / name, "a prompt")) for name in named]
@@ -473,20 +454,13 @@ def _sources(path: Path) -> Sources:
 
 
 def _table(path: Path, *keys: str) -> Mapping[str, Any]:
-    """Return a table of a judge.toml that was read as one before; an empty one where there is none."""
     found: Mapping[str, Any] = read_toml(path, _WHAT)
     for key in keys:
         found = found.get(key, {})
     return found
 
 
-def _says_best(path: Path) -> bool:
-    """Return whether a judge.toml says which end of its scale is good."""
-    return "best" in _table(path, "verdict", "scale")
-
-
 def _keys(schema: Mapping[str, object] | None) -> tuple[str, ...]:
-    """Return the keys that a schema asks for, in its order."""
     properties = (schema or {}).get("properties")
     return tuple(map(str, properties)) if isinstance(properties, dict) else ()
 
@@ -494,7 +468,6 @@ def _keys(schema: Mapping[str, object] | None) -> tuple[str, ...]:
 def _rooms(
     judge: Judge, inside: PromptedJudge, cases: Sequence[Case], server: Server | None, window: int | None
 ) -> list[Room]:
-    """Return what the longest of the cases needs, where it is known what the model takes."""
     if server is None or not cases:
         return []
     takes = window or server.window
@@ -512,7 +485,6 @@ def _rooms(
 
 
 def _written(case: Case) -> int:
-    """Return how many characters a case itself has."""
     answers = sum(len(text) for one in case.answers for text in (one.text, *one.history))
     around = sum(map(len, (*case.fields.values(), *case.surroundings())))
     return len(case.question) + answers + len(case.reference or "") + around

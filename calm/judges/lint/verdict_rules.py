@@ -111,7 +111,6 @@ def directed(subject: Subject) -> Iterator[Found]:
 
 
 def _without_ends(values: list[float]) -> list[float]:
-    """Return values without the two ends of the scale, where a prompt names both of them before or after the others."""
     ends = {min(values, default=0.0), max(values, default=0.0)}
     if set(values[:2]) == ends:
         return values[2:]
@@ -119,7 +118,6 @@ def _without_ends(values: list[float]) -> list[float]:
 
 
 def _range(subject: Subject, prose: str) -> tuple[float, float, int] | None:
-    """Return the ends of the scale, and where the prompt states them."""
     found = range_in(prose)
     if found is not None or subject.scale is None:
         return found
@@ -129,7 +127,6 @@ def _range(subject: Subject, prose: str) -> tuple[float, float, int] | None:
 
 
 def _values(prose: str) -> list[_Value]:
-    """Return the values of a scale that the prompt gives words to."""
     found = [_Value(float(m[1]), m.start(1)) for m in _LISTED.finditer(prose)]
     found += [_Value(float(m[1]), m.start(1)) for m in _ENDS.finditer(prose)]
     found += [_Value(float(_NUMBERS.index(m[1].lower())), m.start(1)) for m in _WORDED.finditer(prose)]
@@ -260,7 +257,6 @@ def asked(subject: Subject) -> Iterator[Found]:
 
 
 def _wanted(how: Reading, prose: str) -> str:
-    """Return the form that the prompt lacks; empty if it has it, or if there is none to look for."""
     form = how.form
     for part in form.parts.values():
         if part.label and part.label.lower() not in prose.lower():
@@ -315,7 +311,6 @@ def ends(subject: Subject) -> Iterator[Found]:
 
 
 def _closed(pattern: str) -> str:
-    """Return a pattern whose group is followed by the end of a word or a number."""
     group = _GROUP.search(pattern)
     plain, depth = _ESCAPED.sub(lambda found: "." * len(found[0]), pattern), 0
     for at in range(group.start() if group else len(plain), len(plain)):
@@ -342,7 +337,6 @@ def _why_unread(how: Reading, text: str) -> str:
 
 
 def _samples(how: Reading, prose: str) -> Iterator[tuple[str, str]]:
-    """Return the verdicts that a prompt shows in the form that is read, and a reply with each."""
     if how.form.kind == "brackets":
         for found in _BRACKETS.finditer(prose):
             if not _PLACEHOLDER.fullmatch(found[1]):
@@ -365,7 +359,6 @@ def _samples(how: Reading, prose: str) -> Iterator[tuple[str, str]]:
 
 
 def _parts(how: Reading, prose: str) -> list[str]:
-    """Return the lines of a prompt that show the form with a placeholder, and are no alternatives."""
     lines = [line for line in prose.split("\n") if not _ALTERNATIVES.search(line)]
     if how.form.kind == "brackets":
         return [ln for ln in lines for one in _BRACKETS.finditer(ln) if _PLACEHOLDER.fullmatch(one[1])]
@@ -380,7 +373,6 @@ def _parts(how: Reading, prose: str) -> list[str]:
 
 
 def _filled(how: Reading, parts: Sequence[str]) -> Iterator[str]:
-    """Return the parts with verdicts that differ in place of their placeholders."""
     scale = how.view.scale
     kinds = list(how.view.labels[:2]) if how.view.task == "pairwise" else [f"{scale.low:g}", f"{scale.high:g}"]
     for part, value in zip(parts, cycle(kinds), strict=False):

@@ -110,7 +110,6 @@ def borrowed(text: str, said: Mapping[str, str] = MappingProxyType({})) -> Borro
 
 
 def _is_ours(name: str, use: Use) -> bool:
-    """Return whether a name is one of calm's own, used as calm gives it."""
     if name not in VARIABLES:
         return False
     if name in _NATIVE:
@@ -124,7 +123,6 @@ def _is_ours(name: str, use: Use) -> bool:
 
 
 def _leaves(uses: Mapping[str, Use], before: str = "", above: Role | None = None) -> Iterator[Placeholder]:
-    """Yield each text that is used, by the path to it; the only part of a thing means what the thing does."""
     for name, use in uses.items():
         path, role = f"{before}{name}", _role(name, above)
         parts = use.parts or (use.items.parts if use.items else {})
@@ -137,7 +135,6 @@ def _leaves(uses: Mapping[str, Use], before: str = "", above: Role | None = None
 
 
 def _role(name: str, above: Role | None) -> Role | None:
-    """Return what a name means as a part of what means something itself."""
     return above if above in WHOLE else meaning_of(name) or above
 
 
@@ -245,7 +242,6 @@ class _Uses:
         return None
 
     def _call(self, node: nodes.Call, bound: Mapping[str, Use | None]) -> None:
-        """Note a call: a method of a text is one of calm's texts, too; any other is not understood."""
         called = node.node
         above = self.use(called.node, bound) if isinstance(called, nodes.Getattr) else None
         if above is not None and isinstance(called, nodes.Getattr):
@@ -348,7 +344,6 @@ def placeholders(text: str, style: Style | None = None) -> tuple[Placeholder, ..
 
 
 def _placeholders(text: str, style: Style) -> tuple[list[Placeholder], list[Unread]]:
-    """Return the placeholders of a text, each with what its name alone means, and those that are not understood."""
     found, unread = [], []
     for path, match in _names(text, style):
         if style == "double" and TAG.fullmatch(match[0]):
@@ -405,7 +400,6 @@ def translate(*texts: str, said: Mapping[str, str] = MappingProxyType({})) -> Tr
 
 
 def _by_text(texts: Sequence[str], found: Sequence[_Lined]) -> tuple[tuple[_Lined, ...], ...]:
-    """Return what stands in lines of several texts, one below the other, by text, with the lines of each."""
     parts: list[tuple[_Lined, ...]] = []
     before = 0
     for text in texts:
@@ -420,7 +414,6 @@ def _by_text(texts: Sequence[str], found: Sequence[_Lined]) -> tuple[tuple[_Line
 def _template(
     text: str, style: Style | None, found: Sequence[Placeholder], *, doubled: bool
 ) -> tuple[str, list[Unread]]:
-    """Return a text as a template, with what is not understood of its sections."""
     sections = Sections()
     marks: list[tuple[int, int, str]] = [(one.start, one.end, f"{{{{ {one.expression} }}}}") for one in found]
     if style == "double":
@@ -438,7 +431,6 @@ def _template(
 
 
 def _all_doubled(text: str) -> bool:
-    """Return whether all braces beside placeholders are doubled, as `str.format` wants them."""
     bare = _PATTERNS["single"].sub("", text)
     return "{{" in bare and not re.search(r"(?<!\{)\{(?:\{\{)*(?!\{)|(?<!\})\}(?:\}\})*(?!\})", bare)
 

@@ -89,7 +89,6 @@ def _number(text: str) -> float:
 
 
 def _bands(found: list[tuple[float, float, int]]) -> tuple[float, float, int] | None:
-    """Return the whole of three ranges or more that follow each other, such as 1~2, 3~4 and 5~6, if the first opens."""
     run = found[:1]
     for one in found[1:]:
         if one[0] in (run[-1][1], run[-1][1] + 1):
@@ -102,7 +101,6 @@ def _bands(found: list[tuple[float, float, int]]) -> tuple[float, float, int] | 
 
 
 def _stated_otherwise(text: str) -> Iterator[tuple[float, float, int]]:
-    """Yield the scales that a list of values states, the meaning of both ends, or the top alone."""
     listed = [(float(one[1] or one[2]), one.start()) for one in _LEVELS.finditer(text)]
     values = sorted({value for value, _ in listed})
     if len(values) > 2 and values[0] <= LEAST and values == [values[0] + n for n in range(len(values))]:
@@ -248,7 +246,6 @@ def form_in(text: str, task: Task) -> Form | None:
 
 
 def _of_tag(text: str, task: Task) -> Form | None:
-    """Return the form of a tag around the verdict, or of several around its parts."""
     tagged = list(_TAGGED.finditer(text))
     known = next(_TAG.finditer(text), None)
     signs = {one[1]: (one[1], one[2]) for one in tagged if _FILLED.fullmatch(one[2].strip())}
@@ -258,7 +255,6 @@ def _of_tag(text: str, task: Task) -> Form | None:
 
 
 def _of_words(text: str, value: str) -> Form | None:
-    """Return the form of a line such as "Score: 4", or of a label at the end, which a judge may repeat or not."""
     if line := next(filter(None, (one.search(text) for one in _LINE)), None):
         return Form({"format": "regex", "pattern": rf"(?i){line[1]}{LEAD}{value}"})
     end = _ENDS.search(text)
@@ -268,7 +264,6 @@ def _of_words(text: str, value: str) -> Form | None:
 
 
 def _objects(text: str) -> list[str]:
-    """Return the JSON or Python objects and lists that a text shows, without those that show a text of the case."""
     found: list[str] = []
     at = 0
     for opening in islice(re.finditer(r"\{(?=\s{0,99}[\"'])|\[(?=\s{0,99}\{\s{0,99}[\"'])", text), MOST_OBJECTS):
@@ -290,7 +285,6 @@ def _objects(text: str) -> list[str]:
 
 
 def _of_json(text: str, task: Task) -> Form | None:
-    """Return the form of a JSON reply: a list of verdicts, several numbers, or one field."""
     objects = _objects(text)
     if not objects and not _JSON.search(text):
         return None
@@ -311,7 +305,6 @@ def _of_json(text: str, task: Task) -> Form | None:
 
 
 def _of_lines(text: str, task: Task) -> Form | None:
-    """Return the form of several lines, each a label and a number that is to be filled in."""
     found = {one[1].strip(): one[2] for one in _LABELLED.finditer(text)}
     bracketed = {sign.startswith("[[") for sign in found.values()}
     if bracketed == {True}:
@@ -384,7 +377,6 @@ def _ends(text: str) -> dict[str, str | float]:
 
 
 def _two_numbers(text: str) -> Form:
-    """Return the form of a line with two numbers, the scores of the first and of the second answer."""
     scale = _ends(text)
     between, other = r"(?:/\d+)?(?:[ \t,;|:]+| (?:and|und|et|y|e|и|vs\.?) )", r"\d+(?:\.\d+)?"
     first, second = rf"{NUMBER}{between}{other}", rf"{other}{between}{NUMBER}"
@@ -399,13 +391,11 @@ def _two_numbers(text: str) -> Form:
 
 
 def _named_score(number: int) -> str:
-    """Return an expression for what stands before the score of a numbered answer, such as "Assistant 1:"."""
     words = r"assistant|answer|response|output|model|score|ai"
     return rf"(?i:\b(?:{words})[ _]?#?{number}(?:'s)?(?: score)?(?:[^\w\n]{{1,6}}| gets | receives ))"
 
 
 def _options(text: str) -> dict[str, str]:
-    """Return the classes that letters stand for, in lines such as "A: CORRECT" one after the other; or nothing."""
     if not _LETTER.search(text):
         return {}
     run: list[re.Match[str]] = []
@@ -436,7 +426,6 @@ def names_in(text: str) -> tuple[str, str] | None:
 
 
 def _ranked(text: str) -> Form | None:
-    """Return the form of a list that says which rank each of the named answers has: the name with rank 1 counts."""
     names = names_in(text)
     ranked = _RANKED.search(text)
     if names is None or ranked is None:
@@ -531,7 +520,6 @@ def _asked_in(text: str, task: Task) -> Asked:
 
 
 def _of_options(table: Mapping[str, str], options: Mapping[str, str]) -> Asked:
-    """Return how letters are read: as classes, or as a good and a bad verdict where they are two such."""
     words = {name.lower(): letter for letter, name in options.items()}
     for good, bad in _PAIRS:
         if {good, bad} == words.keys():
@@ -540,7 +528,6 @@ def _of_options(table: Mapping[str, str], options: Mapping[str, str]) -> Asked:
 
 
 def _sides(text: str) -> dict[str, float | str]:
-    """Return which answers other names than A and B mean: those that the prompt gives them, or 1 and 2."""
     named = names_in(text)
     if named is not None and {name.upper() for name in named} != {"A", "B"}:
         return {named[0]: "first", named[1]: "second"}
@@ -555,7 +542,6 @@ def _sides(text: str) -> dict[str, float | str]:
 
 
 def _values(text: str) -> dict[str, float | str]:
-    """Return what the words for a good and a bad verdict are worth, if a prompt says to choose between two such."""
     for good, bad in _PAIRS:
         if re.search(rf"\b(?:{good}{_OR}{bad}|{bad}{_OR}{good})\b", text, re.IGNORECASE):
             return {good: 1.0, bad: 0.0}

@@ -154,7 +154,6 @@ def settled(found: Sequence[Placeholder], said: Mapping[str, str] = MappingProxy
 
 
 def _keeper(role: Role, found: Sequence[Placeholder], own: Set[str]) -> str:
-    """Return the name that has a role: the one of which a user said so, the one that is called so, or the first."""
     named = sorted((one for one in found if one.role == role), key=lambda one: one.written not in own)
     names = [plain(one.name) for one in named]
     return role if role in names and named[0].written not in own else next(iter(names), "")

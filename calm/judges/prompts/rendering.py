@@ -54,7 +54,6 @@ def placed(prompt: Prompt, case: Case, draw: Draw) -> tuple[Messages, frozenset[
 
 
 def _hidden(case: Case, draw: Draw) -> tuple[list[str], list[str], list[str]]:
-    """Return the notes, the answers whose names and those whose drafts are not in the messages, by drawing marks."""
     notes = {_mark("note", place): note for place, note in enumerate(case.notes)}
     names = {_mark("name", place): answer for place, answer in enumerate(case.bylines)}
     drafts = {_mark("draft", place): answer for place, (answer, texts) in enumerate(case.drafts.items()) if texts}
@@ -69,17 +68,14 @@ def _hidden(case: Case, draw: Draw) -> tuple[list[str], list[str], list[str]]:
 
 
 def _mark(kind: str, place: int) -> str:
-    """Return a word that stands in no text, and that no filter of a template changes but in its case."""
     return f"calm{kind}mark{place}mark"
 
 
 def _drafted(drafts: tuple[str, ...]) -> str:
-    """Return drafts as they stand before the text of their answer."""
     return "".join(f"[Earlier draft {n}]\n{draft}\n\n" for n, draft in enumerate(drafts, start=1)) + "[Answer]\n"
 
 
 def _noted(prompt: Prompt, case: Case, said: str, draw: Draw, messages: Messages) -> tuple[Messages, str]:
-    """Return the messages with a note once: after the question where a user message ends with it, or at the end."""
     if prompt.notes == "question":
         mark = _mark("question", 0)
         marked = draw(replace(case, question=f"{case.question}\n\n{mark}"))
@@ -95,7 +91,6 @@ def _noted(prompt: Prompt, case: Case, said: str, draw: Draw, messages: Messages
 
 
 def _once(marked: Messages, place: int, added: str, mark: str, said: str) -> Messages | None:
-    """Return messages in which the question stands several times, with the note after its last one in `place` alone."""
     before, _, after = marked[place].text.rpartition(added)
     texts = {at: message.text.replace(added, "") for at, message in enumerate(marked)}
     texts[place] = f"{before.replace(added, '')}\n\n{said}{after}"
@@ -156,7 +151,6 @@ def shared(prompt: Prompt, case: Case, scale: Scale, criterion: Criterion | None
 def _pieces(
     messages: Messages, case: Case, scale: Scale, criterion: Criterion | None, *, bundled: bool
 ) -> tuple[list[Pieces | None], list[str]] | None:
-    """Return the skeletons of the templates and the texts of a case; None for a case that is rendered each time."""
     found = shaped(case, scale, criterion, bundled=bundled)
     if found is None:
         return None
@@ -173,7 +167,6 @@ def _pieces(
 
 
 def _drawn(prompt: Prompt, case: Case, task: Task, scale: Scale, criterion: Criterion | None) -> Messages:
-    """Return the messages of the templates alone."""
     messages, bundled = prompt.framed(case.framing), prompt.bundled
     found = _pieces(messages, case, scale, criterion, bundled=bundled)
     if found is not None:
@@ -187,7 +180,6 @@ def _drawn(prompt: Prompt, case: Case, task: Task, scale: Scale, criterion: Crit
 def _drawn_whole(
     messages: Messages, case: Case, task: Task, context: Mapping[str, object], *, bundled: bool
 ) -> Messages:
-    """Return the messages, each rendered with all values."""
     out = []
     for index, message in enumerate(messages, start=1):
         try:
@@ -216,18 +208,19 @@ def check(
             problems.append(f"the {framing} prompt has no messages; expected at least one")
         for index, message in enumerate(messages, start=1):
             place = (names or {}).get(message.text) or f"template {index} ({message.role}, {framing} framing)"
-            problem = _problem(message.text, task, scale or _any_scale(task), place, bundled=prompt.bundled)
+            problem = _problem(
+                message.text,
+                task,
+                scale or (Scale(classes=Classes(("no", "yes"))) if task == "label" else Scale()),
+                place,
+                bundled=prompt.bundled,
+            )
             if problem is not None:
                 problems.append(problem)
     return problems
 
 
-def _any_scale(task: Task) -> Scale:
-    return Scale(classes=Classes(("no", "yes"))) if task == "label" else Scale()
-
-
 def _problem(text: str, task: Task, scale: Scale, place: str, *, bundled: bool) -> str | None:
-    """Return what is wrong with one template, or None."""
     case = _sample(task)
     criterion = case.criteria[0] if task == "rubric" else None
     try:
@@ -241,7 +234,6 @@ def _problem(text: str, task: Task, scale: Scale, place: str, *, bundled: bool) 
 
 
 def _sample_context(case: Case, scale: Scale, criterion: Criterion | None, *, bundled: bool) -> dict[str, object]:
-    """Return a sample's variables; its fields answer to every name, as a case's fields are the user's own."""
     context = context_of(case, scale, criterion, bundled=bundled)
     return {**context, "fields": _AnyField(case.fields)}
 
@@ -254,7 +246,6 @@ class _AnyField(dict[str, str]):
 
 
 def _sample(task: Task) -> Case:
-    """Return a case that has everything a template can show."""
     several = {"pairwise": 2, "listwise": 3}.get(task, 1)
     steps = (Step("A thought.", "look_up", '{"word": "sky"}', "A result."),)
     answers = tuple(
@@ -320,7 +311,6 @@ def part(name: str, form: str = "") -> str:
 
 
 def _template(name: str, form: str) -> str:
-    """Return a bundled template with its shared parts put in; `verdict` is the part that depends on the form."""
     parts = _PART.sub(lambda found: part(found[1], form if found[1] == "verdict" else ""), _file(name))
     return parts.removesuffix("\n")
 

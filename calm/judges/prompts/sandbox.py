@@ -131,7 +131,6 @@ def work_of(tree: nodes.Template) -> Work | None:
 
 
 def _longest(context: Mapping[str, object]) -> int:
-    """Return the length of the longest list that a template can loop over."""
     longest = 1
     for name in _LISTS:
         listed = context.get(name)
@@ -143,7 +142,6 @@ def _longest(context: Mapping[str, object]) -> int:
 
 
 def _length(value: object) -> int:
-    """Return how many characters all texts in a value have together."""
     if isinstance(value, str):
         return len(value)
     if isinstance(value, Mapping):
@@ -158,7 +156,6 @@ class _NotPlain(Exception):
 
 
 def _is_list(node: nodes.Node | None) -> bool:
-    """Return whether an expression is one of the lists that a template is given, or a part of one; never a text."""
     if isinstance(node, nodes.Getitem):
         return isinstance(node.arg, nodes.Slice) and _is_list(node.node)
     if isinstance(node, nodes.Call):  # `fields.items()` and the like
@@ -172,7 +169,6 @@ def _is_list(node: nodes.Node | None) -> bool:
 
 
 def _goes_through(node: nodes.Node) -> int:
-    """Return how often an operation may go through a text."""
     if isinstance(node, nodes.Concat):
         return len(node.nodes)
     if isinstance(node, nodes.Compare):
@@ -184,7 +180,6 @@ def _goes_through(node: nodes.Node) -> int:
 
 
 def _is_cheap(node: nodes.Filter) -> bool:
-    """Return whether a filter cannot make a text much longer than what it is given."""
     if node.name not in _FILTERS or node.dyn_args is not None or node.dyn_kwargs is not None:
         return False
     given = [*node.args, *(keyword.value for keyword in node.kwargs)]
@@ -289,7 +284,6 @@ _HELPER: Final = Helper(
 
 
 def _written(template: Template, context: Mapping[str, object]) -> str:
-    """Render a template; pieces are counted as they come, so that a runaway one stops."""
     pieces, size = [], 0
     for piece in template.generate(context):
         size += len(piece)
@@ -300,7 +294,6 @@ def _written(template: Template, context: Mapping[str, object]) -> str:
 
 
 def _fault(error: BaseException, context: Mapping[str, object]) -> TemplateFault:
-    """Return what is wrong with a template, in which line, and what was meant."""
     line = error.lineno if isinstance(error, TemplateSyntaxError) else _line(error.__traceback__)
     what = str(error).strip() or type(error).__name__
     hint = ""
@@ -323,7 +316,6 @@ def _fault(error: BaseException, context: Mapping[str, object]) -> TemplateFault
 
 
 def _lacking(name: str, fields: Sequence[str]) -> tuple[str, str]:
-    """Say that a case has no field of a name, and what can be done."""
     plain = name.isidentifier()
     shown = f"fields.{name}" if plain else f"fields[{name!r}]"
     had = f" (it has {', '.join(fields[:MOST_FIELDS])}{', ...' if len(fields) > MOST_FIELDS else ''})" if fields else ""
@@ -332,7 +324,6 @@ def _lacking(name: str, fields: Sequence[str]) -> tuple[str, str]:
 
 
 def _line(trace: TracebackType | None) -> int | None:
-    """Return the template's line that an exception came from."""
     line = None
     while trace is not None:
         if trace.tb_frame.f_code.co_filename == "<template>":
@@ -351,7 +342,6 @@ def parsed(text: str) -> nodes.Template | None:
 
 @lru_cache(maxsize=512)
 def _work(text: str) -> Work | None:
-    """Return what rendering a plain template can take; None for any other, of which nothing is computed here."""
     try:
         return work_of(_environment_for(text).parse(text))
     except RecursionError as error:
@@ -360,7 +350,6 @@ def _work(text: str) -> Work | None:
 
 @lru_cache(maxsize=512)
 def _compiled(text: str) -> Template:
-    """Compile any template; Jinja2 computes what is constant in it while it compiles."""
     try:
         return _environment_for(text).from_string(text)
     except RecursionError as error:
@@ -368,7 +357,6 @@ def _compiled(text: str) -> Template:
 
 
 def _environment_for(text: str) -> ImmutableSandboxedEnvironment:
-    """Return the sandbox for a template; Jinja2 would turn all line ends into one kind, so a mixture is refused."""
     if len(text) > MAX_SOURCE:
         raise TemplateSyntaxError(f"expected at most {MAX_SOURCE} characters, got {len(text)}; shorten it", 1)
     crlf = text.count("\r\n")
@@ -380,7 +368,6 @@ def _environment_for(text: str) -> ImmutableSandboxedEnvironment:
 
 @lru_cache(maxsize=3)
 def _sandbox(newline: Literal["\n", "\r\n", "\r"]) -> ImmutableSandboxedEnvironment:
-    """Return a sandbox that gives templates nothing random, and keeps one kind of line end."""
     made = _Sandbox(
         undefined=StrictUndefined,
         autoescape=False,  # a prompt is plain text; escaping would change what the judge reads

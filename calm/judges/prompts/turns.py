@@ -69,13 +69,16 @@ def _listed(path: Path, text: str) -> list[tuple[str, str]]:
         turns = json_of(text)
     except ValueError as error:
         raise ConfigError(f"{path}: expected JSON: {error}") from error
-    if not isinstance(turns, list) or not turns or not all(_is_turn(turn) for turn in turns):
+    if (
+        not isinstance(turns, list)
+        or not turns
+        or not all(
+            isinstance(turn, dict) and isinstance(turn.get("role"), str) and isinstance(turn.get("content"), str)
+            for turn in turns
+        )
+    ):
         raise ConfigError(f'{path}: expected a list of {{"role": ..., "content": ...}} with texts')
     return [(turn["role"], turn["content"]) for turn in turns]
-
-
-def _is_turn(turn: object) -> bool:
-    return isinstance(turn, dict) and isinstance(turn.get("role"), str) and isinstance(turn.get("content"), str)
 
 
 _VALUES: Final = re.compile(
@@ -196,15 +199,16 @@ def recovered(sent: Sequence[Sent]) -> Recovered | None:
             best = Recovered(one.roles, templates, shown, len(sent))
         if best.whole:
             break
-    return None if best is None or not any(_has_slots(best)) or (best.shown < 2 <= best.of) else best
-
-
-def _has_slots(found: Recovered) -> list[bool]:
-    return ["{{ answers[" in template for template in found.templates]
+    return (
+        None
+        if best is None
+        or not any("{{ answers[" in template for template in best.templates)
+        or (best.shown < 2 <= best.of)
+        else best
+    )
 
 
 def _marked(text: str, values: Mapping[str, str]) -> str:
-    """Return a text in which each text of the case is a mark, the longest first."""
     names = list(values)
     pieces: list[str] = [text]
     for name in sorted((name for name in names if values[name].strip()), key=lambda name: -len(values[name])):
@@ -223,7 +227,6 @@ def _split_at(piece: str, value: str, mark: str) -> list[str]:
 
 
 def _shows(marked: Sequence[str], guess: Sent, other: Sent) -> bool:
-    """Return whether marked texts, filled with the texts of another case, are its prompt."""
     if guess.roles != other.roles or guess.values.keys() != other.values.keys():
         return False
     names = list(guess.values)

@@ -78,7 +78,6 @@ def candidate(layout: Layout, mark: Mark, verdict: Verdict, view: View) -> Candi
 
 
 def _turned(before: str) -> bool:
-    """Return whether a sentence corrects an earlier verdict: "No: [[B]]", "Wait, my verdict is [[B]]"."""
     low = before.lower()
     found = next((hit for kind in (Cue.TURN, Cue.PAUSE) if (hit := cue(kind).search(low)) is not None), None)
     if found is None or found.start() > OPENING:
@@ -92,13 +91,11 @@ def _turned(before: str) -> bool:
 
 
 def _own(label: str | None, intro: str) -> bool:
-    """Return whether the last line is quoted because the prompt shows it in quotes: its label names a verdict."""
     words = label or intro
     return label is not None and (not words or has(Cue.NOUN, words)) and not _doubted(words)
 
 
 def _another(around: Around, mark: Mark, view: View) -> bool:
-    """Return whether the words at a verdict name something else: the worse answer, a number that is no score."""
     before, after = around.clause
     told = before if around.sentence[0].strip() else around.intro[1]
     if view.task == "score":
@@ -114,7 +111,6 @@ def _another(around: Around, mark: Mark, view: View) -> bool:
 
 
 def _ends_with(kind: Cue, words: str) -> bool:
-    """Return whether a cue stands at the end of some words, with no word for a verdict after it but its own."""
     low = plain(words)
     found = list(cue(kind).finditer(low))
     rest = low[found[-1].end() :] if found else ""
@@ -126,7 +122,6 @@ def _name(mark: Mark) -> str:
 
 
 def _names(words: str, labels: Sequence[str]) -> bool:
-    """Return whether some words name one of these answers; the article in "A worse answer" is no name."""
     return any(
         label.casefold() != "a" or cue(Cue.LESSER).match(words[m.end() :].lstrip().lower()) is None
         for label in labels
@@ -135,7 +130,6 @@ def _names(words: str, labels: Sequence[str]) -> bool:
 
 
 def _leads(around: Around) -> bool:
-    """Return whether the words before a verdict on its line, or the line that introduces it, name a verdict."""
     words = around.sentence[0].strip() or around.intro[0]
     return has(Cue.NOUN, words) and not _doubted(words)
 
@@ -164,19 +158,16 @@ def _standing(around: Around, mark: Mark) -> Standing:
 
 
 def _told(sentence: str, clause: str) -> str:
-    """Return the words before a verdict that speak of it: its clause if that gives a verdict, else its sentence."""
     return clause if _decides(clause) or _follows(sentence, clause) else sentence
 
 
 def _cites(sentence: str, clause: str) -> bool:
-    """Return whether words such as "the answer says:" come right before the clause of a verdict."""
     before = sentence[: len(sentence) - len(clause)] if sentence.endswith(clause) else sentence.rpartition(clause)[0]
     parts = re.split(r"[:：]", before.rstrip())
     return len(parts) > 1 and not parts[-1].strip() and _CITED.search(parts[-2]) is not None and _doubted(parts[-2])
 
 
 def _alone(sentence: str, clause: str, mark: Mark) -> bool:
-    """Return whether the clause before a verdict names its answer, so that an earlier denial is of another one."""
     name = _name(mark)
     if not name or len(name) > LONGEST_NAME or len(clause.split()) > WORDS or not _names(clause, [name]):
         return False
@@ -184,7 +175,6 @@ def _alone(sentence: str, clause: str, mark: Mark) -> bool:
 
 
 def _spoken(sentence: str) -> bool:
-    """Return whether another speaker stands before a label: "SYSTEM: final verdict: "."""
     speaker = re.split(r"[:：]", sentence.rstrip(" :：*_"))[:-1]
     return bool(speaker) and len(speaker[-1]) <= LONGEST_REST and has(Cue.WHOSE, f"{speaker[-1]}:")
 
@@ -194,12 +184,10 @@ def _decides(clause: str) -> bool:
 
 
 def _follows(sentence: str, clause: str) -> bool:
-    """Return whether a verdict comes right after a word such as "so"."""
     return bool(sentence.strip()) and not clause.strip()
 
 
 def _doubted(before: str) -> bool:
-    """Return whether the words before a verdict deny it, suppose it, or say that somebody else wants it."""
     return has(Cue.DENIED, before, before=True) or any(
         has(kind, before) for kind in (Cue.THAN, Cue.OTHERS, Cue.IF, Cue.WHOSE)
     )
@@ -214,7 +202,6 @@ def _denied_after(after: str) -> bool:
 
 
 def _stage(around: Around, standing: Standing, mark: Mark) -> tuple[bool, bool]:
-    """Return whether a verdict is called a draft, and whether it is called final: by the nearest words that do."""
     places = [f"{around.clause[0]} {'' if around.closes else around.clause[1]} {mark.about}", around.sentence[0]]
     if standing is Standing.STANDS:
         places += [around.intro[0], around.section]
@@ -285,7 +272,11 @@ def _chosen(layout: Layout, found: Sequence[Candidate]) -> Mark | Reason | None:
     if one.draft:
         return because(Kind.VERDICT_DRAFT, *_place(layout, one))
     tail = layout.page[one.mark.stop : one.mark.stop + TAIL]
-    if one is pool[-1] and tail.strip() and _gives_up(tail):
+    if (
+        one is pool[-1]
+        and tail.strip()
+        and (_takes_back(tail) or _pauses(tail) or any(map(retracts, _SENTENCE.findall(tail))))
+    ):
         later = [c for c in found if c.mark.start > one.mark.start and c.standing > Standing.MENTIONED]
         if not later or _differ(later) > 1 or isinstance(later[-1].verdict, Unreadable):
             return because(Kind.VERDICT_TAKEN_BACK, *_place(layout, one))
@@ -296,20 +287,17 @@ def _chosen(layout: Layout, found: Sequence[Candidate]) -> Mark | Reason | None:
 
 
 def _later(found: Sequence[Candidate], one: Candidate) -> Candidate | None:
-    """Return another verdict that stands in a sentence after the last one that counts, and that nothing doubts."""
     after = (c for c in found if c.mark.start > one.mark.start and c.standing is Standing.IN_PASSING)
     return next((c for c in after if not isinstance(c.verdict, Unreadable) and _meaning(c) != _meaning(one)), None)
 
 
 def _supposed(layout: Layout, found: Sequence[Candidate], one: Candidate) -> Candidate | None:
-    """Return another verdict that the judge supposes in the line in which it gives one."""
     line = layout.bounds(one.mark.start)
     near = (c for c in found if c.supposed and layout.bounds(c.mark.start) == line and _meaning(c) != _meaning(one))
     return next(near, None)
 
 
 def _pool(layout: Layout, found: Sequence[Candidate]) -> list[Candidate]:
-    """Return the candidates that count: those that stand or are said, else those in passing."""
     listed = _listed(layout, found)
     alive = [c for c in found if c.standing > Standing.MENTIONED and id(c) not in listed]
     counted = [c for c in alive if c.standing >= Standing.SAID]
@@ -319,11 +307,14 @@ def _pool(layout: Layout, found: Sequence[Candidate]) -> list[Candidate]:
 
 
 def _listed(layout: Layout, found: Sequence[Candidate]) -> set[int]:
-    """Return the candidates that are a list of what may be said: three in a row that differ, with little between."""
     groups: list[list[Candidate]] = []
     for one in found:
         gap = layout.page[groups[-1][-1].mark.stop : one.mark.start] if groups else "\n\n"
-        near = len(gap) <= 60 and not re.search(r"\n\s*\n|[.。!?]\s", gap) and not _corrects(gap)
+        near = (
+            len(gap) <= 60
+            and not re.search(r"\n\s*\n|[.。!?]\s", gap)
+            and not any(has(kind, gap) for kind in (Cue.TURN, Cue.PAUSE, Cue.TAKEN_BACK))
+        )
         if near and not one.mark.key:
             groups[-1].append(one)
         else:
@@ -332,7 +323,6 @@ def _listed(layout: Layout, found: Sequence[Candidate]) -> set[int]:
 
 
 def _joined(layout: Layout, found: Sequence[Candidate]) -> list[Candidate]:
-    """Return the candidates; of two that an "or" joins, both are mentioned if one is."""
     made = list(found)
     for at in range(1, len(made)):
         left, right = made[at - 1], made[at]
@@ -362,7 +352,6 @@ def _meaning(one: Candidate) -> object:
 
 
 def _settled(layout: Layout, pool: Sequence[Candidate]) -> Candidate | Reason:
-    """Return the verdict of several that stand: the last, if the others are drafts, parts or taken back."""
     last = pool[-1]
     rivals = [c for c in pool if _meaning(c) != _meaning(last)]
     if not rivals:
@@ -392,7 +381,6 @@ def _settled(layout: Layout, pool: Sequence[Candidate]) -> Candidate | Reason:
 
 
 def _turns(layout: Layout, earlier: Candidate, later: Candidate) -> bool:
-    """Return whether the judge corrects itself between two verdicts, or in the sentence of the later one."""
     if later.turned:
         return True
     between = layout.page[earlier.mark.stop : later.mark.start]
@@ -400,22 +388,12 @@ def _turns(layout: Layout, earlier: Candidate, later: Candidate) -> bool:
 
 
 def _pauses(text: str) -> bool:
-    """Return whether a sentence of a text begins with "Wait," or the like; in "Wait times" nobody pauses."""
     return any(
         (hit := cue(Cue.PAUSE).match(low)) is not None and _SET_OFF_OR_END.match(low, hit.end()) is not None
         for low in (
             sentence[1].lower() + text[sentence.end() : sentence.end() + 1] for sentence in _SENTENCE.finditer(text)
         )
     )
-
-
-def _corrects(gap: str) -> bool:
-    return any(has(kind, gap) for kind in (Cue.TURN, Cue.PAUSE, Cue.TAKEN_BACK))
-
-
-def _gives_up(tail: str) -> bool:
-    """Return whether what follows the last verdict takes it back, doubts it, or says that it is for something else."""
-    return _takes_back(tail) or _pauses(tail) or any(map(retracts, _SENTENCE.findall(tail)))
 
 
 def _takes_back(text: str) -> bool:
@@ -438,7 +416,6 @@ def _takes_back(text: str) -> bool:
 
 
 def _place(layout: Layout, one: Candidate) -> tuple[Said, int, str]:
-    """Return a verdict as written, its line, and how it stands."""
     where = "on its own" if one.standing is Standing.STANDS else "in a sentence"
     return Said(short(one.mark.raw)), layout.line(one.mark.start), where
 
@@ -481,5 +458,4 @@ def stands_alone(text: str, mark: Mark, view: View) -> bool:
 
 @lru_cache(maxsize=1024)
 def _line_decides(line: str, mark: Mark, view: View) -> bool:
-    """Return whether a line that ends in a verdict gives it, where nothing else stands in the reply."""
     return decide(line, [mark], lambda _: Tie(), view) == mark

@@ -74,7 +74,6 @@ def pattern_marks(text: str, pattern: str) -> list[Mark] | Unreadable:
 
 
 def _whole(text: str, start: int, end: int, *, free: bool) -> tuple[int, int]:
-    """Return where the number or word begins and ends that a group is in; a `free` group may begin inside of it."""
     if start == end:
         return start, end
     tail = _REST[text[end - 1].isdigit()].match(text, end) if _IN_WORD(text[end - 1]) else None
@@ -85,7 +84,6 @@ def _whole(text: str, start: int, end: int, *, free: bool) -> tuple[int, int]:
 
 
 def _off_menu(text: str, marks: list[Mark], flags: int) -> list[Mark]:
-    """Return what follows the words that lead to a group where they come once more, after the last match."""
     for lead in sorted({mark.about.strip() for mark in marks}):
         again = regex.compile(rf"(?<!\w){regex.escape(lead)}{_SAID}", flags) if len(lead) >= LEAST_LEAD else None
         found = again.search(text, marks[-1].stop) if again is not None else None
@@ -113,7 +111,6 @@ def compiles(pattern: str) -> bool:
 
 
 def _compiled_beside(pattern: str) -> None:
-    """Compile an expression in a helper process first; `Stopped` if it takes too much time or memory."""
     helper = Helper(f"{__name__}:{compiles.__name__}", seconds=2, memory=300_000_000, most=1000)
     try:
         helper.ask(pattern)
@@ -122,7 +119,6 @@ def _compiled_beside(pattern: str) -> None:
 
 
 def _repeats(pattern: str) -> float:
-    """Return the product of all counts such as {3} or {2,5}: no repeat in the expression is compiled more often."""
     product = 1.0
     for least, most in _COUNT.findall(pattern):
         product *= max(1.0, float(least or 1), float(most or 1))
@@ -137,7 +133,6 @@ def _pattern(pattern: str) -> regex.Pattern[str]:
 
 
 def _end(found: regex.Match[str]) -> int:
-    """Return where a match ends: before a quote that its group swallowed."""
     quote = _QUOTE.search(found[1])
     return found.start(1) + quote.start() if quote and quote.start() else found.end()
 

@@ -46,12 +46,10 @@ FENCE = re.compile(r"^[ \t]{0,3}(?:```|~~~)", re.MULTILINE)
 
 @lru_cache(maxsize=512)
 def _normal(text: str) -> str:
-    """Return a text without what a quotation may change: case, white space, the backslashes of neutralised tags."""
     return " ".join(INVISIBLE.sub("", text).replace("\\", "").casefold().split())
 
 
 def _repeats(content: str, judged: Sequence[str]) -> bool:
-    """Return whether a judged text has this content, apart from an ellipsis at its ends."""
     plain = _normal(content).strip(" .…")
     return len(plain) >= MIN_QUOTE and any(plain in _normal(text) for text in judged)
 
@@ -73,7 +71,10 @@ def _in_place(text: str, mark: Mark, judged: Sequence[str]) -> bool:
     """
     begin, end = max(0, mark.start - _WINDOW), min(len(text), mark.end + _WINDOW)
     own = max((m.end() for m in _SENTENCE_END.finditer(text, begin, mark.start)), default=begin)
-    few, many = _words_before(text, begin, own), _words_after(text, mark.end, end)
+    few, many = (
+        _words_before(text, begin, own),
+        _reach((m.end(), len(_LETTER.findall(m[0]))) for m in _WORD.finditer(text, mark.end, end)),
+    )
     texts = [_normal(one) for one in judged]
     if few[0] is not None and many[0] is not None and any(_normal(text[few[0] : many[0]]) in one for one in texts):
         return True
@@ -83,14 +84,8 @@ def _in_place(text: str, mark: Mark, judged: Sequence[str]) -> bool:
 
 
 def _words_before(text: str, begin: int, end: int) -> tuple[int | None, int | None]:
-    """Return where the last words begin that have a few letters, and many."""
     words = [(m.start(), len(_LETTER.findall(m[0]))) for m in _WORD.finditer(text, begin, end)]
     return _reach(reversed(words))
-
-
-def _words_after(text: str, begin: int, end: int) -> tuple[int | None, int | None]:
-    """Return where the first words end that have a few letters, and many."""
-    return _reach((m.end(), len(_LETTER.findall(m[0]))) for m in _WORD.finditer(text, begin, end))
 
 
 def _reach(words: Iterable[tuple[int, int]]) -> tuple[int | None, int | None]:
@@ -104,7 +99,6 @@ def _reach(words: Iterable[tuple[int, int]]) -> tuple[int | None, int | None]:
 
 
 def _in_quotes(text: str, mark: Mark, judged: Sequence[str]) -> bool:
-    """Return whether quotes or backticks around a verdict hold what a judged text says; the nearest few are tried."""
     begin = max(0, mark.start - _WINDOW)
     opened = list(_OPENERS.finditer(text, begin, mark.start))[-_NEAREST:]
     closed = islice(_CLOSERS.finditer(text, mark.end, mark.end + _WINDOW), _NEAREST)
@@ -120,7 +114,6 @@ def _fits(left: str, right: str) -> bool:
 
 
 def _in_block(text: str, mark: Mark, judged: Sequence[str]) -> bool:
-    """Return whether a code fence or a block quote holds the verdict, in lines that a judged text has."""
     start, end = line_of(text, mark)
     line = text[start:end].strip()
     if line.startswith(">"):
@@ -136,7 +129,6 @@ def is_quotation(text: str, start: int, line: str, judged: Sequence[str]) -> boo
 
 @lru_cache(maxsize=2)
 def _fences(text: str) -> tuple[int, ...]:
-    """Return where the lines begin that open or close a code fence."""
     return tuple(m.start() for m in FENCE.finditer(text))
 
 
@@ -214,10 +206,10 @@ class Layout:
                 found.append((line.start(), line[0].strip(_SIGNS)))
         return found
 
-    @cached_property
-    def fences(self) -> list[int]:
+    @property
+    def fences(self) -> tuple[int, ...]:
         """Where the lines lie that open or close a code fence."""
-        return [m.start() for m in FENCE.finditer(self.page)]
+        return _fences(self.page)
 
     @cached_property
     def whole(self) -> str:
@@ -265,7 +257,6 @@ class Layout:
         return self.labels[at][1] if at >= 0 else ""
 
     def _intro(self, start: int) -> str:
-        """Return the line that leads to the one that begins here: it ends in a colon, or in a word that needs more."""
         number = bisect_right(self.starts, start) - 1
         gap = False
         for back in range(number - 1, max(-1, number - 8), -1):
@@ -275,7 +266,7 @@ class Layout:
                 gap = gap or not line
                 continue
             if HOLE in line:
-                if _options(line) and not gap:
+                if line.lstrip("-*+•0123456789.)| \t").startswith(HOLE) and not gap:
                     continue  # a list of verdicts has one introduction
                 return ""
             closed = _STOP.match(line, line.rfind("<")) is not None and line.endswith(">")
@@ -303,7 +294,6 @@ class Layout:
         return bool(others) and bool(outside)
 
     def _beside(self, mark: Mark) -> tuple[str, str]:
-        """Return the rest of the line of a verdict, before and after it."""
         start, end = self.bounds(mark.start)
         before = self.page[max(start, mark.start - WINDOW) : mark.start]
         return before, self.page[mark.stop : min(end, mark.stop + WINDOW)]
@@ -345,7 +335,6 @@ QUOTES: Final = (
 
 
 def _in_pair(before: str, after: str, left: str, right: str) -> bool:
-    """Return whether a pair of quotes is open where the verdict stands, closes after it, and holds more than it."""
     if left == right:
         opened = _odd_quote(before, left)
         closed = after.find(right) if left != "'" else _closing(after)
@@ -358,7 +347,6 @@ def _in_pair(before: str, after: str, left: str, right: str) -> bool:
 
 
 def _odd_quote(before: str, sign: str) -> int:
-    """Return where the last quote was opened that is not closed, or -1; an apostrophe in a word is none."""
     if sign == "'":
         found = [m.start() for m in re.finditer(r"(?<!\w)'(?=\S)|(?<=\S)'(?!\w)", before)]
     else:
@@ -381,24 +369,16 @@ def with_holes(text: str, marks: Sequence[Mark]) -> str:
     return "".join([*parts, text[at:]])
 
 
-def _options(line: str) -> bool:
-    """Return whether a line begins with a verdict: it may be one of a list."""
-    return line.lstrip("-*+•0123456789.)| \t").startswith(HOLE)
-
-
 def _last_of(before: str) -> str:
-    """Return the sentence that a text ends in."""
     return before[max((stop.end() for stop in _STOP.finditer(before)), default=0) :]
 
 
 def _first_of(after: str) -> str:
-    """Return the rest of the sentence that a text begins in."""
     stop = _STOP.search(after)
     return after[: stop.start()] if stop else after.rstrip(TERMINAL)
 
 
 def _last_clause(before: str) -> str:
-    """Return the clause that a sentence ends in; a sign right before the verdict parts nothing."""
     body = before.rstrip(_SIGNS + _SEPARATORS + ",，、")
     at = max((m.end() for m in _BREAK.finditer(body)), default=0)
     low = body.lower() if len(body.lower()) == len(body) else body
@@ -409,7 +389,6 @@ def _last_clause(before: str) -> str:
 
 
 def _first_clause(after: str) -> str:
-    """Return the rest of the clause that a sentence begins in."""
     body = after.lstrip(_SIGNS)
     low = body.lower() if len(body.lower()) == len(body) else body
     ends = [m.start() for m in (_BREAK.search(body), cue(Cue.JOINT).search(low)) if m is not None]
@@ -417,7 +396,6 @@ def _first_clause(after: str) -> str:
 
 
 def _closes(after: str) -> bool:
-    """Return whether the line has no more to say of a verdict than why."""
     if _CLOSED.match(after):
         return True
     why = cue(Cue.JOINT).search(after[:40].lower())
@@ -425,6 +403,5 @@ def _closes(after: str) -> bool:
 
 
 def _announces(head: str) -> bool:
-    """Return whether a few words are a label without a colon: "Final verdict", "My rating is"."""
     words = head.split()
     return len(words) <= 5 and len(head) <= 40 and has(Cue.NOUN, head) and not has(Cue.OTHERS, head)

@@ -59,7 +59,11 @@ def opens(text: str, span: tuple[int, int], mark: Mark, view: View, *, cut: bool
     if view.task == "score":
         after = re.sub(rf"\A{_CLOSERS}\s?/\s?{view.scale.high:g}(?![\d.,]*\d)", "", after)
     ends = _ENDS.match(after)
-    if ends is not None and (not cut or "\n" in ends[0] or _shut(after, view)):
+    if ends is not None and (
+        not cut
+        or "\n" in ends[0]
+        or (_SHUT.match(after) is not None and not (view.task == "score" and after.rstrip().endswith(".")))
+    ):
         return True
     if view.task == "rubric" and not told and _SAYS.match(after):
         return True
@@ -71,13 +75,7 @@ def _joins(sign: str) -> bool:
     return sign.isalnum() or sign in "_-/&'’"
 
 
-def _shut(after: str, view: View) -> bool:
-    """Return whether a label is whole, whatever would have come next; a stop after a number may have been a point."""
-    return _SHUT.match(after) is not None and not (view.task == "score" and after.rstrip().endswith("."))
-
-
 def _leads(lead: str, view: View, *, opened: bool) -> bool:
-    """Return whether some words lead to a label: they name a verdict or an answer, and nothing in them doubts it."""
     words = lead.strip(_SIGNS + ":：=→⇒➜")
     if len(words) > LONGEST_LEAD or len(words.split()) > MOST_WORDS or "\n" in words or _STOP.search(words):
         return False
@@ -101,14 +99,12 @@ def _doubts(view: View) -> tuple[Cue, ...]:
 
 @lru_cache(maxsize=1)
 def _answer() -> re.Pattern[str]:
-    """Return an expression for a word that names an answer, in any language."""
     spaced = one_of("answers", *sorted(set(table()["answers"]) - UNSPACED))
     return re.compile(rf"(?<!\w)(?:{spaced})(?!\w)|(?:{one_of('answers', *sorted(UNSPACED))})", re.IGNORECASE)
 
 
 @lru_cache(maxsize=2)
 def _last(*, copulas: bool = False) -> re.Pattern[str]:
-    """Return an expression for the last words before a label that has no colon: "is", or what the label names."""
     spaced, unspaced = sorted(set(table()["answers"]) - UNSPACED), sorted(UNSPACED)
     if copulas:
         return re.compile(rf"(?<!\w)(?:{one_of('copulas')})\Z", re.IGNORECASE)
@@ -185,8 +181,6 @@ def by_token(reply: Reply, view: View, form: Format) -> Verdict | Reason | None:
 
 
 def _allowed(view: View, form: Format) -> Callable[[str], str | None]:
-    """Return what maps a token to a verdict: a slot's number or "tie", a number of the scale, "met", or a class."""
-
     def name(token: str) -> str | None:
         text = _bare(token)
         key = form.key(text)
@@ -209,7 +203,6 @@ def _allowed(view: View, form: Format) -> Callable[[str], str | None]:
 
 
 def _numbered(text: str, view: View) -> str | None:
-    """Return the class of a number: a name may be several tokens, so the bundled prompt asks for its number."""
     classes = view.scale.classes
     if classes is None or not (text.isascii() and text.isdigit() and len(text) <= 3):
         return None
@@ -217,7 +210,6 @@ def _numbered(text: str, view: View) -> str | None:
 
 
 def _is_part(text: str, first: int, last: int) -> bool:
-    """Return whether a sign directly before or behind a piece of a text makes another name of it: ~ok, A-."""
     raw, before, after = text[first:last], text[first - 1 : first], text[last : last + 1]
     signs = [(f"{before}{raw}", before), (f"{raw}{after}", after)]
     return any(sign and not sign.isalnum() and name_folded(whole) != name_folded(raw) for whole, sign in signs)
@@ -291,7 +283,6 @@ def _label(reply: Reply, view: View, form: Format) -> Label | Reason | None:
 
 
 def _unthought(text: str) -> str:
-    """Return a text of the same length without its reasoning."""
     parts, at = [], 0
     for start, end in spoken(text):
         parts += [re.sub(r"[^\n]", " ", text[at:start]), text[start:end]]
@@ -300,14 +291,12 @@ def _unthought(text: str) -> str:
 
 
 def _alone(text: str, start: int, end: int) -> bool:
-    """Return whether nothing else was generated."""
     if start > LONGEST_PAD or len(text) - end > LONGEST_PAD:
         return False
     return not text[:start].strip() and not _SPECIAL.sub("", text[end:]).strip()
 
 
 def _stands_alone(text: str, start: int, end: int, span: tuple[int, int]) -> bool:
-    """Return whether a token is the whole verdict of its line."""
     token = text[start:end]
     first, last = start + len(token) - len(token.lstrip()), end - len(token) + len(token.rstrip())
     begin = max(text.rfind("\n", max(0, first - 400), first) + 1, span[0], first - 400)
@@ -318,7 +307,6 @@ def _stands_alone(text: str, start: int, end: int, span: tuple[int, int]) -> boo
 
 
 def _distribution(token: Token, allowed: Callable[[str], str | None]) -> dict[str, float] | None:
-    """Return the probabilities of the allowed verdicts, made to sum to one; None if they are no numbers."""
     given = dict(token.alternatives)
     given.setdefault(token.text, token.logprob)
     weights: dict[str, float] = {}
@@ -334,7 +322,6 @@ def _distribution(token: Token, allowed: Callable[[str], str | None]) -> dict[st
 
 
 def _weighed(weights: Mapping[str, float], view: View) -> Verdict:
-    """Return the verdict that a distribution says."""
     if view.task == "score":
         turned = {(view.scale.turned(float(n)) if turns(view) else float(n)): p for n, p in weights.items()}
         probabilities = {f"{value:g}": p for value, p in sorted(turned.items())}

@@ -78,7 +78,6 @@ def cue(kind: Cue, *, before: bool = False) -> re.Pattern[str]:
 
 
 def _tree(words: list[str]) -> str:
-    """Return an expression for some words that looks at each letter once."""
     rest: dict[str, list[str]] = {}
     for word in dict.fromkeys(words):
         rest.setdefault(word[:1], []).append(word[1:])
@@ -103,13 +102,11 @@ def plain(text: str) -> str:
 
 @lru_cache(maxsize=1)
 def _mine() -> re.Pattern[str]:
-    """Return an expression for "I would", which supposes nothing; "I would have" does."""
     return re.compile(rf"\b(?:{one_of('mine')})\b(?!\s(?:\w+\s)?(?:have|need|haben))")
 
 
 @lru_cache(maxsize=1)
 def _forced() -> re.Pattern[str]:
-    """Return an expression for "if I had to choose" with nothing after it: what follows is the verdict all the same."""
     return re.compile(rf"(?:{one_of('forced')})(?=\s*(?:[,:.;!?)*，、：。]|\Z))")
 
 
@@ -137,7 +134,6 @@ def one_of(name: str, *languages: str) -> str:
 
 @lru_cache(maxsize=1)
 def _retractions() -> re.Pattern[str]:
-    """Return the expression for all of `data/retractions.toml`, with each named part in place of its name."""
     table = data("retractions.toml")
     whole = "|".join(f"(?:{one})" for group in table["patterns"].values() for one in group)
     for name, part in reversed(table["parts"].items()):
@@ -300,7 +296,6 @@ _END_OF_MESSAGE = re.compile(r"<\|(?:start|end|return|call|message)\|>(?:assista
 
 
 def _event(found: re.Match[str]) -> tuple[str, bool]:
-    """Return a reasoning block's name and whether the marker closes it; harmony's final channel closes the others."""
     if found["special"]:
         return "special", found["special"].lower().startswith("end")
     if found["channel"] is not None:
@@ -312,7 +307,6 @@ def _event(found: re.Match[str]) -> tuple[str, bool]:
 
 
 def _after_bare_channels(text: str) -> int:
-    """Return where the final channel begins in a harmony reply whose special tokens a server has dropped, else 0."""
     final = "assistantfinal"
     at = text.rfind(final) if text.startswith("analysis") else -1
     return at + len(final) if at >= 0 else 0

@@ -102,7 +102,6 @@ def is_none(raw: object, form: Format, view: View) -> bool:
 
 
 def _named(text: str, form: Format, view: View) -> str:
-    """Return a verdict without what wraps it: `\\boxed{B}`, `$B$`, `(B)`, `"[7]"`, `A: CORRECT` where A is a label."""
     if (text.isascii() and text.isalnum()) or view.task == "listwise" or form.key(text) is not None:
         return text
     bare = _TAGS.sub("", unpictured(text)).strip(_AROUND)
@@ -144,7 +143,6 @@ def noted(text: str, form: Format, view: View) -> str:
 
 
 def _mapped(raw: object, form: Format) -> tuple[object, bool]:
-    """Return a value as `values` maps it, and whether it does."""
     if not form.values or not isinstance(raw, str | bool | int | float):
         return raw, False
     key = form.key(str(raw).lower() if isinstance(raw, bool) else f"{raw:g}" if isinstance(raw, float) else str(raw))
@@ -152,7 +150,6 @@ def _mapped(raw: object, form: Format) -> tuple[object, bool]:
 
 
 def _slot(text: str, labels: Sequence[str]) -> int | None:
-    """Return the slot that a text names: its label, also as `A (You)`, `(A)`, `Answer A`."""
     names = [_STRENGTH.sub("", text.strip())]
     plain = names[0].strip("\"'`“”‘’*_").strip()
     names.append(plain)
@@ -172,7 +169,6 @@ def _slot(text: str, labels: Sequence[str]) -> int | None:
 
 
 def _choice(value: object, mapped: bool, form: Format, view: View) -> Verdict:
-    """Return which of two answers is preferred; where the judge named the worse one, the other."""
     if mapped and value in SYMBOLS:
         slot = {"first": 0, "second": 1}.get(str(value))
         if value == "tie":
@@ -239,7 +235,6 @@ def turns(view: View) -> bool:
 
 
 def _score(value: object, view: View) -> Verdict:
-    """Return a score with the high end good; `4/5` is read if 5 is the top of the scale."""
     ratio = _ratio(value)
     if ratio is not None and ratio[1] != view.scale.high:
         return Unreadable(f"{short(value)} is out of {ratio[1]:g}; expected a score up to {view.scale.high:g}")
@@ -261,7 +256,6 @@ def _score(value: object, view: View) -> Verdict:
 
 
 def _mean(values: tuple[object, ...], form: Format, view: View) -> Verdict:
-    """Return the mean of the verdicts of a list: on a scale from 0 to 1 the share of yes and 1."""
     found: list[float] = []
     share = (view.scale.low, view.scale.high) == (0, 1)
     for number, one in enumerate(values, start=1):
@@ -306,7 +300,6 @@ def all_criteria(met: Mapping[str, bool | None], view: View) -> Verdict:
 
 
 def _checklist(raw: object, form: Format, view: View) -> Verdict:
-    """Return the criteria of a JSON object by number or id, or of a list that has them all in order."""
     if isinstance(raw, list | tuple):
         if len(raw) != len(view.criteria):
             return Unreadable(f"expected {len(view.criteria)} criteria in the list, got {len(raw)}")
@@ -322,7 +315,6 @@ def _checklist(raw: object, form: Format, view: View) -> Verdict:
 
 
 def _share(value: object, mapped: bool, view: View) -> Verdict:
-    """Return X out of the judge's own Y as a score from 0 to 1; under negative framing X are the ones that fail."""
     if isinstance(value, dict):
         met, of = number_of(value.get("met")), number_of(value.get("of"))
     elif mapped:
@@ -363,7 +355,6 @@ def _class(value: object, view: View) -> Verdict:
 
 
 def _ranking(value: object, view: View) -> Verdict:
-    """Return a ranking that has every label exactly once, best first."""
     groups: list[list[object]]
     if isinstance(value, str):
         groups = [list(group.split("=")) for group in value.split(">")]
@@ -469,7 +460,6 @@ def _parsed(formula: str) -> ast.expr:
 
 
 def _worth(node: ast.expr, numbers: Mapping[str, float] | None) -> float:
-    """Return what a tree is worth; without numbers, only look whether it is arithmetic."""
     match node:
         case ast.Constant(value=int() | float() as value) if not isinstance(value, bool):
             return float(value)

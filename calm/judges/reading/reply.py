@@ -98,7 +98,6 @@ def contradiction(page: str, mark: Mark, verdict: Verdict, names: Sequence[str],
 
 
 def _praises(sentence: str, other: str, own: str) -> bool:
-    """Return whether a sentence calls one answer better, names no other one, and doubts nothing."""
     if names_of(other).search(sentence) is None or names_of(own).search(sentence) is not None:
         return False
     doubts = (Cue.OTHERS, Cue.IF, Cue.DENIED, Cue.LESSER, Cue.THAN, Cue.WHOSE)
@@ -106,7 +105,6 @@ def _praises(sentence: str, other: str, own: str) -> bool:
 
 
 def _decides_a_tie(sentence: str, names: Sequence[str]) -> bool:
-    """Return whether a sentence says of one answer alone that it is better: "answer B is in fact much better"."""
     for one, other in (names, reversed(names)):
         is_better = rf"{re.escape(one)}\s+(?:{one_of('copulas')})\s+(?:\w+\s+){{0,4}}"
         said = re.search(is_better, sentence)
@@ -116,13 +114,11 @@ def _decides_a_tie(sentence: str, names: Sequence[str]) -> bool:
 
 
 def _reason(page: str, mark: Mark, start: int) -> Reason:
-    """Return which verdict is contradicted, and the lines of both."""
     line = page.count("\n", 0, mark.stop + start + 2) + 1
     return because(Kind.VERDICT_CONTRADICTED, Said(short(mark.raw)), page.count("\n", 0, mark.start) + 1, line)
 
 
 def _rescores(sentence: str, own: float, view: View) -> bool:
-    """Return whether a sentence gives another score than the verdict: "a 6 is fairer", "5 is too high"."""
     final = _FINAL.search(sentence)
     if final is not None and number_of(final[1]) not in (None, own) and not has(Cue.IF, sentence):
         return True
@@ -144,7 +140,6 @@ def _no_would(sentence: str) -> str:
 
 
 def _prefers(sentence: str, other: str, own: str) -> bool:
-    """Return whether a sentence sums up, and calls the other answer better, or denies its own one."""
     if has(Cue.OTHERS, sentence) or has(Cue.IF, _no_would(sentence)):
         return False
     low = plain(sentence)
@@ -219,7 +214,6 @@ def read(reply: Reply, form: Format, view: View) -> Verdict:
 
 
 def _empty(reply: Reply) -> str:
-    """Return why a reply without text has none, and what to change."""
     if reply.calls:
         return f"the reply is a call of the tool {short(reply.calls[0][0])} and has no text; send no tools to the judge"
     if reply.elsewhere:
@@ -255,7 +249,6 @@ def _parts(text: str, visible: str, form: Format, view: View) -> dict[str, Verdi
 
 
 def _found(reply: Reply, text: str, visible: str, form: Format, view: View) -> Verdict | Reason | None:
-    """Return the verdict of a reply, why it has none beyond doubt, or None if nothing in it could be one."""
     if form.kind == "logprobs":
         return by_token(reply, view, form)
     if form.parts:
@@ -266,7 +259,6 @@ def _found(reply: Reply, text: str, visible: str, form: Format, view: View) -> V
 def _said(
     text: str, visible: str, form: Format, view: View, beside: Sequence[Mark] | None = None
 ) -> Verdict | Reason | None:
-    """Return the verdict of a text, or of one part of it with those that are `beside` it."""
     if form.kind == "json" and (inner := unstrung(visible)) is not None:
         text = visible = inner
     whole = whole_field(END_TOKEN.sub("", text), form.field, view) if form.kind == "json" else None
@@ -274,7 +266,6 @@ def _said(
 
 
 def _visible(text: str) -> str:
-    """Return what of a reply is no reasoning; each line keeps its number."""
     if not may_think(text):
         return text
     parts, at = [], 0
@@ -292,7 +283,6 @@ def _looked_at(text: str) -> str:
 
 
 def _marks(text: str, form: Format, view: View) -> list[Mark] | Unreadable:
-    """Return what may be the verdict of a text, as written."""
     if form.kind == "json":
         return field_marks(text, form.field, view)
     if form.kind == "tag":
@@ -417,13 +407,11 @@ def example(unread: UnreadReply) -> str:
 
 
 def _reads(form: Format, unread: Sequence[UnreadReply]) -> bool:
-    """Return whether a format reads all of some replies."""
     verdicts = [read(one.reply, form, one.view) for one in unread]
     return all(map(readable, verdicts))
 
 
 def _others(form: Format, unread: Sequence[UnreadReply]) -> Iterator[Format]:
-    """Return other formats, those of the same kind first."""
     texts = [one.reply.text[-CHARACTERS:] for one in unread]
     keys = sorted(dict.fromkeys(key for text in texts for key in names_in(text)), key=_likely)
     tags = sorted(dict.fromkeys(name for text in texts for name in _TAG.findall(text)), key=_likely)
@@ -439,6 +427,5 @@ def _likely(name: str) -> tuple[bool, int]:
 
 
 def _named(names: Iterator[str]) -> str:
-    """Return names, each once."""
     known = list(dict.fromkeys(names))
     return ", ".join([*(name[:LONGEST] for name in known[:MOST_NAMES]), *(["..."] if len(known) > MOST_NAMES else [])])
