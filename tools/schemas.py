@@ -31,7 +31,8 @@ from calm.core.checks import KINDS
 from calm.core.classes import ARROW, FIRST, LONGEST, MOST_CLASSES, SIGNS
 from calm.core.material import Passage, Step, Turn
 from calm.core.verdict import FAMILY, TASKS, Task
-from calm.judges.judgefile.keys import (
+from calm.judges.judgefile.parts import MEANINGS
+from calm.judges.judgefile.tables import (
     HEADER,
     KEYS,
     MOST_COUNT,
@@ -46,7 +47,6 @@ from calm.judges.judgefile.keys import (
     VARIABLE,
     Key,
 )
-from calm.judges.judgefile.verdict import MEANINGS
 from calm.judges.mitigations import MITIGATIONS
 from calm.judges.reading import FUNCTIONS
 from calm.judges.reading.formats import NOTHING

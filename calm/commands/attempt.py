@@ -34,7 +34,6 @@ from calm.results.sentences import capital
 from calm.results.wording import printable
 
 if TYPE_CHECKING:
-    from calm.core.edits import AnyEdit
     from calm.engine.engine import Engine
     from calm.models.wire import Judge, Reply
 
@@ -85,7 +84,8 @@ def _try(options: argparse.Namespace) -> int:
         return _inspect(judge)
     cases = cases_from(options.cases, judge)
     case = as_pair(_chosen(cases, options.case), FAMILY[judge.task])
-    edit, against = (_edit(name, judge, cases) for name in (options.edit, options.against))
+    model = str(judge.about.get("model") or judge.name)
+    edit, against = (find_edit(name, model, cases) if name else None for name in (options.edit, options.against))
     _refuse_idle(options, case)
     refuse_unshowable(judge, (case,))
     engine = Engine(Store(None, Mode.OFF), caps=caps_of(options))
@@ -122,7 +122,6 @@ def _try(options: argparse.Namespace) -> int:
 
 
 def _turned_round(spec: str) -> list[str]:
-    """Return that the scale of a judge.toml may be the wrong way round, and what to write, if its prompt shows it."""
     from calm.judges.lint import lint, subjects_of
 
     path = Path(spec)
@@ -136,7 +135,6 @@ def _turned_round(spec: str) -> list[str]:
 
 
 def _unread(verdict: Verdict, judge: Judge) -> str:
-    """Return that a verdict says nothing, what that means for an audit, and what to change."""
     if isinstance(verdict, NoReply):
         return f"the judge gave no reply, so an audit would not work: {verdict.reason}"
     if isinstance(verdict, Refused):
@@ -152,10 +150,6 @@ def _unread(verdict: Verdict, judge: Judge) -> str:
         f"End with one line, {_WRITTEN.get(FAMILY[judge.task], '[[VERDICT]]')}. If the reply "
         "is cut short, raise max_tokens in [model]"
     )
-
-
-def _edit(name: str | None, judge: Judge, cases: Sequence[Case]) -> AnyEdit | None:
-    return find_edit(name, str(judge.about.get("model") or judge.name), cases) if name else None
 
 
 def _refuse_idle(options: argparse.Namespace, case: Case) -> None:
@@ -179,7 +173,6 @@ def _refuse_idle(options: argparse.Namespace, case: Case) -> None:
 
 
 def _inspect(judge: Judge) -> int:
-    """Print what the servers of a judge support; return 1 if one lacks what the judge needs."""
     import asyncio
 
     from calm.models.conformance import State, inspect
@@ -200,7 +193,6 @@ def _inspect(judge: Judge) -> int:
 
 
 def _named(case: Case, answer_id: str, judge: Judge) -> str:
-    """Return how a reply is named: by its slot, its id, its author and its worth."""
     ids = [answer.id for answer in case.shown]
     if answer_id not in ids:
         return f"reply {answer_id}"
@@ -219,13 +211,11 @@ def _named(case: Case, answer_id: str, judge: Judge) -> str:
 
 
 def _on(case: Case, target: str | None) -> str:
-    """Return on which of several replies an edit was made; nothing where it was on none of them, or there is one."""
     ids = [answer.id for answer in case.shown]
     return f" on reply {case.slot_labels[ids.index(target)]}" if target in ids and len(ids) > 1 else ""
 
 
 def _verdict(case: Case, verdict: Verdict, judge: Judge) -> str:
-    """Return a verdict in words."""
     match verdict:
         case Preferred(answer=answer):
             return f"{_named(case, answer, judge)} wins"
@@ -246,7 +236,6 @@ def _verdict(case: Case, verdict: Verdict, judge: Judge) -> str:
 
 
 def _unseen(verdicts: Sequence[Verdict], target: str) -> bool:
-    """Return whether the damage to an answer went unnoticed, by the verdicts as it is and after the edit."""
     before, after = verdicts
     if isinstance(before, NoReply) or isinstance(after, NoReply):
         return False
@@ -257,8 +246,7 @@ def _unseen(verdicts: Sequence[Verdict], target: str) -> bool:
 
 
 def _show(engine: Engine, judge: Judge, case: Case, title: str) -> Verdict:
-    """Show what a judge was sent and said; return the verdict."""
-    from calm.judges.lint.from_judge import prompted
+    from calm.judges.lint.subject import prompted
 
     asked = engine.ask(judge, [(case, 1)])[0]
     inside = prompted(judge)
@@ -289,7 +277,6 @@ _OF_ONE_ASK = (Kind.NOT_SENT, Kind.CODE_RAISED_FIRST, Kind.LABEL_LATER)
 
 
 def _said(reply: Reply | None) -> str:
-    """Return what a model wrote: its text, and the tools that it called with their arguments."""
     if reply is None:
         return ""
     return "\n".join([*([reply.text] if reply.text else []), *(f"{name}({given})" for name, given in reply.calls)])

@@ -19,10 +19,9 @@ if TYPE_CHECKING:
     from calm.cases.logs import Gathered
     from calm.core.case import Case
     from calm.core.toml_text import Value
-    from calm.judges.prompts.asking import Asked
-    from calm.judges.prompts.foreign import Style, Translation
-    from calm.judges.prompts.lookalikes import Lookalike
-    from calm.judges.prompts.meanings import Placeholder, Puzzle
+    from calm.judges.prompts.foreign import Lookalike, Style, Translation
+    from calm.judges.prompts.forms import Asked
+    from calm.judges.prompts.placeholders import Placeholder, Puzzle
     from calm.judges.prompts.turns import Turn
 
 _WHY: Final[Mapping[Puzzle, str]] = {
@@ -119,10 +118,9 @@ def started(task: Task, cases: Sequence[Case], draft: Draft) -> Prompt:
 
 def prompt_of_file(options: argparse.Namespace, draft: Draft, columns: Sequence[str]) -> Prompt:
     """Return a prompt that a person has, with its placeholders in calm's names; `columns` are those of the cases."""
-    from calm.judges.prompts.asking import asked_in
-    from calm.judges.prompts.foreign import translate
-    from calm.judges.prompts.lookalikes import missed
-    from calm.judges.prompts.meanings import guessed
+    from calm.judges.prompts.foreign import missed, translate
+    from calm.judges.prompts.forms import asked_in
+    from calm.judges.prompts.placeholders import guessed
 
     read = _read(options, draft)
     turns = [turn for _, turn in read]
@@ -220,7 +218,7 @@ def note_values(values: Mapping[str, float | str], draft: Draft) -> None:
 
 def _said(texts: Sequence[str], made: Translation, alike: Set[str]) -> dict[str, str]:
     """Return what a person says that placeholders mean, and which of the texts that look `alike` are plain text."""
-    from calm.judges.prompts.meanings import SAID
+    from calm.judges.prompts.placeholders import SAID
 
     names = {one.name for found in made.found for one in found}
     said: dict[str, str] = {}
@@ -405,8 +403,7 @@ def _put(roles: Sequence[str], templates: Sequence[str], prompt: Prompt, draft: 
 
 def _own_twin(options: argparse.Namespace, prompt: Prompt, draft: Draft) -> None:
     """Draft the twin that a person has."""
-    from calm.judges.prompts.foreign import translate
-    from calm.judges.prompts.lookalikes import missed
+    from calm.judges.prompts.foreign import missed, translate
     from calm.judges.prompts.turns import text_of, turns_of
 
     path = Path(options.negative)
@@ -422,7 +419,7 @@ def _own_twin(options: argparse.Namespace, prompt: Prompt, draft: Draft) -> None
 
 def _twin(templates: Sequence[str], prompt: Prompt, draft: Draft) -> None:
     """Draft the negative twin, if a rule turns the messages round; else say that framing is not tested."""
-    from calm.judges.prompts.turned import turned
+    from calm.judges.prompts.turns import turned
 
     whole = _BETWEEN.join(templates)
     made = turned(whole, "pairwise" if prompt.task == "pairwise" else "score")
@@ -482,7 +479,7 @@ def prompt_of_log(found: Gathered, draft: Draft) -> Prompt | None:
         values = reads.form.values
         draft.notes.append(f"[verdict] reads {reads.right} of {reads.of} replies of the log as the log does")
     else:
-        from calm.judges.prompts.asking import asked_in
+        from calm.judges.prompts.forms import asked_in
 
         asked = asked_in("\n".join(made.templates), found.task)
         form = {**asked.form, **({"formula": asked.formula} if asked.formula else {})}

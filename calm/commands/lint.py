@@ -106,17 +106,12 @@ def _lint(options: argparse.Namespace) -> int:
 
 
 def _made(form: str, checked: Sequence[Checked], problems: Sequence[str]) -> str:
-    from calm.commands.lint_shown import in_json
+    from calm.commands.lint_shown import in_json, in_sarif
 
-    if form == "json":
-        return json.dumps(in_json(checked), ensure_ascii=False, indent=1)
-    from calm.commands.lint_sarif import in_sarif  # it is built as a report is, which takes half a second
-
-    return json.dumps(in_sarif(checked, problems), ensure_ascii=False, indent=1)
+    return json.dumps(in_json(checked) if form == "json" else in_sarif(checked, problems), ensure_ascii=False, indent=1)
 
 
 def _write(path: Path, checked: Sequence[Checked], problems: Sequence[str]) -> None:
-    """Write the findings to a file, which appears whole or not at all."""
     from calm.results import outputs
 
     form = path.suffix.removeprefix(".")
@@ -126,7 +121,6 @@ def _write(path: Path, checked: Sequence[Checked], problems: Sequence[str]) -> N
 
 
 def _checked(path: Path, options: argparse.Namespace, roles: Mapping[str, Role]) -> Checked:
-    """Return what the rules find in one file."""
     from calm.commands.lint_shown import Checked
     from calm.judges.judgefile import remembered
     from calm.judges.lint import lint, subject_of, subjects_of
@@ -153,7 +147,6 @@ def _cases(files: Sequence[str]) -> Callable[[Judge], Sequence[Case]]:
 
 
 def _roles(slots: Sequence[str]) -> dict[str, Role]:
-    """Return what placeholders hold, by their names."""
     from calm.judges.lint.page import Role
 
     roles: dict[str, Role] = {}

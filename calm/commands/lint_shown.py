@@ -1,10 +1,12 @@
-"""What the linter found, for people as text and for programs as JSON."""
+"""What the linter found: for people as text, for programs as JSON, for code hosts as SARIF."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
 
 from calm import __version__
 from calm.judges.lint import RULES, SEVERITIES, Finding, Linted, Rule
@@ -94,6 +96,58 @@ def _plain(finding: Finding) -> dict[str, Json]:
         "evidence": finding.evidence,
         "fix": finding.fix,
     }
+
+
+def in_sarif(checked: Sequence[Checked], problems: Sequence[str] = ()) -> dict[str, Json]:
+    """Return the findings as a log of SARIF 2.1.0; `problems` are faults of configuration, which are no findings."""
+    from calm.results.reports.sarif import ROOT, camel, log_of, message_of, place_of, text_of  # it takes half a second
+
+    def result(finding: Finding, reason: str | None) -> Json:
+        path = _path(finding.place.file)
+        key = f"{path}\n{finding.rule.id}\n{finding.words}"
+        accepted = {"kind": "inSource", "status": "accepted", "justification": text_of(reason or "")}
+        return {
+            "ruleId": finding.rule.id,
+            "ruleIndex": list(RULES).index(finding.rule.id),
+            "kind": "fail",
+            "level": finding.rule.severity,
+            "message": {"text": message_of(f"{finding.words}: {finding.rule.why}. Fix: {finding.fix}")},
+            "locations": [{"physicalLocation": place_of(path, finding.place.line, "the prompt")["physicalLocation"]}],
+            "partialFingerprints": {"calmLint/v1": sha256(key.encode("utf-8", "backslashreplace")).hexdigest()},
+            "suppressions": [] if reason is None else [accepted],
+        }
+
+    rules: list[Json] = [
+        {
+            "id": rule.id,
+            "name": camel(rule.id),
+            "shortDescription": {"text": text_of(general(rule))},
+            "fullDescription": {"text": text_of(f"{rule.why}. Evidence ({rule.basis}): {in_general(rule.evidence)}")},
+            "help": {"text": text_of(f"{in_general(rule.fix)}. See docs/reference/lint.md")},
+            "defaultConfiguration": {"level": rule.severity},
+            "properties": {"tags": ["llm-judge", "prompt"], "basis": rule.basis},
+        }
+        for rule in RULES.values()
+    ]
+    said: list[Json] = [{"level": "error", "message": {"text": message_of(problem)}} for problem in problems]
+    found = [result(finding, None) for one in checked for finding in one.result.findings]
+    return log_of(
+        {
+            "tool": {"driver": {"name": "calm", "version": __version__, "rules": rules}},
+            "automationDetails": {"id": "calm-lint/"},
+            "originalUriBaseIds": {ROOT: {"description": {"text": "The folder where calm lint ran."}}},
+            "invocations": [{"executionSuccessful": not problems, "toolExecutionNotifications": said}],
+            "results": [*found, *(result(a.finding, a.reason) for one in checked for a in one.result.accepted)],
+        }
+    )
+
+
+def _path(file: str) -> str:
+    path = Path(file)
+    if path.is_absolute() or ".." in path.parts:
+        whole, here = path.resolve(), Path.cwd().resolve()
+        path = whole.relative_to(here) if whole.is_relative_to(here) else Path(path.name)
+    return path.as_posix()
 
 
 def general(rule: Rule) -> str:

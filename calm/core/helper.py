@@ -115,7 +115,6 @@ class Helper:
         return process
 
     def _receive(self, pipe: IO[bytes], came: SimpleQueue[bytes | Stop | None]) -> None:
-        """Put what comes through a pipe into a queue, and at its end None: no system waits for a pipe as another."""
         with pipe:
             while len(length := pipe.read(_LENGTH)) == _LENGTH:
                 size = int.from_bytes(length)
@@ -152,7 +151,6 @@ class Helper:
         return value
 
     def _next(self, deadline: float) -> bytes | Stop | None:
-        """Wait for what comes next until a time of `time.monotonic`."""
         while (left := deadline - time.monotonic()) > 0:
             try:
                 return self._came.get(timeout=min(left, _SLICE_S))
@@ -171,7 +169,6 @@ class Helper:
                 process.stdin.close()
 
     def _forget(self) -> None:
-        """Leave the process to the one that started it: this one is its fork."""
         self._process, self._lock = None, threading.Lock()
 
 
@@ -195,7 +192,6 @@ def serve(work: str, seconds: int, memory: int) -> None:
 
 
 def _why(process: subprocess.Popen[bytes]) -> Stop:
-    """Return why a process ended: by its limit of processor time, or by itself."""
     return "time" if process.wait() == -getattr(signal, "SIGXCPU", 0) != 0 else "crash"
 
 

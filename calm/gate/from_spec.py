@@ -145,7 +145,7 @@ def _functions(file: Path) -> list[str]:
 
 def _callable(spec: str, module: str, attribute: str) -> Judge:
     from calm.judges.adapters import tool_of
-    from calm.judges.importing import imported
+    from calm.judges.code import imported
     from calm.judges.python import PythonJudge
 
     found = imported(spec, module, attribute, wanted=callable)

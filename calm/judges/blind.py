@@ -136,7 +136,6 @@ def visible(case: Case, reads: tuple[str, ...]) -> tuple[tuple[str, object], ...
 
 
 def _by_slot(values: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
-    """Return values by letter, in the order of the slots."""
     return {letter: values[answer] for answer, letter in names.items() if answer in values}
 
 
@@ -146,7 +145,6 @@ def _copied(text: str) -> str:
 
 @lru_cache(maxsize=64)
 def _classes(reads: tuple[str, ...]) -> tuple[type[Case], type[Answer]]:
-    """Return a case and an answer that withhold what is not declared."""
     missing = {name: _declare(name, reads) for name in READABLE if name not in reads}
     if "labels" in missing:
         missing["slot_labels"] = _declare("labels", reads)
@@ -166,7 +164,6 @@ def _declare(name: str, reads: tuple[str, ...]) -> str:
 
 
 def _withholding(kind: type[T], called: str, withheld: Mapping[str, str]) -> type[T]:
-    """Return a subclass whose withheld attributes are an error to read, but for code that copies it."""
     read = kind.__getattribute__
 
     def guarded(self: T, name: str) -> object:
@@ -175,22 +172,21 @@ def _withholding(kind: type[T], called: str, withheld: Mapping[str, str]) -> typ
         return read(self, name)
 
     def reduced(self: T) -> tuple[object, ...]:
-        return _remade, (kind, called, dict(withheld), _values(self))
+        return _remade, (
+            kind,
+            called,
+            dict(withheld),
+            tuple(object.__getattribute__(self, name) for name in self.__dataclass_fields__),
+        )
 
     body = {"__slots__": (), "__getattribute__": guarded, "__reduce__": reduced, "__module__": __name__}
     return cast("type[T]", type(kind.__name__, (kind,), body))
 
 
 def _may_read(frame: FrameType, home: str) -> bool:
-    """Return whether the code that reads a withheld attribute is the class itself, or makes a copy."""
     where = frame.f_globals.get("__name__")
     return where in (home, __name__) or (where == "dataclasses" and frame.f_code.co_name in _COPIES)
 
 
-def _values(one: Case | Answer) -> tuple[Any, ...]:
-    return tuple(object.__getattribute__(one, name) for name in one.__dataclass_fields__)
-
-
 def _remade(kind: type[T], called: str, withheld: Mapping[str, str], values: tuple[Any, ...]) -> T:
-    """Return a copy that another process, or `copy.deepcopy`, makes of one."""
     return _withholding(kind, called, withheld)(*values)

@@ -1,25 +1,247 @@
-"""The code of users as a judge: how it runs, what it may return, and what becomes of what it raises."""
+"""A user's own code as a judge: how it is imported and run, and what it returns."""
 
 from __future__ import annotations
 
 import asyncio
+import importlib
 import inspect
+import math
+import pkgutil
+import sys
+import sysconfig
 import threading
-from collections.abc import Awaitable, Callable, Iterator
+import traceback
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from contextvars import copy_context
-from dataclasses import dataclass, field
-from typing import Final, TypeAlias
+from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
+from numbers import Real
+from pathlib import Path
+from typing import Final, TypeAlias, cast
 
-from calm.core.case import Case
+from calm.core.case import TIE, Case
 from calm.core.reasons import Kind, Reason, Said, because, name
-from calm.core.verdict import FAMILY, NoReply, Refused, Verdict, readable
+from calm.core.verdict import (
+    FAMILY,
+    Criteria,
+    Family,
+    Label,
+    NoReply,
+    Preferred,
+    Ranking,
+    Refused,
+    Scale,
+    Score,
+    Tie,
+    Unreadable,
+    Verdict,
+    readable,
+)
 from calm.engine.aside import SetAside
-from calm.errors import CalmError, JudgeError
+from calm.errors import CalmError, ConfigError, JudgeError, nearest
 from calm.judges.blind import Blinded, Undeclared
-from calm.judges.traces import in_short, place_of
-from calm.judges.values import EXPECTED, brief, verdict_of
 from calm.models.wire import Judge, Remarks
+
+LONGEST_MESSAGE: Final = 300
+"""Characters of the message of an exception that are shown."""
+_INSTALLED: Final = tuple(
+    {
+        *(str(Path(__file__).parent.parent), str(Path(asyncio.__file__).parent.parent)),
+        *(sysconfig.get_path(kind) for kind in ("stdlib", "platstdlib", "purelib", "platlib")),
+    }
+)
+"""Folders whose code is not the user's."""
+
+
+def in_short(error: BaseException) -> str:
+    """Return the kind and the message of an exception, in a line that is not long."""
+    try:
+        said = str(error)
+    except Exception:  # noqa: BLE001 - it is the user's code, which may fail here, too
+        said = "its message cannot be read"
+    text = " ".join(f"{type(error).__name__}: {said}".split()).removesuffix(":")
+    return text if len(text) <= LONGEST_MESSAGE else f"{text[:LONGEST_MESSAGE]}..."
+
+
+def place_of(error: BaseException) -> str:
+    """
+    Return the last line of the user's own code in the trace of an exception, as "judges.py, line 12, in lookup".
+
+    Code that is installed, and calm's own, is not the user's; where there is no other, the last line will do.
+    """
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in frames if not frame.filename.startswith((*_INSTALLED, "<"))]
+    if not (own or frames):
+        return "its code"
+    frame = (own or frames)[-1]
+    path = Path(frame.filename)
+    with suppress(ValueError):
+        path = path.relative_to(Path.cwd())
+    return f"{path.as_posix()}, line {frame.lineno}, in {frame.name}"
+
+
+EXPECTED: Mapping[Family, str] = {
+    "pairwise": "an answer's id or 'tie'",
+    "score": "a number",
+    "rubric": "a mapping of criterion ids to true or false",
+    "listwise": "a list of answer ids from best to worst",
+    "label": "one of the classes",
+}
+"""What a callable of each kind returns, beside a verdict or None."""
+
+
+def verdict_of(value: object, case: Case, family: Family, scale: Scale) -> Verdict:
+    """
+    Return the verdict that a value means.
+
+    Raises:
+        ValueError: it means none; the message says why.
+    """
+    if value is None:
+        return Unreadable("the callable returned None")
+    match value:
+        case Unreadable() | Refused() | NoReply():
+            return value
+        case Preferred(answer=answer) if family == "pairwise":
+            _expect_ids([answer], [a.id for a in case.answers], EXPECTED[family])
+            return value
+        case Tie() if family == "pairwise":
+            return value
+        case str() if family == "pairwise":
+            _expect_ids([value], [*(a.id for a in case.answers), TIE], EXPECTED[family])
+            return Tie() if value == TIE else Preferred(str(value))
+        case Score(value=number) if family == "score":
+            return replace(value, value=_on_scale(number, scale))
+        case Real() if family == "score" and not isinstance(value, bool):
+            number = _on_scale(value, scale)
+            return Score(scale.upright(number))
+        case Criteria(met=met) if family == "rubric":
+            return replace(value, met=_truths(met, case))
+        case Mapping() if family == "rubric":
+            return Criteria(_truths(value, case))
+        case Ranking(order=order) if family == "listwise":
+            return Ranking(_ranks(order, case))
+        case list() | tuple() if family == "listwise":
+            return Ranking(_ranks(value, case))
+        case Label(value=said, probabilities=law) if family == "label":
+            known = None if law is None else {_class(name, scale): p for name, p in law.items()}
+            return Label(_class(said, scale), known)
+        case str() if family == "label":
+            return Label(_class(value, scale))
+    raise ValueError(f"expected {EXPECTED[family]}, got {brief(value)}; return that, or a verdict of calm")
+
+
+def _class(value: str, scale: Scale) -> str:
+    classes = scale.classes
+    found = None if classes is None else classes.named(value)
+    if found is None:
+        names = () if classes is None else classes.names
+        raise ValueError(f"expected one of the classes ({', '.join(names)}), got {value[:80]!r}{nearest(value, names)}")
+    return found
+
+
+def brief(value: object) -> str:
+    """Return a value in a few words, for a message."""
+    if value is None:
+        return "None"
+    text = repr(value)
+    return f"{text if len(text) <= 80 else text[:80] + '...'} of type {type(value).__name__}"
+
+
+def _expect_ids(given: Sequence[object], known: Sequence[str], expected: str) -> None:
+    for one in given:
+        if one not in known:
+            raise ValueError(f"expected {expected}, got {one!r}{nearest(str(one), known)}")
+
+
+def _on_scale(value: Real | float, scale: Scale) -> float:
+    if not finite(value) or not scale.holds(float(value)):
+        step = "" if scale.step is None else f" in steps of {scale.step:g}"
+        raise ValueError(
+            f"expected a number from {scale.low:g} to {scale.high:g}{step}, got {brief(value)}; set `scale`"
+        )
+    return float(value)
+
+
+def _truths(met: Mapping[object, object] | Mapping[str, bool | None], case: Case) -> dict[str, bool | None]:
+    known = [c.id for c in case.criteria]
+    _expect_ids(list(met), known, "a criterion's id")
+    if missing := [c for c in known if c not in met]:
+        raise ValueError(
+            f"expected a truth for each criterion, got none for {missing[0]!r}; return None for one unread"
+        )
+    truths = {c: met[c] for c in known}
+    for criterion, truth in truths.items():
+        if truth is not None and not isinstance(truth, bool):
+            raise ValueError(f"expected true, false or None for criterion {criterion!r}, got {brief(truth)}")
+    return cast("dict[str, bool | None]", truths)
+
+
+def _ranks(order: Sequence[object], case: Case) -> tuple[tuple[str, ...], ...]:
+    groups = [tuple(group) if isinstance(group, list | tuple) else (group,) for group in order]
+    ids = [one for group in groups for one in group]
+    known = [a.id for a in case.answers]
+    _expect_ids(ids, known, "an answer's id")
+    if len(ids) != len(known) or len(set(ids)) != len(known):
+        raise ValueError(f"expected each answer's id once ({', '.join(known)}), got {brief(order)}")
+    return tuple(tuple(str(one) for one in group) for group in groups if group)
+
+
+def finite(value: object) -> bool:
+    """Return whether a value is a finite number, and no truth value."""
+    return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def imported(spec: str, module: str, attribute: str, *, wanted: Callable[[object], bool]) -> object:
+    """
+    Return an attribute of a module, which may lie in the current folder; `spec` is what the user wrote.
+
+    Of the names that a message lists, each is of an object that is `wanted`.
+
+    Raises:
+        ConfigError: there is no such module or attribute, or importing it failed.
+    """
+    here = str(Path.cwd())
+    added = here not in sys.path
+    if added:  # as `python -m pytest` does, for the `calm` commands
+        sys.path.insert(0, here)
+    try:
+        return _attribute(importlib.import_module(module), attribute, wanted)
+    except ModuleNotFoundError as error:
+        raise ConfigError(f"--calm-judge {spec}: {_no_module(module, error.name or module)}") from error
+    except ConfigError as error:
+        raise ConfigError([f"--calm-judge {spec}: {problem}" for problem in error.problems]) from error
+    except (Exception, SystemExit) as error:  # whatever the user's module does on import is the user's to read
+        raise ConfigError(f"--calm-judge {spec}: importing it failed: {in_short(error)} ({place_of(error)})") from error
+    finally:
+        if added:
+            sys.path.remove(here)
+
+
+def _no_module(module: str, missing: str) -> str:
+    if missing != module and not module.startswith(f"{missing}."):
+        return f"there is no module {missing!r}, which it imports; install it"
+    if module.endswith(".py"):
+        return f"there is no module {module!r}; write it without .py: {module.removesuffix('.py').replace('/', '.')}"
+    package, _, _ = missing.rpartition(".")
+    parent = sys.modules.get(package)
+    places = [str(Path.cwd())] if not package else list(getattr(parent, "__path__", ()))
+    there = [f"{package}.{one.name}".lstrip(".") for one in pkgutil.iter_modules(places)]
+    close = get_close_matches(missing, there, n=1)
+    hint = f"did you mean {close[0]!r}?" if close else "run calm in the folder that holds it, or install it"
+    return f"there is no module {missing!r}; {hint}"
+
+
+def _attribute(found: object, path: str, wanted: Callable[[object], bool]) -> object:
+    for step in path.split("."):
+        if not hasattr(found, step):
+            known = [one for one in dir(found) if not one.startswith("_") and wanted(getattr(found, one, None))]
+            where = getattr(found, "__name__", type(found).__name__)
+            raise ConfigError(f"{where!r} has no attribute {step!r}{nearest(step, known) if known else ''}")
+        found = getattr(found, step)
+    return found
+
 
 EXAMPLES: Final = 2
 """How many of the values that are no verdict a judge keeps."""
@@ -95,7 +317,6 @@ class Watch:
         return Remarks(notes, own.agreement, (*own.unread, *faults))
 
     def _said(self, whose: str) -> Iterator[Reason]:
-        """Return what the code did that is no verdict: each kind once, with its first case."""
         for one in list(self.faults.values()):
             if one.where:
                 details = (name(one.where), Said(one.message), Said(one.case), one.asks)

@@ -101,7 +101,6 @@ def unanimous(verdicts: Sequence[Verdict], case: Case) -> Verdict:
 
 
 def _none(verdicts: Sequence[Verdict], *, every: bool) -> Verdict | None:
-    """Return what several verdicts are where too few can be read; None where enough can."""
     lost = next((v for v in verdicts if isinstance(v, NoReply)), None)
     silent = [v for v in verdicts if not readable(v)]
     if lost is not None or not silent or (2 * len(silent) < len(verdicts) and not every):
@@ -120,7 +119,6 @@ def _preference(found: Sequence[tuple[Verdict, float]], case: Case, *, probable:
 
 
 def _shares(found: Sequence[tuple[Verdict, float]], case: Case, *, probable: bool) -> dict[str, float]:
-    """Return the mean probability of each answer and of a tie, or their shares of the votes."""
     names = (*(answer.id for answer in case.answers), TIE)
     return {name: _mean([(_share(v, name, probable=probable), w) for v, w in found]) for name in names}
 
@@ -135,7 +133,6 @@ def _answer(verdict: Verdict) -> str:
 
 
 def _class(found: Sequence[tuple[Label, float]], *, probable: bool) -> Verdict:
-    """Return the class with the most weight; none where two have the same."""
     names = dict.fromkeys(name for v, _ in found for name in (v.value, *(v.probabilities or {})))
     shares = {name: _mean([(_in_class(v, name, probable=probable), w) for v, w in found]) for name in names}
     most = max(shares.values())
@@ -168,7 +165,6 @@ def _met(verdict: Criteria, criterion: str, *, probable: bool) -> float:
 
 
 def _ranking(found: Sequence[tuple[Ranking, float]], case: Case) -> Ranking:
-    """Return the answers by their mean place, those of one group having the middle of their places."""
     places: dict[str, list[tuple[float, float]]] = {answer.id: [] for answer in case.answers}
     for ranking, weight in found:
         before = 0
@@ -187,13 +183,11 @@ def _ranking(found: Sequence[tuple[Ranking, float]], case: Case) -> Ranking:
 
 
 def _mean(values: Sequence[tuple[float, float]]) -> float:
-    """Return the mean of values with weights, which rounding does not take past the least or the greatest."""
     mean = fsum(value * weight for value, weight in values) / fsum(weight for _, weight in values)
     return min(max(value for value, _ in values), max(min(value for value, _ in values), mean))
 
 
 def _median(values: Sequence[tuple[float, float]]) -> float:
-    """Return the value at which half of the weight is reached; the middle of two where it is reached between them."""
     ordered = sorted(values)
     half = fsum(weight for _, weight in ordered) / 2
     reached = 0.0

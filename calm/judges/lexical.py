@@ -174,7 +174,6 @@ def lexical(spec: str) -> LexicalJudge:
 
 
 def _ngrams(text: str) -> Iterator[Counter[str]]:
-    """Yield how often a text has each n-gram, for each length: of its characters without blanks, then of its words."""
     words = text.split()
     signs = "".join(words)
     for n in range(1, CHARACTERS + 1):
@@ -185,7 +184,6 @@ def _ngrams(text: str) -> Iterator[Counter[str]]:
 
 
 def _parts(word: str) -> tuple[str, ...]:
-    """Return a word without the sign of punctuation at its end, or else at its beginning, and that sign."""
     if len(word) > 1 and word[-1] in punctuation:
         return word[:-1], word[-1]
     return (word[0], word[1:]) if len(word) > 1 and word[0] in punctuation else (word,)
@@ -196,7 +194,6 @@ def _measured_by(case: Case) -> str:
 
 
 def _ranked(overlaps: Mapping[str, float]) -> tuple[tuple[str, ...], ...]:
-    """Return the ids in groups of equal overlap, the greatest first, whatever order they came in."""
     groups: list[list[str]] = []
     last = 0.0
     for answer in sorted(overlaps, key=lambda a: (-overlaps[a], a)):
@@ -209,7 +206,6 @@ def _ranked(overlaps: Mapping[str, float]) -> tuple[tuple[str, ...], ...]:
 
 
 def _points(case: Case, answer: Answer) -> Verdict:
-    """Return the share of points earned: a criterion of negative points is earned where it is not met."""
     weights: Sequence[float] = [c.points for c in case.criteria]
     total = sum(abs(w) for w in weights)
     earned = sum(abs(c.points) for c in case.criteria if covered(c.text, answer.text) == (c.points > 0))

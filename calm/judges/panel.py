@@ -34,8 +34,8 @@ from calm.core.verdict import (
 )
 from calm.errors import ConfigError, JudgeError
 from calm.judges.combining import combined
-from calm.judges.foreign import judge_of
 from calm.judges.prompted import together
+from calm.judges.python import judge_of
 from calm.judges.wrapper import joint_endpoints, joint_remarks, joint_traits
 from calm.models.wire import Endpoint, Json, Judge, Placing, Remarks, Rewordable, Send, Traits
 
@@ -133,7 +133,6 @@ class Panel:
             yield because(Kind.PANEL_SILENT, name(self.name), name(self.member(place)), count, self.tally.asked)
 
     def _agreement(self) -> Iterator[Reason]:
-        """How far its members agree in what they said so far; nothing before two of them said anything."""
         from calm.selfpreference.panels import agreements  # numpy: only a run of a panel pays for it
 
         ratings = [row for row, count in self.tally.said.items() for _ in range(count)]
@@ -165,7 +164,6 @@ class Panel:
             raise JudgeError(self._of(place, reason_of(error)), **vars(error)) from error
 
     def _of(self, place: int, why: Reason) -> Reason:
-        """Return why a member has no reply; where the run itself made no call, that is no matter of a member."""
         return why if why.unmade else because(Kind.MEMBER, name(self.member(place)), why)
 
     def places(self, case: Case) -> frozenset[str]:
@@ -214,7 +212,6 @@ def _why(verdict: Verdict) -> str:
 
 
 def _said(verdict: Verdict) -> Hashable | None:
-    """Return a verdict as a category, a score as a number; None for one that could not be read."""
     if not readable(verdict):
         return None
     return verdict.value if isinstance(verdict, Score) else str(code(verdict))

@@ -190,7 +190,6 @@ class PromptedJudge:
             raise TooLongError(str(size.why(case)), least=size.least, model=size.model, window=size.window)
 
     def _too_long(self, rendering: _Rendering) -> _TooLong | None:
-        """Return by how much a prompt cannot fit into the context of the model; None if it can, or if unknown."""
         texts = [message.text for message in rendering.request.prompt]
         if not self._may_exceed(sum(map(len, texts))):
             return None
@@ -200,7 +199,6 @@ class PromptedJudge:
         return _TooLong(least, self.server.served_as or self.server.model, window)
 
     def _may_exceed(self, characters: int) -> bool:
-        """Return whether a prompt of so many characters may be too long for its model; the window is looked up once."""
         window = self.server.window if may_exceed(characters, self.server.context_window or SHORTEST) else None
         return window is not None and may_exceed(characters, window)
 
@@ -317,7 +315,6 @@ class PromptedJudge:
 
 
 def _cut(request: Request, reply: Reply) -> tuple[int, int] | None:
-    """Return how many tokens of a prompt a server read and how many it has at least; None if it may have read all."""
     counted = reply.usage.input
     if counted is None or counted < SHORTEST:
         return None
@@ -327,7 +324,6 @@ def _cut(request: Request, reply: Reply) -> tuple[int, int] | None:
 
 @cache
 def _traits(as_given: bool, weighs: bool) -> Traits:
-    """Return the traits of such a judge, which are looked at for each ask."""
     return Traits(patient=True, as_given=as_given, weighs=weighs)
 
 

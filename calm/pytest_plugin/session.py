@@ -539,7 +539,7 @@ def sample_shown(config: pytest.Config, judge: Judge, cases: Sequence[Case]) -> 
     from calm.experiment.setup import SHARED
     from calm.experiment.showing import refuse_unshowable
     from calm.gate.from_spec import recall
-    from calm.judges.unseen import unseen
+    from calm.judges.wrapper import unseen
 
     session = config.stash[SESSION]
     chosen = next((drawn for known, scale, drawn in session.sampled if known is cases and scale == judge.scale), None)
@@ -603,8 +603,7 @@ def _equals(judge: Judge, chosen: Sequence[Case]) -> tuple[Case, ...]:
     from calm.cases import equal_cases
     from calm.errors import ConfigError
     from calm.experiment.showing import refuse_unshowable
-    from calm.judges.foreign import ForeignJudge
-    from calm.judges.python import PythonJudge
+    from calm.judges.python import ForeignJudge, PythonJudge
 
     shipped = equal_cases(judge.task, chosen)
     if isinstance(judge, PythonJudge | ForeignJudge) and "reference" in judge.reads:
@@ -690,8 +689,8 @@ def judge_in(config: pytest.Config, given: object) -> Judge:
         ConfigError: it is no judge.
     """
     from calm.errors import ConfigError
-    from calm.judges.foreign import ForeignJudge
-    from calm.judges.foreign import judge_of as as_judge
+    from calm.judges.python import ForeignJudge
+    from calm.judges.python import judge_of as as_judge
 
     known = config.stash[SESSION].foreign
     found = next((one for one in known if isinstance(one, ForeignJudge) and one.inner is given), None)

@@ -7,7 +7,7 @@ from calm.cases.reading import MAX_LINE_BYTES
 from calm.commands import init_ci
 from calm.core import files
 from calm.judges.prompts import sandbox
-from calm.judges.reading.patterns import MOST_PATTERN, REGEX_LIMIT_S
+from calm.judges.reading.formats import MOST_PATTERN, REGEX_LIMIT_S
 from calm.models import faults
 from calm.models.transport import response
 from tests.docs.pages import blocks

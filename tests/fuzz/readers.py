@@ -31,7 +31,7 @@ from calm.engine.sqlite import SqliteFile
 from calm.engine.store import Mode, Store
 from calm.gate.peers import read_peers
 from calm.judges.judgefile import read_judge
-from calm.judges.lint.from_judge import judges_of, subjects_of
+from calm.judges.lint.subject import judges_of, subjects_of
 from calm.judges.reading import Format
 from calm.judges.recorded.kept import recorded_toml, verdict_lines
 from calm.judges.recorded.replay import Replay, table_in

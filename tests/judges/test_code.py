@@ -9,10 +9,9 @@ from calm import Answer, Case, JudgeError, Preferred, Refused, Score, Tie, Unrea
 from calm.core.reasons import Kind, reason_of
 from calm.core.verdict import NoReply, Scale
 from calm.engine.inbox import PlainQuestion
-from calm.judges.adapters.running import Runner
-from calm.judges.foreign import judge_of
+from calm.judges.adapters.judge import Runner
 from calm.judges.panel import panel
-from calm.judges.python import PythonJudge
+from calm.judges.python import PythonJudge, judge_of
 from tests.planted import Planted, engine, pairs, tied
 
 PAIR = Case("c1", "Why?", (Answer("good", "So."), Answer("bad", "No.")), better="good").present(order=("bad", "good"))

@@ -10,7 +10,7 @@ import calm
 from calm.core.verdict import Scale, Tie
 from calm.errors import ConfigError
 from calm.gate.from_spec import judge_from
-from calm.judges.foreign import NEEDED, judge_of
+from calm.judges.python import NEEDED, judge_of
 from calm.models.wire import Endpoint, Judge, Remarks, Traits
 from tests.planted import Planted, tied
 

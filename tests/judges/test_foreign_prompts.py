@@ -9,11 +9,10 @@ from calm.core.foreign_names import meaning_of
 from calm.core.templates import Message, Prompt
 from calm.core.verdict import Scale
 from calm.judges.prompts import render
-from calm.judges.prompts.asking import asked_in
 from calm.judges.prompts.foreign import placeholders, style_of, translate
-from calm.judges.prompts.meanings import guessed
-from calm.judges.prompts.recovered import Sent, recovered
-from calm.judges.prompts.turned import turned
+from calm.judges.prompts.forms import asked_in
+from calm.judges.prompts.placeholders import guessed
+from calm.judges.prompts.turns import Sent, recovered, turned
 
 PAIR = Case(
     "c", "Why?", (Answer("a", "So {x}."), Answer("b", "Thus {{ y }}.")), reference="Because.", fields={"context": "K"}

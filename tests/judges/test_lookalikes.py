@@ -3,8 +3,7 @@
 import pytest
 
 from calm.core.foreign_names import of_pair
-from calm.judges.prompts.foreign import translate
-from calm.judges.prompts.lookalikes import missed
+from calm.judges.prompts.foreign import missed, translate
 
 COLUMNS = ("ticket id", "KB article (policy)", "Bot v1")
 SOUND = "{{question}} {{policy}} {{reply_a}} {{reply_b}}"

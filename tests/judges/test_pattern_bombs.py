@@ -3,7 +3,7 @@
 import pytest
 
 from calm.core.verdict import Unreadable
-from calm.judges.reading.patterns import MOST_PATTERN, pattern_marks, pattern_problems
+from calm.judges.reading.formats import MOST_PATTERN, pattern_marks, pattern_problems
 
 
 @pytest.mark.parametrize(

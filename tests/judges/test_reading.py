@@ -27,7 +27,7 @@ from calm.core.verdict import (
 from calm.errors import ConfigError
 from calm.judges.reading import MAX_CHARS, Format, View, check, read, view
 from calm.judges.reading.logprobs import _stands_alone, label_of
-from calm.judges.reading.words import Cue, cue, table
+from calm.judges.reading.marks import Cue, cue, table
 from calm.models.wire import Reply, Token
 from calm.perturbations.labels import LATE, NUMBERS, SYMBOLS, WORDED
 from calm.testing.operations import Tally

@@ -5,14 +5,12 @@ from random import Random
 from benchmarks import reader
 from calm.core.case import Framing
 from calm.core.verdict import Scale
-from calm.judges.reading.alone import stands_alone
-from calm.judges.reading.brackets import bracket_marks
-from calm.judges.reading.contradiction import contradiction
-from calm.judges.reading.deciding import decide
+from calm.judges.reading.deciding import decide, stands_alone
 from calm.judges.reading.formats import Format
 from calm.judges.reading.layout import with_holes
+from calm.judges.reading.marks import View, bracket_marks
 from calm.judges.reading.meanings import meant, names
-from calm.judges.reading.views import View
+from calm.judges.reading.reply import contradiction
 from tests.replies import FORMATS, JUDGED, VIEWS, reply, soup
 
 VIEW = View("pairwise", ("A", "B"), ("good", "bad"), Scale(), judged=JUDGED)

@@ -4,7 +4,7 @@ import pytest
 
 from calm.core.verdict import Preferred, Scale, Score, Tie, Unreadable
 from calm.judges.reading import Format, View, check, read
-from calm.judges.reading.retraction import retracts
+from calm.judges.reading.marks import retracts
 from calm.models.wire import Reply
 
 FIRST, SECOND = Preferred("one"), Preferred("two")

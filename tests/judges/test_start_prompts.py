@@ -11,8 +11,7 @@ from calm.core.material import Passage, Step, Turn
 from calm.core.templates import Message, Prompt
 from calm.core.verdict import Scale
 from calm.judges.prompts import TAGS, bundled, render
-from calm.judges.prompts.plain import work_of
-from calm.judges.prompts.sandbox import parsed
+from calm.judges.prompts.sandbox import parsed, work_of
 from tests.each import each
 
 HOSTILE = (

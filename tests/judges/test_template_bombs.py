@@ -14,7 +14,7 @@ from calm.core.templates import FORMS, Prompt
 from calm.core.verdict import Task
 from calm.errors import ConfigError
 from calm.judges.prompts import bundled, check, render, sandbox
-from calm.judges.prompts.plain import MOST_WORK, ROUND
+from calm.judges.prompts.sandbox import MOST_WORK, ROUND
 from calm.judges.prompts.variables import context_of
 from calm.models.wire import Message
 from tests.judges.test_prompts import CRITERIA, SCALE, a_case, written
@@ -23,23 +23,21 @@ from tests.lanes import slow
 DOUBLING = "{% set ns = namespace(x='ab') %}{% for i in range(60) %}{% set ns.x = ns.x ~ ns.x %}{% endfor %}{{ ns.x }}"
 GROWING = "{{ 'x'" + "|replace('x', 'xxxxxxxxxx')" * 12 + " }}"
 ENDLESS = "{% set r = range(99999) %}{% for i in r %}{% for j in r %}{% endfor %}{% endfor %}"
+NESTED = "{% for i in range(99999) %}{% for j in range(99999) %}{% endfor %}{% endfor %}"
 
 BOMBS = {
-    "more than 1000000 numbers": [
-        "{% for i in range(99999) %}{% for j in range(99999) %}{% endfor %}{% endfor %}",
-        "{{ range(10**9)|sum }}",
-        "{% for i in range(9999999) %}x{% endfor %}",
-    ],
+    "Range too big": ["{{ range(10**9)|sum }}", "{% for i in range(9999999) %}x{% endfor %}"],
     "within 1000 MB of memory": [
         "{{ 'x'|center(10**10) }}",
         "{{ '%9999999999d' % 1 }}",
         "{{ answers|batch(10**10, 'x')|list }}",
+        "{{ 'x' * 10**10 }}",
+        "{{ ['x'] * 10**10 }}",
     ],
     # which of the two limits stops this first is the machine's to say
     "got one that needs more and was stopped": [DOUBLING],
-    "within 2 s of processor time": [ENDLESS],
-    "more than 20000000 characters": ["{{ 'x' * 10**10 }}", "{{ ['x'] * 10**10 }}", "{{ 'x'.zfill(10**8) }}"],
-    "too large": ["{{ 10 ** 99999 }}", "{{ 2 ** 13000 }}"],
+    "within 2 s of processor time": [ENDLESS, NESTED],
+    "more than 20000000 characters": ["{{ 'x'.zfill(10**8) }}", "{{ 'x' * 10**8 }}"],
     "does not end": ["{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}"],
     "nested too deeply": [
         "{{ " + "(" * 5000 + "1" + ")" * 5000 + " }}",
@@ -47,7 +45,7 @@ BOMBS = {
         "{% if 1 %}" * 200 + "{% endif %}" * 200,
         "{% for a in answers %}" * 30 + "{% endfor %}" * 30,
     ],
-    "of at most 4300 digits": ["{{ " + "9" * 100_000 + " }}"],
+    "of at most 4300 digits": ["{{ " + "9" * 100_000 + " }}", "{{ 10 ** 99999 }}"],
     "at most 500000 characters": ["x" * 500_001],
 }
 MORE = {
@@ -177,7 +175,7 @@ def test_what_is_not_plain_is_rendered_in_the_helper(asked, subtests):
 def test_loops_within_loops_are_watched_once_they_run_often(asked):
     """Two loops over a thousand criteria are a million rounds: such a case is rendered in the helper."""
     text = "{% for c in criteria %}{% for d in criteria %}{% endfor %}{% endfor %}"
-    few, many = ([CRITERIA[0]] * n for n in (int((MOST_WORK / ROUND / 2) ** 0.5), 1000))
+    few, many = ([CRITERIA[0]] * n for n in (int((MOST_WORK / ROUND / 7) ** 0.5), 1000))
     written(text, a_case(criteria=tuple(few)))
     before = list(asked)
     written(text, a_case(criteria=tuple(many)))
@@ -199,7 +197,6 @@ SLOW = {
     "a text of the template": "{% for a in notes %}{% if '" + LONG + "'|upper == 'x' %}{% endif %}{% endfor %}",
 }
 CHEAP = {
-    "filters on what the loop is over": "{% for a in notes %}{{ a|trim|upper }}{% endfor %}",
     "conditions in a loop": "{% for a in notes %}{% if question == '' or a is none %}{{ a }}{% endif %}{% endfor %}",
     "numbers in a loop": "{% for a in notes %}{{ loop.index }}/{{ notes|length }} {% endfor %}{{ question|trim }}",
 }

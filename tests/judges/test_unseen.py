@@ -4,7 +4,7 @@ from calm import Answer, Case
 from calm.core.material import Passage, Step, Turn
 from calm.judges.judgefile import read_judge
 from calm.judges.lexical import LexicalJudge
-from calm.judges.unseen import Unseen, unseen
+from calm.judges.wrapper import Unseen, unseen
 from calm.perturbations.planted import planted
 
 ANSWERS = (Answer("a", "one", steps=(Step("I think."),)), Answer("b", "two"))

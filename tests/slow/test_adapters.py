@@ -33,7 +33,7 @@ TOOLS = {
     "ragas": (["ragas"], [f"{OWN}/of_ragas.py"]),
 }
 """The extras of each tool, and the tests that need it."""
-MORE = ("jsonschema", "psycopg[binary]", "pyarrow", "pytest-xdist")
+MORE = ("langchain-community<0.4.2", "jsonschema", "psycopg[binary]", "pyarrow", "pytest-xdist")
 """What the tests themselves need."""
 PLUGINS = ("asyncio", "deepeval", "rerunfailures", "repeat", "anyio", "langsmith_plugin")
 """Plugins that the tools bring along: calm's own tests are run without them."""

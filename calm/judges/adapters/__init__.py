@@ -1,34 +1,31 @@
 """
 Judges of other tools: such as `deepeval:package.module:metric`.
 
-Each adapter is one module: it makes an `Evaluator` of an object of its tool. What is the same for all of them is here:
-the object is imported and asked about a sample before the run (`dry`), and while it is asked its calls to models go
-through calm (`door`). A tool is imported only where its judge is named.
+`tools` makes an `Evaluator` of an object of its tool. What is the same for all of them is here: the object is imported
+and asked about a sample before the run (`judge`), and while it is asked its calls to models go through calm (`door`).
+A tool is imported only where its judge is named.
 """
 
 from __future__ import annotations
 
-import importlib
 import os
 from collections.abc import Mapping
 from typing import Final
 
 from calm.errors import ConfigError
-from calm.judges.importing import imported
+from calm.judges.code import imported
 from calm.models.wire import Judge
 
-PROMPTFOO: Final = "promptfoo"
-"""The tool that is a program of its own: what follows the colon is its configuration."""
 ADAPTERS: Final[Mapping[str, str]] = {
     "autoevals": "autoevals",
     "deepeval": "deepeval",
     "inspect": "inspect_ai",
-    "langchain": "langchain",
+    "langchain": "langchain_core",
     "openevals": "openevals",
-    PROMPTFOO: PROMPTFOO,
+    "promptfoo": "promptfoo",
     "ragas": "ragas",
 }
-"""The tools by the word before the colon, each with the module here that knows it."""
+"""The tools by the word before the colon, each with its package; promptfoo is a program of its own."""
 STAND_IN_KEY: Final = "no-key-for-a-replay"
 KEYS: Final = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY")
 """What clients of models want to be given before they are made."""
@@ -43,24 +40,29 @@ def adapted(spec: str, *, keyless: bool = False) -> Judge:
     Raises:
         ConfigError: the tool is not installed, there is no such object, or it is of a kind that cannot be a judge.
     """
+    from calm.judges.adapters.judge import adapted_judge, unseen_judge
+
     kind, _, rest = spec.partition(":")
-    if kind == PROMPTFOO:
-        return _promptfoo(rest, spec)
-    adapter = importlib.import_module(f"calm.judges.adapters.{ADAPTERS[kind]}")
+    if kind == "promptfoo":
+        from calm.judges.adapters.promptfoo import evaluator_of_file
+
+        return unseen_judge(spec, evaluator_of_file(rest, spec), "the models of promptfoo's graders")
+    from calm.judges.adapters.evaluator import package
+    from calm.judges.adapters.tools import TOOLS
+
+    tool = TOOLS[kind]
     module, _, attribute = rest.partition(":")
     if not module or not attribute:
         meant = f"; did you mean {kind}:{':'.join(rest.rsplit('.', 1))}?" if "." in rest else ""
         expected = f"expected {kind}:package.module:name, got {rest!r} after {kind}:{meant}"
         raise ConfigError(f"--calm-judge {spec}: {expected}")
-    environment = {name: value for name, value in adapter.ENVIRONMENT.items() if name not in os.environ}
+    environment = {name: value for name, value in tool.environment.items() if name not in os.environ}
     os.environ.update(environment)
     if keyless:
         for name in KEYS:
             os.environ.setdefault(name, STAND_IN_KEY)
-    adapter.prepare(spec)
-    evaluator = adapter.evaluator_of(imported(spec, module, attribute, wanted=lambda one: one is not None), spec)
-    from calm.judges.adapters.judge import adapted_judge
-
+    package(ADAPTERS[kind], kind, spec)
+    evaluator = tool.evaluator_of(imported(spec, module, attribute, wanted=lambda one: one is not None), spec)
     return adapted_judge(spec, evaluator, keyless=keyless, environment=environment)
 
 
@@ -68,16 +70,7 @@ def tool_of(found: object) -> str | None:
     """Return the tool that an object comes from, by the word before the colon; None: it is the user's own."""
     first = found[0] if isinstance(found, tuple) and found else found
     modules = [getattr(found, "__module__", None), *(one.__module__ for one in type(first).__mro__)]
-    for module in modules:
-        package = str(module).partition(".")[0]
-        for tool, name in ADAPTERS.items():
-            if package == name or (tool == "langchain" and package.startswith("langchain_")):
-                return tool
-    return None
-
-
-def _promptfoo(name: str, spec: str) -> Judge:
-    from calm.judges.adapters.judge import unseen_judge
-    from calm.judges.adapters.promptfoo import evaluator_of_file
-
-    return unseen_judge(spec, evaluator_of_file(name, spec), "the models of promptfoo's graders")
+    packages = {str(module).partition(".")[0] for module in modules}
+    if any(package.partition("_")[0] == "langchain" for package in packages):
+        return "langchain"
+    return next((tool for tool, package in ADAPTERS.items() if package in packages), None)

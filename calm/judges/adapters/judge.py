@@ -1,26 +1,206 @@
-"""A judge of another tool as a judge of calm: it is asked about a case, and its calls go through calm."""
+"""
+A judge of another tool as a judge of calm: it is asked about a sample before the run, and its calls go through calm.
+
+In the dry ask nothing leaves this process: its requests get replies as small as the judge's own schema lets them be.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+import json
+import socket
+import sys
+import threading
+from collections.abc import Awaitable, Callable, Mapping
+from contextvars import ContextVar, copy_context
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, cached_property, partial
+from typing import Any, Final, cast
+from urllib.parse import urlsplit
 
 from calm.core.case import Case, digest
 from calm.core.reasons import Kind, Said, because, name
 from calm.core.verdict import FAMILY, Refused, Scale, Task, Unreadable, Verdict, unreadable
 from calm.errors import CalmError, ConfigError, JudgeError
-from calm.judges.adapters.ask import Ask
-from calm.judges.adapters.door import visiting
-from calm.judges.adapters.dry import DryAsk, dry_ask
+from calm.judges.adapters.door import DRY, PARAMETERS, VISITOR, Ask, Models, visiting
 from calm.judges.adapters.evaluator import Evaluator
-from calm.judges.adapters.models import PARAMETERS, Models
-from calm.judges.adapters.running import Runner
 from calm.judges.blind import blinded, visible
-from calm.judges.traces import in_short
-from calm.judges.values import verdict_of
-from calm.models.wire import Endpoint, Json, Remarks, Request, Send, Traits
+from calm.judges.code import awaited, in_short, in_thread, settled, verdict_of
+from calm.models.api import items, table
+from calm.models.wire import Endpoint, Json, Remarks, Reply, Request, Send, Traits
+
+
+class Runner:
+    """
+    Runs the code of one judge, in the context in which it was made: some tools keep a client there.
+
+    An asynchronous one runs in a loop of its own: where it calls a model without `await`, that loop waits, and the
+    engine's goes on. Any other one gets a thread for each ask.
+    """
+
+    def __init__(self) -> None:
+        self._made_in = copy_context()
+
+    async def run(self, call: Callable[[], Any], *, asynchronous: bool) -> object:
+        """Return what a call returns, or raise what it raises."""
+        context = self._made_in.copy()
+        for one in (VISITOR, DRY):
+            context.run(cast("ContextVar[Any]", one).set, one.get())
+        if not asynchronous:
+            return await asyncio.get_running_loop().create_task(in_thread(call), context=context)
+        running = context.run(asyncio.run_coroutine_threadsafe, awaited(call), self._loop)
+        return await settled(asyncio.wrap_future(running))
+
+    @cached_property
+    def _loop(self) -> asyncio.AbstractEventLoop:
+        loop = asyncio.new_event_loop()
+        threading.Thread(target=loop.run_forever, name="calm-adapter", daemon=True).start()
+        return loop
+
+
+MOST_CALLS: Final = 60
+"""A judge that asks more than this about one case is stopped: its replies make no sense, so it may go on for ever."""
+DEEPEST: Final = 12
+WORD: Final = "dry"
+
+
+@dataclass(frozen=True, slots=True)
+class DryAsk:
+    """
+    What came of a dry ask.
+
+    `requests` are those to models, in their order. `elsewhere` names the hosts that it tried to reach otherwise.
+    `error` is what ended it early: then more requests may follow.
+    """
+
+    requests: tuple[Request, ...]
+    elsewhere: tuple[str, ...]
+    error: BaseException | None
+
+
+def _dry_ask(asked: Callable[[Ask], Awaitable[object]], models: Models) -> DryAsk:
+    found: list[DryAsk] = []
+
+    async def once() -> None:
+        DRY.set(True)
+        send = _DrySend()
+        ask = _DryVisitor(send, models)
+        error: BaseException | None = None
+        try:
+            await asked(ask)
+        except BaseException as caught:  # noqa: BLE001 - it is reported if the judge sent nothing before
+            error = caught
+        found.append(DryAsk(tuple(send.requests), tuple(ask.elsewhere), ask.error or error))
+
+    _watched()
+    reached: list[str] = []
+    _GUARD.update(others={thread.ident for thread in threading.enumerate()}, reached=reached)
+    try:
+        thread = threading.Thread(target=lambda: asyncio.run(once()), name="calm-dry", daemon=True)
+        thread.start()
+        thread.join()
+    finally:
+        _GUARD.clear()
+    dry = found[0]
+    requests = dry.requests if dry.error is None else _first_tries(dry.requests)
+    return DryAsk(requests, tuple(dict.fromkeys((*dry.elsewhere, *reached))), dry.error)
+
+
+def _first_tries(requests: tuple[Request, ...]) -> tuple[Request, ...]:
+    kept: list[Request] = []
+    for one in requests:
+        again = any(one.prompt[: len(before.prompt)] == before.prompt for before in kept)
+        if not again:
+            kept.append(one)
+    return tuple(kept)
+
+
+class _DryVisitor(Ask):
+    """An ask of which nothing goes on its way."""
+
+    def passes(self, url: str) -> bool:
+        """Return that no request goes on its way, and note its host."""
+        self.elsewhere.setdefault(urlsplit(url).netloc)
+        return False
+
+
+class _DrySend:
+    """A `send` that notes each request and calls no server."""
+
+    ask = 1
+
+    def __init__(self) -> None:
+        self.requests: list[Request] = []
+
+    async def __call__(self, request: Request) -> Reply:
+        self.requests.append(request)
+        if len(self.requests) > MOST_CALLS:
+            raise JudgeError(f"it asked more than {MOST_CALLS} times about one case")
+        return _smallest_reply(request.body)
+
+
+def _smallest_reply(body: Mapping[str, Json]) -> Reply:
+    for tool in map(table, items(body.get("tools"))):
+        function = table(tool.get("function")) or tool
+        name, schema = function.get("name"), function.get("parameters", function.get("input_schema"))
+        if isinstance(name, str) and isinstance(schema, dict):
+            return Reply("", calls=((name, json.dumps(_smallest(schema, schema))),))
+    given = table(body.get("response_format")) or table(table(body.get("text")).get("format"))
+    given = given or table(table(body.get("output_config")).get("format"))
+    inner = table(given.get("json_schema")) or given
+    schema = inner.get("schema")
+    return Reply(json.dumps(_smallest(schema, schema)) if isinstance(schema, dict) else WORD)
+
+
+def _smallest(schema: object, root: Mapping[str, Any], depth: int = 0) -> Json:
+    if not isinstance(schema, dict) or depth > DEEPEST:
+        return WORD
+    if isinstance(ref := schema.get("$ref"), str):
+        target: Any = root
+        for step in ref.removeprefix("#/").split("/"):
+            target = table(target).get(step)
+        return _smallest(target, root, depth + 1)
+    for several in ("anyOf", "oneOf", "allOf"):
+        if items(schema.get(several)):
+            return _smallest(items(schema[several])[0], root, depth + 1)
+    if "const" in schema:
+        return schema["const"]  # type: ignore[no-any-return]  # it is JSON
+    if items(schema.get("enum")):
+        return items(schema["enum"])[0]  # type: ignore[return-value]  # it is JSON
+    kind = schema.get("type")
+    match kind[0] if isinstance(kind, list) and kind else kind:
+        case "object":
+            properties = table(schema.get("properties"))
+            return {name: _smallest(inner, root, depth + 1) for name, inner in properties.items()}
+        case "array":
+            return [_smallest(schema.get("items"), root, depth + 1)]
+        case "number" | "integer":
+            return schema.get("minimum", 0)  # type: ignore[no-any-return]  # it is JSON
+        case "boolean":
+            return False
+        case "null":
+            return None
+        case _:
+            return WORD
+
+
+_GUARD: Final[dict[str, Any]] = {}
+"""While a dry ask runs: the threads that were there before it, and where connections were to go."""
+
+
+def _refuse(event: str, given: tuple[Any, ...]) -> None:
+    if not _GUARD or event != "socket.connect":
+        return
+    mine = DRY.get() or threading.get_ident() not in _GUARD["others"]
+    if mine and given[0].family in (socket.AF_INET, socket.AF_INET6):
+        _GUARD["reached"].append(f"{given[1][0]}:{given[1][1]}")
+        raise ConnectionRefusedError("calm makes no connection before the run")
+
+
+@cache
+def _watched() -> None:
+    sys.addaudithook(_refuse)
+
 
 EXAMPLES = 2
 """How many of the replies without a verdict a judge keeps."""
@@ -127,7 +307,8 @@ class AdaptedJudge:
         """Return the calls of one ask: the endpoint, the characters of the prompt, whether it is made once a run."""
         more = _characters(self.evaluator, case) - _characters(self.evaluator, self.evaluator.sample())
         return tuple(
-            (one.endpoint, max(0, _length(one) + (0 if one.once else more)), one.once) for one in self.dry.requests
+            (one.endpoint, max(0, sum(len(message.text) for message in one.prompt) + more), False)
+            for one in self.dry.requests
         )
 
     @property
@@ -180,7 +361,7 @@ def adapted_judge(
     async def asked(ask: Ask) -> object:
         return await _value(evaluator, runner, case, ask)
 
-    dry = dry_ask(asked, models)
+    dry = _dry_ask(asked, models)
     if dry.error is not None and not dry.requests and not dry.elsewhere:
         said = in_short(dry.error) if not isinstance(dry.error, CalmError) else str(dry.error)
         raise ConfigError(f"--calm-judge {name}: it failed on a sample case, before it asked any model: {said}")
@@ -232,10 +413,6 @@ async def _verdict(whose: str, evaluator: Evaluator, runner: Runner, case: Case,
 def _characters(evaluator: Evaluator, case: Case) -> int:
     texts = evaluator.values(case).values()
     return sum(len(text) for text in texts if isinstance(text, str))
-
-
-def _length(request: Request) -> int:
-    return sum(len(message.text) for message in request.prompt)
 
 
 def _times(calls: int) -> str:

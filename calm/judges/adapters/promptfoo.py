@@ -121,7 +121,6 @@ class _Waves:
                     future.set_result(one)
 
     def _graded(self, wave: Sequence[Mapping[str, Any]]) -> list[object]:
-        """Return the scores of some answers, each a number, `Unreadable`, or the error that it has none."""
         with tempfile.TemporaryDirectory(prefix="calm-promptfoo-") as folder:
             tests, out = Path(folder, "tests.json"), Path(folder, "out.json")
             tests.write_text(json.dumps([_test(str(place), values) for place, values in enumerate(wave)]), "utf-8")
@@ -155,7 +154,6 @@ def _test(name: str, values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _value(result: Mapping[str, Any] | None) -> object:
-    """Return the score of a result, or what there is in its place."""
     if result is None:
         return JudgeError("promptfoo left this answer out of its results")
     grading = result.get("gradingResult")

@@ -9,11 +9,8 @@ from typing import cast
 
 from calm.core.verdict import TASKS, Task
 from calm.errors import ConfigError, nearest
-from calm.judges.judgefile.keys import KEYS, OF_PANEL, TABLES
-from calm.judges.judgefile.model import server_of
-from calm.judges.judgefile.prompt import prompt_of
-from calm.judges.judgefile.tables import Table, dict_of, one_of, read_document, shown
-from calm.judges.judgefile.verdict import classes_of, format_of, scale_of
+from calm.judges.judgefile.parts import classes_of, format_of, prompt_of, scale_of, server_of
+from calm.judges.judgefile.tables import KEYS, OF_PANEL, TABLES, Table, dict_of, one_of, read_document, shown
 from calm.judges.prompted import PromptedJudge
 from calm.models.server import Server
 from calm.models.settings import wrong_settings
@@ -88,7 +85,6 @@ def endpoint_of(model: Mapping[str, Json], env: Mapping[str, str] | None, where:
 
 
 def _panel(path: Path, document: Mapping[str, object], env: Mapping[str, str], *, keyless: bool) -> Judge:
-    """Return the panel that a file describes: its members are judge files beside it."""
     from calm.judges.panel import panel
 
     problems: list[str] = []
@@ -139,7 +135,6 @@ def _judge(
     *,
     document: Mapping[str, object],
 ) -> Judge | None:
-    """Return the judge, or None if anything is wrong, after reading every key."""
     name = judge.line("name")
     task = one_of(TASKS, judge.choice("task"))
     family = judge.line("family")

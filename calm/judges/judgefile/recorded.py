@@ -8,9 +8,8 @@ from typing import Final
 
 from calm.core.verdict import TASKS
 from calm.errors import ConfigError, nearest
-from calm.judges.judgefile.keys import KEYS, OF_RECORDED
-from calm.judges.judgefile.tables import Table, dict_of, one_of, shown
-from calm.judges.judgefile.verdict import classes_of, format_of, scale_of
+from calm.judges.judgefile.parts import classes_of, format_of, scale_of
+from calm.judges.judgefile.tables import KEYS, OF_RECORDED, Table, dict_of, one_of, shown
 from calm.judges.recorded.replay import Replay, table_in
 
 _TABLES: Final = ("judge", "recorded", "verdict", "labels")

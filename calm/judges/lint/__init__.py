@@ -1,9 +1,7 @@
 """Faults of a judge's prompt, found before any call. The rules in words: docs/reference/lint.md."""
 
-from calm.judges.lint.bare import subject_of
-from calm.judges.lint.catalogue import RULES, SEVERITIES, Rule, Severity
-from calm.judges.lint.from_judge import judges_of, subjects_of
-from calm.judges.lint.linting import Finding, Linted, lint
+from calm.judges.lint.linting import RULES, SEVERITIES, Finding, Linted, Rule, Severity, lint
+from calm.judges.lint.subject import judges_of, subject_of, subjects_of
 
 __all__ = [
     "RULES",

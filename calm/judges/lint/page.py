@@ -1,4 +1,4 @@
-"""A prompt as the linter looks at it: one text, in which each slot is a single sign, and the turns in it."""
+"""A prompt as the linter looks at it: one text, in which each slot is a single sign, and its lines in the files."""
 
 from __future__ import annotations
 
@@ -122,3 +122,110 @@ def page_of(
 def sign(number: int) -> str:
     """Return the sign of a slot."""
     return chr(FIRST_SIGN + min(number, MOST_SLOTS))
+
+
+SHORTEST: Final = 4
+"""Characters that a piece of a line must have to be looked for."""
+_LITERALS: Final = re.compile(rf"[^{SIGNS}{STRANGE}\n]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A line of a file; lines count from 1."""
+
+    file: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A file and its text."""
+
+    file: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """The files of a prompt: its templates first, the judge.toml that names them last."""
+
+    files: tuple[Source, ...]
+
+    def place(self, line: str, *, words: tuple[str, ...] = ()) -> Place:
+        """Return the place of a line that is sent: its longest piece, else any of `words`, else the beginning."""
+        pieces = sorted((piece.strip() for piece in _LITERALS.findall(line)), key=len, reverse=True)
+        for wanted in (*[p for p in pieces if len(p) >= SHORTEST], *words):
+            for source in self.files:
+                at = source.text.find(wanted)
+                if at >= 0:
+                    return Place(source.file, source.text.count("\n", 0, at) + 1)
+        return Place(self.files[0].file, 1)
+
+    def place_of_key(self, key: str) -> Place:
+        """Return the line of judge.toml that sets a key; its first line if none does."""
+        last = self.files[-1]
+        found = re.search(rf"^\s*{re.escape(key)}\s*=", last.text, re.MULTILINE)
+        return Place(last.file, 1 if found is None else last.text.count("\n", 0, found.end()) + 1)
+
+
+_FENCE: Final = re.compile(
+    r"```\w*|\"\"\"|'''|[-=*_#~]{3,}|[-=*_~]{2}$|</?[A-Za-z_|][^<>\n]{0,80}>|<\|"
+    r"|\[/?[^\W\d_][^\[\]\n]{0,80}\]|/[A-Z ]{3,40}/"
+)
+"""What nobody takes for a sentence: a fence, a rule, a tag, words in brackets."""
+_HEADING: Final = re.compile(
+    r"\s{0,8}(?:#{1,6}\s|\*\*[^*\n]{1,80}\*\*|[-*]\s+\*\*|[^\n]{1,60}:\s*$|END\b|DATA\b"
+    r"|(?:[-*]\s+)?[\"'(\[]?[A-Z0-9][^\n.?!:]{0,60}\)?[\"'\]]?\s?:(?:\s+\S+){0,5}\s*$)"
+)
+"""A line that names what follows."""
+_INSTRUCTS: Final = re.compile(
+    r"\s*(?:please|now|reply|respond|answer(?= with| in\b| only| using| by)|give|output|return|write|say|choose"
+    r"|decide|rate|provide|finish|state|evaluate|compare|select|which|is|does|do|based|after|before|considering|analy[sz]e|you|your"
+    r"|the (?:rating|score|verdict))\b(?:\W+\w+){3}",
+    re.IGNORECASE,
+)
+"""The beginning of a sentence that says what to do, even if it has a colon."""
+_ENDS_OPEN: Final = re.compile(r"(?:[:=<>|\]\"'`#*~-]|\)\s?)\s*\Z")
+WHOLE: Final = "the message"
+"""What begins or ends a text that stands alone at that end of its message."""
+_QUOTES: Final = "\"'`“”‘’«»"
+
+
+def opening(page: Page, slot: Slot) -> str:
+    """Return what shows where the text of a slot begins; empty if nothing does."""
+    before = page.before(slot)
+    if not before.strip():
+        return WHOLE if page.turn(slot.at).start == slot.at - len(before) else ""
+    line = before.rsplit("\n", 1)[-1]
+    above = before.rstrip().rsplit("\n", 1)[-1].strip()
+    if line.strip():
+        return above if _ENDS_OPEN.search(line) or _FENCE.search(line) else ""
+    return above if _ENDS_OPEN.search(above) or _FENCE.search(above) or _HEADING.match(above) else ""
+
+
+def closing(page: Page, slot: Slot) -> str:
+    """Return what shows where the text of a slot ends, up to the end of its line; empty if nothing does."""
+    after = page.after(slot)
+    line = after.split("\n", 1)[0]
+    opened = page.before(slot).rsplit("\n", 1)[-1].rstrip()[-1:]
+    if line.strip():
+        found = line.strip()
+        quoted = found[0] in _QUOTES and opened in tuple(_QUOTES)
+        listed = found[0] in "}]," and "{" in page.text[slice(*page.line(slot.at))]
+        if quoted or listed or _FENCE.match(found) or (opened == "<" and found[0] == ">"):
+            return line.rstrip()
+        return ""
+    rest = after.lstrip()
+    if not rest:
+        return WHOLE if page.turn(slot.at).stop == slot.at + 1 + len(after) else ""
+    below = rest.split("\n", 1)[0].rstrip()
+    if is_delimiter(below):
+        return after[: len(after) - len(rest)] + below
+    return ""
+
+
+def is_delimiter(line: str) -> bool:
+    """Return whether a line is a delimiter or a heading, and no sentence."""
+    if _FENCE.match(line.strip()):
+        return True
+    return bool(_HEADING.match(line)) and not _INSTRUCTS.match(line)

@@ -12,7 +12,6 @@ from itertools import chain
 
 from calm.core.verdict import FAMILY, Task
 from calm.errors import ConfigError, nearest
-from calm.judges.foreign import judge_of
 from calm.judges.mitigations import (
     autocalibrate,
     discussion,
@@ -34,6 +33,7 @@ from calm.judges.mitigations import (
 )
 from calm.judges.mitigations.mitigation import Mitigation, NotApplicable, Reader
 from calm.judges.mitigations.orders import swap
+from calm.judges.python import judge_of
 from calm.models.wire import Judge
 
 __all__ = ["DEFENCES", "MITIGATIONS", "Mitigation", "NotApplicable", "fault", "mitigated", "swap", "unfit"]

@@ -1,9 +1,7 @@
 """Rendering: the Jinja2 templates of a judge's prompt, byte for byte in a sandbox."""
 
-from calm.judges.prompts.placing import places_anything
-from calm.judges.prompts.rendering import check, render, rendered_with_places, shared
+from calm.judges.prompts.rendering import bundled, check, part, places_anything, render, rendered_with_places, shared
 from calm.judges.prompts.sandbox import MAX_RENDERED
-from calm.judges.prompts.shipped import bundled, part
 from calm.judges.prompts.variables import TAGS, VARIABLES, neutral, shown
 
 __all__ = [

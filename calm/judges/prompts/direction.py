@@ -160,7 +160,6 @@ def _tone(words: str) -> tuple[int, str]:
 
 
 def _beside(text: str, scale: Scale, worth: Mapping[str, float]) -> Iterator[Direction]:
-    """Yield what the words beside the two ends of a scale say, and beside the words of a verdict."""
     for end, sign in ((scale.high, 1), (scale.low, -1)):
         number = rf"(?<![\d.]){end:g}(?:\.0+)?(?![\d.]*\d)"
         for value in (number, *(rf"\b{re.escape(word)}\b" for word, worth_of in worth.items() if worth_of == end)):
@@ -177,7 +176,6 @@ def _beside(text: str, scale: Scale, worth: Mapping[str, float]) -> Iterator[Dir
 
 
 def _explained(text: str, value: str) -> Iterator[tuple[str, int]]:
-    """Yield the words that explain a value, before or after it, and where they begin."""
     for found in re.finditer(value + _BESIDE, text, re.IGNORECASE):
         between = text[found.start() : found.start("words")]
         if "(" in between or not _RANGE.search(text, max(0, found.start() - 12), found.start()):
@@ -189,7 +187,6 @@ def _explained(text: str, value: str) -> Iterator[tuple[str, int]]:
 
 
 def _asked(text: str, scale: Scale, worth: Mapping[str, float]) -> Iterator[Direction]:
-    """Yield what a yes says, where a verdict is yes or no."""
     yes = next((worth[word] for word in _YES if word in worth), None)
     if yes not in (scale.low, scale.high):
         return
@@ -201,7 +198,6 @@ def _asked(text: str, scale: Scale, worth: Mapping[str, float]) -> Iterator[Dire
 
 
 def _rated(text: str) -> Iterator[Direction]:
-    """Yield what is rated: a merit or a fault."""
     for found in _MERIT.finditer(text):
         yield Direction("high", found["what"], found.start("what"))
     for found in (*_DEMERIT.finditer(text), *re.finditer(_COUNTED, text, re.IGNORECASE)):
@@ -214,7 +210,6 @@ def _rated(text: str) -> Iterator[Direction]:
 
 
 def _called(names: Iterable[str]) -> Iterator[Direction]:
-    """Yield what the name of a verdict says."""
     for name in names:
         words = [word.lower() for word in _NAME.findall(name)]
         tone, _ = _tone(" ".join(words))

@@ -1,10 +1,10 @@
-"""The form in which a prompt asks for its verdict, by what its text and the examples in it show."""
+"""How a prompt asks for its verdict: the form, the range of a score, and the names of its parts."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from itertools import islice, permutations
 from keyword import iskeyword
 from typing import Final
@@ -12,7 +12,108 @@ from typing import Final
 from calm.core.foreign_names import SIDES, apart, parts
 from calm.core.verdict import Scale, Task
 from calm.judges.prompts.direction import direction_of
-from calm.judges.prompts.ranges import range_in
+
+WORDS: Final = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+_N: Final = rf"(?:\d{{1,4}}(?:\.\d{{1,2}})?|{'|'.join(WORDS)})"
+_TO: Final = r"(-|–|—|~|～|to|through|/|\.\.)"
+_LENGTH: Final = (
+    r"(?!\s*(?:(?:short|brief|full|complete|bullet|key|main)\s+)?(?:sentences?|lines?|words?|paragraphs?|reasons?|steps?|"
+    r"characters?|tokens?|examples?|items?|bullets?|bullet points?|minutes?|pages?)\b)"
+)
+"""What follows a range that says how long a text is to be."""
+_RANGES: Final = (
+    re.compile(rf"\b(?:between[^\d\n]{{0,40}}?\b({_N})\s*(and)\s*({_N})\b{_LENGTH})", re.IGNORECASE),
+    re.compile(
+        r"\b(?:from|between|scale(?: of)?|range[ds]?(?: from| of)?|rat(?:e|ing)|scores?(?: of)?|integer|number|value|"
+        r"severity|levels?)\b"
+        rf"[^\d\n]{{0,40}}?\(?\[?\b({_N})\s*(?:\([^()\d\n]{{1,40}}\)\s*)?{_TO}\s*({_N})\b{_LENGTH}",
+        re.IGNORECASE,
+    ),
+    re.compile(rf"[\[(<:][\"' ]{{0,3}}({_N})\s*(-|–|—|~|～|to)\s*({_N})[\"' ]{{0,3}}[\])>}},\n]", re.IGNORECASE),
+    re.compile(rf"\b({_N})\s*(-|–|—|~|～|to)\s*({_N})\s*(?:%|\b(?:scale|points?|stars?|rating)\b)", re.IGNORECASE),
+    re.compile(rf"\b({_N})\s*\([^()\d\n]{{1,40}}\)\s*{_TO}\s*({_N})\b{_LENGTH}", re.IGNORECASE),
+    re.compile(
+        r"\b(?:how|count|judge|assess|evaluate|grade|measure|estimate|mark)\b"
+        r"(?:(?!\b(?:steps?|criteri\w+|rules?|points|questions?|lines?|chapters?|sections?|years?|ages?)\s+\d)[^\d\n.!]){0,90}?"
+        rf"\b({_N})\s*(-|–|—|~|～|to)\s*({_N})\b{_LENGTH}",
+        re.IGNORECASE,
+    ),
+)
+_TOPS: Final = (
+    re.compile(rf"\bout of (?:a (?:maximum|total) of )?({_N})\b{_LENGTH}", re.IGNORECASE),
+    re.compile(rf"\b({_N})[- ](?:point|star)s?\b(?: (?:likert )?scale)?", re.IGNORECASE),
+)
+"""How a text states the top of a scale alone."""
+_LEVELS: Final = re.compile(
+    r"^[^\w\n]{0,20}(?:(?:score|rating|grade|level)\s*(\d{1,2})\b|(\d{1,2})\s*(?:[=:–—]|-\s))",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""A line that begins with a value of the scale."""
+_EXPLAINED: Final = re.compile(
+    r"(?<![\w.])(\d{1,3})\s*(?:=|\b(?:is|means|being|for|if)\b)[\s\"'`]*(?=[^\W\d])", re.IGNORECASE
+)
+"""A value of the scale and what it means, in running text."""
+LEAST: Final = 1
+"""A scale begins here or below, unless the prompt states no such range: "4 and 5" are mostly two values of one."""
+MOST_TOP: Final = 100
+"""A greater number behind "out of" counts something else."""
+
+
+def range_in(text: str) -> tuple[float, float, int] | None:
+    """
+    Return the ends of the scale that a text states, and where; None if it states none.
+
+    Where the text states the top alone, as in "out of 5", the scale begins at 1.
+
+    >>> range_in("Give reasons (1 to 3 lines). Rate it from 1-10.")
+    (1.0, 10.0, 42)
+    >>> range_in("A score of one to five: 1~2 is poor.")[:2], range_in("Give it a mark out of 5.")[:2]
+    ((1.0, 5.0), (1.0, 5.0))
+    """
+    found = [
+        (_number(one[1]), _number(one[3]), one.start(1))
+        for pattern in _RANGES
+        for one in pattern.finditer(text)
+        if _number(one[1]) < _number(one[3]) and (one[2] != "/" or _number(one[1]) <= LEAST)
+    ]
+    if bands := _bands(sorted(found, key=lambda one: one[2])):
+        return bands
+    stated = next((one for one in found if one[0] <= LEAST), None)
+    if stated is None:
+        stated = next(_stated_otherwise(text), None)
+    return stated or (found[0] if found else None)
+
+
+def _number(text: str) -> float:
+    return float(WORDS.index(text.lower())) if text.lower() in WORDS else float(text)
+
+
+def _bands(found: list[tuple[float, float, int]]) -> tuple[float, float, int] | None:
+    run = found[:1]
+    for one in found[1:]:
+        if one[0] in (run[-1][1], run[-1][1] + 1):
+            run.append(one)
+        elif len(run) < 3:
+            run = [one]
+    if len(run) < 3 or run[0][0] > LEAST:
+        return None
+    return (run[0][0], run[-1][1], run[0][2])
+
+
+def _stated_otherwise(text: str) -> Iterator[tuple[float, float, int]]:
+    listed = [(float(one[1] or one[2]), one.start()) for one in _LEVELS.finditer(text)]
+    values = sorted({value for value, _ in listed})
+    if len(values) > 2 and values[0] <= LEAST and values == [values[0] + n for n in range(len(values))]:
+        yield values[0], values[-1], listed[0][1]
+    for paragraph in re.finditer(r"(?:[^\n]+\n?)+", text):
+        ends = sorted(float(one[1]) for one in _EXPLAINED.finditer(paragraph[0]))
+        if ends and ends[0] <= LEAST and ends[-1] - ends[0] > 1:
+            yield ends[0], ends[-1], paragraph.start()
+    for pattern in _TOPS:
+        for one in pattern.finditer(text):
+            if LEAST < _number(one[1]) <= MOST_TOP:
+                yield float(LEAST), _number(one[1]), one.start(1)
+
 
 NUMBER: Final = r"(\d+(?:\.\d+)?)(?!\.?\d|\s*(?:-|–|~|or|to)\s*\d)"
 """A number in a pattern that is written: no part of another one, and none of two that are named together."""
@@ -145,7 +246,6 @@ def form_in(text: str, task: Task) -> Form | None:
 
 
 def _of_tag(text: str, task: Task) -> Form | None:
-    """Return the form of a tag around the verdict, or of several around its parts."""
     tagged = list(_TAGGED.finditer(text))
     known = next(_TAG.finditer(text), None)
     signs = {one[1]: (one[1], one[2]) for one in tagged if _FILLED.fullmatch(one[2].strip())}
@@ -155,7 +255,6 @@ def _of_tag(text: str, task: Task) -> Form | None:
 
 
 def _of_words(text: str, value: str) -> Form | None:
-    """Return the form of a line such as "Score: 4", or of a label at the end, which a judge may repeat or not."""
     if line := next(filter(None, (one.search(text) for one in _LINE)), None):
         return Form({"format": "regex", "pattern": rf"(?i){line[1]}{LEAD}{value}"})
     end = _ENDS.search(text)
@@ -165,7 +264,6 @@ def _of_words(text: str, value: str) -> Form | None:
 
 
 def _objects(text: str) -> list[str]:
-    """Return the JSON or Python objects and lists that a text shows, without those that show a text of the case."""
     found: list[str] = []
     at = 0
     for opening in islice(re.finditer(r"\{(?=\s{0,99}[\"'])|\[(?=\s{0,99}\{\s{0,99}[\"'])", text), MOST_OBJECTS):
@@ -187,7 +285,6 @@ def _objects(text: str) -> list[str]:
 
 
 def _of_json(text: str, task: Task) -> Form | None:
-    """Return the form of a JSON reply: a list of verdicts, several numbers, or one field."""
     objects = _objects(text)
     if not objects and not _JSON.search(text):
         return None
@@ -208,7 +305,6 @@ def _of_json(text: str, task: Task) -> Form | None:
 
 
 def _of_lines(text: str, task: Task) -> Form | None:
-    """Return the form of several lines, each a label and a number that is to be filled in."""
     found = {one[1].strip(): one[2] for one in _LABELLED.finditer(text)}
     bracketed = {sign.startswith("[[") for sign in found.values()}
     if bracketed == {True}:
@@ -281,7 +377,6 @@ def _ends(text: str) -> dict[str, str | float]:
 
 
 def _two_numbers(text: str) -> Form:
-    """Return the form of a line with two numbers, the scores of the first and of the second answer."""
     scale = _ends(text)
     between, other = r"(?:/\d+)?(?:[ \t,;|:]+| (?:and|und|et|y|e|и|vs\.?) )", r"\d+(?:\.\d+)?"
     first, second = rf"{NUMBER}{between}{other}", rf"{other}{between}{NUMBER}"
@@ -296,13 +391,11 @@ def _two_numbers(text: str) -> Form:
 
 
 def _named_score(number: int) -> str:
-    """Return an expression for what stands before the score of a numbered answer, such as "Assistant 1:"."""
     words = r"assistant|answer|response|output|model|score|ai"
     return rf"(?i:\b(?:{words})[ _]?#?{number}(?:'s)?(?: score)?(?:[^\w\n]{{1,6}}| gets | receives ))"
 
 
 def _options(text: str) -> dict[str, str]:
-    """Return the classes that letters stand for, in lines such as "A: CORRECT" one after the other; or nothing."""
     if not _LETTER.search(text):
         return {}
     run: list[re.Match[str]] = []
@@ -333,9 +426,123 @@ def names_in(text: str) -> tuple[str, str] | None:
 
 
 def _ranked(text: str) -> Form | None:
-    """Return the form of a list that says which rank each of the named answers has: the name with rank 1 counts."""
     names = names_in(text)
     ranked = _RANKED.search(text)
     if names is None or ranked is None:
         return None
     return Form({"format": "json", "field": f"[{ranked[2]}=1].{ranked[1]}"})
+
+
+_INTEGER: Final = re.compile(r"\b(?:integer|whole number)", re.IGNORECASE)
+_BOOLEAN: Final = ("pass", "passed", "met")
+_BOOLEANS: Final = re.compile(r"\bboolean\b|:\s{0,9}(?:true|false)\b", re.IGNORECASE)
+"""How a prompt asks for true or false."""
+_PAIRS: Final = (
+    *(("yes", "no"), ("true", "false"), ("pass", "fail"), ("passed", "failed"), ("correct", "incorrect")),
+    *(("safe", "unsafe"), ("factual", "hallucinated"), ("relevant", "irrelevant"), ("relevant", "unrelated")),
+    *(("grounded", "ungrounded"), ("faithful", "unfaithful"), ("supported", "unsupported"), ("helpful", "unhelpful")),
+    *(("acceptable", "unacceptable"), ("non-toxic", "toxic")),
+    *(("good", "bad"), ("right", "wrong"), ("accept", "reject"), ("met", "unmet"), ("met", "not met"), ("y", "n")),
+)
+"""Words for a good and a bad verdict on one answer."""
+_NUMBERED: Final = re.compile(r"(?:\[\[|[\"'`:])\s*(\d|[AB])\s*(?:\]\]|[\"'`}])")
+"""How a prompt writes a verdict that is a number or a letter."""
+_LETTERS: Final = re.compile(r"\bA[\"'`]?(?:\s*/\s*|,?\s+or\s+)[\"'`]?B\b")
+_NUMBERED_NOUN: Final = re.compile(
+    r"\b(answer|response|assistant|output|model|option|candidate) ([12])\b", re.IGNORECASE
+)
+_ONE_OR_TWO: Final = re.compile(r"(?<![\d.])1[\"'`]?(?:\s*/\s*|,?\s+or\s+)[\"'`]?2(?![\d.])(?! \w+s\b)")
+_OR: Final = r"[\"'`*]*\s*(?:,?\s*or|/|\||,)\s*[\"'`*]*"
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """
+    How a prompt asks for its verdict: the keys of `[verdict]` and the scale of a score, as far as they can be seen.
+
+    `seen` is whether the form was found in the text; else `form` is a guess, which a person must check. `directed` is
+    whether the text says which end of the scale is the best one; else it is taken to be the high one. `parts` are the
+    named numbers of a verdict, `formula` what is made of them, and `options` the classes by the letters for them.
+    """
+
+    form: Mapping[str, str] = field(default_factory=lambda: {"format": "last-line"})
+    scale: Scale | None = None
+    values: Mapping[str, float | str] = field(default_factory=dict)
+    seen: bool = False
+    directed: bool = True
+    parts: Mapping[str, Mapping[str, str | float]] = field(default_factory=dict)
+    formula: str = ""
+    options: Mapping[str, str] = field(default_factory=dict)
+
+
+def asked_in(text: str, task: Task) -> Asked:
+    """
+    Return how a prompt asks for its verdict.
+
+    >>> asked_in("Rate it from 1 to 5. Reply in JSON with the key `score`: ...", "score").form
+    {'format': 'json', 'field': 'score'}
+    >>> asked_in("Answer with one line: 'Verdict: A' or 'Verdict: B'.", "pairwise").form["format"]
+    'regex'
+    """
+    text = written(text)
+    found = _asked_in(text, task)
+    if found.scale is None or found.parts:
+        return found
+    best = direction_of(text, found.scale, found.values, [found.form.get(key, "") for key in ("field", "tag")]).best
+    return replace(found, scale=replace(found.scale, best=best or "high"), directed=best is not None)
+
+
+def _asked_in(text: str, task: Task) -> Asked:
+    form = form_in(text, task)
+    if form is not None and form.share:
+        return Asked(form.table, Scale(0.0, 1.0), seen=True, parts=form.parts, formula=form.formula)
+    if form is not None and form.parts:
+        return Asked(form.table, seen=True, parts=form.parts)
+    ends = range_in(text) if task == "score" else None
+    step = 1.0 if _INTEGER.search(text) or (ends and ends[1] - ends[0] > 1) else None
+    scale = None if ends is None else Scale(ends[0], ends[1], step)
+    if form is not None and form.options and scale is None:
+        return _of_options(form.table, form.options)
+    values = _values(text) if task == "score" and scale is None else {}
+    if task == "pairwise":
+        values = _sides(text)
+    if form is None:
+        return Asked(
+            scale=scale, values=values, seen=bool(values) or (task == "pairwise" and bool(_LETTERS.search(text)))
+        )
+    name = form.table.get("field", "").lower()
+    if task == "score" and not values and name and (name in _BOOLEAN or (scale is None and _BOOLEANS.search(text))):
+        values = {"true": 1.0, "false": 0.0}
+    table = dict(form.table)
+    if values and task == "score" and "pattern" in table:
+        table["pattern"] = table["pattern"].replace(NUMBER, r"(\w+)")
+    return Asked(table, scale, values, seen=True)
+
+
+def _of_options(table: Mapping[str, str], options: Mapping[str, str]) -> Asked:
+    words = {name.lower(): letter for letter, name in options.items()}
+    for good, bad in _PAIRS:
+        if {good, bad} == words.keys():
+            return Asked(table, values={words[good]: 1.0, words[bad]: 0.0}, seen=True)
+    return Asked(table, seen=True, options=options)
+
+
+def _sides(text: str) -> dict[str, float | str]:
+    named = names_in(text)
+    if named is not None and {name.upper() for name in named} != {"A", "B"}:
+        return {named[0]: "first", named[1]: "second"}
+    said = {one[1] for one in _NUMBERED.finditer(text)}
+    nouns = [{one[1] for one in _NUMBERED_NOUN.finditer(text) if one[2] == side} for side in "12"]
+    both = sorted(nouns[0] & nouns[1])
+    if said != {"1", "2"} and not _ONE_OR_TWO.search(text) and (not both or said & {"A", "B"} or _LETTERS.search(text)):
+        return {}
+    return {
+        name: side for n, side in (("1", "first"), ("2", "second")) for name in (n, *(f"{noun} {n}" for noun in both))
+    }
+
+
+def _values(text: str) -> dict[str, float | str]:
+    for good, bad in _PAIRS:
+        if re.search(rf"\b(?:{good}{_OR}{bad}|{bad}{_OR}{good})\b", text, re.IGNORECASE):
+            return {good: 1.0, bad: 0.0}
+    return {}

@@ -1,22 +1,103 @@
-"""A prompt as it is sent about a case, and what is wrong with one before it is sent."""
+"""A judge's prompt as messages: rendered by its case, with its places, and the prompts that ship with calm."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from functools import partial
-from typing import Final
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from functools import lru_cache, partial
+from importlib.resources import files
+from typing import Final, get_args
 
 from calm.core.case import Answer, Case, Criterion, Example, Framing
 from calm.core.classes import Classes
 from calm.core.material import ASSISTANT, USER, Passage, Step, Turn
-from calm.core.templates import Message, Messages, Prompt
+from calm.core.templates import FORMS, Message, Messages, Prompt
 from calm.core.verdict import Scale, Task
-from calm.errors import ConfigError
-from calm.judges.prompts.placing import placed
+from calm.errors import ConfigError, nearest
 from calm.judges.prompts.sandbox import MAX_RENDERED, TemplateFault, rendered
 from calm.judges.prompts.skeleton import Pieces, Skeletons, filled, marked, moving, shaped
 from calm.judges.prompts.variables import context_of
+
+Draw = Callable[[Case], Messages]
+"""Renders the templates with a case."""
+
+
+def places_anything(prompt: Prompt, case: Case) -> bool:
+    """Return whether a case presents something that the templates of a prompt may have no place for."""
+    return not prompt.bundled and prompt.notes != "refuse" and bool(case.notes or case.bylines or case.drafts)
+
+
+def placed(prompt: Prompt, case: Case, draw: Draw) -> tuple[Messages, frozenset[str]]:
+    """
+    Return the messages about a case with all that it presents, and the places of what the templates do not show.
+
+    The places are "question" (after it), "end" (of the last user message) and "text" (before that of an answer). Of
+    a bundled prompt, and of one that refuses, the messages are those of the templates.
+    """
+    messages = draw(case)
+    if not places_anything(prompt, case):
+        return messages, frozenset()
+    notes, names, drafts = _hidden(case, draw)
+    openings = {answer: _drafted(case.drafts[answer]) for answer in drafts}
+    openings |= {answer: f"({case.bylines[answer]})\n{openings.get(answer, '')}" for answer in names}
+    stood = set()
+    if openings:
+        opened = (replace(a, text=f"{openings[a.id]}{a.text}") if a.id in openings else a for a in case.answers)
+        case = replace(case, answers=tuple(opened))
+        messages = draw(case)
+        stood.add("text")
+    if notes:
+        messages, place = _noted(prompt, case, "\n\n".join(notes), draw, messages)
+        stood.add(place)
+    return messages, frozenset(stood)
+
+
+def _hidden(case: Case, draw: Draw) -> tuple[list[str], list[str], list[str]]:
+    notes = {_mark("note", place): note for place, note in enumerate(case.notes)}
+    names = {_mark("name", place): answer for place, answer in enumerate(case.bylines)}
+    drafts = {_mark("draft", place): answer for place, (answer, texts) in enumerate(case.drafts.items()) if texts}
+    marked = case.present(
+        notes=tuple(notes),
+        bylines={answer: mark for mark, answer in names.items()},
+        drafts={answer: (mark,) for mark, answer in drafts.items()},
+    )
+    shown = "".join(message.text for message in draw(marked)).lower()
+    hidden = [[value for mark, value in marks.items() if mark not in shown] for marks in (notes, names, drafts)]
+    return hidden[0], hidden[1], hidden[2]
+
+
+def _mark(kind: str, place: int) -> str:
+    return f"calm{kind}mark{place}mark"
+
+
+def _drafted(drafts: tuple[str, ...]) -> str:
+    return "".join(f"[Earlier draft {n}]\n{draft}\n\n" for n, draft in enumerate(drafts, start=1)) + "[Answer]\n"
+
+
+def _noted(prompt: Prompt, case: Case, said: str, draw: Draw, messages: Messages) -> tuple[Messages, str]:
+    if prompt.notes == "question":
+        mark = _mark("question", 0)
+        marked = draw(replace(case, question=f"{case.question}\n\n{mark}"))
+        places = [(place, message) for place, message in enumerate(marked) if mark in message.text]
+        if sum(message.text.count(mark) for message in marked) == 1 and places[0][1].role == "user":
+            return draw(replace(case, question=f"{case.question}\n\n{said}")), "question"
+        asked = [place for place, message in places if message.role == "user"]
+        if asked and (once := _once(marked, asked[-1], f"\n\n{mark}", mark, said)) is not None:
+            return once, "question"
+    last = max((place for place, message in enumerate(messages) if message.role == "user"), default=len(messages) - 1)
+    closed = Message(messages[last].role, f"{messages[last].text.rstrip()}\n\n{said}")
+    return (*messages[:last], closed, *messages[last + 1 :]), "end"
+
+
+def _once(marked: Messages, place: int, added: str, mark: str, said: str) -> Messages | None:
+    before, _, after = marked[place].text.rpartition(added)
+    texts = {at: message.text.replace(added, "") for at, message in enumerate(marked)}
+    texts[place] = f"{before.replace(added, '')}\n\n{said}{after}"
+    if any(mark in text for text in texts.values()):
+        return None  # a template changes the question where it shows it
+    return tuple(Message(message.role, texts[at]) for at, message in enumerate(marked))
+
 
 MOST_FILLED: Final = MAX_RENDERED // 2
 """Characters that a prompt may have which is put together; a longer one is rendered, and stopped at its limit."""
@@ -70,7 +151,6 @@ def shared(prompt: Prompt, case: Case, scale: Scale, criterion: Criterion | None
 def _pieces(
     messages: Messages, case: Case, scale: Scale, criterion: Criterion | None, *, bundled: bool
 ) -> tuple[list[Pieces | None], list[str]] | None:
-    """Return the skeletons of the templates and the texts of a case; None for a case that is rendered each time."""
     found = shaped(case, scale, criterion, bundled=bundled)
     if found is None:
         return None
@@ -87,7 +167,6 @@ def _pieces(
 
 
 def _drawn(prompt: Prompt, case: Case, task: Task, scale: Scale, criterion: Criterion | None) -> Messages:
-    """Return the messages of the templates alone."""
     messages, bundled = prompt.framed(case.framing), prompt.bundled
     found = _pieces(messages, case, scale, criterion, bundled=bundled)
     if found is not None:
@@ -101,7 +180,6 @@ def _drawn(prompt: Prompt, case: Case, task: Task, scale: Scale, criterion: Crit
 def _drawn_whole(
     messages: Messages, case: Case, task: Task, context: Mapping[str, object], *, bundled: bool
 ) -> Messages:
-    """Return the messages, each rendered with all values."""
     out = []
     for index, message in enumerate(messages, start=1):
         try:
@@ -130,18 +208,19 @@ def check(
             problems.append(f"the {framing} prompt has no messages; expected at least one")
         for index, message in enumerate(messages, start=1):
             place = (names or {}).get(message.text) or f"template {index} ({message.role}, {framing} framing)"
-            problem = _problem(message.text, task, scale or _any_scale(task), place, bundled=prompt.bundled)
+            problem = _problem(
+                message.text,
+                task,
+                scale or (Scale(classes=Classes(("no", "yes"))) if task == "label" else Scale()),
+                place,
+                bundled=prompt.bundled,
+            )
             if problem is not None:
                 problems.append(problem)
     return problems
 
 
-def _any_scale(task: Task) -> Scale:
-    return Scale(classes=Classes(("no", "yes"))) if task == "label" else Scale()
-
-
 def _problem(text: str, task: Task, scale: Scale, place: str, *, bundled: bool) -> str | None:
-    """Return what is wrong with one template, or None."""
     case = _sample(task)
     criterion = case.criteria[0] if task == "rubric" else None
     try:
@@ -155,7 +234,6 @@ def _problem(text: str, task: Task, scale: Scale, place: str, *, bundled: bool) 
 
 
 def _sample_context(case: Case, scale: Scale, criterion: Criterion | None, *, bundled: bool) -> dict[str, object]:
-    """Return a sample's variables; its fields answer to every name, as a case's fields are the user's own."""
     context = context_of(case, scale, criterion, bundled=bundled)
     return {**context, "fields": _AnyField(case.fields)}
 
@@ -168,7 +246,6 @@ class _AnyField(dict[str, str]):
 
 
 def _sample(task: Task) -> Case:
-    """Return a case that has everything a template can show."""
     several = {"pairwise": 2, "listwise": 3}.get(task, 1)
     steps = (Step("A thought.", "look_up", '{"word": "sky"}', "A result."),)
     answers = tuple(
@@ -196,3 +273,47 @@ def _sets(prompt: Prompt) -> Iterator[tuple[Framing, tuple[Message, ...]]]:
         yield Framing.NEGATIVE, prompt.negative
     if prompt.inverted is not None:
         yield Framing.INVERTED, prompt.inverted
+
+
+_PART = re.compile(r'\{% include "([a-z]+)" %\}\n?')
+
+
+@lru_cache(maxsize=64)
+def bundled(task: Task, form: str) -> Prompt:
+    """
+    Return our own prompt for a task, asking for its verdict in a form.
+
+    In json the verdict is asked for in the field `verdict`, in a tag in `<verdict>`, for a regex after `Verdict:`.
+
+    Raises:
+        ConfigError: a task or a form that is not known.
+    """
+    if task not in get_args(Task):
+        raise ConfigError(f"unknown task {task!r}{nearest(task, get_args(Task))}")
+    if form not in FORMS:
+        raise ConfigError(f"unknown verdict format {form!r}{nearest(form, FORMS)}")
+
+    def messages(suffix: str) -> tuple[Message, ...]:
+        stem = f"{task}{suffix}"
+        return tuple(Message(role, _template(f"{stem}.{role}.jinja", form)) for role in ("system", "user"))
+
+    return Prompt(
+        messages=messages(""),
+        negative=None if task == "label" else messages(".negative"),  # a class is no answer to "how bad is it?"
+        inverted=messages(".inverted") if task == "score" else None,
+        bundled=True,
+    )
+
+
+def part(name: str, form: str = "") -> str:
+    """Return a part that the bundled prompts share: "material", "answers"; with a form, the "verdict" part for it."""
+    return _file(f"part.{name}.{form}.jinja" if form else f"part.{name}.jinja")
+
+
+def _template(name: str, form: str) -> str:
+    parts = _PART.sub(lambda found: part(found[1], form if found[1] == "verdict" else ""), _file(name))
+    return parts.removesuffix("\n")
+
+
+def _file(name: str) -> str:
+    return files("calm").joinpath("judges", "data", name).read_text("utf-8")

@@ -1,20 +1,21 @@
 """
 The Jinja2 sandbox: a template renders byte for byte, and is stopped before it fills the memory or takes for ever.
 
-A plain template (`calm.judges.prompts.plain`), and one of our own, is rendered here. Any other is compiled and rendered
-in a helper process with limits of time and memory: one filter can take more of both than Python lets us count.
+Jinja2 limits what a template can reach, not what it can take: one filter can take more time and memory than Python lets
+us count. So a user's template is rendered in a helper process that holds both. A plain one is rendered here, at a
+tenth of the time: it puts in values, asks conditions, and loops over the lists that it is given; it calls nothing, sets
+nothing, and uses only filters that cannot make a text much longer. One of our own is rendered here, too.
 """
 
 from __future__ import annotations
 
-import operator
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from functools import lru_cache
 from types import TracebackType
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 from jinja2 import StrictUndefined, Template, TemplateError, TemplateSyntaxError, UndefinedError, nodes
 from jinja2.compiler import CodeGenerator
@@ -22,17 +23,173 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from calm.core.helper import Helper, Stop, Stopped
 from calm.errors import nearest
-from calm.judges.prompts.plain import MOST_WORK, Work, work_of
 from calm.judges.prompts.variables import DATA, FILTERS, VARIABLES
+
+MOST_NODES: Final = 5_000
+"""So many parts the syntax of a plain template has at most."""
+MOST_PARTS: Final = 40
+"""So many parts one expression of a plain template has at most."""
+MOST_WORK: Final = 20_000_000
+"""So many characters a plain template may go through, in all rounds of its loops: 0.1 s. Above it is not plain."""
+ROUND: Final = 100
+"""What a part of a template costs in a round of a loop, in characters, however short what it is applied to."""
+MOST_BETWEEN: Final = 100
+"""Characters that `join` may put between two texts."""
+
+_LISTS: Final = frozenset({"answers", "criteria", "notes", "examples", "fields", "turns", "context"})
+_LISTS_WITHIN: Final = frozenset({"history", "answers", "steps"})
+_PAIRS: Final = frozenset({"items", "keys", "values"})
+_FILTERS: Final = frozenset(
+    {
+        *("capitalize", "count", "d", "default", "e", "escape", "first", "float", "int", "join", "last", "length"),
+        *("lower", "string", "title", "trim", "upper"),
+        *FILTERS,
+    }
+)
+_AT_ONCE: Final = frozenset(
+    {
+        *("count", "d", "default", "first", "last", "length"),
+        *("boolean", "defined", "divisibleby", "even", "false", "float", "integer", "mapping", "none", "number"),
+        *("odd", "sequence", "string", "true", "undefined"),
+    }
+)
+"""Filters and tests that do not go through a text."""
+_FIELDS: Final = {kind: frozenset(field.name for field in fields(kind)) for kind in DATA}
+_STATEMENTS: Final = (nodes.Template, nodes.Output, nodes.TemplateData, nodes.If, nodes.For)
+_EXPRESSIONS: Final = (
+    *(nodes.Name, nodes.Const, nodes.Getattr, nodes.Getitem, nodes.Slice, nodes.CondExpr, nodes.Tuple),
+    *(nodes.Compare, nodes.Operand, nodes.And, nodes.Or, nodes.Not, nodes.Test, nodes.Filter, nodes.Keyword),
+    *(nodes.Add, nodes.Sub, nodes.Neg, nodes.Pos, nodes.Concat),
+)
+
+
+class Work(NamedTuple):
+    """
+    What rendering a plain template can take: its parts, and the operations that may go through a text.
+
+    `outside` are those of loops. `depth` is that of its loops, `written` the length of the texts in expressions.
+    """
+
+    parts: int
+    texts: int
+    outside: int
+    depth: int
+    written: int
+
+    def with_values(self, context: Mapping[str, object]) -> int:
+        """Return how many characters it goes through at most, in all rounds of its deepest loops."""
+        length = self.written + _length(context) if self.texts or self.outside else 0
+        rounds = _longest(context) ** self.depth if self.depth else 1
+        return self.outside * length + (ROUND * self.parts + self.texts * length) * rounds
+
+
+def work_of(tree: nodes.Template) -> Work | None:
+    """Return what rendering a plain template can take; None for a template that is not plain."""
+    seen = texts = outside = deepest = written = 0
+
+    def count(node: nodes.Node, known: tuple[type[nodes.Node], ...]) -> None:
+        nonlocal seen
+        seen += 1
+        if seen > MOST_NODES or type(node) not in known:
+            raise _NotPlain
+
+    def expression(node: nodes.Node) -> int:
+        nonlocal written
+        count(node, _EXPRESSIONS)
+        if isinstance(node, nodes.Filter) and not _is_cheap(node):
+            raise _NotPlain
+        if isinstance(node, nodes.Const) and isinstance(node.value, str):
+            written += len(node.value)
+        return _goes_through(node) + sum(map(expression, node.iter_child_nodes()))
+
+    def statement(node: nodes.Node, depth: int) -> None:
+        nonlocal texts, outside, deepest
+        if isinstance(node, nodes.Expr) and not isinstance(node, nodes.TemplateData):
+            before = seen
+            cost = expression(node) ** 2  # each operation may make what the next one is applied to longer
+            outside, texts = (outside, texts + cost) if depth else (outside + cost, texts)
+            if seen - before > MOST_PARTS:
+                raise _NotPlain
+            return
+        count(node, _STATEMENTS)
+        known: tuple[str, ...] = ()
+        if isinstance(node, nodes.For):
+            targets = [node.target] if isinstance(node.target, nodes.Name) else node.target.find_all(nodes.Name)
+            if node.recursive or not _is_list(node.iter) or not _LISTS.isdisjoint(one.name for one in targets):
+                raise _NotPlain
+            known = ("iter",) if isinstance(node.iter, nodes.Call) else ()
+            depth += 1
+            deepest = max(deepest, depth)
+        for child in node.iter_child_nodes(exclude=known):
+            statement(child, depth)
+
+    try:
+        statement(tree, 0)
+    except (_NotPlain, RecursionError):
+        return None
+    return Work(seen, texts, outside, deepest, written)
+
+
+def _longest(context: Mapping[str, object]) -> int:
+    longest = 1
+    for name in _LISTS:
+        listed = context.get(name)
+        if isinstance(listed, tuple | dict):
+            longest = max(longest, len(listed))
+        for one in listed if isinstance(listed, tuple) else ():
+            longest = max(longest, *(len(getattr(one, within, ())) for within in _LISTS_WITHIN))
+    return longest
+
+
+def _length(value: object) -> int:
+    if isinstance(value, str):
+        return len(value)
+    if isinstance(value, Mapping):
+        return sum(map(_length, value)) + sum(map(_length, value.values()))
+    if isinstance(value, tuple):
+        return sum(map(_length, value))
+    return sum([_length(getattr(value, name)) for name in _FIELDS.get(type(value), ())])
+
+
+class _NotPlain(Exception):
+    """A part of a template that can do more than a plain one may."""
+
+
+def _is_list(node: nodes.Node | None) -> bool:
+    if isinstance(node, nodes.Getitem):
+        return isinstance(node.arg, nodes.Slice) and _is_list(node.node)
+    if isinstance(node, nodes.Call):  # `fields.items()` and the like
+        pairs = node.node
+        if list(node.iter_child_nodes(exclude=("node",))) or not isinstance(pairs, nodes.Getattr):
+            return False
+        return isinstance(pairs.node, nodes.Name) and pairs.node.name == "fields" and pairs.attr in _PAIRS
+    if isinstance(node, nodes.Getattr):
+        return node.attr in _LISTS_WITHIN and isinstance(node.node, nodes.Name) and node.node.name not in _LISTS
+    return isinstance(node, nodes.Name) and node.name in _LISTS
+
+
+def _goes_through(node: nodes.Node) -> int:
+    if isinstance(node, nodes.Concat):
+        return len(node.nodes)
+    if isinstance(node, nodes.Compare):
+        constants = sum(isinstance(side, nodes.Const) for side in (node.expr, *(one.expr for one in node.ops)))
+        return int(constants < len(node.ops) or any(one.op in ("in", "notin") for one in node.ops))
+    if isinstance(node, nodes.Filter | nodes.Test):
+        return int(node.name not in _AT_ONCE)
+    return int(isinstance(node, nodes.Add | nodes.Slice))
+
+
+def _is_cheap(node: nodes.Filter) -> bool:
+    if node.name not in _FILTERS or node.dyn_args is not None or node.dyn_kwargs is not None:
+        return False
+    given = [*node.args, *(keyword.value for keyword in node.kwargs)]
+    short = all(isinstance(one, nodes.Const) and len(str(one.value)) <= MOST_BETWEEN for one in given)
+    return node.name != "join" or (short and _is_list(node.node))
+
 
 MAX_RENDERED: Final = 20_000_000
 """Characters that one template may render to; far above what a model reads, far below what fills a memory."""
 
-MAX_ROUNDS: Final = 1_000_000
-"""Numbers that all calls of `range` in one rendering may give together."""
-
-MAX_DIGITS: Final = 4_000
-"""Binary digits that a product or a power in a template may have."""
 MOST_FIELDS: Final = 8
 """So many fields of a case are named where it lacks one."""
 _FIELD: Final = re.compile(
@@ -83,14 +240,6 @@ class TemplateFault(Exception):
         return f"{place}{'' if self.line is None else f', line {self.line}'}: {self.what}"
 
 
-@dataclass(frozen=True, slots=True)
-class _Plain:
-    """A plain template, compiled, and what rendering it can take."""
-
-    template: Template
-    work: Work
-
-
 def rendered(text: str, context: Mapping[str, object], *, ours: bool = False) -> str:
     """
     Render one template; `ours` says that it ships with calm, and needs no watch.
@@ -102,9 +251,9 @@ def rendered(text: str, context: Mapping[str, object], *, ours: bool = False) ->
         if ours:
             template = _compiled(text)
             return template.render(context) if "{" in text else text
-        plain = _plain(text)
-        if plain is not None and plain.work.with_values(context) <= MOST_WORK:
-            return _written(plain.template, context)
+        work = _work(text)
+        if work is not None and work.with_values(context) <= MOST_WORK:
+            return _written(_compiled(text), context)
     except _FAULTS as error:
         raise _fault(error, context) from error
     try:
@@ -135,9 +284,8 @@ _HELPER: Final = Helper(
 
 
 def _written(template: Template, context: Mapping[str, object]) -> str:
-    """Render a template; pieces are counted as they come, so that a runaway one stops."""
     pieces, size = [], 0
-    for piece in template.generate(context, range=_budgeted()):
+    for piece in template.generate(context):
         size += len(piece)
         if size > MAX_RENDERED:
             raise OverflowError(f"the template renders to more than {MAX_RENDERED} characters; {_FIX}")
@@ -146,7 +294,6 @@ def _written(template: Template, context: Mapping[str, object]) -> str:
 
 
 def _fault(error: BaseException, context: Mapping[str, object]) -> TemplateFault:
-    """Return what is wrong with a template, in which line, and what was meant."""
     line = error.lineno if isinstance(error, TemplateSyntaxError) else _line(error.__traceback__)
     what = str(error).strip() or type(error).__name__
     hint = ""
@@ -169,7 +316,6 @@ def _fault(error: BaseException, context: Mapping[str, object]) -> TemplateFault
 
 
 def _lacking(name: str, fields: Sequence[str]) -> tuple[str, str]:
-    """Say that a case has no field of a name, and what can be done."""
     plain = name.isidentifier()
     shown = f"fields.{name}" if plain else f"fields[{name!r}]"
     had = f" (it has {', '.join(fields[:MOST_FIELDS])}{', ...' if len(fields) > MOST_FIELDS else ''})" if fields else ""
@@ -178,28 +324,12 @@ def _lacking(name: str, fields: Sequence[str]) -> tuple[str, str]:
 
 
 def _line(trace: TracebackType | None) -> int | None:
-    """Return the template's line that an exception came from."""
     line = None
     while trace is not None:
         if trace.tb_frame.f_code.co_filename == "<template>":
             line = trace.tb_lineno
         trace = trace.tb_next
     return line
-
-
-def _budgeted() -> Callable[..., range]:
-    """Return a `range` for one rendering, whose calls share one allowance."""
-    left = MAX_ROUNDS
-
-    def limited(*bounds: int) -> range:
-        nonlocal left
-        numbers = range(*bounds)
-        left -= len(numbers)
-        if left < 0:
-            raise OverflowError(f"the template loops over more than {MAX_ROUNDS} numbers")
-        return numbers
-
-    return limited
 
 
 def parsed(text: str) -> nodes.Template | None:
@@ -211,19 +341,15 @@ def parsed(text: str) -> nodes.Template | None:
 
 
 @lru_cache(maxsize=512)
-def _plain(text: str) -> _Plain | None:
-    """Compile a template once if it is plain; None for any other, of which nothing is computed here."""
-    environment = _environment_for(text)
+def _work(text: str) -> Work | None:
     try:
-        work = work_of(environment.parse(text))
+        return work_of(_environment_for(text).parse(text))
     except RecursionError as error:
         raise SyntaxError(str(error)) from error
-    return None if work is None else _Plain(environment.from_string(text), work)
 
 
 @lru_cache(maxsize=512)
 def _compiled(text: str) -> Template:
-    """Compile any template; Jinja2 computes what is constant in it while it compiles."""
     try:
         return _environment_for(text).from_string(text)
     except RecursionError as error:
@@ -231,7 +357,6 @@ def _compiled(text: str) -> Template:
 
 
 def _environment_for(text: str) -> ImmutableSandboxedEnvironment:
-    """Return the sandbox for a template; Jinja2 would turn all line ends into one kind, so a mixture is refused."""
     if len(text) > MAX_SOURCE:
         raise TemplateSyntaxError(f"expected at most {MAX_SOURCE} characters, got {len(text)}; shorten it", 1)
     crlf = text.count("\r\n")
@@ -243,11 +368,6 @@ def _environment_for(text: str) -> ImmutableSandboxedEnvironment:
 
 @lru_cache(maxsize=3)
 def _sandbox(newline: Literal["\n", "\r\n", "\r"]) -> ImmutableSandboxedEnvironment:
-    return _environment(newline)
-
-
-def _environment(newline: Literal["\n", "\r\n", "\r"]) -> ImmutableSandboxedEnvironment:
-    """Return a sandbox that gives templates nothing random, and keeps one kind of line end."""
     made = _Sandbox(
         undefined=StrictUndefined,
         autoescape=False,  # a prompt is plain text; escaping would change what the judge reads
@@ -255,8 +375,6 @@ def _environment(newline: Literal["\n", "\r\n", "\r"]) -> ImmutableSandboxedEnvi
         newline_sequence=newline,
     )
     made.code_generator_class = _Code
-    made.intercepted_binops = frozenset({"*", "**"})
-    made.binop_table.update({"*": _times, "**": _power})
     made.filters.update(FILTERS)
     del made.filters["random"], made.globals["lipsum"]
     return made
@@ -271,38 +389,9 @@ class _Code(CodeGenerator):
         self.writeline("inf, nan = float('inf'), float('nan')")
 
 
-_FIELDS: Final = {kind: frozenset(field.name for field in fields(kind)) for kind in DATA}
-
-
 class _Sandbox(ImmutableSandboxedEnvironment):  # the one way to tell Jinja2 what is safe
     def getattr(self, obj: Any, attribute: str) -> Any:
         """Know our own frozen data at once: it has fields and nothing else, and a template reads it again and again."""
         if type(obj) in DATA and attribute in _FIELDS[type(obj)]:
             return getattr(obj, attribute)
         return super().getattr(obj, attribute)
-
-
-def _spans(value: object) -> int:
-    """Return a size: characters, items, or binary digits."""
-    if isinstance(value, int):
-        return value.bit_length()
-    return len(value) if isinstance(value, str | bytes | list | tuple) else 0
-
-
-def _times(left: Any, right: Any) -> Any:
-    """Multiply, unless the product would fill the memory."""
-    if isinstance(left, int) and isinstance(right, int):
-        if _spans(left) + _spans(right) > MAX_DIGITS:
-            raise OverflowError("a product in the template is too large")
-    else:
-        for items, count in ((left, right), (right, left)):
-            if isinstance(count, int) and count * _spans(items) > MAX_RENDERED:
-                raise OverflowError(f"the template repeats a text to more than {MAX_RENDERED} characters")
-    return operator.mul(left, right)
-
-
-def _power(left: Any, right: Any) -> Any:
-    """Raise to a power, unless the result would fill the memory."""
-    if isinstance(left, int) and isinstance(right, int) and _spans(left) * abs(right) > MAX_DIGITS:
-        raise OverflowError("a power in the template is too large")
-    return operator.pow(left, right)

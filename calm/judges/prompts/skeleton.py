@@ -217,7 +217,6 @@ class Skeletons:
 
 
 def _skeleton(draw: Callable[[int], str | None]) -> Pieces | None:
-    """Return what a template writes for two sets of marks, if that is the same: else it writes marks of its own."""
     pieces: list[Pieces] = []
     for base in _BASES:
         drawn = draw(base)
@@ -256,7 +255,6 @@ def writes_texts_only(text: str) -> bool:
 
 
 def _statements(body: Sequence[nodes.Node], kinds: Mapping[str, str]) -> bool:
-    """Return whether statements do so; `kinds` say what the variables that were set before them are."""
     known = dict(kinds)
     for one in body:
         if isinstance(one, nodes.Assign):
@@ -290,7 +288,6 @@ def _statement(node: nodes.Node, kinds: Mapping[str, str]) -> bool:
 
 
 def _looped(node: nodes.For, kinds: Mapping[str, str]) -> Mapping[str, str] | None:
-    """Return what the variables of a loop are; None for a loop over anything but a list of the case."""
     over, target = node.iter, node.target
     if isinstance(target, nodes.Name):
         if isinstance(over, nodes.Name) and over.name not in kinds:
@@ -313,7 +310,6 @@ def _is(node: nodes.Node, name: str, kinds: Mapping[str, str]) -> bool:
 
 
 def _kind(node: nodes.Node, kinds: Mapping[str, str]) -> str:
-    """Return what an expression is of what has texts; empty for anything else."""
     if isinstance(node, nodes.Getitem):
         return _ANSWER if _is(node.node, "answers", kinds) and _is_index(node.arg, kinds) else ""
     if _is(node, "criterion", kinds):
@@ -323,14 +319,12 @@ def _kind(node: nodes.Node, kinds: Mapping[str, str]) -> str:
 
 
 def _is_index(node: nodes.Node, kinds: Mapping[str, str]) -> bool:
-    """Return whether an expression is a number that no text decides."""
     if isinstance(node, nodes.Const):
         return type(node.value) is int
     return isinstance(node, nodes.Getattr) and _is(node.node, "loop", kinds) and node.attr in _LOOP
 
 
 def _is_text(node: nodes.Node, kinds: Mapping[str, str]) -> bool:
-    """Return whether an expression is one text of the case."""
     if isinstance(node, nodes.Name):
         return kinds.get(node.name) == _TEXT or any(_is(node, name, kinds) for name in _WHOLE)
     if isinstance(node, nodes.Getattr) and node.attr in _TEXTS.get(_kind(node.node, kinds), ()):
@@ -339,7 +333,6 @@ def _is_text(node: nodes.Node, kinds: Mapping[str, str]) -> bool:
 
 
 def _is_field(node: nodes.Node, kinds: Mapping[str, str]) -> bool:
-    """Return whether an expression is a field, by a name that is no method of a mapping."""
     name: object = None
     if isinstance(node, nodes.Getattr):
         name = node.attr
@@ -351,7 +344,6 @@ def _is_field(node: nodes.Node, kinds: Mapping[str, str]) -> bool:
 
 
 def _asks_whether(node: nodes.Node, kinds: Mapping[str, str]) -> bool:
-    """Return whether a condition asks of a text no more than whether there is one."""
     if isinstance(node, nodes.Not):
         return _asks_whether(node.node, kinds)
     if isinstance(node, nodes.And | nodes.Or):
@@ -364,7 +356,6 @@ def _asks_whether(node: nodes.Node, kinds: Mapping[str, str]) -> bool:
 
 
 def _is_blind(node: nodes.Node, kinds: Mapping[str, str]) -> bool:
-    """Return whether an expression looks at no text at all."""
     if isinstance(node, nodes.Name):
         return kinds[node.name] == _BLIND if node.name in kinds else node.name not in _SOURCES | {"loop"}
     if isinstance(node, nodes.Getattr):
@@ -381,7 +372,6 @@ def _is_blind(node: nodes.Node, kinds: Mapping[str, str]) -> bool:
 
 
 def _maps_names(node: nodes.Filter) -> bool:
-    """Return whether a filter takes what answers are called: `answers|map(attribute="slot")`."""
     if node.args or node.dyn_args or node.dyn_kwargs or len(node.kwargs) != 1 or node.node is None:
         return False
     (given,) = node.kwargs

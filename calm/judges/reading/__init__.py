@@ -6,14 +6,12 @@ where it is only mentioned; of several that differ the final one is read if one 
 and the last `MAX_CHARS` characters of a reply are looked at. The rules in words: docs/reference/reader.md.
 """
 
-from calm.judges.reading.diagnosis import UnreadReply, example, fix, held, way
-from calm.judges.reading.formats import SYMBOLS, Format, Kind, Part, check
+from calm.judges.reading.formats import SYMBOLS, Format, Kind, Part, check, grouped
 from calm.judges.reading.json_fields import key_twice
 from calm.judges.reading.logprobs import Label, Labels, label_of
-from calm.judges.reading.parts import FUNCTIONS, TWO_SCORES, formula_problems, labelled
-from calm.judges.reading.patterns import grouped
-from calm.judges.reading.reply import MAX_CHARS, read, read_parts
-from calm.judges.reading.views import View, view
+from calm.judges.reading.marks import View, view
+from calm.judges.reading.meanings import FUNCTIONS, TWO_SCORES, formula_problems, labelled
+from calm.judges.reading.reply import MAX_CHARS, UnreadReply, example, fix, held, read, read_parts, way
 
 __all__ = [
     "FUNCTIONS",

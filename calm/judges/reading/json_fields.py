@@ -13,9 +13,7 @@ from typing import Final, TypeAlias
 from calm.core.reasons import Reason
 from calm.core.verdict import Unreadable, unreadable
 from calm.errors import ConfigError
-from calm.judges.reading.marks import Clash, Mark
-from calm.judges.reading.views import View
-from calm.judges.reading.words import Cue, has
+from calm.judges.reading.marks import Clash, Cue, Mark, View, has
 
 MAX_BROKEN: Final = 1_000
 """Openings of JSON objects that may turn out not to be JSON before a reply is given up."""
@@ -58,7 +56,6 @@ def field_marks(text: str, path: str, view: View) -> list[Mark] | Unreadable:
 
 
 def _listed(text: str, path: str) -> list[Mark]:
-    """Return the value at a path in a list that has no name, or in objects one after the other."""
     lists = [one for one in objects(text, _LIST) if isinstance(one, Mark)]
     if not lists:
         each = [one for one in objects(text) if isinstance(one, Mark)]
@@ -102,7 +99,6 @@ def _paths(value: Mapping[str, object]) -> Iterator[str]:
 
 
 def _value(data: object, path: str, view: View) -> tuple[object, str]:
-    """Return the field of an object, or of the one object in it that has it; and the words on its stage."""
     value = _at(data, path)
     if value is not _MISSING:
         return value, _stage(data, path)
@@ -116,7 +112,6 @@ def _value(data: object, path: str, view: View) -> tuple[object, str]:
 
 
 def _within(data: object, path: str, depth: int) -> Iterator[tuple[str, object, str]]:
-    """Return the field in the objects within an object, with the name that leads to it and the words on its stage."""
     if isinstance(data, dict) and depth <= MAX_DEPTH:
         for name, one in data.items():
             value = _at(one, path) if isinstance(one, dict) else _MISSING
@@ -129,27 +124,24 @@ def _within(data: object, path: str, depth: int) -> Iterator[tuple[str, object, 
 
 
 def _leads(data: object, path: str, depth: int) -> bool:
-    """Return whether an object has the field, or one within it does."""
     here = isinstance(data, dict) and _at(data, path) is not _MISSING
     return here or next(_within(data, path, depth + 1), None) is not None
 
 
 def _spaced(name: str) -> str:
-    """Return the words of a name such as `first_draft` or `firstDraft`."""
     return re.sub(r"[\W_]+|(?<=[a-z])(?=[A-Z])", " ", name[:LONGEST_NAME])
 
 
 def _stage(data: object, path: str) -> str:
-    """Return the short texts of an object, and the names that it says are true: `{"stage": "draft"}`."""
     if not isinstance(data, dict):
         return ""
     own = (steps(path) or ("",))[0]
-    told = {name: name if value is True else value for name, value in data.items() if value is True or _short(value)}
+    told = {
+        name: name if value is True else value
+        for name, value in data.items()
+        if value is True or (isinstance(value, str) and len(value) <= MAX_STAGE)
+    }
     return " ".join(str(one) for name, one in told.items() if name != own)
-
-
-def _short(value: object) -> bool:
-    return isinstance(value, str) and len(value) <= MAX_STAGE
 
 
 def unstrung(text: str) -> str | None:
@@ -183,7 +175,9 @@ def objects(text: str, opening: re.Pattern[str] = _OPENING) -> Iterator[Mark | U
             at = here.end
             continue
         message, where = here
-        mended = _mended(text, start) if repairs < MAX_REPAIRS else None
+        mended = (
+            (_mended_by(_PARTS, text, start) or _mended_by(_QUOTED, text, start)) if repairs < MAX_REPAIRS else None
+        )
         if mended is not None:
             yield mended
             at = mended.end
@@ -219,11 +213,6 @@ def _object_at(text: str, start: int) -> Mark | tuple[str, int]:
             return Mark(start, start + end, data)
 
 
-def _mended(text: str, start: int) -> Mark | None:
-    """Return the object that begins here and is near to JSON; None if it is not."""
-    return _mended_by(_PARTS, text, start) or _mended_by(_QUOTED, text, start)
-
-
 def _mended_by(parts: re.Pattern[str], text: str, start: int) -> Mark | None:
     kept: list[str] = []
     depth = 0
@@ -241,7 +230,6 @@ def _mended_by(parts: re.Pattern[str], text: str, start: int) -> Mark | None:
 
 
 def _mended_part(parts: re.Pattern[str], part: re.Match[str], kept: list[str]) -> list[str]:
-    """Return a part of an object as JSON has it; a comma that nothing follows is taken out of what was kept."""
     text = part[0]
     if part["text"]:
         inner = text[1:-1]
@@ -306,7 +294,6 @@ def steps(path: str) -> tuple[Step, ...] | None:
 
 
 def _at(data: object, path: str) -> object:
-    """Return the value at a path, or `_MISSING`."""
     if isinstance(data, dict) and (value := _named(data, path)) is not _MISSING:
         return value
     found = steps(path)
@@ -316,7 +303,6 @@ def _at(data: object, path: str) -> object:
 
 
 def _walked(data: object, path: Sequence[Step]) -> object:
-    """Return the value after some steps, or `_MISSING`; after `()` a tuple of all, with None where one is missing."""
     for number, step in enumerate(path, start=1):
         if isinstance(data, Clash):
             return data
@@ -345,7 +331,6 @@ def _walked(data: object, path: Sequence[Step]) -> object:
 
 
 def _named(data: Mapping[str, object], name: str) -> object:
-    """Return the value of a key, whatever the case of its letters; a `Clash` of several values, or `_MISSING`."""
     found = [data[name]] if name in data and len(data) == 1 else []
     if not found:
         wanted = name.strip().casefold()
@@ -354,7 +339,6 @@ def _named(data: Mapping[str, object], name: str) -> object:
 
 
 def _says(value: object, text: str) -> bool:
-    """Return whether a value of JSON is what a path writes in `[key=text]`."""
     if isinstance(value, bool):
         return text == str(value).lower()
     return text == str(int(value) if isinstance(value, float) and value.is_integer() else value)
@@ -367,7 +351,6 @@ def alike(names: Collection[str], text: str) -> str | None:
 
 
 def _is_verdict(data: object, view: View) -> bool:
-    """Return whether an object without the field is a verdict itself: `{"1": true, ...}`, `{"met": 3, "of": 5}`."""
     if not isinstance(data, dict) or not data:
         return False
     if view.task == "points":
@@ -377,7 +360,6 @@ def _is_verdict(data: object, view: View) -> bool:
 
 
 def _pairs(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    """Return an object; a key that has different values has a `Clash`. Equal ones leave no doubt, so they are one."""
     made: dict[str, object] = {}
     for key, value in pairs:
         made[key] = _both(key, made[key], value) if key in made else value
@@ -385,7 +367,6 @@ def _pairs(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 
 def _both(key: str, one: object, other: object) -> object:
-    """Return two values of one key as one; `true` is no number."""
     if not isinstance(one, Clash) and one == other and isinstance(one, bool) == isinstance(other, bool):
         return other
     return Clash(key, (*(one.values if isinstance(one, Clash) else (one,)), other))
@@ -406,7 +387,6 @@ def key_twice(text: str) -> Reason | None:
 
 
 def _whole(digits: str) -> float:
-    """Return an integer of JSON; one of thousands of digits is not worth its time, and on no scale."""
     return int(digits) if len(digits) <= 300 else math.inf
 
 

@@ -1,17 +1,136 @@
-"""A reply as a page: its lines, fences and headings, and the text before and after a verdict in it."""
+"""A reply as a page: its lines, fences and headings, the text around a verdict, and what is quoted."""
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
+from itertools import islice
+from string import punctuation
 from typing import Final
 
-from calm.judges.reading.marks import Mark
-from calm.judges.reading.quotations import FENCE
-from calm.judges.reading.words import Cue, cue, has
+from calm.judges.reading.marks import INVISIBLE, Cue, Mark, cue, has, line_of
+
+MIN_QUOTE: Final = 5
+"""Characters from which on a quotation can be distinguished from a bare verdict in quotes: the length of `[[A]]`."""
+
+
+_PAIRS = {
+    '"': '"',
+    "'": "'",
+    "`": "`",
+    "“": "”",
+    "„": "“”",
+    "”": "”",
+    "‘": "’",
+    "‚": "‘’",
+    "«": "»",
+    "»": "«",
+    "「": "」",
+}
+_TICKS = "(?<!`)`{1,2}(?!`)"  # three of them are a fence
+_OPENERS = re.compile(f"{_TICKS}|[{''.join(_PAIRS).replace('`', '')}]")
+_CLOSERS = re.compile(f"{_TICKS}|[{''.join(sorted(set(''.join(_PAIRS.values())))).replace('`', '')}]")
+_WINDOW = 2_000
+_FEW = 4
+_MANY = 30
+_WORD = re.compile(r"\S+")
+_LETTER = re.compile(r"[^\W_]")
+_SENTENCE_END = re.compile(r"[.!?]\s|[。！？\n]")
+_NEAREST = 6
+_ASCII = frozenset(punctuation) - {"\\"}
+FENCE = re.compile(r"^[ \t]{0,3}(?:```|~~~)", re.MULTILINE)
+
+
+@lru_cache(maxsize=512)
+def _normal(text: str) -> str:
+    return " ".join(INVISIBLE.sub("", text).replace("\\", "").casefold().split())
+
+
+def _repeats(content: str, judged: Sequence[str]) -> bool:
+    plain = _normal(content).strip(" .…")
+    return len(plain) >= MIN_QUOTE and any(plain in _normal(text) for text in judged)
+
+
+def quoted(text: str, mark: Mark, judged: Sequence[str]) -> bool:
+    """Return whether a verdict stands in a quotation of a judged text."""
+    plain = _normal(text[mark.start : mark.end])
+    sign = next((sign for sign in plain if sign in _ASCII), "")  # it stays as it is in any normal form: a quick look
+    if not any(sign in text and plain in _normal(text) for text in judged):
+        return False
+    return _in_quotes(text, mark, judged) or _in_block(text, mark, judged) or _in_place(text, mark, judged)
+
+
+def _in_place(text: str, mark: Mark, judged: Sequence[str]) -> bool:
+    """
+    Return whether a verdict stands between the words that a judged text has around it: the reply copies that text.
+
+    Its own line, such as "Verdict: [[A]]", proves nothing: a judge may write the same.
+    """
+    begin, end = max(0, mark.start - _WINDOW), min(len(text), mark.end + _WINDOW)
+    own = max((m.end() for m in _SENTENCE_END.finditer(text, begin, mark.start)), default=begin)
+    few, many = (
+        _words_before(text, begin, own),
+        _reach((m.end(), len(_LETTER.findall(m[0]))) for m in _WORD.finditer(text, mark.end, end)),
+    )
+    texts = [_normal(one) for one in judged]
+    if few[0] is not None and many[0] is not None and any(_normal(text[few[0] : many[0]]) in one for one in texts):
+        return True
+    if few[1] is not None and any(one.endswith(_normal(text[few[1] : mark.end])) for one in texts):
+        return True
+    return many[1] is not None and any(one.startswith(_normal(text[own : many[1]])) for one in texts)
+
+
+def _words_before(text: str, begin: int, end: int) -> tuple[int | None, int | None]:
+    words = [(m.start(), len(_LETTER.findall(m[0]))) for m in _WORD.finditer(text, begin, end)]
+    return _reach(reversed(words))
+
+
+def _reach(words: Iterable[tuple[int, int]]) -> tuple[int | None, int | None]:
+    letters, few = 0, None
+    for at, more in words:
+        letters += more
+        few = at if few is None and letters >= _FEW else few
+        if letters >= _MANY:
+            return few, at
+    return few, None
+
+
+def _in_quotes(text: str, mark: Mark, judged: Sequence[str]) -> bool:
+    begin = max(0, mark.start - _WINDOW)
+    opened = list(_OPENERS.finditer(text, begin, mark.start))[-_NEAREST:]
+    closed = islice(_CLOSERS.finditer(text, mark.end, mark.end + _WINDOW), _NEAREST)
+    return any(
+        _fits(left[0][0], right[0][0]) and _repeats(text[left.end() : right.start()], judged)
+        for right in closed
+        for left in reversed(opened)
+    )
+
+
+def _fits(left: str, right: str) -> bool:
+    return right in _PAIRS.get(left, "")
+
+
+def _in_block(text: str, mark: Mark, judged: Sequence[str]) -> bool:
+    start, end = line_of(text, mark)
+    line = text[start:end].strip()
+    if line.startswith(">"):
+        return _repeats(line.lstrip("> \t"), judged)
+    return bisect_left(_fences(text), start) % 2 == 1 and _repeats(line, judged)
+
+
+def is_quotation(text: str, start: int, line: str, judged: Sequence[str]) -> bool:
+    """Return whether a whole line is quoted, and a judged text has it."""
+    marked = line.startswith(">") or bisect_left(_fences(text), start) % 2 == 1 or _fits(line[0], line[-1])
+    return marked and _repeats(line.strip("> \t" + "".join(_PAIRS) + "".join(_PAIRS.values())), judged)
+
+
+@lru_cache(maxsize=2)
+def _fences(text: str) -> tuple[int, ...]:
+    return tuple(m.start() for m in FENCE.finditer(text))
+
 
 WINDOW: Final = 400
 """Characters before and after a verdict that are looked at."""
@@ -87,10 +206,10 @@ class Layout:
                 found.append((line.start(), line[0].strip(_SIGNS)))
         return found
 
-    @cached_property
-    def fences(self) -> list[int]:
+    @property
+    def fences(self) -> tuple[int, ...]:
         """Where the lines lie that open or close a code fence."""
-        return [m.start() for m in FENCE.finditer(self.page)]
+        return _fences(self.page)
 
     @cached_property
     def whole(self) -> str:
@@ -138,7 +257,6 @@ class Layout:
         return self.labels[at][1] if at >= 0 else ""
 
     def _intro(self, start: int) -> str:
-        """Return the line that leads to the one that begins here: it ends in a colon, or in a word that needs more."""
         number = bisect_right(self.starts, start) - 1
         gap = False
         for back in range(number - 1, max(-1, number - 8), -1):
@@ -148,7 +266,7 @@ class Layout:
                 gap = gap or not line
                 continue
             if HOLE in line:
-                if _options(line) and not gap:
+                if line.lstrip("-*+•0123456789.)| \t").startswith(HOLE) and not gap:
                     continue  # a list of verdicts has one introduction
                 return ""
             closed = _STOP.match(line, line.rfind("<")) is not None and line.endswith(">")
@@ -176,7 +294,6 @@ class Layout:
         return bool(others) and bool(outside)
 
     def _beside(self, mark: Mark) -> tuple[str, str]:
-        """Return the rest of the line of a verdict, before and after it."""
         start, end = self.bounds(mark.start)
         before = self.page[max(start, mark.start - WINDOW) : mark.start]
         return before, self.page[mark.stop : min(end, mark.stop + WINDOW)]
@@ -218,7 +335,6 @@ QUOTES: Final = (
 
 
 def _in_pair(before: str, after: str, left: str, right: str) -> bool:
-    """Return whether a pair of quotes is open where the verdict stands, closes after it, and holds more than it."""
     if left == right:
         opened = _odd_quote(before, left)
         closed = after.find(right) if left != "'" else _closing(after)
@@ -231,7 +347,6 @@ def _in_pair(before: str, after: str, left: str, right: str) -> bool:
 
 
 def _odd_quote(before: str, sign: str) -> int:
-    """Return where the last quote was opened that is not closed, or -1; an apostrophe in a word is none."""
     if sign == "'":
         found = [m.start() for m in re.finditer(r"(?<!\w)'(?=\S)|(?<=\S)'(?!\w)", before)]
     else:
@@ -254,24 +369,16 @@ def with_holes(text: str, marks: Sequence[Mark]) -> str:
     return "".join([*parts, text[at:]])
 
 
-def _options(line: str) -> bool:
-    """Return whether a line begins with a verdict: it may be one of a list."""
-    return line.lstrip("-*+•0123456789.)| \t").startswith(HOLE)
-
-
 def _last_of(before: str) -> str:
-    """Return the sentence that a text ends in."""
     return before[max((stop.end() for stop in _STOP.finditer(before)), default=0) :]
 
 
 def _first_of(after: str) -> str:
-    """Return the rest of the sentence that a text begins in."""
     stop = _STOP.search(after)
     return after[: stop.start()] if stop else after.rstrip(TERMINAL)
 
 
 def _last_clause(before: str) -> str:
-    """Return the clause that a sentence ends in; a sign right before the verdict parts nothing."""
     body = before.rstrip(_SIGNS + _SEPARATORS + ",，、")
     at = max((m.end() for m in _BREAK.finditer(body)), default=0)
     low = body.lower() if len(body.lower()) == len(body) else body
@@ -282,7 +389,6 @@ def _last_clause(before: str) -> str:
 
 
 def _first_clause(after: str) -> str:
-    """Return the rest of the clause that a sentence begins in."""
     body = after.lstrip(_SIGNS)
     low = body.lower() if len(body.lower()) == len(body) else body
     ends = [m.start() for m in (_BREAK.search(body), cue(Cue.JOINT).search(low)) if m is not None]
@@ -290,7 +396,6 @@ def _first_clause(after: str) -> str:
 
 
 def _closes(after: str) -> bool:
-    """Return whether the line has no more to say of a verdict than why."""
     if _CLOSED.match(after):
         return True
     why = cue(Cue.JOINT).search(after[:40].lower())
@@ -298,6 +403,5 @@ def _closes(after: str) -> bool:
 
 
 def _announces(head: str) -> bool:
-    """Return whether a few words are a label without a colon: "Final verdict", "My rating is"."""
     words = head.split()
     return len(words) <= 5 and len(head) <= 40 and has(Cue.NOUN, head) and not has(Cue.OTHERS, head)

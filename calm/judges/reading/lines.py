@@ -12,16 +12,26 @@ from typing import Final
 from calm.core.case import Framing
 from calm.core.reasons import Kind, Reason, Said, because
 from calm.core.verdict import Criteria, Unreadable, Verdict
-from calm.judges.reading.deciding import decide
+from calm.judges.reading.deciding import Standing, decide
 from calm.judges.reading.formats import Format
 from calm.judges.reading.json_fields import alike
-from calm.judges.reading.layout import TERMINAL, Layout
-from calm.judges.reading.marks import MAX_MARKS, PICTURES, Mark, line_of, short, unpictured
+from calm.judges.reading.layout import FENCE, TERMINAL, Layout, is_quotation
+from calm.judges.reading.marks import (
+    MAX_MARKS,
+    PICTURES,
+    Cue,
+    Mark,
+    View,
+    cue,
+    has,
+    line_of,
+    names_of,
+    one_of,
+    short,
+    table,
+    unpictured,
+)
 from calm.judges.reading.meanings import QUALITY, all_criteria, is_met, is_none, meant, names, noted
-from calm.judges.reading.quotations import FENCE, is_quotation
-from calm.judges.reading.standing import Standing
-from calm.judges.reading.views import View, names_of
-from calm.judges.reading.words import Cue, cue, has, one_of, table
 
 MAX_LINES: Final = 10_000
 """Lines from the end of a reply in which verdicts on criteria are looked for."""
@@ -122,7 +132,14 @@ def _by_last_sentence(text: str, words: Sequence[Mark], form: Format, view: View
     labelled = list(_LABELLED.finditer(text)) if view.task == "score" else []
     valid = [m for m in labelled if not isinstance(meant(m["value"], form, view), Unreadable)]
     if len(valid) > 1:
-        return because(Kind.VERDICT_PARTS, *(x for m in (valid[0], valid[-1]) for x in _told(text, m)))
+        return because(
+            Kind.VERDICT_PARTS,
+            *(
+                x
+                for m in (valid[0], valid[-1])
+                for x in (Said(short(m["value"])), text.count("\n", 0, m.start("value")) + 1)
+            ),
+        )
     if len(labelled) == len(valid) == 1 and _of_quality(valid[0]["label"]):
         only = Mark(*valid[0].span(), valid[0]["value"], led=True)
         one = decide(text, [only], partial(meant, form=form, view=view), view)
@@ -164,16 +181,11 @@ def by_own_sentence(text: str, form: Format, view: View) -> Verdict | Reason | N
 
 @lru_cache(maxsize=64)
 def _own_sentence(value: str) -> re.Pattern[str]:
-    """Return an expression for a value that a sentence of the judge gives."""
     verbs = "give|rate|score|grade|assign|go with|choose|pick|prefer|select|judge"
     gives = rf"\bi(?:'d|’d| would| will)? (?:{verbs})\b[^.\d\n:;]{{0,60}}?"
     says = r"\b(?:the|my)(?: \w+)? (?:score|verdict|rating|grade|choice|preference) is[ *_`:\"']{1,6}"
     ends = r"(?![\w/-]|\s(?:or|to)\s\d)"
     return re.compile(rf"(?i:(?:{gives}|{says}))(?<![\w/.-])(?P<value>{value}){ends}")
-
-
-def _told(text: str, line: re.Match[str]) -> tuple[Said, int]:
-    return Said(short(line["value"])), text.count("\n", 0, line.start("value")) + 1
 
 
 def by_slip(text: str, form: Format, view: View) -> Verdict | Reason | None:
@@ -235,7 +247,6 @@ def by_lines(text: str, form: Format, view: View) -> Verdict | Reason | None:
 
 
 def _criteria(text: str, lines: Mapping[str, Sequence[Mark]], form: Format, view: View) -> Verdict | Reason:
-    """Return which criteria are met; one whose lines contradict each other is unread."""
     layout = Layout(text, sorted((m for marks in lines.values() for m in marks), key=lambda m: m.start))
     met: dict[str, bool | None] = {}
     reasons: list[Reason] = []
@@ -254,7 +265,6 @@ def _criteria(text: str, lines: Mapping[str, Sequence[Mark]], form: Format, view
 
 
 def _inside(text: str, form: Format, view: View) -> Verdict:
-    """Return the verdicts on criteria that stand in a mark of several lines."""
     found = by_lines(text, form, view)
     if isinstance(found, Reason):
         return Unreadable(str(found))
@@ -262,7 +272,6 @@ def _inside(text: str, form: Format, view: View) -> Verdict:
 
 
 def _strong(text: str, mark: Mark, form: Format, view: View) -> bool:
-    """Return whether a line above the last one is a verdict: it is announced, or begins a paragraph and is bare."""
     line = _bare(str(mark.raw))
     if lead_of(line, view) is not None or _cells(str(mark.raw)):
         return True
@@ -277,13 +286,11 @@ def _strong(text: str, mark: Mark, form: Format, view: View) -> bool:
 
 
 def _begins(above: str) -> bool:
-    """Return whether what follows a line begins a paragraph: it is blank, a fence, or a heading for a verdict."""
     headed = above.lstrip().startswith("#") and has(Cue.NOUN, above)
     return not above.strip() or headed or FENCE.match(above) is not None
 
 
 def _words(text: str, line: Mark, form: Format, view: View) -> list[Mark]:
-    """Return the labels and numbers in a remark: one of them may be another verdict."""
     if view.task not in ("pairwise", "score"):
         return []
     names_ = _NUMBER if view.task == "score" else names_of(*names(form, view))
@@ -294,7 +301,6 @@ def _words(text: str, line: Mark, form: Format, view: View) -> list[Mark]:
 
 
 def _said(line: str, form: Format, view: View) -> Verdict | None:
-    """Return the verdict that a line is; None if it is something else."""
     bare = _bare(line)
     lead = lead_of(bare, view)
     tries = [line.strip(), line.strip() if view.task == "label" and _SIGNED.match(line) else bare]
@@ -333,7 +339,6 @@ def lead_of(line: str, view: View) -> int | None:
 
 
 def _key(line: str, view: View) -> tuple[str, bool, int] | None:
-    """Return the criterion that begins a line (number or id), whether it is set off, and where the rest begins."""
     found = _NUMBERED.match(line)
     if found is None:
         return None
@@ -346,7 +351,6 @@ def _key(line: str, view: View) -> tuple[str, bool, int] | None:
 
 
 def _lines(text: str) -> Iterator[Mark]:
-    """Return the lines that hold something, the last one first; fences are not lines."""
     end = len(text)
     while end >= 0:
         start = text.rfind("\n", 0, end) + 1
@@ -357,13 +361,11 @@ def _lines(text: str) -> Iterator[Mark]:
 
 
 def _cells(line: str) -> list[str]:
-    """Return the cells of a row of a table, bare."""
     row = line.strip()
     return [_bare(cell) for cell in row.strip("|").split("|")] if row.startswith("|") and row.count("|") > 2 else []
 
 
 def _bare(line: str) -> str:
-    """Return a line without the marks of Markdown and quotes around it."""
     line = unpictured(line).strip().lstrip("=→⇒➜")
     bullet = _BULLET.match(line)
     line = line[bullet.end() :] if bullet else line

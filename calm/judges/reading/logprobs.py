@@ -1,4 +1,4 @@
-"""Verdicts of one token, with the probabilities of all that are allowed."""
+"""Verdicts by the probabilities of the first token, and whether a reply opens with one."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import re
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Final
 
 from calm.core.case import Framing
@@ -16,12 +17,100 @@ from calm.core.verdict import Criteria, Preferred, Score, Tie, Unreadable, Verdi
 from calm.core.verdict import Label as ClassLabel
 from calm.judges.reading.deciding import decide
 from calm.judges.reading.formats import Format
-from calm.judges.reading.marks import Mark
+from calm.judges.reading.marks import UNSPACED, Cue, Mark, View, has, names_of, one_of, spoken, table
 from calm.judges.reading.meanings import better, class_of, is_met, number_of, turns
-from calm.judges.reading.opening import FIRST_TOKENS, opens
-from calm.judges.reading.reasoning import spoken
-from calm.judges.reading.views import View
 from calm.models.wire import Reply, Token
+
+FIRST_TOKENS: Final = 16
+"""So many generated tokens, reasoning aside, are the opening of a reply."""
+LONGEST_LEAD: Final = 60
+"""Characters of the words that may lead to a label."""
+MOST_WORDS: Final = 6
+"""How many words may lead to a label."""
+AHEAD: Final = 40
+"""Characters after a label that are looked at."""
+
+_SIGNS: Final = " \t\r\n$*_#>|~`\"'“”„«»()[]{}"
+_OPENED: Final = re.compile(r"(?:[:：=→⇒➜]|\[\[)[\s$*_#>|~`\"'“”„«»(\[{]*\Z")
+_STOP: Final = re.compile(r"[.!?。！？;；\n](?:\s|\Z)")
+_CLOSERS: Final = r"[*_`\"'”»)\]}]{0,8}"
+_ENDS: Final = re.compile(rf"{_CLOSERS}[.!]?{_CLOSERS}(?:</[A-Za-z_][\w.-]{{0,40}}>)?[ \t]{{0,12}}(?:\r?\n|\Z)")
+_GOES_ON: Final = re.compile(rf"{_CLOSERS}(?:[.;]\s|\s?[—–]\s|\s-\s|\s\()")
+_SAYS: Final = re.compile(r"[*_`\"']{0,4}[.,]\s(?!\s*\d)")
+_SHUT: Final = re.compile(rf"{_CLOSERS}(?:[.!]{_CLOSERS}|\]\]|\*\*|</[A-Za-z_][\w.-]{{0,40}}>)[ \t]{{0,12}}\Z")
+
+
+def opens(text: str, span: tuple[int, int], mark: Mark, view: View, *, cut: bool) -> bool:
+    """
+    Return whether a span of a text begins with a label, beyond doubt.
+
+    Before it are only signs, or words that name a verdict or an answer. After it the line ends; where words with a
+    colon or similar sign lead to it, a new sentence may begin. In a `cut` reply, something must also come after the
+    label: "A" may have become "A good answer", and "B" may have become "Bob".
+    """
+    (begin, end), first, last = span, mark.start, mark.end
+    if first - begin > 3 * LONGEST_LEAD or (first > begin and _joins(text[first - 1])):
+        return False
+    lead, after = text[begin:first], text[last : min(end, last + AHEAD)]
+    told = bool(lead.strip(_SIGNS))
+    opened = told and _OPENED.search(lead) is not None
+    if told and not _leads(lead, view, opened=opened):
+        return False
+    if view.task == "score":
+        after = re.sub(rf"\A{_CLOSERS}\s?/\s?{view.scale.high:g}(?![\d.,]*\d)", "", after)
+    ends = _ENDS.match(after)
+    if ends is not None and (
+        not cut
+        or "\n" in ends[0]
+        or (_SHUT.match(after) is not None and not (view.task == "score" and after.rstrip().endswith(".")))
+    ):
+        return True
+    if view.task == "rubric" and not told and _SAYS.match(after):
+        return True
+    copula = told and _last(copulas=True).search(lead.strip(_SIGNS)) is not None
+    return (opened or copula) and _GOES_ON.match(after) is not None
+
+
+def _joins(sign: str) -> bool:
+    return sign.isalnum() or sign in "_-/&'’"
+
+
+def _leads(lead: str, view: View, *, opened: bool) -> bool:
+    words = lead.strip(_SIGNS + ":：=→⇒➜")
+    if len(words) > LONGEST_LEAD or len(words.split()) > MOST_WORDS or "\n" in words or _STOP.search(words):
+        return False
+    if view.task == "score" and re.search(r"\d", words):
+        return False
+    if view.task == "pairwise" and names_of(*view.labels).search(words):
+        return False
+    if any(has(kind, words) for kind in _doubts(view)):
+        return False
+    named = has(Cue.NOUN, words) or _answer().search(words) is not None
+    headed = "\n" in lead[len(lead.rstrip(_SIGNS)) :]
+    return named and (opened or headed or _last().search(words) is not None)
+
+
+def _doubts(view: View) -> tuple[Cue, ...]:
+    kinds = (Cue.DENIED, Cue.OTHERS, Cue.IF, Cue.WHOSE, Cue.THAN)
+    if view.task == "score":
+        return (*kinds, Cue.ASIDE)
+    return kinds if view.framing is Framing.NEGATIVE else (*kinds, Cue.LESSER)
+
+
+@lru_cache(maxsize=1)
+def _answer() -> re.Pattern[str]:
+    spaced = one_of("answers", *sorted(set(table()["answers"]) - UNSPACED))
+    return re.compile(rf"(?<!\w)(?:{spaced})(?!\w)|(?:{one_of('answers', *sorted(UNSPACED))})", re.IGNORECASE)
+
+
+@lru_cache(maxsize=2)
+def _last(*, copulas: bool = False) -> re.Pattern[str]:
+    spaced, unspaced = sorted(set(table()["answers"]) - UNSPACED), sorted(UNSPACED)
+    if copulas:
+        return re.compile(rf"(?<!\w)(?:{one_of('copulas')})\Z", re.IGNORECASE)
+    words = "|".join((one_of("copulas"), one_of("answers", *spaced)))
+    return re.compile(rf"(?<!\w)(?:{words})\Z|(?:{one_of('answers', *unspaced)})\Z", re.IGNORECASE)
+
 
 SHOWN: Final = 60
 """Characters of a label, and of the text before it, that a remark shows."""
@@ -92,8 +181,6 @@ def by_token(reply: Reply, view: View, form: Format) -> Verdict | Reason | None:
 
 
 def _allowed(view: View, form: Format) -> Callable[[str], str | None]:
-    """Return what maps a token to a verdict: a slot's number or "tie", a number of the scale, "met", or a class."""
-
     def name(token: str) -> str | None:
         text = _bare(token)
         key = form.key(text)
@@ -116,7 +203,6 @@ def _allowed(view: View, form: Format) -> Callable[[str], str | None]:
 
 
 def _numbered(text: str, view: View) -> str | None:
-    """Return the class of a number: a name may be several tokens, so the bundled prompt asks for its number."""
     classes = view.scale.classes
     if classes is None or not (text.isascii() and text.isdigit() and len(text) <= 3):
         return None
@@ -124,7 +210,6 @@ def _numbered(text: str, view: View) -> str | None:
 
 
 def _is_part(text: str, first: int, last: int) -> bool:
-    """Return whether a sign directly before or behind a piece of a text makes another name of it: ~ok, A-."""
     raw, before, after = text[first:last], text[first - 1 : first], text[last : last + 1]
     signs = [(f"{before}{raw}", before), (f"{raw}{after}", after)]
     return any(sign and not sign.isalnum() and name_folded(whole) != name_folded(raw) for whole, sign in signs)
@@ -198,7 +283,6 @@ def _label(reply: Reply, view: View, form: Format) -> Label | Reason | None:
 
 
 def _unthought(text: str) -> str:
-    """Return a text of the same length without its reasoning."""
     parts, at = [], 0
     for start, end in spoken(text):
         parts += [re.sub(r"[^\n]", " ", text[at:start]), text[start:end]]
@@ -207,14 +291,12 @@ def _unthought(text: str) -> str:
 
 
 def _alone(text: str, start: int, end: int) -> bool:
-    """Return whether nothing else was generated."""
     if start > LONGEST_PAD or len(text) - end > LONGEST_PAD:
         return False
     return not text[:start].strip() and not _SPECIAL.sub("", text[end:]).strip()
 
 
 def _stands_alone(text: str, start: int, end: int, span: tuple[int, int]) -> bool:
-    """Return whether a token is the whole verdict of its line."""
     token = text[start:end]
     first, last = start + len(token) - len(token.lstrip()), end - len(token) + len(token.rstrip())
     begin = max(text.rfind("\n", max(0, first - 400), first) + 1, span[0], first - 400)
@@ -225,7 +307,6 @@ def _stands_alone(text: str, start: int, end: int, span: tuple[int, int]) -> boo
 
 
 def _distribution(token: Token, allowed: Callable[[str], str | None]) -> dict[str, float] | None:
-    """Return the probabilities of the allowed verdicts, made to sum to one; None if they are no numbers."""
     given = dict(token.alternatives)
     given.setdefault(token.text, token.logprob)
     weights: dict[str, float] = {}
@@ -241,7 +322,6 @@ def _distribution(token: Token, allowed: Callable[[str], str | None]) -> dict[st
 
 
 def _weighed(weights: Mapping[str, float], view: View) -> Verdict:
-    """Return the verdict that a distribution says."""
     if view.task == "score":
         turned = {(view.scale.turned(float(n)) if turns(view) else float(n)): p for n, p in weights.items()}
         probabilities = {f"{value:g}": p for value, p in sorted(turned.items())}

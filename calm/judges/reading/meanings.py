@@ -1,20 +1,24 @@
-"""What a verdict as it is written means for a task."""
+"""What a name, a number or a formula in a reply means as a verdict."""
 
 from __future__ import annotations
 
+import ast
 import html
 import math
+import operator
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from typing import Final
 
 from calm.core.case import Framing
+from calm.core.reasons import Kind, Reason, Said, because
 from calm.core.verdict import Criteria, Label, Preferred, Ranking, Score, Tie, Unreadable, Verdict, unreadable
+from calm.errors import nearest
 from calm.judges.reading.formats import NOTHING, SYMBOLS, Format
 from calm.judges.reading.json_fields import alike
-from calm.judges.reading.marks import Clash, short, unpictured
-from calm.judges.reading.views import View, names_of
-from calm.judges.reading.words import UNSPACED, Cue, has, one_of, table
+from calm.judges.reading.marks import UNSPACED, Clash, Cue, View, has, names_of, one_of, short, table, unpictured
 
 _NUMBER = r"[+-]?(?:[0-9]{1,15}(?:\.[0-9]{1,15})?|\.[0-9]{1,15})"
 _PLAIN_NUMBER = re.compile(_NUMBER)
@@ -98,7 +102,6 @@ def is_none(raw: object, form: Format, view: View) -> bool:
 
 
 def _named(text: str, form: Format, view: View) -> str:
-    """Return a verdict without what wraps it: `\\boxed{B}`, `$B$`, `(B)`, `"[7]"`, `A: CORRECT` where A is a label."""
     if (text.isascii() and text.isalnum()) or view.task == "listwise" or form.key(text) is not None:
         return text
     bare = _TAGS.sub("", unpictured(text)).strip(_AROUND)
@@ -140,7 +143,6 @@ def noted(text: str, form: Format, view: View) -> str:
 
 
 def _mapped(raw: object, form: Format) -> tuple[object, bool]:
-    """Return a value as `values` maps it, and whether it does."""
     if not form.values or not isinstance(raw, str | bool | int | float):
         return raw, False
     key = form.key(str(raw).lower() if isinstance(raw, bool) else f"{raw:g}" if isinstance(raw, float) else str(raw))
@@ -148,7 +150,6 @@ def _mapped(raw: object, form: Format) -> tuple[object, bool]:
 
 
 def _slot(text: str, labels: Sequence[str]) -> int | None:
-    """Return the slot that a text names: its label, also as `A (You)`, `(A)`, `Answer A`."""
     names = [_STRENGTH.sub("", text.strip())]
     plain = names[0].strip("\"'`“”‘’*_").strip()
     names.append(plain)
@@ -168,7 +169,6 @@ def _slot(text: str, labels: Sequence[str]) -> int | None:
 
 
 def _choice(value: object, mapped: bool, form: Format, view: View) -> Verdict:
-    """Return which of two answers is preferred; where the judge named the worse one, the other."""
     if mapped and value in SYMBOLS:
         slot = {"first": 0, "second": 1}.get(str(value))
         if value == "tie":
@@ -235,7 +235,6 @@ def turns(view: View) -> bool:
 
 
 def _score(value: object, view: View) -> Verdict:
-    """Return a score with the high end good; `4/5` is read if 5 is the top of the scale."""
     ratio = _ratio(value)
     if ratio is not None and ratio[1] != view.scale.high:
         return Unreadable(f"{short(value)} is out of {ratio[1]:g}; expected a score up to {view.scale.high:g}")
@@ -257,7 +256,6 @@ def _score(value: object, view: View) -> Verdict:
 
 
 def _mean(values: tuple[object, ...], form: Format, view: View) -> Verdict:
-    """Return the mean of the verdicts of a list: on a scale from 0 to 1 the share of yes and 1."""
     found: list[float] = []
     share = (view.scale.low, view.scale.high) == (0, 1)
     for number, one in enumerate(values, start=1):
@@ -302,7 +300,6 @@ def all_criteria(met: Mapping[str, bool | None], view: View) -> Verdict:
 
 
 def _checklist(raw: object, form: Format, view: View) -> Verdict:
-    """Return the criteria of a JSON object by number or id, or of a list that has them all in order."""
     if isinstance(raw, list | tuple):
         if len(raw) != len(view.criteria):
             return Unreadable(f"expected {len(view.criteria)} criteria in the list, got {len(raw)}")
@@ -318,7 +315,6 @@ def _checklist(raw: object, form: Format, view: View) -> Verdict:
 
 
 def _share(value: object, mapped: bool, view: View) -> Verdict:
-    """Return X out of the judge's own Y as a score from 0 to 1; under negative framing X are the ones that fail."""
     if isinstance(value, dict):
         met, of = number_of(value.get("met")), number_of(value.get("of"))
     elif mapped:
@@ -359,7 +355,6 @@ def _class(value: object, view: View) -> Verdict:
 
 
 def _ranking(value: object, view: View) -> Verdict:
-    """Return a ranking that has every label exactly once, best first."""
     groups: list[list[object]]
     if isinstance(value, str):
         groups = [list(group.split("=")) for group in value.split(">")]
@@ -373,3 +368,113 @@ def _ranking(value: object, view: View) -> Verdict:
         return Unreadable(f"{short(value)} does not name each of {', '.join(view.labels)} exactly once")
     order = tuple(tuple(view.ids[s] for s in group if s is not None) for group in slots)
     return Ranking(order[::-1] if view.framing is Framing.NEGATIVE else order)
+
+
+LONGEST_FORMULA: Final = 500
+"""Characters of a formula."""
+DECIMALS: Final = 9
+"""A result is rounded to so many, so that no sum misses the end of its scale by a hair."""
+TWO_SCORES: Final = "first - second"
+"""The formula of two scores in one reply: above 0 the first answer wins, below 0 the second."""
+FUNCTIONS: Final[Mapping[str, Callable[..., float]]] = {"min": min, "max": max, "round": round}
+_SIGNS: Final[Mapping[type, Callable[..., float]]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.USub: operator.neg,
+    ast.UAdd: operator.pos,
+}
+_NOUN_AFTER: Final = r"(?:[ \t]+(?:scores?|ratings?|grades?|verdict))?(?:[ \t]*\([^()\n]{0,60}\))?"
+
+
+def by_parts(form: Format, view: View, said: Mapping[str, Verdict | Reason | None]) -> Verdict | Reason | None:
+    """Return the verdict that the parts of a reply make; why they make none, or None if no part is there."""
+    if all(one is None for one in said.values()):
+        return None
+    numbers: dict[str, float] = {}
+    for name, one in said.items():
+        if isinstance(one, Score):
+            numbers[name] = one.value
+        elif isinstance(one, Reason):
+            return because(Kind.VERDICT_PART, Said(short(name)), one)
+        else:
+            return Unreadable(f"part {name!r}: {'it is not in the reply' if one is None else _why(one)}")
+    values = ", ".join(f"{name} = {number:g}" for name, number in numbers.items())
+    try:
+        result = round(_worth(_parsed(form.formula), numbers), DECIMALS)
+    except (ArithmeticError, ValueError, RecursionError):
+        result = math.nan
+    if not math.isfinite(result):
+        return Unreadable(f"the formula has no value with {values}")
+    if view.task == "pairwise":
+        return Preferred(view.ids[0 if result > 0 else 1]) if result else Tie()
+    verdict = meant(result, Format(), view)
+    return Unreadable(f"{verdict.reason}, by the formula with {values}") if isinstance(verdict, Unreadable) else verdict
+
+
+def _why(verdict: Verdict) -> str:
+    return verdict.reason if isinstance(verdict, Unreadable) else short(verdict)
+
+
+def labelled(label: str, kind: str) -> str:
+    """Return the expression that finds a verdict in brackets, or at the end of a line, after a label."""
+    words = r"[ \t]+".join(map(re.escape, label.split())) + _NOUN_AFTER
+    if kind == "brackets":  # "Facts and tone: [[9]] and [[4]]" is no verdict on the tone
+        alone = r"(?<![\w/&-])(?<!\w[ \t]{0,3}(?:,|\band)[ \t]{0,3})"
+        signs = rf"[ \t*_`\"'’:：=|–—-]{{0,12}}(?:(?:{one_of('copulas')})[ \t*_]{{0,6}})?"
+        return rf"(?i){alone}{words}{signs}\[\[([^\[\]\n]{{0,200}}+)\]\]"
+    opened = rf"(?im)^[ \t>*#_•|\d.)(`-]{{0,12}}{words}[ \t*_`]{{0,6}}[:：=|][ \t*_`|]{{0,6}}"
+    return rf"{opened}([^\n|]{{1,40}}?)[ \t*_`]{{0,6}}(?:$|[|(]|[.;,](?=\s+\D|\s*$)|\s[–—-]\s(?!\d))"
+
+
+def formula_problems(formula: str, names: Mapping[str, object]) -> list[str]:
+    """Return what is wrong with a formula of these parts, a line for each problem."""
+    try:
+        tree = _parsed(formula)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return [f"expected arithmetic on the parts, such as '{_example(names)}', got {formula[:80]!r}"]
+    used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)} - FUNCTIONS.keys()
+    problems = [f"no part is called {name!r}{nearest(name, sorted(names))}" for name in sorted(used - names.keys())]
+    unused = sorted(names.keys() - used)
+    return problems + [f"the part {name!r} is not in the formula; use it, or take it out" for name in unused]
+
+
+def _example(names: Mapping[str, object]) -> str:
+    return " + ".join(names) or "a + b"
+
+
+@lru_cache(maxsize=64)
+def _parsed(formula: str) -> ast.expr:
+    """
+    Return the tree of a formula.
+
+    Raises:
+        ValueError: anything but numbers, names, + - * / and the functions; a `SyntaxError` and the like for no formula.
+    """
+    if len(formula) > LONGEST_FORMULA:
+        raise ValueError("too long")
+    tree = ast.parse(formula.strip(), mode="eval").body
+    _worth(tree, None)
+    return tree
+
+
+def _worth(node: ast.expr, numbers: Mapping[str, float] | None) -> float:
+    match node:
+        case ast.Constant(value=int() | float() as value) if not isinstance(value, bool):
+            return float(value)
+        case ast.Name(id=name) if name not in FUNCTIONS:
+            return 1.0 if numbers is None else numbers[name]
+        case ast.UnaryOp(op=sign, operand=inner) if type(sign) in _SIGNS:
+            values = [inner]
+            work = _SIGNS[type(sign)]
+        case ast.BinOp(left=left, op=sign, right=right) if type(sign) in _SIGNS:
+            values, work = [left, right], _SIGNS[type(sign)]
+        case ast.Call(func=ast.Name(id=name), args=args, keywords=[]) if name in FUNCTIONS and (
+            len(args) == 1 if name == "round" else len(args) > 1
+        ):
+            values, work = args, FUNCTIONS[name]
+        case _:
+            raise ValueError("no arithmetic")
+    done = [_worth(one, numbers) for one in values]
+    return 1.0 if numbers is None else float(work(*done))

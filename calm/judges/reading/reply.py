@@ -1,34 +1,166 @@
-"""A reply, looked at as a whole: the verdict in it, a refusal, or neither."""
+"""A reply, looked at as a whole: the verdict in it, a refusal, or neither, and what reads it then."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from typing import Final, get_args
 
 from calm.core.case import Framing
-from calm.core.reasons import Reason
-from calm.core.verdict import Refused, Unreadable, Verdict, unreadable
+from calm.core.reasons import Kind, Reason, Said, because
+from calm.core.verdict import Preferred, Refused, Score, Tie, Unreadable, Verdict, readable, unreadable
 from calm.errors import ConfigError, nearest
-from calm.judges.reading.alone import stands_alone
-from calm.judges.reading.brackets import bracket_marks, tag_marks
-from calm.judges.reading.contradiction import contradiction
-from calm.judges.reading.deciding import decide
-from calm.judges.reading.formats import Format, Kind
-from calm.judges.reading.json_fields import field_marks, names_in, unstrung, whole_field
+from calm.judges.reading.deciding import decide, stands_alone
+from calm.judges.reading.formats import Format, pattern_marks
+from calm.judges.reading.formats import Kind as Way
+from calm.judges.reading.json_fields import field_marks, names_in, steps, unstrung, whole_field
 from calm.judges.reading.layout import Layout
 from calm.judges.reading.lines import by_last_line, by_lines, by_numbers, by_own_sentence, by_slip
 from calm.judges.reading.logprobs import by_token
-from calm.judges.reading.marks import INVISIBLE, Mark, short
-from calm.judges.reading.meanings import meant, names
-from calm.judges.reading.parts import by_parts
-from calm.judges.reading.patterns import pattern_marks
-from calm.judges.reading.reasoning import TAIL, may_think, spoken
-from calm.judges.reading.views import View
+from calm.judges.reading.marks import (
+    END_TOKEN,
+    INVISIBLE,
+    Cue,
+    Mark,
+    View,
+    bracket_marks,
+    cue,
+    has,
+    may_think,
+    names_of,
+    one_of,
+    plain,
+    short,
+    spoken,
+    tag_marks,
+)
+from calm.judges.reading.meanings import better, by_parts, meant, names, number_of
 from calm.models.wire import Reply
+
+TAIL: Final = 2_000
+"""Characters after a verdict that are looked at."""
+OPENING: Final = 30
+"""A sentence sums up if it says so within so many characters."""
+_SENTENCE: Final = re.compile(r"(?:[^.!?。！？\n]|(?<=\d)\.(?=\d)){5,400}")
+_COUNTED: Final = re.compile(r"\s*(?:minus|plus|less|[-+−–])\s*\d")
+"""What goes on to count after a score: "[[8]] minus 2"."""
+_FINAL: Final = re.compile(
+    r"\b(?i:final|overall|corrected|revised|new|adjusted) (?i:score|rating|verdict|grade)\b"
+    r"[ *_]*(?:(?:is|:|=|of)[ *_]*)+(\d+(?:[.,]\d+)?)(?!\w)"
+)
+LONGEST_BEFORE: Final = 120
+"""Characters before a verdict that are looked at."""
+_BEFORE: Final = re.compile(r"[^.!?。！？\n]*\Z")
+_VALUE: Final = re.compile(
+    r"(?:(?<=\ba )|(?<=\ban )|(?<=\beine )|(?<=\bune )|(?<=\bun )|(?<=\buma ))(\d+(?:[.,]\d+)?)(?![\w-])"
+    r"|(?<![\w.,/-])(\d+(?:[.,]\d+)?)(?=\s*(?:[,;)、，点分점]|$|/|-->|out of|(?:is|would|seems|feels|fits|instead)\b))"
+)
+"""A number that a sentence gives as a score; "5 May" is none."""
+
+
+def contradiction(page: str, mark: Mark, verdict: Verdict, names: Sequence[str], view: View) -> Reason | None:
+    """
+    Return that words around a verdict prefer another answer, or give another score; None if none do.
+
+    `page` is the reply with a hole in place of each verdict, `names` are what the judge calls the two answers, by slot.
+    """
+    tail = page[mark.stop : mark.stop + TAIL]
+    if view.task == "score" and isinstance(verdict, Score):
+        own = number_of(mark.raw)
+        if own is not None and _COUNTED.match(tail):
+            return _reason(page, mark, 0)
+        at = next((s.start() for s in _SENTENCE.finditer(tail) if own is not None and _rescores(s[0], own, view)), None)
+        return None if at is None else _reason(page, mark, at)
+    if view.task != "pairwise" or len(names) != 2:
+        return None
+    if isinstance(verdict, Tie):
+        at = next((s.start() for s in _SENTENCE.finditer(tail) if _decides_a_tie(s[0], names)), None)
+        return None if at is None else _reason(page, mark, at)
+    if not isinstance(verdict, Preferred):
+        return None
+    slot = better(view.ids.index(verdict.answer), view)
+    own_name, other = names[slot], names[1 - slot]
+    before = _BEFORE.search(page, max(0, mark.start - LONGEST_BEFORE), mark.start)
+    if before is not None and _praises(before[0], other, own_name) and view.framing is not Framing.NEGATIVE:
+        return _reason(page, mark, before.start() - mark.stop)
+    corrected = re.compile(rf"[\"“„«「'‘]{re.escape(other)}[\"”“»」'’]")
+    for sentence in _SENTENCE.finditer(tail):
+        if corrected.search(sentence[0]) and not any(
+            has(kind, sentence[0]) for kind in (Cue.OTHERS, Cue.IF, Cue.DENIED)
+        ):
+            return _reason(page, mark, sentence.start())
+        if _prefers(sentence[0], other, own_name):
+            return _reason(page, mark, sentence.start())
+    return None
+
+
+def _praises(sentence: str, other: str, own: str) -> bool:
+    if names_of(other).search(sentence) is None or names_of(own).search(sentence) is not None:
+        return False
+    doubts = (Cue.OTHERS, Cue.IF, Cue.DENIED, Cue.LESSER, Cue.THAN, Cue.WHOSE)
+    return has(Cue.BETTER, sentence) and not any(has(kind, sentence) for kind in doubts)
+
+
+def _decides_a_tie(sentence: str, names: Sequence[str]) -> bool:
+    for one, other in (names, reversed(names)):
+        is_better = rf"{re.escape(one)}\s+(?:{one_of('copulas')})\s+(?:\w+\s+){{0,4}}"
+        said = re.search(is_better, sentence)
+        if said is not None and cue(Cue.BETTER).match(sentence.lower(), said.end()) and _praises(sentence, one, other):
+            return True
+    return False
+
+
+def _reason(page: str, mark: Mark, start: int) -> Reason:
+    line = page.count("\n", 0, mark.stop + start + 2) + 1
+    return because(Kind.VERDICT_CONTRADICTED, Said(short(mark.raw)), page.count("\n", 0, mark.start) + 1, line)
+
+
+def _rescores(sentence: str, own: float, view: View) -> bool:
+    final = _FINAL.search(sentence)
+    if final is not None and number_of(final[1]) not in (None, own) and not has(Cue.IF, sentence):
+        return True
+    if (
+        cue(Cue.REVISED).search(sentence.lower()) is None
+        or has(Cue.OTHERS, sentence)
+        or has(Cue.IF, _no_would(sentence))
+    ):
+        return False
+    return any(
+        view.scale.holds(value)
+        for value in (number_of(m[m.lastindex or 0]) for m in _VALUE.finditer(sentence))
+        if value is not None
+    )
+
+
+def _no_would(sentence: str) -> str:
+    return re.sub(r"(?i)\bwould\b", "", sentence)
+
+
+def _prefers(sentence: str, other: str, own: str) -> bool:
+    if has(Cue.OTHERS, sentence) or has(Cue.IF, _no_would(sentence)):
+        return False
+    low = plain(sentence)
+    turned = has(Cue.REVISED, sentence) or any(cue(kind).search(low, 0, OPENING) for kind in (Cue.TURN, Cue.PAUSE))
+    if turned and names_of(other).search(sentence) and not names_of(own).search(sentence):
+        return (has(Cue.BETTER, sentence) or has(Cue.CHOICE, sentence)) and not has(Cue.DENIED, sentence)
+    ends = re.search(rf"\b(?:{one_of('copulas')})\W+{re.escape(other)}\W*\Z", sentence)
+    if ends is not None and has(Cue.NOUN, sentence) and not has(Cue.DENIED, sentence) and not has(Cue.LESSER, sentence):
+        return names_of(own).search(sentence[: ends.start()]) is None
+    summary = cue(Cue.SUMMARY).search(low)
+    if summary is None or summary.start() > OPENING:
+        return False
+    if names_of(other).search(sentence) is None:
+        return False
+    if names_of(own).search(sentence) is None:
+        return has(Cue.BETTER, sentence) and not has(Cue.DENIED, sentence)
+    clauses = re.split(r"[,;，、；]|\s(?:and|und|et|y|e|и|while|aber|but)\s", sentence)
+    alone = [c for c in clauses if names_of(own).search(c) and not names_of(other).search(c)]
+    praised = [c for c in clauses if names_of(other).search(c) and not names_of(own).search(c)]
+    return any(has(Cue.DENIED, c) for c in alone) and not any(has(Cue.DENIED, c) for c in praised)
+
 
 MAX_CHARS: Final = 200_000
 """Characters at each end of a reply that are looked at; what lies between is not."""
@@ -82,7 +214,6 @@ def read(reply: Reply, form: Format, view: View) -> Verdict:
 
 
 def _empty(reply: Reply) -> str:
-    """Return why a reply without text has none, and what to change."""
     if reply.calls:
         return f"the reply is a call of the tool {short(reply.calls[0][0])} and has no text; send no tools to the judge"
     if reply.elsewhere:
@@ -118,7 +249,6 @@ def _parts(text: str, visible: str, form: Format, view: View) -> dict[str, Verdi
 
 
 def _found(reply: Reply, text: str, visible: str, form: Format, view: View) -> Verdict | Reason | None:
-    """Return the verdict of a reply, why it has none beyond doubt, or None if nothing in it could be one."""
     if form.kind == "logprobs":
         return by_token(reply, view, form)
     if form.parts:
@@ -129,15 +259,13 @@ def _found(reply: Reply, text: str, visible: str, form: Format, view: View) -> V
 def _said(
     text: str, visible: str, form: Format, view: View, beside: Sequence[Mark] | None = None
 ) -> Verdict | Reason | None:
-    """Return the verdict of a text, or of one part of it with those that are `beside` it."""
     if form.kind == "json" and (inner := unstrung(visible)) is not None:
         text = visible = inner
-    whole = whole_field(TAIL.sub("", text), form.field, view) if form.kind == "json" else None
+    whole = whole_field(END_TOKEN.sub("", text), form.field, view) if form.kind == "json" else None
     return _by_text(visible, form, view, beside) if whole is None else meant(whole.raw, form, view)
 
 
 def _visible(text: str) -> str:
-    """Return what of a reply is no reasoning; each line keeps its number."""
     if not may_think(text):
         return text
     parts, at = [], 0
@@ -145,7 +273,7 @@ def _visible(text: str) -> str:
         gap = text.count("\n", at, start)
         parts += ["\n" * max(gap, at > 0), text[start:end]]
         at = end
-    return TAIL.sub("", "".join(parts))
+    return END_TOKEN.sub("", "".join(parts))
 
 
 def _looked_at(text: str) -> str:
@@ -155,7 +283,6 @@ def _looked_at(text: str) -> str:
 
 
 def _marks(text: str, form: Format, view: View) -> list[Mark] | Unreadable:
-    """Return what may be the verdict of a text, as written."""
     if form.kind == "json":
         return field_marks(text, form.field, view)
     if form.kind == "tag":
@@ -164,7 +291,7 @@ def _marks(text: str, form: Format, view: View) -> list[Mark] | Unreadable:
         return pattern_marks(text, form.pattern)
     if form.kind == "brackets":
         return bracket_marks(text)
-    raise ConfigError(f"unknown verdict format {form.kind!r}{nearest(str(form.kind), get_args(Kind))}")
+    raise ConfigError(f"unknown verdict format {form.kind!r}{nearest(str(form.kind), get_args(Way))}")
 
 
 def _by_text(text: str, form: Format, view: View, beside: Sequence[Mark] | None) -> Verdict | Reason | None:
@@ -195,3 +322,110 @@ def _by_text(text: str, form: Format, view: View, beside: Sequence[Mark] | None)
         return one
     verdict = meant(one.raw, form, view)
     return contradiction(layout.page, one, verdict, names(form, view), view) or verdict
+
+
+LONGEST: Final = 160
+"""Characters that are shown of a reply."""
+MOST_NAMES: Final = 8
+"""So many keys, tags or brackets are named."""
+MOST_TRIED: Final = 24
+"""So many other ways to read are tried."""
+LIKELY: Final = ("verdict", "winner", "score", "rating", "preference", "preferred", "choice", "grade", "label")
+"""Names that a verdict usually has: they are tried before all others."""
+CHARACTERS: Final = 20_000
+"""So much of the end of a reply is looked at."""
+_DECIDE: Final = (
+    "ask in the prompt for exactly one verdict, at the end and on a line of its own, called final if a draft comes "
+    "before it; a server that keeps to a schema ([verdict] format = 'json', schema_file) can give no second one"
+)
+_TAG: Final = re.compile(r"<([A-Za-z_][\w.-]{0,40})(?:\s[^<>]{0,200})?>[^<]{0,2000}</\1>")
+
+
+@dataclass(frozen=True, slots=True)
+class UnreadReply:
+    """A reply that holds no verdict, what it was read against, and why."""
+
+    reply: Reply
+    view: View
+    why: str
+
+
+def way(form: Format) -> str:
+    """
+    Return how a format reads, as judge.toml says it.
+
+    >>> way(Format("json", field="winner")), way(Format("brackets"))
+    ("[verdict] format = 'json', field = 'winner'", "[verdict] format = 'brackets'")
+    """
+    if form.parts:
+        return f"[verdict] format = {form.kind!r}, parts {', '.join(form.parts)}"
+    own = {"json": ("field", form.field), "tag": ("tag", form.tag), "regex": ("pattern", form.pattern)}.get(form.kind)
+    return f"[verdict] format = {form.kind!r}{f', {own[0]} = {own[1]!r}' if own else ''}"
+
+
+def held(unread: Sequence[UnreadReply]) -> str:
+    """Return which keys, tags and brackets replies hold."""
+    texts = [one.reply.text[-CHARACTERS:] for one in unread]
+    kinds = {
+        "the JSON keys": _named(name for text in texts for name in names_in(text)),
+        "the tags": _named(f"<{name}>" for text in texts for name in _TAG.findall(text)),
+        "the brackets": _named(f"[[{mark.raw}]]" for text in texts for mark in bracket_marks(text)),
+    }
+    found = [f"{kind} {names}" for kind, names in kinds.items() if names]
+    return ", ".join(found) or "no JSON, no tag and no [[...]]"
+
+
+def fix(form: Format, unread: Sequence[UnreadReply], *, bundled: bool) -> str:
+    """Return what to change, so that replies like these are read: a way that reads them all, if there is one."""
+    if not any((one.reply.text or one.reply.refusal or "").strip() for one in unread):
+        return "the replies are empty: raise [model] max_tokens, or look at one with `calm try`"
+    if all(one.reply.stop == "length" for one in unread):
+        return "the replies are cut: raise [model] max_tokens"
+    if all(doubt(one.reply, form, one.view) is not None for one in unread):
+        return _DECIDE
+    if bundled:
+        schema = "give its server a schema ([verdict] schema_file), " if form.kind == "json" else ""
+        return (
+            f"the model does not keep to the bundled prompt: {schema}choose another [verdict] format, or write the "
+            "prompt yourself ([prompt] user_file)"
+        )
+    other = None if form.parts else next((one for one in _others(form, unread) if _reads(one, unread)), None)
+    if other is not None:
+        return f"in judge.toml, write {way(other)}, which reads these"
+    return (
+        "in judge.toml, change [verdict] (format, field, tag, pattern, values, scale, parts) so that it fits what the "
+        "prompt asks for; `calm try` shows a reply as a whole"
+    )
+
+
+def example(unread: UnreadReply) -> str:
+    """Return the end of a reply, in one line."""
+    text = " ".join((unread.reply.text or unread.reply.refusal or "").split())
+    if not text:
+        return "(empty)"
+    return text if len(text) <= LONGEST else f"... {text[-LONGEST:]}"
+
+
+def _reads(form: Format, unread: Sequence[UnreadReply]) -> bool:
+    verdicts = [read(one.reply, form, one.view) for one in unread]
+    return all(map(readable, verdicts))
+
+
+def _others(form: Format, unread: Sequence[UnreadReply]) -> Iterator[Format]:
+    texts = [one.reply.text[-CHARACTERS:] for one in unread]
+    keys = sorted(dict.fromkeys(key for text in texts for key in names_in(text)), key=_likely)
+    tags = sorted(dict.fromkeys(name for text in texts for name in _TAG.findall(text)), key=_likely)
+    found = [replace(form, kind="json", field=key) for key in keys[:MOST_TRIED] if steps(key) is not None]
+    found += [replace(form, kind="tag", tag=tag) for tag in tags[:MOST_TRIED]]
+    found += [replace(form, kind="brackets"), replace(form, kind="last-line")]
+    yield from sorted((one for one in found if one != form), key=lambda one: one.kind != form.kind)
+
+
+def _likely(name: str) -> tuple[bool, int]:
+    last = re.split(r"[.\[]", name)[-1].lower()
+    return (last not in LIKELY, LIKELY.index(last) if last in LIKELY else 0)
+
+
+def _named(names: Iterator[str]) -> str:
+    known = list(dict.fromkeys(names))
+    return ", ".join([*(name[:LONGEST] for name in known[:MOST_NAMES]), *(["..."] if len(known) > MOST_NAMES else [])])

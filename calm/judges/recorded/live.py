@@ -17,7 +17,7 @@ from calm.core.case import Case
 from calm.core.verdict import Preferred, Score, Unreadable, Verdict
 from calm.errors import CalmError
 from calm.judges import reading
-from calm.judges.prompts.recovered import Recovered, Sent, recovered
+from calm.judges.prompts.turns import Recovered, Sent, recovered
 from calm.judges.reading import Format
 from calm.models.wire import Reply
 

@@ -15,10 +15,10 @@ from calm.core.files import json_of
 from calm.core.verdict import FAMILY, Criteria, Scale, Task, Unreadable, Verdict
 from calm.errors import ConfigError, closest
 from calm.judges import reading
+from calm.judges.code import verdict_of
 from calm.judges.reading import Format
 from calm.judges.reading.meanings import is_met, number_of
 from calm.judges.recorded.entries import Entries, Entry, listed
-from calm.judges.values import verdict_of
 from calm.models.wire import Reply
 
 Place: TypeAlias = tuple[str, tuple[str, ...], Framing]

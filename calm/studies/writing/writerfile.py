@@ -9,9 +9,8 @@ from typing import Final
 
 from calm.core.templates import Message
 from calm.errors import ConfigError, nearest
-from calm.judges.judgefile.keys import KEYS, OF_WRITER
-from calm.judges.judgefile.model import server_of
-from calm.judges.judgefile.tables import Table, dict_of, read_document, shown
+from calm.judges.judgefile.parts import server_of
+from calm.judges.judgefile.tables import KEYS, OF_WRITER, Table, dict_of, read_document, shown
 from calm.models.server import Server
 from calm.models.settings import wrong_settings
 from calm.models.wire import Request

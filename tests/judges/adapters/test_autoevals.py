@@ -1,6 +1,7 @@
 """autoevals: its scorers, in tool calls of both APIs of OpenAI, against the same object called by hand."""
 
 import json
+from contextvars import copy_context
 
 import pytest
 
@@ -72,6 +73,19 @@ def test_a_battle_compares_the_answers_in_the_order_that_calm_shows(server, tmp_
     assert judge.task == "pairwise"
     assert judge.evaluator.passes == {"output": "answer", "instructions": "question", "expected": "second answer"}
     assert found(judge, cases) == found(by_hand(law, judge), cases)
+
+
+@pytest.mark.parametrize("kind", ["AsyncOpenAI", "OpenAI"])
+def test_a_client_that_is_set_for_all_scorers_is_taken(server, tmp_path, monkeypatch, kind):
+    """`init` keeps it in the context in which the module is imported; one that blocks gets a thread."""
+    source = f'init(client({kind}))\nshared = LLMClassifier("g", "A: {{{{output}}}}", GRADES, model="gpt-4o")\n'
+    module_of(tmp_path, monkeypatch, "my_shared", SOURCE + source)
+    judge = copy_context().run(adapted, "autoevals:my_shared:shared")
+    verdicts, _ = found(judge, cases_in(tmp_path, count=2))
+
+    assert verdicts
+    assert judge.evaluator.asynchronous == (kind == "AsyncOpenAI")
+    assert judge.endpoints[0].url.startswith(server.url)
 
 
 def test_a_scorer_without_a_model_is_asked_as_it_is(server):

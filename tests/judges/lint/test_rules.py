@@ -19,7 +19,7 @@ from calm.core.templates import FORMS
 from calm.core.verdict import Preferred, Task, Unreadable
 from calm.judges.judgefile import read_judge
 from calm.judges.lint import RULES, SEVERITIES, lint, subject_of, subjects_of
-from calm.judges.lint.language import is_english
+from calm.judges.lint.answer_rules import is_english
 from calm.models.wire import Reply
 from tests.judges.lint.examples import EXAMPLES, write
 

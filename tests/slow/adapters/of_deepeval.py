@@ -1,17 +1,18 @@
-"""deepeval: GEval with log-probabilities, ArenaGEval, and a metric of several calls."""
-
-import random
+"""deepeval: GEval with log-probabilities, and a metric of several calls."""
 
 import pytest
 
-from calm.core.verdict import NoReply, Score, Unreadable
+from calm.core.verdict import NoReply, Preferred, Score, Unreadable
 from calm.engine.store import Mode
 from calm.errors import ConfigError
+from calm.gate.from_spec import judge_from
 from calm.judges.adapters import adapted
+from tests.docs.pages import load_generator
+from tests.judges.adapters.page import PAGE
 from tests.judges.adapters.twins import by_hand, cases_in, found, module_of
 from tests.planted import engine
 from tests.servers import Answer, wire_server
-from tests.servers.biased import biased, place_of, score_of, weighed
+from tests.servers.biased import biased, score_of, weighed
 from tests.slow.adapters.audits import both
 
 SOURCE = """
@@ -35,15 +36,10 @@ def made():
 """
 
 
-def winner(text):
-    return ("Alice", "Bob")[place_of(text[text.index("arena_test_cases") :])]
-
-
 @pytest.fixture
 def server(tmp_path, monkeypatch):
     said = biased(
         lambda text, body: weighed(text, score_of(text)),
-        winner=winner,
         steps=lambda text: ["Look whether it holds."],
         verdict=lambda text: "yes" if score_of(text) > 5 else "no",
     )
@@ -77,24 +73,8 @@ def test_a_metric_finds_what_it_finds_by_hand(server, tmp_path, name):
         assert decisions[0].estimate.value == pytest.approx(0.3)
 
 
-def test_an_arena_is_shown_the_answers_in_the_order_of_calm(server, tmp_path):
-    """Always as Alice and Bob; deepeval's own draw is as it was afterwards."""
-    judge = adapted("deepeval:my_metrics:arena")
-    cases = cases_in(tmp_path, pairwise=True)
-
-    def law(case):
-        return case.answers[place_of(f"{case.answers[0].text}\n{case.answers[1].text}")].id
-
-    from deepeval.metrics.arena_g_eval import utils
-
-    assert found(judge, cases) == found(by_hand(law, judge), cases)
-    assert utils.random is random
-    prompts = [text for seen in server.judged for _, text in seen.messages if "arena_test_cases" in text]
-    assert all(text.index('"Alice": ') < text.index('"Bob": ') for text in prompts)
-
-
-def test_the_steps_of_criteria_are_made_once_and_kept(server, tmp_path):
-    """All cases are judged by the same steps, and a second run pays for nothing."""
+def test_the_steps_of_criteria_are_the_same_for_all_cases(server, tmp_path):
+    """The request for them is the same, and a second run pays for nothing."""
     cases = cases_in(tmp_path, count=6)
     for _ in range(2):
         judge = adapted("deepeval:my_metrics:criteria")
@@ -102,14 +82,13 @@ def test_the_steps_of_criteria_are_made_once_and_kept(server, tmp_path):
             running.admit(judge)
             asked = running.ask(judge, [(case, 1) for case in cases])
         assert all(isinstance(one.verdict, Score) for one in asked)
-        assert len({one.once for one in asked if one.once}) == 1
 
     steps = [
         seen for seen in server.judged if "evaluation steps" in seen.messages[-1][1] and "response_format" in seen.body
     ]
     assert len(steps) == 1
     assert len(server.judged) == 7
-    assert "once in a run" in str(judge.remarks.notes[0])
+    assert "write evaluation_steps to fix them" in str(judge.remarks.notes[0])
 
 
 def test_a_reply_that_is_no_verdict_is_data_and_a_call_that_fails_is_not(server, tmp_path):
@@ -133,12 +112,27 @@ def test_a_reply_that_is_no_verdict_is_data_and_a_call_that_fails_is_not(server,
         ("both", "expected a metric of deepeval, such as GEval"),
         ("tools", "reads tools_called of a test case"),
         ("talk", "judges whole conversations"),
+        ("arena", "draws the order and the names of the answers anew at each ask"),
     ],
 )
 def test_what_cannot_be_a_judge_is_refused_with_the_fix(server, name, said):
     """A wrong name, an object of a wrong kind, and metrics of what a case does not hold."""
     with pytest.raises(ConfigError, match=said):
         adapted(f"deepeval:my_metrics:{name}")
+
+
+def test_the_function_of_the_page_asks_an_arena(tmp_path, monkeypatch):
+    """By a client of its own, under the names that deepeval draws."""
+    said = biased("no verdict", winner="Alice", steps=["Look."], rewritten_reason="so it is")
+    with wire_server(said, limitless=True) as server:
+        source = load_generator().files_in(PAGE)["my_arena.py"]
+        named = {"OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": "key-for-a-test-1"}
+        module_of(tmp_path, monkeypatch, "my_arena", source, **named)
+        judge = judge_from("my_arena:better")
+        with engine() as running:
+            verdict = running.ask(judge, [(cases_in(tmp_path, pairwise=True, count=1)[0], 1)])[0].verdict
+
+    assert isinstance(verdict, Preferred), verdict
 
 
 READ = """
