@@ -13,7 +13,8 @@ from calm.core.verdict import Scale, as_written
 from calm.results import outputs
 from calm.results.audit import Audit
 from calm.results.compare import Comparison, Flip, Moved
-from calm.results.reports import diff
+from calm.results.reports.diff import Comparison as TextDiff
+from calm.results.reports.diff import compare as compare_texts
 from calm.results.reports.charts import Axis, fitted, number
 from calm.results.reports.heading import Moment, moment
 from calm.results.reports.highlights import in_words, shown_scale
@@ -58,7 +59,7 @@ class FlipTexts:
     """The texts of a flip: the question, what the edit changed, and the judge's reply in each run, if it was kept."""
 
     question: Text
-    edits: tuple[tuple[str, diff.Comparison], ...]
+    edits: tuple[tuple[str, TextDiff], ...]
     replies: tuple[Text | None, Text | None]
 
     @property
@@ -169,7 +170,7 @@ def _texts_of(flip: Flip, old: CaseTexts | None, new: CaseTexts | None) -> FlipT
     return FlipTexts(cut(one.question, QUESTION), _edits(one), replies)
 
 
-def _edits(texts: CaseTexts) -> tuple[tuple[str, diff.Comparison], ...]:
+def _edits(texts: CaseTexts) -> tuple[tuple[str, TextDiff], ...]:
     """Return what differs between the arms: in the answers, or, where these are the same, in the prompts."""
     before = texts.answers.get("clean") or texts.answers.get("control") or {}
     after = texts.answers.get("perturbed") or {}
@@ -181,7 +182,7 @@ def _edits(texts: CaseTexts) -> tuple[tuple[str, diff.Comparison], ...]:
         pairs = [(role, was, now) for role, was, now in turns if was != now]
     if not pairs and (texts.came or texts.went):  # of a case beyond the first of a probe only these are kept
         pairs = [("the words of the edit", texts.went, texts.came)]
-    return tuple((name, diff.compare(was, now)) for name, was, now in pairs[:EDITS])
+    return tuple((name, compare_texts(was, now)) for name, was, now in pairs[:EDITS])
 
 
 def _turns(

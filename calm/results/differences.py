@@ -5,14 +5,11 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
-
+from calm.results.reports.diff import Piece, compare
 from calm.results.wording import printable
 
-if TYPE_CHECKING:
-    from calm.results.reports.diff import Piece
 
-WHOLE = 10_000
+AROUND = 10_000
 """Characters shown around a change: enough to show texts of an ordinary length in full."""
 
 
@@ -21,10 +18,8 @@ def coloured() -> bool:
     return sys.stdout.isatty() and "NO_COLOR" not in os.environ
 
 
-def differences(before: str, after: str, *, colour: bool = False, context: int = WHOLE) -> str:
+def differences(before: str, after: str, *, colour: bool = False, context: int = AROUND) -> str:
     """Return a word diff, in colours or as `[-old-]{+new+}`; `context` is the number of characters around a change."""
-    from calm.results.reports.diff import compare
-
     signs = {"gone": ("\x1b[31;9m", "\x1b[0m"), "new": ("\x1b[32;1m", "\x1b[0m")}
     if not colour:
         signs = {"gone": ("[-", "-]"), "new": ("{+", "+}")}
