@@ -7,16 +7,15 @@ from typing import Final
 
 from calm.models.wire import Json
 from calm.results.parts import cell
-from calm.results.reports.extras import Table, as_list, as_mapping
-from calm.results.reports.record import Section
+from calm.results.reports.extras import Section, Table, as_list, as_mapping
 from calm.results.sentences import capital
-from calm.results.tabular import Unread
-from calm.results.unsure import (
+from calm.results.tabular import (
     CAUSES,
     SILENT,
     UNASKED,
     UNREAD,
     WORDS,
+    Unread,
     count_in_words,
     rule_in_words,
     silent,

@@ -24,36 +24,32 @@ from calm.results.audit import SCHEMA, Audit
 from calm.results.reports.calm_protocol import view_of
 from calm.results.reports.charts import axis_of, number, radar_of
 from calm.results.reports.extras import mitigations_of, self_preference_of
-from calm.results.reports.flips import detail_of, groups_of
 from calm.results.reports.heading import (
+    ORDER,
+    WORDS,
     about_of,
+    biases_of,
     first_facts,
     judge_facts,
     kicker_of,
     meaning_of,
     missing_of,
     moment,
-    run_figures,
-    since_of,
-    unfinished_of,
-)
-from calm.results.reports.highlights import in_words
-from calm.results.reports.hunt import hunts_of
-from calm.results.reports.probes import TURNS, Probe, probes_of, with_texts
-from calm.results.reports.rows import (
-    ORDER,
-    WORDS,
-    biases_of,
     outcomes_of,
     parted,
     rows_of,
+    run_figures,
+    since_of,
+    unfinished_of,
     untested_of,
 )
+from calm.results.reports.hunt import hunts_of
+from calm.results.reports.probes import TURNS, Probe, detail_of, groups_of, in_words, probes_of, with_texts
 from calm.results.reports.summary import cards_of, stands_in
 from calm.results.reports.texts import Messages, cut
 from calm.results.sentences import capital, sentence
+from calm.results.steps import proven, troubles, verdict_of
 from calm.results.tabular import as_read
-from calm.results.troubles import proven, troubles, verdict_of
 from calm.results.wording import tested, untested_by_reason
 
 LARGEST = 1_990_000

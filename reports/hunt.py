@@ -16,10 +16,9 @@ from calm.errors import few_of
 from calm.models.wire import Json
 from calm.results.hunts import KEY, LINE, WHERE, sentence
 from calm.results.reports.charts import finite, number
-from calm.results.reports.diff import Comparison, compare
 from calm.results.reports.extras import as_list, as_mapping
-from calm.results.reports.rows import anchors
-from calm.results.reports.texts import QUESTION, Text, cut
+from calm.results.reports.heading import anchors
+from calm.results.reports.texts import QUESTION, Comparison, Text, compare, cut
 
 MOST: Final = 50
 """Findings shown of one hunt; the rest is counted."""

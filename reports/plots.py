@@ -10,7 +10,7 @@ from calm.errors import ConfigError
 from calm.results.audit import RUN, Audit, Finding
 from calm.results.compare import RANK
 from calm.results.reports.charts import is_drawn
-from calm.results.reports.rows import WORDS
+from calm.results.reports.heading import WORDS
 from calm.results.sentences import highest
 from calm.results.tabular import FLIPS, as_read, whole
 from calm.results.wording import printable

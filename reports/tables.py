@@ -21,8 +21,8 @@ from calm.core.verdict import CLASS, Code, Scale, as_written
 from calm.errors import ConfigError
 from calm.results import outputs
 from calm.results.audit import Audit, TrialRecord
-from calm.results.reports.highlights import shown_scale
 from calm.results.reports.html import visible
+from calm.results.reports.probes import shown_scale
 from calm.results.tabular import CASES, FINDINGS, FLIPS, Cell, Kind, Row, Table, groups, verdict_text, whole
 
 COLUMNS: Mapping[str, Kind] = {

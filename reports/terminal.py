@@ -15,14 +15,11 @@ from typing import Final
 from calm.core.claims import Outcome
 from calm.core.reasons import Kind, Reason, shared
 from calm.results.audit import AGREEMENT, Audit, control_without_result
-from calm.results.command_lines import subject
-from calm.results.endings import State
-from calm.results.meaning import Resolution, in_order, resolution
+from calm.results.codes import State
 from calm.results.reports import calm_protocol
-from calm.results.sentences import name_of, sentence, unmeasured
-from calm.results.steps import next_step
+from calm.results.sentences import Resolution, in_order, name_of, resolution, sentence, unmeasured
+from calm.results.steps import Trouble, next_step, subject, troubles, verdict_of
 from calm.results.tabular import as_read, unread, unread_words
-from calm.results.troubles import Trouble, troubles, verdict_of
 from calm.results.wording import (
     bill,
     figures,

@@ -38,7 +38,7 @@ from calm.experiment.pairs import Pair, Pairing, pair_up
 from calm.experiment.setup import Setup
 from calm.models.wire import Judge
 from calm.results import audit
-from calm.results import pooled as pooled_module
+from calm.results import pairing as pooled_module
 from calm.results.audit import Finding, TrialRecord
 from calm.statistics import intervals
 from calm.statistics.sequential import nominal_levels

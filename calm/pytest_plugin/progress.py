@@ -167,7 +167,7 @@ class FirstFinding:
         from calm.results.audit import finding
         from calm.results.redaction import finding_without_texts
         from calm.results.reports.terminal import trouble_line
-        from calm.results.troubles import trouble_of
+        from calm.results.steps import trouble_of
 
         found = finding(
             bias=order.bias,

@@ -708,7 +708,7 @@ def judge_in(config: pytest.Config, given: object) -> Judge:
 
 def subject_of(config: pytest.Config, judge: Judge, setup: Setup, of: int, limits: Limits = "suites") -> dict[str, Any]:
     """Return what the record says of a judge, its cases (a sample of so many), the number of asks, and the limits."""
-    from calm.results.provenance import cases_record, judge_record
+    from calm.results.notes import cases_record, judge_record
 
     session, cases, design = config.stash[SESSION], setup.cases, setup.design
     for known, same, subject in session.subjects:

@@ -40,12 +40,21 @@ from calm.core.verdict import Code, Family, Scale, chances, code
 from calm.errors import ConfigError
 from calm.models.pricing import Cost
 from calm.models.wire import Json
-from calm.results.codes import from_code, to_code
+from calm.results.codes import (
+    Ending,
+    canonical,
+    digest_of,
+    ending_from_json,
+    ending_to_json,
+    from_code,
+    gaps,
+    reason_from_json,
+    reason_to_json,
+    refuse_changed,
+    to_code,
+)
 from calm.results.control import Control, control_of
-from calm.results.endings import Ending, ending_from_json, ending_to_json, gaps, reason_from_json, reason_to_json
-from calm.results.outputs import RESULTS, TEXTS, remove, write_whole
-from calm.results.seal import canonical, digest_of, refuse_changed
-from calm.results.shapes import record_kind
+from calm.results.outputs import RESULTS, TEXTS, record_kind, remove, write_whole
 
 SCHEMA = "calm-results/2"
 _SHOWN: Final = 500

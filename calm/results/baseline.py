@@ -21,8 +21,8 @@ from calm.results import outputs
 from calm.results.audit import SCHEMA as RESULTS
 from calm.results.audit import Audit, Finding, Run, read
 from calm.results.gatefile import WORSENING
+from calm.results.outputs import record_kind
 from calm.results.records import scale_of, trials_of
-from calm.results.shapes import record_kind
 
 SCHEMA = "calm-baseline/2"
 CALIBRATION = "calm-calibration/1"

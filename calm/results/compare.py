@@ -17,9 +17,8 @@ from calm.errors import ConfigError, few_of
 from calm.experiment.stopping import LEVEL
 from calm.results.audit import RUN, Audit, Finding, TrialRecord
 from calm.results.gatefile import WORSENING
-from calm.results.pairing import Paired, growth, pair, worse_way
+from calm.results.pairing import Paired, growth, pair, probes_of, widest, worse_way
 from calm.results.parts import INDENT, aligned
-from calm.results.pooled import probes_of, widest
 from calm.results.records import Change, changes, other_judge, same_kind, scale_of, verdict_of
 from calm.results.sentences import capital, highest
 from calm.results.tabular import ARMS, Unread, as_read, mute, unread_in, unread_of

@@ -9,8 +9,9 @@ done comes from the summary of the edit (`Finding.what`): a clause that begins w
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from enum import IntEnum
 from math import inf
 from statistics import fmean
 from typing import Final
@@ -398,3 +399,26 @@ def name_of(bias: str) -> str:
     ('compassion fade', 'all probes together')
     """
     return {RUN: "all probes together", BASELINE: "the baseline"}.get(bias, bias.replace("-", " "))
+
+
+class Resolution(IntEnum):
+    """What a finding is about, in the order in which findings are read."""
+
+    RUN = 0
+    """All probes of the run together, or the run compared with its baseline."""
+    PROBE = 1
+    VARIANT = 2
+    """The worst variant of a rotation, or one variant by itself."""
+
+
+def resolution(finding: Finding) -> Resolution:
+    """Return what a finding is about: the run, a probe, or a variant."""
+    if finding.bias in (RUN, BASELINE):
+        return Resolution.RUN
+    measure = MEASURES.get(finding.measure)
+    return Resolution.VARIANT if finding.single or (measure is not None and measure.worst_of) else Resolution.PROBE
+
+
+def in_order(findings: Iterable[Finding]) -> list[Finding]:
+    """Return findings about the run first, then those about probes, then those about variants."""
+    return sorted(findings, key=resolution)

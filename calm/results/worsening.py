@@ -29,8 +29,7 @@ from calm.experiment.stopping import LEVEL, LOST
 from calm.results.audit import BASELINE, RUN, Audit, Finding, Limit
 from calm.results.baseline import CALIBRATED, recalled_of
 from calm.results.gatefile import POOLED, WORSENING
-from calm.results.pairing import Both, Growth, Paired, growth, not_reached, pair, same_cases, worse_way
-from calm.results.pooled import FEWEST, ROWS_OF
+from calm.results.pairing import FEWEST, ROWS_OF, Both, Growth, Paired, growth, not_reached, pair, same_cases, worse_way
 from calm.results.records import changes, family_of, other_judge
 from calm.statistics.multiplicity import holm_rejects
 

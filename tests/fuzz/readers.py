@@ -37,9 +37,9 @@ from calm.judges.recorded.kept import recorded_toml, verdict_lines
 from calm.judges.recorded.replay import Replay, table_in
 from calm.models.wire import Reply
 from calm.results import audit, baseline, hunts
+from calm.results.codes import canonical, digest_of
 from calm.results.gatefile import read_gate
 from calm.results.reports import pages
-from calm.results.seal import canonical, digest_of
 from calm.selfpreference.stated import stated
 from calm.studies.diagnose.wordings import read_paraphrases
 from calm.studies.hunt import kept_rows
@@ -353,14 +353,14 @@ def read_result(folder: Path) -> None:
     found = baseline.read_record(path)
     out = folder / "out"
     out.mkdir()
-    from calm.results.reports import comment, html, junit, markdown, sarif, tables
+    from calm.results.reports import html, markdown, sarif, tables
 
     html.write(found, out / "page.html")
     markdown.write(found, out / "page.md")
-    junit.write(found, out / "j.xml")
+    sarif.write_junit(found, out / "j.xml")
     sarif.write(found, out / "s.sarif")
     tables.write_csv(found, out / "t.csv")
-    comment.write(found, out / "c.md")
+    markdown.write_comment(found, out / "c.md")
 
 
 def page_seeds(_: Path) -> list[Files]:

@@ -18,12 +18,12 @@ from calm.errors import ConfigError
 from calm.results.audit import Limit
 from calm.results.control import Control
 from calm.results.reports.charts import histogram_of, radar_of
-from calm.results.reports.diff import compare
 from calm.results.reports.extras import mitigations_of
+from calm.results.reports.heading import biases_of, rows_of
 from calm.results.reports.html import render, visible, write
-from calm.results.reports.rows import biases_of, rows_of
+from calm.results.reports.texts import compare
 from calm.results.sentences import sentence
-from calm.results.troubles import troubles, verdict_of
+from calm.results.steps import troubles, verdict_of
 from calm.results.wording import bill
 from calm.results.wording import tested as asked_of
 from tests.reports.planted_audit import empty, finding, judge, prompt, sample, texts, trial

@@ -32,7 +32,7 @@ from calm.results.audit import (
     write,
 )
 from calm.results.records import trials_of
-from calm.results.troubles import verdict_of
+from calm.results.steps import verdict_of
 from tests.planted import Planted, pairs, setup
 
 JUDGE = JudgeRecord(
