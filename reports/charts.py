@@ -288,7 +288,6 @@ def histogram_of(trials: Iterable[TrialRecord], task: str, scale: Scale | None) 
 
 
 def _shifts(trials: Iterable[TrialRecord], task: str, scale: Scale | None) -> list[float]:
-    """Return how far the favour of the treated answer moved beyond inert words, by row, in [-1, 1]."""
     family = family_of(task)
     if family is None or scale is None:
         return []
@@ -332,7 +331,6 @@ def _shift(before: Sequence[Code], one: TrialRecord, scale: Scale, *, pairwise: 
 
 
 def _moved_class(before: Sequence[Code], after: Sequence[Code], scale: Scale) -> float | None:
-    """Return how bad the moves from one class to another are on average; None where none can be a bad one."""
     said = [[one for one in map(decode, codes) if isinstance(one, Label)] for codes in (before, after)]
     moves = [move(u, v, scale) for u in said[0] for v in said[1]]
     directed = scale.classes is not None and scale.classes.directed

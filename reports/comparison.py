@@ -152,7 +152,6 @@ def _signed(value: float) -> str:
 
 
 def _flips(flips: Iterable[Flip], old: Audit, new: Audit) -> list[tuple[str, list[FlipRow]]]:
-    """Return the flips by claim, those with texts first, with as many texts as fit."""
     kept = [{(t.case, t.hash): t for t in audit.texts} for audit in (old, new)]
     scales = [shown_scale(audit.judge) or Scale() for audit in (old, new)]
     groups = []
@@ -169,7 +168,6 @@ def _flips(flips: Iterable[Flip], old: Audit, new: Audit) -> list[tuple[str, lis
 
 
 def _texts_of(flip: Flip, old: CaseTexts | None, new: CaseTexts | None) -> FlipTexts | None:
-    """Return the texts of a flip, of which a run kept some."""
     one = new or old
     if one is None:
         return None
@@ -178,7 +176,6 @@ def _texts_of(flip: Flip, old: CaseTexts | None, new: CaseTexts | None) -> FlipT
 
 
 def _edits(texts: CaseTexts) -> tuple[tuple[str, TextDiff], ...]:
-    """Return what differs between the arms: in the answers, or, where these are the same, in the prompts."""
     before = texts.answers.get("clean") or texts.answers.get("control") or {}
     after = texts.answers.get("perturbed") or {}
     pairs = [(name, before[name], text) for name, text in after.items() if before.get(name, text) != text]
@@ -195,13 +192,11 @@ def _edits(texts: CaseTexts) -> tuple[tuple[str, TextDiff], ...]:
 def _turns(
     prompts: Mapping[str, tuple[Mapping[str, str], ...]], was: Exchange, now: Exchange
 ) -> Iterable[tuple[str, str, str]]:
-    """Return the messages of two prompts side by side, each with its role."""
     both = zip(prompts.get(was.prompt, ()), prompts.get(now.prompt, ()), strict=False)
     return ((turn.get("role", ""), turn.get("text", ""), other.get("text", "")) for turn, other in both)
 
 
 def _reply(texts: CaseTexts | None, place: int) -> Text | None:
-    """Return what the judge said last in an ask of the arm that flipped; None where it was not kept."""
     asks = (texts.perturbed or texts.clean)[place : place + 1] if texts else ()
     return cut(asks[0][-1].reply, REPLY, end=REPLY // 2) if asks and asks[0] else None
 
@@ -289,7 +284,6 @@ def _signs(kinds: Sequence[str]) -> str:
 
 
 def _as_read(line: Line) -> Line:
-    """Return a line without figures that rest on no readable reply."""
     return replace(line, findings=tuple(None if one is None else finding_as_read(one) for one in line.findings))
 
 
@@ -354,14 +348,12 @@ def _marks(several: Sequence[tuple[float, str]]) -> tuple[tuple[float, str], ...
 
 
 def _shown(line: Line) -> list[float]:
-    """Return the values that an axis must have room for: bounds and limits."""
     findings = [one for one in line.findings if one is not None]
     bounds = [x for span in map(_span, findings) if span for x in span]
     return [*bounds, *(end for one in findings for end in _limits(one))]
 
 
 def _span(one: Finding) -> tuple[float, float, float] | None:
-    """Return the lower bound, the value and the upper bound, each clipped to what is possible."""
     if one.low is None or one.value is None or one.high is None:
         return None
     low, value, high = (max(-1.0, min(highest(one), x)) for x in (one.low, one.value, one.high))

@@ -195,7 +195,6 @@ def self_preference_of(extras: Mapping[str, Json]) -> SelfPreference | None:
 
 
 def _part(body: Mapping[str, Json]) -> Part | None:
-    """Return a table beside the rows, in words; nothing for one without a name, or with nothing to say."""
     name, reason = body.get("name"), body.get("reason")
     rows = [row for row in map(as_mapping, as_list(body.get("rows"))) if row]
     if not isinstance(name, str) or not (rows or reason):
@@ -207,14 +206,12 @@ def _part(body: Mapping[str, Json]) -> Part | None:
 
 
 def _as_told(value: Json) -> Json:
-    """Return a value in the words of the terminal, with the signs of print."""
     if isinstance(value, str) or value is None:
         return value
     return cell(value).replace("-", "\N{MINUS SIGN}")
 
 
 def _chart(title: str, body: Mapping[str, Json], rows: Sequence[Mapping[str, Json]]) -> Lines | None:
-    """Return the chart of a table: a line for each of its `lines`, over the column `x`."""
     x = body.get("x")
     if not isinstance(x, str) or not x:
         return None
@@ -227,12 +224,10 @@ def _chart(title: str, body: Mapping[str, Json], rows: Sequence[Mapping[str, Jso
 
 
 def _figure_of(value: Json) -> list[Json]:
-    """Return a number, or the value of an estimate and the ends of its interval."""
     return [value.get(name) for name in ("value", "low", "high")] if isinstance(value, dict) else [value]
 
 
 def _agreement(found: Mapping[str, Json]) -> tuple[tuple[str, str], ...]:
-    """Return the coefficients that are known by name; nothing where none has a value."""
     shown = tuple((words, _in_words(found[name])) for name, words in AGREEMENT.items() if name in found)
     return shown if any(finite(found[name]) is not None for name in AGREEMENT if name in found) else ()
 
@@ -263,7 +258,6 @@ def mitigations_of(extras: Mapping[str, Json]) -> Mitigations | None:
 
 
 def _difference(one: Mapping[str, Json]) -> dict[str, Json]:
-    """Return what a set of mitigations changed, in words; nothing where it has no estimate."""
     change = _estimate(dict(one))
     if change is None:
         return {}
@@ -277,7 +271,6 @@ def _difference(one: Mapping[str, Json]) -> dict[str, Json]:
 
 
 def _figures(body: Mapping[str, Json]) -> list[list[dict[str, Json]]]:
-    """Return the tables of figures: published and corrected ones, which have different columns."""
     rows = [row for row in map(as_mapping, as_list(body.get("rows"))) if row]
     long = [judge for judge in map(as_mapping, as_list(body.get("judges"))) if judge]
     tables = [rows]
@@ -294,7 +287,6 @@ def _figures(body: Mapping[str, Json]) -> list[list[dict[str, Json]]]:
 
 
 def _estimate(value: Json) -> Json:
-    """Return an estimate with its interval in words, and anything else as it is."""
     body = as_mapping(value)
     middle, low, high = (finite(body.get(name)) for name in ("value", "low", "high"))
     if middle is None:
@@ -374,7 +366,6 @@ def _short_curves(body: Mapping[str, Json]) -> list[Lines | None]:
 
 
 def _bin_curves(body: Mapping[str, Json]) -> list[Lines | None]:
-    """Return win rates by difference in log-perplexity, as `calm.selfpreference` writes them: in bins."""
     words = {"judge": "the judge", "human": "people", "own": "its own answers", "others": "the others' answers"}
     found = []
     for judge, curves in as_mapping(body.get("curves")).items():
@@ -387,7 +378,6 @@ def _bin_curves(body: Mapping[str, Json]) -> list[Lines | None]:
 
 
 def _frontier(rows: Sequence[Mapping[str, Json]]) -> Frontier | None:
-    """Return robustness by cost: in dollars where every row has a price, else in calls."""
     for cost in ("usd", "calls_per_verdict"):
         known = [
             (i, str(row.get("set") or "none"), x, y)
@@ -457,14 +447,17 @@ def sections_of(
 
 
 def _named(value: Json, names: Sequence[str] | None) -> Json:
-    """Return an object of lists as an object of objects, where their values have names; anything else as it is."""
     if names is None or not isinstance(value, dict):
         return value
     return {key: dict(zip(names, as_list(one), strict=False)) for key, one in value.items()}
 
 
 def _sections(title: str, body: Mapping[str, Json], depth: int) -> Iterator[Section]:
-    single = {key: value for key, value in body.items() if _flat(value) or _small(value)}
+    single = {
+        key: value
+        for key, value in body.items()
+        if _flat(value) or (isinstance(value, dict) and 0 < len(value) <= FEW and all(map(_flat, value.values())))
+    }
     if single:
         facts = tuple((_head(key), _any_cell(value)) for key, value in single.items() if value not in ("", [], {}))
         yield Section(title, facts)
@@ -482,7 +475,6 @@ def _sections(title: str, body: Mapping[str, Json], depth: int) -> Iterator[Sect
 
 
 def _flat(value: Json) -> bool:
-    """Return whether a value fits into one cell: a single one, an estimate, or a list of single ones."""
     if isinstance(value, dict):
         return "value" in value and all(not isinstance(v, dict | list) for v in value.values())
     if isinstance(value, list):
@@ -490,13 +482,7 @@ def _flat(value: Json) -> bool:
     return True
 
 
-def _small(value: Json) -> bool:
-    """Return whether a value is an object of a few single values, which fit into one cell with their names."""
-    return isinstance(value, dict) and 0 < len(value) <= FEW and all(map(_flat, value.values()))
-
-
 def _rows(value: Json) -> list[dict[str, Json]] | None:
-    """Return a value as rows of a table: a list of objects, or an object of objects of single values, or of lists."""
     if isinstance(value, list):
         return [as_mapping(one) for one in value] if all(isinstance(one, dict) for one in value) else None
     inner = as_mapping(value)

@@ -137,7 +137,6 @@ def _signed(numbers: str) -> str:
 
 
 def _points(one: Finding) -> str:
-    """Return a value in points with the signs that people write; a scale keeps its hyphen."""
     share, on, scale = points(one).partition(" points on ")
     return f"{_signed(share)}{on}{scale}"
 
@@ -150,7 +149,6 @@ def rows_of(audit: Audit) -> tuple[FindingRow, ...]:
 
 
 def _row_of(one: Finding, anchor: str, axis: Axis, audit: Audit) -> FindingRow:
-    """Return a finding in words and numbers."""
     moved = one.flips
     counts = unread_in(one, audit)
     figures = audit.run.per_finding.get(one.key, {})
@@ -179,7 +177,6 @@ def _row_of(one: Finding, anchor: str, axis: Axis, audit: Audit) -> FindingRow:
 
 
 def _decided(one: Finding) -> str:
-    """Return what the figures of a finding decide, in a sentence."""
     if one.claim is None:
         return "There is no limit: nothing is decided by it." if one.outcome is Outcome.OBSERVED else ""
     more = f" About {one.cases_to_decide} cases would tell." if one.cases_to_decide else ""
@@ -324,7 +321,9 @@ def meaning_of(audit: Audit) -> str:
 def since_of(audit: Audit, rows: Sequence[FindingRow]) -> Since | None:
     """Return what changed since the baseline; None where there was none."""
     known = [row for row in rows if row.finding.baseline and row.finding.measure in MEASURES]
-    decided = tuple(r for r in rows if r.finding.measure not in MEASURES and (r.finding.red or _is_pooled(r.finding)))
+    decided = tuple(
+        r for r in rows if r.finding.measure not in MEASURES and (r.finding.red or r.finding.bias == BASELINE)
+    )
     if not known and not decided:
         return None
     worse: list[tuple[FindingRow, str, str]] = []
@@ -342,18 +341,12 @@ def since_of(audit: Audit, rows: Sequence[FindingRow]) -> Since | None:
     )
 
 
-def _is_pooled(one: Finding) -> bool:
-    return one.bias == BASELINE
-
-
 def _rank(outcome: str) -> int | None:
-    """Return a place in the order from the worst outcome to the best; None for a word that is no outcome."""
     order = [Outcome.FAIL, Outcome.INCOMPLETE, Outcome.UNDECIDED, Outcome.NOT_TESTED, Outcome.OBSERVED, Outcome.PASS]
     return next((i for i, known in enumerate(order) if known.value == outcome), None)
 
 
 def _change(one: Finding) -> tuple[str, str]:
-    """Return the outcome before and after, and the value before and after, in words."""
     before = one.baseline or {}
     then = next((word for o, word in WORDS.items() if o.value == before.get("outcome")), "unknown").lower()
     old = finite(before.get("value"))
@@ -432,7 +425,6 @@ def first_facts(audit: Audit) -> list[tuple[str, str]]:
 
 
 def _calls(run: Run) -> str:
-    """Return how many calls a run made, and how many it did not need to make."""
     made, cached, read = (run.calls.get(name, 0) for name in ("made", "cached", "recorded"))
     told = f"{made:,} made, {cached:,} from the cache"
     both = [told] if made or cached or not read else []
@@ -440,7 +432,6 @@ def _calls(run: Run) -> str:
 
 
 def _gold(audit: Audit) -> str:
-    """Return how many cases hold a gold label, and how many people labelled some; an old record does not say."""
     labelled, people = audit.cases.get("gold"), audit.cases.get("people")
     if not isinstance(labelled, int):
         return "not stated"

@@ -139,7 +139,6 @@ def render(audit: Audit) -> str:
 def _within(
     largest: int, probes: tuple[Probe, ...], page: Callable[[tuple[Probe, ...], dict[Messages, str]], str]
 ) -> str:
-    """Return a page with as many texts as fit; its size without texts is measured, not guessed."""
     made = page(probes, {})
     taken = _bytes(made)
     if largest - taken < LEAST:
@@ -147,7 +146,7 @@ def _within(
     budget = largest - taken
     for attempt in range(1, ATTEMPTS + 1):
         filled, whole = with_texts(probes, budget)
-        if not _has_texts(filled):
+        if not any(case.shown for probe in filled for case in probe.cases):
             return made
         fuller = page(filled, whole)
         over = _bytes(fuller) - largest
@@ -159,10 +158,6 @@ def _within(
 
 def _bytes(page: str) -> int:
     return len(page.encode("utf-8", "replace"))
-
-
-def _has_texts(probes: tuple[Probe, ...]) -> bool:
-    return any(case.shown for probe in probes for case in probe.cases)
 
 
 def safety(pages: Environment, script: str = "", *, style: str = "") -> dict[str, str]:
@@ -215,13 +210,11 @@ def _layout(text: str) -> Markup:
 
 
 def _short(name: str) -> str:
-    """Return a name, shortened for a chart or a selection list."""
     shown = visible(name[:LINE])
     return shown if len(shown) <= NAME else f"{shown[: NAME - 1]}\N{HORIZONTAL ELLIPSIS}"
 
 
 def _shown_value(value: object) -> object:
-    """Return a name or a sentence as it is shown; longer texts use `uncut`, and markup is visible already."""
     if type(value) is not str:
         return value
     return visible(value if len(value) <= LINE else f"{value[:LINE]} […{len(value) - LINE:,} characters left out…]")

@@ -164,7 +164,6 @@ def _where(name: str) -> str:
 
 
 def _elsewhere(one: Mapping[str, Json]) -> str:
-    """Return which other cases the same words flip, of how many; nothing where none was asked."""
     names, of = [_text(name) for name in as_list(one.get("also"))], finite(one.get("also_of"))
     if not of:
         return ""
@@ -181,7 +180,6 @@ def _codes(value: Json) -> tuple[Code, ...]:
 
 
 def _text(value: Json) -> str:
-    """Return a text or a number as text; nothing for anything else."""
     if isinstance(value, str):
         return value
     return f"{value:g}" if finite(value) is not None else ""

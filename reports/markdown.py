@@ -153,7 +153,6 @@ class _Page:
         return len(text.encode("utf-8", "replace")) + RESERVE <= self.room
 
     def _force(self, text: str) -> None:
-        """Add a short line of our own, for which room was kept."""
         self.text += text
         self.room -= len(text)
 
@@ -204,7 +203,6 @@ def _rows(found: Sequence[Finding], wanted: Callable[[Finding], bool]) -> tuple[
 
 
 def _named(one: Finding) -> str:
-    """Return the key of a finding with its claim."""
     return f"{code(one.key)}<br>{code(claim(one))}"
 
 
@@ -219,7 +217,6 @@ def _why(one: Finding) -> str:
 
 
 def _troubles(audit: Audit) -> Iterable[tuple[str, ...]]:
-    """Yield what is not proven by bias, the worst first: a sentence, and the commands that may help."""
     for one in troubles(audit):
         if one.bias not in (RUN, BASELINE):
             commands = (code(step.command) for step in steps_of(audit, one) if step.command)
@@ -227,7 +224,6 @@ def _troubles(audit: Audit) -> Iterable[tuple[str, ...]]:
 
 
 def _then_and_now(found: Sequence[Finding]) -> Iterable[tuple[str, ...]]:
-    """Yield the findings whose outcome differs from the baseline's."""
     for one in found:
         then = one.baseline or {}
         if then.get("outcome") not in (None, one.outcome.value):
@@ -384,7 +380,6 @@ def _size(text: str) -> int:
 
 
 def _listed(title: str, found: Sequence[str], most: int, room: int) -> str:
-    """Return a list under a title: as many lines as are wanted and fit into so many bytes; the others are counted."""
     begin, kept = f"**{title}**\n\n", 0
     room -= _size(begin) + COMMENT_RESERVE
     for one in found[:most]:
@@ -400,7 +395,6 @@ def _listed(title: str, found: Sequence[str], most: int, room: int) -> str:
 
 
 def _worse(audit: Audit) -> Iterable[str]:
-    """Yield what got worse since the baseline by the evidence, then the claims whose outcome is a worse one."""
     against = [f for f in audit.findings if f.measure == WORSENING]
     for one in (f for f in against if f.red and f.outcome is Outcome.FAIL):
         yield _told(one)
@@ -413,7 +407,6 @@ def _worse(audit: Audit) -> Iterable[str]:
 
 
 def _red(audit: Audit) -> Iterable[str]:
-    """Yield the claims that are not proven, the worst bias first."""
     return (_told(one) for trouble in troubles(audit) for one in trouble.findings if one.measure != WORSENING)
 
 
@@ -422,7 +415,6 @@ def _told(one: Finding) -> str:
 
 
 def _flips(audit: Audit) -> list[str]:
-    """Return the cases that speak loudest against the judge, in turn of each failed bias, those with texts first."""
     texts = {(one.case, one.hash): one for one in audit.texts}
     scale = shown_scale(audit.judge)
     columns: list[list[tuple[Finding, Highlight]]] = []
@@ -447,7 +439,6 @@ def _loudest(pair: tuple[Finding, Highlight]) -> tuple[object, ...]:
 
 
 def _flip(one: Finding, said: Highlight) -> str:
-    """Return one case in a line: its bias, edit and verdicts, and its question and new words if they are kept."""
     arms = dict(said.arms)
     before = next((name for name in ("clean", "control", "inert") if name in arms), "")
     verdicts = " \N{RIGHTWARDS ARROW} ".join(
@@ -462,7 +453,6 @@ def _flip(one: Finding, said: Highlight) -> str:
 
 
 def _edit(kept: CaseTexts) -> str:
-    """Return what an edit did, by its places where they do not go without saying."""
     if places := places_of(kept):
         return f"the edit: {'; '.join(plain(line_of(place), QUESTION) for place in places[:PLACES])}"
     if kept.came:
@@ -515,7 +505,6 @@ def card_markdown(audit: Audit, results: str = "") -> str:
 
 
 def _parts(audit: Audit, results: str) -> tuple[str, str, list[tuple[str, str, str]], int, str, str]:
-    """Return the parts of a card: verdict and reason, the worst claim of each bias, how many more, what is next."""
     audit, green = as_read(audit), audit.green()
     (word, why), wrong = verdict_of(audit, green=green), troubles(audit)
     lines = [(text(name_of(one.bias)), one.outcome.value, text(sentence(one.lead))) for one in wrong[:MOST]]

@@ -108,7 +108,6 @@ class Plots:
 
 
 def _axes(ax: Axes | None, rows: int) -> Axes:
-    """Return the axes to draw into, of a figure that is high enough for so many rows."""
     try:
         from matplotlib import pyplot
     except ImportError as error:
@@ -138,6 +137,5 @@ def _limits(one: Finding) -> list[float]:
 
 
 def _name(text: str) -> str:
-    """Return a name as a label that matplotlib takes for no formula."""
     shown = printable(str(whole(text))).replace("$", r"\$")
     return shown if len(shown) <= NAME else f"{shown[: NAME - 1]}\N{HORIZONTAL ELLIPSIS}"

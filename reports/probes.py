@@ -115,7 +115,6 @@ def highlight(
 
 
 def _way(trial: TrialRecord, one: Finding, scale: Scale | None) -> str | None:
-    """Return which way a row flipped, as its finding counts flips; empty if it did not, None of a damaged record."""
     family = family_of(one.task)
     if family is None or scale is None:
         return None
@@ -127,7 +126,6 @@ def _way(trial: TrialRecord, one: Finding, scale: Scale | None) -> str | None:
 
 
 def _alone(codes: Sequence[Code], gold: Code | None, span: float) -> tuple[str, bool, float]:
-    """Return what a case without a second arm says: how far its asks differ from each other and from a gold label."""
     if not codes:
         return "not asked", False, 0.0
     shares = {
@@ -140,7 +138,6 @@ def _alone(codes: Sequence[Code], gold: Code | None, span: float) -> tuple[str, 
 
 
 def _against(said: Code, gold: Code, span: float) -> float:
-    """Return how far a verdict is from the gold label, in [0, 1]; a score nearer than `FAR` is not against it."""
     if isinstance(said, int | float) and isinstance(gold, int | float):
         apart = abs(said - gold) / span
         return apart if apart >= FAR else 0.0
@@ -150,7 +147,6 @@ def _against(said: Code, gold: Code, span: float) -> float:
 
 
 def _before_and_after(before: Sequence[Code], after: Sequence[Code], span: float) -> tuple[str, bool, float]:
-    """Return whether the verdict moved: the most frequent one, or by half (scores and rubrics: by a quarter)."""
     if not before:
         return "nothing to compare with", False, 0.0
     moved = _moved(before, after, span)
@@ -163,7 +159,6 @@ _compared = lru_cache(maxsize=4_096)(_before_and_after)
 
 
 def _moved(before: Sequence[Code], after: Sequence[Code], span: float) -> float:
-    """Return how far the verdicts of two arms differ, in [0, 1]: of scores the means, of all else the shares."""
     left, right = ([float(c) for c in codes if isinstance(c, int | float)] for codes in (before, after))
     if left and right:
         unread = abs(len(left) / len(before) - len(right) / len(after))
@@ -179,13 +174,11 @@ def _moved(before: Sequence[Code], after: Sequence[Code], span: float) -> float:
 
 
 def _missed(before: Sequence[Code], after: Sequence[Code]) -> float:
-    """Return the share of asks that did not notice the harm."""
     heights = [h for h in map(_height, before) if h is not None]
     return _mean([_unnoticed(code, _mean(heights) if heights else None) for code in after])
 
 
 def _unmoved(before: Sequence[Code], after: Sequence[Code], scale: Scale) -> float:
-    """Return the share of pairs of asks in which the class of damaged answers came no nearer."""
     classes = scale.classes
     pairs = [(decode(one), decode(other)) for one in before for other in after]
     return _mean(
@@ -204,7 +197,6 @@ def _unmoved(before: Sequence[Code], after: Sequence[Code], scale: Scale) -> flo
 
 
 def _unnoticed(code: Code, before: float | None) -> bool:
-    """Return whether a verdict is no lower than before, or, in a pair or list, puts no answer above the harmed copy."""
     height = _height(code)
     if height is not None or before is not None:
         return height is None or before is None or height >= before
@@ -399,7 +391,6 @@ def probes_of(audit: Audit, rows: Sequence[FindingRow]) -> tuple[Probe, ...]:
 
 
 def _part(one: Finding) -> str:
-    """Return what of a probe a finding is about, where it rests on rows of its own: the worst variant."""
     measure = MEASURES.get(one.measure)
     return WORST if measure is not None and measure.worst_of else ""
 
@@ -459,14 +450,12 @@ def _probe(
 
 
 def _asks(one: Finding) -> str:
-    """Return how often a row was asked in each arm, in words."""
     inert = max((len(row.inert) for row in one.trials), default=0)
     told = asks_in_words(one.asks)
     return f"{told}, {inert} with neutral words" if inert else told
 
 
 def _variants(cases: Sequence[Highlight]) -> tuple[Variant, ...]:
-    """Return the edits that took turns, by name, without their meaning; none where all cases got the same one."""
     asked = Counter(one.edit for one in cases)
     telling = Counter(one.edit for one in cases if one.tells)
     if len(asked) < 2:
@@ -476,14 +465,12 @@ def _variants(cases: Sequence[Highlight]) -> tuple[Variant, ...]:
 
 
 def _with_meaning(one: Variant, probe: Probe, meanings: Mapping[tuple[str, str], str]) -> Variant:
-    """Return a variant with what it does, as its rotation says or as a finding about it alone."""
     lines = (line.partition(": ") for line in probe.summary.splitlines())
     stated = {name: meaning for name, _, meaning in lines if meaning}
     return replace(one, meaning=stated.get(one.name) or meanings.get((probe.bias, one.name), ""))
 
 
 def _differ(variants: Sequence[Variant]) -> bool:
-    """Return whether shares of cases that speak against the judge differ by variant, by a chi-squared test at .05."""
     table = [[v.telling, v.cases - v.telling] for v in variants]
     if len(table) < 2 or not all(map(sum, zip(*table, strict=True))):
         return False
@@ -516,7 +503,6 @@ def with_texts(probes: tuple[Probe, ...], budget: int) -> tuple[tuple[Probe, ...
 
 
 def _is_whole(probe: Probe, place: int) -> bool:
-    """Return whether a case is among those of a probe that are shown with prompts and replies, if they were kept."""
     texts = probe.cases[place].texts
     return texts is not None and texts.whole and place < (FEW if probe.alone else CASES)
 
@@ -545,7 +531,6 @@ def _within_budget(
 
 
 def _whole(shown: Iterable[CaseView], budget: int) -> dict[Messages, str]:
-    """Return, once each, the prompts that are shown in part and can stand whole within the budget."""
     found: dict[Messages, str] = {}
     parts = (prompts for one in shown for prompts in one.prompts if not prompts.whole)
     for messages in (messages for prompts in parts for _, messages in prompts.full):

@@ -98,12 +98,10 @@ def log_of(run: dict[str, Json]) -> dict[str, Json]:
 
 
 def _shown(one: Finding) -> bool:
-    """Return whether a finding is a result: it is red, or would be if it had not been accepted."""
     return one.red or (one.accepted is not None and one.outcome in LEVELS)
 
 
 def _ids(biases: Iterable[str]) -> dict[str, str]:
-    """Return the id of each bias's rule: no two are alike, even where names differ only in invisible characters."""
     found: dict[str, str] = {}
     for bias in biases:
         stem = one = text_of(bias) or "unnamed"
@@ -174,7 +172,6 @@ def _result(one: Finding, rule: str, index: int, audit: Audit, root: Path | None
 
 
 def _control(one: Finding) -> Json:
-    """Return what inert words in the same place did; None if they were not asked about."""
     if one.control is None:
         return None
     floor, moved, gain, n = astuple(one.control)
@@ -182,7 +179,6 @@ def _control(one: Finding) -> Json:
 
 
 def _invocation(audit: Audit) -> dict[str, Json]:
-    """Return what a reader should know of the run, and whether it was whole: no test of it crashed or did not run."""
     lost = [f"{one.node}: {one.state.value}: {one.reason}" for one in audit.tests if one.lost]
     gaps = [str(gap) for gap in audit.gaps]
     loose = [end for end in audit.loose_ends if end not in gaps]
@@ -212,7 +208,6 @@ def _plain(value: Json) -> Json:
 
 
 def _places(one: Finding, audit: Audit, root: Path | None) -> tuple[Json, list[Json]]:
-    """Return where a finding is shown, and what else belongs to it."""
     path, _, test = one.node.partition("::")
     suite, own = _suite(path, root)
     judges = [name for name in _files(audit) if _inside(name)]
@@ -238,7 +233,6 @@ def place_of(path: str, number: int, what: str) -> dict[str, Json]:
 
 
 def _suite(path: str, root: Path | None) -> tuple[str, bool]:
-    """Return the file of a suite as a relative path, and whether it is the user's own: calm's are named by `calm/`."""
     if not path or not _writable(path):
         return "", False
     name = PurePosixPath(path.replace("\\", "/"))
@@ -252,25 +246,21 @@ def _suite(path: str, root: Path | None) -> tuple[str, bool]:
 
 
 def _inside(path: str) -> bool:
-    """Return whether a path is relative and stays below its base."""
     name = PurePosixPath(path.replace("\\", "/"))
     drive = re.match(r"[A-Za-z]:", path)
     return _writable(path) and not name.is_absolute() and not drive and ".." not in name.parts
 
 
 def _writable(path: str) -> bool:
-    """Return whether a file can have such a name."""
     return 0 < len(path) <= LONGEST_PATH and path.isprintable()
 
 
 def _files(audit: Audit) -> list[str]:
-    """Return the files of the judge, its prompt first, as its record names them."""
     named = audit.judge.about.get("files")
     return [name for name in named if isinstance(name, str)] if isinstance(named, list) else []
 
 
 def _line_of(test: str, root: Path | None, path: str) -> int:
-    """Return the line where a test begins in its file; 1 if that cannot be seen."""
     name = test.rpartition("::")[2].partition("[")[0]
     if root is None or not name:
         return 1
@@ -327,7 +317,6 @@ def render_junit(audit: Audit) -> str:
 
 
 def _case(suite: Element, node: str, findings: Sequence[Finding], ending: Ending | None) -> None:
-    """Add the test case of a test: red if a finding is or the test is lost, skipped if nothing of it was tested."""
     place, bracket, parameters = node.partition("[")
     path, _, test = place.partition("::")
     *groups, name = [*test.split("::")[:-1], f"{test.rpartition('::')[2]}{bracket}{parameters}"] if test else [node]
@@ -353,7 +342,6 @@ def _case(suite: Element, node: str, findings: Sequence[Finding], ending: Ending
 
 
 def _untested(findings: Sequence[Finding], ending: Ending | None) -> Reason | None:
-    """Return why nothing of a test was tested; None where something was."""
     if findings:
         return findings[0].reason if all(f.outcome is Outcome.NOT_TESTED for f in findings) else None
     return ending.reason if ending is not None and ending.state is State.NOT_TESTED else None
@@ -371,6 +359,5 @@ def _properties(parent: Element, facts: Sequence[tuple[str, str]]) -> None:
 
 
 def _text(text: str) -> str:
-    """Return a text on one line that XML can hold: what cannot be seen is made visible."""
     shown = " ".join(visible(text).split())
     return shown if len(shown) <= LONGEST else f"{shown[: LONGEST - 3]}..."

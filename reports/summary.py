@@ -70,7 +70,6 @@ def cards_of(audit: Audit, rows: Sequence[FindingRow], groups: Sequence[Group]) 
 
 
 def _alike(audit: Audit) -> list[tuple[Trouble, list[str]]]:
-    """Return each trouble with the biases that it is about: those without figures for one reason are one trouble."""
     groups: dict[object, tuple[Trouble, list[str]]] = {}
     for one in troubles(audit):
         key = (one.outcome, shared(one.lead.reason)) if unmeasured(one.lead) else one.bias
@@ -107,7 +106,6 @@ def example(flips: Sequence[Highlight], variant: str) -> Highlight | None:
 
 
 def _answers(one: Highlight) -> tuple[tuple[str, str], ...]:
-    """Return the answers of a case as the judge saw them with the edit, by what each is; none if they were not kept."""
     if one.texts is None:
         return ()
     before, after = (one.texts.answers.get(arm, {}) for arm in ("clean", "perturbed"))
@@ -128,7 +126,6 @@ def _answers(one: Highlight) -> tuple[tuple[str, str], ...]:
 
 
 def _slots(answer: str, before: Mapping[str, str], after: Mapping[str, str]) -> str:
-    """Return where an answer was shown before and after an edit that changed the order; else nothing."""
     if before.keys() != after.keys() or list(before) == list(after):
         return ""
     then, now = (list(shown).index(answer) for shown in (before, after))
@@ -222,7 +219,6 @@ def explained(audit: Audit, key: str) -> dict[str, Json]:
 
 
 def _decided(one: Finding) -> dict[str, Json]:
-    """Return a finding as a sentence, and as the numbers behind it."""
     return {
         "key": one.key,
         "bias": one.bias,
@@ -243,7 +239,6 @@ def _steps(steps: Iterable[Step]) -> list[Json]:
 
 
 def _case(shown: Highlight) -> dict[str, Json]:
-    """Return a case with its verdicts, and with what was shown and said if that was kept."""
     return {
         "id": shown.case,
         "edit": shown.edit,

@@ -166,7 +166,6 @@ def text(said: str) -> str:
 
 
 def _moment(started: str) -> datetime:
-    """Return when a run began; the beginning of time where its record does not say it."""
     try:
         found = datetime.fromisoformat(started)
         return (found if found.tzinfo else found.replace(tzinfo=UTC)).astimezone(UTC)
@@ -316,7 +315,6 @@ class _Said(logging.Handler):
 
 
 def _attributes(row: Row, told: Told) -> dict[str, str | float]:
-    """Return the attributes of an event: those of the semantic conventions, and calm's own."""
     shown = {
         "gen_ai.evaluation.name": row.name,
         "gen_ai.evaluation.score.value": row.value,
@@ -331,7 +329,6 @@ def _attributes(row: Row, told: Told) -> dict[str, str | float]:
 
 
 def _more(row: Row) -> dict[str, str | float]:
-    """Return what a row says beside its value, label and sentence."""
     return {name: said for name, said in row.plain().items() if name not in ("value", "label", "sentence")}
 
 
@@ -397,7 +394,6 @@ def mlflow() -> Send:
 
 
 def _csv(rows: Sequence[Row]) -> str:
-    """Return the rows as a table; no cell is a formula."""
     written = StringIO()
     table = csv.DictWriter(written, [field.name for field in fields(Row)], lineterminator="\n")
     table.writeheader()
@@ -470,7 +466,6 @@ ACCEPTED: Final = 202
 
 
 def _scores(row: Row, told: Told) -> Iterator[Mapping[str, object]]:
-    """Yield the scores of a row: its outcome, and its value if it has one."""
     shared = {
         "sessionId": f"calm-{told.id}",
         "timestamp": told.started.isoformat(),

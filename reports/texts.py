@@ -94,7 +94,6 @@ def marked(text: str, words: Iterable[str], *, context: int = CONTEXT, lines: in
 
 
 def _runs(a: str, b: str) -> Iterator[tuple[bool, str, str]]:
-    """Yield stretches that are alike or not; a lone short word between two changes belongs to them."""
     words_a, words_b = _words(a), _words(b)
     steps = [
         (op.tag == "equal", "".join(words_a[op.src_start : op.src_end]), "".join(words_b[op.dest_start : op.dest_end]))
@@ -117,7 +116,6 @@ def _changed(kind: Kind, text: str) -> list[Piece]:
 
 
 def _around(text: str, context: int, lines: int) -> list[Piece]:
-    """Return what stands between two changes: its middle left out if it is long."""
     if len(text) <= 3 * context and (not lines or text.count("\n") <= 2 * lines):
         return [Piece("same", text)]
     first, last = text[: _shown_from_start(text, context, lines)], text[_shown_to_end(text, context, lines) :]
@@ -135,7 +133,6 @@ def _end(text: str, context: int, lines: int) -> list[Piece]:
 
 
 def _shown_from_start(text: str, context: int, lines: int) -> int:
-    """Return where the beginning of a text ends that is shown: behind all of it, if it is short."""
     end = len(text) if len(text) <= 2 * context else _after_word(text, context)
     if lines:
         rows = text[:end].split("\n", lines)
@@ -144,7 +141,6 @@ def _shown_from_start(text: str, context: int, lines: int) -> int:
 
 
 def _shown_to_end(text: str, context: int, lines: int) -> int:
-    """Return where the end of a text begins that is shown: before all of it, if it is short."""
     start = 0 if len(text) <= 2 * context else _before_word(text, len(text) - context)
     if lines:
         rows = text[start:].rsplit("\n", lines)
@@ -153,7 +149,6 @@ def _shown_to_end(text: str, context: int, lines: int) -> int:
 
 
 def _before_word(text: str, place: int) -> int:
-    """Return the start of the word that a place lies in, or the place itself in a very long one."""
     return 1 + max(text.rfind(" ", place - WORD, place), text.rfind("\n", place - WORD, place), place - 1 - WORD)
 
 
@@ -163,7 +158,6 @@ def _after_word(text: str, place: int) -> int:
 
 
 def _joined(pieces: Iterable[Piece]) -> Iterator[Piece]:
-    """Yield the pieces with neighbours of one kind as one, and without empty ones."""
     for kind, group in groupby((p for p in pieces if p.text or p.size), key=lambda p: p.kind):
         parts = list(group)
         yield Piece(kind, "".join(p.text for p in parts), sum(p.size for p in parts))
@@ -277,7 +271,6 @@ def shown_texts(texts: CaseTexts, arms: Sequence[tuple[str, tuple[str, ...]]], r
 
 
 def _pairs(texts: CaseTexts) -> list[tuple[str | None, str | None]]:
-    """Return the keys of the prompts to set side by side, those that differ first, each pair once."""
     both = texts.clean and texts.perturbed
     asks = zip(texts.clean, texts.perturbed, strict=False) if both else zip_longest(texts.clean, texts.perturbed)
     calls = (call for old, new in asks for call in zip_longest(old or (), new or ()))
@@ -307,13 +300,11 @@ def _is_whole(turn: Turn) -> bool:
 
 
 def _alone(role: str, text: str, words: Sequence[str], context: int) -> Turn:
-    """Return a message that stands alone: what the edit put in is marked, if it is found."""
     pieces = marked(text, words, context=context, lines=LINES)
     return Turn(role, marked=pieces) if pieces else Turn(role, cut(text, PROMPT))
 
 
 def _words_of(texts: CaseTexts) -> list[str]:
-    """Return the passages that an edit put in at its places, without those that are too short to be found."""
     came = (part.removesuffix(CUT) for one in texts.changes for part in one.came.split(GAP))
     return [part for part in came if len(part) >= FOUND]
 
@@ -331,7 +322,6 @@ def _turn(old: tuple[str, str] | None, new: tuple[str, str] | None, context: int
 
 
 def _said(arm: str, asks: Sequence[Sequence[Exchange]], codes: Sequence[str], longest: int) -> list[ReplyGroup]:
-    """Return the replies; asks with the same verdict and replies form one group."""
     groups: dict[tuple[str, tuple[str, ...]], list[int]] = {}
     for number, (ask, verdict) in enumerate(zip_longest(asks, codes), 1):
         replies = tuple(exchange.reply for exchange in ask or ())
@@ -385,7 +375,6 @@ def differences(before: str, after: str, *, colour: bool = False, context: int =
 
 
 def _woven(old: Sequence[Piece], new: Sequence[Piece]) -> Iterator[Piece]:
-    """Yield what was taken out, then what was put in, between the pieces that both have in common."""
     shared = ("same", "gap")
     rest = iter(new)
     for piece in old:

@@ -339,7 +339,6 @@ class Audit:
         return bool(found) and all(outcome in (Outcome.PASS, Outcome.FAIL) for outcome in found)
 
     def _excused(self, control: str) -> bool:
-        """Return whether no case can decide a control: none has a better answer. That harm is noticed needs none."""
         mine = [f for f in self.findings if f.bias == control and f.outcome is not Outcome.OBSERVED and not f.single]
         bare = [f.outcome is Outcome.NOT_TESTED and _without_better(f.reason) for f in mine]
         return control != "sensitivity" and bool(bare) and all(bare)
@@ -517,7 +516,6 @@ def control_without_result(control: str) -> str:
 
 
 def _what(edit: AnyEdit, reason: Reason) -> str:
-    """Return what an edit does; of a rotation what its worst variant does, or what the module of its bias says."""
     worst = reason.worst
     chosen = next((one for one in edit.variants if one.label == worst), edit)
     if not chosen.variants:
@@ -565,7 +563,6 @@ def finding_of_run(decision: Decision, *, task: str, stated: Claim, scale: Scale
 
 
 def _points(scale: Scale, family: Family) -> dict[str, float]:
-    """Return the ends of a scale on which a judge gives points, and the best end where it is the low one."""
     if family != "score":
         return {}
     return {"low": scale.low, "high": scale.high} | ({"best": scale.low} if scale.best == "low" else {})
@@ -579,7 +576,6 @@ def _references(decision: Decision, trials: Trials | None) -> dict[str, float]:
 
 
 def _unused(rows: Sequence[Trial], measure: str) -> dict[Reason, int]:
-    """Return how many texts that the cases hold were not shown, by reason; nothing of the worst variant's rows."""
     if (measure in MEASURES and MEASURES[measure].worst_of) or not any(row.held for row in rows):
         return {}
     shown: dict[str, set[str]] = {}
@@ -592,7 +588,6 @@ def _unused(rows: Sequence[Trial], measure: str) -> dict[Reason, int]:
 
 
 def _without_better(reason: Reason) -> bool:
-    """Return whether a reason says of every case that none of its answers is known to be the better one."""
     if reason.kind not in (Kind.COUNTED, Kind.LISTED):
         return reason.kind in (Kind.ONE_ANSWER, Kind.EQUAL_ANSWERS, Kind.NO_GOLD)
     untold = reason.details[0] if reason.kind is Kind.COUNTED else 0
@@ -643,7 +638,6 @@ def _record(row: Trial, *, controlled: bool, tied: bool) -> TrialRecord:
 
 
 def _chances(row: Trial, compared: str) -> dict[str, Json]:
-    """Return the probabilities of the verdicts of each arm that has any, to nine places."""
     pilot = () if row.pilot is None else (row.pilot,)
     if all(chances(verdict) is None for verdict in (*row.clean, *row.inert, *row.perturbed, *pilot)):
         return {}
@@ -709,7 +703,6 @@ def finding_from_json(body: Mapping[str, Json]) -> Finding:
 
 
 def _excluded(codes: Json, words: Mapping[str, Json]) -> dict[Reason, int]:
-    """Return counts by reason: from their codes, or from their words where a code is missing or not known."""
     listed = [_mapping(code) for code in _list(codes)]
     found = {from_code(code, ""): _count(code.get("count")) for code in listed}
     if not found or NONE in found:
@@ -732,7 +725,6 @@ class _Words:
 
 
 def _control(body: Json) -> Control | None:
-    """Return the control of a finding; that of an older record was asked by itself and measured something else."""
     if body is None or "perturbation" in _mapping(body):
         return None
     return Control(**_fitting(Control, _mapping(body)))  # type: ignore[arg-type]  # checked
@@ -806,7 +798,6 @@ def _list(value: Json) -> list[Json]:
 
 
 def _fitting(record: type, data: dict[str, Json]) -> dict[str, Json]:
-    """Return the data of a record; a TypeError names a value that is not of the kind of its field."""
     for name, fits in _kinds(record).items():
         if name in data and not fits(data[name]):
             raise TypeError(f"{record.__name__}: {name}={data[name]!r} is of the wrong kind")
@@ -815,7 +806,6 @@ def _fitting(record: type, data: dict[str, Json]) -> dict[str, Json]:
 
 @cache
 def _kinds(record: type) -> dict[str, Callable[[Json], bool]]:
-    """Return a check of the kind of each field of a record."""
     return {name: _fits(hint) for name, hint in get_type_hints(record).items()}
 
 
@@ -836,7 +826,7 @@ def _fits(hint: object) -> Callable[[Json], bool]:
         return lambda value: isinstance(value, list) and all(map(each, value))
     if hint in (int, float):
         number = (int,) if hint is int else (int, float)
-        return lambda value: isinstance(value, number) and not isinstance(value, bool) and _is_finite(value)
+        return lambda value: isinstance(value, number) and not isinstance(value, bool) and -LARGEST <= value <= LARGEST
     if hint in (str, bool, NoneType):
         kind = cast("type", hint)
         return lambda value: isinstance(value, kind)
@@ -845,13 +835,7 @@ def _fits(hint: object) -> Callable[[Json], bool]:
     return lambda _: True
 
 
-def _is_finite(value: float) -> bool:
-    """Return whether a number can be computed with: no NaN, no infinity, none too large for a float."""
-    return -LARGEST <= value <= LARGEST
-
-
 def _plain(value: object) -> Json:
-    """Return dataclasses, tuples and enums as JSON-able data (`asdict` copies deeply and knows no enums)."""
     if type(value) in _ATOMS:  # most of a record: a row has dozens of them
         return cast("Json", value)
     if isinstance(value, Outcome):
@@ -914,7 +898,6 @@ def _laid_out(audit: Audit) -> Iterator[str]:
 
 
 def _sealed(finding: Finding, rows: dict[int, str]) -> Iterator[str]:
-    """Yield the canonical text of a finding in parts; note those of its trials, by their identities."""
     data = finding_to_json(replace(finding, trials=()))
     for number, name in enumerate(sorted(data)):
         yield f"{',' if number else '{'}{canonical(name)}:"
@@ -975,7 +958,6 @@ def read(path: Path, *, texts: bool = True) -> Audit:
 
 
 def _texts_beside(path: Path) -> list[Mapping[str, Json]]:
-    """Return the lines of the texts that lie beside a results file."""
     beside = texts_path(path)
     try:
         told = read_bytes(beside).decode("utf-8") if beside.exists() else ""

@@ -226,7 +226,6 @@ def enhancement_of(record: object, model: str) -> Ratio | None:
 
 
 def _entries(record: object, name: str, key: str, model: str) -> list[Mapping[str, Any]]:
-    """Return the entries of a list in a record that are about a model."""
     listed = _object(record).get(name)
     found = [_object(one) for one in listed] if isinstance(listed, list) else []
     return [one for one in found if one.get(key) == model]
@@ -271,7 +270,6 @@ def _side(key: str) -> str:
 
 
 def _told(rows: Sequence[Trial], *arms: str) -> bool:
-    """Return whether each of these arms has a verdict in some row: a figure of an arm without one says nothing."""
     return all(any(readable(verdict) for row in rows for verdict in getattr(row, arm)) for arm in arms)
 
 
@@ -282,13 +280,11 @@ def _robustness(rows: Sequence[Trial], scale: Scale) -> Share | None:
 
 
 def _consistency(rows: Sequence[Trial], scale: Scale) -> Share | None:
-    """Return the consistency rate of the cases of some rows, each once: all biases share the clean asks."""
     once = {row.case: row for row in rows}
     return share_of(_by_question((row, consistency_rate.per_case(row, scale)) for row in once.values()))
 
 
 def _right(rows: Sequence[Trial], arm: str, scale: Scale) -> Share | None:
-    """Return the share of verdicts of an arm that agree with the gold label, of the cases that have one."""
     if not _told(rows, arm):
         return None
     return share_of(_by_question((row, share_right(getattr(row, arm), row, scale)) for row in rows))
@@ -303,7 +299,6 @@ def _by_question(cells: Iterable[tuple[Trial, float | Reason]]) -> dict[str, lis
 
 
 def _intensities(biases: Sequence[BiasFigures], clean: Mapping[str, Sequence[Trial]], scale: Scale) -> dict[str, float]:
-    """Return CR - mean RR of each group of biases that has both."""
     found = {}
     for name, group in GROUPS.items():
         rates = [one.robustness_rate.value for one in biases if one.bias in group and one.robustness_rate]
@@ -322,7 +317,6 @@ def _reasoning(rows: Sequence[Trial], scale: Scale) -> Ratio | None:
 
 
 def _refinement(rows: Sequence[Trial]) -> Ratio | None:
-    """Return Err_RA from the mean scores of the cases with a score in both arms; None for other verdicts."""
     means = [(_mean_score(row.clean), _mean_score(row.perturbed)) for row in rows]
     both = [(refined, history) for refined, history in means if refined is not None and history is not None]
     if not both:
@@ -340,7 +334,6 @@ def _mean_score(verdicts: Sequence[Verdict]) -> float | None:
 
 
 def _plain(value: object) -> Json:
-    """Return figures as JSON-able data, without what there is none of."""
     if isinstance(value, Reason):
         return str(value)
     if is_dataclass(value):
@@ -411,8 +404,6 @@ def _after(bias: str) -> Callable[[CalmProtocol], Figure]:
 
 
 def _unread(arm: str, bias: str | None = None) -> Callable[[CalmProtocol], Figure]:
-    """Return what counts the replies of an arm without a verdict, of a bias or of all."""
-
     def get(found: CalmProtocol) -> Figure:
         biases = found.biases if bias is None else (found.of(bias),)
         counts = [one.unread[arm].count for one in biases if arm in one.unread]
@@ -426,8 +417,6 @@ def _intensity(group: str) -> Callable[[CalmProtocol], Figure]:
 
 
 def _part(figure: str, part: str) -> Callable[[CalmProtocol], Figure]:
-    """Return what gets a part of a figure that is made of two means."""
-
     def get(found: CalmProtocol) -> Figure:
         made: Ratio | None = getattr(found, figure)
         value: float | None = None if made is None else getattr(made, part)
@@ -514,7 +503,6 @@ def judge_table(paths: Sequence[Path]) -> JudgeTable:
 
 
 def _has(column: Column, rows: Sequence[JudgeRow]) -> bool:
-    """Return whether any row has a figure; of what is seldom, whether any has one other than 0 before or after."""
     if not column.seldom:
         return any(column.of(row.figures) is not None for row in rows)
     return any(other.of(row.figures) for other in COLUMNS if other.head == column.head and other.seldom for row in rows)
@@ -557,7 +545,6 @@ def _schema(body: object) -> str:
 
 
 def _refuse_other_cases(found: Sequence[_Read]) -> None:
-    """Refuse judges of one task that were asked about different cases: their rates cannot be compared."""
     first: dict[str, _Read] = {}
     for one in found:
         other = first.setdefault(one.task, one)
@@ -590,7 +577,6 @@ def _names(found: Sequence[_Read]) -> list[str]:
 def _with_own_answers(
     rows: Sequence[JudgeRow], found: Sequence[_Read], path: Path, body: Mapping[str, object]
 ) -> tuple[list[JudgeRow], list[str]]:
-    """Return the rows with Err_SE of a record of `calm self-preference`, and whom of it the table does not have."""
     judges = body.get("judges")
     listed = [str(one.get("judge")) for one in judges if isinstance(one, dict)] if isinstance(judges, list) else []
     made, used = [], set[str]()

@@ -54,7 +54,6 @@ def from_code(code: Json, words: str) -> Reason:
 
 
 def _older(words: str) -> Reason:
-    """Return what the words of a record without codes mean."""
     if not words:
         return NONE
     if words in OLDER:

@@ -255,7 +255,6 @@ def compare(old: Audit, new: Audit) -> Comparison:
 
 
 def _refuse_unlike(old: Audit, new: Audit, both: Sequence[str]) -> None:
-    """Refuse runs that have no claim, or no case, in common: nothing of one can be compared with the other."""
     fix = "compare two runs of the same tests on the same cases"
     whole = [f"the {which} run is not whole: {gap}" for which, run in (("old", old), ("new", new)) for gap in run.gaps]
     if not both:
@@ -271,7 +270,6 @@ def _refuse_unlike(old: Audit, new: Audit, both: Sequence[str]) -> None:
 
 
 def _refuse_other_task(old: Audit, new: Audit) -> None:
-    """Refuse runs whose claims share names and not a meaning: a gain of pairs is none of scores."""
     known = {old.judge.task, new.judge.task} <= set(get_args(Task))  # a run that broke early may not know its judge
     if known and not same_kind(old.judge, new.judge):
         raise ConfigError(
@@ -282,7 +280,6 @@ def _refuse_other_task(old: Audit, new: Audit) -> None:
 
 
 def _with_unread(moved: Moved, audits: tuple[Audit, Audit]) -> Moved:
-    """Return a claim with the replies without a verdict, and why it has no value if that is for want of one."""
     old, new = audits
     silent = unread_in(moved.old, old), unread_in(moved.new, new)
     mutes = [which for which, one in (("old", moved.old), ("new", moved.new)) if mute(one)]
@@ -311,7 +308,6 @@ def _moved(old: Finding, new: Finding, audits: tuple[Audit, Audit], measured: in
 
 
 def _pairs_of_run(finding: Finding, audits: tuple[Audit, Audit]) -> list[Paired]:
-    """Return the rows side by side of each probe that is in a claim about the whole run, in both runs."""
     measure = MEASURES[finding.measure]
     before, after = (
         {probe.key: widest(audit.findings, probe) for probe in probes_of(audit.findings, measure.name)}
@@ -321,7 +317,6 @@ def _pairs_of_run(finding: Finding, audits: tuple[Audit, Audit]) -> list[Paired]
 
 
 def _worst_variant(finding: Finding) -> str:
-    """Return the name of the worst variant of a finding about it, else nothing."""
     names = {record.edit for record in finding.trials}
     return ", ".join(sorted(names)) if MEASURES[finding.measure].worst_of else ""
 
@@ -350,7 +345,6 @@ def difference(
 
 
 def _badness(moved: Moved) -> tuple[object, ...]:
-    """Order by what the outcome became, if it got worse, the whole run first, then by how much worse the value is."""
     new = RANK.index(moved.new.outcome)
     fallen = moved.way < 0 and moved.old.outcome is not moved.new.outcome
     worse = moved.difference.worse if moved.difference else 0.0
@@ -358,7 +352,6 @@ def _badness(moved: Moved) -> tuple[object, ...]:
 
 
 def _flips(both: Sequence[tuple[Finding, Finding]]) -> tuple[Flip, ...]:
-    """Return the cases whose most frequent verdict changed; two claims of one probe show a case once."""
     found: list[Flip] = []
     seen: set[tuple[object, ...]] = set()
     for old, new in sorted(both, key=lambda pair: pair[1].value is None):  # by a claim that was tested, if there is one
@@ -386,12 +379,10 @@ def _flip(key: str, record: TrialRecord, arms: Sequence[Sequence[Verdict]], said
 
 
 def _verdicts(key: str, record: TrialRecord) -> list[Verdict]:
-    """Return the verdicts of the arm that a flip is about."""
     return [verdict_of(key, record, c) for c in record.perturbed or record.control or record.clean]
 
 
 def _most_frequent(verdicts: Sequence[Verdict]) -> list[Verdict]:
-    """Return the most frequent verdicts of an arm, in a fixed order."""
     counts = [sum(same(u, v) for v in verdicts) for u in verdicts]
     modes = [v for v, count in zip(verdicts, counts, strict=True) if count == max(counts)]
     return sorted(modes, key=lambda v: _code(code(v)))
@@ -438,7 +429,6 @@ def render_text(comparison: Comparison, width: int | None = 100, *, lines: int =
 
 
 def _fitted(rows: Sequence[tuple[str, str, str, str]], width: int | None) -> list[list[str]]:
-    """Return each row as one aligned line, or, if one of them is too wide, as two lines: its name, and its figures."""
     lines = aligned(rows)
     if width is None or all(len(line) + len(INDENT) <= width for line in lines):
         return [[line] for line in lines]
@@ -448,7 +438,6 @@ def _fitted(rows: Sequence[tuple[str, str, str, str]], width: int | None) -> lis
 
 
 def _cells(moved: Moved) -> tuple[str, str, str, str]:
-    """Return a claim in four cells: its key, its outcomes, its values, and by how much it changed."""
     old, new = moved.old, moved.new
     outcome = old.outcome.value if old.outcome is new.outcome else f"{old.outcome.value} -> {new.outcome.value}"
     unmeasured = old.value is None and new.value is None
@@ -483,7 +472,6 @@ def _count(count: int, one: str, many: str, what: str) -> list[str]:
 
 
 def _section(title: str, rows: Sequence[Sequence[str]], lines: int) -> list[str]:
-    """Return a title, its first rows and a count of the rest; nothing without rows."""
     if not rows:
         return []
     shown = [f"{INDENT}{printable(line)}" for row in rows[:lines] for line in row]

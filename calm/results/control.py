@@ -85,14 +85,12 @@ def _estimate(name: str, trials: Trials) -> Estimate | None:
 
 
 def _one_sided(gained: Estimate | None, much: float) -> bool:
-    """Return whether verdicts went one way: that is a pull, and no turning on any rewording."""
     return gained is not None and (
         _beyond(gained.value, gained.low, much) or _beyond(-gained.value, -gained.high, much)
     )
 
 
 def _beyond(value: float, low: float, much: float) -> bool:
-    """Return whether a value is large, and its lower bound half as large: a noisy judge is not accused by chance."""
     return value > much and low > much / 2
 
 

@@ -75,13 +75,11 @@ class Results:
         return printable(f"<calm results of {judge.name} ({judge.task}): {self.outcome}; findings: {told or 'none'}>")
 
     def _repr_html_(self) -> str:
-        """Return what a notebook shows: the verdict, what is wrong, and what to do next."""
         from calm.results.reports import markdown
 
         return markdown.card(self._audit, self._source)
 
     def _repr_markdown_(self) -> str:
-        """Return the same for what shows Markdown."""
         from calm.results.reports import markdown
 
         return markdown.card_markdown(self._audit, self._source)

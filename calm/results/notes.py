@@ -362,7 +362,6 @@ def found(
 
 
 def _alike(values: Sequence[float], groups: Sequence[str]) -> float:
-    """Return the sum of the products of the values of any two units of one group."""
     sums: dict[str, float] = defaultdict(float)
     for value, group in zip(values, groups, strict=True):
         sums[group] += value

@@ -162,7 +162,6 @@ def rows_of(*names: str) -> Shape:
 
 
 def _ends(file: IO[bytes]) -> tuple[bytes, bytes]:
-    """Return the beginning and the end of a file, which do not overlap."""
     size = os.fstat(file.fileno()).st_size
     first = file.read(SIGHT)
     if size <= SIGHT:
@@ -176,13 +175,11 @@ def _ends_in(data: bytes, end: bytes) -> bool:
 
 
 def _whole(file: IO[bytes]) -> bytes:
-    """Return all of a file; nothing of one that is larger than what calm reads."""
     data = file.read(MOST_BYTES + 1)
     return data if len(data) <= MOST_BYTES else b""
 
 
 def _object(data: bytes) -> Mapping[str, Any]:
-    """Return a JSON object; an empty one for anything else."""
     if not data.lstrip().startswith(b"{"):
         return {}
     try:
@@ -193,13 +190,11 @@ def _object(data: bytes) -> Mapping[str, Any]:
 
 
 def _rows(file: IO[bytes]) -> Iterator[Mapping[str, Any]]:
-    """Yield the objects in the lines of a file, an empty one for a line that holds none."""
     lines: Iterable[bytes] = _whole(file).split(b"\n")
     return (_object(line) for line in lines if line.strip())
 
 
 def _at(value: object, *places: str) -> object:
-    """Return what lies in tables within tables; None if nothing does."""
     for place in places:
         value = value.get(place) if isinstance(value, dict) else None
     return value
@@ -362,7 +357,6 @@ def faults(outputs: Sequence[Output], *, inputs: Iterable[Path] = (), caches: It
 
 
 def _beside_taken(one: Output, inputs: _Files, caches: _Files) -> str:
-    """Return why an older output cannot be set aside; nothing if it can, or need not."""
     beside = before(one.path)
     fault = _taken(beside, inputs, caches) or _fault(beside, one.form, force=False)
     return f"{one.option}: an older {one.path.name} cannot be set aside: {fault}" if fault else ""
@@ -458,7 +452,6 @@ def remove(path: Path, form: Form) -> None:
 
 
 def _fault(path: Path, form: Form, *, force: bool) -> str:
-    """Return why the file at a path must stay; nothing if nothing does, or what may be replaced."""
     try:
         there = path.stat()
         mode = there.st_mode
@@ -481,7 +474,6 @@ def _fault(path: Path, form: Form, *, force: bool) -> str:
 
 
 def _taken(path: Path, inputs: _Files, caches: _Files) -> str:
-    """Return whose place an output would take: that of an input or a cache; nothing if it is free."""
     if path in inputs:
         return f"expected a file other than the inputs of the run, got {str(path)!r}; choose another name"
     if path in caches or caches.beside(path):
@@ -509,7 +501,6 @@ class _Files:
 
 
 def _number(path: Path) -> tuple[int, int] | None:
-    """Return what tells a file from all others, whatever its names; None if there is none."""
     with suppress(OSError, ValueError):
         there = path.stat()
         return there.st_dev, there.st_ino
@@ -517,7 +508,6 @@ def _number(path: Path) -> tuple[int, int] | None:
 
 
 def _folded(path: Path) -> str:
-    """Return a path without links, `..`, letter case and other ways to write its letters."""
     try:
         plain = str(path.resolve())
     except (OSError, ValueError, RuntimeError):
@@ -526,7 +516,6 @@ def _folded(path: Path) -> str:
 
 
 def _unwritable(path: Path) -> str:
-    """Return why a file cannot be written, as far as can be seen before; nothing if it can."""
     try:
         place = path.resolve()
         folder = next(parent for parent in place.parents if parent.exists())
@@ -538,7 +527,6 @@ def _unwritable(path: Path) -> str:
 
 
 def _take_over(new: Path, place: Path, *, private: bool) -> None:
-    """Give a new file the mode and the owner of the one whose place it takes, or the usual mode."""
     old, own = _stat(place) or _stat(before(place)), new.stat()
     if old is None:
         mask = os.umask(0)
@@ -559,7 +547,6 @@ def _stat(path: Path) -> os.stat_result | None:
 
 
 def _taken_first(beside: Path, place: Path) -> bool:
-    """Take a free place; False if another process was faster, or the file system has no hard links."""
     try:
         os.link(beside, place)
     except OSError:
@@ -568,7 +555,6 @@ def _taken_first(beside: Path, place: Path) -> bool:
 
 
 def _identity(path: Path) -> tuple[int, ...] | None:
-    """Return what tells whether a file is still the one that it was; None if there is none."""
     there = _stat(path)
     return None if there is None else _told_by(there)
 
@@ -578,7 +564,6 @@ def _told_by(there: os.stat_result) -> tuple[int, ...]:
 
 
 def _settle(folder: Path) -> None:
-    """Make sure that a new name outlives a loss of power, where the system lets a folder be synced."""
     with suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:

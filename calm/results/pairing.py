@@ -150,13 +150,12 @@ def worse_way(paired: Paired, *, two_sided: bool) -> Callable[[Both], float]:
     A claim on both sides of zero is worse further from zero, on whichever side the mean of each run lies.
     """
     if two_sided:
-        was, now = (1.0 if fsum(values) >= 0 else -1.0 for values in _columns(paired.rows))
+        was, now = (
+            1.0 if fsum(values) >= 0 else -1.0
+            for values in ([row.old for row in paired.rows], [row.new for row in paired.rows])
+        )
         return lambda row: now * row.new - was * row.old
     return lambda row: paired.worse * (row.new - row.old)
-
-
-def _columns(rows: Sequence[Both]) -> tuple[list[float], list[float]]:
-    return [row.old for row in rows], [row.new for row in rows]
 
 
 def summed(values: Iterable[tuple[str, float]]) -> tuple[list[float], list[int]]:
@@ -226,7 +225,6 @@ def pair(old: Finding, new: Finding, audits: tuple[Audit, Audit], measure: Measu
 
 
 def _by_case(records: Sequence[TrialRecord]) -> dict[str, dict[tuple[str, int], TrialRecord]]:
-    """Return the rows of each case by what the judge was shown; variants that show the same are numbered."""
     found: dict[str, dict[tuple[str, int], TrialRecord]] = {}
     for record in sorted(records, key=lambda one: one.edit):
         rows = found.setdefault(record.case, {})
@@ -251,7 +249,6 @@ def _aim(record: TrialRecord) -> tuple[str | None, ...]:
 
 
 def _decoded(key: str, one: TrialRecord, other: TrialRecord) -> tuple[Trial, Trial]:
-    """Return a row in two runs with the asks that both made: arms are in the order in which they were asked."""
     was, now = trial_of(key, one), trial_of(key, other)
     sizes = [min(map(len, arms)) for arms in zip(_arms(was), _arms(now), strict=True)]
     return _shortened(was, sizes), _shortened(now, sizes)
@@ -269,7 +266,6 @@ def _shortened(row: Trial, sizes: Sequence[int]) -> Trial:
 
 
 def _cells(rows: Sequence[Trial], measure: Measure, scale: Scale, task: str) -> list[float | Reason]:
-    """Return the values of all rows of one run, or why they have none."""
     short = because(Kind.NO_PAIR)
     able = [row for row in rows if not _asked_too_few(row, measure)]
     cells = iter(_all_cells(able, measure, scale, task))
@@ -288,7 +284,6 @@ def _all_cells(rows: Sequence[Trial], measure: Measure, scale: Scale, task: str)
 
 
 def _fault(old: Finding, new: Finding, scales: tuple[Scale, Scale]) -> Reason:
-    """Return why two findings cannot be compared row by row, or `NONE`."""
     measure = MEASURES[old.measure]
     alone = any(r.inert for r in old.trials) != any(r.inert for r in new.trials)
     if measure.floored and alone and measure.most is None:  # else a run may have needed no inert words
@@ -300,7 +295,6 @@ def _fault(old: Finding, new: Finding, scales: tuple[Scale, Scale]) -> Reason:
 
 
 def _forged(finding: Finding, measure: Measure, scale: Scale) -> Reason:
-    """Return that the rows of a finding do not give its value, or `NONE`."""
     rows = trials_of(finding, scale).rows
     cells = _all_cells(rows, measure, scale, finding.task)
     sums, sizes = clusters(rows, cells)
@@ -449,7 +443,6 @@ def _decided(
     *,
     limiter: Limiter | None,
 ) -> Decision:
-    """Return the decision on the mean over all rows of some probes, by question."""
     measure = MEASURES[claim.measure]
     pool = _pool(measure, _with_all_floors(tables), scale)
     reason = because(Kind.OVER_ROWS, pool.rows, len(probes))
@@ -487,7 +480,6 @@ def _decided(
 
 
 def _pool(measure: Measure, tables: Sequence[Sequence[Trial]], scale: Scale) -> _Pool:
-    """Return the values of the rows of all probes."""
     cells: dict[str, list[float]] = defaultdict(list)
     asked: set[str] = set()
     cases: set[str] = set()
@@ -503,7 +495,6 @@ def _pool(measure: Measure, tables: Sequence[Sequence[Trial]], scale: Scale) -> 
 
 
 def _estimate(measure: Measure, pool: _Pool, level: float = LEVEL) -> Estimate:
-    """Return the mean over all rows with its bounds, by question."""
     groups = list(pool.cells.values())
     low, high = grouped_t(groups, measure.low, measure.high, level)
     mean = fsum(map(fsum, groups)) / pool.rows

@@ -231,7 +231,6 @@ def lines_of(
 
 
 def _pieces(columns: list[str], rows: Sequence[Mapping[str, Json]], width: int | None) -> list[list[str]]:
-    """Return the columns in pieces that fit into a width, the first column in each of them."""
     if width is None or not columns:
         return [columns] if columns else []
     wide = {c: max(len(head_of(c)), *(len(cell(row.get(c))) for row in rows)) for c in columns}
@@ -332,7 +331,6 @@ def where(one: Change) -> str:
 
 
 def _inside(one: Change, run: str) -> str:
-    """Return a place within a step, or in a part of the case that has no number."""
     if one.part in ("thought", "tool", "arguments", "result"):
         tool = f" ({one.of})" if one.of else ""
         return f"in the {one.part} of step {_listed(one.names)}{tool}{run}"
@@ -343,7 +341,6 @@ def _inside(one: Change, run: str) -> str:
 
 
 def _of(one: Change) -> str:
-    """Return whose turn it is, set off by commas, or the tool of a step."""
     if not one.of:
         return ""
     return f", of the {one.of}," if one.part == "turn" else f" ({one.of})"

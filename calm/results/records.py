@@ -162,7 +162,6 @@ def trial_of(key: str, record: TrialRecord) -> Trial:
 
 
 def _arm(key: str, record: TrialRecord, name: str, codes: Sequence[Code]) -> tuple[Verdict, ...]:
-    """Return the verdicts of an arm, with their probabilities where the record has some."""
     verdicts = tuple(verdict_of(key, record, code) for code in codes)
     laws = record.chances.get(name)
     if laws is None:
@@ -183,7 +182,6 @@ def _weighed(key: str, record: TrialRecord, verdict: Verdict, law: Json) -> Verd
 
 
 def _refuse_damaged(key: str, record: TrialRecord) -> None:
-    """Refuse a damaged record that the reader of the file let pass."""
     where = f"{key}: case {record.case}"
     if not all(_is_number(points) for points in record.points.values()):
         raise ConfigError(f"{where}: expected numbers as the points of criteria, got points={dict(record.points)!r}")
@@ -284,7 +282,6 @@ def _flat(name: str, values: Mapping[str, Json]) -> dict[str, Json]:
 
 
 def _shown(old: Json, new: Json) -> tuple[str, str]:
-    """Return two values as text; hashes are shortened unless they begin alike."""
     before, after = ("none" if value is None else str(value) for value in (old, new))
     short = before[:12], after[:12]
     hashes = all((len(text) == 64 and text.isalnum()) or text == "none" for text in (before, after))

@@ -251,7 +251,6 @@ class _Figure:
 def _said(
     measure: str, limit: float | None, op: str, task: str, scale: Mapping[str, float]
 ) -> tuple[tuple[str, str], _Figure]:
-    """Return the words of a measure for a value above 0 and for one below, and how its figures are shown."""
     name, family = base(measure), family_of(task)
     known = MEASURES.get(name)
     flipped = known is not None and known.flipped
@@ -278,7 +277,6 @@ def _shares(name: str, op: str, family: Family | None) -> tuple[str, str] | None
 
 
 def _filled(words: str, figure: str, one: Finding) -> str:
-    """Return a template with its figure and its names, after what was done if it has no subject of its own."""
     pulled, several = base(one.measure) == "pull", family_of(one.task) in ("pairwise", "listwise")
     if not words[:1].islower():
         return words.format(n=figure, **_names(one.task))
@@ -296,7 +294,6 @@ def _filled(words: str, figure: str, one: Finding) -> str:
 
 
 def _slot(one: Finding) -> str:
-    """Return to which slot the verdicts went that another order changed: the treated answer is the one shown first."""
     first, last = one.flips.get("toward", 0), one.flips.get("away", 0)
     if one.bias != "position" or base(one.measure) == "slot_pull" or not first + last:
         return ""
@@ -320,7 +317,6 @@ def loudest(one: Finding) -> str:
 
 
 def _favour(code: Code, row: TrialRecord) -> float:
-    """Return what a verdict is worth to the treated answer: a score, or whether it won; a half if it says neither."""
     if isinstance(code, int | float):
         return float(code)
     if not isinstance(code, str) or code == "tie" or code.startswith("!"):

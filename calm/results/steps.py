@@ -166,13 +166,11 @@ def again(audit: Audit, finding: Finding, row: TrialRecord) -> str:
 
 
 def _name(audit: Audit, finding: Finding, label: str) -> str | None:
-    """Return how a command names an edit; a record of an earlier version holds no names, and the label may do."""
     known = finding.commands.get(label)
     return label if known is None and not audit.run.judge and not finding.commands else known
 
 
 def _treated(finding: Finding, row: TrialRecord) -> str:
-    """Return the id of the answer that was treated, of several; a copy that was harmed goes by that of its original."""
     several = family_of(finding.task) in ("pairwise", "listwise")
     return (row.target or "").removesuffix(COPY) if several else ""
 
@@ -201,7 +199,6 @@ def mitigate(audit: Audit, bias: str, nodes: Sequence[str]) -> str:
 
 
 def _is_shipped(node: str) -> bool:
-    """Return whether a test is one of the shipped suites, which `calm mitigate` runs without a path."""
     folder = node.partition("::")[0].replace("\\", "/").rpartition("/")[0]
     return folder in ("", "suites") or f"/{SUITES.replace('.', '/')}/" in f"/{folder}/"
 
@@ -277,7 +274,6 @@ def excess(found: Finding) -> float | None:
 
 
 def _beyond(found: Finding) -> float:
-    """Return the same of any finding, below 0 where it is within its limit; -1 where nothing is known."""
     if found.claim is None or found.value is None or found.measure not in MEASURES:
         return -1.0
     low, high = MEASURES[found.measure].range
@@ -343,7 +339,6 @@ def verdict_of(audit: Audit, *, green: bool) -> tuple[str, str]:
 
 
 def _cap(audit: Audit) -> object | None:
-    """Return the cap that stopped a run, such as "--calm-max-calls 700"; None where none did."""
     found = (f.reason.of(Kind.CAPPED) for f in audit.findings if f.red and f.outcome is Outcome.INCOMPLETE)
     return next((reason.details[0] for reason in found if reason is not None), None)
 
@@ -420,13 +415,11 @@ def next_step(audit: Audit, results: str, *, green: bool) -> Step | None:
 
 
 def _mitigations(audit: Audit, one: Trouble) -> list[Step]:
-    """Return the step that tries what may help; none where nothing fits the judge."""
     command = mitigate(audit, one.bias, list(dict.fromkeys(f.node for f in one.findings if f.node)))
     return [Step("Try mitigations, and see which one helps (add --plan for the cost)", command)] if command else []
 
 
 def _look(audit: Audit, one: Trouble) -> list[Step]:
-    """Return the step that asks again about the case that changed most; none where no command line can ask it."""
     for finding in one.findings:
         most = loudest(finding)
         rows = [row for row in finding.trials if not most or row.edit == most]
@@ -437,12 +430,10 @@ def _look(audit: Audit, one: Trouble) -> list[Step]:
 
 
 def _seen(finding: Finding) -> str:
-    """Return what there is to see in a case of a finding."""
     return UNNOTICED if finding.measure in DETECTIONS else LOOK
 
 
 def _visible(finding: Finding, row: TrialRecord) -> tuple[bool, float]:
-    """Return whether the first ask, which `calm try` repeats, shows the finding, and the share of asks that do."""
     before = row.control or row.clean or row.inert
     if finding.measure in DETECTIONS:  # a damaged copy is noticed where its original wins, else where a verdict changes
         original = (row.target or "").removesuffix(COPY)
@@ -452,6 +443,5 @@ def _visible(finding: Finding, row: TrialRecord) -> tuple[bool, float]:
 
 
 def _changed(row: TrialRecord) -> float:
-    """Return the share of asks after the edit whose verdict is none of those before it."""
     before = row.control or row.clean or row.inert
     return sum(code not in before for code in row.perturbed) / max(1, len(row.perturbed))

@@ -260,7 +260,6 @@ FINDINGS: Final = Table(
 
 
 def _flips(audit: Audit) -> Iterator[Row]:
-    """Yield a row for each flip; claims about the same rows share it, also where they rest on rows of their own."""
     texts = {(t.case, t.hash): t for t in audit.texts}
     found: dict[tuple[object, ...], tuple[Row, list[str]]] = {}
     for group in groups(audit):
@@ -287,7 +286,6 @@ def _flips(audit: Audit) -> Iterator[Row]:
 
 
 def _scale(audit: Audit, family: Family) -> Scale | None:
-    """Return the scale of a judge; None where its verdicts need one and none is recorded."""
     if audit.judge.scale:
         return scale_of(audit.judge)
     return Scale() if family in ("pairwise", "listwise") else None
@@ -322,12 +320,10 @@ def _flip(one: Finding, record: TrialRecord, way: str, said: Sequence[str | None
 
 
 def _most_frequent(verdicts: Sequence[Verdict]) -> Verdict:
-    """Return the most frequent verdict of an arm, the first of several."""
     return max(verdicts, key=lambda v: sum(same(v, other) for other in verdicts))
 
 
 def _reply(asks: Sequence[Sequence[Exchange]]) -> str | None:
-    """Return what the judge said last in the first ask of an arm; None if it was not kept."""
     return asks[0][-1].reply if asks and asks[0] else None
 
 

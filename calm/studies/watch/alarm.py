@@ -238,7 +238,6 @@ def shift_needed(sheets: Sequence[Sheet], found: Sequence[Sign], rng: Random) ->
 
 
 def _least_shift(favours: Floats, end: float, toward: int, level: float, rng: Random) -> float | None:
-    """Return the shift of the fewest anchors, in a random order, whose turning over reaches a level; None for none."""
     earlier = ~np.isnan(favours[:, :-1]).all(axis=1) & ~np.isnan(favours[:, -1])
     still = favours[earlier]
     if not len(still):

@@ -414,7 +414,6 @@ def _readable(rows: Sequence[Sequence[str]], reader: Reader) -> float | None:
 
 
 def _served(earlier: Sequence[Run], today: Run) -> dict[str, tuple[str, str]]:
-    """Return the endpoints that another model serves than before, with both."""
     found = {}
     for name, model in today.served.items():
         last = next((run.served[name] for run in reversed(earlier) if name in run.served), model)

@@ -429,7 +429,6 @@ def _anchor(one: object, shown: object, toward: object, points: Mapping[str, flo
 
 
 def _expect(*true: bool) -> None:
-    """Raise a `ValueError` unless all of it is true."""
     if not all(true):
         raise ValueError("a line that calm does not write")
 
@@ -498,7 +497,6 @@ def end(history: Path) -> None:
 
 
 def _kept(place: Path, last: str) -> str | None:
-    """Return what a run drew that was stopped after the same line; None if there is none."""
     try:
         found = json.loads(place.read_bytes()[:1000])
         drawn, after = found["run"], found["after"]

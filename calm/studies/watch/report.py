@@ -110,7 +110,6 @@ def _anchors(count: int) -> str:
 
 
 def _reasons(found: Comparison, reference: Reference) -> list[str]:
-    """Return which tests raise the alarm: of each, the window that is surest."""
     best: dict[str, Sign] = {}
     for sign in found.signs:
         known = best.get(sign.test)
@@ -186,7 +185,6 @@ def _changes(found: Comparison) -> list[str]:
 
 
 def _left_out(found: Comparison) -> list[str]:
-    """Return why some anchors of today are not compared."""
     rest = found.anchors - found.shared - found.silent
     if not found.runs_before or not found.anchors - found.shared:
         return []
@@ -200,7 +198,6 @@ def _left_out(found: Comparison) -> list[str]:
 
 
 def _needed(found: Comparison, reference: Reference) -> str:
-    """Return which fall and which rise of the favour would have raised the alarm."""
     words = {"down": "fall", "up": "rise"}
     needed = found.needed.items()
     enough = [f"a {words[test]} by {_shift(by, found, reference)}" for test, by in needed if by is not None]
@@ -239,12 +236,10 @@ def _favour(reference: Reference) -> str:
 
 
 def _shift(by: float, found: Comparison, reference: Reference) -> str:
-    """Return a shift without its sign."""
     return f"{by:.2f}{_in_points(by, found, reference)}"
 
 
 def _in_points(by: float, found: Comparison, reference: Reference) -> str:
-    """Return a shift in points of the scale; nothing where there are no points, or where the scale is 1 long."""
     scale = found.scale
     length = scale.high - scale.low
     if _family(reference) != "score" or length == 1:
@@ -287,7 +282,6 @@ def _code(said: str, scale: Scale) -> str:
 
 
 def _plain(text: str) -> str:
-    """Return a text that Markdown shows as it is, on one line."""
     flat = " ".join(text.split())
     return "".join(f"\\{sign}" if sign in "\\`*_{}[]<>#|!" else sign for sign in flat)
 
