@@ -37,7 +37,8 @@ from calm.gate.resolution import Attainable
 from calm.models.pacing import PRIORITY
 from calm.perturbations.planted.judge import Planted
 from calm.perturbations.planted.mind import Mind
-from calm.results.audit import Finding, finding
+from calm.results.audit import Finding
+from calm.results.findings import finding
 from calm.results.pairing import pooled
 
 T = TypeVar("T")

@@ -27,7 +27,8 @@ from calm.core.reasons import NONE, Kind, Reason, because, listed
 from calm.core.trials import Trial, Trials, clusters
 from calm.core.verdict import Family, Scale, Verdict
 from calm.experiment.stopping import AT_LAST, LEVEL, beyond
-from calm.results.audit import RUN, Audit, Finding, TrialRecord, finding_of_run
+from calm.results.audit import RUN, Audit, Finding, TrialRecord
+from calm.results.findings import finding_of_run
 from calm.results.records import CLOSE, family_of, rows_of, scale_of, trial_of, trials_of
 from calm.statistics.intervals import clopper_pearson, clustered_t, grouped_t
 from calm.statistics.paired import exchangeable_shift

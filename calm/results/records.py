@@ -20,7 +20,7 @@ from calm.core.trials import Trial, Trials
 from calm.core.verdict import FAMILY, Code, Criteria, Family, Label, Preferred, Scale, Score, Tie, Verdict, decode
 from calm.errors import ConfigError
 from calm.models.wire import Json
-from calm.results.audit import Audit, Finding, JudgeRecord, TrialRecord
+from calm.results.audit import SAME, Audit, Finding, JudgeRecord, TrialRecord
 
 CLOSE = 2e-6
 """How far a value that is computed again may lie from the recorded one, which is rounded to six places."""
@@ -133,30 +133,15 @@ def trial_of(key: str, record: TrialRecord) -> Trial:
     _refuse_damaged(key, record)
     compared = "control" if record.control else "clean"
     pilot = () if record.pilot is None else (record.pilot,)
+    same = {name: getattr(record, name) for name in SAME}
     return Trial(
-        case=record.case,
-        edit=record.edit,
-        hash=record.hash,
-        target=record.target,
-        damaged=record.damaged,
-        hit=record.hit,
-        better=record.better,
-        met=record.met,
-        points=record.points,
-        room=record.room,
+        **same,
         slots=record.slots,
         pilot=next(iter(_arm(key, record, "pilot", pilot)), None),
         clean=_arm(key, record, compared, record.control or record.clean),
         inert=_arm(key, record, "inert", record.inert),
         perturbed=_arm(key, record, "perturbed", record.perturbed),
-        floor=record.floor,
         cluster=record.cluster or record.case,
-        places=record.places,
-        own=record.own,
-        order=record.order,
-        worth=record.worth,
-        cued=record.cued,
-        cued_before=record.cued_before,
         people={person: verdict_of(key, record, code) for person, code in record.people.items()},
     )
 

@@ -28,6 +28,7 @@ from calm.errors import ConfigError, few_of
 from calm.experiment.stopping import LEVEL, LOST
 from calm.results.audit import BASELINE, RUN, Audit, Finding, Limit
 from calm.results.baseline import CALIBRATED, recalled_of
+from calm.results.findings import bare, figures_of
 from calm.results.gatefile import POOLED, WORSENING
 from calm.results.pairing import FEWEST, ROWS_OF, Both, Growth, Paired, growth, not_reached, pair, same_cases, worse_way
 from calm.results.records import changes, family_of, other_judge
@@ -453,14 +454,7 @@ def _probe_finding(compared: Compared, worse: Sequence[Held], level: float) -> F
         control=None,
         trials=(),
     )
-    return _with(found, estimate)
-
-
-def _with(finding: Finding, estimate: Estimate | None) -> Finding:
-    if estimate is None:
-        return replace(finding, value=None, low=None, high=None, level=None, n=0)
-    value, low, high = (round(x, 6) + 0.0 for x in (estimate.value, estimate.low, estimate.high))  # no -0.0
-    return replace(finding, value=value, low=low, high=high, level=estimate.level, n=estimate.n)
+    return replace(found, **figures_of(estimate))
 
 
 def _evidence(held: Held, level: float) -> Estimate:
@@ -513,7 +507,7 @@ def _pool_finding(
         excluded=ordered(pool.excluded),
         cases_to_decide=needed,
     )
-    return _with(found, estimate)
+    return replace(found, **figures_of(estimate))
 
 
 def _values(pool: Pool) -> list[Reason]:
@@ -559,35 +553,8 @@ def _no_pool(before: Audit, after: Audit) -> Finding:
 
 
 def _of_all(key: str, audit: Audit) -> Finding:
-    return Finding(
-        key=key,
-        node="",
-        bias=BASELINE,
-        perturbation=None,
-        expects=None,
-        dose=None,
-        summary="All probes together, against the accepted run.",
-        task=audit.judge.task,
-        measure=WORSENING,
-        claim=None,
-        outcome=Outcome.NOT_TESTED,
-        reason=NONE,
-        value=None,
-        low=None,
-        high=None,
-        level=None,
-        n=0,
-        excluded={},
-        references={},
-        robustness_rate=None,
-        consistency_rate=None,
-        flips={},
-        cases_to_decide=None,
-        channel="",
-        asserted=True,
-        accepted=None,
-        asks=audit.repeats,
-    )
+    about = "All probes together, against the accepted run."
+    return bare(key, BASELINE, audit.judge.task, WORSENING, about, asks=audit.repeats)
 
 
 def _changes(before: Audit, after: Audit) -> list[Reason]:

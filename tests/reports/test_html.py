@@ -15,8 +15,7 @@ from calm.core.reasons import Kind, because, counted, reason_of
 from calm.core.texts import CaseTexts, Exchange
 from calm.core.verdict import Scale
 from calm.errors import ConfigError
-from calm.results.audit import Limit
-from calm.results.control import Control
+from calm.results.audit import Control, Limit
 from calm.results.reports.charts import histogram_of, radar_of
 from calm.results.reports.extras import mitigations_of
 from calm.results.reports.heading import biases_of, rows_of

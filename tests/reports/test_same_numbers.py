@@ -11,8 +11,7 @@ import pyarrow.parquet
 
 from calm.core.claims import Outcome
 from calm.core.reasons import Kind, because
-from calm.results.audit import read, write
-from calm.results.control import Control
+from calm.results.audit import Control, read, write
 from calm.results.reports import html, markdown, sarif, tables
 from calm.results.sentences import sentence
 from calm.results.wording import bill, control, figures, floor, untested_by_reason, value

@@ -6,8 +6,7 @@ from dataclasses import replace
 
 from calm.core.claims import Outcome
 from calm.core.reasons import Kind, because, reason_of
-from calm.results.audit import Limit
-from calm.results.control import Control
+from calm.results.audit import Control, Limit
 from calm.results.reports import html, markdown, sarif
 from calm.results.wording import (
     NO_RESULT,
