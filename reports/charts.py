@@ -122,7 +122,7 @@ def axis_of(findings: Iterable[Finding]) -> Axis:
     for one in (f for f in findings if is_drawn(f)):
         limit = one.claim.limit if one.claim else 0.0
         values += [x for x in (one.low, one.value, one.high, limit) if x is not None]
-        if one.claim and one.claim.op == "abs<=":
+        if one.claim and one.claim.two_sided:
             values.append(-limit)
     low, high = max(-1.0, min(values)), min(1.0, max(values))
     return Axis(floor(low * 4) / 4, ceil(high * 4) / 4)
@@ -401,7 +401,7 @@ def _curve(name: str, measure: str, found: list[Finding]) -> Curve:
         for dose, one in zip(doses, ordered, strict=True)
     )
     claims = [one.claim for one in ordered if one.claim]
-    ends = {sign * c.limit for c in claims for sign in ((1, -1) if c.op == "abs<=" else (1,))}
+    ends = {end for claim in claims for end in claim.ends}
     ticks = tuple((round(Curve.HEIGHT * (1 - at / 100), 1), label) for at, label in axis.ticks)
     line = _points((dot.x, dot.y) for dot in dots)
     return Curve(name, measure, dots, line, tuple(up(end) for end in sorted(ends)), ticks, up(0.0))

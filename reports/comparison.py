@@ -311,7 +311,7 @@ def _trend(line: Line, anchor: str, signs: Sequence[str]) -> Trend:
         numbers.append((place + 1, one, measured(one), claim_in_words(one)))
         stretches[-1].append(f"{right(place):g},{up(value):g}")
         ends = max(0.0, right(place - half)), min(Trend.WIDTH, right(place + half))
-        limits += [(*(ends if half else (0.0, Trend.WIDTH)), up(end)) for end in _limits(one)]
+        limits += [(*(ends if half else (0.0, Trend.WIDTH)), up(end)) for end in (one.claim.ends if one.claim else ())]
     ticks = tuple((round(Trend.HEIGHT * (1 - at / 100), 1), label) for at, label in axis.ticks)
     step = -(-count // MOST_LABELS)
     return Trend(
@@ -350,7 +350,7 @@ def _marks(several: Sequence[tuple[float, str]]) -> tuple[tuple[float, str], ...
 def _shown(line: Line) -> list[float]:
     findings = [one for one in line.findings if one is not None]
     bounds = [x for span in map(_span, findings) if span for x in span]
-    return [*bounds, *(end for one in findings for end in _limits(one))]
+    return [*bounds, *(end for one in findings if one.claim for end in one.claim.ends)]
 
 
 def _span(one: Finding) -> tuple[float, float, float] | None:
@@ -358,12 +358,6 @@ def _span(one: Finding) -> tuple[float, float, float] | None:
         return None
     low, value, high = (max(-1.0, min(highest(one), x)) for x in (one.low, one.value, one.high))
     return low, value, high
-
-
-def _limits(one: Finding) -> list[float]:
-    if one.claim is None:
-        return []
-    return [one.claim.limit, -one.claim.limit] if one.claim.op == "abs<=" else [one.claim.limit]
 
 
 def write_trend(found: History, path: Path) -> None:

@@ -17,6 +17,7 @@ from calm.core.claims import Claim, Outcome
 from calm.core.measures import MEASURES
 from calm.core.reasons import Reason, in_words, shared
 from calm.results.audit import AGREEMENT, BASELINE, RUN, Audit, Finding, Run
+from calm.results.compare import RANK
 from calm.results.gatefile import WORSENING
 from calm.results.records import family_of
 from calm.results.reports.charts import Axis, Plot, axis_of, finite, number, plot_of
@@ -342,8 +343,7 @@ def since_of(audit: Audit, rows: Sequence[FindingRow]) -> Since | None:
 
 
 def _rank(outcome: str) -> int | None:
-    order = [Outcome.FAIL, Outcome.INCOMPLETE, Outcome.UNDECIDED, Outcome.NOT_TESTED, Outcome.OBSERVED, Outcome.PASS]
-    return next((i for i, known in enumerate(order) if known.value == outcome), None)
+    return next((place for place, known in enumerate(RANK) if known.value == outcome), None)
 
 
 def _change(one: Finding) -> tuple[str, str]:

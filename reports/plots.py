@@ -70,7 +70,7 @@ class Plots:
             colour = COLOURS[one.outcome]
             axes.plot([low, high], [place, place], color=colour, linewidth=2, solid_capstyle="butt")
             axes.plot([value], [place], color=colour, marker="o", markersize=5)
-            for limit in _limits(one):
+            for limit in one.claim.ends if one.claim else ():
                 axes.plot([limit, limit], [place - 0.35, place + 0.35], color="black", linewidth=1, linestyle=":")
         for outcome in dict.fromkeys(one.outcome for one in reversed(shown)):
             axes.plot([], [], color=COLOURS[outcome], marker="o", markersize=5, label=WORDS[outcome])
@@ -128,12 +128,6 @@ def _has_interval(one: Finding) -> bool:
 def _clipped(value: float | None, most: float) -> float:
     assert value is not None, "only claims with an interval are drawn"
     return max(-1.0, min(most, value))
-
-
-def _limits(one: Finding) -> list[float]:
-    if one.claim is None:
-        return []
-    return [one.claim.limit, -one.claim.limit] if one.claim.op == "abs<=" else [one.claim.limit]
 
 
 def _name(text: str) -> str:

@@ -68,6 +68,16 @@ class Limit:
     op: Literal[">=", "<=", "abs<="]
     limit: float
 
+    @property
+    def two_sided(self) -> bool:
+        """Whether it is about both sides of zero."""
+        return self.op == "abs<="
+
+    @property
+    def ends(self) -> tuple[float, ...]:
+        """The limit, and the one on the other side of zero if there is one."""
+        return (self.limit, -self.limit) if self.two_sided else (self.limit,)
+
 
 @dataclass(frozen=True, slots=True)
 class Control:

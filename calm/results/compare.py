@@ -18,7 +18,7 @@ from calm.experiment.stopping import LEVEL
 from calm.results.audit import RUN, Audit, Finding, TrialRecord
 from calm.results.gatefile import WORSENING
 from calm.results.pairing import Paired, growth, pair, probes_of, widest, worse_way
-from calm.results.parts import INDENT, aligned
+from calm.results.parts import INDENT, aligned, section
 from calm.results.records import Change, changes, other_judge, same_kind, scale_of, verdict_of
 from calm.results.sentences import capital, highest
 from calm.results.tabular import ARMS, Unread, as_read, mute, unread_in, unread_of
@@ -300,7 +300,7 @@ def _moved(old: Finding, new: Finding, audits: tuple[Audit, Audit], measured: in
         return Moved(old.key, old, new, None, f"the worst variant is {now} now and was {was}", left_out)
     if fault := next((paired.fault for paired in several if paired.fault), None):
         return Moved(old.key, old, new, None, str(fault), left_out)
-    two_sided = old.claim is not None and old.claim.op == "abs<="
+    two_sided = old.claim is not None and old.claim.two_sided
     found = difference(several, MEASURES[old.measure], measured, two_sided=two_sided)
     if found is None:
         return Moved(old.key, old, new, None, "fewer than two cases have the same edit in both runs", left_out)
@@ -404,10 +404,10 @@ def render_text(comparison: Comparison, width: int | None = 100, *, lines: int =
     """
 
     def claims(title: str, moved: Sequence[Moved]) -> list[str]:
-        return _section(title, _fitted([_cells(m) for m in moved], width), lines)
+        return section(title, _fitted([_cells(m) for m in moved], width), lines)
 
     def rows(title: str, cells: Sequence[tuple[str, ...]]) -> list[str]:
-        return _section(title, [[line] for line in aligned(cells)], lines)
+        return section(title, [[line] for line in aligned(cells)], lines)
 
     headline = printable(comparison.since(since))
     parts = [
@@ -469,14 +469,6 @@ def _signed(value: float) -> str:
 
 def _count(count: int, one: str, many: str, what: str) -> list[str]:
     return [f"{count} {one if count == 1 else many} {what}"] if count else []
-
-
-def _section(title: str, rows: Sequence[Sequence[str]], lines: int) -> list[str]:
-    if not rows:
-        return []
-    shown = [f"{INDENT}{printable(line)}" for row in rows[:lines] for line in row]
-    rest = len(rows) - min(len(rows), max(0, lines))
-    return [f"{title} ({len(rows)})", *shown, *([f"{INDENT}and {rest} more"] if rest else [])]
 
 
 def _cut(line: str, width: int | None) -> str:

@@ -15,7 +15,7 @@ from calm.errors import ConfigError
 from calm.results.audit import RUN, Audit, Finding, JudgeRecord, read
 from calm.results.compare import RANK
 from calm.results.gatefile import WORSENING
-from calm.results.parts import INDENT, aligned
+from calm.results.parts import aligned, section
 from calm.results.records import Change, changes, same_kind
 from calm.results.redaction import without_texts
 from calm.results.wording import printable, value
@@ -239,9 +239,9 @@ def render_text(found: History) -> str:
     claims = [_cells(line) for line in found.lines]
     parts = [
         [printable(found.title)],
-        _part("Runs", runs, last=True),
-        _part("Claims", claims),
-        _part("Left out", found.left_out),
+        section("Runs", [[line] for line in aligned(runs)], LINES, last=True),
+        section("Claims", [[line] for line in aligned(claims)], LINES),
+        section("Left out", [[line] for line in aligned(found.left_out)], LINES),
     ]
     return "\n".join(line for part in parts for line in part)
 
@@ -260,16 +260,3 @@ def _cells(line: Line) -> tuple[str, ...]:
 
 def _value(one: Finding | None) -> str:
     return "-" if one is None or one.value is None else value(one).partition(" ")[0]
-
-
-def _part(title: str, rows: Sequence[tuple[str, ...]], *, last: bool = False) -> list[str]:
-    if not rows:
-        return []
-    shown = aligned(rows[-LINES:] if last else rows[:LINES])
-    rest = len(rows) - len(shown)
-    which = "earlier" if last else "more"
-    return [
-        f"{title} ({len(rows)})",
-        *(f"{INDENT}{line}" for line in shown),
-        *([f"{INDENT}and {rest} {which}"] if rest else []),
-    ]

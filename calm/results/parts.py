@@ -194,6 +194,20 @@ def columns_of(rows: Sequence[Mapping[str, Json]]) -> list[str]:
     return list(dict.fromkeys(name for row in rows for name in row))
 
 
+def section(title: str, rows: Sequence[Sequence[str]], most: int, *, last: bool = False) -> list[str]:
+    """Return a title, its first rows, or its last ones, and a count of the rest; nothing without rows."""
+    if not rows:
+        return []
+    shown = rows[-most:] if last else rows[: max(0, most)]
+    rest = len(rows) - len(shown)
+    lines = [f"{INDENT}{printable(line)}" for row in shown for line in row]
+    return [
+        f"{title} ({len(rows)})",
+        *lines,
+        *([f"{INDENT}and {rest} {'earlier' if last else 'more'}"] if rest else []),
+    ]
+
+
 def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
     """
     Return rows of cells as lines with aligned columns, fit for a terminal.

@@ -84,7 +84,7 @@ class Held:
     @property
     def worse(self) -> Callable[[Both], float]:
         """By how much a row is worse."""
-        return worse_way(self.paired, two_sided=self.old.claim is not None and self.old.claim.op == "abs<=")
+        return worse_way(self.paired, two_sided=self.old.claim is not None and self.old.claim.two_sided)
 
     @property
     def growth(self) -> Growth:
@@ -170,7 +170,8 @@ def against(baseline: Audit, audit: Audit, limits: Mapping[str, float] | None = 
     ]
     probes = (_probe_finding(c, [one for one in c.held if one in worse], level) for c in compared)
     if len(by_gold) == len(pools):
-        together.insert(0, _no_pool(*audits))
+        reason = listed([because(Kind.NO_POOL, FEWEST), *_changes(*audits)])
+        together.insert(0, replace(_of_all(POOLED, audit), reason=reason))
     return tuple(one for one in (*together, *probes, _not_asked(*audits), _not_there(*audits)) if one is not None)
 
 
@@ -419,9 +420,11 @@ def _probe_finding(compared: Compared, worse: Sequence[Held], level: float) -> F
     shown = next(iter([*worse, *(one for one in compared.held if one.growth.enough), *compared.held]), None)
     if shown is None and not compared.gaps:
         return None
-    estimate = _evidence(shown, level) if shown is not None and shown.growth.enough else None
+    estimate = None
+    if shown is not None and (grown := shown.growth).enough:
+        estimate = Estimate(grown.mean, *grown.shift(level), shown.paired.n, level, shown.paired.excluded)
     reasons = [*(because(Kind.WORSE, one.old.measure) for one in worse), *compared.gaps]
-    asides = _asides(shown.paired if shown else None)
+    asides = [because(Kind.ASIDE, *pair) for pair in (shown.paired.excluded if shown else {}).items()]
     if worse:
         outcome = Outcome.FAIL
     elif compared.gaps:
@@ -457,15 +460,6 @@ def _probe_finding(compared: Compared, worse: Sequence[Held], level: float) -> F
     return replace(found, **figures_of(estimate))
 
 
-def _evidence(held: Held, level: float) -> Estimate:
-    grown = held.growth
-    return Estimate(grown.mean, *grown.shift(level), held.paired.n, level, held.paired.excluded)
-
-
-def _asides(paired: Paired | None) -> list[Reason]:
-    return [because(Kind.ASIDE, reason, count) for reason, count in (paired.excluded if paired else {}).items()]
-
-
 def _pool_finding(
     pool: Pool, audits: tuple[Audit, Audit], limits: Mapping[str, float], evidence: float | None
 ) -> Finding:
@@ -477,16 +471,21 @@ def _pool_finding(
     family = family_of(audits[1].judge.task)
     assert family is not None, "its rows were measured"
     grown, count = pool.growth, sum(bool(one.paired.rows) for one in pool.held)
-    stated = margin_of(pool.measure, family, len(grown.sums) if pool.of_gold else _size(*audits))
+    sizes = [n for n in (audit.cases.get("n") for audit in audits) if isinstance(n, int) and n > 0]
+    stated = margin_of(pool.measure, family, len(grown.sums) if pool.of_gold else min(sizes, default=USUAL))
     claim = Claim(WORSENING, "<=", limits.get(pool.key, stated))
     faults = list(dict.fromkeys(one.paired.fault for one in pool.held if one.paired.fault))
     faults += [others] if (others := _other_edits(pool.held)) else []
     outcome, estimate, needed = Outcome.INCOMPLETE, None, None
-    reasons = faults or _changed_words(pool.held)
+    names = _changed_names(pool.held)
+    reasons = faults or ([because(Kind.OTHER_EDITS, len(names), few_of(names, NAMED))] if names else [])
     if not grown.enough:
         reasons = reasons or [because(Kind.TOO_FEW_PAIRS)]
     else:
-        estimate = _together(pool, grown, evidence)
+        cases = {row.case for one in pool.held for row in one.paired.rows}
+        level = LEVEL if evidence is None else evidence
+        bounds = grown.bounds(level) if evidence is None else grown.shift(level)
+        estimate = Estimate(grown.mean, *bounds, len(cases), level, {}, len(grown.sums))
         outcome = Outcome.FAIL if evidence is not None else decide(estimate, claim)
         if _untouched(*audits, pool):
             outcome, estimate = Outcome.PASS, replace(estimate, low=0.0, high=0.0)
@@ -511,7 +510,7 @@ def _pool_finding(
 
 
 def _values(pool: Pool) -> list[Reason]:
-    if any(one.old.claim is not None and one.old.claim.op == "abs<=" for one in pool.held):
+    if any(one.old.claim is not None and one.old.claim.two_sided for one in pool.held):
         return []
     rows = [row for one in pool.held for row in one.paired.rows]
     was, now = fsum(row.old for row in rows) / len(rows), fsum(row.new for row in rows) / len(rows)
@@ -537,21 +536,6 @@ def margin_of(measure: str, family: Family, cases: int) -> float:
     return round(min(width / 2, usual * sqrt(max(1.0, USUAL / max(1, cases)))), 4)
 
 
-def _size(before: Audit, after: Audit) -> int:
-    known = [n for n in (audit.cases.get("n") for audit in (before, after)) if isinstance(n, int) and n > 0]
-    return min(known, default=USUAL)
-
-
-def _together(pool: Pool, grown: Growth, evidence: float | None) -> Estimate:
-    bounds = grown.bounds(LEVEL) if evidence is None else grown.shift(evidence)
-    cases = {row.case for one in pool.held for row in one.paired.rows}
-    return Estimate(grown.mean, *bounds, len(cases), LEVEL if evidence is None else evidence, {}, len(grown.sums))
-
-
-def _no_pool(before: Audit, after: Audit) -> Finding:
-    return replace(_of_all(POOLED, after), reason=listed([because(Kind.NO_POOL, FEWEST), *_changes(before, after)]))
-
-
 def _of_all(key: str, audit: Audit) -> Finding:
     about = "All probes together, against the accepted run."
     return bare(key, BASELINE, audit.judge.task, WORSENING, about, asks=audit.repeats)
@@ -565,17 +549,12 @@ def _changes(before: Audit, after: Audit) -> list[Reason]:
     return [*found, *([because(Kind.CHANGES, Said("; ".join(notes)))] if notes else [])]
 
 
-def _changed_words(held: Sequence[Held]) -> list[Reason]:
-    names = _changed_names(held)
-    return [because(Kind.OTHER_EDITS, len(names), few_of(names, NAMED))] if names else []
-
-
 def _changed_names(held: Sequence[Held]) -> list[str]:
-    return [f"{_name(one.old)} {case}" for one in held for case in one.paired.changed]
-
-
-def _name(finding: Finding) -> str:
-    return f"{finding.bias}/{finding.perturbation}" if finding.perturbation else finding.bias
+    return [
+        f"{'/'.join(filter(None, (one.old.bias, one.old.perturbation)))} {case}"
+        for one in held
+        for case in one.paired.changed
+    ]
 
 
 def _untouched(old: Audit, new: Audit, pool: Pool) -> bool:
