@@ -272,8 +272,6 @@ def _line_of(test: str, root: Path | None, path: str) -> int:
     return next((number for number, text in enumerate(lines, 1) if begin.match(text)), 1)
 
 
-LONGEST = 1_000
-"""Characters shown of one text."""
 WHOLE = "the gate as a whole"
 """The name of the test case that holds what no test can: that nothing was proven, or that the run was cut short."""
 
@@ -290,7 +288,7 @@ def render_junit(audit: Audit) -> str:
     tests: dict[str, list[Finding]] = {node: [] for node in endings}
     for one in audit.findings:
         tests.setdefault(one.node or one.key, []).append(one)
-    suite = Element("testsuite", name="calm", time=f"{audit.run.seconds:.3f}", timestamp=_text(audit.run.started))
+    suite = Element("testsuite", name="calm", time=f"{audit.run.seconds:.3f}", timestamp=text_of(audit.run.started))
     facts = [
         ("judge", audit.judge.name),
         ("outcome", audit.outcome.value),
@@ -321,10 +319,10 @@ def _case(suite: Element, node: str, findings: Sequence[Finding], ending: Ending
     path, _, test = place.partition("::")
     *groups, name = [*test.split("::")[:-1], f"{test.rpartition('::')[2]}{bracket}{parameters}"] if test else [node]
     file = path.removesuffix(".py").replace("\\", ".").replace("/", ".") if test else "calm"
-    case = SubElement(suite, "testcase", classname=_text(".".join([file, *groups])), name=_text(name))
+    case = SubElement(suite, "testcase", classname=text_of(".".join([file, *groups])), name=text_of(name))
     _properties(case, [(f.key, f"{f.outcome.value} {measured(f)}") for f in findings])
     red = [f for f in findings if f.red]
-    message = "\n".join(_text(f"{f.key}: {f.outcome.value}: {sentence(f)}") for f in red)
+    message = "\n".join(text_of(f"{f.key}: {f.outcome.value}: {sentence(f)}") for f in red)
     if ending is not None and ending.lost:
         _add_result(case, "error", f"{ending.state.value}: {ending.reason}", type=ending.state.value).text = message
     elif red:
@@ -336,7 +334,7 @@ def _case(suite: Element, node: str, findings: Sequence[Finding], ending: Ending
         ).text = message
     elif (why := _untested(findings, ending)) is not None:
         _add_result(case, "skipped", f"NOT_TESTED: {why}", type=Outcome.NOT_TESTED.value)
-    accepted = [_text(f"{f.key}: accepted: {f.accepted}") for f in findings if f.accepted is not None]
+    accepted = [text_of(f"{f.key}: accepted: {f.accepted}") for f in findings if f.accepted is not None]
     if accepted:
         SubElement(case, "system-out").text = "\n".join(accepted)
 
@@ -348,16 +346,11 @@ def _untested(findings: Sequence[Finding], ending: Ending | None) -> Reason | No
 
 
 def _add_result(case: Element, kind: str, message: str, *, type: str) -> Element:
-    return SubElement(case, kind, message=_text(message), type=type)
+    return SubElement(case, kind, message=text_of(message), type=type)
 
 
 def _properties(parent: Element, facts: Sequence[tuple[str, str]]) -> None:
     if facts:
         properties = SubElement(parent, "properties")
         for name, value in facts:
-            SubElement(properties, "property", name=_text(name), value=_text(value))
-
-
-def _text(text: str) -> str:
-    shown = " ".join(visible(text).split())
-    return shown if len(shown) <= LONGEST else f"{shown[: LONGEST - 3]}..."
+            SubElement(properties, "property", name=text_of(name), value=text_of(value))
