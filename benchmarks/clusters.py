@@ -27,7 +27,7 @@ from benchmarks.calibration.harness import Gate, Prompt
 from benchmarks.calibration.laws import Bias, Manner, PairJudge, pairs_of
 from calm.core.case import digest
 from calm.core.verdict import Scale
-from calm.results.topics import found, moves
+from calm.results.notes import found, moves
 from calm.statistics.intervals import clustered_t, grouped_t
 
 LEVEL: Final = 0.05

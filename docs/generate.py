@@ -47,7 +47,7 @@ from calm.judges.mitigations import DEFENCES, MITIGATIONS  # noqa: E402
 from calm.judges.python import PythonJudge  # noqa: E402
 from calm.perturbations.triggers import plants  # noqa: E402
 from calm.results.audit import AGREEMENT, CONTROLS, RUN, finding_from_json  # noqa: E402
-from calm.results.pooled import limits_of  # noqa: E402
+from calm.results.pairing import limits_of  # noqa: E402
 from calm.results.sentences import sentence  # noqa: E402
 from calm.results.wording import figures  # noqa: E402
 from calm.results.wording import lines as broken  # noqa: E402

@@ -8,13 +8,14 @@ Positions are percent of the drawing's width where it grows with the page, and u
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil, cos, floor, isfinite, pi, sin
 
 from calm.core.measures import MEASURES
 from calm.core.trials import Trial, favour, move
 from calm.core.verdict import Code, Label, Scale, decode
+from calm.models.wire import Json
 from calm.results.audit import BASELINE, CONTROLS, Finding, TrialRecord
 from calm.results.records import family_of
 from calm.results.sentences import highest
@@ -121,7 +122,7 @@ def axis_of(findings: Iterable[Finding]) -> Axis:
     for one in (f for f in findings if is_drawn(f)):
         limit = one.claim.limit if one.claim else 0.0
         values += [x for x in (one.low, one.value, one.high, limit) if x is not None]
-        if one.claim and one.claim.op == "abs<=":
+        if one.claim and one.claim.two_sided:
             values.append(-limit)
     low, high = max(-1.0, min(values)), min(1.0, max(values))
     return Axis(floor(low * 4) / 4, ceil(high * 4) / 4)
@@ -287,7 +288,6 @@ def histogram_of(trials: Iterable[TrialRecord], task: str, scale: Scale | None) 
 
 
 def _shifts(trials: Iterable[TrialRecord], task: str, scale: Scale | None) -> list[float]:
-    """Return how far the favour of the treated answer moved beyond inert words, by row, in [-1, 1]."""
     family = family_of(task)
     if family is None or scale is None:
         return []
@@ -331,7 +331,6 @@ def _shift(before: Sequence[Code], one: TrialRecord, scale: Scale, *, pairwise: 
 
 
 def _moved_class(before: Sequence[Code], after: Sequence[Code], scale: Scale) -> float | None:
-    """Return how bad the moves from one class to another are on average; None where none can be a bad one."""
     said = [[one for one in map(decode, codes) if isinstance(one, Label)] for codes in (before, after)]
     moves = [move(u, v, scale) for u in said[0] for v in said[1]]
     directed = scale.classes is not None and scale.classes.directed
@@ -402,7 +401,110 @@ def _curve(name: str, measure: str, found: list[Finding]) -> Curve:
         for dose, one in zip(doses, ordered, strict=True)
     )
     claims = [one.claim for one in ordered if one.claim]
-    ends = {sign * c.limit for c in claims for sign in ((1, -1) if c.op == "abs<=" else (1,))}
+    ends = {end for claim in claims for end in claim.ends}
     ticks = tuple((round(Curve.HEIGHT * (1 - at / 100), 1), label) for at, label in axis.ticks)
     line = _points((dot.x, dot.y) for dot in dots)
     return Curve(name, measure, dots, line, tuple(up(end) for end in sorted(ends)), ticks, up(0.0))
+
+
+@dataclass(frozen=True, slots=True)
+class LineDot:
+    """A point of a line, with the interval of its y if it has one."""
+
+    x: float
+    y: float
+    low: float | None = None
+    high: float | None = None
+
+    @property
+    def heights(self) -> list[float]:
+        """Return its y, and the ends of its interval."""
+        return [y for y in (self.y, self.low, self.high) if y is not None]
+
+    @property
+    def told(self) -> str:
+        """Return its y in words, with the interval."""
+        return number(self.y) + interval_in_words(self.low, self.high)
+
+
+@dataclass(frozen=True, slots=True)
+class Polyline:
+    """A line of points and intervals (x, top, bottom), in units of the drawing, with the numbers that they show."""
+
+    name: str
+    points: str
+    dots: tuple[tuple[float, float], ...]
+    spans: tuple[tuple[float, float, float], ...]
+    values: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """Several lines over one pair of axes: `what` they show, and what the two axes are."""
+
+    title: str
+    what: str
+    axes: tuple[str, str]
+    lines: tuple[Polyline, ...]
+    x: tuple[str, str]
+    y: tuple[str, str]
+
+    WIDTH, HEIGHT = 420.0, 180.0
+
+
+def interval_in_words(low: float | None, high: float | None) -> str:
+    """Return the ends of an interval, to write after its value; nothing where it has none."""
+    return "" if low is None or high is None else f" [{number(low)}, {number(high)}]"
+
+
+def dots_of(points: Json) -> list[LineDot]:
+    """Return the points [x, y] or [x, y, low, high] of a line, from left to right."""
+    found = []
+    for point in points if isinstance(points, list) else []:
+        if not isinstance(point, list):
+            continue
+        x, y, low, high = (finite(v) for v in [*point, None, None, None, None][:4])
+        if x is not None and y is not None:
+            whole = low is not None and high is not None
+            found.append(LineDot(x, y, low, high) if whole else LineDot(x, y))
+    return sorted(found, key=lambda dot: (dot.x, dot.y))
+
+
+def lines_of(title: str, series: Mapping[str, Sequence[LineDot]], what: str, axes: tuple[str, str]) -> Lines | None:
+    """Return a chart with a line for each series; None without a point."""
+    every = [point for points in series.values() for point in points]
+    if not every:
+        return None
+    ends = ends_of([dot.x for dot in every]), ends_of([y for dot in every for y in dot.heights])
+    lines = []
+
+    def place(x: float, y: float) -> tuple[float, float]:
+        return place_in(x, y, ends, Lines.WIDTH, Lines.HEIGHT)
+
+    for name, points in series.items():
+        dots = tuple(place(dot.x, dot.y) for dot in points)
+        spans = tuple(
+            (*place(dot.x, dot.high), place(dot.x, dot.low)[1])
+            for dot in points
+            if dot.low is not None and dot.high is not None
+        )
+        values = tuple((number(dot.x), dot.told) for dot in points)
+        if dots:
+            lines.append(Polyline(name, " ".join(f"{x:g},{y:g}" for x, y in dots), dots, spans, values))
+    (left, right), (low, high) = ends
+    return Lines(title, what, axes, tuple(lines), (number(left), number(right)), (number(low), number(high)))
+
+
+def ends_of(values: Sequence[float]) -> tuple[float, float]:
+    """Return the ends of an axis that holds all values; it has a length also where they are equal."""
+    low, high = min(values), max(values)
+    return (low, high) if high > low else (low - 0.5, high + 0.5)
+
+
+def place_in(
+    x: float, y: float, ends: tuple[tuple[float, float], tuple[float, float]], width: float, height: float
+) -> tuple[float, float]:
+    """Return where a point stands in a drawing of this size, its y downwards, given the ends of both axes."""
+    (left, right), (low, high) = ends
+    across, up = (x - left) / (right - left), (y - low) / (high - low)
+    return round(15 + across * (width - 30), 1), round(height - 15 - up * (height - 30), 1)

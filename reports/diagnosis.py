@@ -7,16 +7,15 @@ from typing import Final
 
 from calm.models.wire import Json
 from calm.results.parts import cell
-from calm.results.reports.extras import Table, as_list, as_mapping
-from calm.results.reports.record import Section
+from calm.results.reports.extras import Section, Table, as_list, as_mapping
 from calm.results.sentences import capital
-from calm.results.tabular import Unread
-from calm.results.unsure import (
+from calm.results.tabular import (
     CAUSES,
     SILENT,
     UNASKED,
     UNREAD,
     WORDS,
+    Unread,
     count_in_words,
     rule_in_words,
     silent,
@@ -94,7 +93,6 @@ def _moves(body: Mapping[str, Json]) -> Iterator[tuple[str, ...]]:
 
 
 def _named(one: Mapping[str, Json]) -> Section:
-    """Return what is known of one name, in a table of its own: texts have room there."""
     criterion = one.get("what") == "criterion"
     rows = [("Why", "; ".join(CAUSES.get(str(cause), str(cause)) for cause in as_list(one.get("causes"))))]
     rate = cell({"value": one.get("rate"), "low": one.get("low"), "high": one.get("high")})

@@ -23,17 +23,22 @@ part is optional, and one of the wrong kind is left out: a report must open what
      "rows": [{"set": NAME, "outcome": OUTCOME, "robustness": .., "accuracy": .., "noise": ..,
                "excess": .., "calls_per_verdict": .., "usd": ..}],   and any other columns
      "attack_grid": {"rows": [ATTACK], "columns": [SET], "matrix": [[RATE or null]], "unit": TEXT}}
+
+A record of a command that has no page of its own is read by its shape, so that nothing of it is lost: what a newer
+version adds is shown, too. What is too deep for a table is written as JSON.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from calm.models.wire import Json
 from calm.results.parts import cell, head_of, words_of
-from calm.results.reports.charts import finite, number
-from calm.results.reports.lines import Lines, dots_of, ends_of, interval_in_words, lines_of, place_in
+from calm.results.reports.charts import Lines, dots_of, ends_of, finite, interval_in_words, lines_of, number, place_in
+from calm.results.reports.texts import Comparison, compare
 from calm.results.sentences import capital
 
 AGREEMENT: Mapping[str, str] = {
@@ -190,7 +195,6 @@ def self_preference_of(extras: Mapping[str, Json]) -> SelfPreference | None:
 
 
 def _part(body: Mapping[str, Json]) -> Part | None:
-    """Return a table beside the rows, in words; nothing for one without a name, or with nothing to say."""
     name, reason = body.get("name"), body.get("reason")
     rows = [row for row in map(as_mapping, as_list(body.get("rows"))) if row]
     if not isinstance(name, str) or not (rows or reason):
@@ -202,14 +206,12 @@ def _part(body: Mapping[str, Json]) -> Part | None:
 
 
 def _as_told(value: Json) -> Json:
-    """Return a value in the words of the terminal, with the signs of print."""
     if isinstance(value, str) or value is None:
         return value
     return cell(value).replace("-", "\N{MINUS SIGN}")
 
 
 def _chart(title: str, body: Mapping[str, Json], rows: Sequence[Mapping[str, Json]]) -> Lines | None:
-    """Return the chart of a table: a line for each of its `lines`, over the column `x`."""
     x = body.get("x")
     if not isinstance(x, str) or not x:
         return None
@@ -222,12 +224,10 @@ def _chart(title: str, body: Mapping[str, Json], rows: Sequence[Mapping[str, Jso
 
 
 def _figure_of(value: Json) -> list[Json]:
-    """Return a number, or the value of an estimate and the ends of its interval."""
     return [value.get(name) for name in ("value", "low", "high")] if isinstance(value, dict) else [value]
 
 
 def _agreement(found: Mapping[str, Json]) -> tuple[tuple[str, str], ...]:
-    """Return the coefficients that are known by name; nothing where none has a value."""
     shown = tuple((words, _in_words(found[name])) for name, words in AGREEMENT.items() if name in found)
     return shown if any(finite(found[name]) is not None for name in AGREEMENT if name in found) else ()
 
@@ -258,7 +258,6 @@ def mitigations_of(extras: Mapping[str, Json]) -> Mitigations | None:
 
 
 def _difference(one: Mapping[str, Json]) -> dict[str, Json]:
-    """Return what a set of mitigations changed, in words; nothing where it has no estimate."""
     change = _estimate(dict(one))
     if change is None:
         return {}
@@ -272,7 +271,6 @@ def _difference(one: Mapping[str, Json]) -> dict[str, Json]:
 
 
 def _figures(body: Mapping[str, Json]) -> list[list[dict[str, Json]]]:
-    """Return the tables of figures: published and corrected ones, which have different columns."""
     rows = [row for row in map(as_mapping, as_list(body.get("rows"))) if row]
     long = [judge for judge in map(as_mapping, as_list(body.get("judges"))) if judge]
     tables = [rows]
@@ -289,7 +287,6 @@ def _figures(body: Mapping[str, Json]) -> list[list[dict[str, Json]]]:
 
 
 def _estimate(value: Json) -> Json:
-    """Return an estimate with its interval in words, and anything else as it is."""
     body = as_mapping(value)
     middle, low, high = (finite(body.get(name)) for name in ("value", "low", "high"))
     if middle is None:
@@ -369,7 +366,6 @@ def _short_curves(body: Mapping[str, Json]) -> list[Lines | None]:
 
 
 def _bin_curves(body: Mapping[str, Json]) -> list[Lines | None]:
-    """Return win rates by difference in log-perplexity, as `calm.selfpreference` writes them: in bins."""
     words = {"judge": "the judge", "human": "people", "own": "its own answers", "others": "the others' answers"}
     found = []
     for judge, curves in as_mapping(body.get("curves")).items():
@@ -382,7 +378,6 @@ def _bin_curves(body: Mapping[str, Json]) -> list[Lines | None]:
 
 
 def _frontier(rows: Sequence[Mapping[str, Json]]) -> Frontier | None:
-    """Return robustness by cost: in dollars where every row has a price, else in calls."""
     for cost in ("usd", "calls_per_verdict"):
         known = [
             (i, str(row.get("set") or "none"), x, y)
@@ -414,3 +409,114 @@ def as_mapping(value: Json) -> dict[str, Json]:
 def as_list(value: Json) -> list[Json]:
     """Return a list of a record; an empty one for anything else."""
     return value if isinstance(value, list) else []
+
+
+DEEPEST: Final = 3
+"""Sections within sections; what lies deeper is written as JSON."""
+FEW: Final = 3
+"""Values of an object that are shown in one cell."""
+LONGEST: Final = 200
+"""Characters of a cell; the rest of a text is cut off, and marked."""
+MOST_PAIRS: Final = 100
+"""Texts shown beside their originals; the rest is counted."""
+BESIDE: Final = ("original", "text")
+"""Columns that are shown as two texts side by side, not in the table."""
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A part of a record: its title, its single values, its table, and texts beside their originals by name."""
+
+    title: str
+    facts: tuple[tuple[str, str], ...]
+    table: Table | None = None
+    beside: tuple[tuple[str, Comparison], ...] = ()
+    left_out: int = 0
+
+
+def sections_of(
+    body: Mapping[str, Json], hidden: Sequence[str] = (), lists: Mapping[str, Sequence[str]] | None = None
+) -> tuple[Section, ...]:
+    """
+    Return a record as sections, the first with its single values; `hidden` keys are left out.
+
+    `lists` names the values of lists within an object, by its key: {"edits": ("stacks", "held")}.
+    """
+    named = {key: _named(value, (lists or {}).get(key)) for key, value in body.items() if key not in hidden}
+    return tuple(_sections("", named, 0))
+
+
+def _named(value: Json, names: Sequence[str] | None) -> Json:
+    if names is None or not isinstance(value, dict):
+        return value
+    return {key: dict(zip(names, as_list(one), strict=False)) for key, one in value.items()}
+
+
+def _sections(title: str, body: Mapping[str, Json], depth: int) -> Iterator[Section]:
+    single = {
+        key: value
+        for key, value in body.items()
+        if _flat(value) or (isinstance(value, dict) and 0 < len(value) <= FEW and all(map(_flat, value.values())))
+    }
+    if single:
+        facts = tuple((_head(key), _any_cell(value)) for key, value in single.items() if value not in ("", [], {}))
+        yield Section(title, facts)
+    for key, value in body.items():
+        if key in single or not value:
+            continue
+        name = f"{title}: {head_of(key)}" if title else _head(key)
+        rows = _rows(value)
+        if rows is not None:
+            yield _any_table(name, rows)
+        elif isinstance(value, dict) and depth < DEEPEST:
+            yield from _sections(name, value, depth + 1)
+        else:
+            yield Section(name, (("JSON", _short(json.dumps(value, ensure_ascii=False))),))
+
+
+def _flat(value: Json) -> bool:
+    if isinstance(value, dict):
+        return "value" in value and all(not isinstance(v, dict | list) for v in value.values())
+    if isinstance(value, list):
+        return all(not isinstance(one, dict | list) for one in value)
+    return True
+
+
+def _rows(value: Json) -> list[dict[str, Json]] | None:
+    if isinstance(value, list):
+        return [as_mapping(one) for one in value] if all(isinstance(one, dict) for one in value) else None
+    inner = as_mapping(value)
+    if not inner or any(_flat(one) and not isinstance(one, dict | list) for one in inner.values()):
+        return None
+    if all(isinstance(one, dict) and all(map(_flat, one.values())) for one in inner.values()):
+        return [
+            {"name": name, **(as_mapping(one) if not _flat(one) else {"value": one})} for name, one in inner.items()
+        ]
+    return None
+
+
+def _any_table(title: str, rows: Sequence[Mapping[str, Json]]) -> Section:
+    texts = [row for row in rows if all(isinstance(row.get(name), str) for name in BESIDE)]
+    columns = [c for c in dict.fromkeys(name for row in rows for name in row) if not (texts and c in BESIDE)]
+    cells = tuple(tuple(_any_cell(row.get(c)) for c in columns) for row in rows[:MOST_ROWS])
+    table = Table(tuple(map(_head, columns)), cells, max(0, len(rows) - MOST_ROWS))
+    beside = tuple(
+        (cell(next(iter(row.values()))), compare(str(row["original"]), str(row["text"]))) for row in texts[:MOST_PAIRS]
+    )
+    return Section(title, (), table, beside, max(0, len(texts) - MOST_PAIRS))
+
+
+def _any_cell(value: Json) -> str:
+    if _flat(value):
+        return _short(cell(value))
+    if isinstance(value, dict):
+        return _short("; ".join(f"{head_of(name)} {_any_cell(one)}" for name, one in value.items()))
+    return _short("; ".join(map(_any_cell, as_list(value))))
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}\N{HORIZONTAL ELLIPSIS}"
+
+
+def _head(column: str) -> str:
+    return capital(head_of(column))

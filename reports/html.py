@@ -24,36 +24,32 @@ from calm.results.audit import SCHEMA, Audit
 from calm.results.reports.calm_protocol import view_of
 from calm.results.reports.charts import axis_of, number, radar_of
 from calm.results.reports.extras import mitigations_of, self_preference_of
-from calm.results.reports.flips import detail_of, groups_of
 from calm.results.reports.heading import (
+    ORDER,
+    WORDS,
     about_of,
+    biases_of,
     first_facts,
     judge_facts,
     kicker_of,
     meaning_of,
     missing_of,
     moment,
-    run_figures,
-    since_of,
-    unfinished_of,
-)
-from calm.results.reports.highlights import in_words
-from calm.results.reports.hunt import hunts_of
-from calm.results.reports.probes import TURNS, Probe, probes_of, with_texts
-from calm.results.reports.rows import (
-    ORDER,
-    WORDS,
-    biases_of,
     outcomes_of,
     parted,
     rows_of,
+    run_figures,
+    since_of,
+    unfinished_of,
     untested_of,
 )
+from calm.results.reports.hunt import hunts_of
+from calm.results.reports.probes import TURNS, Probe, detail_of, groups_of, in_words, probes_of, with_texts
 from calm.results.reports.summary import cards_of, stands_in
 from calm.results.reports.texts import Messages, cut
 from calm.results.sentences import capital, sentence
+from calm.results.steps import proven, troubles, verdict_of
 from calm.results.tabular import as_read
-from calm.results.troubles import proven, troubles, verdict_of
 from calm.results.wording import tested, untested_by_reason
 
 LARGEST = 1_990_000
@@ -143,7 +139,6 @@ def render(audit: Audit) -> str:
 def _within(
     largest: int, probes: tuple[Probe, ...], page: Callable[[tuple[Probe, ...], dict[Messages, str]], str]
 ) -> str:
-    """Return a page with as many texts as fit; its size without texts is measured, not guessed."""
     made = page(probes, {})
     taken = _bytes(made)
     if largest - taken < LEAST:
@@ -151,7 +146,7 @@ def _within(
     budget = largest - taken
     for attempt in range(1, ATTEMPTS + 1):
         filled, whole = with_texts(probes, budget)
-        if not _has_texts(filled):
+        if not any(case.shown for probe in filled for case in probe.cases):
             return made
         fuller = page(filled, whole)
         over = _bytes(fuller) - largest
@@ -163,10 +158,6 @@ def _within(
 
 def _bytes(page: str) -> int:
     return len(page.encode("utf-8", "replace"))
-
-
-def _has_texts(probes: tuple[Probe, ...]) -> bool:
-    return any(case.shown for probe in probes for case in probe.cases)
 
 
 def safety(pages: Environment, script: str = "", *, style: str = "") -> dict[str, str]:
@@ -219,13 +210,11 @@ def _layout(text: str) -> Markup:
 
 
 def _short(name: str) -> str:
-    """Return a name, shortened for a chart or a selection list."""
     shown = visible(name[:LINE])
     return shown if len(shown) <= NAME else f"{shown[: NAME - 1]}\N{HORIZONTAL ELLIPSIS}"
 
 
 def _shown_value(value: object) -> object:
-    """Return a name or a sentence as it is shown; longer texts use `uncut`, and markup is visible already."""
     if type(value) is not str:
         return value
     return visible(value if len(value) <= LINE else f"{value[:LINE]} […{len(value) - LINE:,} characters left out…]")

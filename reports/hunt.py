@@ -16,10 +16,9 @@ from calm.errors import few_of
 from calm.models.wire import Json
 from calm.results.hunts import KEY, LINE, WHERE, sentence
 from calm.results.reports.charts import finite, number
-from calm.results.reports.diff import Comparison, compare
 from calm.results.reports.extras import as_list, as_mapping
-from calm.results.reports.rows import anchors
-from calm.results.reports.texts import QUESTION, Text, cut
+from calm.results.reports.heading import anchors
+from calm.results.reports.texts import QUESTION, Comparison, Text, compare, cut
 
 MOST: Final = 50
 """Findings shown of one hunt; the rest is counted."""
@@ -165,7 +164,6 @@ def _where(name: str) -> str:
 
 
 def _elsewhere(one: Mapping[str, Json]) -> str:
-    """Return which other cases the same words flip, of how many; nothing where none was asked."""
     names, of = [_text(name) for name in as_list(one.get("also"))], finite(one.get("also_of"))
     if not of:
         return ""
@@ -182,7 +180,6 @@ def _codes(value: Json) -> tuple[Code, ...]:
 
 
 def _text(value: Json) -> str:
-    """Return a text or a number as text; nothing for anything else."""
     if isinstance(value, str):
         return value
     return f"{value:g}" if finite(value) is not None else ""

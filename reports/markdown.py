@@ -1,8 +1,12 @@
 """
-The summary of an audit in Markdown, for a job's summary page or a comment on a pull request.
+The summary of an audit in Markdown, for a job's summary page; the comment on a pull request; the card in a notebook.
 
 It always fits its limit: what needs attention comes first, and the rest is counted. Every text that is not calm's own
 is escaped character by character, so that it makes no markup, link, mention or reference.
+
+`render_comment` is the comment on a pull request: what got worse, the flips that say most, and the bill. It begins
+with a mark that names the gate, so that the next run finds its own comment and replaces it. `card` is the card of a run
+in a notebook: whether the gate is green, what is wrong, and what to do next.
 """
 
 from __future__ import annotations
@@ -11,19 +15,23 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from calm.core.claims import Outcome
+from calm.core.texts import CaseTexts
 from calm.errors import ConfigError
 from calm.models.vault import hidden
 from calm.results import outputs
 from calm.results.audit import BASELINE, CONTROLS, RUN, Audit, Finding
-from calm.results.meaning import resolution
+from calm.results.gatefile import WORSENING
+from calm.results.parts import line_of, places_of
 from calm.results.reports.charts import finite
-from calm.results.reports.html import visible
-from calm.results.sentences import sentence, unmeasured
-from calm.results.steps import steps_of
+from calm.results.reports.html import environment, visible
+from calm.results.reports.probes import Highlight, highlight, shown_scale
+from calm.results.reports.targets import text
+from calm.results.sentences import capital, name_of, resolution, sentence, unmeasured
+from calm.results.steps import next_step, steps_of, troubles, verdict_of
 from calm.results.tabular import ARMS, as_read, unread
-from calm.results.troubles import troubles, verdict_of
 from calm.results.wording import (
     bill,
     cases,
@@ -145,7 +153,6 @@ class _Page:
         return len(text.encode("utf-8", "replace")) + RESERVE <= self.room
 
     def _force(self, text: str) -> None:
-        """Add a short line of our own, for which room was kept."""
         self.text += text
         self.room -= len(text)
 
@@ -196,7 +203,6 @@ def _rows(found: Sequence[Finding], wanted: Callable[[Finding], bool]) -> tuple[
 
 
 def _named(one: Finding) -> str:
-    """Return the key of a finding with its claim."""
     return f"{code(one.key)}<br>{code(claim(one))}"
 
 
@@ -211,7 +217,6 @@ def _why(one: Finding) -> str:
 
 
 def _troubles(audit: Audit) -> Iterable[tuple[str, ...]]:
-    """Yield what is not proven by bias, the worst first: a sentence, and the commands that may help."""
     for one in troubles(audit):
         if one.bias not in (RUN, BASELINE):
             commands = (code(step.command) for step in steps_of(audit, one) if step.command)
@@ -219,7 +224,6 @@ def _troubles(audit: Audit) -> Iterable[tuple[str, ...]]:
 
 
 def _then_and_now(found: Sequence[Finding]) -> Iterable[tuple[str, ...]]:
-    """Yield the findings whose outcome differs from the baseline's."""
     for one in found:
         then = one.baseline or {}
         if then.get("outcome") not in (None, one.outcome.value):
@@ -299,3 +303,211 @@ def _entity(found: re.Match[str]) -> str:
     if len(sign) > 1:
         return f"{sign}{_STOP}"
     return f"&#{ord(sign)};{_STOP if sign in _LINKS else ''}"
+
+
+NAME: Final = re.compile(r"[A-Za-z0-9_.-]{1,60}")
+"""What a gate may be called in the mark."""
+MOST_WORSE, MOST_RED, MOST_FLIPS, MOST_GAPS = 10, 8, 3, 5
+"""Lines of each part; what is more is counted."""
+LINE: Final = 240
+"""Characters shown of one text; the rest is cut. Escaped, a character takes at most ten."""
+COMMENT_RESERVE: Final = 100
+"""Bytes kept free in each part for the line that says how many are left out."""
+QUESTION: Final = 120
+"""Characters shown of a question."""
+PLACES: Final = 3
+"""Places of an edit that are shown: turns, passages and steps."""
+
+
+_ARMS: Final = {
+    "clean": "as it is",
+    "control": "as it is",
+    "inert": "with neutral words",
+    "perturbed": "with the edit",
+}
+"""What was asked, in words."""
+
+
+def mark(gate: str) -> str:
+    """
+    Return the first line of the comment of a gate, by which the next run finds it.
+
+    >>> mark("support-judge")
+    '<!-- calm-comment: support-judge -->'
+
+    Raises:
+        ConfigError: a name with other characters than letters, digits, dots, dashes and underscores.
+    """
+    if not NAME.fullmatch(gate):
+        raise ConfigError(
+            f"--name: expected 1 to 60 letters, digits, dots, dashes or underscores as the name of a gate, got {gate!r}"
+        )
+    return f"{outputs.COMMENT_BEGINS} {gate} -->"
+
+
+def write_comment(audit: Audit, path: Path, *, gate: str = "gate") -> None:
+    """Write the comment; it appears whole or not at all. Raises `ConfigError` as `mark` does."""
+    outputs.write_whole(path, [render_comment(audit, gate=gate)], outputs.COMMENT)
+
+
+def render_comment(audit: Audit, *, gate: str = "gate") -> str:
+    """
+    Return the comment, in fewer than `COMMENT` bytes whatever the run holds.
+
+    Raises:
+        ConfigError: a name that no mark can hold.
+    """
+    audit, green = as_read(audit), audit.green()
+    word, why = verdict_of(audit, green=green)
+    head = f"{mark(gate)}\n### calm: {word}: {plain(why, LINE)}\n\n"
+    head += f"{plain(since, LINE)}\n\n" if (since := since_baseline(audit, "the baseline")) else ""
+    end = f"{plain(tested(audit), LINE)}\n\n{plain(bill(audit), LINE)}\n"
+    parts = [
+        ("Outcomes that are worse than in the baseline", _worse(audit), MOST_WORSE),
+        ("Not proven", _red(audit), MOST_RED),
+        ("Why it is not green", (plain(text, LINE) for text in audit.loose_ends), MOST_GAPS),
+        ("The verdicts that say most", _flips(audit), MOST_FLIPS),
+    ]
+    text, room = head, COMMENT - COMMENT_RESERVE - _size(head) - _size(end)
+    for part_title, lines, most in parts:
+        part = _listed(part_title, list(lines), most, room)
+        text, room = f"{text}{part}", room - _size(part)
+    return f"{text}{end}"
+
+
+def _size(text: str) -> int:
+    return len(text.encode("utf-8", "replace"))
+
+
+def _listed(title: str, found: Sequence[str], most: int, room: int) -> str:
+    begin, kept = f"**{title}**\n\n", 0
+    room -= _size(begin) + COMMENT_RESERVE
+    for one in found[:most]:
+        room -= _size(one) + len("- \n")
+        if room < 0:
+            break
+        kept += 1
+    if not kept:
+        return ""
+    more = [f"and {len(found) - kept} more"] if len(found) > kept else []
+    lines = "".join(f"- {one}\n" for one in (*found[:kept], *more))
+    return f"{begin}{lines}\n"
+
+
+def _worse(audit: Audit) -> Iterable[str]:
+    against = [f for f in audit.findings if f.measure == WORSENING]
+    for one in (f for f in against if f.red and f.outcome is Outcome.FAIL):
+        yield _told(one)
+    order = (Outcome.PASS, Outcome.UNDECIDED, Outcome.INCOMPLETE, Outcome.FAIL)
+    rank = {outcome.value: place for place, outcome in enumerate(order)}
+    for one in audit.findings:
+        then = str((one.baseline or {}).get("outcome"))
+        if one.measure != WORSENING and one.red and rank[one.outcome.value] > rank.get(then, len(rank)):
+            yield f"{code(one.key)} was {then} and is {one.outcome.value}: {plain(sentence(one), LINE)}"
+
+
+def _red(audit: Audit) -> Iterable[str]:
+    return (_told(one) for trouble in troubles(audit) for one in trouble.findings if one.measure != WORSENING)
+
+
+def _told(one: Finding) -> str:
+    return f"{one.outcome.value} {code(one.key)}: {plain('; '.join(filter(None, [sentence(one), plan(one)])), LINE)}"
+
+
+def _flips(audit: Audit) -> list[str]:
+    texts = {(one.case, one.hash): one for one in audit.texts}
+    scale = shown_scale(audit.judge)
+    columns: list[list[tuple[Finding, Highlight]]] = []
+    for trouble in troubles(audit):
+        if trouble.bias == RUN or trouble.outcome is not Outcome.FAIL:
+            continue
+        measures = frozenset(one.measure for one in trouble.findings)
+        seen = {
+            (row.case, row.hash): (one, highlight(row, one, measures, texts.get((row.case, row.hash)), scale))
+            for one in trouble.findings
+            for row in one.trials
+        }
+        loud = [(one, said) for one, said in seen.values() if said.tells and said.weight]
+        columns.append(sorted(loud, key=_loudest)[:MOST_FLIPS])
+    turns = (column[turn] for turn in range(MOST_FLIPS) for column in columns if turn < len(column))
+    return [_flip(*pair) for pair in turns][:MOST_FLIPS]
+
+
+def _loudest(pair: tuple[Finding, Highlight]) -> tuple[object, ...]:
+    said = pair[1]
+    return said.texts is None, -said.weight, said.case, said.edit
+
+
+def _flip(one: Finding, said: Highlight) -> str:
+    arms = dict(said.arms)
+    before = next((name for name in ("clean", "control", "inert") if name in arms), "")
+    verdicts = " \N{RIGHTWARDS ARROW} ".join(
+        f"{_ARMS[name]}: {plain(', '.join(dict.fromkeys(arms[name])), LINE)}"
+        for name in (before, "perturbed")
+        if name in arms
+    )
+    kept = said.texts
+    question = f"; asked: {plain(kept.question, QUESTION)}" if kept is not None else ""
+    edit = f"; {_edit(kept)}" if kept is not None and (kept.changes or kept.came or kept.went) else ""
+    return f"{plain(one.bias, LINE)} ({code(said.edit)}), case {code(said.case)}: {verdicts}{question}{edit}"
+
+
+def _edit(kept: CaseTexts) -> str:
+    if places := places_of(kept):
+        return f"the edit: {'; '.join(plain(line_of(place), QUESTION) for place in places[:PLACES])}"
+    if kept.came:
+        return f"the edit: {plain(kept.came, QUESTION)}"
+    return f"the edit took out: {plain(kept.went, QUESTION)}"
+
+
+MOST: Final = 6
+"""So many biases are on a card; the others are counted."""
+CARD_LINE: Final = 500
+"""Characters of a text on a card; the rest is cut."""
+COLORS: Final = {"GREEN": "#1a7f45", "RED": "#c0261c"}
+"""The colours of the first word, which read on light and dark pages; any other word has `OPEN`."""
+OPEN: Final = "#a86400"
+
+
+def card(audit: Audit, results: str = "") -> str:
+    """
+    Return the card as HTML, without scripts, links or anything that is loaded; all texts are escaped.
+
+    Args:
+        audit: the run.
+        results: its file, for the command that keeps a green run as the baseline; empty: none is named.
+    """
+    word, why, lines, more, step, command = _parts(audit, results)
+    return (
+        environment()
+        .get_template("card.html.jinja")
+        .render(
+            color=COLORS.get(word, OPEN),
+            word=word,
+            why=why,
+            lines=lines,
+            more=more,
+            next=step,
+            command=command,
+            bill=text(bill(audit)),
+        )
+    )
+
+
+def card_markdown(audit: Audit, results: str = "") -> str:
+    """Return the same as Markdown; see `html`."""
+    word, why, lines, more, step, command = _parts(audit, results)
+    listed = [f"- **{outcome}** {plain(name, CARD_LINE)}: {plain(said, CARD_LINE)}" for name, outcome, said in lines]
+    listed += [f"- and {more} more"] if more else []
+    following = [f"Next: {plain(step, CARD_LINE)}", *([code(command)] if command else [])] if step else []
+    parts = [f"**{word}**: {plain(why, CARD_LINE)}", "\n".join(listed), *following, plain(bill(audit), CARD_LINE)]
+    return "\n\n".join(filter(None, parts)) + "\n"
+
+
+def _parts(audit: Audit, results: str) -> tuple[str, str, list[tuple[str, str, str]], int, str, str]:
+    audit, green = as_read(audit), audit.green()
+    (word, why), wrong = verdict_of(audit, green=green), troubles(audit)
+    lines = [(text(name_of(one.bias)), one.outcome.value, text(sentence(one.lead))) for one in wrong[:MOST]]
+    step = next_step(audit, results, green=green)
+    what, command = (text(capital(step.what)), text(step.command)) if step else ("", "")
+    return word, text(why), lines, max(0, len(wrong) - MOST), what, command

@@ -10,7 +10,7 @@ from calm.errors import ConfigError
 from calm.results.audit import RUN, Audit, Finding
 from calm.results.compare import RANK
 from calm.results.reports.charts import is_drawn
-from calm.results.reports.rows import WORDS
+from calm.results.reports.heading import WORDS
 from calm.results.sentences import highest
 from calm.results.tabular import FLIPS, as_read, whole
 from calm.results.wording import printable
@@ -70,7 +70,7 @@ class Plots:
             colour = COLOURS[one.outcome]
             axes.plot([low, high], [place, place], color=colour, linewidth=2, solid_capstyle="butt")
             axes.plot([value], [place], color=colour, marker="o", markersize=5)
-            for limit in _limits(one):
+            for limit in one.claim.ends if one.claim else ():
                 axes.plot([limit, limit], [place - 0.35, place + 0.35], color="black", linewidth=1, linestyle=":")
         for outcome in dict.fromkeys(one.outcome for one in reversed(shown)):
             axes.plot([], [], color=COLOURS[outcome], marker="o", markersize=5, label=WORDS[outcome])
@@ -108,7 +108,6 @@ class Plots:
 
 
 def _axes(ax: Axes | None, rows: int) -> Axes:
-    """Return the axes to draw into, of a figure that is high enough for so many rows."""
     try:
         from matplotlib import pyplot
     except ImportError as error:
@@ -131,13 +130,6 @@ def _clipped(value: float | None, most: float) -> float:
     return max(-1.0, min(most, value))
 
 
-def _limits(one: Finding) -> list[float]:
-    if one.claim is None:
-        return []
-    return [one.claim.limit, -one.claim.limit] if one.claim.op == "abs<=" else [one.claim.limit]
-
-
 def _name(text: str) -> str:
-    """Return a name as a label that matplotlib takes for no formula."""
     shown = printable(str(whole(text))).replace("$", r"\$")
     return shown if len(shown) <= NAME else f"{shown[: NAME - 1]}\N{HORIZONTAL ELLIPSIS}"

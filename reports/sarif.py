@@ -1,32 +1,40 @@
 """
-The audit as SARIF 2.1.0: a rule for each bias, a result for each finding that is red or was accepted.
+The audit for the machines of a CI. SARIF 2.1.0: a rule for each bias, a result for each finding, red or accepted.
 
 A result points to the test that makes the claim. For one of calm's own tests it points to the file of the judge's
 prompt, which its reader can change.
+
+`render_junit` is the audit as JUnit XML, for a CI server that did not see the run: a test case for each test, a
+property for each claim.
+Properties have the names and words of the file that `--junit-xml` writes during the run. A test fails here if one of
+its findings is red, and is an error if it crashed or did not run. Anything else that keeps the gate from being green
+has a test case of its own.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import astuple
 from hashlib import sha256
 from importlib.resources import files
 from math import isfinite
 from pathlib import Path, PurePosixPath
 from urllib.parse import quote
+from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from calm.core.claims import Outcome
-from calm.core.reasons import in_words
+from calm.core.reasons import Reason, in_words
 from calm.models.wire import Json
 from calm.results import outputs
 from calm.results.audit import BASELINE, RUN, Audit, Finding
+from calm.results.codes import Ending, State
 from calm.results.reports.html import visible
 from calm.results.sentences import sentence
+from calm.results.steps import verdict_of
 from calm.results.tabular import as_read, unread_in
-from calm.results.troubles import verdict_of
-from calm.results.wording import claim
+from calm.results.wording import claim, measured
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 LEVELS: Mapping[Outcome, str] = {Outcome.FAIL: "error", Outcome.INCOMPLETE: "error", Outcome.UNDECIDED: "warning"}
@@ -90,12 +98,10 @@ def log_of(run: dict[str, Json]) -> dict[str, Json]:
 
 
 def _shown(one: Finding) -> bool:
-    """Return whether a finding is a result: it is red, or would be if it had not been accepted."""
     return one.red or (one.accepted is not None and one.outcome in LEVELS)
 
 
 def _ids(biases: Iterable[str]) -> dict[str, str]:
-    """Return the id of each bias's rule: no two are alike, even where names differ only in invisible characters."""
     found: dict[str, str] = {}
     for bias in biases:
         stem = one = text_of(bias) or "unnamed"
@@ -166,7 +172,6 @@ def _result(one: Finding, rule: str, index: int, audit: Audit, root: Path | None
 
 
 def _control(one: Finding) -> Json:
-    """Return what inert words in the same place did; None if they were not asked about."""
     if one.control is None:
         return None
     floor, moved, gain, n = astuple(one.control)
@@ -174,7 +179,6 @@ def _control(one: Finding) -> Json:
 
 
 def _invocation(audit: Audit) -> dict[str, Json]:
-    """Return what a reader should know of the run, and whether it was whole: no test of it crashed or did not run."""
     lost = [f"{one.node}: {one.state.value}: {one.reason}" for one in audit.tests if one.lost]
     gaps = [str(gap) for gap in audit.gaps]
     loose = [end for end in audit.loose_ends if end not in gaps]
@@ -204,7 +208,6 @@ def _plain(value: Json) -> Json:
 
 
 def _places(one: Finding, audit: Audit, root: Path | None) -> tuple[Json, list[Json]]:
-    """Return where a finding is shown, and what else belongs to it."""
     path, _, test = one.node.partition("::")
     suite, own = _suite(path, root)
     judges = [name for name in _files(audit) if _inside(name)]
@@ -230,7 +233,6 @@ def place_of(path: str, number: int, what: str) -> dict[str, Json]:
 
 
 def _suite(path: str, root: Path | None) -> tuple[str, bool]:
-    """Return the file of a suite as a relative path, and whether it is the user's own: calm's are named by `calm/`."""
     if not path or not _writable(path):
         return "", False
     name = PurePosixPath(path.replace("\\", "/"))
@@ -244,25 +246,21 @@ def _suite(path: str, root: Path | None) -> tuple[str, bool]:
 
 
 def _inside(path: str) -> bool:
-    """Return whether a path is relative and stays below its base."""
     name = PurePosixPath(path.replace("\\", "/"))
     drive = re.match(r"[A-Za-z]:", path)
     return _writable(path) and not name.is_absolute() and not drive and ".." not in name.parts
 
 
 def _writable(path: str) -> bool:
-    """Return whether a file can have such a name."""
     return 0 < len(path) <= LONGEST_PATH and path.isprintable()
 
 
 def _files(audit: Audit) -> list[str]:
-    """Return the files of the judge, its prompt first, as its record names them."""
     named = audit.judge.about.get("files")
     return [name for name in named if isinstance(name, str)] if isinstance(named, list) else []
 
 
 def _line_of(test: str, root: Path | None, path: str) -> int:
-    """Return the line where a test begins in its file; 1 if that cannot be seen."""
     name = test.rpartition("::")[2].partition("[")[0]
     if root is None or not name:
         return 1
@@ -272,3 +270,87 @@ def _line_of(test: str, root: Path | None, path: str) -> int:
         return 1
     begin = re.compile(rf"\s*(async\s+)?def\s+{re.escape(name)}\s*\(")
     return next((number for number, text in enumerate(lines, 1) if begin.match(text)), 1)
+
+
+WHOLE = "the gate as a whole"
+"""The name of the test case that holds what no test can: that nothing was proven, or that the run was cut short."""
+
+
+def write_junit(audit: Audit, path: Path) -> None:
+    """Write the file; it appears whole or not at all."""
+    outputs.write_whole(path, [render_junit(audit)], outputs.JUNIT)
+
+
+def render_junit(audit: Audit) -> str:
+    """Return the audit as one test suite in JUnit's XML."""
+    audit = as_read(audit)
+    endings = {one.node: one for one in audit.tests}
+    tests: dict[str, list[Finding]] = {node: [] for node in endings}
+    for one in audit.findings:
+        tests.setdefault(one.node or one.key, []).append(one)
+    suite = Element("testsuite", name="calm", time=f"{audit.run.seconds:.3f}", timestamp=text_of(audit.run.started))
+    facts = [
+        ("judge", audit.judge.name),
+        ("outcome", audit.outcome.value),
+        ("headline", ": ".join(verdict_of(audit, green=audit.green()))),
+    ]
+    _properties(suite, [*facts, *(("note", str(note)) for note in audit.run.notes)])
+    for node, findings in tests.items():
+        _case(suite, node, findings, endings.get(node))
+    whole = SubElement(suite, "testcase", classname="calm", name=WHOLE)
+    if audit.loose_ends:
+        _add_result(whole, "failure", "; ".join(audit.loose_ends), type=Outcome.INCOMPLETE.value)
+    counts = {
+        "tests": "testcase",
+        "failures": "testcase/failure",
+        "skipped": "testcase/skipped",
+        "errors": "testcase/error",
+    }
+    for name, place in counts.items():
+        suite.set(name, str(len(suite.findall(place))))
+    root = Element("testsuites", name="calm")
+    root.append(suite)
+    indent(root, " ")
+    return f'<?xml version="1.0" encoding="utf-8"?>\n{tostring(root, encoding="unicode")}\n'
+
+
+def _case(suite: Element, node: str, findings: Sequence[Finding], ending: Ending | None) -> None:
+    place, bracket, parameters = node.partition("[")
+    path, _, test = place.partition("::")
+    *groups, name = [*test.split("::")[:-1], f"{test.rpartition('::')[2]}{bracket}{parameters}"] if test else [node]
+    file = path.removesuffix(".py").replace("\\", ".").replace("/", ".") if test else "calm"
+    case = SubElement(suite, "testcase", classname=text_of(".".join([file, *groups])), name=text_of(name))
+    _properties(case, [(f.key, f"{f.outcome.value} {measured(f)}") for f in findings])
+    red = [f for f in findings if f.red]
+    message = "\n".join(text_of(f"{f.key}: {f.outcome.value}: {sentence(f)}") for f in red)
+    if ending is not None and ending.lost:
+        _add_result(case, "error", f"{ending.state.value}: {ending.reason}", type=ending.state.value).text = message
+    elif red:
+        worst = next(
+            o for o in (Outcome.FAIL, Outcome.INCOMPLETE, Outcome.UNDECIDED) if any(f.outcome is o for f in red)
+        )
+        _add_result(
+            case, "failure", sentence(next(f for f in red if f.outcome is worst)), type=worst.value
+        ).text = message
+    elif (why := _untested(findings, ending)) is not None:
+        _add_result(case, "skipped", f"NOT_TESTED: {why}", type=Outcome.NOT_TESTED.value)
+    accepted = [text_of(f"{f.key}: accepted: {f.accepted}") for f in findings if f.accepted is not None]
+    if accepted:
+        SubElement(case, "system-out").text = "\n".join(accepted)
+
+
+def _untested(findings: Sequence[Finding], ending: Ending | None) -> Reason | None:
+    if findings:
+        return findings[0].reason if all(f.outcome is Outcome.NOT_TESTED for f in findings) else None
+    return ending.reason if ending is not None and ending.state is State.NOT_TESTED else None
+
+
+def _add_result(case: Element, kind: str, message: str, *, type: str) -> Element:
+    return SubElement(case, kind, message=text_of(message), type=type)
+
+
+def _properties(parent: Element, facts: Sequence[tuple[str, str]]) -> None:
+    if facts:
+        properties = SubElement(parent, "properties")
+        for name, value in facts:
+            SubElement(properties, "property", name=text_of(name), value=text_of(value))

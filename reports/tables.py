@@ -21,8 +21,8 @@ from calm.core.verdict import CLASS, Code, Scale, as_written
 from calm.errors import ConfigError
 from calm.results import outputs
 from calm.results.audit import Audit, TrialRecord
-from calm.results.reports.highlights import shown_scale
 from calm.results.reports.html import visible
+from calm.results.reports.probes import shown_scale
 from calm.results.tabular import CASES, FINDINGS, FLIPS, Cell, Kind, Row, Table, groups, verdict_text, whole
 
 COLUMNS: Mapping[str, Kind] = {
@@ -78,7 +78,6 @@ def rows(audit: Audit) -> Iterator[Row]:
 
 
 def _orders(audit: Audit) -> dict[str, tuple[str, ...]]:
-    """Return the order in which each case was shown as it is, where the record has one; all probes show the same."""
     found: dict[str, set[tuple[str, ...]]] = {}
     for trial in (trial for one in audit.findings for trial in one.trials if trial.order):
         found.setdefault(trial.case, set()).add(trial.order)
@@ -247,7 +246,6 @@ def _write_table(audit: Audit, table: Table, path: Path) -> None:
 
 
 def _batches(table: Table, audit: Audit) -> Iterator[dict[str, list[Cell]]]:
-    """Yield the rows as columns, so many at a time; at least once, for a table without rows."""
     found = table.rows(audit)
     some = list(islice(found, BATCH))
     while True:

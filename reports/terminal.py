@@ -15,14 +15,11 @@ from typing import Final
 from calm.core.claims import Outcome
 from calm.core.reasons import Kind, Reason, shared
 from calm.results.audit import AGREEMENT, Audit, control_without_result
-from calm.results.command_lines import subject
-from calm.results.endings import State
-from calm.results.meaning import Resolution, in_order, resolution
+from calm.results.codes import State
 from calm.results.reports import calm_protocol
-from calm.results.sentences import name_of, sentence, unmeasured
-from calm.results.steps import next_step
+from calm.results.sentences import Resolution, in_order, name_of, resolution, sentence, unmeasured
+from calm.results.steps import Trouble, next_step, subject, troubles, verdict_of
 from calm.results.tabular import as_read, unread, unread_words
-from calm.results.troubles import Trouble, troubles, verdict_of
 from calm.results.wording import (
     bill,
     figures,
@@ -130,7 +127,6 @@ def whole(audit: Audit, ended: Ended) -> list[Line]:
 
 
 def _first(audit: Audit, ended: Ended) -> list[Line]:
-    """Return the first line: the outcome, the exit status, and why."""
     word, why = verdict_of(audit, green=ended.green)
     status = "" if audit.cut_short else f" (exit {ended.status})"
     text = ". ".join(filter(None, [f"{word}{status}: {why}", since_baseline(audit, ended.baseline)]))
@@ -138,14 +134,12 @@ def _first(audit: Audit, ended: Ended) -> list[Line]:
 
 
 def _broke_off(audit: Audit) -> list[Line]:
-    """Return why replies could not be kept: once, as each process of a run says so in its own words."""
     kinds = (Kind.CACHE_FAILED, Kind.REPLIES_LOST)
     notes = [next((note for note in audit.run.notes if note.kind is kind), None) for kind in kinds]
     return [Line(_short(str(note)), "red") for note in notes if note is not None]
 
 
 def _last(audit: Audit, ended: Ended) -> list[Line]:
-    """Return the last lines: what a green run could tell, what to do next, and where the report is."""
     told = [Line(printable(f"check: {note}"), "red") for note in audit.run.notes if note.kind is Kind.SCALE_BACKWARDS]
     found = [note for note in audit.run.notes if note.kind is Kind.AT_RESOLUTION and ended.green]
     told += [Line(printable(f"what green means here: {note}"), "green") for note in found]
@@ -165,7 +159,6 @@ def _last(audit: Audit, ended: Ended) -> list[Line]:
 
 
 def _troubles(audit: Audit) -> Iterable[Line]:
-    """Yield the biases that are not proven, the worst first; those without figures for one reason in one line."""
     alike: dict[tuple[Outcome, Reason], list[Trouble]] = {}
     found = troubles(audit)
     for one in found:
@@ -200,7 +193,6 @@ def _accepted(audit: Audit) -> Iterable[Line]:
 
 
 def _loose(audit: Audit) -> list[Line]:
-    """Return what keeps the gate from being green although no finding and no first line says so, and what crashed."""
     crashed = (f"{one.node} crashed: {one.reason}" for one in audit.tests if one.state is State.CRASHED)
     first = verdict_of(audit, green=False)[1]
     said = audit.outcome is Outcome.FAIL or audit.cut_short
@@ -220,7 +212,6 @@ def _short(text: str) -> str:
 
 
 def _fitting(found: Sequence[Line], room: int, screen: Screen) -> list[Line]:
-    """Return as many of the first lines as there is room for, and a few in any case."""
     kept = list(found)
     while len(kept) > FEWEST and sum(map(screen.rows, kept)) > room:
         kept.pop()

@@ -1,16 +1,167 @@
-"""The texts of a case as a report shows them: prompts side by side, replies by verdict, what is too long cut."""
+"""
+The texts of a case as a report shows them: prompts side by side, replies by verdict, what is too long cut.
+
+`compare` sets two texts side by side by words; `differences` makes one of them, for a terminal.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+import re
+import sys
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
-from itertools import zip_longest
-from typing import TypeAlias
+from itertools import groupby, zip_longest
+from typing import Literal, TypeAlias
 
+from rapidfuzz.distance import Indel
+
+from calm.core.alike import WORD, shared
 from calm.core.texts import GAP, CaseTexts, Exchange
 from calm.core.verdict import Code
-from calm.results.reports.diff import Comparison, Piece, compare, marked
+from calm.results.wording import printable
+
+CONTEXT = 120
+"""Characters shown on each side of a difference, unless more are asked for."""
+LONGEST = 6_000
+"""Characters of a changed passage that are compared by words, and shown: the time grows with their square."""
+
+Kind = Literal["same", "gone", "new", "gap", "cut"]
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A stretch of one text; of a `gap` (alike in both, not shown) and a `cut` (not shown) only `size` is known."""
+
+    kind: Kind
+    text: str = ""
+    size: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Both texts in pieces. `whole` is true if nothing was left out, `by_words` false if a change was too long."""
+
+    old: tuple[Piece, ...]
+    new: tuple[Piece, ...]
+    whole: bool
+    by_words: bool
+
+
+def compare(old: str, new: str, *, context: int = CONTEXT, lines: int = 0) -> Comparison:
+    """
+    Return two texts in pieces, in time that is linear in their length.
+
+    `context` is the number of characters on each side of a difference, `lines` how many lines at most (0: any number).
+
+    >>> [p.kind for p in compare("the sky is blue", "the sea is blue").new]
+    ['same', 'new', 'same']
+    """
+    head = shared(old, new)
+    tail = shared(old[head:][::-1], new[head:][::-1])
+    gone, came = old[head : len(old) - tail], new[head : len(new) - tail]
+    by_words = max(len(gone), len(came)) <= LONGEST
+    left, right = [], []
+    for alike, a, b in _runs(gone, came) if by_words else [(False, gone, came)]:
+        left += _around(a, context, lines) if alike else _changed("gone", a)
+        right += _around(b, context, lines) if alike else _changed("new", b)
+    before, after = _end(old[:head], context, lines), _beginning(old[len(old) - tail :], context, lines)
+    sides = (*before, *left, *after), (*before, *right, *after)
+    whole = not any(p.kind in ("gap", "cut") for side in sides for p in side)
+    one, other = (tuple(_joined(side)) for side in sides)
+    return Comparison(one, other, whole=whole, by_words=by_words)
+
+
+def marked(text: str, words: Iterable[str], *, context: int = CONTEXT, lines: int = 0) -> tuple[Piece, ...]:
+    """
+    Return a text in which some passages, each where it occurs first, are new; nothing if none occurs.
+
+    >>> [p.kind for p in marked("the sea is blue", ["sea", "sky"])]
+    ['same', 'new', 'same']
+    """
+    found = sorted((place, place + len(one)) for one in words if one and (place := text.find(one)) >= 0)
+    if not found:
+        return ()
+    pieces, last = _end(text[: found[0][0]], context, lines), found[0][0]
+    for start, end in found:
+        if last < start:
+            pieces += _around(text[last:start], context, lines)
+        pieces += _changed("new", text[max(start, last) : end])
+        last = max(last, end)
+    pieces += _beginning(text[last:], context, lines)
+    return tuple(Piece("cut", size=p.size) if p.kind == "gap" else p for p in _joined(pieces))
+
+
+def _runs(a: str, b: str) -> Iterator[tuple[bool, str, str]]:
+    words_a, words_b = _words(a), _words(b)
+    steps = [
+        (op.tag == "equal", "".join(words_a[op.src_start : op.src_end]), "".join(words_b[op.dest_start : op.dest_end]))
+        for op in Indel.opcodes(words_a, words_b)
+    ]
+    last = len(steps) - 1
+    marked = [(alike and not (0 < i < last and len(x.strip()) < 4), x, y) for i, (alike, x, y) in enumerate(steps)]
+    for alike, group in groupby(marked, key=lambda step: step[0]):
+        parts = list(group)
+        yield alike, "".join(x for _, x, _ in parts), "".join(y for _, _, y in parts)
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"\w+|\s+|[^\w\s]", text)
+
+
+def _changed(kind: Kind, text: str) -> list[Piece]:
+    pieces = [Piece(kind, text[:LONGEST])] if text else []
+    return [*pieces, Piece("cut", size=len(text) - LONGEST)] if len(text) > LONGEST else pieces
+
+
+def _around(text: str, context: int, lines: int) -> list[Piece]:
+    if len(text) <= 3 * context and (not lines or text.count("\n") <= 2 * lines):
+        return [Piece("same", text)]
+    first, last = text[: _shown_from_start(text, context, lines)], text[_shown_to_end(text, context, lines) :]
+    return [Piece("same", first), Piece("gap", size=len(text) - len(first) - len(last)), Piece("same", last)]
+
+
+def _beginning(text: str, context: int, lines: int) -> list[Piece]:
+    shown = text[: _shown_from_start(text, context, lines)]
+    return [Piece("same", shown), Piece("gap", size=len(text) - len(shown))]
+
+
+def _end(text: str, context: int, lines: int) -> list[Piece]:
+    shown = text[_shown_to_end(text, context, lines) :]
+    return [Piece("gap", size=len(text) - len(shown)), Piece("same", shown)]
+
+
+def _shown_from_start(text: str, context: int, lines: int) -> int:
+    end = len(text) if len(text) <= 2 * context else _after_word(text, context)
+    if lines:
+        rows = text[:end].split("\n", lines)
+        end -= len(rows[lines]) + 1 if len(rows) > lines else 0
+    return end
+
+
+def _shown_to_end(text: str, context: int, lines: int) -> int:
+    start = 0 if len(text) <= 2 * context else _before_word(text, len(text) - context)
+    if lines:
+        rows = text[start:].rsplit("\n", lines)
+        start += len(rows[0]) + 1 if len(rows) > lines else 0
+    return start
+
+
+def _before_word(text: str, place: int) -> int:
+    return 1 + max(text.rfind(" ", place - WORD, place), text.rfind("\n", place - WORD, place), place - 1 - WORD)
+
+
+def _after_word(text: str, place: int) -> int:
+    ends = [text.find(sign, place, place + WORD) for sign in " \n"]
+    return min((end for end in ends if end >= 0), default=place)
+
+
+def _joined(pieces: Iterable[Piece]) -> Iterator[Piece]:
+    for kind, group in groupby((p for p in pieces if p.text or p.size), key=lambda p: p.kind):
+        parts = list(group)
+        yield Piece(kind, "".join(p.text for p in parts), sum(p.size for p in parts))
+
 
 PAIRS = 3
 """Pairs of prompts shown for each case."""
@@ -120,7 +271,6 @@ def shown_texts(texts: CaseTexts, arms: Sequence[tuple[str, tuple[str, ...]]], r
 
 
 def _pairs(texts: CaseTexts) -> list[tuple[str | None, str | None]]:
-    """Return the keys of the prompts to set side by side, those that differ first, each pair once."""
     both = texts.clean and texts.perturbed
     asks = zip(texts.clean, texts.perturbed, strict=False) if both else zip_longest(texts.clean, texts.perturbed)
     calls = (call for old, new in asks for call in zip_longest(old or (), new or ()))
@@ -137,7 +287,7 @@ def _prompts(texts: CaseTexts, old: str | None, new: str | None, first: str, con
         turns = tuple(_turn(a, b, context) for a, b in zip_longest(found[0][1], found[1][1]))
     else:
         edited = found[0][0] == "perturbed"
-        turns = tuple(_alone(role, text, _words(texts) if edited else [], context) for role, text in found[0][1])
+        turns = tuple(_alone(role, text, _words_of(texts) if edited else [], context) for role, text in found[0][1])
     whole = all(map(_is_whole, turns))
     full = tuple((arm, tuple((role, cut(text, WHOLE)) for role, text in said)) for arm, said in found)
     return Prompts(turns, paired and not alike, alike, whole, full[:1] if alike else full)
@@ -150,13 +300,11 @@ def _is_whole(turn: Turn) -> bool:
 
 
 def _alone(role: str, text: str, words: Sequence[str], context: int) -> Turn:
-    """Return a message that stands alone: what the edit put in is marked, if it is found."""
     pieces = marked(text, words, context=context, lines=LINES)
     return Turn(role, marked=pieces) if pieces else Turn(role, cut(text, PROMPT))
 
 
-def _words(texts: CaseTexts) -> list[str]:
-    """Return the passages that an edit put in at its places, without those that are too short to be found."""
+def _words_of(texts: CaseTexts) -> list[str]:
     came = (part.removesuffix(CUT) for one in texts.changes for part in one.came.split(GAP))
     return [part for part in came if len(part) >= FOUND]
 
@@ -174,7 +322,6 @@ def _turn(old: tuple[str, str] | None, new: tuple[str, str] | None, context: int
 
 
 def _said(arm: str, asks: Sequence[Sequence[Exchange]], codes: Sequence[str], longest: int) -> list[ReplyGroup]:
-    """Return the replies; asks with the same verdict and replies form one group."""
     groups: dict[tuple[str, tuple[str, ...]], list[int]] = {}
     for number, (ask, verdict) in enumerate(zip_longest(asks, codes), 1):
         replies = tuple(exchange.reply for exchange in ask or ())
@@ -202,3 +349,40 @@ def size_bytes(shown: CaseView) -> int:
 def bytes_of(text: str) -> int:
     """Return how many bytes a text takes in a page."""
     return len(escape(text).encode("utf-8", "replace"))
+
+
+AROUND = 10_000
+"""Characters shown around a change: enough to show texts of an ordinary length in full."""
+
+
+def coloured() -> bool:
+    """Return whether the output is a terminal that may be shown colours."""
+    return sys.stdout.isatty() and "NO_COLOR" not in os.environ
+
+
+def differences(before: str, after: str, *, colour: bool = False, context: int = AROUND) -> str:
+    """Return a word diff, in colours or as `[-old-]{+new+}`; `context` is the number of characters around a change."""
+    signs = {"gone": ("\x1b[31;9m", "\x1b[0m"), "new": ("\x1b[32;1m", "\x1b[0m")}
+    if not colour:
+        signs = {"gone": ("[-", "-]"), "new": ("{+", "+}")}
+    found = compare(before, after, context=context)
+    parts = []
+    for piece in _woven(found.old, found.new):
+        opening, closing = signs.get(piece.kind, ("", ""))
+        text = printable(piece.text, keep="\n") if piece.text else f"[... {piece.size} characters ...]"
+        parts.append(f"{opening}{text}{closing}")
+    return "".join(parts)
+
+
+def _woven(old: Sequence[Piece], new: Sequence[Piece]) -> Iterator[Piece]:
+    shared = ("same", "gap")
+    rest = iter(new)
+    for piece in old:
+        if piece.kind not in shared:
+            yield piece
+            continue
+        for other in rest:
+            yield other
+            if other.kind in shared:
+                break
+    yield from rest

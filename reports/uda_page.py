@@ -142,7 +142,6 @@ def _by_model(sides: Sequence[Mapping[str, Json]], models: Sequence[str]) -> Tab
 
 
 def _ways(sides: Sequence[Mapping[str, Json]]) -> tuple[float, list[Way]]:
-    """Return the end of the axis of self-deviations, and where each judge's stood before and after."""
     was, now = (as_mapping(side.get("self_deviation")) for side in sides)
     pairs = [(judge, finite(was[judge]), finite(now.get(judge))) for judge in was]
     known = [(judge, a, b) for judge, a, b in pairs if a is not None and b is not None]
@@ -175,7 +174,6 @@ def _leans(clusters: Mapping[str, Json], models: Sequence[str]) -> Heat | None:
 def _heat(
     unit: str, rows: Sequence[str], columns: Sequence[str], values: Sequence[Sequence[Json]], *, places: int = 2
 ) -> Heat | None:
-    """Return a heat map; a judge's own cell is marked, but not where rows and columns are the same judges."""
     table = [list(row) for row in values]
     marks: list[Json] = [["" for _ in columns] for _ in rows] if rows is columns else []
     return heat_of({"unit": unit, "values": [*table], "marks": marks}, [*rows], [*columns], {}, places=places)

@@ -1,7 +1,7 @@
 """
 Limits that many suites share, for each kind of verdict: `assert probe(EDIT).proves(**NO_GAIN)`.
 
-A probe bounds its effect loosely; all probes of a run together are held to tighter limits (`calm.results.pooled`), and
+A probe bounds its effect loosely; all probes of a run together are held to tighter limits (`calm.results.pairing`), and
 each variant of a rotation to a looser one. A label judge without a bad direction is held to `net_robustness` alone: the
 run says why its other claims have no value. In a suite of your own, write other claims in their place:
 `assert probe(EDIT).proves(gain <= 0.05)`.

@@ -1,5 +1,5 @@
 """
-The default gate on a simulated judge: `calm.experiment.run`, `calm.results.audit.finding` and `calm.results.pooled`.
+The default gate on a simulated judge: `calm.experiment.run`, `calm.results.audit.finding` and `calm.results.pairing`.
 
 The probes and their claims are those that the shipped suites hand over when they are traced, as `calm plan` traces
 them. A law takes the place of the judge, and `SimulatedEngine` that of the engine: it asks the law once for each other
@@ -37,8 +37,9 @@ from calm.gate.resolution import Attainable
 from calm.models.pacing import PRIORITY
 from calm.perturbations.planted.judge import Planted
 from calm.perturbations.planted.mind import Mind
-from calm.results.audit import Finding, finding
-from calm.results.pooled import pooled
+from calm.results.audit import Finding
+from calm.results.findings import finding
+from calm.results.pairing import pooled
 
 T = TypeVar("T")
 R = TypeVar("R")

@@ -115,7 +115,7 @@ HEAD: Final = """# Calibration
 
 What the gate promises, measured on simulated judges whose truth is known. The probes, the claims, the looks, the
 decisions and the claims about the whole run are the product's own code: `calm.experiment.run`, then
-`calm.results.pooled`, on the bundled cases (200 of each kind, and 126 pairs of equal answers). Only the judge and the
+`calm.results.pairing`, on the bundled cases (200 of each kind, and 126 pairs of equal answers). Only the judge and the
 engine are simulated; `tests/power/test_calibration_harness.py` shows that the real engine finds the same.
 
 ```sh

@@ -37,8 +37,8 @@ from calm.experiment.inert import Floor, pilot_of
 from calm.experiment.pairs import Pair, Pairing, pair_up
 from calm.experiment.setup import Setup
 from calm.models.wire import Judge
-from calm.results import audit
-from calm.results import pooled as pooled_module
+from calm.results import findings
+from calm.results import pairing as pooled_module
 from calm.results.audit import Finding, TrialRecord
 from calm.statistics import intervals
 from calm.statistics.sequential import nominal_levels
@@ -299,9 +299,9 @@ class Memory:
                 (worst, "digest", _digest),
                 (stopping, "clopper_pearson", _clopper_pearson),
                 (experiment, "Arms", partial(QuickArms, self)),
-                (audit, "_record", self._record),
-                (audit, "flips", lambda _trials: Flips()),
-                (audit, "rate", lambda _measure, _trials: None),
+                (findings, "_record", self._record),
+                (findings, "flips", lambda _trials: Flips()),
+                (findings, "rate", lambda _measure, _trials: None),
                 (pooled_module, "rows_of", lambda one: self._rows[id(one.trials)][1].rows),
             ):
                 stack.enter_context(patch.object(where, name, new))
@@ -447,7 +447,7 @@ class _Maker:
 _REAL_ASK = Pair.ask
 _REAL_FLOOR = Pair.floor
 _REAL_AFTER = crosswise._after
-_REAL_RECORD = audit._record
+_REAL_RECORD = findings._record
 
 
 @lru_cache(maxsize=1)

@@ -60,8 +60,7 @@ def _serve(_: argparse.Namespace) -> int:
 
 
 def _skill(options: argparse.Namespace) -> int:
-    from calm.results.outputs import Form, write_whole
-    from calm.results.shapes import begins
+    from calm.results.outputs import Form, begins, write_whole
     from calm.results.wording import printable
 
     target = options.folder / NAME / "SKILL.md"

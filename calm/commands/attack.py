@@ -228,7 +228,7 @@ def _plan(
 
 def _show(found: Attack) -> None:
     """Print some found texts as a word diff, those first that won all of their fresh asks."""
-    from calm.results.differences import coloured, differences
+    from calm.results.reports.texts import coloured, differences
 
     ordered = sorted(found.found, key=lambda s: (-(found.wins(s) or 0.0), s.aim.source.id))
     for one in ordered[:EXAMPLES]:

@@ -134,13 +134,13 @@ def _hunt(options: argparse.Namespace) -> int:
 def _write(body: dict[str, Json], options: argparse.Namespace) -> None:
     """Write the record, and the page if one is wanted, and say so."""
     from calm.results.outputs import HUNT, write_whole
-    from calm.results.reports import hunt_page
+    from calm.results.reports import pages
 
     text = json.dumps(body, indent=1, ensure_ascii=False)
     write_whole(Path(options.out), [f"{text}\n"], HUNT, force=options.force)
     print(printable(f"wrote {options.out}"))
     if options.report:
-        hunt_page.write(body, Path(options.report))
+        pages.write_hunt(body, Path(options.report))
         print(printable(f"wrote {options.report}"))
 
 

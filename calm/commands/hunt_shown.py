@@ -20,7 +20,7 @@ PARTS = 20
 
 def show(findings: Sequence[Finding]) -> None:
     """Print the original and the smallest text of each finding as one, with what was added and taken away marked."""
-    from calm.results.differences import coloured, differences
+    from calm.results.reports.texts import coloured, differences
 
     for one in findings:
         answer = f" {one.quarry.aim.case.target}" if one.quarry.place.name in ("answer", "byline") else ""

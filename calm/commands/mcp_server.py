@@ -27,7 +27,7 @@ from calm import __version__
 from calm.commands import DONE, INTERRUPTED, REFUSED
 from calm.errors import ConfigError
 from calm.results.audit import read
-from calm.results.reports.explained import QUOTED, explained, summed
+from calm.results.reports.summary import QUOTED, explained, summed
 from calm.results.wording import printable
 
 KEPT: Final = 100_000

@@ -16,7 +16,7 @@ from calm.core.verdict import FAMILIES, FAMILY, Family, Task
 from calm.errors import FEW, ConfigError, nearest
 from calm.experiment.aim import aim
 from calm.experiment.tongue import not_spoken
-from calm.results.differences import coloured, differences
+from calm.results.reports.texts import coloured, differences
 from calm.results.wording import printable
 
 if TYPE_CHECKING:

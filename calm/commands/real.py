@@ -200,8 +200,8 @@ def _said(out: Path, ran: Sequence[Part], model: ModelFile) -> str:
     """Return what the gate says of each judge, its most telling suite first."""
     from calm.core.claims import Outcome
     from calm.results.audit import read
+    from calm.results.steps import verdict_of
     from calm.results.tabular import as_read
-    from calm.results.troubles import verdict_of
     from calm.results.wording import tested
 
     lines, audits = [f"What the gate says of {model.name}:"], []

@@ -166,9 +166,9 @@ def _runs(options: argparse.Namespace) -> int:
 def _judges(options: argparse.Namespace) -> int:
     """Show CALM's figures of several judges."""
     from calm.core.inputs import inputs
-    from calm.results.calm_judges import judge_table
+    from calm.results.calm_protocol import judge_table
     from calm.results.outputs import Output, refuse
-    from calm.results.reports import calm_judges
+    from calm.results.reports import pages
     from calm.results.wording import printable
 
     target = Path(options.out) if options.out else None
@@ -180,9 +180,9 @@ def _judges(options: argparse.Namespace) -> int:
         raise ConfigError(f"-o: expected a FILE that ends in {', '.join(TABLES)}, got {options.out!r}")
     table = judge_table([Path(name) for name in options.files])
     if target is not None:
-        refuse([Output("-o", target, calm_judges.form_of(target))], inputs=inputs())
-    print("\n".join(map(printable, calm_judges.render_text(table, get_terminal_size().columns).splitlines())))
+        refuse([Output("-o", target, pages.form_of(target))], inputs=inputs())
+    print("\n".join(map(printable, pages.render_text(table, get_terminal_size().columns).splitlines())))
     if target is not None:
-        calm_judges.write(table, target)
+        pages.write_judges(table, target)
         print(f"wrote {printable(options.out)}")
     return DONE

@@ -184,7 +184,7 @@ def _send(options: argparse.Namespace) -> int:
     from calm.results import audit as record
     from calm.results.redaction import without_texts
     from calm.results.reports import html, targets
-    from calm.results.reports.exports import told
+    from calm.results.reports.targets import told
     from calm.results.wording import printable
 
     given = {"-o": options.out, "--format": options.format, "--history": options.history, "--name": options.name}
@@ -213,7 +213,7 @@ def _trend(options: argparse.Namespace) -> int:
     from calm.core.inputs import inputs
     from calm.results.history import history, render_text
     from calm.results.outputs import REPORT, Output, refuse
-    from calm.results.reports import trend
+    from calm.results.reports import comparison
     from calm.results.wording import printable
 
     target = Path(options.out or TREND)
@@ -227,7 +227,7 @@ def _trend(options: argparse.Namespace) -> int:
     newest = Path(options.results) if options.results else None
     found = history(Path(options.history), newest, texts=options.texts == "full")
     refuse([Output("-o", target, REPORT)], inputs=inputs())
-    trend.write(found, target)  # whoever reads only the first lines has a page, too
+    comparison.write_trend(found, target)  # whoever reads only the first lines has a page, too
     print(render_text(found))
     print(printable(f"wrote {target}"))
     return DONE
@@ -298,7 +298,7 @@ def with_note(audit: Audit, note: Reason) -> Audit:
 
 def _writer(form: str, limit: int | None, gate: str | None, *, texts: bool) -> Callable[[Audit, Path], None]:
     from calm.results import audit as record
-    from calm.results.reports import comment, html, junit, markdown, sarif, tables
+    from calm.results.reports import html, markdown, sarif, tables
 
     def summary(audit: Audit, path: Path) -> None:
         markdown.write(audit, path, limit=markdown.SUMMARY if limit is None else limit)
@@ -309,9 +309,9 @@ def _writer(form: str, limit: int | None, gate: str | None, *, texts: bool) -> C
     writers: Mapping[str, Callable[[Audit, Path], None]] = {
         "html": html.write,
         "markdown": summary,
-        "comment": lambda audit, path: comment.write(audit, path, gate=gate or "gate"),
+        "comment": lambda audit, path: markdown.write_comment(audit, path, gate=gate or "gate"),
         "sarif": lambda audit, path: sarif.write(audit, path, root=Path.cwd()),
-        "junit": junit.write,
+        "junit": sarif.write_junit,
         "csv": tables.write_csv,
         "parquet": tables.write_parquet,
         "json": published,

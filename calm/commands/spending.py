@@ -104,7 +104,7 @@ def opened_engine(
 def closing(engine: Engine) -> Iterator[None]:
     """Close an engine at the end of the block; where that is interrupted, say what was made and where it is kept."""
     from calm.engine.store import Mode
-    from calm.results.endings import interrupted
+    from calm.results.codes import interrupted
 
     try:
         yield

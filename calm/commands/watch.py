@@ -148,7 +148,7 @@ def _check(options: argparse.Namespace) -> None:
 
 def _outputs(options: argparse.Namespace) -> list[Output]:
     from calm.results.outputs import WATCH, WATCH_BEGUN, WATCH_PAGE, WATCHED, Output
-    from calm.studies.watch.begun import place_of
+    from calm.studies.watch.history import place_of
 
     history = Path(options.history)
     found = [Output("--history", history, WATCHED), Output("-o", Path(options.out), WATCH)]
@@ -289,7 +289,7 @@ def _asked(engine: Engine, judge: Judge, cases: Sequence[Case], reference: Refer
         ConfigError: too much was not answered, so that nothing can be decided.
     """
     from calm.studies import watch
-    from calm.studies.watch.asking import said
+    from calm.studies.watch.history import said
 
     engine.admit(judge)
     asked = watch.ask_anchors(engine, judge, cases, number, reference.asks)

@@ -33,7 +33,7 @@ class Exchange:
 @dataclass(frozen=True, slots=True)
 class Change:
     """
-    What an edit did at one place of a case, as data; `calm.results.changes` has the words.
+    What an edit did at one place of a case, as data; `calm.results.parts` has the words.
 
     `part` is the kind of place: "turn", "passage", "step", of a step its "thought", "tool", "arguments" or "result",
     "copy" for the damaged copy of an answer, else a part of a case, such as "question" or "answer". `names` are the

@@ -213,7 +213,6 @@ def move(before: Label, after: Label, scale: Scale) -> float:
 
 
 def _expected_distance(u: Verdict, v: Verdict, row: Trial, scale: Scale) -> float | None:
-    """Return the mean distance of two draws, by their probabilities; None where a verdict has none."""
     one, other = chances(u), chances(v)
     if one is None or other is None or isinstance(u, Score) != isinstance(v, Score):
         return None

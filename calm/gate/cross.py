@@ -18,7 +18,8 @@ from calm.gate.context import Context
 from calm.gate.overrides import accepted, gated
 from calm.gate.proof import FINE, Proof
 from calm.gate.question import not_tested
-from calm.results.audit import Finding, finding
+from calm.results.audit import Finding
+from calm.results.findings import finding
 from calm.selfpreference.symbols import TABLE_MEASURES, TableMeasure
 
 if TYPE_CHECKING:

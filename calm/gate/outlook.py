@@ -19,8 +19,8 @@ from calm.experiment.pairs import Pair, pair_up
 from calm.experiment.setup import Setup, clusters_of
 from calm.gate.resolution import MISSES, MISSES_OF_MANY, Attainable, Claimed, green, knows, missed, pool
 from calm.results.audit import CONTROLS
-from calm.results.pooled import limits_of
-from calm.results.resolved import widest
+from calm.results.pairing import limits_of
+from calm.results.records import widest
 
 Limits: TypeAlias = Literal["suites", "attainable"]
 """Which limits a run takes: those of its suites, or the strictest that its cases let a sound judge prove."""

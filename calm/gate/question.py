@@ -24,7 +24,8 @@ from calm.gate.outlook import attained, shortfall
 from calm.gate.overrides import accepted, gated
 from calm.gate.proof import FINE, Estimates, Proof
 from calm.gate.smallest import hunted
-from calm.results.audit import Finding, TrialRecord, finding
+from calm.results.audit import Finding, TrialRecord
+from calm.results.findings import finding
 from calm.statistics.multiplicity import bh_rejects
 
 TOLERATED = "claimed with .allows: only evidence against it counts"

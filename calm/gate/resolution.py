@@ -23,7 +23,7 @@ from calm.core.measures import ADVANTAGE, MEASURES
 from calm.core.verdict import Family
 from calm.experiment.asks import Design
 from calm.experiment.stopping import LEVEL, Stopping
-from calm.results.pooled import FEWEST
+from calm.results.pairing import FEWEST
 from calm.statistics.intervals import padded_t
 
 NOISE: Final = 0.10

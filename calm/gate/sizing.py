@@ -34,8 +34,8 @@ from calm.experiment.asks import TOP_UPS, Design
 from calm.experiment.stopping import LEVEL, Stopping, looks, most_harm
 from calm.experiment.worst import DECISIONS, FAIL_SPENT, FEWEST, PASS_SPENT, SCREEN_LEVELS, SCREENS
 from calm.gate.scenario import Scenario
-from calm.results.pooled import FEWEST as FEWEST_POOLED
-from calm.results.pooled import limits_of
+from calm.results.pairing import FEWEST as FEWEST_POOLED
+from calm.results.pairing import limits_of
 from calm.statistics.power import Bias, Noise, bounds, draw_thetas, uniforms
 from calm.statistics.sequential import GroupPlan, nominal_levels
 

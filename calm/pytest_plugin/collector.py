@@ -229,7 +229,7 @@ class Collector:
     def interrupt(self) -> str:
         """Put back what an earlier run wrote, which stays; return what an interrupted run says of itself."""
         from calm.pytest_plugin.options import place_of
-        from calm.results.endings import interrupted
+        from calm.results.codes import interrupted
 
         self._stays = self.aside.put_back()
         place = "" if option(self.config, "cache") == "off" else str(place_of(self.config))
@@ -323,7 +323,7 @@ class Collector:
         from calm.core.reasons import Kind, because
         from calm.results.audit import Audit, JudgeRecord
         from calm.results.calm_protocol import with_protocol
-        from calm.results.resolved import resolved
+        from calm.results.records import resolved
 
         subject = self.subjects[min(self.subjects)]  # the same whichever test came first
         others = sum((s["judge"], s["cases"]) != (subject["judge"], subject["cases"]) for s in self.subjects.values())
@@ -421,7 +421,7 @@ class Collector:
 
     def _pooled(self, audit: Audit) -> Audit:
         """Return the record with what all probes show together."""
-        from calm.results.pooled import pooled
+        from calm.results.pairing import pooled
         from calm.results.records import scale_of
 
         limiter, limits = self._limiter(audit), gate_of(self.config).limits
@@ -567,9 +567,8 @@ class Collector:
 def _noted(audit: Audit, cases: Sequence[Case]) -> Audit:
     """Return the record with what its rows say of the judge and the cases, before all other notes."""
     from calm.core.verdict import Scale
-    from calm.results.notes import notes_of
+    from calm.results.notes import notes_of, topics
     from calm.results.records import scale_of
-    from calm.results.topics import topics
 
     notes = notes_of(audit.findings, audit.cases)
     if audit.run.case_files != ():  # those that ship are about these topics on purpose

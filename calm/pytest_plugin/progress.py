@@ -164,10 +164,10 @@ class FirstFinding:
     def _sentence(self, order: Order, ruling: Ruling) -> str:
         """Return the sentence that the report has for the claim; empty if gate.toml accepts it."""
         from calm.gate.overrides import accepted
-        from calm.results.audit import finding
+        from calm.results.findings import finding
         from calm.results.redaction import finding_without_texts
         from calm.results.reports.terminal import trouble_line
-        from calm.results.troubles import trouble_of
+        from calm.results.steps import trouble_of
 
         found = finding(
             bias=order.bias,

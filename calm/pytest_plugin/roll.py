@@ -19,7 +19,7 @@ from calm.pytest_plugin.asking import ended_without_verdict
 if TYPE_CHECKING:
     from calm.core.reasons import Reason
     from calm.gate.probe import Probe
-    from calm.results.endings import Ending, State
+    from calm.results.codes import Ending, State
 
 PHASES = {"setup": "setup", "call": "body", "teardown": "teardown"}
 """The phases of a test, and what they are called in words."""
@@ -34,7 +34,7 @@ def on_roll(item: pytest.Item) -> bool:
 
 def end_in(item: pytest.Item, call: pytest.CallInfo[None], report: Any, made: Probe | None) -> str:
     """Return how a phase ended its test, for its report: as ASCII, which xdist can carry; empty where it went on."""
-    from calm.results.endings import State, reason_to_json
+    from calm.results.codes import State, reason_to_json
 
     error = call.excinfo.value if call.excinfo is not None else None
     if report.passed:
@@ -46,7 +46,7 @@ def end_in(item: pytest.Item, call: pytest.CallInfo[None], report: Any, made: Pr
 
 def _ended(item: pytest.Item, error: BaseException | None, report: Any, made: Probe | None) -> tuple[State, Reason]:
     from calm.core.reasons import NONE, Kind, Said, because
-    from calm.results.endings import State
+    from calm.results.codes import State
 
     if isinstance(error, pytest.skip.Exception):
         return State.NOT_TESTED, because(Kind.SKIPPED, Said(_first(str(error))))
@@ -155,7 +155,7 @@ class Roll:
 
     def _ending(self, node: str) -> Ending:
         from calm.core.reasons import Kind, because
-        from calm.results.endings import Ending, State
+        from calm.results.codes import Ending, State
 
         entry = self._entries.get(node)
         if entry is None:
@@ -174,7 +174,7 @@ class Roll:
 def _end_of(report: Any) -> Ending | None:
     """Return the end of a test that a report tells, or None; a subtest ends its test only if it crashes."""
     from calm.core.reasons import Kind, Said, because
-    from calm.results.endings import Ending, State, ending_from_json
+    from calm.results.codes import Ending, State, ending_from_json
 
     if report.when not in PHASES:  # xdist's own report about the test that a dead worker was to run
         return Ending(report.nodeid, State.CRASHED, because(Kind.PROCESS_DIED))
@@ -191,6 +191,6 @@ def _end_of(report: Any) -> Ending | None:
 
 
 def _rank(one: Ending) -> int:
-    from calm.results.endings import State
+    from calm.results.codes import State
 
     return [State.DECIDED, State.NOT_TESTED, State.NOT_RUN, State.CRASHED].index(one.state)

@@ -8,44 +8,37 @@ the number of workers, and whatever was cached.
 from __future__ import annotations
 
 import json
-import sys
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, is_dataclass, replace
-from functools import cache
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from types import NoneType, UnionType
-from typing import Final, Literal, Self, Union, cast, get_args, get_origin, get_type_hints
+from typing import Any, Final, Literal, Self, cast
 
-from calm.core.claims import Claim, Decision, Outcome
+from calm.core.claims import Outcome
 from calm.core.copies import names
-from calm.core.edits import AnyEdit, Expects
 from calm.core.files import json_of, read_bytes, read_json
-from calm.core.measures import (
-    MEASURES,
-    Measure,
-    acknowledgement,
-    balanced_accuracy,
-    consistency_rate,
-    flips,
-    rate,
-    robustness_rate,
-)
-from calm.core.ready_made import unused
-from calm.core.reasons import NONE, Kind, Reason, in_words, listed, ordered
-from calm.core.references import references
-from calm.core.texts import CaseTexts, Change, Exchange
-from calm.core.trials import CUED, Trial, Trials
-from calm.core.verdict import Code, Family, Scale, chances, code
+from calm.core.measures import balanced_accuracy
+from calm.core.reasons import NONE, Kind, Reason, in_words
+from calm.core.texts import CaseTexts
+from calm.core.trials import Trial
+from calm.core.verdict import Code
 from calm.errors import ConfigError
 from calm.models.pricing import Cost
 from calm.models.wire import Json
-from calm.results.codes import from_code, to_code
-from calm.results.control import Control, control_of
-from calm.results.endings import Ending, ending_from_json, ending_to_json, gaps, reason_from_json, reason_to_json
-from calm.results.outputs import RESULTS, TEXTS, remove, write_whole
-from calm.results.seal import canonical, digest_of, refuse_changed
-from calm.results.shapes import record_kind
+from calm.results.codes import (
+    Ending,
+    canonical,
+    digest_of,
+    ending_from_json,
+    ending_to_json,
+    from_code,
+    gaps,
+    reason_from_json,
+    reason_to_json,
+    refuse_changed,
+    to_code,
+)
+from calm.results.outputs import RESULTS, TEXTS, record_kind, remove, write_whole
+from calm.results.plain import IF_ANY, from_plain, list_of, object_of, to_plain
 
 SCHEMA = "calm-results/2"
 _SHOWN: Final = 500
@@ -62,19 +55,10 @@ CONTROLS = {
     "sensitivity": ("net_detection",),
 }
 """The suites that are no bias, with the measures that decide them: without them a constant judge or a coin passes."""
-
-
 AGREEMENT = "agreement"
 """The suite about agreement with gold labels and people. It is no bias, and a run without labels is whole."""
-SHIPPED: Final = "calm.perturbations."
-"""Modules of edits whose first line says after its colon what they do."""
-LABELLED = "The cases as they are, compared with their labels."
-"""What is done where agreement is measured."""
-
 OF_OLDER = (Kind.INTERRUPTED, Kind.DID_NOT_RUN)
 """The notes by which a record without `tests` says that its run was not whole."""
-LARGEST = 1e300
-"""No number in a record is further from 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +67,31 @@ class Limit:
 
     op: Literal[">=", "<=", "abs<="]
     limit: float
+
+    @property
+    def two_sided(self) -> bool:
+        """Whether it is about both sides of zero."""
+        return self.op == "abs<="
+
+    @property
+    def ends(self) -> tuple[float, ...]:
+        """The limit, and the one on the other side of zero if there is one."""
+        return (self.limit, -self.limit) if self.two_sided else (self.limit,)
+
+
+@dataclass(frozen=True, slots=True)
+class Control:
+    """
+    What inert words did: `moved` is the share of verdicts that they move beyond those that a repeat moves.
+
+    `gain` is the favour that they add to the treated answer, None where there is none; `floor` names where they were,
+    and how many; `n` counts the rows.
+    """
+
+    floor: str
+    moved: float
+    gain: float | None
+    n: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,18 +128,26 @@ class TrialRecord:
     met: Mapping[str, bool] = field(default_factory=dict)
     points: Mapping[str, float] = field(default_factory=dict)
     slots: tuple[tuple[str, ...], ...] = ()
-    order: tuple[str, ...] = ()
+    order: tuple[str, ...] = field(default=(), metadata=IF_ANY)
     """The ids by slot as the clean asks showed them, where no edit was made or one that only moved answers."""
-    worth: Mapping[str, float] = field(default_factory=dict)
+    worth: Mapping[str, float] = field(default_factory=dict, metadata=IF_ANY)
     """The gold score of each answer that has one, where no edit was made."""
-    people: Mapping[str, Code] = field(default_factory=dict)
+    people: Mapping[str, Code] = field(default_factory=dict, metadata=IF_ANY)
     """What each person said of the case, where no edit was made."""
     chances: Mapping[str, Json] = field(default_factory=dict)
     """By arm, and `pilot`: for each ask the probability of each verdict, where the judge gave them."""
-    cued: tuple[bool | None, ...] = ()
+    cued: tuple[bool | None, ...] = field(default=(), metadata=IF_ANY)
     """If a verdict moved and the judge gives reasons: by perturbed ask, whether its reason names the cue."""
-    cued_before: tuple[bool | None, ...] = ()
+    cued_before: tuple[bool | None, ...] = field(default=(), metadata=IF_ANY)
     """The same of the clean asks, where there is no cue to name."""
+
+
+SAME: Final = tuple(
+    name
+    for name in names(TrialRecord)
+    if name in names(Trial) and name not in {"pilot", "clean", "inert", "perturbed", "cluster", "slots", "people"}
+)
+"""The fields of a row that its record holds as they are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +202,7 @@ class Finding:
     """By the label of an edit in a row, or in `against`: how a command line names it, if it can."""
     lost: int = 0
     """How many cases more were asked and got too few replies: the figures are those of a part."""
-    acknowledged: Mapping[str, int] = field(default_factory=dict)
+    acknowledged: Mapping[str, int] = field(default_factory=dict, metadata=IF_ANY)
     """Of a judge that gives reasons: rows that flipped, with a reason, with one that names the cue, and with one before
     that names it, too (`flips`, `reasons`, `named`, `before`)."""
     trials: tuple[TrialRecord, ...] = ()
@@ -330,7 +347,6 @@ class Audit:
         return bool(found) and all(outcome in (Outcome.PASS, Outcome.FAIL) for outcome in found)
 
     def _excused(self, control: str) -> bool:
-        """Return whether no case can decide a control: none has a better answer. That harm is noticed needs none."""
         mine = [f for f in self.findings if f.bias == control and f.outcome is not Outcome.OBSERVED and not f.single]
         bare = [f.outcome is Outcome.NOT_TESTED and _without_better(f.reason) for f in mine]
         return control != "sensitivity" and bool(bare) and all(bare)
@@ -388,7 +404,7 @@ class Audit:
     def to_json(self) -> dict[str, Json]:
         """Return the audit as `calm-results/2`, without texts."""
         body: dict[str, Json] = {"schema": SCHEMA}
-        plain = _plain(replace(self, findings=(), tests=(), faults=()))
+        plain = to_plain(replace(self, findings=(), tests=(), faults=()))
         assert isinstance(plain, dict)
         plain.pop("texts")
         body |= plain
@@ -397,7 +413,7 @@ class Audit:
         body["tests"] = [ending_to_json(one) for one in self.tests]
         body["faults"] = [reason_to_json(one) for one in self.faults]
         if self.run.notes:
-            body["run"] = {**_mapping(body["run"]), "note_codes": [to_code(note) for note in self.run.notes]}
+            body["run"] = {**object_of(body["run"]), "note_codes": [to_code(note) for note in self.run.notes]}
         return {k: body[k] for k in _ORDER if k != "extras" or self.extras}
 
     @classmethod
@@ -411,24 +427,24 @@ class Audit:
         if body.get("schema") not in (SCHEMA, *OLDER):
             raise ConfigError(f"expected the results of a run, got {record_kind(body, SCHEMA)}")
         try:
-            run = _run(_mapping(body["run"]))
+            run = _run(object_of(body["run"]))
             whole = "tests" in body
             return cls(
                 calm=str(body["calm"]),
-                judge=JudgeRecord(**_fitting(JudgeRecord, _mapping(body["judge"]))),  # type: ignore[arg-type]  # checked
-                cases=_mapping(body["cases"]),
+                judge=from_plain(JudgeRecord, body["judge"]),
+                cases=object_of(body["cases"]),
                 seed=int(str(body["seed"])),
                 repeats=str(body["repeats"]),
-                findings=tuple(finding_from_json(_mapping(f)) for f in _list(body["findings"])),
+                findings=tuple(finding_from_json(object_of(f)) for f in list_of(body["findings"])),
                 stopping=str(body.get("stopping", "fixed")),
                 limits="attainable" if body.get("limits") == "attainable" else "suites",
-                tests=tuple(ending_from_json(_mapping(one)) for one in _list(body.get("tests", []))),
-                faults=tuple(reason_from_json(_mapping(one)) for one in _list(body["faults"]))
+                tests=tuple(ending_from_json(object_of(one)) for one in list_of(body.get("tests", []))),
+                faults=tuple(reason_from_json(object_of(one)) for one in list_of(body["faults"]))
                 if whole
                 else tuple(note for note in run.notes if note.kind in OF_OLDER),
                 run=run if whole else replace(run, notes=tuple(n for n in run.notes if n.kind not in OF_OLDER)),
                 texts=tuple(texts_from_json(t) for t in texts),
-                extras=_mapping(body.get("extras", {})),
+                extras=object_of(body.get("extras", {})),
             )
         except (KeyError, TypeError, ValueError) as error:
             raise ConfigError(f"results of schema {SCHEMA!r} are damaged: {type(error).__name__} {error}") from error
@@ -438,226 +454,21 @@ _HEAD = ("schema", "calm", "judge", "cases", "seed", "repeats", "stopping", "lim
 _ORDER = (*_HEAD, "tests", "faults", "findings", "extras", "run")
 
 
-def finding(
-    *,
-    bias: str,
-    node: str,
-    task: str,
-    edit: AnyEdit | None,
-    against: AnyEdit | None,
-    decision: Decision,
-    trials: Trials | None,
-    accepted: str | None = None,
-    records: dict[tuple[int, bool, bool], TrialRecord] | None = None,
-) -> Finding:
-    """
-    Return the record of one decision, with its trials in codes.
-
-    `records` are those that were made for other decisions on the same trials, by the identities of these.
-    """
-    estimate, claim = decision.estimate, decision.claim
-    shown = edit.label if edit and edit.name else None
-    told = trials is not None and any(row.clean or row.target == CUED for row in trials.rows)
-    moved = flips(trials) if trials and edit and told else None
-    rows = sorted(trials.rows, key=lambda row: (row.case, row.edit)) if trials else []
-    tied = edit is None or edit.expects in (Expects.TIE, Expects.OBSERVE)
-    control, as_much = control_of(trials, bias)
-    return Finding(
-        key="/".join(part for part in (bias, decision.measure, shown) if part),
-        node=node,
-        bias=bias,
-        perturbation=shown,
-        expects=edit.expects.value if edit else None,
-        dose=edit.dose if edit else None,
-        summary=edit.summary if edit else LABELLED if bias == AGREEMENT else "The same prompt asked again.",
-        task=task,
-        measure=decision.measure,
-        claim=Limit(claim.op, claim.limit) if claim is not None else None,
-        outcome=decision.outcome,
-        reason=listed([reason for reason in (decision.reason, as_much) if reason]),
-        value=_rounded(estimate.value if estimate else None),
-        low=_rounded(estimate.low if estimate else None),
-        high=_rounded(estimate.high if estimate else None),
-        level=estimate.level if estimate else None,
-        n=estimate.n if estimate else 0,
-        excluded=ordered(estimate.excluded if estimate else trials.excluded if trials else {}),
-        robustness_rate=_shown_rate(robustness_rate, trials),
-        consistency_rate=_shown_rate(consistency_rate, trials),
-        flips={"toward": moved.toward, "away": moved.away, "other": moved.other} if moved else {},
-        cases_to_decide=decision.cases_to_decide,
-        channel=", ".join(sorted({r.channel for r in trials.rows if r.channel})) if trials else "",
-        asserted=True,
-        accepted=accepted,
-        asks=trials.asks if trials else "",
-        against=against.label if against else None,
-        control=control,
-        own=len({row.case for row in rows if row.own}),
-        what=_what(edit, decision.reason) if edit else "",
-        references=_references(decision, trials),
-        unused=_unused(rows, decision.measure),
-        scale=_points(trials.scale, trials.family) if trials else {},
-        lost=sum(trials.lost.values()) if trials else 0,
-        acknowledged=acknowledgement(trials) if trials and moved else {},
-        trials=tuple(_recorded(rows, against is not None, tied, {} if records is None else records)),
-    )
-
-
 def control_without_result(control: str) -> str:
     """Return what a control that is not decided means."""
     return f"the control {control} has no result yet, and without it green would mean nothing"
 
 
-def _what(edit: AnyEdit, reason: Reason) -> str:
-    """Return what an edit does; of a rotation what its worst variant does, or what the module of its bias says."""
-    worst = reason.worst
-    chosen = next((one for one in edit.variants if one.label == worst), edit)
-    if not chosen.variants:
-        return chosen.summary
-    made = (getattr(one.rewrite, "rewrite", one.rewrite) for one in chosen.variants)  # an edit may rename another one
-    shipped = all(getattr(one, "__module__", "").startswith(SHIPPED) for one in made)
-    home = sys.modules.get(f"{SHIPPED}{edit.bias.replace('-', '_')}") if shipped else None
-    return ((home and home.__doc__) or "").strip().partition("\n")[0].partition(": ")[2]
-
-
-def finding_of_run(decision: Decision, *, task: str, stated: Claim, scale: Scale, family: Family) -> Finding:
-    """Return the record of a decision about all probes of a run; `stated` is the claim before gate.toml."""
-    estimate, claim = decision.estimate, decision.claim
-    assert claim is not None, "something is claimed of a run"
-    return Finding(
-        key=f"{RUN}/{claim.measure}",
-        node="",
-        bias=RUN,
-        perturbation=None,
-        expects=None,
-        dose=None,
-        summary="All probes of the run together.",
-        task=task,
-        measure=claim.measure,
-        claim=Limit(claim.op, claim.limit),
-        outcome=decision.outcome,
-        reason=decision.reason,
-        value=_rounded(estimate.value if estimate else None),
-        low=_rounded(estimate.low if estimate else None),
-        high=_rounded(estimate.high if estimate else None),
-        level=estimate.level if estimate else None,
-        n=estimate.n if estimate else 0,
-        excluded={},
-        robustness_rate=None,
-        consistency_rate=None,
-        flips={},
-        cases_to_decide=decision.cases_to_decide,
-        channel="",
-        asserted=True,
-        accepted=None,
-        asks="",
-        stated=None if stated == claim else Limit(stated.op, stated.limit),
-        scale=_points(scale, family),
-    )
-
-
-def _points(scale: Scale, family: Family) -> dict[str, float]:
-    """Return the ends of a scale on which a judge gives points, and the best end where it is the low one."""
-    if family != "score":
-        return {}
-    return {"low": scale.low, "high": scale.high} | ({"best": scale.low} if scale.best == "low" else {})
-
-
-def _references(decision: Decision, trials: Trials | None) -> dict[str, float]:
-    measure = MEASURES.get(decision.measure)
-    if measure is None or not measure.agrees or trials is None or decision.estimate is None:
-        return {}
-    return {name: round(value, 6) + 0.0 for name, value in references(measure, trials).items()}
-
-
-def _unused(rows: Sequence[Trial], measure: str) -> dict[Reason, int]:
-    """Return how many texts that the cases hold were not shown, by reason; nothing of the worst variant's rows."""
-    if (measure in MEASURES and MEASURES[measure].worst_of) or not any(row.held for row in rows):
-        return {}
-    shown: dict[str, set[str]] = {}
-    for row in rows:
-        shown.setdefault(row.case, set()).add(row.own)
-    found: Counter[Reason] = Counter()
-    for case, held in {row.case: row.held for row in rows if row.held}.items():
-        found.update(unused(held, shown[case]))
-    return ordered(found)
-
-
 def _without_better(reason: Reason) -> bool:
-    """Return whether a reason says of every case that none of its answers is known to be the better one."""
     if reason.kind not in (Kind.COUNTED, Kind.LISTED):
         return reason.kind in (Kind.ONE_ANSWER, Kind.EQUAL_ANSWERS, Kind.NO_GOLD)
     untold = reason.details[0] if reason.kind is Kind.COUNTED else 0
     return not untold and all(_without_better(one) for one in reason.details if isinstance(one, Reason))
 
 
-def _recorded(
-    rows: Sequence[Trial], controlled: bool, tied: bool, known: dict[tuple[int, bool, bool], TrialRecord]
-) -> Iterator[TrialRecord]:
-    for row in rows:
-        about = id(row), controlled, tied
-        found = known.get(about)
-        if found is None:
-            found = known[about] = _record(row, controlled=controlled, tied=tied)
-        yield found
-
-
-def _record(row: Trial, *, controlled: bool, tied: bool) -> TrialRecord:
-    compared = tuple(code(v) for v in row.clean)
-    return TrialRecord(
-        case=row.case,
-        edit=row.edit,
-        hash=row.hash,
-        pilot=code(row.pilot) if row.pilot is not None else None,
-        clean=() if controlled else compared,
-        perturbed=tuple(code(v) for v in row.perturbed),
-        control=compared if controlled else (),
-        inert=tuple(code(v) for v in row.inert),
-        floor=row.floor,
-        cluster="" if row.cluster == row.case else row.cluster,
-        places=row.places,
-        own=row.own,
-        target=row.target,
-        damaged=row.damaged,
-        hit=row.hit,
-        room=row.room,
-        better=row.better,
-        met=dict(row.met),
-        points=dict(row.points),
-        slots=row.slots if tied or row.order or row.target == CUED else (),
-        order=row.order,
-        worth=dict(row.worth),
-        people={person: code(said) for person, said in row.people.items()},
-        chances=_chances(row, "control" if controlled else "clean"),
-        cued=row.cued,
-        cued_before=row.cued_before,
-    )
-
-
-def _chances(row: Trial, compared: str) -> dict[str, Json]:
-    """Return the probabilities of the verdicts of each arm that has any, to nine places."""
-    pilot = () if row.pilot is None else (row.pilot,)
-    if all(chances(verdict) is None for verdict in (*row.clean, *row.inert, *row.perturbed, *pilot)):
-        return {}
-    arms = {compared: row.clean, "inert": row.inert, "perturbed": row.perturbed, "pilot": pilot}
-    laws = {arm: [chances(verdict) for verdict in verdicts] for arm, verdicts in arms.items()}
-    return {
-        arm: [None if law is None else {name: round(p, 9) for name, p in law.items()} for law in given]
-        for arm, given in laws.items()
-        if any(law is not None for law in given)
-    }
-
-
-def _shown_rate(measure: Measure, trials: Trials | None) -> float | None:
-    return _rounded(rate(measure, trials)) if trials else None
-
-
-def _rounded(value: float | None) -> float | None:
-    return None if value is None else round(value, 6) + 0.0  # + 0.0 turns -0.0 into 0.0
-
-
 def finding_to_json(one: Finding) -> dict[str, Json]:
     """Return a finding as JSON-able data, with codes beside the words of its reasons."""
-    plain = _plain(replace(one, excluded={}, unused={}))
+    plain = to_plain(replace(one, excluded={}, unused={}))
     assert isinstance(plain, dict)
     plain["excluded"] = {**in_words(one.excluded)}
     plain["unused"] = {**in_words(one.unused)}
@@ -665,8 +476,6 @@ def finding_to_json(one: Finding) -> dict[str, Json]:
         plain["reason_code"] = to_code(one.reason)
     if one.excluded:
         plain["excluded_codes"] = [{**to_code(reason), "count": count} for reason, count in one.excluded.items()]
-    if not one.acknowledged:
-        del plain["acknowledged"]
     if one.unused:
         plain["unused_codes"] = [{**to_code(reason), "count": count} for reason, count in one.unused.items()]
     return plain
@@ -675,33 +484,20 @@ def finding_to_json(one: Finding) -> dict[str, Json]:
 def finding_from_json(body: Mapping[str, Json]) -> Finding:
     """Return the finding that `finding_to_json` wrote; a KeyError or TypeError names what is missing."""
     data = dict(body)
-    words = _fitting(_Words, {name: data.pop(name) for name in ("reason", "excluded")})
-    reason = from_code(data.pop("reason_code", None), str(words["reason"]))
-    excluded = _excluded(data.pop("excluded_codes", []), _mapping(words["excluded"]))
-    left = _excluded(data.pop("unused_codes", []), _mapping(data.pop("unused", {})))
-    control = _control(data.pop("control", None))
-    claim = data.pop("claim")
-    records = tuple(_trial(_mapping(t)) for t in _list(data.pop("trials")))
-    outcome = Outcome(str(data.pop("outcome")))
-    stated = _limit(data.pop("stated", None))
-    limit = _limit(claim)
-    kept = _fitting(Finding, data)
-    return Finding(
-        **kept,  # type: ignore[arg-type]
-        claim=limit,
-        stated=stated,
-        outcome=outcome,
-        reason=reason,
-        excluded=excluded,
-        unused=left,
-        control=control,
-        trials=records,
-    )
+    words = from_plain(_Words, {name: data.pop(name) for name in ("reason", "excluded")})
+    control = data.pop("control", None)
+    if isinstance(control, dict) and "perturbation" in control:
+        control = None  # that of an older record was asked by itself and measured something else
+    known: dict[str, Any] = {
+        "reason": from_code(data.pop("reason_code", None), words.reason),
+        "excluded": _excluded(data.pop("excluded_codes", []), words.excluded),
+        "unused": _excluded(data.pop("unused_codes", []), object_of(data.pop("unused", {}))),
+    }
+    return from_plain(Finding, {**data, "control": control}, **known)
 
 
-def _excluded(codes: Json, words: Mapping[str, Json]) -> dict[Reason, int]:
-    """Return counts by reason: from their codes, or from their words where a code is missing or not known."""
-    listed = [_mapping(code) for code in _list(codes)]
+def _excluded(codes: Json, words: Mapping[str, Any]) -> dict[Reason, int]:
+    listed = [object_of(code) for code in list_of(codes)]
     found = {from_code(code, ""): _count(code.get("count")) for code in listed}
     if not found or NONE in found:
         return {from_code(None, text): _count(count) for text, count in words.items()}
@@ -722,20 +518,9 @@ class _Words:
     excluded: Mapping[str, int]
 
 
-def _control(body: Json) -> Control | None:
-    """Return the control of a finding; that of an older record was asked by itself and measured something else."""
-    if body is None or "perturbation" in _mapping(body):
-        return None
-    return Control(**_fitting(Control, _mapping(body)))  # type: ignore[arg-type]  # checked
-
-
-def _limit(body: Json) -> Limit | None:
-    return Limit(**_fitting(Limit, _mapping(body))) if body is not None else None  # type: ignore[arg-type]  # checked
-
-
 def texts_to_json(texts: CaseTexts) -> dict[str, Json]:
     """Return the texts of a case as JSON-able data."""
-    plain = _plain(texts)
+    plain = to_plain(texts)
     assert isinstance(plain, dict)
     if not texts.changes:
         del plain["changes"], plain["unlisted"]
@@ -744,126 +529,15 @@ def texts_to_json(texts: CaseTexts) -> dict[str, Json]:
 
 def texts_from_json(body: Mapping[str, Json]) -> CaseTexts:
     """Return the texts that `texts_to_json` wrote."""
-
-    def arm(value: Json) -> tuple[tuple[Exchange, ...], ...]:
-        return tuple(tuple(Exchange(**_fitting(Exchange, _mapping(e))) for e in _list(ask)) for ask in _list(value))  # type: ignore[arg-type]
-
-    data = _fitting(CaseTexts, dict(body))
-    clean, perturbed = arm(data.pop("clean")), arm(data.pop("perturbed"))
-    changes = tuple(_change(_mapping(one)) for one in _list(data.pop("changes", [])))
-    prompts = {name: tuple(_list(turns)) for name, turns in _mapping(data.pop("prompts")).items()}
-    arms = {"clean": clean, "perturbed": perturbed}
-    return CaseTexts(**data, **arms, prompts=prompts, changes=changes)  # type: ignore[arg-type]  # named fields
-
-
-def _change(body: Mapping[str, Json]) -> Change:
-    data = _fitting(Change, dict(body))
-    return Change(**{**data, "names": tuple(map(str, _list(data.get("names", []))))})  # type: ignore[arg-type]  # checked
-
-
-def _trial(body: Mapping[str, Json]) -> TrialRecord:
-    _fitting(TrialRecord, dict(body))
-    arms = {name: tuple(_list(body[name])) for name in ("clean", "perturbed", "control")}
-    arms["inert"] = tuple(_list(body.get("inert", [])))
-    slots = tuple(tuple(_list(order)) for order in _list(body.get("slots", [])))
-    places = tuple(_list(body.get("places", [])))
-    order = tuple(_list(body.get("order", [])))
-    cued = {name: tuple(_list(body.get(name, []))) for name in ("cued", "cued_before")}
-    rest = {k: v for k, v in body.items() if k not in (*arms, *cued, "slots", "places", "order")}
-    return TrialRecord(**rest, **arms, **cued, slots=slots, places=places, order=order)  # type: ignore[arg-type]  # checked
+    return from_plain(CaseTexts, dict(body))
 
 
 def _run(body: Mapping[str, Json]) -> Run:
     data = {name: value for name, value in body.items() if name != "digest"}
-    words, codes = _list(data.pop("notes", [])), _list(data.pop("note_codes", []))
+    words, codes = list_of(data.pop("notes", [])), list_of(data.pop("note_codes", []))
     known = codes if len(codes) == len(words) else [None] * len(words)
     notes = tuple(from_code(code, str(text)) for code, text in zip(known, words, strict=True))
-    unpriced = tuple(map(str, _list(data.pop("unpriced", []))))
-    given = _fitting(Run, data).pop("case_files", [])
-    files = None if given is None else tuple(map(str, _list(given)))
-    return Run(notes=notes, unpriced=unpriced, case_files=files, **data)  # type: ignore[arg-type]  # checked
-
-
-def _mapping(value: Json) -> dict[str, Json]:
-    if not isinstance(value, dict):
-        raise TypeError(f"expected an object, got {type(value).__name__}")
-    return value
-
-
-def _list(value: Json) -> list[Json]:
-    if not isinstance(value, list):
-        raise TypeError(f"expected a list, got {type(value).__name__}")
-    return value
-
-
-def _fitting(record: type, data: dict[str, Json]) -> dict[str, Json]:
-    """Return the data of a record; a TypeError names a value that is not of the kind of its field."""
-    for name, fits in _kinds(record).items():
-        if name in data and not fits(data[name]):
-            raise TypeError(f"{record.__name__}: {name}={data[name]!r} is of the wrong kind")
-    return data
-
-
-@cache
-def _kinds(record: type) -> dict[str, Callable[[Json], bool]]:
-    """Return a check of the kind of each field of a record."""
-    return {name: _fits(hint) for name, hint in get_type_hints(record).items()}
-
-
-def _fits(hint: object) -> Callable[[Json], bool]:
-    if hint is Json:
-        return lambda _: True
-    origin, arguments = get_origin(hint), get_args(hint)
-    if origin in (Union, UnionType):
-        kinds = [_fits(one) for one in arguments]
-        return lambda value: any(fits(value) for fits in kinds)
-    if origin is Literal:
-        return lambda value: value in arguments
-    if origin in (Mapping, dict):
-        inner = _fits(arguments[1])
-        return lambda value: isinstance(value, dict) and all(map(inner, value.values()))
-    if origin in (tuple, list):
-        each = _fits(arguments[0])
-        return lambda value: isinstance(value, list) and all(map(each, value))
-    if hint in (int, float):
-        number = (int,) if hint is int else (int, float)
-        return lambda value: isinstance(value, number) and not isinstance(value, bool) and _is_finite(value)
-    if hint in (str, bool, NoneType):
-        kind = cast("type", hint)
-        return lambda value: isinstance(value, kind)
-    if isinstance(hint, type) and is_dataclass(hint):
-        return lambda value: isinstance(value, dict)
-    return lambda _: True
-
-
-def _is_finite(value: float) -> bool:
-    """Return whether a number can be computed with: no NaN, no infinity, none too large for a float."""
-    return -LARGEST <= value <= LARGEST
-
-
-def _plain(value: object) -> Json:
-    """Return dataclasses, tuples and enums as JSON-able data (`asdict` copies deeply and knows no enums)."""
-    if type(value) in _ATOMS:  # most of a record: a row has dozens of them
-        return cast("Json", value)
-    if isinstance(value, Outcome):
-        return value.value
-    if value is None or isinstance(value, bool | int | float | str):
-        return value
-    if isinstance(value, Reason):
-        return str(value)
-    if isinstance(value, Mapping):
-        return {str(k): _plain(v) for k, v in value.items()}
-    if isinstance(value, list | tuple):
-        return [v if type(v) in _ATOMS else _plain(v) for v in value]
-    kind: type = type(value)  # everything else in a record is a dataclass
-    values = [(name, getattr(value, name)) for name in names(kind)]
-    plain: dict[str, Json] = {name: one if type(one) in _ATOMS else _plain(one) for name, one in values}
-    return {k: v for k, v in plain.items() if v or k not in _IF_ANY} if kind is TrialRecord else plain
-
-
-_ATOMS = frozenset({bool, int, float, str, type(None)})
-_IF_ANY = ("order", "worth", "people", "cued", "cued_before")
-"""What a row holds only where it is not empty."""
+    return from_plain(Run, data, notes=notes)
 
 
 def write(audit: Audit, path: Path, *, texts: bool = True) -> None:
@@ -891,7 +565,7 @@ def _laid_out(audit: Audit) -> Iterator[str]:
     head = {name: value for name, value in body.items() if name != "findings"}
     rows: dict[int, str] = {}
     digest = digest_of(head, (_sealed(finding, rows) for finding in audit.findings))
-    body["run"] = {**_mapping(body["run"]), "digest": digest}
+    body["run"] = {**object_of(body["run"]), "digest": digest}
     yield "{"
     for number, (name, value) in enumerate(body.items()):
         yield f"{',' if number else ''}\n {_text(name)}: "
@@ -905,7 +579,6 @@ def _laid_out(audit: Audit) -> Iterator[str]:
 
 
 def _sealed(finding: Finding, rows: dict[int, str]) -> Iterator[str]:
-    """Yield the canonical text of a finding in parts; note those of its trials, by their identities."""
     data = finding_to_json(replace(finding, trials=()))
     for number, name in enumerate(sorted(data)):
         yield f"{',' if number else '{'}{canonical(name)}:"
@@ -915,7 +588,7 @@ def _sealed(finding: Finding, rows: dict[int, str]) -> Iterator[str]:
         for place, trial in enumerate(finding.trials):
             text = rows.get(id(trial))
             if text is None:
-                text = rows[id(trial)] = canonical(_plain(trial))
+                text = rows[id(trial)] = canonical(to_plain(trial))
             yield f"{',' if place else '['}{text}"
         yield "]" if finding.trials else "[]"
     yield "}"
@@ -966,7 +639,6 @@ def read(path: Path, *, texts: bool = True) -> Audit:
 
 
 def _texts_beside(path: Path) -> list[Mapping[str, Json]]:
-    """Return the lines of the texts that lie beside a results file."""
     beside = texts_path(path)
     try:
         told = read_bytes(beside).decode("utf-8") if beside.exists() else ""

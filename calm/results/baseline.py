@@ -21,8 +21,8 @@ from calm.results import outputs
 from calm.results.audit import SCHEMA as RESULTS
 from calm.results.audit import Audit, Finding, Run, read
 from calm.results.gatefile import WORSENING
+from calm.results.outputs import record_kind
 from calm.results.records import scale_of, trials_of
-from calm.results.shapes import record_kind
 
 SCHEMA = "calm-baseline/2"
 CALIBRATION = "calm-calibration/1"
@@ -94,7 +94,6 @@ def undecided(audit: Audit) -> tuple[Undecided, ...]:
 
 
 def _decidable(found: Finding) -> float | None:
-    """Return the nearest limit, to two places, at which the claim of a finding would pass."""
     if found.claim is None or found.low is None or found.high is None or found.measure not in MEASURES:
         return None
     low, high = MEASURES[found.measure].range
@@ -121,7 +120,6 @@ def _record_of(audit: Audit, findings: Sequence[Finding]) -> Audit:
 
 
 def _kept(finding: Finding) -> Finding:
-    """Leave out what differs between runs that found the same: the node id depends on where the tests lie."""
     trials = tuple(sorted(finding.trials, key=lambda record: (record.case, record.edit)))
     return replace(finding, node="", cases_to_decide=None, baseline=None, trials=trials)
 

@@ -17,9 +17,8 @@ from calm.errors import ConfigError, few_of
 from calm.experiment.stopping import LEVEL
 from calm.results.audit import RUN, Audit, Finding, TrialRecord
 from calm.results.gatefile import WORSENING
-from calm.results.pairing import Paired, growth, pair, worse_way
-from calm.results.parts import INDENT, aligned
-from calm.results.pooled import probes_of, widest
+from calm.results.pairing import Paired, growth, pair, probes_of, widest, worse_way
+from calm.results.parts import INDENT, aligned, section
 from calm.results.records import Change, changes, other_judge, same_kind, scale_of, verdict_of
 from calm.results.sentences import capital, highest
 from calm.results.tabular import ARMS, Unread, as_read, mute, unread_in, unread_of
@@ -256,7 +255,6 @@ def compare(old: Audit, new: Audit) -> Comparison:
 
 
 def _refuse_unlike(old: Audit, new: Audit, both: Sequence[str]) -> None:
-    """Refuse runs that have no claim, or no case, in common: nothing of one can be compared with the other."""
     fix = "compare two runs of the same tests on the same cases"
     whole = [f"the {which} run is not whole: {gap}" for which, run in (("old", old), ("new", new)) for gap in run.gaps]
     if not both:
@@ -272,7 +270,6 @@ def _refuse_unlike(old: Audit, new: Audit, both: Sequence[str]) -> None:
 
 
 def _refuse_other_task(old: Audit, new: Audit) -> None:
-    """Refuse runs whose claims share names and not a meaning: a gain of pairs is none of scores."""
     known = {old.judge.task, new.judge.task} <= set(get_args(Task))  # a run that broke early may not know its judge
     if known and not same_kind(old.judge, new.judge):
         raise ConfigError(
@@ -283,7 +280,6 @@ def _refuse_other_task(old: Audit, new: Audit) -> None:
 
 
 def _with_unread(moved: Moved, audits: tuple[Audit, Audit]) -> Moved:
-    """Return a claim with the replies without a verdict, and why it has no value if that is for want of one."""
     old, new = audits
     silent = unread_in(moved.old, old), unread_in(moved.new, new)
     mutes = [which for which, one in (("old", moved.old), ("new", moved.new)) if mute(one)]
@@ -304,7 +300,7 @@ def _moved(old: Finding, new: Finding, audits: tuple[Audit, Audit], measured: in
         return Moved(old.key, old, new, None, f"the worst variant is {now} now and was {was}", left_out)
     if fault := next((paired.fault for paired in several if paired.fault), None):
         return Moved(old.key, old, new, None, str(fault), left_out)
-    two_sided = old.claim is not None and old.claim.op == "abs<="
+    two_sided = old.claim is not None and old.claim.two_sided
     found = difference(several, MEASURES[old.measure], measured, two_sided=two_sided)
     if found is None:
         return Moved(old.key, old, new, None, "fewer than two cases have the same edit in both runs", left_out)
@@ -312,7 +308,6 @@ def _moved(old: Finding, new: Finding, audits: tuple[Audit, Audit], measured: in
 
 
 def _pairs_of_run(finding: Finding, audits: tuple[Audit, Audit]) -> list[Paired]:
-    """Return the rows side by side of each probe that is in a claim about the whole run, in both runs."""
     measure = MEASURES[finding.measure]
     before, after = (
         {probe.key: widest(audit.findings, probe) for probe in probes_of(audit.findings, measure.name)}
@@ -322,7 +317,6 @@ def _pairs_of_run(finding: Finding, audits: tuple[Audit, Audit]) -> list[Paired]
 
 
 def _worst_variant(finding: Finding) -> str:
-    """Return the name of the worst variant of a finding about it, else nothing."""
     names = {record.edit for record in finding.trials}
     return ", ".join(sorted(names)) if MEASURES[finding.measure].worst_of else ""
 
@@ -351,7 +345,6 @@ def difference(
 
 
 def _badness(moved: Moved) -> tuple[object, ...]:
-    """Order by what the outcome became, if it got worse, the whole run first, then by how much worse the value is."""
     new = RANK.index(moved.new.outcome)
     fallen = moved.way < 0 and moved.old.outcome is not moved.new.outcome
     worse = moved.difference.worse if moved.difference else 0.0
@@ -359,7 +352,6 @@ def _badness(moved: Moved) -> tuple[object, ...]:
 
 
 def _flips(both: Sequence[tuple[Finding, Finding]]) -> tuple[Flip, ...]:
-    """Return the cases whose most frequent verdict changed; two claims of one probe show a case once."""
     found: list[Flip] = []
     seen: set[tuple[object, ...]] = set()
     for old, new in sorted(both, key=lambda pair: pair[1].value is None):  # by a claim that was tested, if there is one
@@ -387,12 +379,10 @@ def _flip(key: str, record: TrialRecord, arms: Sequence[Sequence[Verdict]], said
 
 
 def _verdicts(key: str, record: TrialRecord) -> list[Verdict]:
-    """Return the verdicts of the arm that a flip is about."""
     return [verdict_of(key, record, c) for c in record.perturbed or record.control or record.clean]
 
 
 def _most_frequent(verdicts: Sequence[Verdict]) -> list[Verdict]:
-    """Return the most frequent verdicts of an arm, in a fixed order."""
     counts = [sum(same(u, v) for v in verdicts) for u in verdicts]
     modes = [v for v, count in zip(verdicts, counts, strict=True) if count == max(counts)]
     return sorted(modes, key=lambda v: _code(code(v)))
@@ -414,10 +404,10 @@ def render_text(comparison: Comparison, width: int | None = 100, *, lines: int =
     """
 
     def claims(title: str, moved: Sequence[Moved]) -> list[str]:
-        return _section(title, _fitted([_cells(m) for m in moved], width), lines)
+        return section(title, _fitted([_cells(m) for m in moved], width), lines)
 
     def rows(title: str, cells: Sequence[tuple[str, ...]]) -> list[str]:
-        return _section(title, [[line] for line in aligned(cells)], lines)
+        return section(title, [[line] for line in aligned(cells)], lines)
 
     headline = printable(comparison.since(since))
     parts = [
@@ -439,7 +429,6 @@ def render_text(comparison: Comparison, width: int | None = 100, *, lines: int =
 
 
 def _fitted(rows: Sequence[tuple[str, str, str, str]], width: int | None) -> list[list[str]]:
-    """Return each row as one aligned line, or, if one of them is too wide, as two lines: its name, and its figures."""
     lines = aligned(rows)
     if width is None or all(len(line) + len(INDENT) <= width for line in lines):
         return [[line] for line in lines]
@@ -449,7 +438,6 @@ def _fitted(rows: Sequence[tuple[str, str, str, str]], width: int | None) -> lis
 
 
 def _cells(moved: Moved) -> tuple[str, str, str, str]:
-    """Return a claim in four cells: its key, its outcomes, its values, and by how much it changed."""
     old, new = moved.old, moved.new
     outcome = old.outcome.value if old.outcome is new.outcome else f"{old.outcome.value} -> {new.outcome.value}"
     unmeasured = old.value is None and new.value is None
@@ -481,15 +469,6 @@ def _signed(value: float) -> str:
 
 def _count(count: int, one: str, many: str, what: str) -> list[str]:
     return [f"{count} {one if count == 1 else many} {what}"] if count else []
-
-
-def _section(title: str, rows: Sequence[Sequence[str]], lines: int) -> list[str]:
-    """Return a title, its first rows and a count of the rest; nothing without rows."""
-    if not rows:
-        return []
-    shown = [f"{INDENT}{printable(line)}" for row in rows[:lines] for line in row]
-    rest = len(rows) - min(len(rows), max(0, lines))
-    return [f"{title} ({len(rows)})", *shown, *([f"{INDENT}and {rest} more"] if rest else [])]
 
 
 def _cut(line: str, width: int | None) -> str:

@@ -75,16 +75,14 @@ class Results:
         return printable(f"<calm results of {judge.name} ({judge.task}): {self.outcome}; findings: {told or 'none'}>")
 
     def _repr_html_(self) -> str:
-        """Return what a notebook shows: the verdict, what is wrong, and what to do next."""
-        from calm.results.reports import card
+        from calm.results.reports import markdown
 
-        return card.html(self._audit, self._source)
+        return markdown.card(self._audit, self._source)
 
     def _repr_markdown_(self) -> str:
-        """Return the same for what shows Markdown."""
-        from calm.results.reports import card
+        from calm.results.reports import markdown
 
-        return card.markdown(self._audit, self._source)
+        return markdown.card_markdown(self._audit, self._source)
 
 
 def load(path: str | os.PathLike[str]) -> Results:

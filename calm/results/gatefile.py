@@ -161,7 +161,6 @@ def read_gate(path: Path, today: date) -> Gate:
 
 
 def _override(kind: Table, entry: Mapping[str, object], today: date) -> Override | list[str]:
-    """Return an entry, or what is wrong with it."""
     key, reason, expires, limit = (entry.get(name) for name in ("key", "reason", "expires", "limit"))
     named = f" ({key})" if isinstance(key, str) and key.isprintable() else ""
     problems = [f"unknown key {name!r}{nearest(name, KEYS[kind])}" for name in entry if name not in KEYS[kind]]
@@ -191,7 +190,6 @@ def _override(kind: Table, entry: Mapping[str, object], today: date) -> Override
 
 
 def _key_problem(kind: Table, key: object) -> str:
-    """Return what is wrong with the key of an entry, or nothing."""
     if key is None:
         return "key: expected the key of a finding such as 'authority/gain', got none"
     if not isinstance(key, str) or not all(key.split("/")) or not key.isprintable() or key != key.strip():
@@ -235,7 +233,6 @@ def _limit_problems(key: object, limit: object) -> list[str]:
 
 
 def _twice(overrides: Iterable[Override]) -> list[str]:
-    """Return the faults of entries about one key, of which only one could hold."""
     problems: list[str] = []
     seen: dict[tuple[bool, str], Override] = {}
     for one in overrides:

@@ -15,7 +15,7 @@ from calm.errors import ConfigError
 from calm.results.audit import RUN, Audit, Finding, JudgeRecord, read
 from calm.results.compare import RANK
 from calm.results.gatefile import WORSENING
-from calm.results.parts import INDENT, aligned
+from calm.results.parts import aligned, section
 from calm.results.records import Change, changes, same_kind
 from calm.results.redaction import without_texts
 from calm.results.wording import printable, value
@@ -152,7 +152,6 @@ def history(folder: Path, newest: Path | None = None, *, texts: bool = True) -> 
 
 
 def _files(folder: Path, newest: Path | None) -> Iterator[tuple[str, Path]]:
-    """Yield the JSON files of a folder with the names that they are shown by; the newest results first."""
     try:
         if not folder.is_dir():
             what = "a file" if folder.exists() else "nothing"
@@ -194,19 +193,16 @@ def _past(name: str, path: Path, *, texts: bool) -> Past:
 
 
 def _usual(runs: Sequence[Past]) -> JudgeRecord:
-    """Return the judge of the task that most runs have; of several, that of the last run."""
     judges = [past.audit.judge for past in reversed(runs)]
     return max(judges, key=lambda judge: sum(same_kind(judge, other) for other in judges))
 
 
 def _identity(audit: Audit) -> str:
-    """Return what two copies of one record have in common, with and without texts, and no two runs."""
     run, findings = audit.run, [(f.key, f.value, f.outcome.value) for f in audit.findings]
     return json.dumps([run.started, run.seconds, run.calls, audit.judge.fingerprint, findings], sort_keys=True)
 
 
 def _lines_of(runs: Sequence[Past]) -> tuple[Line, ...]:
-    """Return the claims over all runs, those first that are not proven in the last one."""
     tables = [{f.key: f for f in past.audit.findings} for past in runs]
     keys = dict.fromkeys(key for table in tables for key in table)
     lines = [Line(key, tuple(table.get(key) for table in tables)) for key in keys]
@@ -220,7 +216,6 @@ def _urgency(line: Line) -> tuple[object, ...]:
 
 
 def _kind(name: str) -> str:
-    """Return of which kind a change is, by the name that `calm.results.records.changes` gives it."""
     return "cases" if name.partition(" ")[0] == "cases" else _KIND.get(name, "judge")
 
 
@@ -244,15 +239,14 @@ def render_text(found: History) -> str:
     claims = [_cells(line) for line in found.lines]
     parts = [
         [printable(found.title)],
-        _part("Runs", runs, last=True),
-        _part("Claims", claims),
-        _part("Left out", found.left_out),
+        section("Runs", [[line] for line in aligned(runs)], LINES, last=True),
+        section("Claims", [[line] for line in aligned(claims)], LINES),
+        section("Left out", [[line] for line in aligned(found.left_out)], LINES),
     ]
     return "\n".join(line for part in parts for line in part)
 
 
 def _cells(line: Line) -> tuple[str, ...]:
-    """Return a claim over the last runs: its limit, its values, the last one with its interval, and its outcomes."""
     last = line.last
     shown = line.findings[-SHOWN:]
     values = [value(last) if one is last else _value(one) for one in shown]
@@ -266,17 +260,3 @@ def _cells(line: Line) -> tuple[str, ...]:
 
 def _value(one: Finding | None) -> str:
     return "-" if one is None or one.value is None else value(one).partition(" ")[0]
-
-
-def _part(title: str, rows: Sequence[tuple[str, ...]], *, last: bool = False) -> list[str]:
-    """Return a title and at most so many rows, the first or the last ones; nothing without rows."""
-    if not rows:
-        return []
-    shown = aligned(rows[-LINES:] if last else rows[:LINES])
-    rest = len(rows) - len(shown)
-    which = "earlier" if last else "more"
-    return [
-        f"{title} ({len(rows)})",
-        *(f"{INDENT}{line}" for line in shown),
-        *([f"{INDENT}and {rest} {which}"] if rest else []),
-    ]

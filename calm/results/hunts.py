@@ -111,7 +111,6 @@ def read(path: Path) -> dict[str, Json]:
 
 
 def _same_judge(audit: Audit, hunt: Mapping[str, Json]) -> bool:
-    """Return whether a hunt was of the judge of a run: by the fingerprints, or where one has none, by their names."""
     mine, theirs = audit.judge.fingerprint, hunt.get("fingerprint")
     if mine and theirs:
         return mine == theirs

@@ -4,25 +4,201 @@ The one writer of all files that a run or a command leaves behind, and the one r
 A path is refused if it is an input of the run, a cache, anything but a regular file, or a file that calm did not
 write: an older output of the same form may be replaced, and says itself what it is (`Form`). A file is written beside
 its place and renamed, so it is there whole or not at all, and an earlier file stays until then.
+
+What a file is, is told by its whole content: JSON is parsed, a page is read from its first byte. A mark that merely
+occurs somewhere proves nothing: a test may hold the schema of results as a text.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import stat
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 from tempfile import NamedTemporaryFile, TemporaryFile
 from time import sleep
-from typing import IO, Final
+from typing import IO, Any, Final
 from unicodedata import normalize
 
+from calm.core.files import MOST_BYTES, json_of
 from calm.errors import ConfigError
 from calm.models.vault import hidden
-from calm.results import shapes
+
+Shape = Callable[[IO[bytes]], bool]
+"""Says whether an open file, at its first byte, is what a form writes."""
+
+SIGHT: Final = 1 << 20
+"""Bytes at the beginning and at the end of a file that are looked at where it is not parsed."""
+_RECORDS: Final = {"calm-results": "the results of a run", "calm-baseline": "a baseline"}
+"""What a record is, by the name of its schema."""
+_SUMMARY: Final = re.compile(rb"# calm: (?:(GREEN|RED|NOT GREEN)\n\n\*\*\1: |[A-Z_]+\n\n\*\*The gate is )")
+_JUNIT: Final = re.compile(rb"(?:<\?xml[^>]*\?>\s*)?<testsuites name=\"calm\"")
+_TABLES: Final = (b"calm-trials/1", b"calm-findings/1", b"calm-cases/1", b"calm-flips/1")
+_BEFORE_KEY: Final = b'{"custom_id": "'
+_REQUEST: Final = re.compile(_BEFORE_KEY + rb'[0-9a-f]{64}"')
+_SUITE: Final = re.compile(rb"<testsuite\s[^>]*")
+
+
+def marked(*marks: str) -> Shape:
+    """Return the shape of a file that holds some marks near its beginning or end."""
+
+    def shape(file: IO[bytes]) -> bool:
+        seen = b"".join(_ends(file))
+        return all(mark.encode() in seen for mark in marks)
+
+    return shape
+
+
+def record_kind(body: object, wanted: str) -> str:
+    """
+    Return what a JSON value is that is not of the schema `wanted`, in words, and what to do.
+
+    >>> record_kind({"schema": "calm-results/9"}, "calm-results/2")
+    'one of another release of calm (schema calm-results/9): read it with that release, or make a new one'
+    >>> record_kind({"schema": "calm-hunt/1"}, "calm-results/2"), record_kind([], "calm-results/2")
+    ('a record of another kind (calm-hunt/1)', 'JSON that calm did not write: it names no schema')
+    """
+    schema = body.get("schema") if isinstance(body, dict) else None
+    if not isinstance(schema, str) or not schema.startswith("calm-"):
+        return "JSON that calm did not write: it names no schema"
+    if schema.partition("/")[0] == wanted.partition("/")[0]:
+        return f"one of another release of calm (schema {schema}): read it with that release, or make a new one"
+    return f"{_RECORDS.get(schema.partition('/')[0], 'a record of another kind')} ({schema})"
+
+
+def begins(*texts: str) -> Shape:
+    """Return the shape of a file that begins with one of some texts."""
+    wanted = tuple(text.encode() for text in texts)
+    return lambda file: file.read(max(map(len, wanted))).startswith(wanted)
+
+
+def requests(file: IO[bytes]) -> bool:
+    """Return whether a file begins with a request that is named by a key of the cache."""
+    return _REQUEST.match(file.read(len(_BEFORE_KEY) + 66)) is not None
+
+
+def schema(prefix: str) -> Shape:
+    """Return the shape of a JSON object whose `schema` begins so."""
+
+    def shape(file: IO[bytes]) -> bool:
+        body = _object(_whole(file))
+        return str(body.get("schema", "")).startswith(prefix)
+
+    return shape
+
+
+def sarif(file: IO[bytes]) -> bool:
+    """Return whether a file is a SARIF log, all of whose runs are those of calm."""
+    runs = _object(_whole(file)).get("runs")
+    return isinstance(runs, list) and bool(runs) and all(_at(run, "tool", "driver", "name") == "calm" for run in runs)
+
+
+def page(file: IO[bytes]) -> bool:
+    """Return whether a file is a whole page whose head names calm as its generator."""
+    first, last = _ends(file)
+    head, mark, _ = first.partition(b'<meta name="generator" content="calm')
+    head = head.lstrip().lower()
+    outside = any(end in head for end in (b"</head", b"<body", b"<!--"))
+    return bool(mark) and head.startswith(b"<!doctype html") and not outside and _ends_in(first + last, b"</html>")
+
+
+def summary(file: IO[bytes]) -> bool:
+    """Return whether a file begins as a summary does: with the outcome, and with what became of the gate."""
+    return _SUMMARY.match(file.read(SIGHT)) is not None
+
+
+def junit(file: IO[bytes]) -> bool:
+    """Return whether a file is whole JUnit XML, all of whose suites are those of calm."""
+    data = _whole(file)
+    suites = _SUITE.findall(data)  # in our XML a `<` in a text is escaped
+    ours = all(b' name="calm"' in suite for suite in suites)
+    return _JUNIT.match(data) is not None and ours and _ends_in(data, b"</testsuites>")
+
+
+def parquet(file: IO[bytes]) -> bool:
+    """Return whether a file is whole Parquet whose metadata say that it is a table of results."""
+    first, last = _ends(file)
+    both = first + last
+    return first.startswith(b"PAR1") and both.endswith(b"PAR1") and any(mark in both for mark in _TABLES)
+
+
+def arrays(prefix: str) -> Shape:
+    """Return the shape of a safetensors file whose header says that calm wrote it, in a format that begins so."""
+
+    def shape(file: IO[bytes]) -> bool:
+        size = int.from_bytes(file.read(8), "little")
+        said = _at(_object(file.read(min(size, MOST_BYTES))), "__metadata__", "calm")
+        return isinstance(said, str) and str(_object(said.encode()).get("format", "")).startswith(prefix)
+
+    return shape
+
+
+def cases(*places: str, text: str = "") -> Shape:
+    """Return the shape of a file of cases, one of which has something at a place: a text that begins so, or a table."""
+
+    def has(row: Mapping[str, Any]) -> bool:
+        found = _at(row, *places)
+        return found.startswith(text) if isinstance(found, str) else isinstance(found, dict)
+
+    def shape(file: IO[bytes]) -> bool:
+        rows = list(_rows(file))
+        return all("id" in row and "answers" in row for row in rows) and any(map(has, rows))
+
+    return shape
+
+
+def rows_of(*names: str) -> Shape:
+    """Return the shape of lines that are all JSON objects with some names."""
+
+    def shape(file: IO[bytes]) -> bool:
+        rows = list(_rows(file))
+        return bool(rows) and all(name in row for row in rows for name in names)
+
+    return shape
+
+
+def _ends(file: IO[bytes]) -> tuple[bytes, bytes]:
+    size = os.fstat(file.fileno()).st_size
+    first = file.read(SIGHT)
+    if size <= SIGHT:
+        return first, b""
+    file.seek(-min(SIGHT, size - SIGHT), os.SEEK_END)
+    return first, file.read(SIGHT)
+
+
+def _ends_in(data: bytes, end: bytes) -> bool:
+    return data[-SIGHT:].rstrip().endswith(end)
+
+
+def _whole(file: IO[bytes]) -> bytes:
+    data = file.read(MOST_BYTES + 1)
+    return data if len(data) <= MOST_BYTES else b""
+
+
+def _object(data: bytes) -> Mapping[str, Any]:
+    if not data.lstrip().startswith(b"{"):
+        return {}
+    try:
+        found = json_of(data)
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _rows(file: IO[bytes]) -> Iterator[Mapping[str, Any]]:
+    lines: Iterable[bytes] = _whole(file).split(b"\n")
+    return (_object(line) for line in lines if line.strip())
+
+
+def _at(value: object, *places: str) -> object:
+    for place in places:
+        value = value.get(place) if isinstance(value, dict) else None
+    return value
+
 
 BEFORE: Final = ".before"
 """What a run adds to the name of an older output, which it sets aside until it has results."""
@@ -56,7 +232,7 @@ class Form:
 
     what: str
     endings: tuple[str, ...]
-    shape: shapes.Shape | None = None
+    shape: Shape | None = None
     forcible: bool = False
 
     def owns(self, path: Path) -> bool:
@@ -80,53 +256,51 @@ _JSON: Final = (".json",)
 _LINES: Final = (".jsonl",)
 _PAGE: Final = (".html", ".htm")
 _ARRAYS: Final = (".safetensors",)
-RESULTS: Final = Form("results", _JSON, shapes.schema("calm-results/"))
-TEXTS: Final = Form(
-    "the texts of results", (".texts.jsonl",), shapes.marked('{"case": ', '"prompts": {', '"perturbed": [')
-)
-REPORT: Final = Form("a report", _PAGE, shapes.page)
-SUMMARY: Final = Form("a summary", (".md", ".markdown", ".txt", ""), shapes.summary)
+RESULTS: Final = Form("results", _JSON, schema("calm-results/"))
+TEXTS: Final = Form("the texts of results", (".texts.jsonl",), marked('{"case": ', '"prompts": {', '"perturbed": ['))
+REPORT: Final = Form("a report", _PAGE, page)
+SUMMARY: Final = Form("a summary", (".md", ".markdown", ".txt", ""), summary)
 COMMENT_BEGINS: Final = "<!-- calm-comment:"
-COMMENT: Final = Form("a comment", (".md", ".markdown"), shapes.begins(COMMENT_BEGINS))
-SARIF: Final = Form("a SARIF log of calm alone", (".sarif", ".json"), shapes.sarif)
-LINTED: Final = Form("findings of `calm lint`", _JSON, shapes.schema("calm-lint/"))
-JUNIT: Final = Form("a JUnit file of calm alone", (".xml",), shapes.junit)
-TRIALS: Final = Form("a table of trials", (".csv",), shapes.begins("keys,bias,perturbation,against,"))
+COMMENT: Final = Form("a comment", (".md", ".markdown"), begins(COMMENT_BEGINS))
+SARIF: Final = Form("a SARIF log of calm alone", (".sarif", ".json"), sarif)
+LINTED: Final = Form("findings of `calm lint`", _JSON, schema("calm-lint/"))
+JUNIT: Final = Form("a JUnit file of calm alone", (".xml",), junit)
+TRIALS: Final = Form("a table of trials", (".csv",), begins("keys,bias,perturbation,against,"))
 JUDGES_BEGIN: Final = "judge,file,task,cases,"
-JUDGES: Final = Form("a table of judges", (".csv",), shapes.begins(JUDGES_BEGIN))
-PARQUET: Final = Form("a table of results", (".parquet",), shapes.parquet)
-BASELINE: Final = Form("a baseline", _JSON, shapes.schema("calm-baseline/"))
-CALIBRATION: Final = Form("a record of `calm calibrate`", _JSON, shapes.schema("calm-calibration/"))
-CROSS_CHECK: Final = Form("a record of `calm cross-check`", _JSON, shapes.schema("calm-cross-check/"))
-DIAGNOSIS: Final = Form("a record of `calm diagnose`", _JSON, shapes.schema("calm-diagnose/"))
-OWN_ANSWERS: Final = Form("a record of `calm self-preference`", _JSON, shapes.schema("calm-self-preference/"))
-ATTACK: Final = Form("a record of `calm attack`", _JSON, shapes.schema("calm-attack/"))
-HUNT: Final = Form("a record of `calm hunt`", _JSON, shapes.schema("calm-hunt/"), forcible=True)
+JUDGES: Final = Form("a table of judges", (".csv",), begins(JUDGES_BEGIN))
+PARQUET: Final = Form("a table of results", (".parquet",), parquet)
+BASELINE: Final = Form("a baseline", _JSON, schema("calm-baseline/"))
+CALIBRATION: Final = Form("a record of `calm calibrate`", _JSON, schema("calm-calibration/"))
+CROSS_CHECK: Final = Form("a record of `calm cross-check`", _JSON, schema("calm-cross-check/"))
+DIAGNOSIS: Final = Form("a record of `calm diagnose`", _JSON, schema("calm-diagnose/"))
+OWN_ANSWERS: Final = Form("a record of `calm self-preference`", _JSON, schema("calm-self-preference/"))
+ATTACK: Final = Form("a record of `calm attack`", _JSON, schema("calm-attack/"))
+HUNT: Final = Form("a record of `calm hunt`", _JSON, schema("calm-hunt/"), forcible=True)
 FOUND_BEGINS: Final = "# Written by `calm hunt --write`"
-FOUND_TESTS: Final = Form("tests of `calm hunt`", (".py",), shapes.begins(FOUND_BEGINS))
-FOUND_TEXTS: Final = Form("texts of `calm hunt`", _LINES, shapes.begins('{"schema": "calm-found/'))
-MITIGATIONS: Final = Form("a record of `calm mitigate`", _JSON, shapes.schema("calm-mitigations/"))
-MITIGATED: Final = Form("a judge.toml of `calm mitigate`", (".toml",), shapes.begins("# written by calm mitigate"))
+FOUND_TESTS: Final = Form("tests of `calm hunt`", (".py",), begins(FOUND_BEGINS))
+FOUND_TEXTS: Final = Form("texts of `calm hunt`", _LINES, begins('{"schema": "calm-found/'))
+MITIGATIONS: Final = Form("a record of `calm mitigate`", _JSON, schema("calm-mitigations/"))
+MITIGATED: Final = Form("a judge.toml of `calm mitigate`", (".toml",), begins("# written by calm mitigate"))
 LOG_BEGINS: Final = "# what the server of calm demo --real printed\n"
-SERVER_LOG: Final = Form("a log of `calm demo --real`", (".log",), shapes.begins(LOG_BEGINS))
-SMALL_JUDGE: Final = Form("a judge.toml of `calm demo --real`", (".toml",), shapes.begins("# written by calm demo"))
-TURNS: Final = Form("a prompt of `calm demo --real`", _JSON, shapes.begins('[\n {\n  "role": "user",\n'))
-WATCHED: Final = Form("a history of `calm watch`", _LINES, shapes.begins('{"schema":"calm-watch-history/'))
+SERVER_LOG: Final = Form("a log of `calm demo --real`", (".log",), begins(LOG_BEGINS))
+SMALL_JUDGE: Final = Form("a judge.toml of `calm demo --real`", (".toml",), begins("# written by calm demo"))
+TURNS: Final = Form("a prompt of `calm demo --real`", _JSON, begins('[\n {\n  "role": "user",\n'))
+WATCHED: Final = Form("a history of `calm watch`", _LINES, begins('{"schema":"calm-watch-history/'))
 WATCH_BEGUN: Final = Form(
-    "what `calm watch` keeps of a run under way", (".begun",), shapes.begins('{"schema":"calm-watch-begun/')
+    "what `calm watch` keeps of a run under way", (".begun",), begins('{"schema":"calm-watch-begun/')
 )
-WATCH: Final = Form("a record of `calm watch`", _JSON, shapes.schema("calm-watch/"))
-WATCH_PAGE: Final = Form("a summary of `calm watch`", (".md", ".markdown"), shapes.begins("# calm watch: "))
-UDA_REPORT: Final = Form("a report of `calm uda`", _JSON, shapes.schema("calm-uda"))
-UDA_MODEL: Final = Form("a model of `calm uda train`", _ARRAYS, shapes.arrays("calm-uda-model/"))
-UDA_CHECKPOINT: Final = Form("a checkpoint of `calm uda train`", _ARRAYS, shapes.arrays("calm-uda-checkpoint/"))
-ANSWERED: Final = Form("cases of `calm answer`", _LINES, shapes.cases("tags", "families", text="{"), forcible=True)
-REWRITTEN: Final = Form("cases of `calm rewrite`", _LINES, shapes.cases("tags", "written_by"), forcible=True)
-ATTACKED: Final = Form("cases of `calm attack`", _LINES, shapes.cases("variants", "attack"), forcible=True)
-UNUSED: Final = Form("replies that are no texts", (".refused.jsonl",), shapes.rows_of("reason", "reply"))
+WATCH: Final = Form("a record of `calm watch`", _JSON, schema("calm-watch/"))
+WATCH_PAGE: Final = Form("a summary of `calm watch`", (".md", ".markdown"), begins("# calm watch: "))
+UDA_REPORT: Final = Form("a report of `calm uda`", _JSON, schema("calm-uda"))
+UDA_MODEL: Final = Form("a model of `calm uda train`", _ARRAYS, arrays("calm-uda-model/"))
+UDA_CHECKPOINT: Final = Form("a checkpoint of `calm uda train`", _ARRAYS, arrays("calm-uda-checkpoint/"))
+ANSWERED: Final = Form("cases of `calm answer`", _LINES, cases("tags", "families", text="{"), forcible=True)
+REWRITTEN: Final = Form("cases of `calm rewrite`", _LINES, cases("tags", "written_by"), forcible=True)
+ATTACKED: Final = Form("cases of `calm attack`", _LINES, cases("variants", "attack"), forcible=True)
+UNUSED: Final = Form("replies that are no texts", (".refused.jsonl",), rows_of("reason", "reply"))
 CASES: Final = Form("cases", _LINES, forcible=True)
 VERDICTS: Final = Form("a recorded judge", (".jsonl", ".toml"), forcible=True)
-REQUESTS: Final = Form("requests of `calm batch write`", _LINES, shapes.requests)
+REQUESTS: Final = Form("requests of `calm batch write`", _LINES, requests)
 EXPORT: Final = Form("an export of a cache", _LINES)
 
 
@@ -183,7 +357,6 @@ def faults(outputs: Sequence[Output], *, inputs: Iterable[Path] = (), caches: It
 
 
 def _beside_taken(one: Output, inputs: _Files, caches: _Files) -> str:
-    """Return why an older output cannot be set aside; nothing if it can, or need not."""
     beside = before(one.path)
     fault = _taken(beside, inputs, caches) or _fault(beside, one.form, force=False)
     return f"{one.option}: an older {one.path.name} cannot be set aside: {fault}" if fault else ""
@@ -279,7 +452,6 @@ def remove(path: Path, form: Form) -> None:
 
 
 def _fault(path: Path, form: Form, *, force: bool) -> str:
-    """Return why the file at a path must stay; nothing if nothing does, or what may be replaced."""
     try:
         there = path.stat()
         mode = there.st_mode
@@ -302,7 +474,6 @@ def _fault(path: Path, form: Form, *, force: bool) -> str:
 
 
 def _taken(path: Path, inputs: _Files, caches: _Files) -> str:
-    """Return whose place an output would take: that of an input or a cache; nothing if it is free."""
     if path in inputs:
         return f"expected a file other than the inputs of the run, got {str(path)!r}; choose another name"
     if path in caches or caches.beside(path):
@@ -330,7 +501,6 @@ class _Files:
 
 
 def _number(path: Path) -> tuple[int, int] | None:
-    """Return what tells a file from all others, whatever its names; None if there is none."""
     with suppress(OSError, ValueError):
         there = path.stat()
         return there.st_dev, there.st_ino
@@ -338,7 +508,6 @@ def _number(path: Path) -> tuple[int, int] | None:
 
 
 def _folded(path: Path) -> str:
-    """Return a path without links, `..`, letter case and other ways to write its letters."""
     try:
         plain = str(path.resolve())
     except (OSError, ValueError, RuntimeError):
@@ -347,7 +516,6 @@ def _folded(path: Path) -> str:
 
 
 def _unwritable(path: Path) -> str:
-    """Return why a file cannot be written, as far as can be seen before; nothing if it can."""
     try:
         place = path.resolve()
         folder = next(parent for parent in place.parents if parent.exists())
@@ -359,7 +527,6 @@ def _unwritable(path: Path) -> str:
 
 
 def _take_over(new: Path, place: Path, *, private: bool) -> None:
-    """Give a new file the mode and the owner of the one whose place it takes, or the usual mode."""
     old, own = _stat(place) or _stat(before(place)), new.stat()
     if old is None:
         mask = os.umask(0)
@@ -380,7 +547,6 @@ def _stat(path: Path) -> os.stat_result | None:
 
 
 def _taken_first(beside: Path, place: Path) -> bool:
-    """Take a free place; False if another process was faster, or the file system has no hard links."""
     try:
         os.link(beside, place)
     except OSError:
@@ -389,7 +555,6 @@ def _taken_first(beside: Path, place: Path) -> bool:
 
 
 def _identity(path: Path) -> tuple[int, ...] | None:
-    """Return what tells whether a file is still the one that it was; None if there is none."""
     there = _stat(path)
     return None if there is None else _told_by(there)
 
@@ -399,7 +564,6 @@ def _told_by(there: os.stat_result) -> tuple[int, ...]:
 
 
 def _settle(folder: Path) -> None:
-    """Make sure that a new name outlives a loss of power, where the system lets a folder be synced."""
     with suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:

@@ -1,19 +1,26 @@
-"""Records read back: from the codes of a finding to its trials, and what differs in the provenance of two runs."""
+"""
+Records read back: from the codes of a finding to its trials, and what differs in the provenance of two runs.
+
+A run whose cases are few is told by its resolution: what it could tell (`resolved`).
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import isfinite
+from typing import Final
 
+from calm.core.claims import Claim, Outcome
 from calm.core.classes import ARROW, checked
 from calm.core.measures import MEASURES, Measure, gain, slot_pull, without_value
+from calm.core.reasons import Kind, because
 from calm.core.trials import Trial, Trials
 from calm.core.verdict import FAMILY, Code, Criteria, Family, Label, Preferred, Scale, Score, Tie, Verdict, decode
 from calm.errors import ConfigError
 from calm.models.wire import Json
-from calm.results.audit import Audit, Finding, JudgeRecord, TrialRecord
+from calm.results.audit import SAME, Audit, Finding, JudgeRecord, TrialRecord
 
 CLOSE = 2e-6
 """How far a value that is computed again may lie from the recorded one, which is rounded to six places."""
@@ -126,36 +133,20 @@ def trial_of(key: str, record: TrialRecord) -> Trial:
     _refuse_damaged(key, record)
     compared = "control" if record.control else "clean"
     pilot = () if record.pilot is None else (record.pilot,)
+    same = {name: getattr(record, name) for name in SAME}
     return Trial(
-        case=record.case,
-        edit=record.edit,
-        hash=record.hash,
-        target=record.target,
-        damaged=record.damaged,
-        hit=record.hit,
-        better=record.better,
-        met=record.met,
-        points=record.points,
-        room=record.room,
+        **same,
         slots=record.slots,
         pilot=next(iter(_arm(key, record, "pilot", pilot)), None),
         clean=_arm(key, record, compared, record.control or record.clean),
         inert=_arm(key, record, "inert", record.inert),
         perturbed=_arm(key, record, "perturbed", record.perturbed),
-        floor=record.floor,
         cluster=record.cluster or record.case,
-        places=record.places,
-        own=record.own,
-        order=record.order,
-        worth=record.worth,
-        cued=record.cued,
-        cued_before=record.cued_before,
         people={person: verdict_of(key, record, code) for person, code in record.people.items()},
     )
 
 
 def _arm(key: str, record: TrialRecord, name: str, codes: Sequence[Code]) -> tuple[Verdict, ...]:
-    """Return the verdicts of an arm, with their probabilities where the record has some."""
     verdicts = tuple(verdict_of(key, record, code) for code in codes)
     laws = record.chances.get(name)
     if laws is None:
@@ -176,7 +167,6 @@ def _weighed(key: str, record: TrialRecord, verdict: Verdict, law: Json) -> Verd
 
 
 def _refuse_damaged(key: str, record: TrialRecord) -> None:
-    """Refuse a damaged record that the reader of the file let pass."""
     where = f"{key}: case {record.case}"
     if not all(_is_number(points) for points in record.points.values()):
         raise ConfigError(f"{where}: expected numbers as the points of criteria, got points={dict(record.points)!r}")
@@ -277,8 +267,41 @@ def _flat(name: str, values: Mapping[str, Json]) -> dict[str, Json]:
 
 
 def _shown(old: Json, new: Json) -> tuple[str, str]:
-    """Return two values as text; hashes are shortened unless they begin alike."""
     before, after = ("none" if value is None else str(value) for value in (old, new))
     short = before[:12], after[:12]
     hashes = all((len(text) == 64 and text.isalnum()) or text == "none" for text in (before, after))
     return short if hashes and short[0] != short[1] else (before, after)
+
+
+TELLING: Final = ("pull", "lift", "gain", "net_robustness")
+"""The measures of which one stands for all that a run can tell, the most telling first."""
+
+
+def resolved(audit: Audit) -> Audit:
+    """Return the record of a green run with a note of its resolution first, if its cases were few; else as it is."""
+    passed = [f for f in audit.findings if f.outcome is Outcome.PASS and not f.reason.has(Kind.GATE_FILE)]
+    known = [f for f in passed if f.claim and f.stated and f.node]
+    limits = [(Claim(f.measure, f.claim.op, f.claim.limit), f.stated.limit) for f in known if f.claim and f.stated]
+    wider = widest((claim, replace(claim, limit=stated)) for claim, stated in limits)
+    if audit.limits == "suites" or not wider or any(f.red for f in audit.findings):
+        return audit
+    note = because(Kind.AT_RESOLUTION, int(str(audit.cases["n"])), *wider)
+    return replace(audit, run=replace(audit.run, notes=(note, *audit.run.notes)))
+
+
+def widest(limits: Iterable[tuple[Claim, Claim]]) -> tuple[str, float, float] | None:
+    """
+    Return the measure that tells most of those whose limits gave way, its widest limit, and the one that was stated.
+
+    `limits` are claims as they are made, each with the claim as its suite states it. None if no limit gave way.
+    """
+    found: dict[str, tuple[float, float]] = {}
+    for made, stated in limits:
+        if made.limit != stated.limit:
+            wider = min if made.op == ">=" else max
+            before = found.get(made.measure, (made.limit, stated.limit))
+            found[made.measure] = wider(before[0], made.limit), wider(before[1], stated.limit)
+    for measure in (*TELLING, *sorted(found)):
+        if measure in found:
+            return measure, *found[measure]
+    return None

@@ -97,7 +97,6 @@ def digested(value: Json) -> Json:
 
 
 def _named(value: Json) -> Json:
-    """Return data with names, numbers and codes as they are, and the digest of any longer text."""
     if isinstance(value, dict):
         return {name: _named(inner) for name, inner in value.items() if _NAME.fullmatch(name)}
     if isinstance(value, list):

@@ -9,8 +9,9 @@ done comes from the summary of the edit (`Finding.what`): a clause that begins w
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from enum import IntEnum
 from math import inf
 from statistics import fmean
 from typing import Final
@@ -250,7 +251,6 @@ class _Figure:
 def _said(
     measure: str, limit: float | None, op: str, task: str, scale: Mapping[str, float]
 ) -> tuple[tuple[str, str], _Figure]:
-    """Return the words of a measure for a value above 0 and for one below, and how its figures are shown."""
     name, family = base(measure), family_of(task)
     known = MEASURES.get(name)
     flipped = known is not None and known.flipped
@@ -277,7 +277,6 @@ def _shares(name: str, op: str, family: Family | None) -> tuple[str, str] | None
 
 
 def _filled(words: str, figure: str, one: Finding) -> str:
-    """Return a template with its figure and its names, after what was done if it has no subject of its own."""
     pulled, several = base(one.measure) == "pull", family_of(one.task) in ("pairwise", "listwise")
     if not words[:1].islower():
         return words.format(n=figure, **_names(one.task))
@@ -295,7 +294,6 @@ def _filled(words: str, figure: str, one: Finding) -> str:
 
 
 def _slot(one: Finding) -> str:
-    """Return to which slot the verdicts went that another order changed: the treated answer is the one shown first."""
     first, last = one.flips.get("toward", 0), one.flips.get("away", 0)
     if one.bias != "position" or base(one.measure) == "slot_pull" or not first + last:
         return ""
@@ -319,7 +317,6 @@ def loudest(one: Finding) -> str:
 
 
 def _favour(code: Code, row: TrialRecord) -> float:
-    """Return what a verdict is worth to the treated answer: a score, or whether it won; a half if it says neither."""
     if isinstance(code, int | float):
         return float(code)
     if not isinstance(code, str) or code == "tie" or code.startswith("!"):
@@ -398,3 +395,26 @@ def name_of(bias: str) -> str:
     ('compassion fade', 'all probes together')
     """
     return {RUN: "all probes together", BASELINE: "the baseline"}.get(bias, bias.replace("-", " "))
+
+
+class Resolution(IntEnum):
+    """What a finding is about, in the order in which findings are read."""
+
+    RUN = 0
+    """All probes of the run together, or the run compared with its baseline."""
+    PROBE = 1
+    VARIANT = 2
+    """The worst variant of a rotation, or one variant by itself."""
+
+
+def resolution(finding: Finding) -> Resolution:
+    """Return what a finding is about: the run, a probe, or a variant."""
+    if finding.bias in (RUN, BASELINE):
+        return Resolution.RUN
+    measure = MEASURES.get(finding.measure)
+    return Resolution.VARIANT if finding.single or (measure is not None and measure.worst_of) else Resolution.PROBE
+
+
+def in_order(findings: Iterable[Finding]) -> list[Finding]:
+    """Return findings about the run first, then those about probes, then those about variants."""
+    return sorted(findings, key=resolution)

@@ -197,7 +197,6 @@ def tested(audit: Audit) -> str:
 
 
 def _standing(audit: Audit, bias: str) -> str:
-    """Return how a bias ended, by the worst of its claims; empty where there is no finding about it."""
     of = [f for f in audit.findings if f.bias == bias]
     red = {f.outcome for f in of if f.red}
     if any(f.accepted is not None for f in of) and not red:
@@ -332,7 +331,6 @@ def in_points(finding: Finding) -> str:
 
 
 def _on_scale(finding: Finding) -> tuple[float, float, float] | None:
-    """Return a value as a share of the judge's scale, and the ends of the scale; None where it is no part of one."""
     low, high = (finding.scale.get(end) for end in ("low", "high"))
     if finding.value is None or low is None or high is None or finding.measure not in ON_SCALE:
         return None
@@ -403,7 +401,6 @@ def places(finding: Finding) -> str:
 
 
 def _in_texts(names: Iterable[str], prefix: str, where: str) -> str:
-    """Return the lengths of words that stood in texts, shortest first, or nothing."""
     sizes = (name.removeprefix(prefix) for name in names if name.startswith(prefix))
     lengths = sorted(int(size) for size in sizes if size.isdecimal() and len(size) < 5)
     return f"{where}, about {' or '.join(map(str, lengths))} words" if lengths else ""
@@ -421,7 +418,6 @@ def _interval(numbers: tuple[float, float, float], ends: tuple[float, float], of
 
 
 def _bound(number: float, of: Limit | None) -> str:
-    """Return a bound to two places, or with as many as tell it from a limit that it misses."""
     places = 2
     if of is not None and _misses(number, of):
         while places < MOST_PLACES and not _misses(round(number, places), of):
@@ -430,7 +426,6 @@ def _bound(number: float, of: Limit | None) -> str:
 
 
 def _misses(number: float, of: Limit) -> bool:
-    """Return whether an estimate that is no wider than a number disproves a claim."""
     alone = Estimate(number, number, number, 1, 0.0)
     return decide(alone, Claim("", of.op, of.limit)) is Outcome.FAIL
 
@@ -511,7 +506,6 @@ def bill_alone(judge: Mapping[str, Any], cases: Mapping[str, Any], run: Run) -> 
 
 
 def _used(run: Run) -> list[str]:
-    """Return the calls of a run, and what they cost."""
     return [counted_calls(run.calls) if run.calls.keys() >= ALWAYS else "calls not recorded", cost(run)]
 
 

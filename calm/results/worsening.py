@@ -28,9 +28,9 @@ from calm.errors import ConfigError, few_of
 from calm.experiment.stopping import LEVEL, LOST
 from calm.results.audit import BASELINE, RUN, Audit, Finding, Limit
 from calm.results.baseline import CALIBRATED, recalled_of
+from calm.results.findings import bare, figures_of
 from calm.results.gatefile import POOLED, WORSENING
-from calm.results.pairing import Both, Growth, Paired, growth, not_reached, pair, same_cases, worse_way
-from calm.results.pooled import FEWEST, ROWS_OF
+from calm.results.pairing import FEWEST, ROWS_OF, Both, Growth, Paired, growth, not_reached, pair, same_cases, worse_way
 from calm.results.records import changes, family_of, other_judge
 from calm.statistics.multiplicity import holm_rejects
 
@@ -84,7 +84,7 @@ class Held:
     @property
     def worse(self) -> Callable[[Both], float]:
         """By how much a row is worse."""
-        return worse_way(self.paired, two_sided=self.old.claim is not None and self.old.claim.op == "abs<=")
+        return worse_way(self.paired, two_sided=self.old.claim is not None and self.old.claim.two_sided)
 
     @property
     def growth(self) -> Growth:
@@ -170,7 +170,8 @@ def against(baseline: Audit, audit: Audit, limits: Mapping[str, float] | None = 
     ]
     probes = (_probe_finding(c, [one for one in c.held if one in worse], level) for c in compared)
     if len(by_gold) == len(pools):
-        together.insert(0, _no_pool(*audits))
+        reason = listed([because(Kind.NO_POOL, FEWEST), *_changes(*audits)])
+        together.insert(0, replace(_of_all(POOLED, audit), reason=reason))
     return tuple(one for one in (*together, *probes, _not_asked(*audits), _not_there(*audits)) if one is not None)
 
 
@@ -221,7 +222,6 @@ def _named(found: Sequence[Finding]) -> str:
 
 
 def _moved(one: Finding) -> bool:
-    """Return whether a mean over all probes moved the wrong way by what two places show."""
     return one.outcome is Outcome.PASS and one.reason.has(Kind.THEN_AND_NOW) and round(one.value or 0.0, 2) > 0
 
 
@@ -230,14 +230,12 @@ def _allowed(one: Finding) -> float:
 
 
 def _then_and_now(one: Finding) -> str:
-    """Return a measure then and now, and what is allowed: "accuracy 1.00 -> 0.92 (a fall of up to 0.29 is allowed)"."""
     measure, was, now = (one.reason.of(Kind.THEN_AND_NOW) or NONE).details
     way = "fall" if float(str(now)) < float(str(was)) else "rise"
     return f"{measure} {was:.2f} -> {now:.2f} (a {way} of up to {_allowed(one):.2f} is allowed)"
 
 
 def _fallen(several: Sequence[Held | Pool], alpha: float) -> tuple[list[Held | Pool], float]:
-    """Return what got worse by the evidence, with error alpha in all, and the level at which the others were tested."""
     tested = [(one, grown) for one, grown in ((one, one.growth) for one in several) if grown.enough]
     fallen = holm_rejects([partial(_is_worse, grown) for _, grown in tested], alpha) if tested else []
     return [tested[i][0] for i in fallen], alpha / max(1, len(tested) - len(fallen) + bool(fallen))
@@ -248,7 +246,6 @@ def _is_worse(grown: Growth, level: float) -> bool:
 
 
 def _compared(before: Audit, after: Audit) -> list[Compared]:
-    """Return the probes of the baseline that claimed something, each with its claims of today."""
     groups: dict[tuple[str, ...], list[Finding]] = defaultdict(list)
     for finding in _claims(before):
         groups[_probe_of(finding)].append(finding)
@@ -264,13 +261,11 @@ def _compared(before: Audit, after: Audit) -> list[Compared]:
 
 
 def _claims(audit: Audit) -> list[Finding]:
-    """Return what a run claims of its probes."""
     seen = (f for f in audit.findings if f.claim is not None and f.outcome is not Outcome.OBSERVED)
     return [f for f in seen if f.bias not in (BASELINE, RUN)]
 
 
 def _not_asked(before: Audit, after: Audit) -> Finding | None:
-    """Return which claims of the baseline this run did not make, if any."""
     now = {f.key for f in after.findings}
     lost = sorted(f.key for f in _claims(before) if f.key not in now)
     if not lost:
@@ -281,7 +276,6 @@ def _not_asked(before: Audit, after: Audit) -> Finding | None:
 
 
 def _not_there(before: Audit, after: Audit) -> Finding | None:
-    """Return which cases of the baseline this run does not have, if any."""
     known, unknown = gone_cases(before, after)
     if not known and not unknown:
         return None
@@ -315,7 +309,6 @@ def gone_cases(before: Audit, after: Audit) -> tuple[frozenset[str], int]:
 
 
 def _cases_of(before: Audit, after: Audit) -> set[str]:
-    """Return the cases of the baseline's claims that this run makes, too."""
     now = {f.key for f in after.findings}
     return {row.case for f in _claims(before) if f.key in now for row in f.trials}
 
@@ -326,7 +319,6 @@ def _incomplete(key: str, audit: Audit, reason: Reason) -> Finding:
 
 
 def _probe_of(finding: Finding) -> tuple[str, ...]:
-    """Return what identifies a probe; on the clean arm each measure is a probe of its own."""
     about = (finding.bias, finding.perturbation or "", finding.expects or "", finding.summary, finding.against or "")
     return about if finding.expects is not None else (*about, finding.measure)
 
@@ -373,7 +365,6 @@ def _held(claims: Sequence[Finding], now: Mapping[str, Finding], audits: tuple[A
 
 
 def _lost(held: Held, gone: Collection[str]) -> Reason:
-    """Return which cases of a run have no row in a claim of it; `NONE` where they are as few as any claim may lose."""
     lost, total = [case for case in held.paired.missing if case not in gone], _cases(held.old)
     if len(lost) <= LOST * total:
         return NONE
@@ -385,7 +376,6 @@ def _cases(finding: Finding) -> int:
 
 
 def _other_edits(several: Sequence[Held]) -> Reason:
-    """Return that too many cases have another edit for the runs to be compared, or `NONE`."""
     changed = sum(len(one.paired.changed) for one in several)
     total = sum(_cases(one.old) - len(one.paired.stopped) for one in several)
     if changed <= CHANGED * total:
@@ -422,19 +412,19 @@ def _pools(compared: Sequence[Compared], audits: tuple[Audit, Audit]) -> list[Po
 
 
 def _as(measure: Measure, held: Held, audits: tuple[Audit, Audit]) -> Held:
-    """Return the rows of a claim with the values of another measure."""
     old, new = held.old, held.new
     return Held(replace(old, claim=None), new, pair(old, new, audits, measure))
 
 
 def _probe_finding(compared: Compared, worse: Sequence[Held], level: float) -> Finding | None:
-    """Return what a probe's comparison found; None where the baseline had nothing to compare with."""
     shown = next(iter([*worse, *(one for one in compared.held if one.growth.enough), *compared.held]), None)
     if shown is None and not compared.gaps:
         return None
-    estimate = _evidence(shown, level) if shown is not None and shown.growth.enough else None
+    estimate = None
+    if shown is not None and (grown := shown.growth).enough:
+        estimate = Estimate(grown.mean, *grown.shift(level), shown.paired.n, level, shown.paired.excluded)
     reasons = [*(because(Kind.WORSE, one.old.measure) for one in worse), *compared.gaps]
-    asides = _asides(shown.paired if shown else None)
+    asides = [because(Kind.ASIDE, *pair) for pair in (shown.paired.excluded if shown else {}).items()]
     if worse:
         outcome = Outcome.FAIL
     elif compared.gaps:
@@ -467,26 +457,7 @@ def _probe_finding(compared: Compared, worse: Sequence[Held], level: float) -> F
         control=None,
         trials=(),
     )
-    return _with(found, estimate)
-
-
-def _with(finding: Finding, estimate: Estimate | None) -> Finding:
-    """Return a finding with the figures of an estimate."""
-    if estimate is None:
-        return replace(finding, value=None, low=None, high=None, level=None, n=0)
-    value, low, high = (round(x, 6) + 0.0 for x in (estimate.value, estimate.low, estimate.high))  # no -0.0
-    return replace(finding, value=value, low=low, high=high, level=estimate.level, n=estimate.n)
-
-
-def _evidence(held: Held, level: float) -> Estimate:
-    """Return by how much a probe is worse than in the baseline, with its bounds at `level`."""
-    grown = held.growth
-    return Estimate(grown.mean, *grown.shift(level), held.paired.n, level, held.paired.excluded)
-
-
-def _asides(paired: Paired | None) -> list[Reason]:
-    """Return why a few cases were not compared."""
-    return [because(Kind.ASIDE, reason, count) for reason, count in (paired.excluded if paired else {}).items()]
+    return replace(found, **figures_of(estimate))
 
 
 def _pool_finding(
@@ -500,16 +471,21 @@ def _pool_finding(
     family = family_of(audits[1].judge.task)
     assert family is not None, "its rows were measured"
     grown, count = pool.growth, sum(bool(one.paired.rows) for one in pool.held)
-    stated = margin_of(pool.measure, family, len(grown.sums) if pool.of_gold else _size(*audits))
+    sizes = [n for n in (audit.cases.get("n") for audit in audits) if isinstance(n, int) and n > 0]
+    stated = margin_of(pool.measure, family, len(grown.sums) if pool.of_gold else min(sizes, default=USUAL))
     claim = Claim(WORSENING, "<=", limits.get(pool.key, stated))
     faults = list(dict.fromkeys(one.paired.fault for one in pool.held if one.paired.fault))
     faults += [others] if (others := _other_edits(pool.held)) else []
     outcome, estimate, needed = Outcome.INCOMPLETE, None, None
-    reasons = faults or _changed_words(pool.held)
+    names = _changed_names(pool.held)
+    reasons = faults or ([because(Kind.OTHER_EDITS, len(names), few_of(names, NAMED))] if names else [])
     if not grown.enough:
         reasons = reasons or [because(Kind.TOO_FEW_PAIRS)]
     else:
-        estimate = _together(pool, grown, evidence)
+        cases = {row.case for one in pool.held for row in one.paired.rows}
+        level = LEVEL if evidence is None else evidence
+        bounds = grown.bounds(level) if evidence is None else grown.shift(level)
+        estimate = Estimate(grown.mean, *bounds, len(cases), level, {}, len(grown.sums))
         outcome = Outcome.FAIL if evidence is not None else decide(estimate, claim)
         if _untouched(*audits, pool):
             outcome, estimate = Outcome.PASS, replace(estimate, low=0.0, high=0.0)
@@ -530,12 +506,11 @@ def _pool_finding(
         excluded=ordered(pool.excluded),
         cases_to_decide=needed,
     )
-    return _with(found, estimate)
+    return replace(found, **figures_of(estimate))
 
 
 def _values(pool: Pool) -> list[Reason]:
-    """Return the mean of a measure over all rows then and now; not of claims on both sides of zero, which cancel."""
-    if any(one.old.claim is not None and one.old.claim.op == "abs<=" for one in pool.held):
+    if any(one.old.claim is not None and one.old.claim.two_sided for one in pool.held):
         return []
     rows = [row for one in pool.held for row in one.paired.rows]
     was, now = fsum(row.old for row in rows) / len(rows), fsum(row.new for row in rows) / len(rows)
@@ -561,59 +536,12 @@ def margin_of(measure: str, family: Family, cases: int) -> float:
     return round(min(width / 2, usual * sqrt(max(1.0, USUAL / max(1, cases)))), 4)
 
 
-def _size(before: Audit, after: Audit) -> int:
-    """Return how many cases the smaller of two runs has."""
-    known = [n for n in (audit.cases.get("n") for audit in (before, after)) if isinstance(n, int) and n > 0]
-    return min(known, default=USUAL)
-
-
-def _together(pool: Pool, grown: Growth, evidence: float | None) -> Estimate:
-    """Return the estimate of a pool: with the bounds that prove the margin, or with those of the evidence."""
-    bounds = grown.bounds(LEVEL) if evidence is None else grown.shift(evidence)
-    cases = {row.case for one in pool.held for row in one.paired.rows}
-    return Estimate(grown.mean, *bounds, len(cases), LEVEL if evidence is None else evidence, {}, len(grown.sums))
-
-
-def _no_pool(before: Audit, after: Audit) -> Finding:
-    """Return that there are too few probes for anything to be claimed of them together."""
-    return replace(_of_all(POOLED, after), reason=listed([because(Kind.NO_POOL, FEWEST), *_changes(before, after)]))
-
-
 def _of_all(key: str, audit: Audit) -> Finding:
-    """Return a finding about all probes, of which nothing is known yet."""
-    return Finding(
-        key=key,
-        node="",
-        bias=BASELINE,
-        perturbation=None,
-        expects=None,
-        dose=None,
-        summary="All probes together, against the accepted run.",
-        task=audit.judge.task,
-        measure=WORSENING,
-        claim=None,
-        outcome=Outcome.NOT_TESTED,
-        reason=NONE,
-        value=None,
-        low=None,
-        high=None,
-        level=None,
-        n=0,
-        excluded={},
-        references={},
-        robustness_rate=None,
-        consistency_rate=None,
-        flips={},
-        cases_to_decide=None,
-        channel="",
-        asserted=True,
-        accepted=None,
-        asks=audit.repeats,
-    )
+    about = "All probes together, against the accepted run."
+    return bare(key, BASELINE, audit.judge.task, WORSENING, about, asks=audit.repeats)
 
 
 def _changes(before: Audit, after: Audit) -> list[Reason]:
-    """Return what else differs between the runs."""
     notes = [str(change) for change in changes(before, after)]
     others = other_judge(before, after)
     found = [because(Kind.OTHER_JUDGE, *others)] if others else []
@@ -621,21 +549,15 @@ def _changes(before: Audit, after: Audit) -> list[Reason]:
     return [*found, *([because(Kind.CHANGES, Said("; ".join(notes)))] if notes else [])]
 
 
-def _changed_words(held: Sequence[Held]) -> list[Reason]:
-    names = _changed_names(held)
-    return [because(Kind.OTHER_EDITS, len(names), few_of(names, NAMED))] if names else []
-
-
 def _changed_names(held: Sequence[Held]) -> list[str]:
-    return [f"{_name(one.old)} {case}" for one in held for case in one.paired.changed]
-
-
-def _name(finding: Finding) -> str:
-    return f"{finding.bias}/{finding.perturbation}" if finding.perturbation else finding.bias
+    return [
+        f"{'/'.join(filter(None, (one.old.bias, one.old.perturbation)))} {case}"
+        for one in held
+        for case in one.paired.changed
+    ]
 
 
 def _untouched(old: Audit, new: Audit, pool: Pool) -> bool:
-    """Return whether this run is the baseline's own data again: nothing was sampled anew."""
     known = old.judge.fingerprint is not None
     same = old.judge.fingerprint == new.judge.fingerprint and old.judge.served == new.judge.served
     left = pool.excluded.keys() - {because(Kind.NOT_ASKED)}

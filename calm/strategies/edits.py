@@ -17,7 +17,7 @@ from calm.core.verdict import Family
 from calm.errors import ConfigError, nearest
 from calm.experiment.aim import aim
 from calm.gate.catalogue import Entry, find_edit
-from calm.results.differences import differences
+from calm.results.reports.texts import differences
 from calm.strategies.parameters import VARIATIONS, Step, step
 from calm.strategies.running import running
 from calm.strategies.simplicity import by_simplicity, known_biases, texts_of

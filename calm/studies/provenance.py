@@ -8,7 +8,7 @@ from calm import __version__
 from calm.engine.engine import Engine
 from calm.experiment.setup import Setup
 from calm.results.audit import Audit, Finding, JudgeRecord
-from calm.results.provenance import cases_record, judge_record
+from calm.results.notes import cases_record, judge_record
 
 
 def audit_of(setup: Setup, findings: Sequence[Finding], engine: Engine, *, of: int, asks: str) -> Audit:

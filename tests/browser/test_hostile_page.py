@@ -8,8 +8,8 @@ import pytest
 
 from calm.core.reasons import reason_of
 from calm.core.texts import CaseTexts, Exchange
+from calm.results.audit import Control
 from calm.results.compare import compare
-from calm.results.control import Control
 from calm.results.reports import comparison, html
 from calm.results.reports.html import visible
 from tests.reports.planted_audit import empty, finding, judge, trial

@@ -8,9 +8,8 @@ from playwright.sync_api import expect
 
 from calm.core.claims import Outcome
 from calm.core.texts import Exchange
-from calm.results.audit import Limit
+from calm.results.audit import Control, Limit
 from calm.results.compare import compare
-from calm.results.control import Control
 from calm.results.reports import comparison, html
 from tests.reports.planted_audit import finding, sample, trial
 from tests.reports.test_html import MITIGATIONS, PREFERENCE

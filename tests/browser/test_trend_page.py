@@ -8,7 +8,7 @@ from axe_playwright_python.sync_playwright import Axe
 from calm.results.audit import write
 from calm.results.compare import compare
 from calm.results.history import history
-from calm.results.reports import comparison, trend
+from calm.results.reports import comparison
 from tests.browser.test_report_page import CHECKS, SCREENS
 from tests.reports.planted_audit import sample
 from tests.reports.test_comparison import flipped
@@ -26,7 +26,7 @@ def page_of_runs(tmp_path_factory):
         kept = plain.findings[: 4 if day == 4 else None]
         write(replace(plain, run=run, findings=kept, **change), folder / "past" / f"{day}.json")
     (folder / "past" / "broken.json").write_text("{")
-    trend.write(history(folder / "past"), folder / "trend.html")
+    comparison.write_trend(history(folder / "past"), folder / "trend.html")
     return folder / "trend.html"
 
 

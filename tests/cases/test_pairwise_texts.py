@@ -14,7 +14,7 @@ from calm.perturbations.sentiment import PLANTED as MOOD
 from calm.perturbations.sentiment import TONES
 from calm.perturbations.triggers import Seen, Slot
 from calm.perturbations.verbosity import PLANTED as LENGTH
-from calm.results.provenance import cases_record
+from calm.results.notes import cases_record
 from calm.suites.test_refinement_aware import REVISIONS
 from calm.suites.test_sentiment import MOODS
 from calm.suites.test_verbosity import PADDING

@@ -12,7 +12,7 @@ import pytest
 from calm.results.audit import read
 from calm.results.reports.terminal import Ended, Screen, shown
 from calm.results.sentences import sentence
-from calm.results.troubles import name_of, troubles
+from calm.results.steps import name_of, troubles
 from calm.results.wording import lines as broken
 from tests.inside import calm_inside
 from tests.lanes import slow

@@ -97,7 +97,7 @@ def test_every_copied_command_runs_and_asks_about_its_case(audited, monkeypatch,
 
 def test_a_row_is_shown_again_as_the_run_showed_it(audited, monkeypatch, capsys):
     """The prompt after the edit is the recorded one, to the letter: edit, seed and treated answer are all carried."""
-    from calm.results.command_lines import again
+    from calm.results.steps import again
 
     monkeypatch.chdir(audited)
     audit = read(audited / "out" / "results.json")

@@ -12,7 +12,7 @@ from calm.errors import ConfigError
 from calm.judges.judgefile import read_judge
 from calm.judges.mitigations.instructions import FAIR
 from calm.results.audit import JudgeRecord
-from calm.results.remedies import remedies
+from calm.results.steps import remedies
 from calm.studies.mitigate.differences import chance
 from calm.studies.mitigate.judge_toml import with_mitigations
 from tests.inside import calm_inside

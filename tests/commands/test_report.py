@@ -10,7 +10,7 @@ import pytest
 from calm.commands.cli import main
 from calm.core.reasons import Kind, because
 from calm.results.audit import read, write
-from calm.results.endings import Ending, State
+from calm.results.codes import Ending, State
 from calm.results.reports import html, markdown, sarif, tables
 from tests.reports.planted_audit import sample
 from tests.reports.test_hunt import found, record

@@ -9,7 +9,7 @@ from calm.core.material import Passage, Step, Turn
 from calm.core.texts import CaseTexts
 from calm.experiment.altered import MOST, changes_of
 from calm.results.audit import texts_from_json, texts_to_json
-from calm.results.changes import line_of, places_of
+from calm.results.parts import line_of, places_of
 
 STEPS = (Step("I read", "read", "{}", "ok"), Step("then", "buy", '{"n": 1}', "bought"), Step("x", "close", "{}", "z"))
 TURNS = (Turn("user", "I need 99 chairs"), Turn("assistant", "When?"), Turn("user", "On Monday"))

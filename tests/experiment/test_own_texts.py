@@ -12,7 +12,7 @@ from calm.experiment.run import run
 from calm.gate.ready_texts import texts_outlook
 from calm.perturbations.authority import cite_book, cite_url
 from calm.perturbations.sentiment import sad
-from calm.results.audit import finding
+from calm.results.findings import finding
 from tests.planted import Planted, setup
 
 NEUTRAL, SAD = "One bakes it for 20 minutes or so, in a hot oven.", "Alas, 20 minutes it takes to bake, and I weep."

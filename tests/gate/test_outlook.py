@@ -25,7 +25,7 @@ from calm.gate import resolution
 from calm.gate.outlook import TRIED, attained, outlook, without_gold
 from calm.gate.resolution import Attainable, Claimed, attainable, green, knows, missed
 from calm.gate.sizing import ProbeClaims, Rules, Simulated, _bounds, _Probe, _Sample, all_green
-from calm.results.pooled import limits_of
+from calm.results.pairing import limits_of
 from calm.statistics.power import Noise
 from tests.gate.test_plan import cite, never, note
 from tests.planted import Planted, chance, fair, pairs, setup, singles

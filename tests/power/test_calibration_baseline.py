@@ -24,7 +24,8 @@ from calm.core.trials import Trial, Trials
 from calm.core.verdict import Preferred, Scale
 from calm.experiment.asks import Design
 from calm.experiment.stopping import LEVEL
-from calm.results.audit import Audit, JudgeRecord, finding
+from calm.results.audit import Audit, JudgeRecord
+from calm.results.findings import finding
 from calm.results.pairing import Growth
 from calm.results.worsening import EVIDENCE, against, margin_of
 from calm.statistics.intervals import clustered_t

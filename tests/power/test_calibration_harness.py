@@ -11,8 +11,8 @@ from calm.engine.engine import Engine
 from calm.engine.store import Mode, Store
 from calm.experiment.setup import Setup
 from calm.judges.wrapper import JudgeWrapper
-from calm.results.audit import finding
-from calm.results.pooled import pooled
+from calm.results.findings import finding
+from calm.results.pairing import pooled
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -89,7 +89,7 @@ PLACES = {
     ),
     "a judge": _patched("judges.gold"),
     "a measure": _measure("gain"),
-    "the measure of a run": _patched("calm.results.pooled.pooled"),
+    "the measure of a run": _patched("calm.results.pairing.pooled"),
     "the decision": _patched("calm.core.claims.decide"),
     "pytest_collection_modifyitems": _hook("pytest_collection_modifyitems()"),
     "pytest_runtestloop": _hook("pytest_runtestloop()"),

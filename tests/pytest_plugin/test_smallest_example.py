@@ -7,8 +7,7 @@ import pytest
 
 from calm.commands.cli import main
 from calm.results.audit import read
-from calm.results.steps import steps_of
-from calm.results.troubles import troubles
+from calm.results.steps import steps_of, troubles
 
 FALLS_FOR_BOOKS = "planted:authority=1"
 PROBE = """

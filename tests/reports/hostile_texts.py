@@ -4,8 +4,7 @@ from dataclasses import replace
 
 from calm.core.claims import Outcome
 from calm.core.reasons import reason_of
-from calm.results.audit import Limit, Run
-from calm.results.control import Control
+from calm.results.audit import Control, Limit, Run
 from tests.reports.planted_audit import empty, finding, judge, texts, trial
 
 HOSTILE = [

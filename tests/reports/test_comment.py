@@ -11,8 +11,7 @@ from calm.core.claims import Outcome
 from calm.errors import ConfigError
 from calm.results.audit import Limit
 from calm.results.reports import markdown
-from calm.results.reports.comment import mark, render
-from calm.results.reports.markdown import COMMENT
+from calm.results.reports.markdown import COMMENT, mark, render_comment
 from tests.reports.hostile_texts import HOSTILE, hostile_audit
 from tests.reports.planted_audit import finding, sample
 from tests.reports.tags import Tags
@@ -29,7 +28,7 @@ def elements(text):
 
 def test_a_red_comment_says_what_failed_and_the_flips_and_the_bill():
     """The mark first, then green or red with the worst bias, the three flips that say most, the claims, the bill."""
-    text = render(sample(), gate="support")
+    text = render_comment(sample(), gate="support")
     lines = text.splitlines()
 
     assert lines[0] == mark("support") == "<!-- calm-comment: support -->"
@@ -52,7 +51,7 @@ def test_what_got_worse_stands_before_what_is_not_proven():
     )
     kept = finding(key="verbosity/gain", bias="verbosity", outcome=Outcome.FAIL, baseline={**then, "outcome": "FAIL"})
 
-    text = render(replace(sample(), findings=(fell, evidence, kept)))
+    text = render_comment(replace(sample(), findings=(fell, evidence, kept)))
 
     worse = text.partition("**Outcomes that are worse than in the baseline**")[2].partition("**Not proven**")[0]
     assert "`authority/gain` was PASS and is FAIL" in worse
@@ -62,7 +61,7 @@ def test_what_got_worse_stands_before_what_is_not_proven():
 
 def test_a_green_comment_is_short():
     """Nothing is listed where nothing is wrong."""
-    text = render(replace(sample(), findings=(finding(),), tests=(), faults=()))
+    text = render_comment(replace(sample(), findings=(finding(),), tests=(), faults=()))
 
     assert "### calm: GREEN: every claim holds" in text
     assert "**Not proven**" not in text
@@ -72,7 +71,7 @@ def test_a_green_comment_is_short():
 @pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
 def test_no_text_of_a_run_acts(text):
     """No markup, no comment that hides the rest, no mention and no link comes from a case, a judge or a server."""
-    shown = render(hostile_audit(text))
+    shown = render_comment(hostile_audit(text))
 
     assert len(shown.encode()) < COMMENT
     assert elements(shown) <= OURS
@@ -94,7 +93,7 @@ FOUND = re.compile(
 """What GitHub or GitLab takes for a link, a mention or a reference, in a text without code."""
 
 
-@pytest.mark.parametrize("report", [render, markdown.render], ids=["comment", "summary"])
+@pytest.mark.parametrize("report", [render_comment, markdown.render], ids=["comment", "summary"])
 @pytest.mark.parametrize("text", REFERENCES)
 def test_no_text_of_a_run_is_a_reference(text, report):
     """Neither as it is written, where links are found, nor as it is shown, where references are."""
@@ -113,7 +112,7 @@ def test_the_largest_run_fits():
         for i in range(1000)
     ]
 
-    text = render(replace(sample(), findings=tuple(many)))
+    text = render_comment(replace(sample(), findings=tuple(many)))
 
     assert len(text.encode()) < COMMENT
     assert "more\n" in text
@@ -123,4 +122,4 @@ def test_the_largest_run_fits():
 def test_a_name_that_no_mark_can_hold_is_refused(name):
     """It would end the mark, or be another gate's."""
     with pytest.raises(ConfigError, match="--name: expected 1 to 60 letters"):
-        render(sample(), gate=name)
+        render_comment(sample(), gate=name)

@@ -6,7 +6,7 @@ import pytest
 
 from calm.core.claims import Outcome
 from calm.errors import ConfigError
-from calm.results.reports.explained import explained, summed
+from calm.results.reports.summary import explained, summed
 from tests.reports.hostile_texts import HOSTILE, hostile_audit
 from tests.reports.planted_audit import empty, finding, sample, texts, trial
 

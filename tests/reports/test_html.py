@@ -15,15 +15,14 @@ from calm.core.reasons import Kind, because, counted, reason_of
 from calm.core.texts import CaseTexts, Exchange
 from calm.core.verdict import Scale
 from calm.errors import ConfigError
-from calm.results.audit import Limit
-from calm.results.control import Control
+from calm.results.audit import Control, Limit
 from calm.results.reports.charts import histogram_of, radar_of
-from calm.results.reports.diff import compare
 from calm.results.reports.extras import mitigations_of
+from calm.results.reports.heading import biases_of, rows_of
 from calm.results.reports.html import render, visible, write
-from calm.results.reports.rows import biases_of, rows_of
+from calm.results.reports.texts import compare
 from calm.results.sentences import sentence
-from calm.results.troubles import troubles, verdict_of
+from calm.results.steps import troubles, verdict_of
 from calm.results.wording import bill
 from calm.results.wording import tested as asked_of
 from tests.reports.planted_audit import empty, finding, judge, prompt, sample, texts, trial

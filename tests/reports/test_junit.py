@@ -5,7 +5,7 @@ from xml.etree import ElementTree
 
 from calm.core.claims import Outcome
 from calm.core.reasons import Kind, because
-from calm.results.reports.junit import WHOLE, render, write
+from calm.results.reports.sarif import WHOLE, render_junit, write_junit
 from calm.results.wording import value
 from tests.reports.hostile_texts import HOSTILE, hostile_audit
 from tests.reports.planted_audit import empty, finding, sample
@@ -13,7 +13,7 @@ from tests.reports.planted_audit import empty, finding, sample
 
 def suite_of(audit):
     """Return the one test suite, whose counts are those of its cases."""
-    (suite,) = ElementTree.fromstring(render(audit))
+    (suite,) = ElementTree.fromstring(render_junit(audit))
     for name, place in (("tests", "testcase"), ("failures", "testcase/failure"), ("skipped", "testcase/skipped")):
         assert suite.get(name) == str(len(suite.findall(place)))
     return suite
@@ -87,7 +87,7 @@ def test_any_text_is_valid_xml(subtests):
     """No text becomes markup or a character that XML does not know, and none makes the file large."""
     for text in HOSTILE:
         with subtests.test(text=text):
-            shown = render(hostile_audit(text))
+            shown = render_junit(hostile_audit(text))
 
             tags = {e.tag for e in ElementTree.fromstring(shown).iter()}
             assert tags <= {
@@ -106,6 +106,6 @@ def test_any_text_is_valid_xml(subtests):
 
 def test_it_is_written_whole(tmp_path):
     """The file holds what is rendered."""
-    write(sample(), tmp_path / "out" / "junit.xml")
+    write_junit(sample(), tmp_path / "out" / "junit.xml")
 
-    assert (tmp_path / "out" / "junit.xml").read_text("utf-8") == render(sample())
+    assert (tmp_path / "out" / "junit.xml").read_text("utf-8") == render_junit(sample())

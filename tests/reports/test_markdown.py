@@ -11,8 +11,7 @@ from markdown_it import MarkdownIt
 from calm.core.claims import Outcome
 from calm.core.reasons import Kind, because, reason_of
 from calm.errors import ConfigError
-from calm.results.audit import Limit
-from calm.results.control import Control
+from calm.results.audit import Control, Limit
 from calm.results.reports.markdown import COMMENT, SMALLEST, code, plain, render, write
 from calm.results.sentences import sentence
 from tests.reports.hostile_texts import HOSTILE, hostile_audit

@@ -2,10 +2,9 @@
 
 from calm.core.claims import Outcome
 from calm.core.texts import CaseTexts, Change, Exchange
-from calm.results.reports.comment import render as comment
-from calm.results.reports.diff import compare
 from calm.results.reports.html import render
-from calm.results.reports.texts import Room, shown_texts
+from calm.results.reports.markdown import render_comment as comment
+from calm.results.reports.texts import Room, compare, shown_texts
 from tests.reports.planted_audit import empty, finding, trial
 
 HOSTILE = "<script>alert(1)</script>"

@@ -11,9 +11,8 @@ import pyarrow.parquet
 
 from calm.core.claims import Outcome
 from calm.core.reasons import Kind, because
-from calm.results.audit import read, write
-from calm.results.control import Control
-from calm.results.reports import html, junit, markdown, sarif, tables
+from calm.results.audit import Control, read, write
+from calm.results.reports import html, markdown, sarif, tables
 from calm.results.sentences import sentence
 from calm.results.wording import bill, control, figures, floor, untested_by_reason, value
 from tests.reports.planted_audit import empty, finding, sample
@@ -127,7 +126,7 @@ def test_every_form_shows_the_same_control():
 
 def test_junit_holds_them_as_people_read_them():
     """A property for each claim, with the words of the summary."""
-    shown = unescape(junit.render(AUDIT))
+    shown = unescape(sarif.render_junit(AUDIT))
 
     assert not [f.key for f in DECIDED if f'name="{f.key}" value="{f.outcome.value} {value(f)}"' not in shown]
 

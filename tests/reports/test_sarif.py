@@ -10,7 +10,7 @@ import pytest
 
 from calm.core.claims import Outcome
 from calm.core.reasons import Kind, because, reason_of
-from calm.results.control import Control
+from calm.results.audit import Control
 from calm.results.reports.sarif import render, to_sarif, write
 from calm.results.sentences import sentence
 from tests.reports.hostile_texts import HOSTILE, hostile_audit

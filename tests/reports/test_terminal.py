@@ -9,12 +9,11 @@ import pytest
 from calm.core.claims import Outcome
 from calm.core.reasons import Kind, because, counted, listed
 from calm.results.audit import Limit
-from calm.results.endings import Ending, State
+from calm.results.codes import Ending, State
 from calm.results.gatefile import WORSENING
 from calm.results.reports.terminal import FEWEST, LOG, OTHERS, Ended, Screen, shown, whole
 from calm.results.sentences import name_of
-from calm.results.steps import next_step
-from calm.results.troubles import troubles
+from calm.results.steps import next_step, troubles
 from calm.results.wording import NO_RESULT, lines, printable
 from tests.reports.hostile_texts import HOSTILE, hostile_audit
 from tests.reports.planted_audit import empty, finding, sample, trial

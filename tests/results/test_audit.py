@@ -9,6 +9,7 @@ from calm.core.claims import Claim, Decision, Estimate, Outcome
 from calm.core.edits import Expects, perturbation, rotate
 from calm.core.measures import MEASURES, pull, worst_pull
 from calm.core.reasons import NONE, Kind, because, counted, reason_of
+from calm.core.texts import Exchange
 from calm.core.trials import CUED, Trial, Trials
 from calm.core.verdict import Criteria, Preferred, Ranking, Refused, Scale, Score, Tie, Unreadable
 from calm.errors import ConfigError
@@ -18,21 +19,20 @@ from calm.results.audit import (
     CONTROLS,
     Audit,
     CaseTexts,
-    Exchange,
     Finding,
     JudgeRecord,
     Limit,
     Run,
     TrialRecord,
-    finding,
     finding_from_json,
     finding_to_json,
     read,
     texts_path,
     write,
 )
+from calm.results.findings import finding
 from calm.results.records import trials_of
-from calm.results.troubles import verdict_of
+from calm.results.steps import verdict_of
 from tests.planted import Planted, pairs, setup
 
 JUDGE = JudgeRecord(

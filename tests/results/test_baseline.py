@@ -31,9 +31,10 @@ from calm.errors import ConfigError
 from calm.experiment import run as experiment
 from calm.experiment.asks import Design
 from calm.experiment.stopping import LEVEL, Stopping
-from calm.results.audit import Audit, JudgeRecord, Limit, Run, finding
+from calm.results.audit import Audit, JudgeRecord, Limit, Run
 from calm.results.baseline import accept, read_baseline, recalled, undecided, write_baseline
-from calm.results.endings import Ending, State
+from calm.results.codes import Ending, State
+from calm.results.findings import finding
 from calm.results.gatefile import POOLED
 from calm.results.pairing import Both, Growth, Paired, worse_way
 from calm.results.records import scale_of, trials_of

@@ -12,7 +12,7 @@ from calm.core.verdict import Scale
 from calm.errors import ConfigError
 from calm.results.audit import Audit, Limit
 from calm.results.compare import Flip, compare, render_text
-from calm.results.pooled import pooled
+from calm.results.pairing import pooled
 from calm.results.records import Change, trials_of
 from calm.statistics.intervals import padded_t
 from tests.results.test_baseline import (

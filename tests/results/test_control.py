@@ -8,7 +8,7 @@ import pytest
 from calm.core.reasons import NONE, Kind
 from calm.core.trials import Trial, Trials
 from calm.core.verdict import Preferred, Scale, Score
-from calm.results.control import control_of
+from calm.results.findings import control_of
 
 
 def pairs(rows):

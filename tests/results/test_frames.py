@@ -22,8 +22,8 @@ from calm.results.frames import Results
 from calm.results.redaction import without_texts
 from calm.results.reports.tables import COLUMNS, TABLES, rows
 from calm.results.sentences import name_of
+from calm.results.steps import troubles, verdict_of
 from calm.results.tabular import CASES, FINDINGS, FLIPS
-from calm.results.troubles import troubles, verdict_of
 from tests.docs.pages import DOCS, blocks, section
 from tests.reports.hostile_texts import HOSTILE, hostile_audit
 from tests.reports.planted_audit import empty, finding, sample, trial

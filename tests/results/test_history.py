@@ -10,7 +10,7 @@ from calm.core.claims import Outcome
 from calm.errors import ConfigError
 from calm.results.audit import Limit, write
 from calm.results.history import history, render_text
-from calm.results.reports.trend import render
+from calm.results.reports.comparison import render_trend
 from tests.reports.planted_audit import empty, finding, sample
 from tests.reports.tags import Tags
 
@@ -152,7 +152,7 @@ def test_the_terminal_shows_runs_changes_and_values(folder):
 
 def test_the_page_has_a_chart_for_each_claim(folder):
     """With a dot and an interval a run, the limit of each run, and a mark where something changed."""
-    page = render(history(folder))
+    page = render_trend(history(folder))
 
     tags = Tags()
     tags.feed(page)
@@ -173,7 +173,7 @@ def test_a_run_that_did_not_measure_leaves_a_gap(tmp_path):
             replace(audit, findings=audit.findings if day != 3 else (sample().findings[0],)), tmp_path / f"{day}.json"
         )
 
-    page = render(history(tmp_path))
+    page = render_trend(history(tmp_path))
 
     chart = page[page.index('id="t-authority-gain"') :]
     assert chart.partition("</figure>")[0].count("<polyline") == 2
@@ -189,7 +189,7 @@ def test_nothing_that_a_user_wrote_becomes_markup_or_moves_the_terminal(tmp_path
     (tmp_path / "<img src=x>.json").write_text("[]")
 
     found = history(tmp_path)
-    page, text = render(found), render_text(found)
+    page, text = render_trend(found), render_text(found)
 
     tags = Tags()
     tags.feed(page)

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from calm.core.reasons import Kind, because
 from calm.results.audit import Limit
-from calm.results.meaning import Resolution, in_order, resolution
+from calm.results.sentences import Resolution, in_order, resolution
 from tests.reports.planted_audit import finding
 
 PROBE = finding(key="authority/gain", measure="gain", claim=Limit("<=", 0.15))

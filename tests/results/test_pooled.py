@@ -16,8 +16,8 @@ from calm.engine.budget import Caps
 from calm.experiment.run import run
 from calm.experiment.stopping import Stopping
 from calm.gate.resolution import Attainable
-from calm.results.audit import finding
-from calm.results.pooled import FEWEST, limits_of, pooled
+from calm.results.findings import finding
+from calm.results.pairing import FEWEST, limits_of, pooled
 from calm.results.records import rows_of
 from tests.planted import SCALE, Asking, Local, Planted, chance, fair, pair, pairs, setup, singles
 

@@ -14,7 +14,8 @@ from calm.core.measures import MEASURES
 from calm.core.reasons import NONE, Kind, because
 from calm.core.verdict import FAMILIES
 from calm.gate.catalogue import entries
-from calm.results.audit import Limit, _what
+from calm.results.audit import Limit
+from calm.results.findings import _what
 from calm.results.sentences import allows, base, doing, sentence
 from calm.selfpreference.symbols import TABLE_MEASURES
 from tests.reports.planted_audit import finding, trial

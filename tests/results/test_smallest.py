@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from calm.core.claims import Outcome
 from calm.results.reports import html, markdown
-from calm.results.smallest import command
+from calm.results.steps import command
 from tests.reports.planted_audit import empty, finding
 
 FAILED = finding(outcome=Outcome.FAIL, hunt={"edits": "authority.cite_book", "where": "answer"})

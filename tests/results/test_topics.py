@@ -11,9 +11,9 @@ from calm.core.reasons import Kind
 from calm.core.verdict import Preferred, Scale
 from calm.experiment.run import run
 from calm.experiment.stopping import Stopping
-from calm.results.audit import finding
 from calm.results.codes import from_code, to_code
-from calm.results.topics import BEGINNING, ERRORS, FEWEST, TOGETHER, columns_of, found, topics
+from calm.results.findings import finding
+from calm.results.notes import BEGINNING, ERRORS, FEWEST, TOGETHER, columns_of, found, topics
 from tests.planted import Planted, chance, fair, pairs, setup
 
 TOPICS = 20

@@ -10,12 +10,23 @@ from calm.core.reasons import Kind, because
 from calm.judges.mitigations import MITIGATIONS
 from calm.judges.mitigations.mitigation import EVERY
 from calm.results.audit import Audit, Limit
-from calm.results.endings import Ending, State
-from calm.results.remedies import REMEDIES, SERVES, WITHOUT_PROMPT, remedies
-from calm.results.reports import comment, html, markdown, terminal
+from calm.results.codes import Ending, State
+from calm.results.reports import html, markdown, terminal
 from calm.results.sentences import name_of
-from calm.results.steps import LOOK, UNNOTICED, next_step, steps_of
-from calm.results.troubles import MOST_NAMED, proven, troubles, verdict_of
+from calm.results.steps import (
+    LOOK,
+    MOST_NAMED,
+    REMEDIES,
+    SERVES,
+    UNNOTICED,
+    WITHOUT_PROMPT,
+    next_step,
+    proven,
+    remedies,
+    steps_of,
+    troubles,
+    verdict_of,
+)
 from tests.reports.planted_audit import empty, finding, judge, sample, trial
 
 
@@ -168,7 +179,7 @@ def test_page_summary_comment_and_terminal_say_the_same_of_a_run():
 
     assert (word, why) == ("RED", "2 of 7 claims fail: authority")
     assert f"{word} (exit 1): {why}" in terminal.shown(sample(), terminal.Screen(), terminal.Ended(False, 1))[0].text
-    for page in (html.render(sample()), markdown.render(sample()), comment.render(sample())):
+    for page in (html.render(sample()), markdown.render(sample()), markdown.render_comment(sample())):
         assert word in page
         assert why in page
 

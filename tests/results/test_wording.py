@@ -6,9 +6,8 @@ from dataclasses import replace
 
 from calm.core.claims import Outcome
 from calm.core.reasons import Kind, because, reason_of
-from calm.results.audit import Limit
-from calm.results.control import Control
-from calm.results.reports import html, junit, markdown, sarif
+from calm.results.audit import Control, Limit
+from calm.results.reports import html, markdown, sarif
 from calm.results.wording import (
     NO_RESULT,
     claim,
@@ -48,7 +47,7 @@ def test_figures_of_a_part_of_the_cases_say_so_where_they_stand():
     audit = replace(AUDIT, findings=(part,))
 
     assert ", n=143 of 200: 57 lost; " in figures(part)
-    assert "from 143 of 200 cases" in junit.render(audit)
+    assert "from 143 of 200 cases" in sarif.render_junit(audit)
     assert "| 143 of 200: 57 lost |" in markdown.render(audit)
     page = html.render(audit)
     assert "<small>of 200: 57 lost</small>" in page

@@ -13,7 +13,7 @@ from calm.errors import ConfigError
 from calm.gate.from_spec import judge_from
 from calm.judges.python import PythonJudge
 from calm.results.reports.pages import render
-from calm.results.unsure import SILENT
+from calm.results.tabular import SILENT
 from calm.studies.diagnose import Design, Limits, Paraphrases, in_words, read_paraphrases, to_json, wordings_of
 from calm.studies.diagnose.units import dissents
 from tests.servers import wire_server

@@ -13,9 +13,7 @@ from calm.core.verdict import Criteria, Preferred, Ranking, Refused, Scale, Scor
 from calm.errors import ConfigError
 from calm.studies.watch import Promise, Reference, Run, anchors_of, compare, held, in_words, read_history, with_run
 from calm.studies.watch.alarm import LOOKS
-from calm.studies.watch.anchors import agreement
-from calm.studies.watch.asking import said, verdict_in
-from calm.studies.watch.history import History
+from calm.studies.watch.history import History, agreement, said, verdict_in
 
 PAIRS = list(generate("pairwise", 60, 1))
 REFERENCE = Reference("judge", "f-1", "pairwise", 2, Promise())

@@ -19,7 +19,8 @@ from calm.experiment.pairs import ORDER_SALT
 from calm.experiment.setup import Setup, clusters_of
 from calm.experiment.stopping import missing
 from calm.gate.from_spec import refuse_off_scale
-from calm.results.audit import Finding, finding
+from calm.results.audit import Finding
+from calm.results.findings import finding
 from calm.statistics.confidence import CalibrationError
 from calm.studies.calibrate import estimates, fitting, remarks, tables
 from calm.studies.calibrate.items import Entity, Item, Rule, entity_of, gold_of, items_of, source_of

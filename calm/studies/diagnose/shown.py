@@ -11,13 +11,13 @@ from calm.core.claims import Estimate
 from calm.core.reasons import in_words as reasons_in_words
 from calm.core.verdict import Scale, readable
 from calm.models.wire import Json
-from calm.results.tabular import Unread
-from calm.results.unsure import (
+from calm.results.tabular import (
     CAUSES,
     SILENT,
     UNASKED,
     UNREAD,
     WORDS,
+    Unread,
     count_in_words,
     rule_in_words,
     silent,

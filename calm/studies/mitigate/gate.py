@@ -32,7 +32,8 @@ from calm.judges.mitigations import mitigated
 from calm.judges.mitigations.mitigation import InFolder, Reader
 from calm.models.pricing import Cost, cost, price_of
 from calm.models.wire import Judge, Reply, Request
-from calm.results.audit import Finding, finding
+from calm.results.audit import Finding
+from calm.results.findings import finding
 from calm.results.tabular import Unread, unread_of
 from calm.studies.mitigate.study import MEASURED, Figures, MitigationSet
 from calm.studies.provenance import audit_of

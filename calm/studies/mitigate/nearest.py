@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from calm.core.claims import Outcome
 from calm.results.audit import Finding
-from calm.results.troubles import excess
+from calm.results.steps import excess
 from calm.studies.mitigate.differences import lowers
 from calm.studies.mitigate.study import Figures, Study, cheapest, price
 

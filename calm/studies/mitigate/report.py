@@ -9,8 +9,8 @@ from calm.models.pricing import Cost, dollars
 from calm.models.wire import Json
 from calm.results.parts import aligned
 from calm.results.sentences import figure_of, sentence
+from calm.results.steps import excess
 from calm.results.tabular import ARMS
-from calm.results.troubles import excess
 from calm.studies.mitigate.differences import losses, remarks
 from calm.studies.mitigate.nearest import nearest, outcome_of, same_claim, worst_claim
 from calm.studies.mitigate.study import MEASURED, Difference, Figures, Study, cheapest

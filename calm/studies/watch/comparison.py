@@ -1,21 +1,276 @@
-"""What differs between the last run of a history and its reference: by the judge, by the cases, and by chance."""
+"""
+What differs between the last run of a history and its reference: by the judge, by the cases, and by chance.
+
+`Sheet`s are the runs as tables of numbers; `Figures` describe how far a run is from its reference beyond noise.
+"""
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import combinations
 from math import fsum
 from random import Random
+from typing import Final
+
+import numpy as np
 
 from calm.core.case import Case
-from calm.core.verdict import Scale, readable
-from calm.studies.watch.alarm import LOOKS, Promise, Sign, Test, looks_for, signs
-from calm.studies.watch.anchors import Anchor
-from calm.studies.watch.figures import Figures, describe, favour_before, mean
-from calm.studies.watch.history import Run
-from calm.studies.watch.reach import Reach, reach, shift_needed
-from calm.studies.watch.sheets import Kept, Reader, kept_in, sheets_of
+from calm.core.trials import distance, favour
+from calm.core.verdict import Scale, Verdict, readable
+from calm.statistics.intervals import padded_t
+from calm.studies.watch.alarm import (
+    LOOKS,
+    Look,
+    Promise,
+    Reach,
+    Sheet,
+    Sign,
+    Test,
+    looks_for,
+    reach,
+    shift_needed,
+    signs,
+)
+from calm.studies.watch.history import Anchor, Run, agreement, verdict_in
+
+_MOST_CELLS = 2_000_000
+"""Distances of verdicts in one table: a sheet is split where anchors have many different verdicts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """The verdicts of an anchor by run, oldest first: those of its reference, and those of the recent runs."""
+
+    anchor: Anchor
+    before: tuple[tuple[str, ...], ...]
+    recent: tuple[tuple[str, ...], ...]
+
+
+def kept_in(runs: Sequence[Run], look: Look) -> list[Kept]:
+    """
+    Return the anchors of the last run that have a reference, with the recent runs that a look sets against it.
+
+    The reference of an anchor is its first runs, at most as many as the look takes.
+    """
+    wanted = {anchor.key: anchor for anchor in runs[-1].anchors}
+    before: dict[tuple[str, str], list[tuple[str, ...]]] = {key: [] for key in wanted}
+    open_keys = set(wanted)
+    for run in runs[: -look.window]:
+        if not open_keys:
+            break
+        for anchor, row in zip(run.anchors, run.verdicts, strict=True):
+            if row and anchor.key in open_keys:
+                before[anchor.key].append(row)
+                if len(before[anchor.key]) == look.reference:
+                    open_keys.discard(anchor.key)
+    recent: dict[tuple[str, str], list[tuple[str, ...]]] = {key: [] for key in wanted}
+    for run in runs[-look.window :]:
+        for anchor, row in zip(run.anchors, run.verdicts, strict=True):
+            if anchor.key in wanted:
+                recent[anchor.key].append(row)
+    return [
+        Kept(anchor, tuple(before[key]), tuple(recent[key]))
+        for key, anchor in wanted.items()
+        if before[key] and any(recent[key])
+    ]
+
+
+class Reader:
+    """Reads kept verdicts once each, and knows their distances and favours."""
+
+    def __init__(self, scale: Scale) -> None:
+        self.scale = scale
+        self._verdicts: dict[str, Verdict] = {}
+        self._apart: dict[object, float] = {}
+        self._favours: dict[object, float | None] = {}
+
+    def verdict(self, said: str) -> Verdict:
+        """Return the verdict that was kept so."""
+        if said not in self._verdicts:
+            self._verdicts[said] = verdict_in(said)
+        return self._verdicts[said]
+
+    def apart(self, one: str, other: str, anchor: Anchor) -> float:
+        """Return the distance of two verdicts on an anchor, in [0, 1]."""
+        key = (one, other, *anchor.points.items())
+        if key not in self._apart:
+            self._apart[key] = distance(self.verdict(one), self.verdict(other), anchor.row, self.scale)
+        return self._apart[key]
+
+    def favour(self, said: tuple[str, ...], anchor: Anchor) -> float | None:
+        """Return the mean favour of some verdicts, in [0, 1]; None where none of them has one."""
+        key = (said, anchor.toward, *anchor.points.items())
+        if key not in self._favours:
+            found = [favour(self.verdict(one), anchor.toward, anchor.row, self.scale) for one in said]
+            values = [one for one in found if one is not None]
+            self._favours[key] = sum(values) / len(values) if values else None
+        return self._favours[key]
+
+
+def sheets_of(kept: Sequence[Kept], window: int, reader: Reader) -> list[Sheet]:
+    """Return anchors as tables, those together that have equally many different verdicts."""
+    alike: dict[int, list[tuple[Kept, list[str]]]] = defaultdict(list)
+    for one in kept:
+        words = sorted({said for rows in (one.before, one.recent) for row in rows for said in row})
+        alike[len(words)].append((one, words))
+    found = []
+    for size, rows in alike.items():
+        step = max(1, _MOST_CELLS // size**2)
+        found += [_sheet(rows[at : at + step], size, window, reader) for at in range(0, len(rows), step)]
+    return found
+
+
+def _sheet(rows: Sequence[tuple[Kept, list[str]]], size: int, window: int, reader: Reader) -> Sheet:
+    longest = max(len(one.before) for one, _ in rows)
+    shares = np.zeros((len(rows), longest + window, size))
+    apart = np.zeros((len(rows), size, size))
+    favours = np.full((len(rows), longest + window), np.nan)
+    for i, (one, words) in enumerate(rows):
+        place = {word: number for number, word in enumerate(words)}
+        end = longest + window - len(one.recent)
+        for j, said in (*enumerate(one.before), *enumerate(one.recent, start=end)):
+            for word in said:
+                shares[i, j, place[word]] += 1 / len(said)
+            worth = reader.favour(said, one.anchor) if said else None
+            favours[i, j] = np.nan if worth is None else worth
+        for u, word in enumerate(words):
+            for v, other in enumerate(words):
+                apart[i, u, v] = reader.apart(word, other, one.anchor)
+    return Sheet(shares, apart, favours)
+
+
+LEVEL: Final = 0.05
+"""The error of each end of an interval that describes one run; it has no part in the alarm."""
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A mean over anchors with one-sided bounds at `LEVEL`; no bounds from one anchor alone."""
+
+    value: float
+    low: float | None
+    high: float | None
+    n: int
+
+    @property
+    def aside(self) -> bool:
+        """Whether 0 lies outside."""
+        return self.low is not None and self.high is not None and not self.low <= 0 <= self.high
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """An anchor that moved: its verdicts in its reference and today, and their distance beyond noise."""
+
+    id: str
+    before: Mapping[str, int]
+    today: Mapping[str, int]
+    beyond: float
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """
+    The last run against the reference, on anchors that have one.
+
+    `distance` is the mean distance of an ask today from one of the reference, `noise` and `noise_before` that of two
+    asks in one run (None where there is one ask a run), and `beyond` what is left of the first after the mean of these.
+    `favour` says by how much the favour of one answer (or the score, or the points) moved. `gold` is the agreement with
+    gold before and today, and the number of anchors that have gold. `moved` holds the anchors, the farthest first.
+    """
+
+    distance: float
+    noise: float | None
+    noise_before: float | None
+    beyond: Interval | None
+    favour: Interval | None
+    gold: tuple[float, float, int] | None
+    moved: tuple[Moved, ...]
+
+    @property
+    def aside(self) -> bool:
+        """Whether one run alone moved more than noise usually moves it; that is no alarm."""
+        return any(one is not None and one.aside for one in (self.beyond, self.favour))
+
+
+def describe(kept: Sequence[Kept], cases: Sequence[Case], reader: Reader) -> Figures:
+    """Return the figures of the last run; `kept` holds at least one anchor, with one recent run."""
+    apart: list[float] = []
+    noises: list[float] = []
+    noises_before: list[float] = []
+    beyond: list[float] = []
+    shifts: list[float] = []
+    moved: list[Moved] = []
+    golds: list[tuple[float, float]] = []
+    by_id = {case.id: case for case in cases}
+    for one in kept:
+        today = one.recent[-1]
+        then_said, now_said = _tally(one.before), _tally([today])
+        weights = [(n * m, reader.apart(u, v, one.anchor)) for u, n in then_said.items() for v, m in now_said.items()]
+        far = fsum(n * d for n, d in weights) / sum(n for n, _ in weights)
+        now = _noise([today], one, reader)
+        then = _noise(one.before, one, reader)
+        apart.append(far)
+        noises += [] if now is None else [now]
+        noises_before += [] if then is None else [then]
+        if now is not None and then is not None:
+            beyond.append(far - (now + then) / 2)
+            if beyond[-1] > 0:
+                moved.append(Moved(one.anchor.id, then_said, now_said, beyond[-1]))
+        old, new = favour_before(one, reader), reader.favour(today, one.anchor)
+        if old is not None and new is not None:
+            shifts.append(new - old)
+        case = by_id[one.anchor.id]
+        worth = {u: agreement(reader.verdict(u), case, reader.scale) for u in then_said.keys() | now_said.keys()}
+        known = {u: value for u, value in worth.items() if value is not None}
+        if known:
+            means = [mean([known[u] for u in row]) for row in (*one.before, today)]
+            golds.append((mean(means[:-1]), means[-1]))
+    gold = (mean([a for a, _ in golds]), mean([b for _, b in golds]), len(golds)) if golds else None
+    return Figures(
+        distance=mean(apart),
+        noise=mean(noises) if noises else None,
+        noise_before=mean(noises_before) if noises_before else None,
+        beyond=_interval(beyond),
+        favour=_interval(shifts),
+        gold=gold,
+        moved=tuple(sorted(moved, key=lambda one: (-one.beyond, one.id))),
+    )
+
+
+def favour_before(one: Kept, reader: Reader) -> float | None:
+    """Return the mean favour of an anchor over its reference, each run counting once; None where it has none."""
+    found = [worth for row in one.before if (worth := reader.favour(row, one.anchor)) is not None]
+    return mean(found) if found else None
+
+
+def _noise(rows: Sequence[Sequence[str]], one: Kept, reader: Reader) -> float | None:
+    pairs = [reader.apart(u, v, one.anchor) for row in rows for u, v in combinations(row, 2)]
+    return mean(pairs) if pairs else None
+
+
+def _tally(rows: Sequence[Sequence[str]]) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for row in rows:
+        for said in row:
+            counts[said] = counts.get(said, 0) + 1
+    return counts
+
+
+def _interval(values: Sequence[float]) -> Interval | None:
+    if not values:
+        return None
+    if len(values) < 2:
+        return Interval(mean(values), None, None, len(values))
+    low, high = padded_t(values, -1.0, 1.0, LEVEL)
+    return Interval(mean(values), max(low, -1.0), min(high, 1.0), len(values))
+
+
+def mean(values: Sequence[float]) -> float:
+    """Return the mean of some values, 0 for none."""
+    return fsum(values) / len(values) if values else 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +414,6 @@ def _readable(rows: Sequence[Sequence[str]], reader: Reader) -> float | None:
 
 
 def _served(earlier: Sequence[Run], today: Run) -> dict[str, tuple[str, str]]:
-    """Return the endpoints that another model serves than before, with both."""
     found = {}
     for name, model in today.served.items():
         last = next((run.served[name] for run in reversed(earlier) if name in run.served), model)

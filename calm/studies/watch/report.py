@@ -1,18 +1,23 @@
-"""The result of watching in words: for a terminal, and as Markdown."""
+"""
+The result of watching in words: for a terminal, and as Markdown.
+
+`to_json` is the same as a record.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from math import isfinite
 from typing import cast
 
 from calm.core.verdict import FAMILY, Family, Scale, Task, as_written
 from calm.errors import few_of
-from calm.studies.watch.alarm import Sign
-from calm.studies.watch.comparison import Comparison
-from calm.studies.watch.figures import Interval
+from calm.models.wire import Json
+from calm.studies.watch.alarm import Reach, Sign
+from calm.studies.watch.comparison import Comparison, Figures, Interval, Mix
 from calm.studies.watch.history import Reference, Run
-from calm.studies.watch.reach import Reach
 
 SHOWN = 3
 """How many of the anchors that moved most are named in one line."""
@@ -105,7 +110,6 @@ def _anchors(count: int) -> str:
 
 
 def _reasons(found: Comparison, reference: Reference) -> list[str]:
-    """Return which tests raise the alarm: of each, the window that is surest."""
     best: dict[str, Sign] = {}
     for sign in found.signs:
         known = best.get(sign.test)
@@ -181,7 +185,6 @@ def _changes(found: Comparison) -> list[str]:
 
 
 def _left_out(found: Comparison) -> list[str]:
-    """Return why some anchors of today are not compared."""
     rest = found.anchors - found.shared - found.silent
     if not found.runs_before or not found.anchors - found.shared:
         return []
@@ -195,7 +198,6 @@ def _left_out(found: Comparison) -> list[str]:
 
 
 def _needed(found: Comparison, reference: Reference) -> str:
-    """Return which fall and which rise of the favour would have raised the alarm."""
     words = {"down": "fall", "up": "rise"}
     needed = found.needed.items()
     enough = [f"a {words[test]} by {_shift(by, found, reference)}" for test, by in needed if by is not None]
@@ -234,12 +236,10 @@ def _favour(reference: Reference) -> str:
 
 
 def _shift(by: float, found: Comparison, reference: Reference) -> str:
-    """Return a shift without its sign."""
     return f"{by:.2f}{_in_points(by, found, reference)}"
 
 
 def _in_points(by: float, found: Comparison, reference: Reference) -> str:
-    """Return a shift in points of the scale; nothing where there are no points, or where the scale is 1 long."""
     scale = found.scale
     length = scale.high - scale.low
     if _family(reference) != "score" or length == 1:
@@ -282,6 +282,93 @@ def _code(said: str, scale: Scale) -> str:
 
 
 def _plain(text: str) -> str:
-    """Return a text that Markdown shows as it is, on one line."""
     flat = " ".join(text.split())
     return "".join(f"\\{sign}" if sign in "\\`*_{}[]<>#|!" else sign for sign in flat)
+
+
+def to_json(found: Comparison, reference: Reference, run: Run, replayed: int = 0) -> dict[str, Json]:
+    """Return the result as a record; `replayed` counts the replies that come from a stopped run."""
+    return {
+        "schema": "calm-watch/1",
+        "judge": {"name": reference.judge, "fingerprint": reference.fingerprint, "about": dict(reference.about)},
+        "task": reference.task,
+        "at": run.at,
+        "served": dict(run.served),
+        "asks": reference.asks,
+        "alarm": found.alarm,
+        "false_alarm_rate": reference.promise.rate,
+        "horizon": reference.promise.horizon,
+        "run": found.run,
+        "runs_before": found.runs_before,
+        "anchors": {
+            "n": found.anchors,
+            "shared": found.shared,
+            "added": found.added,
+            "removed": found.removed,
+            "changed": list(found.changed),
+            "silent": found.silent,
+        },
+        "readable": _pair(found.readable_before, found.readable),
+        "figures": None if found.figures is None else _of_figures(found.figures),
+        "mix": None if found.mix is None else _mix(found.mix),
+        "shift_needed": {test: _rounded(shift) for test, shift in found.needed.items()},
+        "reach": dict(asdict(found.reach)),
+        "replayed": replayed,
+        "tests": [_sign(sign) for sign in found.signs],
+        "model_changed": {name: {"before": old, "today": new} for name, (old, new) in found.served.items()},
+        "earlier_alarms": list(found.earlier_alarms),
+    }
+
+
+def _of_figures(found: Figures) -> dict[str, Json]:
+    return {
+        "noise": _pair(found.noise_before, found.noise),
+        "distance": _rounded(found.distance),
+        "beyond_noise": _interval(found.beyond),
+        "favour_shift": _interval(found.favour),
+        "gold_agreement": None if found.gold is None else {**_pair(*found.gold[:2]), "n": found.gold[2]},
+        "moved": [
+            {
+                "id": one.id,
+                "before": [_count(said, n) for said, n in one.before.items()],
+                "today": [_count(said, n) for said, n in one.today.items()],
+                "beyond_noise": _rounded(one.beyond),
+            }
+            for one in found.moved
+        ],
+    }
+
+
+def _count(said: str, n: int) -> Json:
+    body: dict[str, Json] = json.loads(said)
+    return {**body, "n": n}
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None or not isfinite(value) else round(value, 6)
+
+
+def _pair(before: float | None, today: float | None) -> dict[str, Json]:
+    return {"before": _rounded(before), "today": _rounded(today)}
+
+
+def _interval(found: Interval | None) -> Json:
+    if found is None:
+        return None
+    return {**{key: _rounded(value) for key, value in asdict(found).items() if key != "n"}, "n": found.n}
+
+
+def _mix(mix: Mix) -> dict[str, Json]:
+    return {"before": mix.before, "today": mix.today, "judge": mix.judge, "cases": mix.cases}
+
+
+def _sign(sign: Sign) -> Json:
+    return {
+        "test": sign.test,
+        "window": sign.look.window,
+        "reference": sign.look.reference,
+        "log_bound": _rounded(sign.log_bound),
+        "log_level": _rounded(sign.log_level),
+        "shift": _rounded(sign.shift),
+        "raised": sign.raised,
+    }
