@@ -15,9 +15,9 @@ from random import Random
 from hypothesis import strategies as st
 
 from calm.cases import bundled
-from calm.strategies.minimal import encoded, minimal
-from calm.strategies.simplest import simplest
-from calm.strategies.tokens import Piece, commonness, tokens_of
+from calm.strategies.shrinking import encoded, minimal
+from calm.strategies.shrinking import simplest
+from calm.strategies.shrinking import Piece, commonness, tokens_of
 
 WORDS = 480
 """Words around the one that matters."""

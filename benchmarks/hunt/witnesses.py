@@ -19,7 +19,7 @@ from statistics import median
 
 from benchmarks.hunt.judges import hunted, ruled
 from benchmarks.pages import put
-from calm.strategies.tokens import tokens_of
+from calm.strategies.shrinking import tokens_of
 from calm.studies.hunt import Bounds, Finding
 
 LONG = 90

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from calm.cases import bundled
 from calm.strategies import insertions
-from calm.strategies.insertions import Chosen, Windows, insertions_into, pieces_between
-from calm.strategies.minimal import Enough, encoded, minimal
-from calm.strategies.simplest import by_length, fewest, simplest
-from calm.strategies.tokens import Piece, commonness, rendered, tokens_of
+from calm.strategies.shrinking import Chosen, Windows, insertions_into, pieces_between
+from calm.strategies.shrinking import Enough, encoded, minimal
+from calm.strategies.shrinking import by_length, fewest, simplest
+from calm.strategies.shrinking import Piece, commonness, rendered, tokens_of
 
 TEXT = "The bread bakes for twenty minutes. Then it rests."
 CASES = bundled("pairwise")[:40]

@@ -11,7 +11,7 @@ from calm.core.case import Treated
 from calm.core.edits import Edit, Expects
 from calm.experiment.aim import aim
 from calm.gate.catalogue import entries
-from calm.strategies.tokens import Piece, by_simplicity, commonness, fillers, pieces_of, rendered, tokens_of
+from calm.strategies.shrinking import Piece, by_simplicity, commonness, fillers, pieces_of, rendered, tokens_of
 
 
 @given(st.text())
