@@ -31,7 +31,7 @@ def _words(finding: Finding) -> list[str]:
 
 
 def _at_end(finding: Finding) -> bool:
-    end = len(tokens_of(finding.quarry.original))
+    end = len(tokens_of(finding.subject.original))
     return all(piece.place == end and not piece.removes for piece in finding.pieces)
 
 
