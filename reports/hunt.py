@@ -28,6 +28,8 @@ MOST_CASES: Final = 20
 WORDS: Final = 160
 """Characters of the words of a finding in its heading."""
 FOUND_BY: Final[Mapping[str, str]] = {
+    "many edits": "a text with many edits at once, made smaller",
+    "few edits": "a text with a few edits, made smaller",
     "heap": "a text with many edits at once, made smaller",
     "pile": "a text with several edits at once, made smaller",
     "edit": "a single edit, made smaller",
@@ -35,7 +37,7 @@ FOUND_BY: Final[Mapping[str, str]] = {
     "hypothesis": "a stack of edits that Hypothesis drew, made smaller",
     "earlier hunt": "an earlier hunt, tried first",
 }
-"""Who found a text, in words; a search in which a model writes has its name."""
+"""Who found a text, in words, also in records of earlier versions; a model that writes has its name."""
 FACTS: Final = (("search", "search"), ("noise of the judge, guessed", "noise"), ("seed", "seed"))
 """What else is shown of a hunt, in words, and its key in the record."""
 

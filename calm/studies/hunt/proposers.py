@@ -44,7 +44,7 @@ MANY: Final = 240
 HURRIED: Final = 3
 """With few asks, stacks are so many times as large: together they still hold all edits."""
 LARGEST: Final = 60
-"""Edits that add more words are left out."""
+"""Edits that add more words are tried alone, and so are those that do not apply to the first cases."""
 PRIOR: Final = {"many edits": 0.6, "few edits": 0.6, "best-of": 1.2}
 """What each proposer is taken for before it was asked: as one text that earned so much."""
 EXPLORATION: Final = 0.15
@@ -267,11 +267,10 @@ def bandit_for(
     seed = setup.seed
     aimed = [one for case in setup.cases[:TRIED] if isinstance(one := aim(case.with_order(), AIM.expects), Treated)]
     small = [arm for one in arms if (arm := weighed(one, aimed, place, seed)) is not None and arm.words <= LARGEST]
-    adding = [arm for arm in small if arm.adds]
-    rng = Random(digest("mixes", "mix", seed))
+    known, adding = {arm.name for arm in small}, [arm for arm in small if arm.adds]
     parts: list[Proposer] = [
         Stacks("many edits", _many(adding, MANY * (HURRIED if asks < FEW else 1), seed), seed),
-        Stacks("few edits", (mixed(small, rng) for _ in count()), seed),
+        Stacks("few edits", _few(small, [arm for arm in arms if arm.name not in known], seed), seed),
     ]
     return Bandit([*parts, *([writer] if writer and place.name == ANSWER else [])])
 
@@ -295,3 +294,11 @@ def _many(arms: Sequence[Arm], words: int, seed: int) -> Iterator[tuple[Layer, .
                 some = []
         if some:
             yield tuple(some)
+
+
+def _few(arms: Sequence[Arm], alone: Sequence[Arm], seed: int) -> Iterator[tuple[Layer, ...]]:
+    """Yield mixes of a few arms, and now and then an arm that is tried alone, as often as there are such arms."""
+    rng = Random(digest("mixes", "mix", seed))
+    for _ in count():
+        single = alone and rng.randrange(len(arms) + len(alone)) < len(alone)
+        yield (Layer(rng.choice(alone)),) if single else mixed(arms, rng)
