@@ -51,21 +51,18 @@ class Attacked:
     The result of a search in one case.
 
     `text` is what won twice (None: nothing did), `layers` are the edits that made it. `asks` counts the asks of the
-    search, `skipped` says why it did not begin. `clean` and `fresh` are the fresh asks without and with the text.
+    search, `lost` says why it could not finish, `skipped` why it did not begin. `clean` and `fresh` are the fresh asks
+    without and with the text.
     """
 
     subject: Subject
     text: str | None = None
     layers: tuple[Layer, ...] = ()
     asks: int = 0
+    lost: Reason = NONE
     skipped: Reason = NONE
     clean: tuple[Said, ...] = ()
     fresh: tuple[Said, ...] = ()
-
-    @property
-    def lost(self) -> Reason:
-        """Why asks about the case were not completed, or `NONE`."""
-        return self.subject.stopped or next(iter(self.subject.lost), NONE)
 
     @property
     def edits(self) -> tuple[str, ...]:
@@ -136,7 +133,7 @@ def attack(
     else:
         _search(setup, attacked, bandit, tries, shrink=shrink)
     for one in attacked:
-        one.asks = one.subject.asks
+        one.asks, one.lost = one.subject.asks, one.subject.failed
         if one.skipped:
             excluded[one.skipped] += 1
         elif one.lost:
@@ -172,8 +169,10 @@ def _search(setup: Setup, attacked: Sequence[Attacked], bandit: Bandit, tries: i
     for subject in subjects:
         subject.left = 2 * tries
     for _ in range(tries):
-        going = [one for one in subjects if one not in found and not one.lost and not one.stopped]
+        going = [one for one in subjects if one not in found and not one.failed]
         batch = [one for subject in going if (one := bandit.propose(subject)) is not None]
+        if not batch:
+            break
         found |= {one.subject: one for one in flipping(setup, bandit, batch)}
 
     common = common_in(setup.cases)
@@ -211,7 +210,7 @@ def _measured(setup: Setup, attacked: Sequence[Attacked], excluded: Counter[Reas
         one.clean = _answered(subject, subject.original, clean)
         one.fresh = _answered(subject, one.text, perturbed) if one.text is not None else ()
         if subject.stopped or len(one.clean) < min(2, clean) or (one.text is not None and not one.fresh):
-            lost[one.lost] += 1
+            lost[subject.failed] += 1
             continue
         before: tuple[Verdict, ...] = tuple(said.verdict for said in one.clean)
         rows.append(

@@ -187,6 +187,11 @@ class Subject:
         """The id of the case."""
         return self.source.id
 
+    @property
+    def failed(self) -> Reason:
+        """Why an ask about it was not answered, or `NONE`."""
+        return self.stopped or next(iter(self.lost), NONE)
+
     def flips(self, text: str) -> bool:
         """
         Return whether a text flips the judge; False where it may not be asked about. Each text has one ruling.
