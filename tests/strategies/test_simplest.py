@@ -9,10 +9,22 @@ from hypothesis import strategies as st
 
 from calm.cases import bundled
 from calm.strategies import insertions
-from calm.strategies.shrinking import Chosen, Windows, insertions_into, pieces_between
-from calm.strategies.shrinking import Enough, encoded, minimal
-from calm.strategies.shrinking import by_length, fewest, simplest
-from calm.strategies.shrinking import Piece, commonness, rendered, tokens_of
+from calm.strategies.shrinking import (
+    Chosen,
+    Enough,
+    Piece,
+    Windows,
+    by_length,
+    commonness,
+    encoded,
+    fewest,
+    insertions_into,
+    minimal,
+    pieces_between,
+    rendered,
+    simplest,
+    tokens_of,
+)
 
 TEXT = "The bread bakes for twenty minutes. Then it rests."
 CASES = bundled("pairwise")[:40]

@@ -11,7 +11,7 @@ from calm.core.case import Treated
 from calm.core.edits import Edit, Expects
 from calm.experiment.aim import aim
 from calm.gate.catalogue import entries
-from calm.strategies.shrinking import Piece, simplest_first, commonness, fillers, pieces_of, rendered, tokens_of
+from calm.strategies.shrinking import Piece, commonness, fillers, pieces_of, rendered, simplest_first, tokens_of
 
 
 @given(st.text())
