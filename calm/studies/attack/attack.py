@@ -124,10 +124,10 @@ def attack(
     for case, verdict in zip(cases, (one.verdict for one in pilots), strict=True):
         if isinstance(verdict, NoReply):
             lost[reason_of(verdict.reason)] += 1
-        elif isinstance(one := taken(case, [verdict], setup, PLACES[ANSWER]), Reason):
-            excluded[one] += 1
+        elif isinstance(subject := taken(case, [verdict], setup, PLACES[ANSWER]), Reason):
+            excluded[subject] += 1
         else:
-            attacked.append(Attacked(one))
+            attacked.append(Attacked(subject))
     if bandit is None:
         _transfer(attacked)
     else:
