@@ -7,18 +7,27 @@ The extras key `hunt` holds a list of records of schema `calm-hunt/1`, or one. E
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Final
-
 from calm.core.verdict import Code
 from calm.errors import few_of
 from calm.models.wire import Json
-from calm.results.hunts import KEY, LINE, WHERE, sentence
-from calm.results.reports.charts import finite, number
-from calm.results.reports.extras import as_list, as_mapping
+from calm.results.hunts import KEY
+from calm.results.hunts import LINE
+from calm.results.hunts import WHERE
+from calm.results.hunts import sentence
+from calm.results.reports.charts import finite
+from calm.results.reports.charts import number
+from calm.results.reports.extras import as_list
+from calm.results.reports.extras import as_mapping
 from calm.results.reports.heading import anchors
-from calm.results.reports.texts import QUESTION, Comparison, Text, compare, cut
+from calm.results.reports.texts import Comparison
+from calm.results.reports.texts import QUESTION
+from calm.results.reports.texts import Text
+from calm.results.reports.texts import compare
+from calm.results.reports.texts import cut
+from collections.abc import Mapping
+from dataclasses import dataclass
+from dataclasses import replace
+from typing import Final
 
 MOST: Final = 50
 """Findings shown of one hunt; the rest is counted."""
@@ -27,6 +36,8 @@ MOST_CASES: Final = 20
 WORDS: Final = 160
 """Characters of the words of a finding in its heading."""
 FOUND_BY: Final[Mapping[str, str]] = {
+    "many edits": "a text with many edits at once, made smaller",
+    "few edits": "a text with a few edits, made smaller",
     "heap": "a text with many edits at once, made smaller",
     "pile": "a text with several edits at once, made smaller",
     "edit": "a single edit, made smaller",
@@ -34,7 +45,7 @@ FOUND_BY: Final[Mapping[str, str]] = {
     "hypothesis": "a stack of edits that Hypothesis drew, made smaller",
     "earlier hunt": "an earlier hunt, tried first",
 }
-"""Who found a text, in words; a search in which a model writes has its name."""
+"""Who found a text, in words, also in records of earlier versions; a model that writes has its name."""
 FACTS: Final = (("search", "search"), ("noise of the judge, guessed", "noise"), ("seed", "seed"))
 """What else is shown of a hunt, in words, and its key in the record."""
 

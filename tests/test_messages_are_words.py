@@ -239,7 +239,6 @@ ALLOWED = {
     "cases/foreign/records.py": "the same for a row of a file that is imported",
     "core/files.py": "the reader of TOML in Python gives the line and the kind of a fault in words alone",
     "pytest_plugin/trace.py": "the first line of an error is shown",
-    "studies/attack/stacks.py": "the hint of an error is shown once",
 }
 """Modules that take a message apart to show it in another form; nothing is decided by it."""
 

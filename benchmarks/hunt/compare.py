@@ -1,14 +1,15 @@
 """
-How the searches of `calm hunt` compare on ten planted rules that their author did not see, at equal budgets.
+What `calm hunt` finds on ten planted rules that its author did not see, with and without a writer.
 
     python -m benchmarks.hunt.compare --seeds 1                      # a quick look
     python -m benchmarks.hunt.compare --rows rows.jsonl --workers 2  # goes on where it stopped
     python -m benchmarks.hunt.compare --rows rows.jsonl --write docs/measured/hunts.md
 
-Each hunt is one call of `calm.studies.hunt.hunt`: a method, a rule, a budget of asks and a seed. All methods have the
-same cases, referee, shrinker and confirmation. The rules are in `benchmarks/hunt/rules.py`, written by somebody else
-than the searches, and so is the writer (`benchmarks/hunt/writer.py`). No row names a rule: only its class is shown. A
-file of rows belongs to the code that wrote it: after a change, begin another one.
+Each hunt is one call of `calm.studies.hunt.hunt`: a method, a rule, a budget of asks and a seed. Methods differ in who
+proposes texts; they have the same cases, referee, shrinker and confirmation. The rules are in
+`benchmarks/hunt/rules.py`, written by somebody else than the search, and so is the writer
+(`benchmarks/hunt/writer.py`). No row names a rule: only its class is shown. A file of rows belongs to the code that
+wrote it: after a change, begin another one.
 """
 
 from __future__ import annotations
@@ -38,31 +39,26 @@ from calm.experiment.setup import Setup
 from calm.judges.python import PythonJudge
 from calm.models.wire import Json, Limits, Price, Reply, Request, Usage
 from calm.statistics.intervals import clopper_pearson
-from calm.studies.hunt import PLACES, Bounds, Writings, arms_for, hunt, proposer_for, writers_for
-from calm.studies.hunt.arms import Arm
+from calm.studies.hunt import PLACES, Arm, Bandit, BestOf, Bounds, arms_for, bandit_for, hunt
 
-BUDGETS: Final = (30, 300, 3000)
-METHODS: Final = {
-    "bandit + Hypothesis": ("bandit", False),
-    "bandit + Hypothesis + writer": ("bandit", True),
-    "best-of": ("best-of", True),
-    "hill-climb": ("hill-climb", True),
-    "tree": ("tree", True),
-    "UCB alone": ("ucb", False),
-    "random stacks": ("random", False),
+BUDGETS: Final = (30, 300)
+METHODS: Final[Mapping[str, tuple[str, ...]]] = {
+    "many edits, few edits": ("many edits", "few edits"),
+    "many edits, few edits, writer": ("many edits", "few edits", "best-of"),
+    "many edits alone": ("many edits",),
+    "few edits alone": ("few edits",),
 }
-"""The search of each method, and whether it has a writer."""
+"""The proposers of each method. The first two are those of `calm hunt`, without a writer and with one."""
 CLASSES: Final = {"easy": EASY, "middling": MIDDLING, "hard": HARD}
 CASES: Final = 100
 """Cases of a hunt, drawn from the bundled pairs by its seed."""
 SEEDS: Final = 4
-"""So many seeds take about 12 minutes of one core."""
+"""So many seeds take about 7 minutes of one core."""
 NOISE: Final = 0.05
 LEVEL: Final = 0.05
 OPEN, CLOSE = "<!-- generated: hunts -->\n", "<!-- end: hunts -->"
 
 _PART = r"<{0}>\n(.*?)\n</{0}>"
-_TOLD = re.compile(r"What came of it: (.*?) Write another", re.S)
 
 
 @dataclass(frozen=True)
@@ -85,13 +81,10 @@ class Scribe:
     async def call(self, body: Mapping[str, Any]) -> Reply:
         """Return a rewrite, drawn from the prompt and the number of the request."""
         prompt = str(body["prompt"])
-        told = _TOLD.search(prompt)
         text = rewrites(
             _part(prompt, "answer"),
             _part(prompt, "question"),
             Random(digest("scribe", self.seed, prompt, body["number"])),
-            _part(prompt, "draft"),
-            told[1] if told else "",
         )
         return Reply(f"<rewrite>\n{text}\n</rewrite>", model=self.model, usage=Usage(0, 0))
 
@@ -157,25 +150,23 @@ def _arms() -> tuple[Arm, ...]:
 def hunted(key: Key) -> Row:
     """Return the row of one hunt."""
     method, rule, budget, seed, noise = key
-    search, writes = METHODS[method]
     kind = next(name for name, rules in CLASSES.items() if RULES[rule] in rules)
     began = time.process_time()
     engine = Engine(Store(None, Mode.OFF))
     try:
         judge = PythonJudge(judge_of(RULES[rule], noise, seed))
         cases = tuple(sample(_pairs(), CASES, seed))
-        setup, place, writings = Setup(judge, cases, engine, seed), PLACES["answer"], Writings()
-        arms = _arms()
-        writers = writers_for(Simulated(Scribe(seed)), setup, writings) if writes else ()
-        proposer = proposer_for(search, arms, place, setup, writers, asks=budget)
-        found = hunt(setup, place, proposer, arms, Bounds(asks=budget))
+        setup, place = Setup(judge, cases, engine, seed), PLACES["answer"]
+        writer = BestOf(Simulated(Scribe(seed)), setup)
+        whole = bandit_for(_arms(), place, setup, writer, asks=budget)
+        found = hunt(setup, place, Bandit([whole.parts[name] for name in METHODS[method]]), Bounds(asks=budget))
     finally:
         engine.close()
     if found.asks > budget or found.incomplete:
         raise AssertionError(f"{key}: expected at most {budget} asks, got {found.asks} ({found.incomplete})")
     took = time.process_time() - began
     confirmed, findings = len(found.confirmed), len(found.findings)
-    return Row(method, rule, kind, budget, seed, noise, confirmed, findings, found.asks, writings.written, took)
+    return Row(method, rule, kind, budget, seed, noise, confirmed, findings, found.asks, writer.written, took)
 
 
 def rows_in(path: Path | None) -> dict[Key, Row]:

@@ -12,7 +12,7 @@ from calm.engine.store import Mode, Store
 from calm.experiment.setup import Setup
 from calm.judges.python import PythonJudge
 from calm.models.wire import Judge, Send
-from calm.studies.hunt import PLACES, Bounds, Hunted, arms_for, hunt, proposer_for
+from calm.studies.hunt import PLACES, Bounds, Hunted, arms_for, bandit_for, hunt
 
 
 def ruled(name: str, holds: Callable[[str], bool], noise: float = 0.0, seed: int = 0, *, frozen: bool = False) -> Judge:
@@ -35,7 +35,7 @@ def ruled(name: str, holds: Callable[[str], bool], noise: float = 0.0, seed: int
     return PythonJudge(judge, name)
 
 
-def hunted(judge: Judge, seed: int, bounds: Bounds, search: str = "bandit") -> Hunted:
+def hunted(judge: Judge, seed: int, bounds: Bounds) -> Hunted:
     """Return what a hunt in the answers of bundled pairs finds, with the cases in an order of the seed's."""
     cases = bundled("pairwise")
     engine = Engine(Store(None, Mode.OFF), seed=seed)
@@ -43,8 +43,7 @@ def hunted(judge: Judge, seed: int, bounds: Bounds, search: str = "bandit") -> H
         engine.admit(judge)
         setup = Setup(judge, tuple(Random(seed).sample(cases, len(cases))), engine, seed)
         arms = arms_for("pairwise")
-        return hunt(
-            setup, PLACES["answer"], proposer_for(search, arms, PLACES["answer"], setup, asks=bounds.asks), arms, bounds
-        )
+        place = PLACES["answer"]
+        return hunt(setup, place, bandit_for(arms, place, setup, asks=bounds.asks), bounds)
     finally:
         engine.close()

@@ -15,9 +15,7 @@ from random import Random
 from hypothesis import strategies as st
 
 from calm.cases import bundled
-from calm.strategies.minimal import encoded, minimal
-from calm.strategies.simplest import simplest
-from calm.strategies.tokens import Piece, commonness, tokens_of
+from calm.strategies.shrinking import Piece, commonness, encoded, minimal, simplest, tokens_of
 
 WORDS = 480
 """Words around the one that matters."""
@@ -48,7 +46,7 @@ def in_a_list(words: Sequence[str], seed: int) -> tuple[int, int]:
     whole = [part for number in range(len(words)) for part in (True, number)]
     lists = st.lists(st.integers(0, len(words) - 1))
     found = minimal(lists, holds, seed, known=[encoded([*whole, False])])
-    return len(seen), len(words) if found is None else len(found[0])
+    return len(seen), len(words) if found is None else len(found)
 
 
 def main() -> None:

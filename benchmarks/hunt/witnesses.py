@@ -19,7 +19,7 @@ from statistics import median
 
 from benchmarks.hunt.judges import hunted, ruled
 from benchmarks.pages import put
-from calm.strategies.tokens import tokens_of
+from calm.strategies.shrinking import tokens_of
 from calm.studies.hunt import Bounds, Finding
 
 LONG = 90
@@ -31,7 +31,7 @@ def _words(finding: Finding) -> list[str]:
 
 
 def _at_end(finding: Finding) -> bool:
-    end = len(tokens_of(finding.quarry.original))
+    end = len(tokens_of(finding.subject.original))
     return all(piece.place == end and not piece.removes for piece in finding.pieces)
 
 

@@ -1,9 +1,7 @@
 """
 A simulated writer: what a language model does when it is told to rewrite an answer so that a judge prefers it.
 
-It keeps all sentences, numbers and names of the answer, and adds matter and layout. It does not know the judge. From a
-draft that did worse it goes on: it keeps some of what the draft added, drops some, and adds more of what the judge's
-words ask for.
+It keeps all sentences, numbers and names of the answer, and adds matter and layout. It does not know the judge.
 """
 
 from __future__ import annotations
@@ -18,28 +16,11 @@ from typing import Final
 from benchmarks.hunt.moves import MOVES, Move, Place
 
 COUNTS: Final = (1, 2, 3, 3, 4, 4, 5, 5, 6, 7, 9)
-"""How many moves a first rewrite has: each equally often."""
-MORE: Final = (1, 2, 2, 3, 4)
-"""How many moves a rewrite of a draft adds."""
-KEEP: Final = 0.7
-"""The probability that a move of the draft stays."""
+"""How many moves a rewrite has: each equally often."""
 FORMED: Final = 0.5
 """The probability that the layout of the answer itself changes."""
 AGAIN: Final = 0.3
 """How much less often a move is chosen for each move of its kind that is there."""
-HEEDED: Final = 4.0
-"""How much more often a move is chosen that answers the judge's complaint."""
-
-COMPLAINTS: Final = {
-    r"unsupport|evidence|source|cit": ("authority",),
-    r"wrong|incorrect|error|mistake|inaccura": ("check", "confidence", "reasoning"),
-    r"unclear|confus|structure|organi|format": ("structure", "summary", "clarity"),
-    r"short|brief|detail|depth|shallow|incomplete": ("depth", "reasoning", "praise"),
-    r"off.?topic|irrelevan|does not answer|direct": ("focus", "summary"),
-    r"rude|cold|tone|abrupt": ("tone", "courtesy"),
-    r"long|verbose|wordy|padd": ("summary", "focus"),
-}
-"""What a word in the judge's verdict asks for."""
 
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z0-9“\"*])")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
@@ -99,7 +80,7 @@ class Piece:
     words: str
 
 
-def rewrites(text: str, question: str, rng: Random, draft: str = "", verdict: str = "") -> str:
+def rewrites(text: str, question: str, rng: Random) -> str:
     """
     Return one rewrite of an answer, which holds all of its sentences.
 
@@ -107,22 +88,13 @@ def rewrites(text: str, question: str, rng: Random, draft: str = "", verdict: st
         text: the answer.
         question: what it answers.
         rng: what is drawn from; another one gives another rewrite.
-        draft: an earlier rewrite of the same answer that did not do; one that lacks a sentence of it is not used.
-        verdict: what the judge said of the draft.
     """
     parts = sentences(text)
     if not parts:
         return text
-    usable = bool(draft) and all(_plain(part) in _plain(draft) for part in parts)
-    bank = _bank(parts, question)
-    weights = {move.name: move.weight * _heeded(move, verdict) for move in MOVES}
-    found = _found(bank, text, draft) if usable else []
-    kept = [piece for piece in found if rng.random() < KEEP]
-    chosen = _more(kept, bank, weights, rng.choice(MORE if usable else COUNTS), rng)
-    foreign = usable and not found
-    if foreign or "```" in text:  # somebody else's draft, or lines of code: it stays in one piece
-        whole = draft if foreign else text
-        return _assembled([whole.strip()], None, [p for p in chosen if p.move.place is not Place.INSIDE], rng)
+    chosen = _chosen(_bank(parts, question), rng.choice(COUNTS), rng)
+    if "```" in text:  # lines of code: it stays in one piece
+        return _assembled([text.strip()], None, [p for p in chosen if p.move.place is not Place.INSIDE], rng)
     form = rng.choice(list(FORMS.values())) if rng.random() < FORMED else None
     return _assembled(parts, form, chosen, rng, text)
 
@@ -147,29 +119,16 @@ def _bank(parts: Sequence[str], question: str) -> list[Piece]:
     ]
 
 
-def _found(bank: Sequence[Piece], text: str, draft: str) -> list[Piece]:
-    """Return the pieces that a draft has and the answer has not, one for each move."""
-    return list({p.move.name: p for p in bank if p.words in draft and p.words not in text}.values())
-
-
-def _heeded(move: Move, verdict: str) -> float:
-    said = verdict.lower()
-    asked = {kind for pattern, kinds in COMPLAINTS.items() if re.search(rf"\b(?:{pattern})", said) for kind in kinds}
-    return HEEDED if move.kind in asked else 1.0
-
-
-def _more(
-    kept: Sequence[Piece], bank: Sequence[Piece], weights: Mapping[str, float], count: int, rng: Random
-) -> list[Piece]:
-    """Return the kept pieces and some more, no move twice."""
-    chosen = list(kept)
-    for _ in range(count):
+def _chosen(bank: Sequence[Piece], number: int, rng: Random) -> list[Piece]:
+    """Return some pieces, no move twice."""
+    chosen: list[Piece] = []
+    for _ in range(number):
         taken = {p.move.name for p in chosen}
         free = {p.move.name: p.move for p in bank if p.move.name not in taken}
         if not free:
             break
         kinds = [p.move.kind for p in chosen]
-        name = rng.choices(list(free), [weights[n] * AGAIN ** kinds.count(m.kind) for n, m in free.items()])[0]
+        name = rng.choices(list(free), [m.weight * AGAIN ** kinds.count(m.kind) for m in free.values()])[0]
         chosen.append(rng.choice([p for p in bank if p.move.name == name]))
     return chosen
 
@@ -202,7 +161,3 @@ def _as_before(parts: Sequence[str]) -> str:
     for before, part in pairwise(parts):
         shown += ("\n" if _LISTED.match(part) or _LISTED.match(before) else " ") + part
     return shown
-
-
-def _plain(text: str) -> str:
-    return " ".join(text.replace("*", "").split())

@@ -2,36 +2,35 @@
 
 from __future__ import annotations
 
+from calm.commands import CASES
+from calm.commands import DONE
+from calm.commands import JUDGES
+from calm.commands import REFUSED
+from calm.commands import add_command
+from calm.commands.spending import CONTINUE
+from calm.commands.spending import add_caps
+from calm.commands.spending import bill
+from calm.commands.spending import impossible
+from calm.commands.spending import opened_engine
+from calm.commands.spending import sampled
+from calm.commands.spending import stays
+from calm.errors import ConfigError
+from calm.results.wording import printable
+from pathlib import Path
+from typing import TYPE_CHECKING
 import argparse
 import json
 import os
-from pathlib import Path
-from typing import TYPE_CHECKING
-
-from calm.commands import CASES, DONE, JUDGES, REFUSED, add_command
-from calm.commands.spending import (
-    CONTINUE,
-    add_caps,
-    bill,
-    impossible,
-    opened_engine,
-    sampled,
-    stays,
-)
-from calm.errors import ConfigError
-from calm.results.wording import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from calm.core.case import Case
     from calm.experiment.asks import Design
     from calm.models.wire import Judge
-    from calm.studies.attack import Attack, Group, Search
-    from calm.studies.writing.writerfile import Writer
+    from calm.studies.attack import Attack
+    from calm.studies.hunt import Arm
+    from collections.abc import Sequence
 
-METHODS = ("stack", "best-of", "hill-climb", "transfer")
-WRITING = ("best-of", "hill-climb")
+SEARCH, TRANSFER = METHODS = ("search", "transfer")
 EXAMPLES = 3
 """How many found texts are shown."""
 
@@ -42,16 +41,21 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         commands,
         "attack",
         "Search for texts that make the weaker answer win. Fresh asks then measure how often each text wins.",
-        "calm attack judge.toml --method stack --max-calls 5000",
+        "calm attack judge.toml --max-calls 5000",
     )
     attack.add_argument("judge", metavar="JUDGE", help=JUDGES)
-    attack.add_argument("--method", required=True, choices=METHODS, metavar="METHOD", help=", ".join(METHODS))
     attack.add_argument(
-        "--edits", default="", metavar="E,...", help="stack: biases or perturbations (default: one edit of each bias)"
+        "--method",
+        choices=METHODS,
+        default=SEARCH,
+        metavar="METHOD",
+        help="search for texts, or transfer: try those that an earlier attack left in the cases (default search)",
     )
-    attack.add_argument("--with", dest="writer", metavar="WRITER.toml", help="best-of, hill-climb: who writes")
-    attack.add_argument("--n", type=int, default=4, metavar="N", help="best-of: rewrites of each case (default 4)")
-    attack.add_argument("--rounds", type=int, default=3, metavar="R", help="hill-climb: at most R rounds (default 3)")
+    attack.add_argument(
+        "--edits", default="", metavar="E,...", help="biases, perturbations; cue: words and signs (default all)"
+    )
+    attack.add_argument("--with", dest="writer", metavar="WRITER.toml", help="who writes texts beside the edits")
+    attack.add_argument("--n", type=int, default=12, metavar="N", help="try N texts in each case (default 12)")
     attack.add_argument(
         "--shrink", action="store_true", help="shrink each text that was found to its fewest and plainest words"
     )
@@ -86,22 +90,24 @@ def _attack(options: argparse.Namespace) -> int:
     from calm.gate.from_spec import judge_from, written_cases
     from calm.results.outputs import ATTACK, ATTACKED, Output, write_whole
     from calm.studies import attack as attacking
+    from calm.studies.hunt import PLACES, BestOf, bandit_for
+    from calm.studies.writing.writerfile import read_author
 
     design = _checked(options)
     judge = judge_from(options.judge)
     refuse_unserved(judge, "attack", "attacked")
     written = written_cases(options.cases, judge)
     cases = upright(written, judge.task, judge.scale)
-    if options.method == "transfer" and not any(attacking.ATTACK in case.variants for case in cases):
+    if options.method == TRANSFER and not any(attacking.ATTACK in case.variants for case in cases):
         raise ConfigError(
             "--method transfer: expected cases with texts of an earlier attack, got none; "
             "write them with `calm attack ... --write FILE` and give them with --cases FILE"
         )
-    writer = _writer(options)
-    groups = _groups(options, judge)
+    author = read_author(Path(options.writer), os.environ) if options.writer else None
+    arms = _arms(options, judge)
     refuse_unshowable(judge, sample(cases, options.sample, options.seed))
     if options.plan:
-        print(printable(_plan(options, judge, cases, design, groups), "\n"))
+        print(printable(_plan(options, judge, cases, design, arms), "\n"))
         return DONE
     out = Path(options.out)
     outputs = [Output("-o", out, ATTACK)]
@@ -109,27 +115,28 @@ def _attack(options: argparse.Namespace) -> int:
         outputs.append(Output("--write", Path(options.write), ATTACKED, options.force))
     with opened_engine(options, *outputs) as engine:
         engine.admit(judge)
-        if writer is not None:  # before the judge is paid for
-            engine.greet(writer.server)
         setup = Setup(judge, tuple(cases), engine, options.seed, design)
-        found = attacking.attack(setup, _search(options, groups, writer), options.sample)
+        writer = BestOf(author, setup) if author else None  # greeted before the judge is paid for
+        bandit = bandit_for(arms, PLACES["answer"], setup, writer) if options.method == SEARCH else None
+        found = attacking.attack(setup, options.sample, bandit, tries=options.n, shrink=options.shrink)
         spent = bill(engine)
     print(sampled(min(options.sample, len(cases)), len(cases)))
-    print(printable(attacking.summary(found, judge.name, options.method), "\n"))
+    print(printable(attacking.summary(found, judge.name, options.method, writer), "\n"))
     _show(found)
     print(printable(f"\n{spent}", "\n"))
     if not stays(engine, out):
-        body = attacking.to_json(found, setup, options.method)
+        body = attacking.to_json(found, setup, options.method, writer)
         write_whole(out, [f"{json.dumps(body, indent=1, ensure_ascii=False)}\n"], ATTACK)
         print(printable(f"wrote {out}"))
     if options.write and not stays(engine, Path(options.write)):
-        by = writer.name if writer else ""
+        by = author.name if author else ""
         made = attacking.with_texts(written, found, judge.name, options.method, by)
         write_whole(Path(options.write), map(line, made), ATTACKED, force=options.force)
         print(printable(f"wrote {options.write}: {len(found.found)} of {len(made)} cases have a winning text"))
-    if found.incomplete:
+    incomplete = bool(found.incomplete) or bool(writer and writer.failed)
+    if incomplete:
         print(CONTINUE)
-    return REFUSED if found.incomplete or not all(isinstance(e, Estimate) for e in found.estimates.values()) else DONE
+    return REFUSED if incomplete or not all(isinstance(e, Estimate) for e in found.estimates.values()) else DONE
 
 
 def _checked(options: argparse.Namespace) -> Design:
@@ -141,17 +148,13 @@ def _checked(options: argparse.Namespace) -> Design:
     """
     from calm.pytest_plugin.options import design_in
 
-    numbers = {"--n": options.n, "--rounds": options.rounds}
-    problems = [f"{name}: expected a number above 0, got {value}" for name, value in numbers.items() if value < 1]
-    writes = options.method in WRITING
-    if writes and not options.writer:
-        problems.append(f"--method {options.method}: expected --with WRITER.toml, got none")
-    if options.writer and not writes:
-        problems.append(f"--with: expected --method {' or '.join(WRITING)} with it, got {options.method}")
-    if options.shrink and options.method == "transfer":
-        problems.append(f"--shrink: expected --method {', '.join(METHODS[:-1])} with it, got {options.method}")
-    if options.edits and options.method != "stack":
-        problems.append(f"--edits: expected --method stack with it, got {options.method}")
+    problems = [f"--n: expected a number above 0, got {options.n}"] if options.n < 1 else []
+    given = {"--with": options.writer, "--edits": options.edits, "--shrink": options.shrink}
+    problems += [
+        f"{name}: expected --method {SEARCH} with it, got {TRANSFER}"
+        for name, value in given.items()
+        if value and options.method == TRANSFER
+    ]
     problems += impossible(options)
     try:
         design_in(options.repeats, "--repeats")
@@ -167,50 +170,45 @@ def _checked(options: argparse.Namespace) -> Design:
     return design
 
 
-def _writer(options: argparse.Namespace) -> Writer | None:
-    from calm.studies.writing.writerfile import read_author
+def _arms(options: argparse.Namespace, judge: Judge) -> tuple[Arm, ...]:
+    """
+    Return the edits that are tried.
 
-    return read_author(Path(options.writer), os.environ) if options.writer else None
+    Raises:
+        ConfigError: a name is unknown, or a sound judge may come to prefer an answer for its edit.
+    """
+    from calm.core.verdict import FAMILY
+    from calm.studies.hunt import arms_for
+    from calm.studies.hunt.subjects import EXPECTED
+
+    if options.method == TRANSFER:
+        return ()
+    names = [name for part in options.edits.split(",") if (name := part.strip())]
+    arms = arms_for(FAMILY[judge.task], names, str(judge.about.get("model") or judge.name))
+    edits = [arm.step.edit for arm in arms]
+    problems = [
+        f"--edits: {edit.label}: expected an edit that expects NOT_BETTER or SAME, got one that expects {edit.expects}"
+        for edit in edits
+        if edit.expects not in EXPECTED
+    ]
+    if problems:
+        raise ConfigError(problems)
+    return arms
 
 
-def _groups(options: argparse.Namespace, judge: Judge) -> list[Group]:
-    from calm.studies.attack import groups_for
-
-    if options.method != "stack":
-        return []
-    names = [name for name in (part.strip() for part in options.edits.split(",")) if name]
-    return groups_for(names, str(judge.about.get("model") or judge.name))
-
-
-def _search(options: argparse.Namespace, groups: Sequence[Group], writer: Writer | None) -> Search:
-    from calm.studies import attack as attacking
-
-    if options.method == "transfer":
-        return attacking.transfer
-    found = attacking.stack(groups)
-    if writer is not None:
-        by_writer = attacking.best_of(writer, options.n) if options.method == "best-of" else None
-        found = by_writer or attacking.hill_climb(writer, options.rounds)
-    return attacking.shrinking(found) if options.shrink else found
-
-
-def _plan(
-    options: argparse.Namespace, judge: Judge, cases: Sequence[Case], design: Design, groups: Sequence[Group]
-) -> str:
+def _plan(options: argparse.Namespace, judge: Judge, cases: Sequence[Case], design: Design, arms: Sequence[Arm]) -> str:
     """Return the calls of an attack: if no text wins, and if each search takes the most asks."""
-    from calm.cases import sample
     from calm.experiment.asks import Design
     from calm.gate.plan import PlanSettings, survey_clean
     from calm.gate.prices import plan_of
     from calm.models.pricing import dollars
-    from calm.studies.attack import LOOKS, SHRINK, steps
+    from calm.studies.attack import PRUNE, SHRINK
 
     found = survey_clean(judge, cases, PlanSettings(options.sample, options.seed, Design(1, 0)))
     once = plan_of(found, len(found.cases), Design(1, 0)).asks  # one of every case
-    laid = steps(groups, chosen := sample(cases, options.sample, options.seed), options.seed) / len(chosen)
-    tried = {"stack": laid, "best-of": options.n, "hill-climb": options.rounds, "transfer": 0}[options.method]
-    # each text may win once and not twice; then a stack may lose edits again, and a text may lose words
-    most = tried * (2 + LOOKS if options.method == "stack" else 2) + (SHRINK if options.shrink else 0)
+    tried = options.n if options.method == SEARCH else 0
+    # each text may win once and not twice; then it may lose edits again, and words
+    most = 2 * tried + PRUNE * (options.method == SEARCH) + SHRINK * options.shrink
     rows = []
     for word, searched, held in (("if nothing wins", tried, 0), ("at most", most, design.perturbed)):
         times = 1 + design.clean + searched + held
@@ -218,11 +216,10 @@ def _plan(
         rows.append(f"{word}: {times:.1f} asks a case, {round(times * once.calls)} calls of the judge, {usd}")
     taken = sampled(len(found.cases), len(cases))
     lines = [f"attack on {judge.name} by {options.method}: {taken}; no call is made", *rows]
-    if options.method in WRITING:
-        each = options.n if options.method == "best-of" else options.rounds
-        lines.append(f"calls of the writer: at most {each * len(found.cases)}")
-    if options.method == "stack":
-        lines.append(f"edits: one of each of {', '.join(g.name for g in groups)}")
+    if options.writer:
+        lines.append("calls of the writer come on top, one for each text; --max-calls and --max-usd cap both together")
+    if options.edits:
+        lines.append(f"edits: {len(arms)}, of {', '.join(sorted({arm.bias for arm in arms}))}")
     return "\n".join(lines)
 
 
@@ -230,13 +227,9 @@ def _show(found: Attack) -> None:
     """Print some found texts as a word diff, those first that won all of their fresh asks."""
     from calm.results.reports.texts import coloured, differences
 
-    ordered = sorted(found.found, key=lambda s: (-(found.wins(s) or 0.0), s.aim.source.id))
-    for one in ordered[:EXAMPLES]:
-        wins = found.wins(one)
-        made_of = f" by {' + '.join(e.label for e in one.edits)}" if one.edits else ""
-        said = "no fresh ask" if wins is None else f"{wins:.0%} of fresh asks"
-        answer = one.aim.case.target
-        print(printable(f"\n-- case {one.aim.source.id}, answer {answer}{made_of}, won {said}", "\n"))
-        before, after = one.aim.case[answer].text, one.text or ""
-        for text in differences(before, after, colour=coloured()).splitlines():
+    for one in sorted(found.found, key=lambda one: (-(one.wins or 0.0), one.subject.id))[:EXAMPLES]:
+        made_of = f" by {' + '.join(one.edits)}" if one.edits else ""
+        said = "no fresh ask" if one.wins is None else f"{one.wins:.0%} of fresh asks"
+        print(printable(f"\n-- case {one.subject.id}, answer {one.subject.case.target}{made_of}, won {said}", "\n"))
+        for text in differences(one.subject.original, one.text or "", colour=coloured()).splitlines():
             print(f"   {text}")

@@ -2,31 +2,53 @@
 
 from __future__ import annotations
 
-import argparse
-import json
+from calm.commands import CACHE
+from calm.commands import CASES
+from calm.commands import DONE
+from calm.commands import JUDGES
+from calm.commands import REFUSED
+from calm.commands import add_command
+from calm.commands.spending import CONTINUE
+from calm.commands.spending import add_caps
+from calm.commands.spending import bill
+from calm.commands.spending import impossible
+from calm.commands.spending import opened_engine
+from calm.commands.spending import sampled
+from calm.commands.spending import stays
+from calm.commands.terminal import end_of_progress
+from calm.commands.terminal import progress_line
+from calm.errors import ConfigError
+from calm.results.wording import printable
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-from calm.commands import CACHE, CASES, DONE, JUDGES, REFUSED, add_command
-from calm.commands.hunt_shown import progress, show
-from calm.commands.hunt_writer import WRITING, Pen, add_writer, misplaced, pen_of
-from calm.commands.spending import CONTINUE, add_caps, bill, impossible, opened_engine, sampled, stays
-from calm.commands.terminal import end_of_progress
-from calm.errors import ConfigError
-from calm.results.wording import printable
+import argparse
+import json
+import os
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from calm.core.case import Case
     from calm.experiment.setup import Setup
-    from calm.models.wire import Json, Judge
-    from calm.studies.hunt import Arm, Bounds, Hunted, Place
+    from calm.models.wire import Json
+    from calm.models.wire import Judge
+    from calm.studies.hunt import Arm
+    from calm.studies.hunt import BestOf
+    from calm.studies.hunt import Bounds
+    from calm.studies.hunt import Finding
+    from calm.studies.hunt import Hunted
+    from calm.studies.hunt import Place
+    from calm.studies.hunt import Progress
+    from collections.abc import Callable
+    from collections.abc import Sequence
 
-SEARCHES = ("bandit", "ucb", "random", *WRITING)
-WHERE = ("answer", "question", "reference", "criteria", "notes", "byline")
+ANSWER = "answer"
+"""Where a hunt edits by default, and the only place that a writer rewrites."""
+WHERE = (ANSWER, "question", "reference", "criteria", "notes", "byline")
 """The places of `calm.studies.hunt`; importing them here would take `calm --help` a second."""
+AROUND = 60
+"""Characters of a text that are shown on each side of what was put into it."""
+PARTS = 20
+"""The bar of progress has so many parts; where no terminal shows it, a line is printed for each quarter of it."""
 
 
 def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -42,10 +64,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     hunt.add_argument("judge", metavar="JUDGE", help=JUDGES)
     hunt.add_argument("--asks", type=int, default=600, metavar="N", help="ask at most N times, from 24 (default 600)")
     hunt.add_argument("--findings", type=int, default=3, metavar="K", help="stop after K findings (default 3)")
-    hunt.add_argument(
-        "--search", choices=SEARCHES, default="bandit", metavar="SEARCH", help=f"{', '.join(SEARCHES)} (default bandit)"
-    )
-    add_writer(hunt)
+    hunt.add_argument("--with", dest="writer", metavar="WRITER.toml", help="who writes texts beside the edits")
     hunt.add_argument(
         "--edits",
         default="",
@@ -54,7 +73,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     )
     hunt.add_argument(
         "--where",
-        default="answer",
+        default=ANSWER,
         metavar="PLACE,...",
         help=f"what an attacker controls: {', '.join(WHERE)}; several share the asks (default answer)",
     )
@@ -86,9 +105,10 @@ def _hunt(options: argparse.Namespace) -> int:
     from calm.gate.from_spec import cases_from, judge_from
     from calm.results.outputs import HUNT, REPORT, Output, refuse
     from calm.studies import hunt as hunting
+    from calm.studies.writing.writerfile import read_author
 
     places = _checked(options)
-    pen = pen_of(options)
+    author = read_author(Path(options.writer), os.environ) if options.writer else None
     judge = judge_from(options.judge)
     refuse_unserved(judge, "hunt", "hunted")
     whole = cases_from(options.cases, judge)
@@ -110,22 +130,24 @@ def _hunt(options: argparse.Namespace) -> int:
     with opened_engine(options, *written) as engine:
         engine.admit(judge)
         setup = Setup(judge, tuple(cases), engine, options.seed)
-        found = _hunted(options, setup, places, arms, bounds, pen=pen)
+        writer = hunting.BestOf(author, setup) if author else None
+        found = _hunted(options, setup, places, arms, bounds, writer=writer)
         spent = bill(engine)
     end_of_progress()
     print(printable(hunting.summary(found, judge.name, bounds), "\n"))
     print(sampled(len(cases), len(whole)))
     confirmed = [one for hunt in found.values() for one in hunt.confirmed]
     show(confirmed)
-    print(printable(f"\n{pen}{spent}", "\n"))
+    print(printable(f"\n{writer}\n{spent}" if writer else f"\n{spent}", "\n"))
     if not stays(engine, out):
-        _write(hunting.to_json(found, setup, bounds, options.search) | pen.record(), options)
+        said: dict[str, Json] = {"writer": writer.to_json()} if writer else {}
+        _write(hunting.to_json(found, setup, bounds) | said, options)
     if tests:
         count, new = hunting.write_found(tests, hunting.rows_for(confirmed, judge, date.today()))
         run = f"pytest {tests.tests} --calm-judge={options.judge}"
         made = f"wrote {tests.tests}: {count} test{'s' * (count > 1)}, {new} of them new; run: {run}"
         print(printable(made if count else f"nothing to write in {options.write}"))
-    incomplete = any(one.incomplete for one in found.values()) or bool(pen.writings.failed)
+    incomplete = any(one.incomplete for one in found.values()) or bool(writer and writer.failed)
     if incomplete:
         print(CONTINUE)
     return REFUSED if incomplete else DONE
@@ -151,7 +173,7 @@ def _hunted(
     arms: Sequence[Arm],
     bounds: Bounds,
     *,
-    pen: Pen,
+    writer: BestOf | None,
 ) -> dict[str, Hunted]:
     """Hunt in one place after the other, until a cap ends it; return what was found by the name of the place."""
     from calm.studies import hunt as hunting
@@ -159,10 +181,9 @@ def _hunted(
     memory = hunting.Memory(Path(options.cache_file or CACHE).parent / "hunts", fresh=options.fresh)
     found: dict[str, Hunted] = {}
     for place in places:
-        writers = pen.searches(setup, place)
-        proposer = hunting.proposer_for(options.search, arms, place, setup, writers, asks=bounds.asks)
+        bandit = hunting.bandit_for(arms, place, setup, writer, asks=bounds.asks)
         shown = progress(len(found), len(places))
-        found[place.name] = hunting.hunt(setup, place, proposer, arms, bounds, memory=memory, progress=shown)
+        found[place.name] = hunting.hunt(setup, place, bandit, bounds, memory=memory, progress=shown)
         if found[place.name].incomplete:
             break
     return found
@@ -194,7 +215,8 @@ def _checked(options: argparse.Namespace) -> list[Place]:
     ]
     if not names:
         problems.append(f"--where: expected one or several of {', '.join(PLACES)}, got {options.where!r}")
-    problems += misplaced(options, names)
+    if options.writer and ANSWER not in names:
+        problems.append(f"--with: expected --where {ANSWER}, which a writer rewrites, got {options.where}")
     problems += impossible(options)
     if problems:
         raise ConfigError(problems)
@@ -257,9 +279,41 @@ def _plan(options: argparse.Namespace, judge: Judge, cases: Sequence[Case], ther
     usd = str(once.cost) if not once.usd else f"about {dollars(times * once.usd)} USD"
     where = ", ".join(part.strip() for part in options.where.split(","))
     lines = [
-        f"hunt on {judge.name} by {options.search}, in {where}: {sampled(len(cases), there)}; no call is made",
+        f"hunt on {judge.name}, in {where}: {sampled(len(cases), there)}; no call is made",
         f"at most: {options.asks} asks, {round(times * once.calls)} calls of the judge, {usd}",
     ]
     if options.writer:
         lines.append("calls of the writer come on top, one for each text; --max-calls and --max-usd cap both together")
     return "\n".join(lines)
+
+
+def show(findings: Sequence[Finding]) -> None:
+    """Print the original and the smallest text of each finding as one, with what was added and taken away marked."""
+    from calm.results.differences import coloured, differences
+
+    for one in findings:
+        answer = f" {one.subject.case.target}" if one.subject.place.name in (ANSWER, "byline") else ""
+        print(printable(f"\n-- case {one.subject.id}, {one.subject.place.name}{answer}", "\n"))
+        for text in differences(one.subject.original, one.text, colour=coloured(), context=AROUND).splitlines():
+            print(f"   {text}")
+
+
+def progress(done: int, of: int) -> Callable[[Progress], None]:
+    """Return what shows how far a hunt is, of which some were run before."""
+    told: list[tuple[int, int]] = [(0, 0)]
+
+    def line(one: Progress) -> None:
+        filled = min(PARTS, (done * one.of + one.asks) * PARTS // max(1, of * one.of))
+        quarter = (filled * 4 // PARTS, one.findings)
+        progress_line(_said(one, done, of, filled), worth=quarter != told[0])
+        told[0] = quarter
+
+    return line
+
+
+def _said(one: Progress, done: int, of: int, filled: int) -> str:
+    """Return the line of progress."""
+    best = "nothing yet" if not one.best else f"{len(one.best)} word{'s' * (len(one.best) > 1)}"
+    place = f" (place {done + 1} of {of})" if of > 1 else ""
+    found = f"{one.findings} finding{'s' * (one.findings != 1)}"
+    return f"hunt: [{'#' * filled}{'.' * (PARTS - filled)}] {one.asks} of {one.of} asks{place}; {found}; best: {best}"

@@ -73,7 +73,7 @@ def asking_for(item: pytest.Function) -> Iterator[None]:
 @contextmanager
 def drawing(setup: Setup, cases: Sequence[Case]) -> Iterator[None]:
     """Let strategies draw the sample of a run, in the order of its cases."""
-    from calm.strategies.running import during
+    from calm.strategies.cases import during
 
     chosen = {case.id for case in setup.cases}
     judge = setup.judge

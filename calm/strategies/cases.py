@@ -1,15 +1,20 @@
-"""`cases()`: the cases of the run, and small ones that are made up, each with its gold label."""
+"""What is drawn from: the run under way, and `cases()`, its cases or made-up ones, each with its gold label."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from typing import Final
 
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
 from calm.core.case import Answer, Case, Criterion
 from calm.core.classes import SHIPPED
-from calm.core.verdict import Task
+from calm.core.verdict import FAMILY, Family, Task
 from calm.errors import EstimateError
-from calm.strategies.running import running
 
 MOST: int = 99
 """The largest number that is to be added."""
@@ -20,6 +25,48 @@ REMARKS = (
     "The order of the numbers does not matter.",
 )
 """Sentences that say nothing of the result."""
+UNNAMED: Final = "judge-model"
+"""What a judge without the name of a model is called in edits that name it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """The cases of a run in their order, the task of its judge, and the name of its model."""
+
+    cases: tuple[Case, ...]
+    task: Task
+    model: str = UNNAMED
+
+    @property
+    def family(self) -> Family:
+        """What the task measures."""
+        return FAMILY[self.task]
+
+
+_RUNS: list[Running] = []
+
+
+def running() -> Running:
+    """Return the run under way; without one, a run of a pairwise judge on the bundled cases."""
+    return _RUNS[-1] if _RUNS else _bundled()
+
+
+@contextmanager
+def during(cases: Sequence[Case], task: Task, model: str) -> Iterator[None]:
+    """Let strategies draw from a run until the end of the block."""
+    one = Running(tuple(cases), task, model or UNNAMED)
+    _RUNS.append(one)
+    try:
+        yield
+    finally:
+        _RUNS[:] = [other for other in _RUNS if other is not one]
+
+
+@cache
+def _bundled() -> Running:
+    from calm.cases import bundled
+
+    return Running(tuple(bundled("pairwise")), "pairwise")
 
 
 def cases(*, generated: bool = False) -> SearchStrategy[Case]:

@@ -1,31 +1,180 @@
-"""`edits()` and `stacks()`: edits of the catalogue with their parameters drawn, to be called with a case."""
+"""
+`edits()`, `stacks()` and `notes()`: edits of the catalogue with their parameters drawn, and remarks beside the task.
+
+The simpler edit changes less of a case, and brings in fewer odd characters.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
-from typing import Final
-
-from hypothesis import assume, currently_in_test_context, note
-from hypothesis import strategies as st
-from hypothesis.strategies import DrawFn, SearchStrategy
-
-from calm.core.case import Case, Treated
-from calm.core.edits import Edit, Expects
+from calm.core.case import Case
+from calm.core.case import Treated
+from calm.core.edits import Edit
+from calm.core.edits import Expects
+from calm.core.material import texts_of_steps
 from calm.core.validation import fault_in
+from calm.core.verdict import FAMILIES
+from calm.core.verdict import FAMILY
 from calm.core.verdict import Family
-from calm.errors import ConfigError, nearest
+from calm.errors import ConfigError
+from calm.errors import nearest
 from calm.experiment.aim import aim
-from calm.gate.catalogue import Entry, find_edit
+from calm.gate.catalogue import Entry
+from calm.gate.catalogue import entries
+from calm.gate.catalogue import factory_of
+from calm.gate.catalogue import find_edit
 from calm.results.reports.texts import differences
-from calm.strategies.parameters import VARIATIONS, Step, step
-from calm.strategies.running import running
-from calm.strategies.simplicity import by_simplicity, known_biases, texts_of
+from calm.strategies.cases import running
+from collections import Counter
+from collections.abc import Callable
+from collections.abc import Collection
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+from dataclasses import dataclass
+from dataclasses import replace
+from functools import cache
+from hypothesis import assume
+from hypothesis import currently_in_test_context
+from hypothesis import note
+from hypothesis import strategies as st
+from hypothesis.strategies import DrawFn
+from hypothesis.strategies import SearchStrategy
+from rapidfuzz.distance import Levenshtein
+from typing import Final
+import inspect
 
+SAMPLES: Final = 20
+"""An edit is tried on so many bundled cases; one that applies to none of them is the least simple."""
+ODD: Final = 50
+"""An added character that is neither ASCII nor in the case weighs as much as so many plain ones."""
+NEVER: Final = 10**9
+VARIATIONS: Final = 8
+"""In so many ways an edit is drawn: with other parameters, and other words where it draws its words."""
+
+KINDS: Final[Mapping[str, Callable[[], Sequence[object]]]] = {
+    "percent": lambda: (60, 75, 90, 99),
+    "tokens": lambda: (50, 200, 500, 1000),
+    "share": lambda: (0.05, 0.1, 0.25, 0.5),
+    "times": lambda: (2, 3, 4),
+    "appeals": lambda: (2, 3, 4),
+    "model": lambda: (running().model,),
+    "int": lambda: (1, 2, 3, 4),
+    "float": lambda: (1.5, 2.0, 3.0, 4.0),
+    "str": lambda: (running().model,),
+    "Sequence[Case]": lambda: (running().cases,),
+}
+"""The values of a parameter by its name, or else by its type: what `STANDS_FOR` has one sample of each."""
 AROUND: Final = 60
 """Characters that are shown on either side of what an edit changed."""
 HARMLESS: Final = (Expects.SAME, Expects.NOT_BETTER, Expects.OBSERVE)
 """What edits of a stack expect: they leave alone which answer is the better one."""
+WORDS = ("read", "note", "this", "task", "text", "answer", "here", "follows")
+"""Words of which remarks are made up that ask for nothing in particular."""
+LONGEST = 1_000
+"""Characters of the longest remark of an edit that is drawn."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """An edit with its parameters, the seed of the words that it draws, and how a test writes it."""
+
+    edit: Edit
+    name: str
+    seed: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.name} (seed {self.seed})" if self.seed else self.name
+
+
+def step(entry: Entry, variation: int) -> Step | None:
+    """
+    Return an edit of the catalogue in one of its variations, from 0; the first one has the least parameters.
+
+    None where this one does not take such a parameter, or for an edit of a prompt.
+    """
+    seed, given = variation, {}
+    for name, values in _kinds(entry).items():
+        seed, place = divmod(seed, len(values()))
+        given[name] = values()[place]
+    try:
+        edit = factory_of(entry)(**given) if given else entry.edit
+    except ConfigError:
+        return None
+    if not isinstance(edit, Edit):
+        return None
+    shown = ", ".join(name if name == "cases" else repr(value) for name, value in given.items())
+    return Step(edit, f"{entry.key}({shown})" if given else entry.key, seed)
+
+
+@cache
+def _kinds(entry: Entry) -> Mapping[str, Callable[[], Sequence[object]]]:
+    """Return what each parameter of an entry can be; nothing if one of them is of no known kind."""
+    if not entry.takes:
+        return {}
+    parameters = inspect.signature(factory_of(entry)).parameters.values()
+    found = {p.name: KINDS.get(p.name, KINDS.get(str(p.annotation))) for p in parameters}
+    return {name: kind for name, kind in found.items() if kind is not None} if all(found.values()) else {}
+
+
+@cache
+def by_simplicity(family: Family) -> tuple[tuple[Entry, ...], ...]:
+    """
+    Return the edits of the catalogue that serve a kind of verdict, by bias, the simplest first.
+
+    The biases come in the order of their simplest edit. Edits of the judge's prompt are left out.
+    """
+    from calm.cases import bundled
+
+    task = next(task for task, kind in FAMILY.items() if kind == family)
+    samples = [case.with_order() for case in bundled(task)[:SAMPLES]]
+    found = [(e, e.edit) for e in entries() if isinstance(e.edit, Edit) and family in e.edit.tasks]
+    ordered = sorted(found, key=lambda one: (weight(one[1], samples), one[0].key))
+    biases = dict.fromkeys(edit.bias for _, edit in ordered)
+    return tuple(tuple(entry for entry, edit in ordered if edit.bias == bias) for bias in biases)
+
+
+def weight(edit: Edit, cases: Iterable[Case]) -> int:
+    """Return how much an edit changes in the first of some cases that it applies to: 0 is nothing, NEVER none."""
+    for case in cases:
+        aimed = aim(case, edit.expects)
+        edited = edit.apply(aimed, 0) if isinstance(aimed, Treated) else None
+        if edited is not None:
+            return difference(case, edited)
+    return NEVER
+
+
+def difference(before: Case, after: Case) -> int:
+    """Return how many characters of a case differ, odd ones more, and 1 for another order, and for another framing."""
+    old, new = dict(texts_of(before)), dict(texts_of(after))
+    changed = sum(Levenshtein.distance(old.get(k, ""), new.get(k, "")) for k in old.keys() | new.keys())
+    added = Counter("".join(new.values())) - Counter("".join(old.values()))
+    odd = sum(count for one, count in added.items() if not one.isascii() and one not in "".join(old.values()))
+    return changed + ODD * odd + (before.slots != after.slots) + (before.framing != after.framing)
+
+
+def texts_of(case: Case) -> Iterator[tuple[str, str]]:
+    """Yield all texts of a case that a judge may see, each with its place."""
+    yield "question", case.question
+    yield "reference", case.reference or ""
+    for answer in case.answers:
+        yield f"answer {answer.id}", answer.text
+        yield f"history {answer.id}", "\n".join(case.history(answer))
+        yield f"byline {answer.id}", case.bylines.get(answer.id, "")
+        yield f"steps {answer.id}", "\n".join(texts_of_steps(answer.steps))
+    yield "turns", "\n".join(f"{turn.role}: {turn.text}" for turn in case.turns)
+    yield "context", "\n".join(f"{passage.id}: {passage.text}" for passage in case.context)
+    for name in ("notes", "labels", "follow_ups"):
+        texts: Sequence[str] = getattr(case, name)
+        yield name, "\n".join(texts)
+    yield "criteria", "\n".join(criterion.text for criterion in case.criteria)
+    yield "fields", "\n".join(case.fields.values())
+    yield "examples", "\n".join("\n".join((e.question, *e.answers, e.verdict)) for e in case.examples)
+
+
+def known_biases() -> list[str]:
+    """Return the biases of the catalogue's edits of cases, by name."""
+    return sorted({entry.edit.bias for family in FAMILIES for group in by_simplicity(family) for entry in group})
 
 
 @dataclass(frozen=True, repr=False)
@@ -195,3 +344,47 @@ class _Own(Entry):
     @property
     def key(self) -> str:
         return self.name
+
+
+def notes() -> SearchStrategy[str]:
+    """
+    Return a strategy for remarks beside the task: a few plain words, or a remark that an edit of calm writes.
+
+    Remarks of edits speak of answers by their labels, "answer A". It shrinks to the made-up remark "Read.", and among
+    those of edits to the shortest.
+    """
+    return _note()
+
+
+@st.composite
+def _note(draw: DrawFn) -> str:
+    known = (*WORDS, *_written(running().family))
+    place = draw(st.integers(0, len(known) - 1))
+    words = draw(st.lists(st.sampled_from(WORDS), max_size=5))
+    if place >= len(WORDS):
+        return " ".join([known[place], *filter(None, [_sentence(words)])])
+    return _sentence([known[place], *words])
+
+
+def _sentence(words: Sequence[str]) -> str:
+    return f"{' '.join(words).capitalize()}." if words else ""
+
+
+@cache
+def _written(family: Family) -> tuple[str, ...]:
+    """Return the remarks that edits write beside a bundled case, the shortest first."""
+    from calm.cases import bundled
+
+    sample = bundled(next(task for task, kind in FAMILY.items() if kind == family))[0].with_order()
+    edits = [entry.edit for group in by_simplicity(family) for entry in group]
+    found = {note for edit in edits if isinstance(edit, Edit) for note in _notes_of(edit, sample)}
+    return tuple(sorted((note for note in found if len(note) <= LONGEST), key=lambda note: (len(note), note)))
+
+
+def _notes_of(edit: Edit, case: Case) -> tuple[str, ...]:
+    """Return what an edit writes beside a case, if that is all that it does."""
+    aimed = aim(case, edit.expects)
+    edited = edit.apply(aimed, 0) if isinstance(aimed, Treated) else None
+    if edited is None or edited.differences(case) != {"notes"}:
+        return ()
+    return tuple(note for note in edited.notes if note not in case.notes)

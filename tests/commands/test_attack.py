@@ -15,8 +15,10 @@ from calm.engine.store import Mode, Store
 from calm.errors import ConfigError
 from calm.experiment.setup import Setup
 from calm.perturbations.planted import planted
-from calm.studies.attack import ATTACK, CONFIRM, groups_for, stack
+from calm.studies.attack import ATTACK
 from calm.studies.attack import attack as attacked
+from calm.studies.hunt import PLACES, arms_for, bandit_for
+from calm.studies.hunt.subjects import FRESH
 from tests.lanes import slow
 from tests.servers import Answer, wire_server
 
@@ -50,6 +52,17 @@ def added(row):
     return new - old
 
 
+def searched(judge, names, size, **settings):
+    """Return an attack on bundled pairs with some edits, without a command."""
+    engine = Engine(Store(None, Mode.OFF))
+    try:
+        setup = Setup(judge, tuple(bundled("pairwise")), engine)
+        bandit = bandit_for(arms_for("pairwise", names), PLACES["answer"], setup)
+        return attacked(setup, size, bandit, **settings)
+    finally:
+        engine.close()
+
+
 def cases_file(folder, count=6):
     """Write pairs with a gold label and return their path."""
     text = "The bread bakes for 20 minutes in a hot oven of kind {}, since the crust needs a strong heat."
@@ -75,7 +88,7 @@ def cases_file(folder, count=6):
 
 def test_a_biased_judge_is_broken_at_its_dose(tmp_path, capsys):
     """One of two biases holds in 1 - .5 * .8 = .60 of the questions; noise .05 leaves .54 of it."""
-    status = calm(tmp_path, BIASED, "--method=stack", "--edits=authority,verbosity,sycophancy", "--sample=150")
+    status = calm(tmp_path, BIASED, "--edits=authority,verbosity,sycophancy", "--sample=150")
 
     low, high = bounds(tmp_path)
     told = capsys.readouterr().out
@@ -91,12 +104,11 @@ def test_a_stack_holds_only_what_is_needed(tmp_path):
     calm(
         tmp_path,
         "planted:authority=0.5",
-        "--method=stack",
         "--sample=60",
         "--edits=authority,persuasion,verbosity,sentiment",
     )
 
-    authority = {edit.label for group in groups_for(["authority"]) for edit in group.edits}
+    authority = {arm.step.edit.label for arm in arms_for("pairwise", ["authority"])}
     stacks = [row["edits"] for row in record(tmp_path)["cases"] if row["text"]]
     assert len(stacks) > 20
     assert all(len(edits) == 1 and edits[0] in authority for edits in stacks)
@@ -104,7 +116,7 @@ def test_a_stack_holds_only_what_is_needed(tmp_path):
 
 def test_a_sound_judge_with_noise_is_not_broken(tmp_path):
     """What little a search finds by luck is none in fresh asks."""
-    calm(tmp_path, "planted:noise=0.05", "--method=stack", "--edits=authority,verbosity,persuasion", "--sample=200")
+    calm(tmp_path, "planted:noise=0.05", "--edits=authority,verbosity,persuasion", "--sample=200")
 
     low, high = bounds(tmp_path)
     assert low <= 0 <= high
@@ -113,13 +125,7 @@ def test_a_sound_judge_with_noise_is_not_broken(tmp_path):
 
 def test_noise_alone_is_no_success_even_where_every_search_ends_in_luck():
     """At noise .4 most searches find a text, and the rate net of noise is still around nothing."""
-    engine = Engine(Store(None, Mode.OFF))
-    try:
-        setup = Setup(planted("planted:noise=0.4"), tuple(bundled("pairwise")), engine)
-        groups = groups_for(["authority", "verbosity", "sentiment", "persuasion"])
-        found = attacked(setup, stack(groups), 240)
-    finally:
-        engine.close()
+    found = searched(planted("planted:noise=0.4"), ["authority", "verbosity", "sentiment", "persuasion"], 240)
 
     rate = found.estimates["attack_success_rate"]
     assert len(found.found) > 60
@@ -131,7 +137,7 @@ def test_a_constant_judge_is_never_won(tmp_path, monkeypatch):
     (tmp_path / "fixed.py").write_text("def first(case):\n    return case.shown[0].id\n\n\nfirst.quick = True\n")
     monkeypatch.chdir(tmp_path)
 
-    status = calm(tmp_path, "fixed:first", "--method=stack", "--edits=authority", "--sample=60")
+    status = calm(tmp_path, "fixed:first", "--edits=authority", "--sample=60")
 
     body = record(tmp_path)
     assert (status, body["found"]) == (0, 0)
@@ -139,42 +145,21 @@ def test_a_constant_judge_is_never_won(tmp_path, monkeypatch):
     assert body["excluded"]["the treated answer won already"] > 10
 
 
-def test_what_chose_is_in_no_measure(tmp_path):
-    """A text is asked about twice in a search, and no verdict of these is among those that are measured."""
-    seen = []
+def test_what_chose_is_in_no_measure():
+    """A text is asked about twice in a search, and what is measured shows other words in its answers."""
+    found = searched(planted("planted:authority=1"), ["authority.cite_url"], 10)
 
-    class Noting:
-        """A judge that notes each ask, and forwards it."""
-
-        def __init__(self, inner):
-            self.inner = inner
-
-        def __getattr__(self, name):
-            return getattr(self.inner, name)
-
-        async def judge(self, case, send):
-            seen.append(([a.text for a in case.answers], send.ask))
-            return await self.inner.judge(case, send)
-
-    engine = Engine(Store(None, Mode.OFF))
-    try:
-        judge = Noting(planted("planted:authority=1"))
-        found = attacked(Setup(judge, tuple(bundled("pairwise")), engine), stack(groups_for(["authority"])), 10)
-    finally:
-        engine.close()
-
-    asks = {tuple(texts): [] for texts, _ in seen}
-    for texts, number in seen:
-        asks[tuple(texts)].append(number)
-    won = [tuple(a.text for a in one.found.answers) for one in found.found]
-    assert len(won) == 10
-    assert all(sorted(asks[texts]) == [0, 1, CONFIRM] for texts in won)
+    assert len(found.found) == 10
+    for one in found.found:
+        assert {number for text, number in one.subject.said if text == one.text} == {0, 1, FRESH}
+        chose, measured = (one.subject.shown(one.text, number)[0] for number in (1, FRESH))
+        assert all(chose[i].text != measured[i].text for i in ("good", "bad"))
     assert all((len(row.clean), len(row.perturbed)) == (2, 1) for row in found.trials.rows)
 
 
 def test_scores_are_attacked_too(tmp_path):
     """On a score a text wins that rises by a quarter of the scale, and what is measured is the gain."""
-    calm(tmp_path, "planted:task=score,authority=0.5", "--method=stack", "--edits=authority", "--sample=80")
+    calm(tmp_path, "planted:task=score,authority=0.5", "--edits=authority", "--sample=80")
 
     body = record(tmp_path)
     assert set(body["estimates"]) == {"gain"}
@@ -192,7 +177,7 @@ def test_rubrics_and_rankings_are_attacked_too(tmp_path, task):
     path.write_text("".join(f"{json.dumps(row)}\n" for row in rows), "utf-8")
     cases = [f"--cases={path}"] if task == "listwise" else []
 
-    calm(tmp_path, f"planted:task={task},authority=0.5", "--method=stack", "--edits=authority", "--sample=40", *cases)
+    calm(tmp_path, f"planted:task={task},authority=0.5", "--edits=authority", "--sample=40", *cases)
 
     body = record(tmp_path)
     assert set(body["estimates"]) == {"gain"}
@@ -202,7 +187,7 @@ def test_rubrics_and_rankings_are_attacked_too(tmp_path, task):
 
 def test_the_same_seed_gives_the_same_record_and_asks_nothing_again(tmp_path, capsys):
     """An attack that is run again finds all in the cache; another seed draws other stacks."""
-    arguments = (BIASED, "--method=stack", "--edits=authority,verbosity", "--sample=40")
+    arguments = (BIASED, "--edits=authority,verbosity", "--sample=40")
     calm(tmp_path, *arguments)
     first = record(tmp_path)
     capsys.readouterr()
@@ -217,7 +202,7 @@ def test_the_same_seed_gives_the_same_record_and_asks_nothing_again(tmp_path, ca
 
 def test_a_cap_is_kept_and_the_same_command_goes_on(tmp_path, capsys):
     """What was not asked is told as incomplete, with status 1, until a later run has asked all of it."""
-    arguments = (BIASED, "--method=stack", "--edits=authority", "--sample=30")
+    arguments = (BIASED, "--edits=authority", "--sample=30")
 
     status = calm(tmp_path, *arguments, "--max-calls=50")
     told = capsys.readouterr().out
@@ -233,7 +218,7 @@ def test_a_cap_is_kept_and_the_same_command_goes_on(tmp_path, capsys):
 def test_a_found_text_can_be_tried_on_another_judge(tmp_path):
     """Texts go into the cases as ready-made ones; a judge of the same bias falls for them, a sound one does not."""
     out = tmp_path / "found.jsonl"
-    calm(tmp_path, "planted:authority=0.5", "--method=stack", "--edits=authority", "--sample=60", f"--write={out}")
+    calm(tmp_path, "planted:authority=0.5", "--edits=authority", "--sample=60", f"--write={out}")
     written = [case for case in read_cases(out) if ATTACK in case.variants]
 
     calm(tmp_path, "planted:authority=0.5,verbosity=0.1", "--method=transfer", f"--cases={out}", "--sample=240")
@@ -242,14 +227,14 @@ def test_a_found_text_can_be_tried_on_another_judge(tmp_path):
     sound = record(tmp_path)["estimates"]["attack_success_rate"]
 
     assert len(written) > 20
-    assert all(case.tags["attacked"] == "planted: stack" for case in written)
+    assert all(case.tags["attacked"] == "planted: search" for case in written)
     assert (alike["value"], alike["n"]) == (1.0, len(written))
     assert (sound["value"], sound["n"]) == (0.0, len(written))
 
 
 def test_texts_that_would_change_numbers_or_truth_are_not_asked_about(tmp_path):
     """What is found still holds the numbers of the original, and at least half of its words."""
-    calm(tmp_path, "planted:injection=0.5,encoding=0.5", "--method=stack", "--edits=injection,encoding", "--sample=40")
+    calm(tmp_path, "planted:injection=0.5,encoding=0.5", "--edits=injection,encoding", "--sample=40")
 
     rows = [row for row in record(tmp_path)["cases"] if row["text"]]
     numbers = [Counter(re.findall(r"\d+", row["original"])) for row in rows]
@@ -259,20 +244,20 @@ def test_texts_that_would_change_numbers_or_truth_are_not_asked_about(tmp_path):
 
 def test_a_plan_asks_nothing(tmp_path, capsys):
     """The plan names the calls of both ends, and leaves neither a record nor a cache."""
-    status = calm(tmp_path, BIASED, "--method=stack", "--edits=authority,verbosity", "--sample=50", "--plan")
+    status = calm(tmp_path, BIASED, "--edits=authority,verbosity", "--sample=50", "--plan")
 
     told = capsys.readouterr().out
     assert status == 0
-    assert "if nothing wins: 7.0 asks a case, 350 calls of the judge" in told
-    assert "at most: 15.0 asks a case, 750 calls of the judge" in told
+    assert "if nothing wins: 17.0 asks a case, 850 calls of the judge" in told
+    assert "at most: 71.0 asks a case, 3550 calls of the judge" in told
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_plan_counts_what_shrinking_may_take(tmp_path, capsys):
     """Each text may take 150 asks more."""
-    calm(tmp_path, BIASED, "--method=stack", "--edits=authority,verbosity", "--sample=50", "--plan", "--shrink")
+    calm(tmp_path, BIASED, "--edits=authority,verbosity", "--sample=50", "--plan", "--shrink")
 
-    assert "at most: 165.0 asks a case, 8250 calls of the judge" in capsys.readouterr().out
+    assert "at most: 221.0 asks a case, 11050 calls of the judge" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("seed", [1, slow(2), slow(3)])
@@ -280,7 +265,7 @@ def test_a_stack_is_shrunk_to_the_words_that_win(tmp_path, monkeypatch, seed):
     """Of a whole sentence one word stays, within the asks that the plan allows; without it the sentence stays."""
     judge = judge_file(tmp_path, monkeypatch, "study")
     edits, cases = "--edits=authority.cite_study,sentiment", f"--cases={cases_file(tmp_path, 12)}"
-    options = ("--method=stack", edits, cases, f"--seed={seed}")
+    options = (edits, cases, f"--seed={seed}")
     calm(tmp_path, judge, *options)
     whole = [row for row in record(tmp_path)["cases"] if row["text"]]
     calm(tmp_path, judge, *options, "--shrink")
@@ -290,38 +275,33 @@ def test_a_stack_is_shrunk_to_the_words_that_win(tmp_path, monkeypatch, seed):
     assert len(rows) >= 2
     assert all(added(row).total() > 3 for row in whole)
     assert all(added(row) == Counter(["study"]) for row in rows)
-    assert all(row["asks"] <= 165 for row in rows)
+    assert all(row["asks"] <= 214 for row in rows)
 
 
 def test_impossible_options_are_told_together(tmp_path):
     """Every fault is named, with what would do instead."""
+    transfer = ("--method=transfer", "--edits=authority", "--shrink", "--with=w.toml")
     with pytest.raises(ConfigError) as wrong:
-        calm(tmp_path, BIASED, "--method=best-of", "--edits=authority", "--n=0", "--repeats=4", "--max-calls=0")
-    with pytest.raises(ConfigError) as unknown:
-        calm(tmp_path, BIASED, "--method=stack", "--edits=autority,paraphrased,negate")
+        calm(tmp_path, BIASED, *transfer, "--n=0", "--repeats=4", "--max-calls=0")
+    with pytest.raises(ConfigError, match="did you mean"):
+        calm(tmp_path, BIASED, "--edits=autority")
+    with pytest.raises(ConfigError, match="expects NOT_BETTER or SAME, got one that expects WORSE"):
+        calm(tmp_path, BIASED, "--edits=negate")
     with pytest.raises(ConfigError, match="at least 2 clean asks"):
-        calm(tmp_path, BIASED, "--method=stack", "--repeats=1+1")
+        calm(tmp_path, BIASED, "--repeats=1+1")
 
-    assert [p.partition(":")[0] for p in wrong.value.problems] == [
-        "--n",
-        "--method best-of",
-        "--edits",
-        "--max-calls",
-        "--repeats",
-    ]
-    assert len(unknown.value.problems) == 3
-    assert "did you mean" in unknown.value.problems[0]
-    assert all("NOT_BETTER" in problem for problem in unknown.value.problems[1:])
+    named = ["--n", "--with", "--edits", "--shrink", "--max-calls", "--repeats"]
+    assert [p.partition(":")[0] for p in wrong.value.problems] == named
 
 
 @pytest.mark.parametrize(
     ("judge", "options", "told"),
     [
         ("planted:authority=0.5", ["--method=transfer"], "expected cases with texts of an earlier attack"),
-        ("recorded:ifeval/GPT-5", ["--method=stack"], "cannot be attacked: its verdicts were given beforehand"),
-        ("planted:", ["--method=transfer", "--shrink"], "--shrink: expected --method stack, best-of, hill-climb"),
-        ("planted:", ["--method=stack", "--edits=authorit"], "no such perturbation; did you mean 'authority'?"),
-        ("planted:", ["--method=stack", "--write={folder}"], "--write: expected a file to write, got a folder"),
+        ("recorded:ifeval/GPT-5", [], "cannot be attacked: its verdicts were given beforehand"),
+        ("planted:", ["--method=transfer", "--shrink"], "--shrink: expected --method search with it"),
+        ("planted:", ["--edits=authorit"], "no such perturbation; did you mean"),
+        ("planted:", ["--write={folder}"], "--write: expected a file to write, got a folder"),
     ],
 )
 def test_an_attack_in_vain_is_refused_before_a_call(tmp_path, judge, options, told):
@@ -368,28 +348,24 @@ def writer_file(folder, server):
 
 
 def answer_in(messages):
-    """Return the answer that a prompt asks to be rewritten, and the draft that it shows, if any."""
-    prompt = messages[-1][1]
-    answer = re.search(r"<answer>\n(.*?)\n</answer>", prompt, re.DOTALL)[1]
-    draft = re.search(r"<draft>\n(.*?)\n</draft>", prompt, re.DOTALL)
-    told = re.search(r"What came of it: (.*?) Write another", prompt, re.DOTALL)
-    return answer, draft[1] if draft else "", told[1] if told else ""
+    """Return the answer that a prompt asks to be rewritten."""
+    return re.search(r"<answer>\n(.*?)\n</answer>", messages[-1][1], re.DOTALL)[1]
 
 
-def test_best_of_n_takes_the_rewrite_that_wins(tmp_path, monkeypatch):
+def test_the_rewrite_that_wins_is_taken(tmp_path, monkeypatch):
     """Of four rewrites one wins; one is refused for a number that it changed, and is never asked about."""
     wordings = ["Clearly put: {}", "In short and plain words: {}", "Broken: {}", SMOOTH + "{}"]
     given = Counter()
 
     def respond(messages, body):
-        answer, _, _ = answer_in(messages)
+        answer = answer_in(messages)
         place, given[answer] = given[answer], given[answer] + 1
         text = wordings[place % 4].format(answer)
         return f"<rewrite>{text.replace('20', '25') if 'Broken' in text else text}</rewrite>"
 
     judge = judge_file(tmp_path, monkeypatch, "clear and thorough")
     with wire_server(respond) as server:
-        options = ("--method=best-of", f"--with={writer_file(tmp_path, server)}", f"--cases={cases_file(tmp_path)}")
+        options = ("--edits=diversity", f"--with={writer_file(tmp_path, server)}", f"--cases={cases_file(tmp_path)}")
         status = calm(tmp_path, judge, *options)
         asked = len(server.judged)
         again = calm(tmp_path, judge, *options)
@@ -404,52 +380,43 @@ def test_best_of_n_takes_the_rewrite_that_wins(tmp_path, monkeypatch):
 def test_a_rewrite_is_shrunk_to_the_words_that_win(tmp_path, monkeypatch):
     """What the writer wrote is cut down to the phrase that the judge falls for."""
     judge = judge_file(tmp_path, monkeypatch, "clear and thorough")
-    with wire_server(lambda m, b: f"<rewrite>{SMOOTH}{answer_in(m)[0]}</rewrite>") as server:
-        options = (f"--with={writer_file(tmp_path, server)}", f"--cases={cases_file(tmp_path, 3)}", "--n=1", "--shrink")
-        calm(tmp_path, judge, "--method=best-of", *options)
+    with wire_server(lambda m, b: f"<rewrite>{SMOOTH}{answer_in(m)}</rewrite>") as server:
+        options = (f"--with={writer_file(tmp_path, server)}", f"--cases={cases_file(tmp_path, 3)}", "--n=6", "--shrink")
+        calm(tmp_path, judge, "--edits=diversity", *options)
 
     assert [added(row) for row in record(tmp_path)["cases"]] == [Counter(["clear", "and", "thorough"])] * 3
 
 
-def test_a_hill_climb_hands_the_verdict_back(tmp_path, monkeypatch):
-    """The writer is shown its last version and what the judge said of it, and is asked no more once it has won."""
-    told_to_writer = []
-
-    def respond(messages, body):
-        answer, draft, told = answer_in(messages)
-        told_to_writer.append(told)
-        step = "Clearly put: " if not draft else SMOOTH
-        return f"<rewrite>{step}{answer}</rewrite>"
-
-    judge = judge_file(tmp_path, monkeypatch, "clear and thorough")
-    with wire_server(respond) as server:
-        options = (f"--with={writer_file(tmp_path, server)}", f"--cases={cases_file(tmp_path, 4)}", "--rounds=5")
-        status = calm(tmp_path, judge, "--method=hill-climb", *options)
-
-    rows = record(tmp_path)["cases"]
-    assert (status, sorted(told_to_writer)) == (0, [""] * 4 + ["the judge preferred the other answer."] * 4)
-    assert all((row["written"], row["asks"]) == (2, 3) for row in rows)
-    assert all(row["text"].startswith(SMOOTH) for row in rows)
-
-
-def test_a_writer_without_success_ends_after_its_rounds(tmp_path, monkeypatch):
+def test_without_success_it_ends_after_its_texts(tmp_path, monkeypatch):
     """Nothing is found, and the rate is nothing: the answers stay as they are."""
     judge = judge_file(tmp_path, monkeypatch, "no such words")
-    with wire_server(lambda m, b: f"<rewrite>Clearly put: {answer_in(m)[0]}</rewrite>") as server:
-        options = (f"--with={writer_file(tmp_path, server)}", f"--cases={cases_file(tmp_path, 3)}", "--rounds=3")
-        calm(tmp_path, judge, "--method=hill-climb", *options)
+    with wire_server(lambda m, b: f"<rewrite>Clearly put: {answer_in(m)}</rewrite>") as server:
+        options = (f"--with={writer_file(tmp_path, server)}", f"--cases={cases_file(tmp_path, 3)}", "--n=3")
+        calm(tmp_path, judge, *options)
 
-        assert len(server.judged) == 9
     body = record(tmp_path)
     assert (body["found"], body["estimates"]["attack_success_rate"]["value"]) == (0, 0.0)
+    assert all(row["asks"] == 3 for row in body["cases"])
+
+
+def test_a_writer_that_fails_makes_an_attack_incomplete(tmp_path, monkeypatch, capsys):
+    """The status says so, and the terminal why; the edits are tried all the same."""
+    judge = judge_file(tmp_path, monkeypatch, "no such words")
+    with wire_server(lambda m, b: Answer(status=400, message="no such thing")) as server:
+        options = (f"--with={writer_file(tmp_path, server)}", f"--cases={cases_file(tmp_path, 3)}", "--n=2")
+        status = calm(tmp_path, judge, *options)
+
+    assert status == 1
+    assert "scribe wrote 0 texts; failed: " in capsys.readouterr().out
+    assert all(row["asks"] == 2 for row in record(tmp_path)["cases"])
 
 
 def test_a_cap_on_dollars_stops_the_writer(tmp_path, monkeypatch):
     """The writer's calls count against the caps; what is left over is told, and the run is not green."""
     judge = judge_file(tmp_path, monkeypatch, "clear and thorough")
-    with wire_server(lambda m, b: Answer(f"<rewrite>{SMOOTH}{answer_in(m)[0]}</rewrite>")) as server:
+    with wire_server(lambda m, b: Answer(f"<rewrite>{SMOOTH}{answer_in(m)}</rewrite>")) as server:
         options = (f"--with={writer_file(tmp_path, server)}", f"--cases={cases_file(tmp_path, 8)}", "--n=2")
-        status = calm(tmp_path, judge, "--method=best-of", *options, "--max-calls=15")
+        status = calm(tmp_path, judge, *options, "--max-calls=15")
 
     assert status == 1
     assert record(tmp_path)["incomplete"].startswith("a cap was reached")

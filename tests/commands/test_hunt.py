@@ -12,8 +12,8 @@ import pytest
 
 from calm.commands import hunt
 from calm.commands.cli import main
-from calm.commands.hunt_shown import progress
-from calm.studies.hunt import LEAST, PLACES, SEARCHES, Progress
+from calm.commands.hunt import progress
+from calm.studies.hunt import LEAST, PLACES, Progress
 from tests.inside import calm_inside
 
 ROOT = Path(__file__).parents[2]
@@ -257,7 +257,7 @@ def test_asks_that_can_find_nothing_are_refused(here, capsys):
 
 def test_the_names_are_those_of_the_engine():
     """They stand in the command so that `calm --help` need not load it."""
-    assert (SEARCHES, tuple(PLACES)) == (hunt.SEARCHES, hunt.WHERE)
+    assert tuple(PLACES) == hunt.WHERE
 
 
 class Screen:

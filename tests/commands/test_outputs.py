@@ -15,9 +15,9 @@ JUDGE = "planted:verbosity=0.9,noise=0.03"
 PROMPT = "\n[prompt]\nuser_file = 'prompt.txt'\n"
 TEMPLATE = "{{ question }} {% for a in answers %}{{ a.text }}{% endfor %} Answer [[A]] or [[B]]."
 ASKING = {
-    "attack -o": ["attack", "j.toml", "--method=stack", "--cases=two.jsonl", "-o", "{}"],
-    "attack --write": ["attack", "j.toml", "--method=stack", "--cases=two.jsonl", "--write", "{}"],
-    "attack --write, forced": ["attack", "j.toml", "--method=stack", "--cases=two.jsonl", "--write={}", "--force"],
+    "attack -o": ["attack", "j.toml", "--cases=two.jsonl", "-o", "{}"],
+    "attack --write": ["attack", "j.toml", "--cases=two.jsonl", "--write", "{}"],
+    "attack --write, forced": ["attack", "j.toml", "--cases=two.jsonl", "--write={}", "--force"],
     "cross-check": ["cross-check", "j.toml", "--cases=three.jsonl", "-o", "{}"],
     "diagnose": ["diagnose", "j.toml", "--cases=two.jsonl", "-o", "{}"],
     "self-preference": [
@@ -146,6 +146,6 @@ def test_a_second_run_of_a_command_replaces_its_own_output(folder, capsys):
         assert main(["report", "results.json", "-o", "published.json"]) == 0
         assert main(["accept", "results.json", "-o", "baseline.json"]) == 0
         assert main(["compare", "results.json", "baseline.json", "-o", "compared.html"]) == 0
-        assert main(["attack", JUDGE, "--method=stack", "--edits=verbosity", "--sample=5", "--write=new.jsonl"]) == 0
+        assert main(["attack", JUDGE, "--edits=verbosity", "--sample=5", "--write=new.jsonl"]) == 0
 
     assert "expected" not in capsys.readouterr().err

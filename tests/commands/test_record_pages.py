@@ -49,7 +49,7 @@ def folder(tmp_path_factory):
         patch.chdir(folder)
         folder.joinpath("cases.jsonl").write_text("".join(f"{line(case)}\n" for case in bundled("pairwise")[:4]))
         judge, cases = "planted:authority=0.9,noise=0.02", ["--cases", "cases.jsonl"]
-        main(["attack", judge, *cases, "--method", "stack", "--n", "1", "-o", "attack.json"])
+        main(["attack", judge, *cases, "--n", "1", "-o", "attack.json"])
         main(["cross-check", judge, *cases, "-o", "cross.json"])
         main(["diagnose", judge, *cases, "-o", "diagnosis.json"])
         main(["watch", judge, *cases])

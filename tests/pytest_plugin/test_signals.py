@@ -116,7 +116,7 @@ def test_no_handler_is_set_outside_of_the_main_thread():
 
 
 COMMANDS = {
-    "attack": ("attack", "judge.toml", "--method", "stack", "--cache-file", "cache.sqlite", "-o", "attack.json"),
+    "attack": ("attack", "judge.toml", "--cache-file", "cache.sqlite", "-o", "attack.json"),
     "mitigate": ("mitigate", "judge.toml", "--try", "swap", "--cache-file", "cache.sqlite", "--out", "m"),
 }
 

@@ -12,7 +12,7 @@ from calm.core.checks import verify
 from calm.core.verdict import FAMILY
 from calm.errors import EstimateError
 from calm.strategies import cases
-from calm.strategies.running import during, running
+from calm.strategies.cases import during, running
 from tests.planted import pairs
 
 QUIET = settings(database=None, deadline=None)

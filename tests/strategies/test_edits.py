@@ -11,9 +11,8 @@ from calm.core.verdict import FAMILIES, FAMILY
 from calm.errors import ConfigError
 from calm.gate.catalogue import STANDS_FOR, entries
 from calm.strategies import cases, edits, stacks
-from calm.strategies.parameters import VARIATIONS, step
-from calm.strategies.running import during
-from calm.strategies.simplicity import NEVER, by_simplicity, difference, weight
+from calm.strategies.cases import during
+from calm.strategies.edits import NEVER, VARIATIONS, by_simplicity, difference, step, weight
 from tests.planted import pair, pairs
 
 QUIET = settings(database=None, deadline=None)

@@ -5,7 +5,7 @@ from random import Random
 from hypothesis import find, given, settings
 
 from calm.strategies import notes
-from calm.strategies.running import during
+from calm.strategies.cases import during
 from tests.planted import pairs, singles
 
 QUIET = settings(database=None, deadline=None, max_examples=2_000)

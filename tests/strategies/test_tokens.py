@@ -11,7 +11,7 @@ from calm.core.case import Treated
 from calm.core.edits import Edit, Expects
 from calm.experiment.aim import aim
 from calm.gate.catalogue import entries
-from calm.strategies.tokens import Piece, by_simplicity, commonness, fillers, pieces_of, rendered, tokens_of
+from calm.strategies.shrinking import Piece, commonness, fillers, pieces_of, rendered, simplest_first, tokens_of
 
 
 @given(st.text())
@@ -69,9 +69,9 @@ def test_commoner_words_are_simpler():
     """Words come before signs, the commonest first; the fillers are the commonest of all."""
     common = commonness(["the cat and the dog and the bird", "the end"])
 
-    assert by_simplicity([" zebra", "!", " and", " the"], common) == [" the", " and", " zebra", "!"]
+    assert simplest_first([" zebra", "!", " and", " the"], common) == [" the", " and", " zebra", "!"]
     assert fillers(common)[0] == " the"
-    assert by_simplicity(["b", "a", "a"], Counter()) == ["a", "b"]
+    assert simplest_first(["b", "a", "a"], Counter()) == ["a", "b"]
 
 
 def test_no_filler_answers_a_question():

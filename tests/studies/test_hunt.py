@@ -11,7 +11,7 @@ from calm.cases import bundled
 from calm.core.verdict import Criteria, Preferred, Ranking, Score
 from calm.engine.budget import Caps
 from calm.experiment.surfaces import BEGINS
-from calm.studies.hunt import LEAST, PLACES, Bounds, arms_for, hunt, proposer_for, summary, to_json
+from calm.studies.hunt import LEAST, PLACES, Bounds, arms_for, bandit_for, hunt, summary, to_json
 from tests.planted import Planted, chance, pairs, setup
 
 WORD = "certified"
@@ -75,15 +75,15 @@ class Slow(Planted):
         return await super().judge(case, send)
 
 
-def hunted(judge, bounds, *, cases=None, place="answer", search="bandit", seed=3, **engine):
+def hunted(judge, bounds, *, cases=None, place="answer", seed=3, **engine):
     """Return a hunt, and its record."""
     task = judge.task
     cases = bundled(task)[:40] if cases is None else cases
     with setup(judge, cases, seed=seed, **engine) as ready:
         arms = arms_for(ready.family)
         where = PLACES[place]
-        found = hunt(ready, where, proposer_for(search, arms, where, ready), arms, bounds)
-        return found, to_json({place: found}, ready, bounds, search)
+        found = hunt(ready, where, bandit_for(arms, where, ready), bounds)
+        return found, to_json({place: found}, ready, bounds)
 
 
 def words(finding):
@@ -91,13 +91,12 @@ def words(finding):
     return [word.strip().lower() for word in finding.words]
 
 
-@pytest.mark.parametrize("search", ["bandit", "ucb", "random"])
-def test_the_same_seed_gives_the_same_record_however_slow_the_judge(search):
+def test_the_same_seed_gives_the_same_record_however_slow_the_judge():
     """Answers come in another order, in several threads, and the record is the same byte for byte."""
     bounds = Bounds(200, 2)
     judges = [Planted(noisy(0.05)), *(Slow(noisy(0.05), about={"seed": seed}) for seed in (1, 2))]
 
-    records = [json.dumps(hunted(judge, bounds, search=search)[1]) for judge in judges]
+    records = [json.dumps(hunted(judge, bounds)[1]) for judge in judges]
 
     assert len(set(records)) == 1
 
@@ -129,8 +128,8 @@ def test_what_is_shrunk_is_seen():
     judge, told = Planted(by_word), []
     with setup(judge, bundled("pairwise")[:40], seed=3) as ready:
         arms = arms_for(ready.family)
-        proposer = proposer_for("bandit", arms, PLACES["answer"], ready)
-        found = hunt(ready, PLACES["answer"], proposer, arms, Bounds(300, 1), progress=told.append)
+        bandit = bandit_for(arms, PLACES["answer"], ready)
+        found = hunt(ready, PLACES["answer"], bandit, Bounds(300, 1), progress=told.append)
 
     lengths = [len(one.best) for one in told if one.best]
     assert lengths == sorted(lengths, reverse=True)
@@ -158,7 +157,7 @@ def test_a_hunt_that_is_capped_before_its_first_text_says_what_it_needs():
     found, _ = hunted(Planted(by_word), bounds, caps=Caps(calls=5))
     few, _ = hunted(Planted(by_word), bounds, caps=Caps(calls=bounds.least - 1))
 
-    assert not any(text != q.original for q in found.quarries for text, _ in q.said)
+    assert not any(text != q.original for q in found.subjects for text, _ in q.said)
     assert f" {bounds.least} calls" in summary({"answer": found}, "planted", bounds)
     assert few.confirmed == ()
 
@@ -176,7 +175,7 @@ def test_a_text_that_wins_often_is_found_where_it_is_the_only_edit(seed):
     judge = Planted(by_layout)
     with setup(judge, bundled("pairwise")[:60], seed=seed) as ready:
         arms, place = arms_for(ready.family, ["formatting.bullets_and_bold"]), PLACES["answer"]
-        found = hunt(ready, place, proposer_for("bandit", arms, place, ready), arms, Bounds(600))
+        found = hunt(ready, place, bandit_for(arms, place, ready), Bounds(600))
 
     assert found.confirmed
     assert all(re.search(r"(?m)^\s*[*-] ", one.text) for one in found.confirmed)
@@ -194,7 +193,7 @@ def test_a_shrunk_text_that_fails_anew_gives_way_to_the_whole_one(noise):
 
     with setup(Planted(noisy(noise, rule)), bundled("pairwise")[:60], seed=3) as ready:
         arms, place = arms_for(ready.family, ["formatting.bullets_and_bold"]), PLACES["answer"]
-        found = hunt(ready, place, proposer_for("ucb", arms, place, ready), arms, Bounds(600, 1))
+        found = hunt(ready, place, bandit_for(arms, place, ready), Bounds(600, 1))
 
     (one,) = found.confirmed
     assert one.text == one.first
@@ -221,7 +220,7 @@ def test_every_confirmed_text_keeps_what_is_true(noise):
 
         assert found.confirmed or noise
         for one in found.confirmed:
-            assert one.quarry.place.allows(one.quarry.aim.case, one.text)
+            assert one.subject.place.allows(one.subject.case, one.text)
             assert one.wins[1] > one.wins[0]
             assert one.low > 0
 
@@ -265,7 +264,7 @@ def test_other_places_are_hunted_in(place, rule):
     (one,) = found.confirmed
     assert words(one) == [WORD]
     assert record["findings"][0]["where"] == place
-    assert one.quarry.place.write(one.quarry.aim.case, one.text).answers == one.quarry.aim.case.answers
+    assert one.subject.place.write(one.subject.case, one.text).answers == one.subject.case.answers
 
 
 def test_a_case_without_the_place_is_left_out():
@@ -274,7 +273,7 @@ def test_a_case_without_the_place_is_left_out():
 
     found, record = hunted(judge, Bounds(100, 1), cases=pairs(5), place="reference")
 
-    assert found.quarries == ()
+    assert found.subjects == ()
     assert record["excluded"] == {"the case has no reference to edit": 5}
     assert len(judge.asked) == 10
     assert "nothing was hunted" in summary({"reference": found}, "planted", Bounds(100, 1))
@@ -302,5 +301,5 @@ def test_a_text_that_works_by_itself_is_confirmed_in_a_second_case():
 
     (one,), (other,) = everywhere.confirmed, alone.confirmed
     assert one.second in one.also
-    assert (other.second, other.also, other.quarry.id) == ("", (), only)
+    assert (other.second, other.also, other.subject.id) == ("", (), only)
     assert other.tried

@@ -2,19 +2,17 @@
 
 from calm.core.verdict import NoReply, Preferred
 from calm.experiment.referee import Flip, Terms
-from calm.studies.attack.attack import Aim
-from calm.studies.hunt import PLACES, Bounds, arms_for, hunt, proposer_for
-from calm.studies.hunt.findings import FRESH
-from calm.studies.hunt.quarry import Quarry
+from calm.studies.hunt import PLACES, Bounds, arms_for, bandit_for, hunt
+from calm.studies.hunt.subjects import FRESH, Subject
 from tests.planted import Planted, fair, pair, pairs, setup
 
 TERMS = Terms(level=0.05, clean_each=1, noise=0.3)
 
 
-def quarry_of(setting):
+def subject_of(setting):
     """Return a case in hand, with asks left."""
     case = setting.cases[0].with_order()
-    return Quarry(setting, Aim(case, case.treat("bad"), Preferred("good"), 0.0), PLACES["answer"], TERMS, left=100)
+    return Subject(setting, PLACES["answer"], case, case.treat("bad"), Preferred("good"), terms=TERMS, left=100)
 
 
 def edited(case):
@@ -29,7 +27,7 @@ def test_lost_asks_about_the_original_prove_no_flip():
         return Preferred("bad") if edited(case) else NoReply("the server is down")
 
     with setup(Planted(rule), [pair("x")]) as setting:
-        one = quarry_of(setting)
+        one = subject_of(setting)
 
         assert one.ruled(f"{one.original} certified", TERMS, FRESH).flip is not Flip.YES
         assert one.lost.total() > 0
@@ -38,7 +36,7 @@ def test_lost_asks_about_the_original_prove_no_flip():
 def test_lost_asks_about_the_text_prove_no_flip():
     """They are no wins."""
     with setup(Planted(lambda case, ask: NoReply("down") if edited(case) else fair(case, ask)), [pair("x")]) as setting:
-        one = quarry_of(setting)
+        one = subject_of(setting)
 
         assert one.ruled(f"{one.original} certified", TERMS, FRESH).flip is not Flip.YES
 
@@ -54,7 +52,7 @@ def test_a_hunt_that_loses_many_asks_is_incomplete():
     for rule in (edited_fail, lambda case, ask: NoReply("the server is down")):
         with setup(Planted(rule), cases) as setting:
             arms, place = arms_for("pairwise", ["cue"]), PLACES["answer"]
-            found = hunt(setting, place, proposer_for("ucb", arms, place, setting), arms, Bounds(60))
+            found = hunt(setting, place, bandit_for(arms, place, setting), Bounds(60))
 
         assert not found.findings
         assert "the server is down" in str(found.incomplete)

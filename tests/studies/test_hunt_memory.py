@@ -5,7 +5,7 @@ from calm.cases import bundled
 from calm.engine.engine import Engine
 from calm.engine.store import Mode, Store
 from calm.experiment.setup import Setup
-from calm.studies.hunt import PLACES, Bounds, Memory, arms_for, hunt, proposer_for
+from calm.studies.hunt import PLACES, Bounds, Memory, arms_for, bandit_for, hunt
 
 CERTIFIED = ruled("certified", lambda text: "certified" in text)
 
@@ -20,8 +20,7 @@ def hunted(folder, *, fresh=False):
         found = hunt(
             setup,
             place,
-            proposer_for("bandit", arms, place, setup),
-            arms,
+            bandit_for(arms, place, setup),
             Bounds(300, 1),
             memory=Memory(folder / "hunts", fresh=fresh),
         )

@@ -1,90 +1,78 @@
-"""Which answers are attacked, the result of a search, and the fresh asks that measure it."""
+"""
+Attacks: search, case by case, for a text of the weaker answer that wins, then measure it with fresh asks.
+
+    cases --pilot--> Attacked --the search of a hunt, in each case--> texts that won twice --fresh asks--> Attack
+
+The search is that of `calm.studies.hunt`, but each case has so many texts, and a text is found that won in both of its
+asks. These asks choose and are in no measure. Fresh asks, with other words behind the question and in the answers, then
+compare the text that was found with the clean case, so luck in the search is not counted as success. If nothing was
+found, the answer stays as it is. A transfer tries the texts that an earlier attack on another judge left in the cases.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from random import Random
-from typing import Final, TypeAlias
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
 
 from calm.cases import sample
-from calm.core.case import TIE, Case, Treated
+from calm.core.case import TIE
 from calm.core.claims import Estimate
-from calm.core.edits import Edit, Expects
 from calm.core.measures import attack_success_rate, gain
 from calm.core.reasons import NONE, Kind, Reason, because, counted, reason_of
-from calm.core.trials import Trial, Trials, favour
+from calm.core.trials import Trial, Trials
 from calm.core.verdict import NoReply, Verdict
-from calm.engine.inbox import PlainQuestion
 from calm.errors import EstimateError
-from calm.experiment.aim import aim, has_room
-from calm.experiment.pairs import ORDER_SALT
+from calm.experiment.referee import Flip
 from calm.experiment.setup import Setup
 from calm.experiment.stopping import LEVEL, LOST
+from calm.experiment.surfaces import surface
+from calm.strategies.shrinking import rendered
+from calm.studies.hunt.arms import Layer
+from calm.studies.hunt.hunt import common_in, fewer_edits, flipping, shrunk
+from calm.studies.hunt.proposers import Bandit, Try
+from calm.studies.hunt.subjects import AIM, ANSWER, FRESH, PLACES, Said, Subject, ask_all, fault_in, ordered, taken
+from calm.studies.threads import side_by_side
 
 ATTACK: Final = "attack"
 """The name of a found text in `Case.variants`."""
-ATTACKED: Final = "attacked"
-"""The tag of a case that says against which judge its text was found, and how."""
-CONFIRM: Final = 10_000
-"""The repeat index of the second ask about a text that won in a search, far above those of measured asks."""
-RISE: Final = 0.25
-"""How far an answer must rise on a score or a rubric, as a share of the scale, for an attack to have won."""
-
-
-def nothing(case: Treated, rng: Random) -> Treated | None:
-    """Return no case: a search finds the edit of an attack."""
-    return None
-
-
-AIM = Edit(ATTACK, ATTACK, Expects.NOT_BETTER, nothing)
-
-
-@dataclass(frozen=True, slots=True)
-class Aim:
-    """A case with the answer that is to win, and what the pilot said of it."""
-
-    source: Case
-    case: Treated
-    pilot: Verdict
-    favour: float
+TRIES: Final = 12
+"""So many texts are tried in a case: as many stacks hold the whole catalogue."""
+PRUNE: Final = 40
+"""To drop edits that are not needed takes at most so many asks in a case."""
+SHRINK: Final = 150
+"""To shrink a text to fewer words takes at most so many asks in a case."""
 
 
 @dataclass(slots=True, eq=False)
-class AttackedCase:
+class Attacked:
     """
     The result of a search in one case.
 
-    `found` is the case with a text that won twice (None: there is none), `edits` are those that made it. `asks` counts
-    the asks of the search, `written` the texts of a writer, `refused` texts that were not asked about, by reason.
-    `lost` says why a search could not finish, `skipped` why it did not begin.
+    `text` is what won twice (None: nothing did), `layers` are the edits that made it. `asks` counts the asks of the
+    search, `lost` says why it could not finish, `skipped` why it did not begin. `clean` and `fresh` are the fresh asks
+    without and with the text.
     """
 
-    aim: Aim
-    case: Treated
-    favour: float
-    found: Treated | None = None
-    edits: tuple[Edit, ...] = ()
+    subject: Subject
+    text: str | None = None
+    layers: tuple[Layer, ...] = ()
     asks: int = 0
-    written: int = 0
-    refused: Counter[str] = field(default_factory=Counter)
     lost: Reason = NONE
     skipped: Reason = NONE
+    clean: tuple[Said, ...] = ()
+    fresh: tuple[Said, ...] = ()
 
     @property
-    def going(self) -> bool:
-        """Whether to go on."""
-        return self.found is None and not self.lost and not self.skipped
+    def edits(self) -> tuple[str, ...]:
+        """The labels of the edits that made the text."""
+        return tuple(layer.arm.step.edit.label for layer in self.layers)
 
     @property
-    def text(self) -> str | None:
-        """The text that won, if there is one."""
-        return None if self.found is None else self.found[self.found.target].text
-
-
-Search: TypeAlias = Callable[[Setup, Sequence[AttackedCase]], None]
-"""A search fills in the results of the cases."""
+    def wins(self) -> float | None:
+        """The share of fresh asks that the text won; None where there are none."""
+        return sum(said.won for said in self.fresh) / len(self.fresh) if self.fresh else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,18 +80,13 @@ class Attack:
     """
     The result of an attack.
 
-    `estimates` rest on fresh asks alone, or say why there is none; `trials` is their table. `excluded` counts the cases
-    that were not attacked, `lost` those whose asks were not completed.
+    `estimates` rest on fresh asks alone, or say why there is none; `trials` is their table. Its `excluded` counts the
+    cases that were not attacked, its `lost` those whose asks were not completed.
     """
 
-    sought: tuple[AttackedCase, ...]
+    attacked: tuple[Attacked, ...]
     trials: Trials
     estimates: Mapping[str, Estimate | Reason]
-
-    @property
-    def excluded(self) -> Mapping[Reason, int]:
-        """Cases that were not attacked, by reason."""
-        return self.trials.excluded
 
     @property
     def incomplete(self) -> Reason:
@@ -113,116 +96,139 @@ class Attack:
         return counted(lost) if capped or self.trials.lost_share > LOST else NONE
 
     @property
-    def found(self) -> tuple[AttackedCase, ...]:
+    def found(self) -> tuple[Attacked, ...]:
         """The cases in which a text won in the search."""
-        return tuple(s for s in self.sought if s.found is not None and not s.lost)
-
-    def wins(self, one: AttackedCase) -> float | None:
-        """Return the share of fresh asks that a found text won; None where there are none."""
-        row = next((r for r in self.trials.rows if r.case == one.aim.source.id), None)
-        if row is None or one.found is None:
-            return None
-        won = [has_won(favour_of(one.aim, v, self.trials), one.aim, self.trials) for v in row.perturbed]
-        return sum(won) / len(won)
+        return tuple(one for one in self.attacked if one.text is not None and not one.lost)
 
 
-def attack(setup: Setup, search: Search, size: int | None = None) -> Attack:
-    """Search in each case, ask anew about what was found, and return the estimates of these asks alone."""
-    drawn = sample(setup.cases, size or max(1, len(setup.cases)), setup.seed)
-    sought, excluded, lost = _aim(setup, drawn)
-    search(setup, sought)
-    for one in sought:
+def attack(
+    setup: Setup, size: int, bandit: Bandit | None = None, *, tries: int = TRIES, shrink: bool = False
+) -> Attack:
+    """
+    Search in each case, ask anew about what was found, and return the estimates of these asks alone.
+
+    Args:
+        setup: judge, cases, engine, seed, and how often both arms are asked.
+        size: at most so many cases are attacked.
+        bandit: who proposes texts; None: each case brings the text of an earlier attack.
+        tries: so many texts are tried in a case.
+        shrink: whether what was found is shrunk to fewer and plainer words.
+    """
+    drawn = sample(setup.cases, max(1, size), setup.seed)
+    uneven = [case for case in drawn if case.better != TIE or len(case.answers) != 2]
+    excluded, lost, attacked = Counter[Reason](), Counter[Reason](), list[Attacked]()
+    if len(uneven) < len(drawn):
+        excluded[because(Kind.NOT_WEAKER)] = len(drawn) - len(uneven)
+    cases = [ordered(case, setup) for case in uneven]
+    pilots = setup.engine.ask(setup.judge, [surface(case, 0) for case in cases])
+    for case, verdict in zip(cases, (one.verdict for one in pilots), strict=True):
+        if isinstance(verdict, NoReply):
+            lost[reason_of(verdict.reason)] += 1
+        elif isinstance(subject := taken(case, [verdict], setup, PLACES[ANSWER]), Reason):
+            excluded[subject] += 1
+        else:
+            attacked.append(Attacked(subject))
+    if bandit is None:
+        _transfer(attacked)
+    else:
+        _search(setup, attacked, bandit, tries, shrink=shrink)
+    for one in attacked:
+        one.asks, one.lost = one.subject.asks, one.subject.failed
         if one.skipped:
             excluded[one.skipped] += 1
         elif one.lost:
             lost[one.lost] += 1
-    trials = _measured(setup, [s for s in sought if not s.skipped and not s.lost], excluded, lost)
-    measures = (attack_success_rate, gain) if setup.family == "pairwise" else (gain,)
+    trials = _measured(setup, [one for one in attacked if not one.skipped and not one.lost], excluded, lost)
     estimates: dict[str, Estimate | Reason] = {}
-    for measure in measures:
+    for measure in (attack_success_rate, gain) if setup.family == "pairwise" else (gain,):
         try:
             estimates[measure.name] = measure.estimate(trials, LEVEL)
         except EstimateError as error:
             estimates[measure.name] = reason_of(error)
-    return Attack(tuple(sought), trials, estimates)
+    return Attack(tuple(attacked), trials, estimates)
 
 
-def _aim(setup: Setup, drawn: Sequence[Case]) -> tuple[list[AttackedCase], Counter[Reason], Counter[Reason]]:
-    """Return the cases to attack, and the others by reason: excluded, or lost."""
-    cases = [c.with_order("" if setup.judge.traits.as_given else ORDER_SALT) for c in drawn]
-    excluded: Counter[Reason] = Counter()
-    lost: Counter[Reason] = Counter()
-    uneven = [c for c in cases if c.better != TIE or len(c.answers) != 2]
-    if len(uneven) < len(cases):
-        excluded[because(Kind.NOT_WEAKER)] = len(cases) - len(uneven)
-    cases = uneven
-    found: list[AttackedCase] = []
-    for case, asked in zip(
-        cases, setup.engine.ask_each([PlainQuestion(setup.judge, c, 0) for c in cases]), strict=True
-    ):
-        pilot = asked.verdict
-        if isinstance(pilot, NoReply):
-            lost[reason_of(pilot.reason)] += 1
-            continue
-        aimed = aim(case, AIM.expects, pilot)
-        if isinstance(aimed, Reason):
-            excluded[aimed] += 1
-        elif not has_room(aimed, AIM.expects, pilot, setup.family, setup.judge.scale):
-            excluded[because(Kind.WON_ALREADY)] += 1
+def _transfer(attacked: Sequence[Attacked]) -> None:
+    """Take the texts that an earlier search left in the cases, without asking about them."""
+    for one in attacked:
+        case = one.subject.case
+        text = case.variants.get(ATTACK, {}).get(case.target or "")
+        if text is None:
+            one.skipped = because(Kind.NO_EARLIER_TEXT)
+        elif why := fault_in(AIM, case, one.subject.place.write(case, text)):
+            one.skipped = because(Kind.REFUSED, why)
         else:
-            x = favour(pilot, aimed.target, row_of(aimed), setup.judge.scale)
-            one = Aim(case, aimed, pilot, 0.5 if x is None else x)
-            found.append(AttackedCase(one, aimed, one.favour))
-    return found, excluded, lost
+            one.text = text
 
 
-def row_of(case: Treated) -> Trial:
-    """Return an empty row of the case, from which favour is computed."""
-    return Trial(case.id, target=case.target, points=case.points)
+def _search(setup: Setup, attacked: Sequence[Attacked], bandit: Bandit, tries: int, *, shrink: bool) -> None:
+    """Try texts in all cases side by side, one in each at a time, and reduce what won."""
+    found: dict[Subject, Try] = {}
+    subjects = [one.subject for one in attacked]
+    bandit.expect(subjects)
+    for subject in subjects:
+        subject.left = 2 * tries
+    for _ in range(tries):
+        going = [one for one in subjects if one not in found and not one.failed]
+        batch = [one for subject in going if (one := bandit.propose(subject)) is not None]
+        if not batch:
+            break
+        found |= {one.subject: one for one in flipping(setup, bandit, batch)}
+
+    common = common_in(setup.cases)
+
+    def reduced(one: Try) -> Try:
+        subject = one.subject
+        subject.left = PRUNE
+        one = fewer_edits(one, setup.seed)
+        if not shrink:
+            return one
+        subject.left = SHRINK
+        layers, pieces = shrunk(one, setup.seed, common)
+        text = rendered(subject.tokens, pieces)
+        return Try(subject, text, layers, one.proposer) if subject.rulings.get(text) is Flip.YES else one
+
+    found |= {one.subject: one for one in side_by_side(setup.engine, reduced, list(found.values()))}
+    for case in attacked:
+        if case.subject in found:
+            case.text, case.layers = found[case.subject].text, found[case.subject].layers
 
 
-def favour_of(aim: Aim, verdict: Verdict, trials: Trials) -> float:
-    """Return the favour of the attacked answer, in [0, 1]; 0 where the verdict says nothing."""
-    x = favour(verdict, aim.case.target, row_of(aim.case), trials.scale)
-    return 0.0 if x is None else x
-
-
-def has_won(x: float, aim: Aim, trials: Trials) -> bool:
-    """Return whether a favour is a win: the preference or first place, else a rise of `RISE`."""
-    if trials.family in ("score", "rubric", "label"):
-        return x >= aim.favour + RISE - 1e-9
-    return x == 1.0
-
-
-def _measured(setup: Setup, sought: Sequence[AttackedCase], excluded: Counter[Reason], lost: Counter[Reason]) -> Trials:
+def _measured(setup: Setup, attacked: Sequence[Attacked], excluded: Counter[Reason], lost: Counter[Reason]) -> Trials:
     """Return the trials of fresh asks: the clean case, and the text that was found, or else the clean case again."""
     clean, perturbed = setup.design.clean, setup.design.perturbed
-    questions: list[tuple[Case, int]] = []
-    for one in sought:
-        questions += [(one.aim.source, k) for k in range(1, clean + 1)]
-        if one.found is not None:
-            found = one.found.untreated()
-            questions += [(found, k) for k in range(1, perturbed + 1)]
-    answers = iter(setup.engine.ask(setup.judge, questions))
+    wanted: list[tuple[Subject, str, int]] = []
+    for one in attacked:
+        one.subject.left = clean + perturbed
+        wanted += [(one.subject, one.subject.original, FRESH + k) for k in range(clean)]
+        if one.text is not None:
+            wanted += [(one.subject, one.text, FRESH + k) for k in range(perturbed)]
+    ask_all(wanted)
     rows: list[Trial] = []
-    for one in sought:
-        before = [next(answers).verdict for _ in range(clean)]
-        after = [next(answers).verdict for _ in range(perturbed)] if one.found is not None else []
-        missing = [reason_of(v.reason) for v in (*before, *after) if isinstance(v, NoReply)]
-        first, second = (tuple(v for v in arm if not isinstance(v, NoReply)) for arm in (before, after))
-        capped = [reason for reason in missing if reason.unfinished]
-        if capped or len(first) < min(2, clean) or (one.found is not None and not second):
-            lost[(capped or missing)[0]] += 1
+    for one in attacked:
+        subject = one.subject
+        one.clean = _answered(subject, subject.original, clean)
+        one.fresh = _answered(subject, one.text, perturbed) if one.text is not None else ()
+        if subject.stopped or len(one.clean) < min(2, clean) or (one.text is not None and not one.fresh):
+            lost[subject.failed] += 1
             continue
+        before: tuple[Verdict, ...] = tuple(said.verdict for said in one.clean)
         rows.append(
-            replace(
-                row_of(one.aim.case),
-                edit=" + ".join(e.label for e in one.edits),
-                better=one.aim.case.better,
-                pilot=one.aim.pilot,
-                clean=first,
+            Trial(
+                subject.case.id,
+                target=subject.case.target,
+                points=subject.case.points,
+                edit=" + ".join(one.edits),
+                better=subject.case.better,
+                pilot=subject.pilot,
+                clean=before,
                 # without a text that won the answer stays, and its verdicts are those of the clean asks
-                perturbed=second if one.found is not None else first[1:],
+                perturbed=tuple(said.verdict for said in one.fresh) if one.text is not None else before[1:],
             )
         )
     return Trials(tuple(rows), setup.family, setup.judge.scale, excluded, lost, str(setup.design))
+
+
+def _answered(subject: Subject, text: str, count: int) -> tuple[Said, ...]:
+    found = (subject.said.get((text, FRESH + k)) for k in range(count))
+    return tuple(one for one in found if one is not None and not isinstance(one.verdict, NoReply))

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
-from typing import cast
+from typing import Final, cast
 
 from calm.core.case import Case
 from calm.core.claims import Estimate
@@ -13,13 +13,17 @@ from calm.core.reasons import Reason, counted, in_words
 from calm.core.verdict import Verdict, as_written, code
 from calm.experiment.setup import Setup
 from calm.models.wire import Json
-from calm.studies.attack.attack import ATTACK, ATTACKED, Attack
+from calm.studies.attack.attack import ATTACK, Attack
+from calm.studies.hunt.proposers import BestOf
 from calm.studies.writing.rewriting import WRITTEN_BY
+
+ATTACKED: Final = "attacked"
+"""The tag of a case that says against which judge its text was found, and how."""
 
 
 def with_texts(cases: Iterable[Case], found: Attack, judge: str, method: str, writer: str = "") -> list[Case]:
     """Return cases with the texts that won as ready-made ones, and a tag that says against whom."""
-    texts = {one.aim.source.id: (one.aim.case.target or "", one.text or "") for one in found.found}
+    texts = {one.subject.id: (one.subject.case.target or "", one.text or "") for one in found.found}
     made: list[Case] = []
     for case in cases:
         if case.id not in texts:
@@ -34,27 +38,27 @@ def with_texts(cases: Iterable[Case], found: Attack, judge: str, method: str, wr
     return made
 
 
-def to_json(found: Attack, setup: Setup, method: str) -> dict[str, Json]:
+def to_json(found: Attack, setup: Setup, method: str, writer: BestOf | None = None) -> dict[str, Json]:
     """Return a record of an attack; nothing in it depends on what was cached."""
     rows: list[Json] = []
-    trials = {row.case: row for row in found.trials.rows}
-    for one in sorted(found.sought, key=lambda s: s.aim.source.id):
-        row = trials.get(one.aim.source.id)
+    for one in sorted(found.attacked, key=lambda one: one.subject.id):
+        subject = one.subject
+        written = writer.of.get(subject) if writer else None
         rows.append(
             {
-                "case": one.aim.source.id,
-                "target": one.aim.case.target,
-                "pilot": _code(one.aim.pilot, setup),
-                "edits": [e.label for e in one.edits] if one.found is not None else [],
+                "case": subject.id,
+                "target": subject.case.target,
+                "pilot": _code(subject.pilot, setup),
+                "edits": list(one.edits),
                 "asks": one.asks,
-                "written": one.written,
-                "refused": dict(sorted(one.refused.items())),
+                "written": written.written if written else 0,
+                "refused": dict(sorted(written.refused.items())) if written else {},
                 "lost": str(one.lost),
                 "skipped": str(one.skipped),
-                "original": None if one.found is None else one.aim.case[one.aim.case.target].text,
+                "original": None if one.text is None else subject.original,
                 "text": one.text,
-                "clean": [_code(v, setup) for v in row.clean] if row else [],
-                "attacked": [_code(v, setup) for v in row.perturbed] if row and one.found is not None else [],
+                "clean": [_code(said.verdict, setup) for said in one.clean],
+                "attacked": [_code(said.verdict, setup) for said in one.fresh],
             }
         )
     return {
@@ -88,20 +92,14 @@ def _estimate(found: Estimate | Reason) -> Json:
 
 def edits_in(found: Attack) -> dict[str, tuple[int, int]]:
     """Return for each edit how many stacks with it won in the search, and in at least half of the fresh asks."""
-    counts: dict[str, list[int]] = {}
-    for one in found.found:
-        wins = found.wins(one)
-        for edit in one.edits:
-            pair = counts.setdefault(edit.label, [0, 0])
-            pair[0] += 1
-            pair[1] += wins is not None and wins >= 0.5
-    ordered = sorted(counts.items(), key=lambda item: (-item[1][1], -item[1][0], item[0]))
-    return {name: (pair[0], pair[1]) for name, pair in ordered}
+    stacks = Counter(edit for one in found.found for edit in one.edits)
+    held = Counter(edit for one in found.found if (one.wins or 0.0) >= 0.5 for edit in one.edits)
+    return {edit: (stacks[edit], held[edit]) for edit in sorted(stacks, key=lambda e: (-held[e], -stacks[e], e))}
 
 
-def summary(found: Attack, judge: str, method: str) -> str:
+def summary(found: Attack, judge: str, method: str, writer: BestOf | None = None) -> str:
     """Return the result of an attack, for a terminal."""
-    attacked = [s for s in found.sought if not s.skipped and not s.lost]
+    attacked = [one for one in found.attacked if not one.skipped and not one.lost]
     asks = sum(s.asks for s in attacked) / len(attacked) if attacked else 0.0
     lines = [f"attack on {judge} by {method}: {len(attacked)} cases attacked, {asks:.1f} asks a case to search"]
     if found.incomplete:
@@ -111,23 +109,17 @@ def summary(found: Attack, judge: str, method: str) -> str:
             lines.append(f"{name}: not known: {one}")
         else:
             lines.append(f"{name} {one.value:.2f} [{one.low:.2f}, {one.high:.2f}], n={one.n}, fresh asks alone")
-    held = sum((found.wins(s) or 0) >= 0.5 for s in found.found)
+    held = sum((one.wins or 0.0) >= 0.5 for one in found.found)
     word = "texts of an earlier attack" if method == "transfer" else "found by the search"
     lines.append(f"{word}: {len(found.found)}, of which {held} won at least half of their fresh asks")
-    refused: Counter[str] = sum((s.refused for s in attacked if s.written), Counter())
     for title, counts in (("not attacked", found.trials.excluded), ("lost", found.trials.lost)):
         if counts:
             lines.append(f"{title}: {counted(counts)}")
-    if refused:
-        lines.append(f"refused: {_counted(refused)}")
+    if writer:
+        lines.append(str(writer))
     edits = edits_in(found)
     if edits:
         width = max(map(len, edits))
         lines += ["", f"{'edit'.ljust(width)}  stacks  held"]
         lines += [f"{name.ljust(width)}  {stacks:6}  {kept:4}" for name, (stacks, kept) in edits.items()]
     return "\n".join(lines)
-
-
-def _counted(refused: Mapping[str, int]) -> str:
-    ordered = sorted(refused.items(), key=lambda item: (-item[1], item[0]))
-    return ", ".join(f"{reason} {count}" for reason, count in ordered)

@@ -1,9 +1,17 @@
-"""Arms: edits of the catalogue as a hunt tries them, alone, many at once, or with their words moved elsewhere."""
+"""
+Arms: edits of the catalogue as a search tries them, several at once, and cues beside them.
+
+The catalogue writes whole sentences, as an answer would. A judge may go by one word that none of them has. So a search
+also tries cues: single words, phrases, passages, signs and layouts that advisers on style, sellers, scholars, chat
+models and attackers put into a text.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import tomllib
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from importlib.resources import files
 from math import sqrt
 from random import Random
 from typing import Final
@@ -13,22 +21,18 @@ from calm.core.edits import Edit, Expects
 from calm.core.verdict import Family
 from calm.errors import CalmError
 from calm.gate.catalogue import find_edit
-from calm.strategies.insertions import pieces_between
-from calm.strategies.parameters import VARIATIONS, Step, step
-from calm.strategies.simplicity import by_simplicity
-from calm.strategies.tokens import Piece, rendered, tokens_of
-from calm.studies.hunt.cues import MARK, cues
-from calm.studies.hunt.places import ANSWER, Place
+from calm.strategies.edits import VARIATIONS, Step, by_simplicity, step
+from calm.strategies.shrinking import Piece, pieces_between, rendered, tokens_of
+from calm.studies.hunt.subjects import ANSWER, EXPECTED, PLACES, Place
 
-EXPECTED: Final = (Expects.NOT_BETTER, Expects.SAME)
-"""What the edits of a hunt expect: a sound judge must not come to prefer the answer for them."""
 CUE: Final = "cue"
 """What the cues are called where edits are named; their families begin so."""
+SIGN: Final = f"{CUE}-mark"
+"""The family of the signs; a mix may end in one of them."""
 SHORT: Final = 5
 """Cues of fewer tokens go before or behind a text, as it comes; longer ones where they say."""
 MIXED: Final = (4, 14)
 """The fewest and the most families in a mix."""
-MARKED: Final = f"{CUE}-{MARK}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,20 +54,15 @@ class Arm:
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """
-    An arm in a stack, and where its words go.
-
-    `at` is 0 for where the edit itself puts them, 1 for the beginning of the text, 2 for its end, and from 3 on behind
-    its first, second, ... sentence.
-    """
+    """An arm in a stack; its words go where the edit itself puts them, or to the beginning of the text (`before`)."""
 
     arm: Arm
-    at: int = 0
+    before: bool = False
 
 
 def arms_for(family: Family, names: Sequence[str] = (), model: str = "") -> tuple[Arm, ...]:
     """
-    Return the edits that a hunt tries, the simplest first within a bias, with each of their parameters.
+    Return the edits that a search tries, the simplest first within a bias, with each of their parameters.
 
     Args:
         family: the kind of verdict.
@@ -96,59 +95,67 @@ def arms_for(family: Family, names: Sequence[str] = (), model: str = "") -> tupl
     return tuple(found.values())
 
 
-def laid(layers: Sequence[Layer], case: Treated, place: Place, seed: int) -> str | None:
+def cues() -> list[Edit]:
+    """Return the cues as edits that put them before or behind the treated answer, in families of their kind."""
+    data = tomllib.loads(files("calm.studies.hunt").joinpath("data", "cues.toml").read_text("utf-8"))
+    found = [_cue(f" {word}", family) for family, words in data["words"].items() for word in words]
+    found += [_cue(text, "layout") for text in data["layout"]["forms"]]
+    found += [_cue(text, "closing") for text in data["after"]["closings"]]
+    found += [_cue(text, "opening", before=True) for text in data["before"]["openings"]]
+    return found + [_cue(mark, "mark") for mark in data["signs"]["marks"]]
+
+
+def _cue(said: str, family: str, *, before: bool = False) -> Edit:
+    def beside(case: Treated, rng: Random) -> Treated | None:
+        return case.edit(case.target, lambda text: f"{said}{text}" if before else f"{text}{said}")
+
+    about = f"Put it {'before' if before else 'behind'} the treated answer."
+    return Edit(f"cue {said.strip()!r}", f"{CUE}-{family}", Expects.NOT_BETTER, beside, "own", summary=about)
+
+
+def edited(layers: Sequence[Layer], case: Treated, place: Place, seed: int) -> str | None:
     """
-    Return the text of a place after a stack of arms; None where the first one that is wanted does not apply.
+    Return the text of a place after a stack of arms; None where they change nothing.
 
     An arm whose edit changes anything else is left out, and so is one that does not apply on what is below it.
     """
-    text = place.read(case)
-    start = text
+    start = place.read(case)
+    text = start
     for layer in layers:
-        text = _laid(layer, case, place, text or "", seed) or text
+        text = _with(layer, case, place, text or "", seed) or text
     return None if text == start else text
 
 
-def _laid(layer: Layer, case: Treated, place: Place, text: str, seed: int) -> str | None:
-    """Return a text after one more arm; None where it does not apply."""
-    native = _edited(layer.arm, case, place, text, seed)
-    if native is not None and layer.at == 0:
-        return native
-    if native is None and place.name == ANSWER:
-        return None
-    said = _said(layer.arm, case, place, seed) if native is None else _words(pieces_between(text, native))
-    if not said:
+def _with(layer: Layer, case: Treated, place: Place, text: str, seed: int) -> str | None:
+    """Return a text after one more arm; None where it does not apply. Another place gets the words for an answer."""
+    own = _alone(layer.arm, case, place, text, seed)
+    if own is not None and not layer.before:
+        return own
+    if own is not None:
+        said = _words(pieces_between(text, own))
+    elif place.name != ANSWER:
+        answer = PLACES[ANSWER].read(case) or ""
+        made = _alone(layer.arm, case, PLACES[ANSWER], answer, seed)
+        said = () if made is None else _words(pieces_between(answer, made))
+    else:
         return None
     tokens = tokens_of(text)
-    return rendered(tokens, [Piece(_gap(tokens, layer.at), 0, said)])
+    return rendered(tokens, [Piece(0 if layer.before else len(tokens), 0, said)]) if said else None
 
 
-def _edited(arm: Arm, case: Treated, place: Place, text: str, seed: int) -> str | None:
+def _alone(arm: Arm, case: Treated, place: Place, text: str, seed: int) -> str | None:
     """Return the text as the edit itself makes it; None where it does not apply, or changes something else."""
     base = replace(case, variants={})
-    now = place.write(base, text) if text else base
     try:
-        after = arm.step.edit.apply(now, seed + arm.step.seed)
+        after = arm.step.edit.apply(place.write(base, text) if text else base, seed + arm.step.seed)
     except CalmError:
         return None
     if after is None:
         return None
-    made = place.read(after)
-    if place.name == "notes":
-        made = " ".join(after.notes[len(base.notes) :])
+    made = " ".join(after.notes[len(base.notes) :]) if place.name == "notes" else place.read(after)
     if not made or made == text:
         return None
     return made if place.write(base, made).untreated() == replace(after, variants={}).untreated() else None
-
-
-def _said(arm: Arm, case: Treated, place: Place, seed: int) -> tuple[str, ...]:
-    """Return the words that an edit adds to an answer, for another place."""
-    from calm.studies.hunt.places import PLACES
-
-    answer = PLACES[ANSWER]
-    text = answer.read(case) or ""
-    made = _edited(arm, case, answer, text, seed)
-    return () if made is None else _words(pieces_between(text, made))
 
 
 def _words(pieces: Sequence[Piece]) -> tuple[str, ...]:
@@ -156,46 +163,15 @@ def _words(pieces: Sequence[Piece]) -> tuple[str, ...]:
     return () if any(piece.removes for piece in pieces) else tuple(t for piece in pieces for t in piece.tokens)
 
 
-def _gap(tokens: Sequence[str], at: int) -> int:
-    """Return the number of the token before which words go."""
-    if at in (0, 2):
-        return len(tokens)
-    if at == 1:
-        return 0
-    ends = [n + 1 for n, token in enumerate(tokens) if token.strip() in (".", "!", "?")]
-    return ends[(at - 3) % len(ends)] if ends else len(tokens)
-
-
 def weighed(arm: Arm, cases: Sequence[Treated], place: Place, seed: int) -> Arm | None:
     """Return an arm with what it does to the first of some cases where it is allowed; None if it is in none."""
     for case in cases:
-        made = laid((Layer(arm),), case, place, seed)
+        made = edited((Layer(arm),), case, place, seed)
         if made is not None and place.allows(case, made):
             pieces = pieces_between(place.read(case) or "", made)
             adds = not any(piece.removes for piece in pieces)
             return replace(arm, words=sum(len(piece.tokens) for piece in pieces), adds=adds)
     return None
-
-
-def heaps(arms: Sequence[Arm], words: int, rng: Random) -> Iterator[tuple[Layer, ...]]:
-    """
-    Yield all arms in a new order, cut into stacks of about so many words.
-
-    Cues go before or behind the text, and a stack ends in a sign, so that a rule about either end of a text meets some.
-    """
-    marks = [arm for arm in arms if arm.bias == MARKED]
-    some: list[Layer] = []
-    weight = 0
-    for arm in rng.sample(arms, len(arms)):
-        if arm.bias == MARKED:
-            continue
-        some.append(Layer(arm, rng.randrange(2) if arm.words < SHORT and arm.bias.startswith(CUE) else 0))
-        weight += arm.words
-        if weight >= words:
-            yield (*some, *([Layer(rng.choice(marks))] if marks else []))
-            some, weight = [], 0
-    if some:
-        yield tuple(some)
 
 
 def mixed(arms: Sequence[Arm], rng: Random) -> tuple[Layer, ...]:
@@ -207,9 +183,14 @@ def mixed(arms: Sequence[Arm], rng: Random) -> tuple[Layer, ...]:
     families: dict[str, list[Arm]] = {}
     for arm in arms:
         families.setdefault(arm.bias, []).append(arm)
-    marks = families.pop(MARKED, [])
+    signs = families.pop(SIGN, [])
     names = sorted(families)
     chosen = rng.choices(names, [sqrt(len(families[name])) for name in names], k=rng.randint(*MIXED)) if names else []
     some = sorted({rng.choice(families[family]) for family in chosen}, key=lambda arm: (arm.adds, arm.name))
-    layers = [Layer(arm, rng.randrange(2) if arm.words < SHORT and arm.bias.startswith(CUE) else 0) for arm in some]
-    return (*layers, *([Layer(rng.choice(marks))] if marks and rng.randrange(2) else []))
+    layers = [drawn(arm, rng) for arm in some]
+    return (*layers, *([Layer(rng.choice(signs))] if signs and rng.randrange(2) else []))
+
+
+def drawn(arm: Arm, rng: Random) -> Layer:
+    """Return an arm as a part of a stack: a short cue goes before or behind the text, as it comes."""
+    return Layer(arm, arm.words < SHORT and arm.bias.startswith(CUE) and rng.randrange(2) == 1)

@@ -1,260 +1,304 @@
 """
-The searches of a hunt: who proposes the next texts to ask about.
+Who proposes the next text of a search: several proposers, each in turn as often as its upper confidence bound says.
 
-| search | what it proposes |
+| proposer | what it proposes |
 |---|---|
-| `bandit` | many edits at once, several, one, and rewrites, as confidence bounds say; then Hypothesis generates |
-| `ucb` | single edits, as upper confidence bounds say |
-| `random` | stacks of one to five edits at random |
-| `best-of`, `hill-climb`, `tree` | what a writer makes (`calm.studies.hunt.writers`) |
+| `many edits` | all edits in a new order, cut into stacks of so many words, again and again |
+| `few edits` | a few edits, each of another family |
+| `best-of` | rewrites of the answer by a model, each by itself |
+
+A writer sees the question and the answer, and neither the other answer nor the judge. Its calls count against the caps
+of a run as all calls do, and not against the asks of a hunt, which are asks of the judge. A text that may not be used
+costs no ask. Each text has a repeat index of its own, and all is written in an order that the seed decides. So a search
+that is repeated finds its texts in the cache.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import count
-from math import inf, log, sqrt
+from math import log, sqrt
 from random import Random
 from typing import Final, Protocol
 
-from calm.core.case import Treated, digest
-from calm.errors import ConfigError
+from calm.core.case import Case, Treated, digest
+from calm.core.edits import Expects
+from calm.core.reasons import Reason, in_words, reason_of
+from calm.core.validation import Band, Rules
+from calm.core.verdict import NoReply
 from calm.experiment.aim import aim
 from calm.experiment.setup import Setup
-from calm.studies.attack.attack import AIM
-from calm.studies.hunt.arms import Arm, Layer, heaps, laid, mixed, weighed
-from calm.studies.hunt.bounds import FEW
-from calm.studies.hunt.places import Place
-from calm.studies.hunt.quarry import Quarry
+from calm.models.wire import Json, Reply, Request
+from calm.perturbations.written import Kind
+from calm.studies.hunt.arms import SIGN, Arm, Layer, drawn, edited, mixed, weighed
+from calm.studies.hunt.subjects import AIM, ANSWER, FEW, Place, Subject, fault_in, nothing
+from calm.studies.writing.rewriting import messages_for, text_in
+from calm.studies.writing.writerfile import Writer
 
-WRITING: Final = ("best-of", "hill-climb", "tree")
-"""The searches in which a model writes."""
-SEARCHES: Final = ("bandit", "ucb", "random", *WRITING)
 TRIED: Final = 3
 """Edits are tried on so many cases to see whether they only add words."""
-HEAP: Final = 240
-"""Words in a heap: a dozen heaps hold the whole catalogue, so a marker is found in as many asks."""
-PILE: Final = 50
-"""Words in a pile: for judges that a heap would put off."""
+MANY: Final = 240
+"""Words of many edits: a dozen stacks hold the whole catalogue, so a marker is found in as many asks."""
 HURRIED: Final = 3
-"""With few asks, heaps and piles are so many times as large: together they still hold all edits."""
+"""With few asks, stacks are so many times as large: together they still hold all edits."""
 LARGEST: Final = 60
-"""Edits that add more words are tried alone."""
-PRIOR: Final = {"heap": 0.6, "mix": 0.6, "best-of": 1.2, "pile": 0.4, "edit": 0.2}
-UNKNOWN: Final = 0.4
-"""What a bandit takes each proposer for before it has asked: as one text that earned so much."""
+"""Edits that add more words are tried alone, and so are those that do not apply to the first cases."""
+PRIOR: Final = {"many edits": 0.6, "few edits": 0.6, "best-of": 1.2}
+"""What each proposer is taken for before it was asked: as one text that earned so much."""
 EXPLORATION: Final = 0.15
 """The weight of what is not known yet, in upper confidence bounds."""
 ATTEMPTS: Final = 8
 """So many stacks are made until one may be asked about."""
-STACK: Final = 5
-"""The most edits of a random stack."""
+AHEAD: Final = 4
+"""A writer writes so many texts ahead for each case."""
+UNUSABLE: Final = 12
+"""After so many texts in a row that may not be used, a writer proposes nothing more in a case."""
+PERSUASIVE: Final = replace(AIM, rules=Rules(Band(0.5, 2.5), Band(0, 0.7), Band(0.4), True, "same", True, True))
+"""What a writer may do: the same numbers, code, names and final answer."""
+_PERSUADE: Final = Kind("persuade", AIM.name, Expects.NOT_BETTER, "Let a writer make the weaker answer win.", nothing)
 
 
 @dataclass(frozen=True)
 class Try:
-    """A text to ask about in a quarry, what it was made of, and who proposed it."""
+    """A text to ask about in a subject, what it was made of, and who proposed it."""
 
-    quarry: Quarry
+    subject: Subject
     text: str
     layers: tuple[Layer, ...] = ()
     proposer: str = ""
 
 
 class Proposer(Protocol):
-    """Proposes texts, and learns what came of them."""
+    """Proposes texts."""
 
     @property
     def name(self) -> str:
         """How a record calls it."""
         ...
 
-    def propose(self, quarry: Quarry) -> Try | None:
-        """Return the next text for a quarry; None where it has none."""
-        ...
-
-    def told(self, one: Try, reward: float) -> None:
-        """Learn what a text earned, in [0, 1]: 1 for a flip, else how far the answer rose."""
+    def propose(self, subject: Subject) -> Try | None:
+        """Return the next text for a subject; None where it has none."""
         ...
 
 
-@dataclass
-class Counts:
-    """Pulls and rewards by name."""
+class Stacks:
+    """Stacks of edits, drawn one by one. All subjects take from one queue, so that together they see all edits."""
 
-    pulls: dict[str, int] = field(default_factory=dict)
-    rewards: dict[str, float] = field(default_factory=dict)
+    def __init__(self, name: str, stacks: Iterator[tuple[Layer, ...]], seed: int) -> None:
+        self.name, self.stacks, self.seed = name, stacks, seed
 
-    def add(self, name: str, reward: float) -> None:
-        """Count one pull."""
-        self.pulls[name] = self.pulls.get(name, 0) + 1
-        self.rewards[name] = self.rewards.get(name, 0.0) + reward
-
-    def mean(self, name: str) -> float:
-        """Return the mean reward of a name; 0 before its first pull."""
-        return self.rewards.get(name, 0.0) / max(1, self.pulls.get(name, 0))
-
-    def best(self, names: Sequence[str]) -> str:
-        """Return the name with the highest upper confidence bound (Auer, Cesa-Bianchi & Fischer 2002)."""
-        total = sum(self.pulls.get(name, 0) for name in names)
-
-        def bound(name: str) -> float:
-            pulls = self.pulls.get(name, 0)
-            return inf if not pulls else self.mean(name) + EXPLORATION * sqrt(2 * log(max(2, total)) / pulls)
-
-        return max(names, key=bound)
-
-
-class Singles:
-    """Single edits: the family first, then the edit in it, both by their upper confidence bounds."""
-
-    name = "edit"
-
-    def __init__(self, arms: Sequence[Arm], seed: int) -> None:
-        self.seed, self.families, self.edits = seed, Counts(), Counts()
-        self.by_bias: dict[str, list[Arm]] = {}
-        for arm in sorted(arms, key=lambda a: digest("arm", seed, a.name)):
-            self.by_bias.setdefault(arm.bias, []).append(arm)
-        self.tried: set[tuple[str, str]] = set()
-
-    def propose(self, quarry: Quarry) -> Try | None:
-        """Return the text of one edit that was not tried on the quarry; those proposed count as pulled at once."""
-        fresh = {
-            bias: names
-            for bias, arms in self.by_bias.items()
-            if (names := [a.name for a in arms if (quarry.id, a.name) not in self.tried])
-        }
-        while fresh:
-            bias = self.families.best(list(fresh))
-            name = self.edits.best(fresh[bias])
-            fresh[bias].remove(name)
-            if not fresh[bias]:
-                del fresh[bias]
-            self.tried.add((quarry.id, name))
-            arm = next(a for a in self.by_bias[bias] if a.name == name)
-            text = laid((Layer(arm),), quarry.aim.case, quarry.place, self.seed)
-            if text is None or not quarry.place.allows(quarry.aim.case, text):
-                continue
-            self.families.add(bias, 0.0)
-            self.edits.add(name, 0.0)
-            return Try(quarry, text, (Layer(arm),), self.name)
-        return None
-
-    def told(self, one: Try, reward: float) -> None:
-        """Give the reward to the edit and to its family."""
-        arm = one.layers[0].arm
-        self.families.rewards[arm.bias] += reward
-        self.edits.rewards[arm.name] += reward
-
-
-class Heaps:
-    """Stacks of many edits: all edits in a new order, cut into stacks of one size, again and again."""
-
-    def __init__(self, name: str, arms: Sequence[Arm], size: int, seed: int) -> None:
-        self.name, self.arms, self.size, self.seed = name, arms, size, seed
-        self.stacks = self._stacks()
-
-    def propose(self, quarry: Quarry) -> Try | None:
-        """Return the text of the next stack. All quarries take from one queue, so that together they see all edits."""
-        for _ in range(ATTEMPTS):
-            layers = next(self.stacks, ())
-            if not layers:
-                return None
-            text = laid(layers, quarry.aim.case, quarry.place, self.seed)
-            if text is not None and quarry.place.allows(quarry.aim.case, text):
-                return Try(quarry, text, layers, self.name)
-        return None
-
-    def told(self, one: Try, reward: float) -> None:
-        """Learn nothing: the next stack is another one."""
-
-    def _stacks(self) -> Iterator[tuple[Layer, ...]]:
-        for turn in count(1) if self.arms else ():
-            rng = Random(digest("heaps", self.seed, self.name, turn))
-            yield from heaps(self.arms, self.size, rng)
-
-
-class Mixes:
-    """Stacks drawn one by one: of a few edits each."""
-
-    def __init__(self, name: str, draw: Callable[[Random], tuple[Layer, ...]], seed: int) -> None:
-        self.name, self.draw, self.seed = name, draw, seed
-        self.rng = Random(digest("mixes", name, seed))
-
-    def propose(self, quarry: Quarry) -> Try | None:
+    def propose(self, subject: Subject) -> Try | None:
         """Return the text of the next stack that may be asked about."""
         for _ in range(ATTEMPTS):
-            layers = self.draw(self.rng)
-            text = laid(layers, quarry.aim.case, quarry.place, self.seed)
-            if text is not None and quarry.place.allows(quarry.aim.case, text):
-                return Try(quarry, text, layers, self.name)
+            layers = next(self.stacks, ())
+            text = edited(layers, subject.case, subject.place, self.seed)
+            if text is not None and subject.place.allows(subject.case, text):
+                return Try(subject, text, layers, self.name)
         return None
 
-    def told(self, one: Try, reward: float) -> None:
-        """Learn nothing."""
+
+@dataclass(eq=False)
+class _Written:
+    """What was written in one case: texts not asked about yet, and how many there were, and not used in a row."""
+
+    ready: deque[str] = field(default_factory=deque)
+    seen: set[str] = field(default_factory=set)
+    requests: int = 0
+    poor: int = 0
+    closed: bool = False
+    written: int = 0
+    refused: Counter[str] = field(default_factory=Counter)
+
+
+class BestOf:
+    """Rewrites of the answer by a model; those of all cases that have none left are written together."""
+
+    name = "best-of"
+
+    def __init__(self, writer: Writer, setup: Setup) -> None:
+        """
+        Greet the writer's server.
+
+        Raises:
+            ConfigError: it does not answer, or a cap in dollars for a model without a price.
+        """
+        setup.engine.greet(writer.server)
+        self.writer, self.setup = writer, setup
+        self.of: dict[Subject, _Written] = {}
+        self.failed: Counter[Reason] = Counter()
+
+    @property
+    def written(self) -> int:
+        """How many texts were written."""
+        return sum(one.written for one in self.of.values())
+
+    @property
+    def refused(self) -> Counter[str]:
+        """Why texts were not used."""
+        return sum((one.refused for one in self.of.values()), Counter())
+
+    def expect(self, subjects: Iterable[Subject]) -> None:
+        """Write for all of some subjects at once, as soon as one of them wants a text."""
+        for subject in subjects:
+            self.of.setdefault(subject, _Written())
+
+    def propose(self, subject: Subject) -> Try | None:
+        """Return the next text for a subject; None where the writer has none."""
+        self.expect([subject])
+        while not (one := self.of[subject]).ready and not one.closed:
+            self._write([other for other, made in self.of.items() if not made.ready and not made.closed])
+        return Try(subject, one.ready.popleft(), (), self.name) if one.ready else None
+
+    def _write(self, subjects: Sequence[Subject]) -> None:
+        wanted = [subject for subject in subjects for _ in range(AHEAD)]
+        requests: list[tuple[Request, int]] = []
+        for subject in wanted:
+            question = Case(subject.case.id, subject.case.question, (subject.case[subject.case.target],))
+            requests.append((self.writer.request(messages_for(_PERSUADE, question)), self.of[subject].requests))
+            self.of[subject].requests += 1
+        for subject, response in zip(wanted, self.setup.engine.generate(requests), strict=True):
+            one = self.of[subject]
+            if isinstance(response.reply, NoReply):  # the engine has tried again already; a cap ends the search
+                one.closed = True
+                reason = reason_of(response.reply.reason)
+                if reason.unfinished:
+                    subject.stopped = reason
+                else:
+                    self.failed[reason] += 1
+                continue
+            one.written += 1
+            text, why = _usable(response.reply, subject, one.seen)
+            if why:
+                one.refused[why] += 1
+                one.poor += 1
+                one.closed = one.closed or one.poor >= UNUSABLE
+            else:
+                one.poor = 0
+                one.seen.add(text)
+                one.ready.append(text)
+
+    def __str__(self) -> str:
+        said = [f"{self.writer.name} wrote {self.written} text{'s' * (self.written != 1)}"]
+        for title, counts in (("refused", self.refused), ("failed", in_words(self.failed))):
+            some = ", ".join(f"{why} {number}" for why, number in sorted(counts.items()))
+            said += [f"{title}: {some}"] if some else []
+        return "; ".join(said)
+
+    def to_json(self) -> dict[str, Json]:
+        """Return the record."""
+        return {
+            "name": self.writer.name,
+            "written": self.written,
+            "refused": dict(sorted(self.refused.items())),
+            "failed": {**in_words(self.failed)},
+        }
+
+
+def _usable(reply: Reply, subject: Subject, seen: set[str]) -> tuple[str, str]:
+    """Return the text of a writer's reply, and why it may not be used, "" if it may."""
+    case = subject.case
+    text, fault = text_in(reply, case[case.target].text)
+    if text is None or fault is not None:
+        return "", fault.about if fault is not None else "no text"
+    if why := fault_in(PERSUASIVE, case, case.edit(case.target, lambda _: text)):
+        return text, why
+    if text in seen:
+        return text, "written before"
+    return text, "" if subject.place.allows(case, text) else "too little kept"
 
 
 class Bandit:
     """Several proposers, each in turn as often as its upper confidence bound says."""
 
-    name = "bandit"
-
     def __init__(self, parts: Sequence[Proposer]) -> None:
-        self.parts, self.counts = {part.name: part for part in parts}, Counts()
-        for name in self.parts:
-            self.counts.add(name, PRIOR.get(name, UNKNOWN))
+        self.parts = {part.name: part for part in parts}
+        self.asked = dict.fromkeys(self.parts, 1)
+        self.earned = {name: PRIOR[name] for name in self.parts}
 
-    def propose(self, quarry: Quarry) -> Try | None:
+    def propose(self, subject: Subject) -> Try | None:
         """Return what the best proposer proposes; one that has nothing makes way for the next."""
         names = list(self.parts)
         while names:
-            name = self.counts.best(names)
-            found = self.parts[name].propose(quarry)
+            name = self._best(names)
+            found = self.parts[name].propose(subject)
             if found is not None:
-                self.counts.add(name, 0.0)
+                self.asked[name] += 1
                 return found
             names.remove(name)
         return None
 
-    def told(self, one: Try, reward: float) -> None:
-        """Give the reward to the proposer, and let it learn."""
-        self.counts.rewards[one.proposer] += reward
-        self.parts[one.proposer].told(one, reward)
+    def expect(self, subjects: Iterable[Subject]) -> None:
+        """Learn which subjects there are before the first is asked for."""
+        for part in self.parts.values():
+            if isinstance(part, BestOf):
+                part.expect(subjects)
+
+    def learn(self, one: Try, reward: float) -> None:
+        """Give the reward of a text, in [0, 1], to its proposer: 1 for a flip, else how far the answer rose."""
+        if one.proposer in self.parts:
+            self.earned[one.proposer] += reward
+
+    def _best(self, names: Sequence[str]) -> str:
+        """Return the name with the highest upper confidence bound (Auer, Cesa-Bianchi & Fischer 2002)."""
+        total = max(2, sum(self.asked[name] for name in names))
+
+        def bound(name: str) -> float:
+            asked = self.asked[name]
+            return self.earned[name] / asked + EXPLORATION * sqrt(2 * log(total) / asked)
+
+        return max(names, key=bound)
 
 
-def proposer_for(
-    search: str, arms: Sequence[Arm], place: Place, setup: Setup, writers: Sequence[Proposer] = (), *, asks: int = FEW
-) -> Proposer:
+def bandit_for(
+    arms: Sequence[Arm], place: Place, setup: Setup, writer: BestOf | None = None, *, asks: int = FEW
+) -> Bandit:
     """
-    Return who proposes texts in a search by name.
+    Return who proposes the texts of a search in a place.
 
     Args:
-        search: one of `SEARCHES`.
         arms: the edits; see `arms_for`.
-        place: the part of the cases that is edited.
+        place: the part of the cases that is edited; a writer rewrites answers alone.
         setup: its cases show which edits only add words and may be used many at once; its seed draws the order of all.
-        writers: proposers that let a model write, by the names in `WRITING`.
-        asks: how many asks the hunt may take: with few of them, more edits are used at once.
-
-    Raises:
-        ConfigError: the search needs a writer, and there is none of its name.
+        writer: lets a model write, too.
+        asks: how many asks the search may take: with few of them, more edits are used at once.
     """
-    if search in WRITING:
-        found = [writer for writer in writers if writer.name == search]
-        if not found:
-            raise ConfigError(f"--search {search}: expected --with WRITER.toml, got none")
-        return found[0]
     seed = setup.seed
-    if search == "ucb":
-        return Singles(arms, seed)
-    if search == "random":
-        return Mixes(
-            "stack", lambda rng: tuple(map(Layer, rng.sample(arms, min(len(arms), rng.randint(1, STACK))))), seed
-        )
     aimed = [one for case in setup.cases[:TRIED] if isinstance(one := aim(case.with_order(), AIM.expects), Treated)]
     small = [arm for one in arms if (arm := weighed(one, aimed, place, seed)) is not None and arm.words <= LARGEST]
-    adding = [arm for arm in small if arm.adds]
-    more = HURRIED if asks < FEW else 1
-    stacks = Heaps("heap", adding, HEAP * more, seed), Heaps("pile", adding, PILE * more, seed)
-    return Bandit([*stacks, Mixes("mix", lambda rng: mixed(small, rng), seed), Singles(arms, seed), *writers])
+    known, adding = {arm.name for arm in small}, [arm for arm in small if arm.adds]
+    parts: list[Proposer] = [
+        Stacks("many edits", _many(adding, MANY * (HURRIED if asks < FEW else 1), seed), seed),
+        Stacks("few edits", _few(small, [arm for arm in arms if arm.name not in known], seed), seed),
+    ]
+    return Bandit([*parts, *([writer] if writer and place.name == ANSWER else [])])
+
+
+def _many(arms: Sequence[Arm], words: int, seed: int) -> Iterator[tuple[Layer, ...]]:
+    """
+    Yield all arms in a new order, cut into stacks of about so many words, again and again.
+
+    Cues go before or behind the text, and a stack ends in a sign, so that a rule about either end of a text meets some.
+    """
+    signs = [arm for arm in arms if arm.bias == SIGN]
+    for turn in count(1) if len(signs) < len(arms) else ():
+        rng = Random(digest("heaps", seed, "heap", turn))
+        some: list[Layer] = []
+        for arm in rng.sample(arms, len(arms)):
+            if arm.bias == SIGN:
+                continue
+            some.append(drawn(arm, rng))
+            if sum(layer.arm.words for layer in some) >= words:
+                yield (*some, *([Layer(rng.choice(signs))] if signs else []))
+                some = []
+        if some:
+            yield tuple(some)
+
+
+def _few(arms: Sequence[Arm], alone: Sequence[Arm], seed: int) -> Iterator[tuple[Layer, ...]]:
+    """Yield mixes of a few arms, and now and then an arm that is tried alone, as often as there are such arms."""
+    rng = Random(digest("mixes", "mix", seed))
+    for _ in count():
+        single = alone and rng.randrange(len(arms) + len(alone)) < len(alone)
+        yield (Layer(rng.choice(alone)),) if single else mixed(arms, rng)

@@ -24,7 +24,7 @@ from calm.models.wire import Judge
 from calm.results.outputs import FOUND_BEGINS, FOUND_TESTS, FOUND_TEXTS, Output, write_whole
 from calm.results.wording import clipped, printable
 from calm.studies.hunt.findings import Finding
-from calm.studies.hunt.summary import added, place_of
+from calm.studies.hunt.report import added, place_of
 
 SCHEMA: Final = "calm-found/1"
 WIDTH: Final = 84
@@ -111,11 +111,11 @@ def rows_for(findings: Iterable[Finding], judge: Judge, day: date) -> dict[str, 
     """Return confirmed findings as rows, by their ids; a finding has the same id in every hunt."""
     rows: dict[str, Mapping[str, Any]] = {}
     for one in findings:
-        case = one.quarry.aim.case
-        both = to_row(case, one.quarry.place.write(case, one.text))
+        case = one.subject.case
+        both = to_row(case, one.subject.place.write(case, one.text))
         clean, won = one.wins
         about = {
-            "case_id": one.quarry.id,
+            "case_id": one.subject.id,
             "where": place_of(one),
             "words": added(one),
             "judge": judge.name,
