@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from calm.models.wire import Json, Judge
     from calm.results.outputs import Output
     from calm.selfpreference.crossing.design import CrossDesign
-    from calm.selfpreference.report import Asked, SelfPreference
+    from calm.selfpreference.harmful import Asked
+    from calm.selfpreference.report import SelfPreference
 
 
 def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -90,13 +91,13 @@ def _run(options: argparse.Namespace) -> int:
     from calm.experiment.showing import refuse_unshowable
     from calm.gate.from_spec import judge_from, recall
     from calm.results.outputs import refuse
-    from calm.selfpreference import report
+    from calm.selfpreference import harmful
     from calm.selfpreference.crossing.design import TableJudge, arrange
     from calm.selfpreference.crossing.record import record
     from calm.selfpreference.crossing.tables import recorded_tables
 
     refuse_impossible(options)
-    asked = report.asked_of(options.committee, options.agreement, options.slices, with_self=options.self_in_committee)
+    asked = harmful.asked_of(options.committee, options.agreement, options.slices, with_self=options.self_in_committee)
     if (known := _record(options)) is not None:
         return _again(known, asked, options)
     typed, families = _families(options)
@@ -107,7 +108,7 @@ def _run(options: argparse.Namespace) -> int:
         _refuse_asking(options.judges[0], options)
         tables = recorded_tables(judges[0])
         options.outsider = _check_outsider(options.outsider, tables.family, tables.judges)
-        report.check(asked, tables.family, tables.judges)
+        harmful.check(asked, tables.family, tables.judges)
         refuse(_written(options), inputs=inputs())
         figures = tables.report(options.seed, outsider=options.outsider, asked=asked)
         return _report(figures, record(figures, tables, None, options.seed), options)
@@ -128,7 +129,7 @@ def _run(options: argparse.Namespace) -> int:
         raise ConfigError(str(error)) from error
     names = [member.model for member in arranged.members]
     options.outsider = _check_outsider(options.outsider, arranged.family, names)
-    report.check(asked, arranged.family, names)
+    harmful.check(asked, arranged.family, names)
     for member in arranged.members:
         if member.judge is not None:
             refuse_unshowable(member.judge, arranged.cases)
@@ -186,14 +187,14 @@ def _again(known: dict[str, Json], asked: Asked, options: argparse.Namespace) ->
     """Compute all figures of a record again, with the options of today."""
     from calm.core.inputs import inputs
     from calm.results.outputs import refuse
-    from calm.selfpreference import report
+    from calm.selfpreference import harmful
     from calm.selfpreference.crossing.record import crossed_from, curves_from, likely_from, record_again
     from calm.selfpreference.crossing.tables import tables_of
 
     crossed = crossed_from(known)
     tables = tables_of(crossed)
     options.outsider = _check_outsider(options.outsider, tables.family, tables.judges)
-    report.check(asked, tables.family, tables.judges)
+    harmful.check(asked, tables.family, tables.judges)
     refuse(_written(options), inputs=inputs())
     figures = tables.report(
         options.seed,
@@ -226,7 +227,7 @@ def _families(options: argparse.Namespace) -> tuple[dict[str, str], dict[str, st
     Raises:
         ConfigError: the faults of all.
     """
-    from calm.selfpreference.stated import stated
+    from calm.selfpreference.families import stated
 
     return stated(options.family, "--family"), stated(options.families, "--families")
 
@@ -289,7 +290,7 @@ def _plan(arranged: CrossDesign, options: argparse.Namespace) -> int:
 
 
 def _ask(arranged: CrossDesign, asked: Asked, options: argparse.Namespace) -> int:
-    from calm.selfpreference.crossing.asks import ask
+    from calm.selfpreference.crossing.design import ask
     from calm.selfpreference.crossing.record import record
     from calm.selfpreference.crossing.tables import tables_of
     from calm.selfpreference.likelihood import Likelihood, likelihood_of

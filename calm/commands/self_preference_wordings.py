@@ -62,7 +62,7 @@ def dimensions_of(options: argparse.Namespace) -> list[Dimension]:
 
 
 def _dimension(given: str, *, both: bool) -> Dimension:
-    from calm.selfpreference.report.evaluations import MEAN
+    from calm.selfpreference.parts import MEAN
 
     name, sign, paths = (part.strip() for part in given.partition("="))
     files = [path.strip() for path in paths.split(",")]

@@ -150,8 +150,7 @@ class Cross:
         return found
 
     def _ask(self, measures: Sequence[str]) -> CrossResult:
-        from calm.selfpreference.crossing.asks import ask
-        from calm.selfpreference.crossing.stakes import arranged_for
+        from calm.selfpreference.crossing.design import arranged_for, ask
 
         context = self._context
         arranged = arranged_for(context.setup.judge, context.wanted, context.setup.seed, measures)

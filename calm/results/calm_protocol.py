@@ -31,12 +31,7 @@ from calm.models.wire import Json
 from calm.results.audit import Audit, Finding
 from calm.results.records import rows_of, scale_of
 from calm.results.tabular import Unread, unread
-from calm.selfpreference.calm_errors import (
-    bias_intensity,
-    improvement_rate,
-    refinement_error,
-    self_enhancement_error,
-)
+from calm.selfpreference.calm_errors import bias_intensity, improvement_rate, refinement_error, self_enhancement_error
 from calm.selfpreference.symbols import self_preference_excess
 from calm.statistics.intervals import wilson
 

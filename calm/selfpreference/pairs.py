@@ -23,7 +23,6 @@ from calm.core.reasons import Kind, because
 from calm.core.verdict import Preferred, Tie, Verdict
 from calm.errors import EstimateError
 from calm.selfpreference.contrasts import DRAWS, Floats, Grid
-from calm.selfpreference.framing_scores import ScoreTable
 from calm.selfpreference.opportunity import (
     NONE,
     OTHER,
@@ -36,6 +35,7 @@ from calm.selfpreference.opportunity import (
     own_scores,
 )
 from calm.selfpreference.rubric import MISSING, Ints, RubricTable
+from calm.selfpreference.scores import ScoreTable
 from calm.selfpreference.skill import Cells, Excess, beyond, enough, estimated, joined, matched, skilled
 from calm.selfpreference.symbols import LEAST
 from calm.selfpreference.verdicts import Judgment

@@ -40,7 +40,7 @@ from calm.results import audit, baseline, hunts
 from calm.results.gatefile import read_gate
 from calm.results.reports import pages
 from calm.results.seal import canonical, digest_of
-from calm.selfpreference.stated import stated
+from calm.selfpreference.families import stated
 from calm.studies.diagnose.wordings import read_paraphrases
 from calm.studies.hunt import kept_rows
 from calm.studies.hunt.written import SCHEMA as FOUND

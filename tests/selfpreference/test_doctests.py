@@ -5,16 +5,13 @@ from importlib import import_module
 
 MODULES = [
     "calm_errors",
-    "committees",
     "contrasts",
     "families",
-    "framing_scores",
-    "self_evaluation",
+    "scores",
     "opportunity",
     "overestimation",
     "panels",
     "likelihood",
-    "perplexity",
     "rubric",
     "skill",
 ]

@@ -11,7 +11,7 @@ from calm.core.case import Answer, Case
 from calm.core.verdict import Preferred, Tie
 from calm.selfpreference import report
 from calm.selfpreference.pairs import AuthorPair
-from calm.selfpreference.report.of_opportunity import opportunity_parts
+from calm.selfpreference.parts import opportunity_parts
 from calm.selfpreference.verdicts import Judgment
 from tests.papers.published import rows
 

@@ -12,7 +12,7 @@ from calm.core.verdict import Preferred, Tie, Unreadable
 from calm.errors import EstimateError
 from calm.selfpreference import pairs, report
 from calm.selfpreference.contrasts import Grid
-from calm.selfpreference.framing_scores import ScoreTable
+from calm.selfpreference.scores import ScoreTable
 from calm.selfpreference.verdicts import Judgment
 
 AUTHORS = ("a", "b", "c")

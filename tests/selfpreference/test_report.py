@@ -14,8 +14,8 @@ from calm.core.claims import Claim, Outcome, decide
 from calm.selfpreference import recorded, report
 from calm.selfpreference.contrasts import Grid
 from calm.selfpreference.families import leaks
-from calm.selfpreference.framing_scores import ScoreTable
-from calm.selfpreference.perplexity import curves
+from calm.selfpreference.likelihood import curves
+from calm.selfpreference.scores import ScoreTable
 
 
 @pytest.fixture(scope="module")

@@ -9,8 +9,7 @@ from scipy.stats import beta, ttest_rel
 from calm.core.case import Framing
 from calm.selfpreference import report
 from calm.selfpreference.contrasts import Grid
-from calm.selfpreference.framing_scores import ScoreTable
-from calm.selfpreference.self_evaluation import self_evaluation
+from calm.selfpreference.scores import ScoreTable, self_evaluation
 from calm.selfpreference.verdicts import Wording
 from calm.statistics.multiplicity import holm
 

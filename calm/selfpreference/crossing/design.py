@@ -1,9 +1,15 @@
-"""Who is asked about whose answers: judges as members of a table, and cases that show no author."""
+"""
+Who is asked about whose answers: judges as members of a table, and cases that show no author.
+
+What the test of one judge asks: nothing where the truth says beforehand that nothing can come of it.
+
+The verdict of each judge on each answer, from an engine or a record.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, Protocol, runtime_checkable
 
@@ -11,19 +17,23 @@ from calm.core.case import TIE, Answer, Case, Criterion, Framing, digest
 from calm.core.checks import verify
 from calm.core.files import json_of
 from calm.core.items import clashes, item_of
-from calm.core.model_names import one_name, repeated, spelling, value_for
-from calm.core.reasons import NONE, Kind, Reason, because, counted, reason_of
+from calm.core.model_names import one_name, repeated, same_model, spelling, value_for
+from calm.core.reasons import NONE, Kind, Reason, because, counted, listed, reason_of
 from calm.core.templates import Message
-from calm.core.verdict import FAMILY, Family, Scale, Task, Verdict
-from calm.errors import ConfigError, EstimateError
+from calm.core.verdict import FAMILY, Family, NoReply, Scale, Score, Task, Verdict
+from calm.engine.engine import Engine
+from calm.engine.legibility import LOOKS, Legibility
+from calm.errors import ConfigError, EstimateError, JudgeError
+from calm.experiment.showing import refuse_unshowable
 from calm.experiment.stopping import LOST
 from calm.models.wire import Judge
 from calm.selfpreference.families import ALL_OTHERS, UNKNOWN, Leak, families_of, family_of, leaks
+from calm.selfpreference.symbols import LEAST, own_pull, self_preference_excess
 from calm.selfpreference.verdicts import AS_EVER, Judgment, Wording
 
 if TYPE_CHECKING:
-    from calm.selfpreference.framing_scores import ScoreTable
     from calm.selfpreference.rubric import RubricTable
+    from calm.selfpreference.scores import ScoreTable
 
 FAMILIES_TAG: Final = "families"
 """The tag of a case that holds the family of each of its authors, as a JSON object."""
@@ -399,3 +409,159 @@ def why_none(error: EstimateError) -> Reason:
     """Return why there is no figure: the reason that an error carries, or its text."""
     reason = reason_of(error)
     return because(Kind.FIGURE, str(error)) if reason.kind is Kind.SAID else reason
+
+
+def arranged_for(judge: Judge, wanted: CrossInputs, seed: int, measures: Collection[str]) -> CrossDesign:
+    """
+    Return who is asked about which cases to test one judge; a peer that is the same model is left out.
+
+    `measures` are the figures that are wanted: for a pull or an excess, nothing is asked that could give neither.
+
+    Raises `EstimateError` and `ConfigError` as `arrange` and `refuse_hopeless` do.
+    """
+    first = member_of(judge)
+    peers = [peer for peer in wanted.peers if not same_model(peer.model, first.model)]
+    found = arrange(
+        [first, *peers],
+        wanted.cases,
+        about=first.model,
+        sample=wanted.sample,
+        seed=seed,
+        families=wanted.families,
+        option="--calm-families",
+    )
+    if set(measures) <= {own_pull.name, self_preference_excess.name}:
+        refuse_hopeless(found, pull=own_pull.name in measures)
+    return found
+
+
+def refuse_hopeless(crossing: CrossDesign, *, pull: bool) -> None:
+    """
+    Raise an `EstimateError` where no verdicts could tell of the first member's pull, if it is wanted, or of its excess.
+
+    A pull needs questions with equal answers, or such that an own answer lost or failed. An excess needs questions in
+    which the own answers deserve the verdict and others in which they do not, and peers of two families. Without truth
+    the excess is observed, so nothing is refused.
+    """
+    sides = list(_sides(crossing))
+    if not sides:
+        return
+    for_it, equal, against = ({item for item, side in sides if (side > 0) - (side < 0) == sign} for sign in (1, 0, -1))
+    if pull:
+        if max(len(equal), len(against)) < LEAST:
+            raise EstimateError(because(Kind.FEW_EQUAL, len(equal or against), LEAST))
+        return
+    if min(len(for_it), len(against)) < LEAST:
+        raise EstimateError(because(Kind.ONE_SIDED, len(for_it), len(against), LEAST))
+    own = crossing.families[crossing.members[0].model]
+    outsiders = [m.model for m in crossing.members if crossing.families[m.model] != own]
+    if len({crossing.families[name] for name in outsiders}) == 1:
+        raise EstimateError(because(Kind.ONE_OUTSIDER, ", ".join(outsiders)))
+
+
+def _sides(crossing: CrossDesign) -> Iterator[tuple[str, float]]:
+    """Yield the item of each verdict on an own answer whose truth is known, and 1, -1 or 0: for it, against, a tie."""
+    about = crossing.members[0].model
+    if crossing.family == "rubric":
+        yield from _criteria(crossing.cases, about)
+    elif crossing.family == "pairwise":
+        yield from _pairs(crossing.cases, about)
+    else:
+        yield from _scores(crossing, about)
+
+
+def _criteria(cases: tuple[Case, ...], about: str) -> Iterator[tuple[str, float]]:
+    for case in cases:
+        answer = case.answers[0]
+        if answer.author == about:
+            for name, met in case.met.get(answer.id, {}).items():
+                yield item_of(case), 1.0 if met == (case.points[name] > 0) else -1.0
+
+
+def _pairs(cases: tuple[Case, ...], about: str) -> Iterator[tuple[str, float]]:
+    for case in cases:
+        own = next((answer.id for answer in case.answers if answer.author == about), None)
+        if case.better is not None and own is not None:
+            yield item_of(case), 0.0 if case.better == TIE else 1.0 if case.better == own else -1.0
+
+
+def _scores(crossing: CrossDesign, about: str) -> Iterator[tuple[str, float]]:
+    worth: dict[str, dict[str, float]] = {}
+    for case in crossing.cases:
+        answer = case.answers[0]
+        if answer.author is not None and (found := case.worth(answer.id)) is not None:
+            worth.setdefault(item_of(case), {})[answer.author] = found
+    for item, known in worth.items():
+        if about in known:
+            yield from ((item, known[about] - other) for author, other in known.items() if author != about)
+
+
+def ask(crossing: CrossDesign, engine: Engine) -> CrossResult:
+    """
+    Return the verdict of each member on each case, asked once and all at the same time.
+
+    Raises:
+        ConfigError: a case cannot be shown to a member, its server does not answer, or a cap in dollars for a model
+            without a price.
+        EstimateError: a record holds no verdict of a member on any of the cases.
+        JudgeError: no reply of any judge can be read.
+    """
+    for member in crossing.members:
+        fixed = member.judge is None or member.judge.traits.recorded is not None
+        if fixed and not any(_known(member, case) for case in crossing.cases):
+            raise EstimateError(
+                f"the record of {member.model!r} holds no verdict on any of these answers; make it from the same file "
+                "of answers, or name the judge itself"
+            )
+    asking = [m for m in crossing.members if m.judge is not None]
+    judges = [m.judge for m in crossing.members if m.judge is not None]
+    for judge in judges:
+        refuse_unshowable(judge, crossing.cases)
+    for judge in judges:
+        engine.admit(judge)
+    _refuse_unread(asking, crossing.cases[: LOOKS[-1][0]], engine)
+    questions = [(m.judge, m.asked(case), 1) for m in asking if m.judge for case in crossing.cases if _known(m, case)]
+    answers = iter(engine.ask_each(questions))
+    judged: list[Judgment] = []
+    lost: Counter[Reason] = Counter()
+    for member in crossing.members:
+        for case in crossing.cases:
+            if not _known(member, case):
+                continue
+            verdict = next(answers).verdict if member.judge is not None else member.recalled[identity(case)]
+            if isinstance(verdict, NoReply):
+                lost[reason_of(verdict.reason)] += 1
+            else:
+                judged.append(Judgment(member.model, case, _on_unit(verdict, member.scale), member.wording))
+    return CrossResult(crossing, tuple(judged), lost)
+
+
+def _refuse_unread(asking: Sequence[Member], cases: Sequence[Case], engine: Engine) -> None:
+    """
+    Ask about the first cases; raise a `JudgeError` if not one of the judges can be read.
+
+    Where one of several cannot, that is a result: its share of unread verdicts stands beside the figures of the others.
+    """
+    watch = Legibility()
+    first = [(m.name, m.judge, m.asked(case)) for m in asking if m.judge for case in cases if _known(m, case)]
+    found = engine.ask_each([(judge, case, 1) for _, judge, case in first])
+    for (name, judge, case), asked in zip(first, found, strict=True):
+        watch.note(name, judge, case, asked.verdict)
+    faults = [fault for m in asking if (fault := watch.fault(m.name)) is not None]
+    if faults and len(faults) == len(asking):
+        raise JudgeError(listed(faults), fatal=True)
+
+
+def _known(member: Member, case: Case) -> bool:
+    """Return whether a member can be asked about a case, or has a verdict on it."""
+    if member.judge is None:
+        return identity(case) in member.recalled
+    record = member.judge.traits.recorded
+    return record is None or record.held(member.asked(case)) > 0
+
+
+def _on_unit(verdict: Verdict, scale: Scale) -> Verdict:
+    """Return a score as its place between the ends of its judge's scale, so that all judges have one."""
+    if not isinstance(verdict, Score):
+        return verdict
+    return Score((verdict.value - scale.low) / (scale.high - scale.low))

@@ -18,16 +18,18 @@ from calm.core.verdict import Family, Preferred, Scale, Task, Tie, readable
 from calm.errors import EstimateError
 from calm.experiment.stopping import LEVEL
 from calm.models.wire import Json
-from calm.selfpreference import credit, overestimation, pairs, panels, report, rubric
+from calm.selfpreference import harmful, overestimation, pairs, panels, report, rubric, skill
 from calm.selfpreference.contrasts import DRAWS, Floats, Grid
 from calm.selfpreference.crossing.design import UNIT, CrossResult, TableJudge, identity, why_none
-from calm.selfpreference.evidence import of_comparisons, of_criteria, of_shares
 from calm.selfpreference.families import Leak
-from calm.selfpreference.framing_scores import ScoreTable, averaged, score_tables_of
+from calm.selfpreference.harmful import Asked
+from calm.selfpreference.likelihood import Curves, LogPerplexities
+from calm.selfpreference.overestimation import of_comparisons, of_criteria, of_shares
 from calm.selfpreference.pairs import Known, pull_of_own
-from calm.selfpreference.perplexity import Curves, LogPerplexities
-from calm.selfpreference.report import Asked, Part, SelfPreference
+from calm.selfpreference.parts import Part, judge_pairs, perplexity_parts, ranking
+from calm.selfpreference.report import SelfPreference
 from calm.selfpreference.rubric import RubricTable, rubric_table_of
+from calm.selfpreference.scores import ScoreTable, averaged, score_tables_of
 from calm.selfpreference.skill import Excess
 from calm.selfpreference.symbols import own_pull, self_preference_excess, self_preference_ratio
 from calm.selfpreference.verdicts import Judgment, Unread, Wording, unread_of
@@ -88,7 +90,7 @@ class Tables:
         if self.family == "pairwise":
             return pairs.pair_excess(pairs.faced(self.pairs, model), model, self.families, level=LEVEL)
         if self.rubrics is not None and self.true:
-            return credit.credit_excess(credit.credit(self.rubrics), self.rubrics.grid, model, level=LEVEL)
+            return skill.credit_excess(skill.credit(self.rubrics), self.rubrics.grid, model, level=LEVEL)
         faced = pairs.faced_by_scores(self.points, model)
         return pairs.pair_excess(faced, model, self.points.grid.families, level=LEVEL)
 
@@ -178,7 +180,7 @@ class Tables:
         says which tables of HSPP are added to the rows; None: no such table, nor those of the ranking of the authors.
         """
         found = self._figures(seed, curves or {}, leaking, outsider)
-        parts = report.perplexity_parts(likely or {}, curves or {}, level=LEVEL)
+        likelihoods = perplexity_parts(likely or {}, curves or {}, level=LEVEL)
         beside = () if asked is None else self._beside(asked, seed)
         there = {row.judge for row in found.rows}
         silent = tuple(
@@ -187,11 +189,11 @@ class Tables:
             if name not in there
         )
         every = (*found.rows, *silent)
-        return replace(found, rows=every, log_perplexities=likely or {}, parts=(*found.parts, *parts, *beside))
+        return replace(found, rows=every, log_perplexities=likely or {}, parts=(*found.parts, *likelihoods, *beside))
 
     def _beside(self, asked: Asked, seed: int) -> tuple[Part, ...]:
         """Return the tables of HSPP and of the ranking, or why there are none, and how far each two judges agree."""
-        agreed = report.judge_pairs(self.ratings(), self.judges, numeric=self.family == "score")
+        agreed = judge_pairs(self.ratings(), self.judges, numeric=self.family == "score")
         try:
             if self.rubrics is not None:
                 evidence = of_criteria(self.rubrics, self.shapes)
@@ -203,8 +205,8 @@ class Tables:
             return (Part("hspp", (), str(error)), Part("ranking", (), str(error)), *agreed)
         (grid, foreign), (_, every) = self.means(own=False), self.means()
         assert grid == evidence.grid
-        ranked = report.ranking(evidence, foreign, every, level=LEVEL)
-        return (*report.beside(evidence, asked, seed), *ranked, *agreed)
+        ranked = ranking(evidence, foreign, every, level=LEVEL)
+        return (*harmful.beside(evidence, asked, seed), *ranked, *agreed)
 
     def _figures(
         self, seed: int, curves: Mapping[str, Curves], leaking: Sequence[Leak], outsider: str | None
