@@ -28,8 +28,9 @@ from scipy.integrate import quad
 from scipy.special import ndtr, ndtri
 
 from calm.core.claims import Estimate
-from calm.selfpreference import opportunity, overestimation, recorded, report, rubric, scores, skill
+from calm.selfpreference import opportunity, overestimation, recorded, rubric, scores, skill
 from calm.selfpreference.contrasts import Floats, Grid, estimate_ratio
+from calm.selfpreference.report import Tables
 from calm.statistics.power import uniforms
 
 SEED = 20_241_101
@@ -377,7 +378,7 @@ def speed() -> str:
     """Return how long the analysis of the recorded verdicts takes, and the most memory that the process had."""
     table = recorded.rubric_table()
     began = perf_counter()
-    report.of_rubrics(table, Random(SEED))
+    Tables.of(table).figures(Random(SEED))
     seconds = perf_counter() - began
     megabytes = getrusage(RUSAGE_SELF).ru_maxrss / 1000
     return f"12 judges x 12 generators x 834 rubrics: {seconds:.2f} s, {megabytes:.0f} MB with all imports"

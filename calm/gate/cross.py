@@ -24,7 +24,7 @@ from calm.selfpreference.symbols import TABLE_MEASURES, TableMeasure
 if TYPE_CHECKING:
     from calm.core.trials import Trials
     from calm.selfpreference.crossing.design import CrossResult
-    from calm.selfpreference.crossing.tables import Tables
+    from calm.selfpreference.report import Tables
 
 
 class Cross:
