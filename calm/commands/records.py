@@ -108,7 +108,6 @@ def _accept(options: argparse.Namespace) -> int:
 
 
 def _advice(found: Sequence[Undecided], again: str) -> Iterator[str]:
-    """Yield what would decide each claim, in lines: more cases, another limit as a table of gate.toml, or a waiver."""
     if found:
         yield f"Do one of these for each claim, and run again: {again}."
     for one in found:
@@ -129,7 +128,6 @@ def _compare(options: argparse.Namespace) -> int:
 
 
 def _runs(options: argparse.Namespace) -> int:
-    """Show what changed between two runs."""
     from calm.core.inputs import inputs
     from calm.results.baseline import read_record
     from calm.results.compare import compare, render_text
@@ -164,9 +162,8 @@ def _runs(options: argparse.Namespace) -> int:
 
 
 def _judges(options: argparse.Namespace) -> int:
-    """Show CALM's figures of several judges."""
     from calm.core.inputs import inputs
-    from calm.results.calm_judges import judge_table
+    from calm.results.calm_protocol import judge_table
     from calm.results.outputs import Output, refuse
     from calm.results.reports import calm_judges
     from calm.results.wording import printable

@@ -184,7 +184,6 @@ def too_few(grid: Grid, judge: str, target: Target, usable: Bools, data: Bools) 
 def _comparisons(
     grid: Grid, row: int, own: list[int], has: Bools, outsiders: Sequence[str] | None
 ) -> list[tuple[int, list[int], list[int]]]:
-    """Return, for each outsider, its row, the columns related to neither, and the columns in question."""
     kin, mine = grid.kin(), grid.families[grid.judges[row]]
     rows = range(len(grid.judges)) if outsiders is None else [grid.row(name) for name in outsiders]
     found = []

@@ -129,7 +129,6 @@ def harmful(evidence: Evidence, given: Mapping[str, Sequence[str]], *, with_self
 
 
 def _ratios(found: Held) -> dict[str, Json]:
-    """Return the columns of a row; those of criteria only where it has them."""
     columns: dict[str, Json] = {}
     if found.rubric is not None:
         columns["mra"] = known(found.mra)
@@ -144,7 +143,6 @@ def _ratios(found: Held) -> dict[str, Json]:
 
 
 def _shares(over: Over, grid: Grid, judge: str) -> dict[str, float | None]:
-    """Return which parts of the over-estimation are loss to win and loss to tie, pooled over the answers of a kind."""
     assert over.to_win is not None
     own, kin = grid.own(judge), grid.kin()[0]
     mine = np.zeros(len(grid.generators), dtype=np.bool_)
@@ -222,7 +220,6 @@ def _drawn(pool: Sequence[str], size: int, seed: int) -> Iterator[tuple[str, ...
 def _of_each(
     evidence: Evidence, committee: Sequence[str], members: Sequence[str]
 ) -> dict[str, dict[str, float | None]]:
-    """Return the figures of a committee's verdicts by member, each with its own answers and family."""
     assert evidence.truth is not None
     said = evidence.committee([evidence.grid.row(member) for member in committee])
     return {member: _figures(held(evidence, member, said, evidence.truth)) for member in members}
@@ -310,7 +307,6 @@ def _rows_of(table: RubricTable, about: dict[str, Json]) -> list[dict[str, Json]
 
 
 def _ratios_of(table: RubricTable) -> tuple[list[Hspp], list[Hspp]]:
-    """Return the ratios of the judges by rubric and by instance; without truth against all other judges."""
     evidence = of_criteria(table)
     if evidence.truth is None:
         found = []
@@ -427,7 +423,6 @@ def beside(evidence: Evidence, asked: Asked, seed: int) -> tuple[Part, ...]:
 
 
 def _named(asked: Asked, judges: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
-    """Return the members of each committee by its name; several are numbered."""
     members = [tuple(judges) if one == (ALL,) else one for one in asked.committees]
     if len(members) == 1:
         return {"committee": members[0]}

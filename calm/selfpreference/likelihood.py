@@ -337,7 +337,6 @@ def comparisons(judged: Sequence[Judgment], own: str) -> Iterator[Comparison]:
 
 
 def _of_pairs(judged: Sequence[Judgment], own: str) -> Iterator[Comparison]:
-    """Yield a comparison for each pair, over all of its orders; a verdict that says nothing in one leaves none."""
     by_pair: dict[tuple[str, frozenset[str]], list[Judgment]] = {}
     for one in judged:
         if all(answer.author is not None for answer in one.case.answers):
@@ -379,7 +378,6 @@ def _won(first: float, second: float) -> float:
 
 
 def _request(server: Server, case: Case) -> Request:
-    """Return the request for the log-probabilities of a case's question and its only answer."""
     messages = (*messages_for(case), Message("assistant", case.answers[0].text))
     body = {k: v for k, v in server.body(messages).items() if k != "max_completion_tokens"}
     more: dict[str, Json] = {

@@ -369,7 +369,6 @@ def excess_opportunity(
 
 
 def _still(counts: Floats) -> float:
-    """Return the standard error of the classes whose recall is 0 or 1, as it is then equal in each resampled set."""
     classes = [(float(counts[hit]), float(counts[hit + 1])) for hit in (0, 2)]
     return hypot(*(binomial_error(hits, n) for hits, n in classes if hits in (0.0, n)))
 

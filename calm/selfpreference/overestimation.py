@@ -228,14 +228,12 @@ def _scored(scores: Fractions) -> Reading:
 
 
 def _side(one: Judgment, first: str) -> int | None:
-    """Return what a verdict says of an answer: 1, 0 or -1; None where it could not be read."""
     if isinstance(one.verdict, Tie):
         return 0
     return (1 if one.verdict.answer == first else -1) if isinstance(one.verdict, Preferred) else None
 
 
 def _true_shares(table: ScoreTable, cases: Iterable[Case]) -> Fractions | None:
-    """Return the shares of the points that the answers earn by the truth of their criteria; None unless all have it."""
     columns, places = ({name: at for at, name in enumerate(names)} for names in (table.grid.generators, table.items))
     earned = np.zeros((len(columns), len(places)))
     possible = np.zeros_like(earned)
@@ -466,7 +464,6 @@ def rate_excess(
 def _contrast(
     sample: BootstrapCounts, grid: Grid, judge: str, link: Link, *, target: Target, outsiders: Sequence[str] | None
 ) -> tuple[float, Floats]:
-    """Return the contrast of a judge's rates as observed and in each resampled set."""
     over, eligible = sample.observed.over.sum(axis=2), sample.observed.eligible.sum(axis=2)
     usable = _usable(sample, link)
     half = 0.5 if link == "ratio" else 0.0
@@ -480,13 +477,11 @@ def _contrast(
 
 
 def _usable(sample: BootstrapCounts, link: Link) -> Bools:
-    """Return the cells that are compared: those with data; of a plain rate, with data in every resampled set."""
     eligible = sample.observed.eligible.sum(axis=2)[None] if link == "ratio" else sample.eligible
     return np.asarray((eligible > 0).all(axis=0))
 
 
 def _own_error(over: Over, grid: Grid, judge: str, link: Link, target: Target) -> tuple[float, int]:
-    """Return the binomial error of a judge's rate on its own answers, and in how many instances these failed."""
     row, own = grid.row(judge), grid.columns(judge, target)
     eligible = over.eligible[row, own]
     telling = int((eligible.sum(axis=0) > 0).sum())

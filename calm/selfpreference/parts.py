@@ -138,7 +138,6 @@ def _kappa(first: Sequence[Hashable], second: Sequence[Hashable]) -> float | Non
 
 
 def _of_scores(first: Sequence[Hashable], second: Sequence[Hashable]) -> Mapping[str, float | None]:
-    """Return ICC(2,1) and Pearson's r; None where the scores do not vary."""
     one, other = ([float(str(value)) for value in side] for side in (first, second))
     found: dict[str, float | None] = {"icc": None, "r": None}
     with suppress(EstimateError):
@@ -249,7 +248,6 @@ def perplexity_parts(likely: LogPerplexities, curves: Mapping[str, Curves], *, l
 
 
 def _against(judge: str, by_item: Mapping[str, Mapping[str, float]], level: float) -> dict[str, Json]:
-    """Return the mean of the own answers, of the others', and of the differences by item, with Student's t bounds."""
     own: list[float] = []
     others: list[float] = []
     for values in by_item.values():
@@ -341,7 +339,6 @@ def _judged(pairs: Sequence[AuthorPair], judge: str, by: str) -> list[AuthorPair
 
 
 def _outcomes(pairs: Sequence[AuthorPair], judge: str, by: str) -> tuple[Outcomes, Outcomes]:
-    """Return the outcome of each pair by people (`NONE` without a label) and by a judge that decided it."""
     gold = np.array([NONE if pair.gold is None else pair.gold for pair in pairs], dtype=np.int8)
     said = [pair.by_verdicts(judge) if by == VERDICTS else pair.by_score(judge) for pair in pairs]
     return gold, np.array(said, dtype=np.int8)
@@ -365,7 +362,6 @@ def _counts(pairs: Sequence[AuthorPair], seen: Sequence[AuthorPair], found: oppo
 def _figures(
     gold: Outcomes, said: Outcomes, items: Sequence[str], rng: Random, *, level: float, draws: int
 ) -> tuple[dict[str, Json], dict[str, str]]:
-    """Return the figures of a judge, and why one of them, or its interval, is missing."""
     counts = opportunity.confusion(gold, said)
     n_self, n_other = _classes(counts)
     several = len(set(items)) < len(items)
@@ -405,12 +401,10 @@ def _figures(
 
 
 def _classes(counts: opportunity.Confusion) -> tuple[int, int]:
-    """Return how many pairs both decided, by people's choice."""
     return counts.self_as_self + counts.self_as_other, counts.other_as_other + counts.other_as_self
 
 
 def _outside(seen: Sequence[AuthorPair], judge: str, families: Mapping[str, str], by: str) -> dict[str, Json] | None:
-    """Return the mean figures of the outsiders on the same pairs; None without an outsider."""
     own = families[judge]
     values: dict[str, list[float]] = {name: [] for name in ("recall_self", "recall_other", "gap", "parity")}
     used = 0
@@ -501,7 +495,6 @@ def _means(one: SelfEvaluation, wording: Wording) -> dict[str, Json]:
 
 
 def _tests(said: Sequence[SelfEvaluation], wording: Wording) -> list[dict[str, Json]]:
-    """Return the tests of all judges in one wording; Holm's p is over the judges, for each difference by itself."""
     found: dict[tuple[str, str], dict[str, Json]] = {}
     for name in ("own_minus_received", "own_minus_given", "received_minus_given"):
         adjusted = p_holm(said, name)
@@ -523,7 +516,6 @@ def _test(test: Comparison) -> dict[str, Json]:
 
 
 def _changed(tables: Mapping[Wording, ScoreTable], standard: Wording, other: Wording) -> list[dict[str, Json]]:
-    """Return what the standard framing adds to S, R, G and their differences, over the items scored in both."""
     first, second = (tables[wording] for wording in (standard, other))
     rows: list[dict[str, Json]] = []
     for judge in first.grid.judges:

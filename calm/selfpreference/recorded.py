@@ -163,7 +163,6 @@ def rubric_table() -> RubricTable:
 
 
 def _headlines() -> list[Case]:
-    """Return a case for each text that a judge scored."""
     written: dict[str, set[int]] = {}
     for (_, _, generator), line in sheet("headlines").marks.items():
         written.setdefault(generator, set()).update(i for i, mark in enumerate(line) if mark != MISSING)

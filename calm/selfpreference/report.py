@@ -330,7 +330,6 @@ class Tables:
         )
 
     def _beside(self, asked: Asked, seed: int) -> tuple[Part, ...]:
-        """Return the tables of HSPP and of the ranking, or why there are none, and how far each two judges agree."""
         agreed = judge_pairs(self.ratings(), self.judges, numeric=self.family == "score")
         try:
             if self.rubrics is not None:

@@ -260,7 +260,6 @@ def score_excess(
 
 
 def _cell_means(totals: Floats, counts: Floats, usable: Bools) -> Floats:
-    """Return totals / counts; NaN where a sample drew none of a cell's items, 0 for cells that are never used."""
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.where(usable, totals / counts, 0.0)
 
@@ -408,7 +407,6 @@ def p_holm(found: Sequence[SelfEvaluation], difference: str) -> dict[str, float]
 
 
 def _available_mean(scores: Floats) -> Floats:
-    """Return the mean over the first axis of what is not missing; NaN where all is."""
     known = ~np.isnan(scores)
     with np.errstate(invalid="ignore"):
         return np.asarray(np.where(known, scores, 0.0).sum(axis=0) / known.sum(axis=0), dtype=np.float64)

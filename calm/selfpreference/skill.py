@@ -141,7 +141,6 @@ def estimated(cells: Cells, value: Value, level: float, ends: Sequence[float] = 
 
 
 def _slopes(value: Value, rates: Floats) -> Floats:
-    """Return the derivative of a figure by each rate, from both sides."""
     step = 1e-4 * np.eye(rates.size)
     return np.asarray((value(rates + step) - value(rates - step)) / 2e-4, dtype=np.float64)
 
@@ -196,7 +195,6 @@ def matched(right: Floats, skill: Floats, least: float) -> Floats:
 
 
 def _most(z: Floats) -> Floats:
-    """Return the r up to which the mean of Phi(r z) over two strata rises."""
     small, great = z.min(axis=-1), z.max(axis=-1)
     with np.errstate(divide="ignore", invalid="ignore"):
         turn = np.sqrt(2 * np.log(great / -small) / (great**2 - small**2))
@@ -293,7 +291,6 @@ def credit_excess(given: Credit, grid: Grid, judge: str, *, level: float = 0.05)
 
 
 def _outsiders(given: Credit, grid: Grid, row: int, least: int = LEAST) -> list[tuple[int, list[int]]]:
-    """Return each outsider with at least so many verdicts of each kind, and the columns over which it is compared."""
     kin, own = grid.kin(), grid.columns(grid.judges[row], "self")
     told: Bools = np.asarray(given.known > 0)
     seen: Bools = np.asarray(told.any(axis=(0, 3)))
@@ -309,24 +306,20 @@ def _outsiders(given: Credit, grid: Grid, row: int, least: int = LEAST) -> list[
 
 
 def _blocks(rates: Floats) -> list[Floats]:
-    """Return for each outsider the credit (pass, fail) of the judge on others, then its own on own and others."""
     return [rates[..., place : place + 6] for place in range(2, rates.shape[-1], 6)]
 
 
 def _outsiders_right(rates: Floats) -> Floats:
-    """Return the mean share of the outsiders' verdicts that are right; passes and failures weigh the same."""
     blocks = _blocks(rates)
     right = [(b[..., 2] + b[..., 4] + 2 - b[..., 3] - b[..., 5]) / 4 for b in blocks]
     return np.asarray(np.mean(right, axis=0), dtype=np.float64)
 
 
 def _as_outsiders(rates: Floats) -> Floats:
-    """Return the credit of a fair judge: its own for other answers, moved as far as the outsiders' credit moves."""
     return np.asarray(np.mean([b[..., :2] + b[..., 2:4] - b[..., 4:6] for b in _blocks(rates)], axis=0))
 
 
 def _at_its_skill(rates: Floats, least: float) -> Floats:
-    """Return the same on the scale of normal deviates, where an outsider's move grows with the judge's skill."""
     from scipy.special import ndtr
 
     found = []

@@ -256,7 +256,6 @@ def _of_known_families(
 
 
 def _all_others(authors: Sequence[str], members: Sequence[Member], stated: Mapping[str, str]) -> dict[str, str]:
-    """Return the family that `*` states, of each author that is no judge and whose family nothing else says."""
     if ALL_OTHERS not in stated:
         return {}
     others = set(authors) - {m.model for m in members}
@@ -271,7 +270,6 @@ def _unknown(name: str, stated: Mapping[str, str]) -> bool:
 def _leaking(
     members: Sequence[Member], about: str | None, cases: Sequence[Case], stated: Mapping[str, str]
 ) -> tuple[Leak, ...]:
-    """Return how the judge in question, or else each judge by its name, is related to the makers of the test."""
     makers, known = _makers(cases), {**stated, **_writers(cases)}
     if about is not None:
         return leaks(about, makers, known)
@@ -312,7 +310,6 @@ def _each_once(cases: Sequence[Case]) -> list[Case]:
 
 
 def _named_as_judges(cases: Sequence[Case], members: Sequence[Member]) -> tuple[list[Case], list[str]]:
-    """Return the cases with each author under the name that its judge has, and the names of all authors."""
     names = one_name((a.author for c in cases for a in c.answers if a.author), (m.model for m in members))
 
     def renamed(answer: Answer) -> Answer:
@@ -329,7 +326,6 @@ def _sampled(cases: Sequence[Case], sample: int | None, seed: int) -> list[Case]
 
 
 def _both_orders(case: Case, about: str | None) -> list[Case]:
-    """Return a pair in both orders; nothing if it is not about the author in question."""
     first, second = case.answers
     if first.author == second.author or about not in (None, first.author, second.author):
         return []
@@ -355,7 +351,6 @@ def with_truth(case: Case) -> Case:
 
 
 def _with_better(case: Case) -> Case:
-    """Return a pair with the better answer by the worth of both, where the case does not say which it is."""
     first, second = (case.worth(answer.id) for answer in case.answers)
     if case.better is not None or first is None or second is None:
         return case
@@ -367,7 +362,6 @@ def _truth(criteria: Sequence[Criterion], text: str) -> dict[str, bool]:
 
 
 def _stated(cases: Iterable[Case]) -> dict[str, str]:
-    """Return the families that cases state for their authors."""
     found: dict[str, str] = {}
     for case in cases:
         if FAMILIES_TAG in case.tags:
@@ -394,7 +388,6 @@ def _makers(cases: Iterable[Case]) -> dict[str, set[str]]:
 
 
 def _writers(cases: Iterable[Case]) -> dict[str, str]:
-    """Return the families that tags such as `scribe (gpt)` give."""
     parts = {part.strip() for case in cases for tag in MAKERS for part in case.tags.get(tag, "").split(",")}
     return {part.partition(" (")[0]: part.partition(" (")[2].rstrip(")") for part in parts if part.endswith(")")}
 
@@ -460,7 +453,6 @@ def refuse_hopeless(crossing: CrossDesign, *, pull: bool) -> None:
 
 
 def _sides(crossing: CrossDesign) -> Iterator[tuple[str, float]]:
-    """Yield the item of each verdict on an own answer whose truth is known, and 1, -1 or 0: for it, against, a tie."""
     about = crossing.members[0].model
     if crossing.family == "rubric":
         yield from _criteria(crossing.cases, about)
@@ -553,7 +545,6 @@ def _refuse_unread(asking: Sequence[Member], cases: Sequence[Case], engine: Engi
 
 
 def _known(member: Member, case: Case) -> bool:
-    """Return whether a member can be asked about a case, or has a verdict on it."""
     if member.judge is None:
         return identity(case) in member.recalled
     record = member.judge.traits.recorded
@@ -561,7 +552,6 @@ def _known(member: Member, case: Case) -> bool:
 
 
 def _on_unit(verdict: Verdict, scale: Scale) -> Verdict:
-    """Return a score as its place between the ends of its judge's scale, so that all judges have one."""
     if not isinstance(verdict, Score):
         return verdict
     return Score((verdict.value - scale.low) / (scale.high - scale.low))

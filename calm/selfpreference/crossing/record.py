@@ -203,7 +203,6 @@ def _ends(scale: Scale) -> Json:
 
 
 def _scale_from(ends: Json) -> Scale | None:
-    """Return the scale that a judge was asked on; None of an older record, which does not say."""
     if ends is None:
         return None
     low, high = (_object(ends)[name] for name in ("low", "high"))
@@ -213,7 +212,6 @@ def _scale_from(ends: Json) -> Scale | None:
 
 
 def _verdict_from(said: Json, family: Family, shares: Json) -> Verdict:
-    """Return the verdict of a code that `record` wrote; refuse anything else."""
     if isinstance(said, str) and said.startswith("!"):
         return decode(said)
     if family == "pairwise" and isinstance(said, str):
