@@ -4,7 +4,7 @@ Which models are related, and whether a judge is related to the makers of its te
 A family is a line of models by one maker (gpt, claude, gemma). `calm.core.model_names` says when two names mean the
 same. A family that is not known counts as unknown, never as unrelated.
 
-Families that a user states, of authors who are no judges: `human=human`, or a file of such lines as TOML or CSV.
+A user states families of authors who are no judges: `human=human`, or a file of such lines as TOML or CSV.
 """
 
 from __future__ import annotations
@@ -201,7 +201,13 @@ def stated(parts: Iterable[str], option: str) -> dict[str, str]:
     problems: list[str] = []
     for part in filter(None, (one.strip() for several in parts for one in several.split(","))):
         try:
-            found |= _file(Path(part)) if part.endswith((".toml", ".csv")) else _pair(part)
+            if part.endswith((".toml", ".csv")):
+                found |= _file(Path(part))
+                continue
+            name, sign, family = (piece.strip() for piece in part.rpartition("="))
+            if not sign or not name or not family:
+                raise ConfigError(f"expected NAME=FAMILY or a file that ends in .toml or .csv, got {part!r}")
+            found[name] = family
         except ConfigError as error:
             problems += [f"{option}: {problem}" for problem in error.problems]
     if problems:
@@ -209,30 +215,21 @@ def stated(parts: Iterable[str], option: str) -> dict[str, str]:
     return found
 
 
-def _pair(text: str) -> dict[str, str]:
-    name, sign, family = (part.strip() for part in text.rpartition("="))
-    if not sign or not name or not family:
-        raise ConfigError(f"expected NAME=FAMILY or a file that ends in .toml or .csv, got {text!r}")
-    return {name: family}
-
-
 def _file(path: Path) -> dict[str, str]:
     if path.suffix == ".toml":
-        return _toml(path, read_toml(path, "a file of families"))
+        body = read_toml(path, "a file of families")
+        table = body.get("families", body) if set(body) <= {"families"} else body
+        good = isinstance(table, Mapping) and table and all(isinstance(v, str) and v.strip() for v in table.values())
+        if not good or not isinstance(table, Mapping):
+            raise ConfigError(
+                f'{path}: expected lines such as "gpt-4o" = "gpt", alone or below [families], got another form'
+            )
+        return {name: family.strip() for name, family in table.items()}
     try:
         text = read_bytes(path, MOST_SETTINGS).decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path}: expected a file of families, which is UTF-8 text, got {error}") from error
     return _csv(path, text)
-
-
-def _toml(path: Path, body: dict[str, object]) -> dict[str, str]:
-    table = body.get("families", body) if set(body) <= {"families"} else body
-    if not isinstance(table, Mapping) or not table or not all(isinstance(v, str) and v.strip() for v in table.values()):
-        raise ConfigError(
-            f'{path}: expected lines such as "gpt-4o" = "gpt", alone or below [families], got another form'
-        )
-    return {name: family.strip() for name, family in table.items()}
 
 
 def _csv(path: Path, text: str) -> dict[str, str]:

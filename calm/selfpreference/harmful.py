@@ -1,16 +1,12 @@
 """
-Harmful self-preference (HSPP) of all shapes of judges, measured by the truth or by a committee of judges.
+The tables that come from harmful self-preference (HSPP) of all shapes of judges, measured by the truth or a committee.
 
-A committee of judges in the place of one: its figures beside its members', and against its size.
-
-Figures of some of the criteria: those on which the judges agree, and those of one kind.
-
-The tables beside the rows that come from HSPP: all shapes of judges, committees, the agreement filter and slices.
+They are HSPP itself, committees in the place of one judge, the agreement filter of criteria, and slices of these.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from math import comb
@@ -193,28 +189,17 @@ def together(evidence: Evidence, given: Mapping[str, Sequence[str]], seed: int) 
 
 def _of_size(evidence: Evidence, pool: Sequence[str], size: int, seed: int) -> dict[str, Json]:
     found: dict[str, list[float]] = {name: [] for name in FIGURES}
-    count = 0
-    for members in _drawn(pool, size, seed):
-        count += 1
+    count, rng = comb(len(pool), size), Random(digest("committees", seed, size))
+    drawn = dict.fromkeys(combinations(pool, size)) if count <= MOST else {}
+    while len(drawn) < min(MOST, count):
+        drawn[tuple(pool[place] for place in sorted(rng.sample(range(len(pool)), size)))] = None
+    for members in drawn:
         for figures in _of_each(evidence, members, members).values():
             for name, value in figures.items():
                 if value is not None:
                     found[name].append(value)
     means: dict[str, Json] = {name: sum(v) / len(v) if v else None for name, v in found.items()}
-    return {"size": size, "committees": count, "of": comb(len(pool), size), **means}
-
-
-def _drawn(pool: Sequence[str], size: int, seed: int) -> Iterator[tuple[str, ...]]:
-    if comb(len(pool), size) <= MOST:
-        yield from combinations(pool, size)
-        return
-    rng = Random(digest("committees", seed, size))
-    seen: set[tuple[str, ...]] = set()
-    while len(seen) < MOST:
-        places = sorted(rng.sample(range(len(pool)), size))
-        if (members := tuple(pool[place] for place in places)) not in seen:
-            seen.add(members)
-            yield members
+    return {"size": size, "committees": len(drawn), "of": count, **means}
 
 
 def _of_each(
@@ -222,12 +207,13 @@ def _of_each(
 ) -> dict[str, dict[str, float | None]]:
     assert evidence.truth is not None
     said = evidence.committee([evidence.grid.row(member) for member in committee])
-    return {member: _figures(held(evidence, member, said, evidence.truth)) for member in members}
-
-
-def _figures(found: Held) -> dict[str, float | None]:
-    rubric = None if found.rubric is None else found.rubric.ratio_self
-    return dict(zip(FIGURES, (known(found.mra), known(found.mipa), rubric, found.instance.ratio_self), strict=True))
+    found = {}
+    for member in members:
+        one = held(evidence, member, said, evidence.truth)
+        by_rubric = None if one.rubric is None else one.rubric.ratio_self
+        values = known(one.mra), known(one.mipa), by_rubric, one.instance.ratio_self
+        found[member] = dict(zip(FIGURES, values, strict=True))
+    return found
 
 
 THRESHOLDS: Final = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9)
@@ -323,19 +309,11 @@ def _ratios_of(table: RubricTable) -> tuple[list[Hspp], list[Hspp]]:
     return first, second
 
 
-def _signs(table: RubricTable) -> list[str]:
-    return ["positive" if points > 0 else "negative" for points in table.points.tolist()]
-
-
-def _lengths(table: RubricTable) -> list[str]:
-    return rubric.labels_by_size(table.lengths) if any(table.lengths) else [""] * len(table.criteria)
-
-
-def _axes(table: RubricTable) -> list[str]:
-    return list(table.axes) or [""] * len(table.criteria)
-
-
-SLICES: Final[Mapping[str, Callable[[RubricTable], list[str]]]] = {"sign": _signs, "length": _lengths, "axis": _axes}
+SLICES: Final[Mapping[str, Callable[[RubricTable], list[str]]]] = {
+    "sign": lambda table: ["positive" if points > 0 else "negative" for points in table.points.tolist()],
+    "length": lambda table: rubric.labels_by_size(table.lengths) if any(table.lengths) else [""] * len(table.criteria),
+    "axis": lambda table: list(table.axes) or [""] * len(table.criteria),
+}
 """The ways of slicing criteria: a label for each of them."""
 
 ALL = "all"

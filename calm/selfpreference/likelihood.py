@@ -6,8 +6,6 @@ model. Win rates by the difference in log-perplexity are then compared between j
 and without one of the judge's own answers. The paper does not give bins, clipping and scale. Here bins have equal
 counts unless edges are named, and differences are of logarithms.
 
-How likely a judge's model finds an answer: the log-probabilities of the answer's tokens, from its own server.
-
 A compatible server of the kind of vLLM gives, with `prompt_logprobs`, a log-probability for each token of a chat: here
 the question, then the answer as the model's own turn. The OpenAI and Anthropic servers and llama.cpp's give none for
 tokens that the model did not generate: such judges have no perplexity curves, and the reason is reported.
@@ -344,16 +342,17 @@ def _of_pairs(judged: Sequence[Judgment], own: str) -> Iterator[Comparison]:
     for (item, _), orders in by_pair.items():
         case = orders[0].case
         first, second = sorted(case.answers, key=lambda a: (a.author != own, a.author or ""))
-        said = [_won_by(one.verdict, first.id) for one in orders]
+        said = [
+            float(one.verdict.answer == first.id)
+            if isinstance(one.verdict, Preferred)
+            else 0.5
+            if isinstance(one.verdict, Tie)
+            else nan
+            for one in orders
+        ]
         true = nan if case.better is None else 0.5 if case.better == TIE else float(case.better == first.id)
         texts = first.text, second.text
         yield Comparison(item, str(first.author), str(second.author), texts, fsum(said) / len(said), true)
-
-
-def _won_by(verdict: Verdict, answer: str) -> float:
-    if isinstance(verdict, Preferred):
-        return float(verdict.answer == answer)
-    return 0.5 if isinstance(verdict, Tie) else nan
 
 
 def _worth(verdict: Verdict, case: Case) -> float:

@@ -1,5 +1,5 @@
 """
-The verdicts of judges on answers, in one form for all shapes of verdicts, and what they are compared with.
+Over-estimation against a truth that is known (arXiv 2604.06996), and the one form of all shapes of verdicts for it.
 
 | shape | a judge says | its committee |
 |---|---|---|
@@ -7,10 +7,8 @@ The verdicts of judges on answers, in one form for all shapes of verdicts, and w
 | `points`, `score` | a score: X of Y criteria, or a place on a scale | the mean |
 | `pairwise` | which of two answers is better, in both orders | the sign of the sum |
 
-From any of them come the signs of comparisons, which the figures by instance need (arXiv 2604.06996). Marks are there
-for criteria alone, so only these have figures by rubric.
-
-Self-preference in rubric-based evaluation (arXiv 2604.06996): over-estimation against a truth that is known.
+From any of them come the signs of comparisons, which the figures by instance need. Marks are there for criteria alone,
+so only these have figures by rubric.
 
 What a judge credits beyond the truth is over-estimation:
 

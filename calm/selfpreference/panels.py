@@ -1,30 +1,24 @@
 """
-Several judges as a panel: how far they agree, and whether the ranking of generators depends on one of them.
-
-| figure | what it is |
-|---|---|
-| `agreements` | raw agreement, Fleiss' kappa, Krippendorff's alpha and Gwet's AC1 of their verdicts |
-| `stability` | the ranking by the mean of all judges against the ranking without each of them (Kendall's tau-b) |
-
-Judges that share a bias agree, so agreement is no proof of truth.
-
-Authors as contestants: who beats whom in the eyes of which judge, and the rankings that follow.
+Several judges as a panel: how far they agree, the rankings of authors that follow, and who is in a circle there.
 
 | function | what it gives |
 |---|---|
+| `agreements` | raw agreement, Fleiss' kappa, Krippendorff's alpha and Gwet's AC1 of their verdicts |
+| `stability` | the ranking by the mean of all judges against the ranking without each of them (Kendall's tau-b) |
 | `tournament` | how often each author beat each other one, by judge, from the signs of comparisons |
 | `strengths` | Bradley-Terry strengths with bounds, from all judges' comparisons of answers that are not their own |
 | `peer_ranks` | Peer Rank: weights of the judges that are authors, and the win rate of each author under these |
 | `circular` | how many triples of authors go in a circle within one item, by judge |
 | `transitive` | how many do so by all of a judge's verdicts together |
-| `ranks` | places, the highest value first |
 
-Signs are int8 [judges, generators, generators, items]: 1 won, 0 tie, -1 lost, `NO_SIGN` not compared.
+Judges that share a bias agree, so agreement is no proof of truth. Signs are int8 [judges, generators, generators,
+items]: 1 won, 0 tie, -1 lost, `NO_SIGN` not compared.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from math import isnan, sqrt
 
@@ -71,14 +65,11 @@ def agreements(ratings: Sequence[Sequence[Hashable | None]], *, numeric: bool = 
     }
     if numeric:
         kinds = {"alpha": lambda: agreement.krippendorff_alpha(ratings, scale="interval")}
-    return {name: _or_none(make) for name, make in kinds.items()}
-
-
-def _or_none(make: Callable[[], float]) -> float | None:
-    try:
-        return make()
-    except EstimateError:
-        return None
+    found: dict[str, float | None] = dict.fromkeys(kinds)
+    for name, make in kinds.items():
+        with suppress(EstimateError):
+            found[name] = make()
+    return found
 
 
 def stability(scores: Floats, judges: Sequence[str], generators: Sequence[str]) -> tuple[LeftOut, ...]:

@@ -1,16 +1,12 @@
 """
-How far each two judges agree, as a table.
-
-Authors ranked in several ways, and circles among them, as tables.
-
-Perplexity as tables: how likely a judge's model finds its own answers and others', and who wins by that.
-
-Equal opportunity and demographic parity as tables: the counts of each judge, and the figures beside outsiders'.
-
-Graded self-evaluation as tables: each judge in each wording, what the framings change, and the mean over dimensions.
+The tables beside the rows of self-preference.
 
 | part | a row for each |
 |---|---|
+| `judge_pairs` | two judges: how far they agree |
+| `ranking`, `transitivity` | author: its places in several rankings; judge: the circles of authors |
+| `perplexity`, `perplexity_curves` | judge: how likely its model finds own and other answers, and who wins by that |
+| `opportunity_counts`, `opportunity` | judge: the counts of its own pairs, and its figures beside outsiders' |
 | `self_evaluation` | judge, dimension and framing: N, and mean and standard deviation of S, R and G |
 | `self_evaluation_tests` | the same and S - R, S - G, R - G: mean difference, t, df, p, Holm's p, interval |
 | `framing_differences` | judge, dimension and figure: standard framing less the other one, over the same items |
@@ -38,7 +34,7 @@ from calm.errors import EstimateError
 from calm.models.wire import Json
 from calm.selfpreference import opportunity
 from calm.selfpreference.contrasts import DRAWS, Floats
-from calm.selfpreference.likelihood import Bin, Curves, LogPerplexities
+from calm.selfpreference.likelihood import Curves, LogPerplexities
 from calm.selfpreference.opportunity import NONE, OTHER, SELF, Outcomes
 from calm.selfpreference.overestimation import Evidence
 from calm.selfpreference.pairs import AuthorPair
@@ -118,7 +114,11 @@ def judge_pairs(
         figures: dict[str, Json] = {"n": len(both)}
         left, right = [x for x, _ in both], [y for _, y in both]
         figures["raw"] = sum(map(eq, left, right)) / len(both) if both else None
-        told = _of_scores(left, right) if numeric else {"kappa": _kappa(left, right)}
+        told = _of_scores(left, right) if numeric else {"kappa": None}
+        with suppress(EstimateError):
+            told |= (
+                {} if numeric else {"kappa": cohen_kappa(left, right, categories=list(dict.fromkeys((*left, *right))))}
+            )
         by = told["icc" if numeric else "kappa"]
         lowest = by if by is not None else figures["raw"]
         order = lowest if isinstance(lowest, float) else 2.0
@@ -130,14 +130,7 @@ def judge_pairs(
     return (Part("judge_pairs", tuple(row for _, row in rows), few=few),)
 
 
-def _kappa(first: Sequence[Hashable], second: Sequence[Hashable]) -> float | None:
-    try:
-        return cohen_kappa(first, second, categories=list(dict.fromkeys((*first, *second))))
-    except EstimateError:
-        return None
-
-
-def _of_scores(first: Sequence[Hashable], second: Sequence[Hashable]) -> Mapping[str, float | None]:
+def _of_scores(first: Sequence[Hashable], second: Sequence[Hashable]) -> dict[str, float | None]:
     one, other = ([float(str(value)) for value in side] for side in (first, second))
     found: dict[str, float | None] = {"icc": None, "r": None}
     with suppress(EstimateError):
@@ -279,14 +272,14 @@ def _bins(judge: str, curves: Curves) -> list[dict[str, Json]]:
     split = {"own_wins": curves.own, "others_wins": curves.others}
     rows = []
     for place, one in enumerate(curves.judge):
-        rates = {name: _rate(bins[place]) for name, bins in (lines | split).items()}
+        cells = {name: bins[place] for name, bins in (lines | split).items()}
+        rates: dict[str, Json] = {
+            name: None if b.rate is None else {"value": b.rate, "low": b.rate_low, "high": b.rate_high}
+            for name, b in cells.items()
+        }
         edges: dict[str, Json] = {"judge": judge, "difference_from": one.low, "difference_to": one.high, "n": one.n}
         rows.append({**edges, "n_people": curves.human[place].n, **rates})
     return rows
-
-
-def _rate(one: Bin) -> Json:
-    return None if one.rate is None else {"value": one.rate, "low": one.rate_low, "high": one.rate_high}
 
 
 VERDICTS, SCORES = "verdicts", "probabilities"
@@ -443,7 +436,11 @@ def evaluation_parts(
     ends = {(scale.low, scale.high) for scale in (scales or {}).values()}
     tables = with_means(worded or {AS_EVER: table})
     if len(ends) == 1:
-        tables = {wording: _in_points(one, *ends) for wording, one in tables.items()}
+        [(low, high)] = ends
+        tables = {
+            wording: replace(one, scores=low + (high - low) * one.scores, low=low, high=high)
+            for wording, one in tables.items()
+        }
     found = {wording: evaluated(one, one.grid.judges) for wording, one in tables.items()}
     means: list[dict[str, Json]] = []
     tests: list[dict[str, Json]] = []
@@ -465,11 +462,6 @@ def with_means(tables: Mapping[Wording, ScoreTable]) -> dict[Wording, ScoreTable
         if len(some) > 1:
             found[Wording(MEAN, framing)] = averaged(some)
     return found
-
-
-def _in_points(table: ScoreTable, ends: tuple[float, float]) -> ScoreTable:
-    low, high = ends
-    return replace(table, scores=low + (high - low) * table.scores, low=low, high=high)
 
 
 def framed(tables: Mapping[Wording, ScoreTable]) -> list[tuple[Wording, Wording]]:

@@ -1,12 +1,10 @@
 """
-Verdicts on criteria: their table with the truth, the scores that they add up to, and who wins by the scores.
+Verdicts on criteria: their table with the truth, the scores that they add up to, who wins by these, and committees.
 
 Every generator answers every instance (a prompt with some criteria), every judge marks every answer, and for each
 criterion it may be known whether the answer meets it. What a judge credits beyond that is `overestimation`.
 
 Verdicts are int8: 1 met, 0 not met, `MISSING` (-1) unknown. Signs of comparisons are 1, 0, -1, or `NO_SIGN` (2).
-
-Judges of criteria together, and against the truth: accuracy, committees, the agreement filter, differences of scores.
 
 A committee's verdict is that of the majority (arXiv 2604.06996); the filter keeps the criteria on which judges agree.
 """

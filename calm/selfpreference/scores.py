@@ -1,13 +1,12 @@
 """
-Scores by judge, generator and item, and the double-centred excess of them.
+Scores by judge, generator and item: their double-centred excess, and graded self-evaluation.
 
 Scores asked in negative framing (how bad is it) are mapped back first, so that the high end is the good one in every
 table.
 
-Graded self-evaluation ("Investigating Bias in LLM Self-Evaluation", ELTE thesis 2025).
-
-Every model writes a text for every item and scores all texts, once asked how good they are and once how bad. For judge
-m and item i, where m scored its own text:
+In graded self-evaluation ("Investigating Bias in LLM Self-Evaluation", ELTE thesis 2025) every model writes a text for
+every item and scores all texts, once asked how good they are and once how bad. For judge m and item i, where m scored
+its own text:
 
     S_i  own       the score that m gives its own text
     R_i  received  the mean score that the other judges give m's text

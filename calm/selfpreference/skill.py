@@ -123,13 +123,15 @@ def estimated(cells: Cells, value: Value, level: float, ends: Sequence[float] = 
     freedom = int(items[looks].min()) - 1
     if freedom < 1:
         raise EstimateError("expected at least 2 items in each part, got fewer: there is no interval")
-    t, bounds = float(stdtrit(freedom, 1 - level)), []
+    t, bounds, step = float(stdtrit(freedom, 1 - level)), [], 1e-4 * np.eye(n.size)
     for sign in (-1, 1):
         end = far if sign > 0 else 1 - far
         extra = np.where(looks, pad(level) * size, 0.0)
         total = n + extra
         rates = (cells.hits.sum(axis=1) + np.where(looks, extra * end, 0.0)) / total
-        slope = _slopes(value, rates) / total
+        slope = (
+            (value(rates + step) - value(rates - step)) / 2e-4 / total
+        )  # the derivative by each rate, from both sides
         linear = slope @ (cells.hits - rates[:, None] * cells.chances)
         count = linear.size
         pseudo = np.where(looks, pad(level) * (slope * size * (end - rates)) ** 2, 0.0).sum()
@@ -138,11 +140,6 @@ def estimated(cells: Cells, value: Value, level: float, ends: Sequence[float] = 
     found = float(value(cells.rates()))
     told = int((cells.chances[: cells.strata].sum(axis=0) > 0).sum())
     return Estimate(found, min(bounds[0], found), max(bounds[1], found), told, level, clusters=told)
-
-
-def _slopes(value: Value, rates: Floats) -> Floats:
-    step = 1e-4 * np.eye(rates.size)
-    return np.asarray((value(rates + step) - value(rates - step)) / 2e-4, dtype=np.float64)
 
 
 def enough(cells: Cells) -> None:

@@ -1,9 +1,7 @@
 """
-Who is asked about whose answers: judges as members of a table, and cases that show no author.
+Who is asked about whose answers, and what they say: judges as members of a table, and cases that show no author.
 
-What the test of one judge asks: nothing where the truth says beforehand that nothing can come of it.
-
-The verdict of each judge on each answer, from an engine or a record.
+The test of one judge asks nothing where the truth says beforehand that nothing can come of it.
 """
 
 from __future__ import annotations
@@ -13,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, Protocol, runtime_checkable
 
-from calm.core.case import TIE, Answer, Case, Criterion, Framing, digest
+from calm.core.case import TIE, Answer, Case, Framing, digest
 from calm.core.checks import verify
 from calm.core.files import json_of
 from calm.core.items import clashes, item_of
@@ -207,24 +205,40 @@ def arrange(
     renamed, known = _named_as_judges(answered, members)
     if family == "pairwise":
         renamed = _each_once(renamed)
-    if about is not None:
-        _check_own(about, members, known)
+    if about is not None and about not in known:
+        raise EstimateError(
+            f"the judge's model {about!r} wrote none of the answers (authors: {', '.join(known)}); "
+            "let it answer, too, with `calm answer`"
+        )
+    if about is not None and len(members) < 2:
+        raise EstimateError(
+            "there is no other judge to compare with; name some of other families with --calm-peers a.toml,b.toml"
+        )
     by_judges = {m.model: m.family for m in members if m.family}
     stated: dict[str, str] = {}
     for said in (_stated(answered), by_judges, families or {}):
         stated |= {spelling(name): family for name, family in said.items()}
-    stated |= _all_others(known, members, stated)
+    models = list(dict.fromkeys(m.model for m in members))
+    if ALL_OTHERS in stated:
+        unsaid = [a for a in known if a not in models and family_of(a, stated) is None and not _unknown(a, stated)]
+        stated |= dict.fromkeys(unsaid, stated[ALL_OTHERS])
     renamed, left_out = _of_known_families(renamed, members, stated, option)
     authors = [name for name in known if name not in left_out]
-    found = families_of(dict.fromkeys([*(m.model for m in members), *authors]), stated, option=option)
-    there = len({item_of(case) for case in renamed})
-    chosen = _sampled(renamed, sample, seed)
+    found = families_of(dict.fromkeys([*models, *authors]), stated, option=option)
+    items = sorted({item_of(case) for case in renamed}, key=lambda item: digest("sample", seed, item))
+    drawn = set(items if sample is None else items[:sample])
+    chosen = sorted((case for case in renamed if item_of(case) in drawn), key=lambda case: case.id)
     if family == "pairwise":
         chosen = [one for case in chosen for one in _both_orders(_with_better(with_truth(case)), about)]
     else:
         chosen = [with_truth(case) for case in chosen]
-    leaking = _leaking(members, about, answered, stated)
-    return CrossDesign(tuple(members), tuple(chosen), found, leaking, left_out, there)
+    makers, related = _makers(answered), {**stated, **_writers(answered)}
+    leaking = (
+        leaks(about, makers, related)
+        if about is not None
+        else tuple(replace(leak, judge=model) for model in models for leak in leaks(model, makers, related))
+    )
+    return CrossDesign(tuple(members), tuple(chosen), found, leaking, left_out, len(items))
 
 
 def _of_known_families(
@@ -255,38 +269,8 @@ def _of_known_families(
     return kept, dict(sorted(gone.items()))
 
 
-def _all_others(authors: Sequence[str], members: Sequence[Member], stated: Mapping[str, str]) -> dict[str, str]:
-    if ALL_OTHERS not in stated:
-        return {}
-    others = set(authors) - {m.model for m in members}
-    unsaid = [a for a in others if family_of(a, stated) is None and not _unknown(a, stated)]
-    return dict.fromkeys(sorted(unsaid), stated[ALL_OTHERS])
-
-
 def _unknown(name: str, stated: Mapping[str, str]) -> bool:
     return spelling(value_for(name, stated) or "") == UNKNOWN
-
-
-def _leaking(
-    members: Sequence[Member], about: str | None, cases: Sequence[Case], stated: Mapping[str, str]
-) -> tuple[Leak, ...]:
-    makers, known = _makers(cases), {**stated, **_writers(cases)}
-    if about is not None:
-        return leaks(about, makers, known)
-    models = dict.fromkeys(m.model for m in members)
-    return tuple(replace(leak, judge=model) for model in models for leak in leaks(model, makers, known))
-
-
-def _check_own(about: str, members: Sequence[Member], authors: Sequence[str]) -> None:
-    if about not in authors:
-        raise EstimateError(
-            f"the judge's model {about!r} wrote none of the answers (authors: {', '.join(sorted(authors))}); "
-            "let it answer, too, with `calm answer`"
-        )
-    if len(members) < 2:
-        raise EstimateError(
-            "there is no other judge to compare with; name some of other families with --calm-peers a.toml,b.toml"
-        )
 
 
 def _each_once(cases: Sequence[Case]) -> list[Case]:
@@ -319,12 +303,6 @@ def _named_as_judges(cases: Sequence[Case], members: Sequence[Member]) -> tuple[
     return changed, sorted(set(names.values()))
 
 
-def _sampled(cases: Sequence[Case], sample: int | None, seed: int) -> list[Case]:
-    items = sorted({item_of(case) for case in cases}, key=lambda item: digest("sample", seed, item))
-    kept = set(items if sample is None else items[:sample])
-    return sorted((case for case in cases if item_of(case) in kept), key=lambda case: case.id)
-
-
 def _both_orders(case: Case, about: str | None) -> list[Case]:
     first, second = case.answers
     if first.author == second.author or about not in (None, first.author, second.author):
@@ -346,8 +324,13 @@ def with_truth(case: Case) -> Case:
     checked = [c for c in case.criteria if c.check is not None]
     if not checked:
         return case
-    met = {a.id: dict(case.met.get(a.id, {})) | _truth(checked, a.text) for a in case.answers}
-    return replace(case, met=met)
+    return replace(
+        case,
+        met={
+            a.id: dict(case.met.get(a.id, {})) | {c.id: verify(c.check, a.text) for c in checked if c.check is not None}
+            for a in case.answers
+        },
+    )
 
 
 def _with_better(case: Case) -> Case:
@@ -355,10 +338,6 @@ def _with_better(case: Case) -> Case:
     if case.better is not None or first is None or second is None:
         return case
     return replace(case, better=TIE if first == second else case.answers[int(second > first)].id)
-
-
-def _truth(criteria: Sequence[Criterion], text: str) -> dict[str, bool]:
-    return {c.id: verify(c.check, text) for c in criteria if c.check is not None}
 
 
 def _stated(cases: Iterable[Case]) -> dict[str, str]:
@@ -436,7 +415,7 @@ def refuse_hopeless(crossing: CrossDesign, *, pull: bool) -> None:
     which the own answers deserve the verdict and others in which they do not, and peers of two families. Without truth
     the excess is observed, so nothing is refused.
     """
-    sides = list(_sides(crossing))
+    sides = list(_sides(crossing, crossing.members[0].model))
     if not sides:
         return
     for_it, equal, against = ({item for item, side in sides if (side > 0) - (side < 0) == sign} for sign in (1, 0, -1))
@@ -452,37 +431,20 @@ def refuse_hopeless(crossing: CrossDesign, *, pull: bool) -> None:
         raise EstimateError(because(Kind.ONE_OUTSIDER, ", ".join(outsiders)))
 
 
-def _sides(crossing: CrossDesign) -> Iterator[tuple[str, float]]:
-    about = crossing.members[0].model
-    if crossing.family == "rubric":
-        yield from _criteria(crossing.cases, about)
-    elif crossing.family == "pairwise":
-        yield from _pairs(crossing.cases, about)
-    else:
-        yield from _scores(crossing, about)
-
-
-def _criteria(cases: tuple[Case, ...], about: str) -> Iterator[tuple[str, float]]:
-    for case in cases:
-        answer = case.answers[0]
-        if answer.author == about:
-            for name, met in case.met.get(answer.id, {}).items():
-                yield item_of(case), 1.0 if met == (case.points[name] > 0) else -1.0
-
-
-def _pairs(cases: tuple[Case, ...], about: str) -> Iterator[tuple[str, float]]:
-    for case in cases:
-        own = next((answer.id for answer in case.answers if answer.author == about), None)
-        if case.better is not None and own is not None:
-            yield item_of(case), 0.0 if case.better == TIE else 1.0 if case.better == own else -1.0
-
-
-def _scores(crossing: CrossDesign, about: str) -> Iterator[tuple[str, float]]:
+def _sides(crossing: CrossDesign, about: str) -> Iterator[tuple[str, float]]:
+    """Yield the item of each verdict on an own answer whose truth is known, and 1, -1 or 0: for it, against, a tie."""
     worth: dict[str, dict[str, float]] = {}
     for case in crossing.cases:
-        answer = case.answers[0]
-        if answer.author is not None and (found := case.worth(answer.id)) is not None:
-            worth.setdefault(item_of(case), {})[answer.author] = found
+        item, own = item_of(case), next((answer.id for answer in case.answers if answer.author == about), None)
+        if crossing.family == "score":
+            answer = case.answers[0]
+            if answer.author is not None and (found := case.worth(answer.id)) is not None:
+                worth.setdefault(item, {})[answer.author] = found
+        elif own is not None and crossing.family == "rubric":
+            for name, met in case.met.get(own, {}).items():
+                yield item, 1.0 if met == (case.points[name] > 0) else -1.0
+        elif own is not None and case.better is not None:
+            yield item, 0.0 if case.better == TIE else 1.0 if case.better == own else -1.0
     for item, known in worth.items():
         if about in known:
             yield from ((item, known[about] - other) for author, other in known.items() if author != about)
@@ -524,7 +486,10 @@ def ask(crossing: CrossDesign, engine: Engine) -> CrossResult:
             if isinstance(verdict, NoReply):
                 lost[reason_of(verdict.reason)] += 1
             else:
-                judged.append(Judgment(member.model, case, _on_unit(verdict, member.scale), member.wording))
+                if isinstance(verdict, Score):  # its place between the ends of its judge's scale: all judges have one
+                    low, high = member.scale.low, member.scale.high
+                    verdict = Score((verdict.value - low) / (high - low))
+                judged.append(Judgment(member.model, case, verdict, member.wording))
     return CrossResult(crossing, tuple(judged), lost)
 
 
@@ -549,9 +514,3 @@ def _known(member: Member, case: Case) -> bool:
         return identity(case) in member.recalled
     record = member.judge.traits.recorded
     return record is None or record.held(member.asked(case)) > 0
-
-
-def _on_unit(verdict: Verdict, scale: Scale) -> Verdict:
-    if not isinstance(verdict, Score):
-        return verdict
-    return Score((verdict.value - scale.low) / (scale.high - scale.low))
