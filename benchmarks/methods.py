@@ -71,7 +71,7 @@ METHODS: Final[tuple[tuple[str, tuple[Method, ...]], ...]] = (
             _own("Err_SE", "calm_errors:self_enhancement_error", _ERRORS, "score"),
             _calm(
                 "Tables 4 and 5: judges side by side",
-                "results.calm_protocol:judge_table",
+                "results.calm_judges:judge_table",
                 "commands/test_compare_as_calm.py::test_csv_holds_every_figure_as_computed_by_hand",
                 "compare",
             ),

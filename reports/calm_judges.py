@@ -10,7 +10,8 @@ from pathlib import Path
 
 from calm import __version__
 from calm.results import outputs
-from calm.results.calm_protocol import Column, Figure, JudgeRow, JudgeTable, Share
+from calm.results.calm_judges import Column, Figure, JudgeRow, JudgeTable
+from calm.results.calm_protocol import Share
 from calm.results.parts import aligned
 from calm.results.reports.calm_protocol import LACKING, decimal, rate, unbroken
 from calm.results.reports.extras import Table
@@ -92,6 +93,7 @@ def form_of(path: Path) -> outputs.Form:
 
 
 def _grouped(columns: Sequence[Column]) -> list[tuple[str, list[tuple[str, list[Column]]]]]:
+    """Return the columns by group and head, in their order."""
     groups = groupby(columns, key=lambda column: column.group)
     return [
         (group, [(head, list(same)) for head, same in groupby(some, key=lambda column: column.head)])
@@ -100,6 +102,7 @@ def _grouped(columns: Sequence[Column]) -> list[tuple[str, list[tuple[str, list[
 
 
 def _blocks(columns: Sequence[tuple[str, Sequence[str]]], width: int) -> list[list[tuple[str, Sequence[str]]]]:
+    """Return the columns in blocks that are at most so wide; a block has at least one."""
     blocks: list[list[tuple[str, Sequence[str]]]] = []
     left = 0
     for head, cells in columns:
@@ -113,6 +116,7 @@ def _blocks(columns: Sequence[tuple[str, Sequence[str]]], width: int) -> list[li
 
 
 def _short(row: JudgeRow, columns: Sequence[Column]) -> str:
+    """Return a cell for a terminal: figures of one head as before and after, without their intervals."""
     first = columns[0].of(row.figures)
     if len(columns) == 1:
         return rate(first) if isinstance(first, Share) else _plain(first, columns[0])
@@ -126,6 +130,7 @@ def _page_table(rows: Sequence[JudgeRow], heads: Sequence[tuple[str, Sequence[Co
 
 
 def _long(row: JudgeRow, columns: Sequence[Column]) -> str:
+    """Return a cell for a page: each rate with its interval and its number of questions."""
     shown = []
     for column in columns:
         found = column.of(row.figures)

@@ -115,6 +115,7 @@ def _cells(one: BiasFigures) -> tuple[str, ...]:
 
 
 def _facts(found: CalmProtocol) -> list[tuple[str, str]]:
+    """Return the figures that are of no single bias of pairs, by name."""
     facts = [(UNREAD, _unread(found))]
     if found.consistency_rate:
         facts.append(("CR of all cases", f"{rate(found.consistency_rate)}, n={found.consistency_rate.n}"))
@@ -132,6 +133,7 @@ def _facts(found: CalmProtocol) -> list[tuple[str, str]]:
 
 
 def _unread(found: CalmProtocol) -> str:
+    """Return the replies without a verdict: of all biases, and of each that has some."""
     none = Unread(0, 0)
     counts = {one.bias: [one.unread.get(arm, none) for arm in ("clean", "perturbed")] for one in found.biases}
     total = [Unread(sum(a.count for a in arm), sum(a.of for a in arm)) for arm in zip(*counts.values(), strict=True)]

@@ -163,7 +163,7 @@ def _runs(options: argparse.Namespace) -> int:
 
 def _judges(options: argparse.Namespace) -> int:
     from calm.core.inputs import inputs
-    from calm.results.calm_protocol import judge_table
+    from calm.results.calm_judges import judge_table
     from calm.results.outputs import Output, refuse
     from calm.results.reports import calm_judges
     from calm.results.wording import printable

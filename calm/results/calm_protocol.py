@@ -8,34 +8,35 @@ name authors, of self-enhancement (Err_SE).
 
 Two replies without a verdict are not equal verdicts, and are in no RR and no CR. One beside a verdict is another
 verdict, and it is not for the better answer. An arm without any verdict has no figure, and no figure rests on it.
-
-A `JudgeTable` shows several judges beside each other, as Tables 4 and 5 of the paper do: a row each, figures by column.
 """
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from math import fsum
-from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 from calm.core.agreement import share_right
 from calm.core.claims import Outcome
 from calm.core.edits import Expects
-from calm.core.files import read_json, refuse_twice
 from calm.core.measures import consistency_rate, net_detection, robustness_rate
 from calm.core.reasons import NONE, Reason
 from calm.core.trials import Trial
 from calm.core.verdict import Scale, Score, Verdict, readable
-from calm.errors import ConfigError, EstimateError
+from calm.errors import EstimateError
 from calm.models.wire import Json
-from calm.results.audit import Audit, Finding, read
+from calm.results.audit import Audit, Finding
 from calm.results.records import rows_of, scale_of
 from calm.results.tabular import Unread, unread
-from calm.selfpreference.calm_errors import bias_intensity, improvement_rate, refinement_error, self_enhancement_error
+from calm.selfpreference.calm_errors import (
+    bias_intensity,
+    improvement_rate,
+    refinement_error,
+    self_enhancement_error,
+)
 from calm.selfpreference.symbols import self_preference_excess
 from calm.statistics.intervals import wilson
 
@@ -221,6 +222,7 @@ def enhancement_of(record: object, model: str) -> Ratio | None:
 
 
 def _entries(record: object, name: str, key: str, model: str) -> list[Mapping[str, Any]]:
+    """Return the entries of a list in a record that are about a model."""
     listed = _object(record).get(name)
     found = [_object(one) for one in listed] if isinstance(listed, list) else []
     return [one for one in found if one.get(key) == model]
@@ -265,6 +267,7 @@ def _side(key: str) -> str:
 
 
 def _told(rows: Sequence[Trial], *arms: str) -> bool:
+    """Return whether each of these arms has a verdict in some row: a figure of an arm without one says nothing."""
     return all(any(readable(verdict) for row in rows for verdict in getattr(row, arm)) for arm in arms)
 
 
@@ -275,11 +278,13 @@ def _robustness(rows: Sequence[Trial], scale: Scale) -> Share | None:
 
 
 def _consistency(rows: Sequence[Trial], scale: Scale) -> Share | None:
+    """Return the consistency rate of the cases of some rows, each once: all biases share the clean asks."""
     once = {row.case: row for row in rows}
     return share_of(_by_question((row, consistency_rate.per_case(row, scale)) for row in once.values()))
 
 
 def _right(rows: Sequence[Trial], arm: str, scale: Scale) -> Share | None:
+    """Return the share of verdicts of an arm that agree with the gold label, of the cases that have one."""
     if not _told(rows, arm):
         return None
     return share_of(_by_question((row, share_right(getattr(row, arm), row, scale)) for row in rows))
@@ -294,6 +299,7 @@ def _by_question(cells: Iterable[tuple[Trial, float | Reason]]) -> dict[str, lis
 
 
 def _intensities(biases: Sequence[BiasFigures], clean: Mapping[str, Sequence[Trial]], scale: Scale) -> dict[str, float]:
+    """Return CR - mean RR of each group of biases that has both."""
     found = {}
     for name, group in GROUPS.items():
         rates = [one.robustness_rate.value for one in biases if one.bias in group and one.robustness_rate]
@@ -312,6 +318,7 @@ def _reasoning(rows: Sequence[Trial], scale: Scale) -> Ratio | None:
 
 
 def _refinement(rows: Sequence[Trial]) -> Ratio | None:
+    """Return Err_RA from the mean scores of the cases with a score in both arms; None for other verdicts."""
     means = [(_mean_score(row.clean), _mean_score(row.perturbed)) for row in rows]
     both = [(refined, history) for refined, history in means if refined is not None and history is not None]
     if not both:
@@ -329,6 +336,7 @@ def _mean_score(verdicts: Sequence[Verdict]) -> float | None:
 
 
 def _plain(value: object) -> Json:
+    """Return figures as JSON-able data, without what there is none of."""
     if isinstance(value, Reason):
         return str(value)
     if is_dataclass(value):
@@ -340,247 +348,3 @@ def _plain(value: object) -> Json:
     if isinstance(value, float):
         return round(value, 6) + 0.0  # + 0.0 turns -0.0 into 0.0
     return value if isinstance(value, str | int) else None
-
-
-OWN_ANSWERS: Final = "calm-self-preference/"
-"""How the schema of a record of `calm self-preference` begins."""
-FEWEST: Final = 2
-_SHOWN_SHA: Final = 12
-
-Figure: TypeAlias = Share | float | int | None
-"""What stands in a cell: a rate with its interval, a number, a count, or nothing."""
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """
-    A figure of each judge. Columns of one group and one `head` are shown together, as before and after.
-
-    `signed` says that it may be below 0 and is shown with its sign, `seldom` that it is shown if any judge has some.
-    """
-
-    name: str
-    head: str
-    group: str
-    of: Callable[[CalmProtocol], Figure]
-    signed: bool = False
-    seldom: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class JudgeRow:
-    """A judge: the name of its row, which no other one has, the file of its results, and its figures."""
-
-    name: str
-    source: str
-    cases: int
-    figures: CalmProtocol
-
-
-@dataclass(frozen=True, slots=True)
-class JudgeTable:
-    """The table: its rows in the order of the files, the columns that any row has, and what a reader must know."""
-
-    rows: tuple[JudgeRow, ...]
-    columns: tuple[Column, ...]
-    notes: tuple[str, ...] = ()
-
-
-def _of(bias: str, figure: str) -> Callable[[CalmProtocol], Figure]:
-    def get(found: CalmProtocol) -> Figure:
-        made: Share | None = getattr(found.of(bias), figure)
-        return made
-
-    return get
-
-
-def _unread(arm: str, bias: str | None = None) -> Callable[[CalmProtocol], Figure]:
-    def get(found: CalmProtocol) -> Figure:
-        biases = found.biases if bias is None else (found.of(bias),)
-        counts = [one.unread[arm].count for one in biases if arm in one.unread]
-        return sum(counts) if counts else None
-
-    return get
-
-
-def _part(figure: str, part: str) -> Callable[[CalmProtocol], Figure]:
-    def get(found: CalmProtocol) -> Figure:
-        made: Ratio | None = getattr(found, figure)
-        value: float | None = None if made is None else getattr(made, part)
-        return value
-
-    return get
-
-
-RATES: Final = "Robustness rate (RR) by bias"
-JUDGE: Final = "Noise and bias intensity"
-RIGHT: Final = "Accuracy before the edit (Acc) and after it (Acc_hack)"
-REASONED: Final = "Chain-of-thought"
-UNREAD: Final = "Replies without a verdict, before the edit and after it"
-SCORED: Final = "Scores (Table 5 of the paper)"
-
-COLUMNS: Final = (
-    *(Column(f"RR {bias}", bias, RATES, _of(bias, "robustness_rate")) for bias in BIASES),
-    Column("CR", "CR", JUDGE, lambda found: found.consistency_rate),
-    Column("BIS", "BIS", JUDGE, lambda found: found.intensity.get("all"), signed=True),
-    Column("BIS fact", "BIS of fact data", JUDGE, lambda found: found.intensity.get("fact"), signed=True),
-    Column(
-        "BIS alignment", "BIS of alignment data", JUDGE, lambda found: found.intensity.get("alignment"), signed=True
-    ),
-    *(
-        column
-        for bias in (*FACT, *ALIGNMENT)
-        for column in (
-            Column(f"Acc {bias}", bias, RIGHT, _of(bias, "accuracy")),
-            Column(f"Acc_hack {bias}", bias, RIGHT, _of(bias, "accuracy_hacked")),
-        )
-    ),
-    Column("Acc_ori", "Acc_ori", REASONED, _of(REASONING, "accuracy")),
-    Column("Acc_CoT", "Acc_CoT", REASONED, _of(REASONING, "accuracy_hacked")),
-    Column("AIR", "AIR", REASONED, _part("reasoning", "value"), signed=True),
-    Column("y_self", "y_self", SCORED, _part("enhancement", "after")),
-    Column("y_other", "y_other", SCORED, _part("enhancement", "before")),
-    Column("Err_SE", "Err_SE", SCORED, _part("enhancement", "value"), signed=True),
-    Column("Err_SE preprint", "Err_SE of the preprint", SCORED, _part("enhancement", "absolute")),
-    Column("y_ref", "y_ref", SCORED, _part("refinement", "before")),
-    Column("y_ref history", "y_ref with history", SCORED, _part("refinement", "after")),
-    Column("Err_RA", "Err_RA", SCORED, _part("refinement", "value"), signed=True),
-    Column("Err_RA preprint", "Err_RA of the preprint", SCORED, _part("refinement", "absolute")),
-    Column("unread clean", "all biases", UNREAD, _unread("clean")),
-    Column("unread edited", "all biases", UNREAD, _unread("perturbed")),
-    *(
-        Column(f"unread {name} {bias}", bias, UNREAD, _unread(arm, bias), seldom=True)
-        for bias in BIASES
-        for name, arm in (("clean", "clean"), ("edited", "perturbed"))
-    ),
-)
-"""All figures of the table, in its order."""
-
-
-def judge_table(paths: Sequence[Path]) -> JudgeTable:
-    """
-    Return the table of some results files, in their order; records of `calm self-preference` give Err_SE.
-
-    Raises:
-        ConfigError: a file twice, fewer than two results, a record of another kind, one without the figures, judges of
-            one task on different cases, or a record of `calm self-preference` about none of the judges.
-    """
-    refuse_twice(paths)
-    bodies: dict[Path, object] = {path: read_json(path, "a results file written by --calm-results") for path in paths}
-    crossed = {
-        path: body
-        for path, body in bodies.items()
-        if isinstance(body, Mapping) and _schema(body).startswith(OWN_ANSWERS)
-    }
-    results = [path for path in paths if path not in crossed]
-    if len(results) < FEWEST:
-        raise ConfigError(
-            f"expected the results of at least {FEWEST} runs of `pytest suites/papers`, got {len(results)}; "
-            "give each judge's --calm-results file"
-        )
-    found = [_Read.of(path, _schema(bodies[path])) for path in results]
-    _refuse_other_cases(found)
-    rows = [
-        JudgeRow(name, str(one.path), one.cases, one.figures) for name, one in zip(_names(found), found, strict=True)
-    ]
-    notes: list[str] = []
-    for path, body in crossed.items():
-        rows, told = _with_own_answers(rows, found, path, body)
-        notes += told
-    told = {(c.head, c.seldom) for c in COLUMNS if any(c.of(row.figures) for row in rows)}
-    shown = [
-        c
-        for c in COLUMNS
-        if ((c.head, True) in told if c.seldom else any(c.of(row.figures) is not None for row in rows))
-    ]
-    return JudgeTable(tuple(rows), tuple(shown), tuple(notes))
-
-
-@dataclass(frozen=True, slots=True)
-class _Read:
-    path: Path
-    name: str
-    model: str
-    task: str
-    cases: int
-    sha256: str
-    figures: CalmProtocol
-
-    @classmethod
-    def of(cls, path: Path, schema: str) -> _Read:
-        if not schema.startswith("calm-results/"):
-            raise ConfigError(
-                f"{path}: expected results of `pytest suites/papers` (schema calm-results) or a record of "
-                f"`calm self-preference`, got schema={schema!r}"
-            )
-        audit = read(path)
-        figures = calm_protocol(audit)
-        if figures is None:
-            raise ConfigError(
-                f"{path}: expected a run of CALM's protocol, got one without its robustness rates; run "
-                "`pytest suites/papers --calm-judge=... --calm-results=...` and give that file"
-            )
-        n, sha256 = audit.cases.get("n"), audit.cases.get("sha256")
-        judge = audit.judge
-        cases = n if isinstance(n, int) else 0
-        return cls(path, judge.name, judge.model or judge.name, judge.task, cases, str(sha256), figures)
-
-
-def _schema(body: object) -> str:
-    return str(body.get("schema")) if isinstance(body, Mapping) else ""
-
-
-def _refuse_other_cases(found: Sequence[_Read]) -> None:
-    first: dict[str, _Read] = {}
-    for one in found:
-        other = first.setdefault(one.task, one)
-        if one.sha256 != other.sha256:
-            told = [f"{r.cases} cases of sha256 {r.sha256[:_SHOWN_SHA]} in {r.path}" for r in (other, one)]
-            raise ConfigError(
-                f"expected {one.task} judges that were asked about the same cases, got {told[0]} and {told[1]}; "
-                "run each with the same --calm-cases, --calm-sample and --calm-seed"
-            )
-
-
-def _names(found: Sequence[_Read]) -> list[str]:
-    """
-    Return a name for each row that no other row has: the judge's, then its model, then the file's.
-
-    Two files of one name in different folders get a number.
-    """
-    names = [one.name for one in found]
-    for more in ([one.model for one in found], [one.task for one in found], [one.path.stem for one in found]):
-        told = {name: {word for other, word in zip(names, more, strict=True) if other == name} for name in names}
-        names = [f"{name} ({word})" if len(told[name]) > 1 else name for name, word in zip(names, more, strict=True)]
-    taken: Counter[str] = Counter()
-    for place, name in enumerate(names):
-        taken[name] += 1
-        if taken[name] > 1:
-            names[place] = f"{name} #{taken[name]}"
-    return names
-
-
-def _with_own_answers(
-    rows: Sequence[JudgeRow], found: Sequence[_Read], path: Path, body: Mapping[str, object]
-) -> tuple[list[JudgeRow], list[str]]:
-    judges = body.get("judges")
-    listed = [str(one.get("judge")) for one in judges if isinstance(one, dict)] if isinstance(judges, list) else []
-    made, used = [], set[str]()
-    for row, one in zip(rows, found, strict=True):
-        mine = next((name for name in (one.model, one.name) if name in listed), None)
-        error = enhancement_of(body, mine or "")
-        if error is None:
-            made.append(row)
-            continue
-        used.add(mine or "")
-        figures = replace(row.figures, enhancement=error)
-        made.append(
-            replace(row, figures=replace(figures, biases=tuple(f for f in figures.biases if f.bias != ENHANCEMENT)))
-        )
-    if not used:
-        raise ConfigError(
-            f"{path}: expected scores by the judges of the table ({', '.join(one.model for one in found)}), got "
-            f"{body.get('kind')} verdicts by {', '.join(listed) or 'nobody'}; leave this file out"
-        )
-    others = [name for name in listed if name not in used]
-    return made, [f"{path}: no row for {', '.join(others)}, of which there are no results"] if others else []

@@ -204,6 +204,21 @@ def _mean(cells: Floats, row: int, columns: list[int]) -> Floats:
     return np.asarray(cells[..., row, columns].mean(axis=-1), dtype=np.float64)
 
 
+def filled(found: Mapping[tuple[int, ...], float], shape: tuple[int, ...], missing: float) -> Floats:
+    """Return an array of some values by their places, and `missing` elsewhere."""
+    values = np.full(shape, missing)
+    places = np.array(list(found), dtype=np.intp)
+    values[tuple(places.T)] = list(found.values())
+    return values
+
+
+def mean_known(values: Floats, axis: int) -> Floats:
+    """Return the mean over an axis of what is not NaN; NaN where all is."""
+    known = ~np.isnan(values)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(np.where(known, values, 0.0).sum(axis=axis) / known.sum(axis=axis), dtype=np.float64)
+
+
 def resampled(rng: Random, items: int, draws: int = DRAWS) -> Floats:
     """
     Return how often each item is drawn in each bootstrap sample, shape [draws, items].

@@ -413,13 +413,7 @@ def resample(over: Over, rng: Random, draws: int = DRAWS) -> BootstrapCounts:
 
 
 def double_ratio(
-    sample: BootstrapCounts,
-    grid: Grid,
-    judge: str,
-    *,
-    target: Target = "self",
-    outsiders: Sequence[str] | None = None,
-    level: float = 0.05,
+    sample: BootstrapCounts, grid: Grid, judge: str, *, target: Target = "self", level: float = 0.05
 ) -> Estimate:
     """
     Return a judge's HSPP ratio over the same ratio of judges outside its family: 1 for a fair judge.
@@ -431,20 +425,10 @@ def double_ratio(
 
     Raises `EstimateError` where the judge wrote nothing, failed in fewer than two instances, or has no outsider.
     """
-    value, replicates = _contrast(sample, grid, judge, "ratio", target=target, outsiders=outsiders)
-    least, telling = _own_error(sample.observed, grid, judge, "ratio", target)
-    return estimate_ratio(value, replicates, sample.items, level, least=least, telling=telling)
+    return _compared(sample, grid, judge, "ratio", target=target, level=level)
 
 
-def rate_excess(
-    sample: BootstrapCounts,
-    grid: Grid,
-    judge: str,
-    *,
-    target: Target = "self",
-    outsiders: Sequence[str] | None = None,
-    level: float = 0.05,
-) -> Estimate:
+def rate_excess(sample: BootstrapCounts, grid: Grid, judge: str, *, level: float = 0.05) -> Estimate:
     """
     Return the double-centred excess of a judge's over-estimation of its own answers: 0 for a fair judge.
 
@@ -452,43 +436,33 @@ def rate_excess(
 
     Raises `EstimateError` as `double_ratio` does.
     """
-    least, telling = _own_error(sample.observed, grid, judge, "difference", target)
-    value, replicates = _contrast(sample, grid, judge, "difference", target=target, outsiders=outsiders)
-    found = estimate_difference(value, replicates, sample.items, level, least=least, telling=telling)
-    usable = _usable(sample, "difference")
-    return replace(found, excluded=too_few(grid, judge, target, usable, sample.observed.eligible > 0))
+    return _compared(sample, grid, judge, "difference", target="self", level=level)
 
 
-def _contrast(
-    sample: BootstrapCounts, grid: Grid, judge: str, link: Link, *, target: Target, outsiders: Sequence[str] | None
-) -> tuple[float, Floats]:
-    over, eligible = sample.observed.over.sum(axis=2), sample.observed.eligible.sum(axis=2)
-    usable = _usable(sample, link)
+def _compared(sample: BootstrapCounts, grid: Grid, judge: str, link: Link, *, target: Target, level: float) -> Estimate:
+    over, row, own = sample.observed, grid.row(judge), grid.columns(judge, target)
+    telling = int((over.eligible[row, own].sum(axis=0) > 0).sum())
+    if telling == 1 or (not telling and link == "difference"):  # of no verdicts at all `excess` says more
+        raise EstimateError(
+            f"expected the {'answers' if target == 'self' else 'relatives'} of {judge!r} to fail in at least 2 "
+            f"questions, got {telling}: too few for an interval"
+        )
+    # cells with data; of a plain rate, with data in every resampled set
+    eligible = over.eligible.sum(axis=2)
+    usable: Bools = np.asarray(((eligible[None] if link == "ratio" else sample.eligible) > 0).all(axis=0))
     half = 0.5 if link == "ratio" else 0.0
 
     def contrast(counts: Floats, chances: Floats) -> Floats:
         with np.errstate(invalid="ignore", divide="ignore"):
             rates = np.where(usable, (counts + half) / (chances + 2 * half), 0.0)
-        return excess(rates, grid, judge, target=target, link=link, usable=usable, outsiders=outsiders)
+        return excess(rates, grid, judge, target=target, link=link, usable=usable)
 
-    return float(contrast(over, eligible)), contrast(sample.over, sample.eligible)
-
-
-def _usable(sample: BootstrapCounts, link: Link) -> Bools:
-    eligible = sample.observed.eligible.sum(axis=2)[None] if link == "ratio" else sample.eligible
-    return np.asarray((eligible > 0).all(axis=0))
-
-
-def _own_error(over: Over, grid: Grid, judge: str, link: Link, target: Target) -> tuple[float, int]:
-    row, own = grid.row(judge), grid.columns(judge, target)
-    eligible = over.eligible[row, own]
-    telling = int((eligible.sum(axis=0) > 0).sum())
-    if telling < 2:
-        raise EstimateError(
-            f"expected the {'answers' if target == 'self' else 'relatives'} of {judge!r} to fail in at least 2 "
-            f"questions, got {telling}: too few for an interval"
-        )
-    return binomial_error(float(over.over[row, own].sum()), float(eligible.sum()), link), telling
+    value, replicates = float(contrast(over.over.sum(axis=2), eligible)), contrast(sample.over, sample.eligible)
+    least = binomial_error(float(over.over[row, own].sum()), float(over.eligible[row, own].sum()), link)
+    if link == "ratio":
+        return estimate_ratio(value, replicates, sample.items, level, least=least, telling=telling)
+    found = estimate_difference(value, replicates, sample.items, level, least=least, telling=telling)
+    return replace(found, excluded=too_few(grid, judge, target, usable, over.eligible > 0))
 
 
 def _plain_mean(rates: Floats, columns: list[int]) -> float | None:

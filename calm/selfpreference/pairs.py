@@ -377,11 +377,6 @@ def faced_by_scores(table: ScoreTable, author: str) -> list[AuthorPair]:
     return found
 
 
-def known_by_scores(table: ScoreTable, judge: str) -> Known:
-    """Return what is `known` of a judge's texts beside others': two of equal true worth are equal."""
-    return known(faced_by_scores(table, judge), judge, table.grid.families)
-
-
 def known_by_criteria(table: RubricTable, judge: str) -> Known:
     """
     Return each criterion of a judge's answers beside the same one of another's, where both truths are known.

@@ -25,7 +25,7 @@ from math import isnan, sqrt
 import numpy as np
 
 from calm.errors import EstimateError
-from calm.selfpreference.contrasts import SAME, Bools, Floats, Grid
+from calm.selfpreference.contrasts import SAME, Bools, Floats, Grid, mean_known
 from calm.selfpreference.rubric import NO_SIGN, Signs
 from calm.statistics import agreement
 from calm.statistics.beta import student_quantile
@@ -87,10 +87,10 @@ def stability(scores: Floats, judges: Sequence[str], generators: Sequence[str]) 
     """
     if len(judges) < 2:
         return ()
-    whole = _means(scores)
+    whole = mean_known(scores, 0)
     found = []
     for place, judge in enumerate(judges):
-        rest = _means(np.delete(scores, place, axis=0))
+        rest = mean_known(np.delete(scores, place, axis=0), 0)
         known = ~(np.isnan(whole) | np.isnan(rest))
         best = generators[int(np.nanargmax(rest))] if known.any() else ""
         found.append(LeftOut(judge, tau_b(whole[known].tolist(), rest[known].tolist()), best))
@@ -107,12 +107,6 @@ def tau_b(first: Sequence[float], second: Sequence[float]) -> float | None:
     a, b = (np.sign(np.subtract.outer(x, x)) for x in (np.asarray(first, float), np.asarray(second, float)))
     untied = float((a != 0).sum()) * float((b != 0).sum())
     return None if untied == 0 else float((a * b).sum()) / sqrt(untied)
-
-
-def _means(scores: Floats) -> Floats:
-    known = ~np.isnan(scores)
-    with np.errstate(invalid="ignore"):
-        return np.asarray(np.where(known, scores, 0.0).sum(axis=0) / known.sum(axis=0), dtype=np.float64)
 
 
 BLOCK = 4_000_000

@@ -33,7 +33,7 @@ from calm.core.verdict import Scale
 from calm.errors import EstimateError
 from calm.models.wire import Json
 from calm.selfpreference import opportunity
-from calm.selfpreference.contrasts import DRAWS, Floats
+from calm.selfpreference.contrasts import DRAWS, Floats, mean_known
 from calm.selfpreference.likelihood import Curves, LogPerplexities
 from calm.selfpreference.opportunity import NONE, OTHER, SELF, Outcomes
 from calm.selfpreference.overestimation import Evidence
@@ -172,9 +172,10 @@ def _ranked(evidence: Evidence, found: Tournament, foreign: Floats, every: Float
             continue
         if not peers[own].weights.converged:
             missing.append(f"{way}: no fixed point in {peers[own].weights.rounds} rounds, so all weigh the same")
+    means = [[None if np.isnan(v) else float(v) for v in mean_known(table, 0)] for table in (foreign, every)]
     values = {
-        "mean": _column_means(foreign),
-        "mean_with_own": _column_means(every),
+        "mean": means[0],
+        "mean_with_own": means[1],
         "strength": [placed[name].value if name in placed else None for name in names],
         "peer_rate": [peers[False].rates[name] if False in peers else None for name in names],
     }
@@ -188,13 +189,6 @@ def _ranked(evidence: Evidence, found: Tournament, foreign: Floats, every: Float
         row["weight_with_own"] = _weight(peers.get(True), name)
         rows.append(row | {f"rank_{way}": place[at] for way, place in places.items()})
     return Part("ranking", tuple(rows), "; ".join(missing))
-
-
-def _column_means(values: Floats) -> list[float | None]:
-    """Return the mean over judges of values [judges, generators], NaN left out; None where there is none."""
-    known = ~np.isnan(values)
-    sums, counts = np.where(known, values, 0.0).sum(axis=0), known.sum(axis=0)
-    return [float(total / count) if count else None for total, count in zip(sums, counts, strict=True)]
 
 
 def _weight(peers: Peers | None, name: str) -> float | None:

@@ -29,7 +29,7 @@ from calm.errors import EstimateError
 from calm.experiment.stopping import LEVEL
 from calm.models.wire import Json
 from calm.selfpreference import calm_errors, harmful, opportunity, overestimation, pairs, panels, rubric, skill
-from calm.selfpreference.contrasts import DRAWS, Floats, Grid
+from calm.selfpreference.contrasts import DRAWS, Floats, Grid, mean_known
 from calm.selfpreference.families import Leak
 from calm.selfpreference.harmful import Asked
 from calm.selfpreference.likelihood import Curves, LogPerplexities
@@ -280,11 +280,8 @@ class Tables:
         if self.family == "pairwise":
             seen = [one for one in self.pairs if own or all(a.author != one.judge for a in one.case.answers)]
             return pairs.win_rates(seen, self.grid)
-        known = ~np.isnan(self.points.scores)
-        if not own:
-            known &= np.array([[j != g for g in self.grid.generators] for j in self.judges])[..., None]
-        with np.errstate(invalid="ignore"):
-            return np.asarray(np.where(known, self.points.scores, 0.0).sum(axis=2) / known.sum(axis=2))
+        foreign = np.array([[j != g for g in self.grid.generators] for j in self.judges])[..., None]
+        return mean_known(self.points.scores if own else np.where(foreign, self.points.scores, np.nan), 2)
 
     def panel(self) -> dict[str, Json]:
         """Return how far the judges agree, and whether the ranking of the authors depends on one of them."""

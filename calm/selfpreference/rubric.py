@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from calm.core.items import item_of
 from calm.core.verdict import Criteria
 from calm.errors import EstimateError
-from calm.selfpreference.contrasts import Bools, Floats, Grid
+from calm.selfpreference.contrasts import Bools, Floats, Grid, filled, mean_known
 from calm.selfpreference.verdicts import Judgment, author_of
 
 Marks: TypeAlias = NDArray[np.int8]
@@ -124,8 +124,8 @@ def rubric_table(rows: Iterable[Row], families: Mapping[str, str]) -> RubricTabl
     generators: dict[str, int] = {}
     instances: dict[str, int] = {}
     criteria: dict[tuple[str, str], int] = {}
-    verdicts: dict[tuple[int, int, int], int] = {}
-    truth: dict[tuple[int, int], int] = {}
+    verdicts: dict[tuple[int, ...], int] = {}
+    truth: dict[tuple[int, ...], int] = {}
     points: dict[int, float] = {}
     about: dict[int, tuple[int, str]] = {}
     for row in rows:
@@ -145,19 +145,14 @@ def rubric_table(rows: Iterable[Row], families: Mapping[str, str]) -> RubricTabl
         about.setdefault(criterion, (row.length, row.axis))
     if not verdicts:
         raise EstimateError("expected at least one verdict, got none")
-    marks = np.full((len(judges), len(generators), len(criteria)), MISSING, dtype=np.int8)
-    places = np.array(list(verdicts), dtype=np.intp)
-    marks[places[:, 0], places[:, 1], places[:, 2]] = list(verdicts.values())
-    true_marks = np.full((len(generators), len(criteria)), MISSING, dtype=np.int8)
-    places = np.array(list(truth), dtype=np.intp)
-    true_marks[places[:, 0], places[:, 1]] = list(truth.values())
+    size = len(judges), len(generators), len(criteria)
     return RubricTable(
         Grid(tuple(judges), tuple(generators), families),
         tuple(instances),
         tuple(f"{instance}/{criterion}" for instance, criterion in criteria),
         np.array([instances[instance] for instance, _ in criteria], dtype=np.int64),
-        marks,
-        true_marks,
+        filled(verdicts, size, MISSING).astype(np.int8),
+        filled(truth, size[1:], MISSING).astype(np.int8),
         np.array([points[i] for i in range(len(criteria))], dtype=np.float64),
         tuple(about[i][0] for i in range(len(criteria))),
         tuple(about[i][1] for i in range(len(criteria))),
@@ -259,10 +254,7 @@ def direct_scores(shares: Floats) -> Fractions:
 
 def system_scores(scores: Fractions) -> Floats:
     """Return the mean score over the instances whose score is known, [...]; NaN where none is."""
-    values = scores.values()
-    known = ~np.isnan(values)
-    with np.errstate(invalid="ignore"):
-        return np.asarray(np.where(known, values, 0.0).sum(axis=-1) / known.sum(axis=-1), dtype=np.float64)
+    return mean_known(scores.values(), -1)
 
 
 # ------------------------------------------------------------------------------------------- signs of comparisons
@@ -406,10 +398,7 @@ def agreement(verdicts: Marks) -> Floats:
     >>> agreement(np.array([[[1, 1]], [[1, 0]]], np.int8)).tolist()
     [1.0, 0.0]
     """
-    cells = cell_agreement(verdicts)
-    known = ~np.isnan(cells)
-    with np.errstate(invalid="ignore"):
-        return np.asarray(np.where(known, cells, 0.0).sum(axis=0) / known.sum(axis=0), dtype=np.float64)
+    return mean_known(cell_agreement(verdicts), 0)
 
 
 def agreement_filtered(

@@ -14,7 +14,7 @@ its own text:
 
 S - R > 0: m rates its text above its peers' rating of it. S - G > 0: m rates its text above those of its peers. S - R
 keeps m's leniency and S - G keeps the worth of m's text, so neither is self-preference by itself: only
-`framing_scores.score_excess` is. R - G is what the peers think of m's text less what m thinks of theirs.
+`score_excess` is. R - G is what the peers think of m's text less what m thinks of theirs.
 """
 
 from __future__ import annotations
@@ -39,6 +39,8 @@ from calm.selfpreference.contrasts import (
     Target,
     estimate_difference,
     excess,
+    filled,
+    mean_known,
     resampled,
     too_few,
     unvaried,
@@ -97,7 +99,7 @@ def score_table(
     """
     judges, generators = ({name: place for place, name in enumerate(dict.fromkeys(part))} for part in names)
     items: dict[str, int] = {}
-    found: dict[tuple[int, int, int], float] = {}
+    found: dict[tuple[int, ...], float] = {}
     for judge, generator, item, score in rows:
         key = (
             judges.setdefault(judge, len(judges)),
@@ -109,9 +111,7 @@ def score_table(
         found[key] = score
     if not found:
         raise EstimateError("expected at least one score, got none")
-    scores = np.full((len(judges), len(generators), len(items)), np.nan)
-    places = np.array(list(found), dtype=np.intp)
-    scores[places[:, 0], places[:, 1], places[:, 2]] = list(found.values())
+    scores = filled(found, (len(judges), len(generators), len(items)), np.nan)
     worth = None
     if truth:
         worth = np.array([[truth.get((g, i), np.nan) for i in items] for g in generators], dtype=np.float64)
@@ -340,8 +340,8 @@ def item_means(table: ScoreTable, judge: str) -> ItemMeans:
         raise EstimateError(f"expected other models that both judge and write beside {judge!r}, got none")
     own = table.scores[row, own_column]
     there = ~np.isnan(own)
-    received = _available_mean(table.scores[[grid.row(p) for p in peers], own_column])
-    given = _available_mean(table.scores[row][[grid.generators.index(p) for p in peers]])
+    received = mean_known(table.scores[[grid.row(p) for p in peers], own_column], 0)
+    given = mean_known(table.scores[row][[grid.generators.index(p) for p in peers]], 0)
     return ItemMeans(own, np.where(there, received, np.nan), np.where(there, given, np.nan))
 
 
@@ -403,12 +403,6 @@ def p_holm(found: Sequence[SelfEvaluation], difference: str) -> dict[str, float]
     tests: dict[str, Comparison | None] = {one.judge: getattr(one, difference) for one in found}
     known = {judge: test.p for judge, test in tests.items() if test is not None and test.p is not None}
     return dict(zip(known, holm(list(known.values())), strict=True)) if known else {}
-
-
-def _available_mean(scores: Floats) -> Floats:
-    known = ~np.isnan(scores)
-    with np.errstate(invalid="ignore"):
-        return np.asarray(np.where(known, scores, 0.0).sum(axis=0) / known.sum(axis=0), dtype=np.float64)
 
 
 def _spread(values: Floats) -> Spread | None:
