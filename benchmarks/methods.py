@@ -165,7 +165,7 @@ METHODS: Final[tuple[tuple[str, tuple[Method, ...]], ...]] = (
             ),
             _own(
                 "win rates by difference in log-perplexity",
-                "likelihood:curves",
+                "perplexity:curves",
                 "selfpreference/test_perplexity.py::test_a_judge_that_goes_by_perplexity_has_one_curve_and_a_steep_one",
                 "perplexity",
                 "--perplexity",

@@ -5,7 +5,7 @@ Self-preference: does a judge favour its own answers, or those of its family, be
 |---|---|---|
 | `scores` | double-centred excess of scores; graded self-evaluation: S, R and G with t tests | a `ScoreTable` |
 | `opportunity` | equal opportunity and demographic parity | pairs with one own answer, or their counts |
-| `likelihood` | does the judge prefer what it finds likely? | log-probabilities of the answers' tokens |
+| `perplexity` | does the judge prefer what it finds likely? (`likelihood` asks its server) | log-probabilities |
 | `rubric` | scores, signs of comparisons, accuracy, committees, the agreement filter | a `RubricTable` |
 | `overestimation` | over-estimation against a truth that is known | a `RubricTable`, or signs of comparisons |
 | `skill` | the excess with truth: balanced, and with two readings of a fair judge | shares of verdicts, criteria |

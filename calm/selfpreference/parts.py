@@ -34,7 +34,6 @@ from calm.errors import EstimateError
 from calm.models.wire import Json
 from calm.selfpreference import opportunity
 from calm.selfpreference.contrasts import DRAWS, Floats, mean_known
-from calm.selfpreference.likelihood import Curves, LogPerplexities
 from calm.selfpreference.opportunity import NONE, OTHER, SELF, Outcomes
 from calm.selfpreference.overestimation import Evidence
 from calm.selfpreference.pairs import AuthorPair
@@ -49,6 +48,7 @@ from calm.selfpreference.panels import (
     tournament,
     transitive,
 )
+from calm.selfpreference.perplexity import Curves, LogPerplexities
 from calm.selfpreference.scores import (
     Comparison,
     ScoreTable,

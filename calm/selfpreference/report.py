@@ -32,7 +32,6 @@ from calm.selfpreference import calm_errors, harmful, opportunity, overestimatio
 from calm.selfpreference.contrasts import DRAWS, Floats, Grid, mean_known
 from calm.selfpreference.families import Leak
 from calm.selfpreference.harmful import Asked
-from calm.selfpreference.likelihood import Curves, LogPerplexities
 from calm.selfpreference.pairs import AuthorPair, Known
 from calm.selfpreference.parts import (
     Part,
@@ -43,6 +42,7 @@ from calm.selfpreference.parts import (
     perplexity_parts,
     ranking,
 )
+from calm.selfpreference.perplexity import Curves, LogPerplexities
 from calm.selfpreference.rubric import RubricTable
 from calm.selfpreference.scores import ScoreTable, evaluated, p_holm, resampled_means, score_excess
 from calm.selfpreference.skill import Excess

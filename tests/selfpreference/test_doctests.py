@@ -12,6 +12,7 @@ MODULES = [
     "overestimation",
     "panels",
     "likelihood",
+    "perplexity",
     "rubric",
     "skill",
 ]

@@ -14,7 +14,7 @@ from calm.core.claims import Claim, Outcome, decide
 from calm.selfpreference import recorded
 from calm.selfpreference.contrasts import Grid
 from calm.selfpreference.families import leaks
-from calm.selfpreference.likelihood import curves
+from calm.selfpreference.perplexity import curves
 from calm.selfpreference.report import Tables
 from calm.selfpreference.scores import ScoreTable
 

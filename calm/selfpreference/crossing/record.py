@@ -16,7 +16,7 @@ from calm.models.wire import Json
 from calm.selfpreference import report
 from calm.selfpreference.crossing.design import UNIT, CrossDesign, CrossResult, Member, identity
 from calm.selfpreference.families import Leak, Relation
-from calm.selfpreference.likelihood import Bin, Curves, LogPerplexities
+from calm.selfpreference.perplexity import Bin, Curves, LogPerplexities
 from calm.selfpreference.report import SelfPreference, Tables
 from calm.selfpreference.verdicts import AS_EVER, Judgment, Wording
 
