@@ -28,10 +28,11 @@ from calm.core.claims import Claim, Decision, Outcome, decide
 from calm.core.verdict import Family
 from calm.selfpreference import pairs
 from calm.selfpreference.contrasts import Floats, Grid
-from calm.selfpreference.crossing.tables import Tables, decide_pull
-from calm.selfpreference.framing_scores import ScoreTable
+from calm.selfpreference.crossing.tables import decide_pull
 from calm.selfpreference.pairs import AuthorPair, Known
+from calm.selfpreference.report import Tables
 from calm.selfpreference.rubric import RubricTable
+from calm.selfpreference.scores import ScoreTable
 from calm.selfpreference.skill import Excess
 from calm.statistics.power import uniforms
 

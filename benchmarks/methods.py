@@ -10,7 +10,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-
 @dataclass(frozen=True, slots=True)
 class Method:
     """
@@ -80,23 +79,23 @@ METHODS: Final[tuple[tuple[str, tuple[Method, ...]], ...]] = (
     (
         "Graded self-evaluation",
         (
-            _own("S, R, G: N, mean, SD, t, p and intervals", "self_evaluation:self_evaluation", _THESIS, "headlines"),
+            _own("S, R, G: N, mean, SD, t, p and intervals", "scores:self_evaluation", _THESIS, "headlines"),
             _own(
                 "S - R, S - G, R - G: paired t",
-                "self_evaluation:compared",
+                "scores:compared",
                 "selfpreference/test_self_evaluation.py::test_every_figure_is_that_of_scipy",
                 "score",
             ),
             _own(
                 "both framings in one run, the negative one mapped back",
-                "report.evaluations:evaluation_parts",
+                "parts:evaluation_parts",
                 "commands/test_graded_self_evaluation.py::test_both_framings_are_in_one_run",
                 "headlines",
                 "--framings both",
             ),
             _own(
                 "several dimensions (Likert form)",
-                "report.evaluations:with_means",
+                "parts:with_means",
                 "commands/test_graded_self_evaluation.py::test_each_dimension_has_its_rows_and_all_have_a_mean",
                 "headlines",
                 "--dimension NAME=PROMPT",
@@ -172,7 +171,7 @@ METHODS: Final[tuple[tuple[str, tuple[Method, ...]], ...]] = (
             ),
             _own(
                 "own against others' log-perplexity",
-                "report.of_perplexity:perplexity_parts",
+                "parts:perplexity_parts",
                 "selfpreference/test_perplexity.py::test_own_answers_stand_beside_others_by_item",
                 "perplexity",
                 "--perplexity",
@@ -182,11 +181,11 @@ METHODS: Final[tuple[tuple[str, tuple[Method, ...]], ...]] = (
     (
         "Self-preference on criteria",
         (
-            _own("MRA, HSPP by criterion (SR)", "report.harmful:harmful", _TABLE_1, "rubric"),
+            _own("MRA, HSPP by criterion (SR)", "harmful:harmful", _TABLE_1, "rubric"),
             *(
                 _own(
                     f"MIPA, HSPP by comparison ({shape})",
-                    "report.harmful:held",
+                    "harmful:held",
                     "selfpreference/test_evidence.py::test_a_small_table_has_the_same_ratio_in_every_shape",
                     run,
                 )
@@ -211,28 +210,28 @@ METHODS: Final[tuple[tuple[str, tuple[Method, ...]], ...]] = (
             ),
             _own(
                 "committees, leave-one-out and by size",
-                "report.together:together",
+                "harmful:together",
                 f"{_COMMANDS}test_both_committees_of_the_paper_come_from_the_command",
                 "ifeval",
                 "--committee a,b,c",
             ),
             _own(
                 "agreement filter",
-                "report.selections:filtered",
+                "harmful:filtered",
                 f"{_COMMANDS}test_the_agreement_filter_comes_from_the_command",
                 "ifeval",
                 "--agreement 0.5,0.8",
             ),
             _own(
                 "slices by sign, length, axis",
-                "report.selections:sliced",
+                "harmful:sliced",
                 f"{_RUBRIC}test_recorded_criteria_can_be_sliced_by_topic_and_length",
                 "ifeval",
                 "--slices length,axis",
             ),
             _own(
                 "self minus outsiders (MSD-SP)",
-                "committees:self_minus_outsiders",
+                "rubric:self_minus_outsiders",
                 "papers/test_rubric_self_preference.py::test_figure_5_holds_the_authors_differences",
                 "rubric",
             ),
@@ -244,7 +243,7 @@ METHODS: Final[tuple[tuple[str, tuple[Method, ...]], ...]] = (
             ),
             _own(
                 "centred differences of scores",
-                "committees:centred_deltas",
+                "rubric:centred_deltas",
                 "papers/test_rubric_self_preference.py::test_the_rows_of_figure_5_are_centred",
                 "rubric",
             ),

@@ -13,9 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from calm.core.case import Framing
-from calm.selfpreference import calm_errors, committees, evidence, opportunity, recorded, self_evaluation
+from calm.selfpreference import calm_errors, harmful, opportunity, overestimation, recorded, rubric, scores
 from calm.selfpreference.contrasts import Grid
-from calm.selfpreference.report import harmful, selections, together
 from calm.studies.uda import consensus
 from tests.papers import published
 
@@ -82,9 +81,9 @@ def calm() -> Iterator[Line]:
 def thesis() -> Iterator[Line]:
     """Return the lines of the thesis on graded self-evaluation."""
     framings = {"pos": Framing.STANDARD, "neg": Framing.NEGATIVE}
-    by, equal, total = f"{SELF}self_evaluation:self_evaluation", 0, 0
+    by, equal, total = f"{SELF}scores:self_evaluation", 0, 0
     for row in published.rows("thesis_table1.csv"):
-        found = self_evaluation.self_evaluation(recorded.score_table(framings[row["variant"]]), row["judge"])
+        found = scores.self_evaluation(recorded.score_table(framings[row["variant"]]), row["judge"])
         cells = thesis_cells(found)
         equal += sum(row[name] == shown for name, shown in cells.items())
         total += len(cells)
@@ -99,7 +98,7 @@ def thesis() -> Iterator[Line]:
     yield Line("Table 1, all cells", str(total), f"{equal} equal", by, remark, (total, equal))
 
 
-def thesis_cells(found: self_evaluation.SelfEvaluation) -> dict[str, str]:
+def thesis_cells(found: scores.SelfEvaluation) -> dict[str, str]:
     """Return the fifteen cells of a row as the thesis prints them."""
     printed = {"n": str(found.n)}
     for name, spread in (("s", found.own), ("r", found.received), ("g", found.given)):
@@ -149,10 +148,10 @@ def equal_opportunity() -> Iterator[Line]:
 def rubrics() -> Iterator[Line]:
     """Return the lines of the paper on rubrics: IFEval from the verdicts, HealthBench as printed."""
     table = recorded.rubric_table()
-    said = evidence.of_criteria(table)
+    said = overestimation.of_criteria(table)
     ratios, shares = harmful.harmful(said, {})
     one, two = (published.by(f"rubric_table{n}.csv", "judge") for n in (1, 2))
-    by, without = f"{SELF}report.harmful:harmful", 0
+    by, without = f"{SELF}harmful:harmful", 0
     for row in ratios.rows:
         printed = one[str(row["judge"])]
         ours = {theirs: float(str(row[name])) for theirs, name in TABLE_1.items()}
@@ -188,26 +187,26 @@ def rubrics() -> Iterator[Line]:
         "Figure 5, HealthBench, self minus outsiders",
         str(len(apart)),
         f"{len(apart)} within {max(apart):.4f} points",
-        f"{SELF}committees:self_minus_outsiders",
+        f"{SELF}rubric:self_minus_outsiders",
         "with GPT-5 in the reference committee, where the text names GPT-oss-120B; the matrix and the differences are "
         "both printed",
         raw=False,
     )
     members = ("Gemma-27B", "Llama-Mav", "Qwen-235B", "GPT-120B", "Claude-Sonnet")
-    together.together(said, {"paper": members}, 0)
+    harmful.together(said, {"paper": members}, 0)
     yield Line(
         "Figure 3, committees",
         "no numbers",
         "both committees",
-        f"{SELF}report.together:together",
+        f"{SELF}harmful:together",
         "neither is as accurate as its members and less self-preferring in all of them, as the text says",
     )
-    selections.filtered(table, (0.8,))
+    harmful.filtered(table, (0.8,))
     yield Line(
         "Figure 4, agreement filter",
         "no numbers",
         "two readings",
-        f"{SELF}report.selections:filtered",
+        f"{SELF}harmful:filtered",
         "filtering criteria: flat up to .80; filtering each answer to a criterion: falls from .5, as the text says",
     )
 
@@ -219,7 +218,7 @@ def _figure_5(grid: Grid) -> list[float]:
     printed = Grid(tuple(row["judge"] for row in rows), generators, grid.families)
     cells = np.array([[float(row[g]) for g in generators] for row in rows])
     return [
-        abs(committees.self_minus_outsiders(cells, printed, row["eval_judge"]) - 100 * float(row["msd_sp"]))
+        abs(rubric.self_minus_outsiders(cells, printed, row["eval_judge"]) - 100 * float(row["msd_sp"]))
         for row in published.rows("rubric_hb_msd_sp_gpt5_committee.csv")
     ]
 

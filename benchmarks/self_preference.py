@@ -28,17 +28,9 @@ from scipy.integrate import quad
 from scipy.special import ndtr, ndtri
 
 from calm.core.claims import Estimate
-from calm.selfpreference import (
-    credit,
-    framing_scores,
-    opportunity,
-    overestimation,
-    recorded,
-    report,
-    rubric,
-    self_evaluation,
-)
+from calm.selfpreference import opportunity, overestimation, recorded, rubric, scores, skill
 from calm.selfpreference.contrasts import Floats, Grid, estimate_ratio
+from calm.selfpreference.report import Tables
 from calm.statistics.power import uniforms
 
 SEED = 20_241_101
@@ -176,7 +168,7 @@ def rate_excess(kind: Kind, rng: Random) -> Estimate:
 def credit_excess(kind: Kind, rng: Random) -> Estimate:
     """Return the excess of credit, in which what passes and what fails weigh the same."""
     table = rubric_world(kind, rng)
-    return credit.credit_excess(credit.credit(table), table.grid, JUDGE, level=LEVEL).estimate
+    return skill.credit_excess(skill.credit(table), table.grid, JUDGE, level=LEVEL).estimate
 
 
 def true_double_ratio(kind: Kind) -> float:
@@ -224,7 +216,7 @@ POINTS = 0.6
 """The planted excess, in points of a scale from 1 to 10."""
 
 
-def score_world(kind: Kind, rng: Random) -> framing_scores.ScoreTable:
+def score_world(kind: Kind, rng: Random) -> scores.ScoreTable:
     """Return whole scores from 1 to 10 of eight judges for the texts of the same eight, on items of unequal worth."""
     lenient = np.array([0.8 if kind.lenient else 0.0, *STRICTNESS])
     quality = np.array([0.9 * kind.worth, *QUALITY])
@@ -232,26 +224,24 @@ def score_world(kind: Kind, rng: Random) -> framing_scores.ScoreTable:
     latent = 5.5 + lenient[:, None, None] + text[None] + normals(rng, (len(NAMES), len(NAMES), ITEMS)) * 0.8
     latent[0, 0] += POINTS * kind.preference
     scores = np.clip(np.round(latent), 1, 10)
-    return framing_scores.ScoreTable(
-        Grid(NAMES, NAMES, FAMILIES), tuple(str(i) for i in range(ITEMS)), scores, 1.0, 10.0
-    )
+    return scores.ScoreTable(Grid(NAMES, NAMES, FAMILIES), tuple(str(i) for i in range(ITEMS)), scores, 1.0, 10.0)
 
 
 def own_minus_received(kind: Kind, rng: Random) -> Estimate:
     """Return the published S - R with its interval."""
-    found = self_evaluation.self_evaluation(score_world(kind, rng), JUDGE).own_minus_received
+    found = scores.self_evaluation(score_world(kind, rng), JUDGE).own_minus_received
     return Estimate(found.mean, found.low, found.high, ITEMS, LEVEL)
 
 
 def own_minus_given(kind: Kind, rng: Random) -> Estimate:
     """Return the published S - G with its interval."""
-    found = self_evaluation.self_evaluation(score_world(kind, rng), JUDGE).own_minus_given
+    found = scores.self_evaluation(score_world(kind, rng), JUDGE).own_minus_given
     return Estimate(found.mean, found.low, found.high, ITEMS, LEVEL)
 
 
 def score_excess(kind: Kind, rng: Random) -> Estimate:
     """Return the double-centred excess of the scores."""
-    return framing_scores.score_excess(score_world(kind, rng), JUDGE, rng, level=LEVEL, draws=DRAWS)
+    return scores.score_excess(score_world(kind, rng), JUDGE, rng, level=LEVEL, draws=DRAWS)
 
 
 def true_score_excess(kind: Kind) -> float:
@@ -388,7 +378,7 @@ def speed() -> str:
     """Return how long the analysis of the recorded verdicts takes, and the most memory that the process had."""
     table = recorded.rubric_table()
     began = perf_counter()
-    report.of_rubrics(table, Random(SEED))
+    Tables.of(table).figures(Random(SEED))
     seconds = perf_counter() - began
     megabytes = getrusage(RUSAGE_SELF).ru_maxrss / 1000
     return f"12 judges x 12 generators x 834 rubrics: {seconds:.2f} s, {megabytes:.0f} MB with all imports"

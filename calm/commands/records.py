@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from calm.commands import DONE
+from calm.commands import REFUSED
+from calm.commands import add_command
+from calm.errors import ConfigError
+from calm.errors import few_of
+from collections.abc import Iterator
+from collections.abc import Sequence
+from datetime import date
+from datetime import timedelta
+from pathlib import Path
+from shutil import get_terminal_size
+from typing import Final
+from typing import TYPE_CHECKING
 import argparse
 import json
 import sys
-from collections.abc import Iterator, Sequence
-from datetime import date, timedelta
-from pathlib import Path
-from shutil import get_terminal_size
-from typing import TYPE_CHECKING, Final
-
-from calm.commands import DONE, REFUSED, add_command
-from calm.errors import ConfigError, few_of
 
 if TYPE_CHECKING:
     from calm.results.baseline import Undecided
@@ -108,7 +113,6 @@ def _accept(options: argparse.Namespace) -> int:
 
 
 def _advice(found: Sequence[Undecided], again: str) -> Iterator[str]:
-    """Yield what would decide each claim, in lines: more cases, another limit as a table of gate.toml, or a waiver."""
     if found:
         yield f"Do one of these for each claim, and run again: {again}."
     for one in found:
@@ -129,7 +133,6 @@ def _compare(options: argparse.Namespace) -> int:
 
 
 def _runs(options: argparse.Namespace) -> int:
-    """Show what changed between two runs."""
     from calm.core.inputs import inputs
     from calm.results.baseline import read_record
     from calm.results.compare import compare, render_text
@@ -164,7 +167,6 @@ def _runs(options: argparse.Namespace) -> int:
 
 
 def _judges(options: argparse.Namespace) -> int:
-    """Show CALM's figures of several judges."""
     from calm.core.inputs import inputs
     from calm.results.calm_protocol import judge_table
     from calm.results.outputs import Output, refuse

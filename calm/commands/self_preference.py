@@ -5,25 +5,27 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING
 
 from calm.commands import CASES, DONE, JUDGES, REFUSED, add_command
-from calm.commands.self_preference_wordings import about_each, add_wordings, dimensions_of, framed
 from calm.commands.spending import CONTINUE, add_caps, bill, opened_engine, refuse_impossible
 from calm.errors import ConfigError, EstimateError, nearest
 from calm.results.wording import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from calm.core.case import Case
+    from calm.core.templates import Message, Prompt
     from calm.models.wire import Json, Judge
     from calm.results.outputs import Output
-    from calm.selfpreference.crossing.design import CrossDesign
-    from calm.selfpreference.report import Asked, SelfPreference
+    from calm.selfpreference.crossing.design import CrossDesign, Member
+    from calm.selfpreference.harmful import Asked
+    from calm.selfpreference.report import SelfPreference
+
+FORM = "NAME=PROMPT[,NEGATIVE_PROMPT]"
 
 
 def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -60,7 +62,21 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         metavar="FILE",
         help="the same for many, as .toml or .csv (name,family)",
     )
-    add_wordings(own)
+    own.add_argument(
+        "--framings",
+        metavar="WHICH",
+        choices=("standard", "both"),
+        default="standard",
+        help="scores: 'both' also asks each judge's inverted twin, and shows what that changes (twice the calls)",
+    )
+    own.add_argument(
+        "--dimension",
+        action="append",
+        default=[],
+        metavar=FORM,
+        help="scores: ask about this dimension, with a file as user message (and its inverted twin, for --framings "
+        "both); may be repeated",
+    )
     own.add_argument("--plan", action="store_true", help="show what the command would ask and cost; make no call")
     own.add_argument("--perplexity", action="store_true", help="also fetch how likely each judge finds each answer")
     own.add_argument("--outsider", metavar="MODEL", help="scores: also compare with this neutral judge alone")
@@ -88,18 +104,19 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 def _run(options: argparse.Namespace) -> int:
     from calm.core.inputs import inputs
     from calm.experiment.showing import refuse_unshowable
-    from calm.gate.from_spec import judge_from, recall
+    from calm.gate.from_spec import cases_from, judge_from, recall
     from calm.results.outputs import refuse
-    from calm.selfpreference import report
+    from calm.selfpreference import harmful
     from calm.selfpreference.crossing.design import TableJudge, arrange
     from calm.selfpreference.crossing.record import record
     from calm.selfpreference.crossing.tables import recorded_tables
+    from calm.selfpreference.families import stated
 
     refuse_impossible(options)
-    asked = report.asked_of(options.committee, options.agreement, options.slices, with_self=options.self_in_committee)
+    asked = harmful.asked_of(options.committee, options.agreement, options.slices, with_self=options.self_in_committee)
     if (known := _record(options)) is not None:
         return _again(known, asked, options)
-    typed, families = _families(options)
+    typed, families = stated(options.family, "--family"), stated(options.families, "--families")
     dimensions = dimensions_of(options)
     judges = [judge_from(spec) for spec in options.judges]
     worded = [one for judge in judges for one in about_each(judge, dimensions)]
@@ -107,28 +124,24 @@ def _run(options: argparse.Namespace) -> int:
         _refuse_asking(options.judges[0], options)
         tables = recorded_tables(judges[0])
         options.outsider = _check_outsider(options.outsider, tables.family, tables.judges)
-        report.check(asked, tables.family, tables.judges)
+        harmful.check(asked, tables.family, tables.judges)
         refuse(_written(options), inputs=inputs())
         figures = tables.report(options.seed, outsider=options.outsider, asked=asked)
         return _report(figures, record(figures, tables, None, options.seed), options)
-    cases = _cases(options, judges[0])
+    if not options.cases:
+        raise ConfigError("--cases: expected a file of answers, which `calm answer` writes, got none")
+    cases = cases_from(options.cases, judges[0])
     for judge in judges:
         recall(judge, cases)
     members = [member for dimension, judge in worded for member in framed(judge, dimension, options)]
     _check_names(typed, cases, [member.model for member in members])
     try:
-        arranged = arrange(
-            members,
-            cases,
-            sample=options.sample,
-            seed=options.seed,
-            families=families | typed,
-        )
+        arranged = arrange(members, cases, sample=options.sample, seed=options.seed, families=families | typed)
     except EstimateError as error:
         raise ConfigError(str(error)) from error
     names = [member.model for member in arranged.members]
     options.outsider = _check_outsider(options.outsider, arranged.family, names)
-    report.check(asked, arranged.family, names)
+    harmful.check(asked, arranged.family, names)
     for member in arranged.members:
         if member.judge is not None:
             refuse_unshowable(member.judge, arranged.cases)
@@ -138,12 +151,6 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _record(options: argparse.Namespace) -> dict[str, Json] | None:
-    """
-    Return the record that stands in the place of judges, or None.
-
-    Raises:
-        ConfigError: it is no record, stands beside judges, or an option would ask again.
-    """
     from calm.core.files import read_json
     from calm.selfpreference.report import SCHEMA
 
@@ -162,12 +169,6 @@ def _record(options: argparse.Namespace) -> dict[str, Json] | None:
 
 
 def _refuse_asking(name: str, options: argparse.Namespace) -> None:
-    """
-    Refuse options that would ask where all verdicts are given.
-
-    Raises:
-        ConfigError: there is such an option.
-    """
     asking = {
         "--cases": options.cases,
         "--sample": options.sample is not None,
@@ -183,17 +184,16 @@ def _refuse_asking(name: str, options: argparse.Namespace) -> None:
 
 
 def _again(known: dict[str, Json], asked: Asked, options: argparse.Namespace) -> int:
-    """Compute all figures of a record again, with the options of today."""
     from calm.core.inputs import inputs
     from calm.results.outputs import refuse
-    from calm.selfpreference import report
+    from calm.selfpreference import harmful
     from calm.selfpreference.crossing.record import crossed_from, curves_from, likely_from, record_again
     from calm.selfpreference.crossing.tables import tables_of
 
     crossed = crossed_from(known)
     tables = tables_of(crossed)
     options.outsider = _check_outsider(options.outsider, tables.family, tables.judges)
-    report.check(asked, tables.family, tables.judges)
+    harmful.check(asked, tables.family, tables.judges)
     refuse(_written(options), inputs=inputs())
     figures = tables.report(
         options.seed,
@@ -211,33 +211,7 @@ def _again(known: dict[str, Json], asked: Asked, options: argparse.Namespace) ->
     return status
 
 
-def _cases(options: argparse.Namespace, judge: Judge) -> list[Case]:
-    from calm.gate.from_spec import cases_from
-
-    if not options.cases:
-        raise ConfigError("--cases: expected a file of answers, which `calm answer` writes, got none")
-    return cases_from(options.cases, judge)
-
-
-def _families(options: argparse.Namespace) -> tuple[dict[str, str], dict[str, str]]:
-    """
-    Return the families that the user states in words, and those that the files hold.
-
-    Raises:
-        ConfigError: the faults of all.
-    """
-    from calm.selfpreference.stated import stated
-
-    return stated(options.family, "--family"), stated(options.families, "--families")
-
-
 def _check_names(typed: Mapping[str, str], cases: Sequence[Case], judges: Sequence[str]) -> None:
-    """
-    Refuse a family of somebody who is neither an author nor a judge.
-
-    Raises:
-        ConfigError: there is such a name.
-    """
     from calm.core.model_names import plain
     from calm.selfpreference.families import ALL_OTHERS
 
@@ -250,12 +224,6 @@ def _check_names(typed: Mapping[str, str], cases: Sequence[Case], judges: Sequen
 
 
 def _check_outsider(outsider: str | None, family: str, judges: Sequence[str]) -> str | None:
-    """
-    Return the neutral judge by its name among the judges; None if there is none.
-
-    Raises:
-        ConfigError: it is unknown, or there are verdicts without an excess over one judge alone.
-    """
     from calm.core.model_names import one_name
 
     if outsider is None:
@@ -289,7 +257,7 @@ def _plan(arranged: CrossDesign, options: argparse.Namespace) -> int:
 
 
 def _ask(arranged: CrossDesign, asked: Asked, options: argparse.Namespace) -> int:
-    from calm.selfpreference.crossing.asks import ask
+    from calm.selfpreference.crossing.design import ask
     from calm.selfpreference.crossing.record import record
     from calm.selfpreference.crossing.tables import tables_of
     from calm.selfpreference.likelihood import Likelihood, likelihood_of
@@ -344,3 +312,124 @@ def _report(figures: SelfPreference, body: dict[str, Json], options: argparse.Na
         pages.write(body, Path(options.report))
         print(printable(f"wrote {options.report}"))
     return DONE if any(row.corrected for row in figures.rows) else REFUSED
+
+
+@dataclass(frozen=True, slots=True)
+class Dimension:
+    """What answers are judged for: the templates of the user message, and where each was read."""
+
+    name: str
+    user: str
+    negative: str | None
+    places: dict[str, str]
+
+
+def dimensions_of(options: argparse.Namespace) -> list[Dimension]:
+    """
+    Return the dimensions that the user names, with the templates of their files.
+
+    Raises:
+        ConfigError: a fault of form, a name twice, a file that cannot be read, or a twin that is missing or not asked.
+    """
+    found = [_dimension(given, both=options.framings == "both") for given in options.dimension]
+    names = [one.name for one in found]
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise ConfigError(f"--dimension: {twice[0]!r} is named twice; give each dimension a name of its own")
+    return found
+
+
+def _dimension(given: str, *, both: bool) -> Dimension:
+    from calm.selfpreference.parts import MEAN
+
+    name, sign, paths = (part.strip() for part in given.partition("="))
+    files = [path.strip() for path in paths.split(",")]
+    if not name or not sign or not all(files) or len(files) > 2:
+        raise ConfigError(f"--dimension: expected {FORM}, got {given!r}")
+    if name == MEAN:
+        raise ConfigError(f"--dimension: {MEAN!r} stands for the mean over all dimensions; give it another name")
+    if both and len(files) == 1:
+        raise ConfigError(f"--framings both: dimension {name!r} has no inverted twin; expected {FORM}, got {given!r}")
+    if not both and len(files) == 2:
+        raise ConfigError(f"--dimension {name}: only --framings both asks {files[1]}; add it, or leave the file out")
+    texts = [_template(name, path) for path in files]
+    return Dimension(name, texts[0], texts[1] if both else None, dict(zip(texts, files, strict=True)))
+
+
+def _template(name: str, path: str) -> str:
+    from calm.core.files import MOST_SETTINGS, read_bytes
+
+    try:
+        text = read_bytes(Path(path), MOST_SETTINGS).decode("utf-8")
+    except OSError as error:
+        why = error.strerror or error
+        raise ConfigError(f"--dimension {name}: {path}: cannot be read: {why}; expected a prompt") from error
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"--dimension {name}: {path}: expected UTF-8: {error.reason}") from error
+    if not text.strip():
+        raise ConfigError(f"--dimension {name}: {path}: expected a prompt, got an empty file")
+    return text
+
+
+def about_each(judge: Judge, dimensions: Sequence[Dimension]) -> list[tuple[str, Judge]]:
+    """
+    Return a judge with the prompt of each dimension, by name; as it is, under "", without dimensions.
+
+    Raises:
+        ConfigError: it gives no scores, has no prompt to change, or a template shows no answers.
+    """
+    if dimensions and judge.task != "score":
+        raise ConfigError(f"--dimension: expected judges with task = 'score', got {judge.name} ({judge.task})")
+    return [(one.name, _about(judge, one)) for one in dimensions] or [("", judge)]
+
+
+def framed(judge: Judge, dimension: str, options: argparse.Namespace) -> list[Member]:
+    """
+    Return a judge as it is to be asked: once, or in each framing.
+
+    Raises:
+        ConfigError: both framings are wanted, and the judge gives no scores or has no inverted twin.
+    """
+    from calm.core.case import Framing
+    from calm.experiment.twins import twin_of
+    from calm.selfpreference.crossing.design import member_of
+
+    if options.framings == "standard":
+        return [member_of(judge, dimension=dimension)]
+    if judge.task != "score":
+        raise ConfigError(f"--framings both: expected judges with task = 'score', got {judge.name} ({judge.task})")
+    if (twin := twin_of(judge)) is None:
+        raise ConfigError(
+            f"--framings both: {judge.name} has no inverted twin; give it negative_user or negative_user_file in "
+            "[prompt], or use the bundled prompt"
+        )
+    return [member_of(judge, dimension=dimension, framing=framing) for framing in (Framing.STANDARD, twin)]
+
+
+def _about(judge: Judge, dimension: Dimension) -> Judge:
+    from calm.judges.judgefile import prompt_faults
+    from calm.models.wire import Rewordable
+
+    prompt = judge.asks if isinstance(judge, Rewordable) else None
+    if prompt is None or not isinstance(judge, Rewordable):
+        raise ConfigError(
+            f"--dimension: {judge.name} has no prompt to change, as it is recorded or code; expected a judge.toml with "
+            "a model"
+        )
+    worded = _reworded(prompt, dimension)
+    if faults := prompt_faults(worded, judge.task, judge.scale, dimension.places):
+        raise ConfigError("\n".join(f"--dimension {dimension.name}: {fault}" for fault in faults))
+    return judge.with_prompt(worded)
+
+
+def _reworded(prompt: Prompt, dimension: Dimension) -> Prompt:
+    from calm.core.templates import Message
+
+    def ending(before: Sequence[Message], text: str) -> tuple[Message, ...]:
+        kept = () if prompt.bundled else tuple(before[:-1])
+        return (*kept, Message("user", text))
+
+    negative = None
+    if dimension.negative is not None:
+        negative = ending(prompt.negative or prompt.messages, dimension.negative)
+    messages = ending(prompt.messages, dimension.user)
+    return replace(prompt, messages=messages, negative=negative, inverted=None, bundled=False)

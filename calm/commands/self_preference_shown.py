@@ -57,7 +57,6 @@ def summary(figures: SelfPreference, body: Mapping[str, Json], width: int | None
 
 
 def _reasons(rows: Sequence[JudgeRow]) -> list[str]:
-    """Return why figures are missing, or say little: a line for each judge or, where all have one reason, for all."""
     found: dict[str, dict[str, list[str]]] = {}
     for row in rows:
         for name, reason in row.reasons.items():
@@ -73,7 +72,6 @@ def _reasons(rows: Sequence[JudgeRow]) -> list[str]:
 
 
 def _not_compared(rows: Sequence[JudgeRow]) -> list[str]:
-    """Return which judges and authors a corrected figure goes without, and why."""
     found: dict[str, list[str]] = {}
     for row in rows:
         for name, estimate in row.corrected.items():

@@ -2,31 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
-from time import perf_counter
-from typing import TYPE_CHECKING, cast
-
-from calm.core.claims import Claim, Decision, Outcome
-from calm.core.reasons import Kind, because
-from calm.errors import ClaimError, EstimateError
-from calm.experiment.lookahead import Order, Placeholder
+from calm.core.claims import Claim
+from calm.core.claims import Decision
+from calm.core.claims import Outcome
+from calm.core.reasons import Kind
+from calm.core.reasons import because
+from calm.errors import ClaimError
+from calm.errors import EstimateError
+from calm.experiment.lookahead import Order
+from calm.experiment.lookahead import Placeholder
 from calm.experiment.run import unserved
 from calm.experiment.stopping import Ruling
-from calm.gate.arguments import chosen_claims, chosen_for
+from calm.gate.arguments import chosen_claims
+from calm.gate.arguments import chosen_for
 from calm.gate.context import Context
-from calm.gate.overrides import accepted, gated
-from calm.gate.proof import FINE, Proof
+from calm.gate.overrides import accepted
+from calm.gate.overrides import gated
+from calm.gate.proof import FINE
+from calm.gate.proof import Proof
 from calm.gate.question import not_tested
 from calm.results.audit import Finding
 from calm.results.findings import finding
-from calm.selfpreference.symbols import TABLE_MEASURES, TableMeasure
+from calm.selfpreference.symbols import TABLE_MEASURES
+from calm.selfpreference.symbols import TableMeasure
+from collections.abc import Sequence
+from dataclasses import replace
+from time import perf_counter
+from typing import TYPE_CHECKING
+from typing import cast
 
 if TYPE_CHECKING:
     from calm.core.trials import Trials
     from calm.selfpreference.crossing.design import CrossResult
-    from calm.selfpreference.crossing.tables import Tables
-
+    from calm.selfpreference.report import Tables
 
 class Cross:
     """
@@ -151,8 +159,7 @@ class Cross:
         return found
 
     def _ask(self, measures: Sequence[str]) -> CrossResult:
-        from calm.selfpreference.crossing.asks import ask
-        from calm.selfpreference.crossing.stakes import arranged_for
+        from calm.selfpreference.crossing.design import arranged_for, ask
 
         context = self._context
         arranged = arranged_for(context.setup.judge, context.wanted, context.setup.seed, measures)

@@ -37,8 +37,7 @@ from calm.gate.outlook import foreseen
 from calm.gate.requests import Prompts, Rendering, RequestFinder, RequestFinders, Source
 from calm.gate.stand_in import StandIn, stage
 from calm.models.wire import Judge
-from calm.selfpreference.crossing.design import CrossDesign, CrossInputs, TableJudge
-from calm.selfpreference.crossing.stakes import arranged_for
+from calm.selfpreference.crossing.design import CrossDesign, CrossInputs, TableJudge, arranged_for
 
 PILOT, CLEAN, INERT, PERTURBED = "pilot", "clean arm", "inert arm", "perturbed arm"
 CROSS = "judges and authors"

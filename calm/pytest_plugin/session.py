@@ -667,7 +667,7 @@ def families_of(config: pytest.Config) -> dict[str, str]:
     """
     if not (said := option(config, "families")):
         return {}
-    from calm.selfpreference.stated import stated
+    from calm.selfpreference.families import stated
 
     return stated([said], "--calm-families")
 

@@ -3,23 +3,20 @@ Self-preference: does a judge favour its own answers, or those of its family, be
 
 | module | method | input |
 |---|---|---|
-| `framing_scores` | tables of scores, and their double-centred excess | scores by judge, generator and item |
-| `self_evaluation` | graded self-evaluation: S, R and G with their t tests | a `ScoreTable` |
+| `scores` | double-centred excess of scores; graded self-evaluation: S, R and G with t tests | a `ScoreTable` |
 | `opportunity` | equal opportunity and demographic parity | pairs with one own answer, or their counts |
-| `perplexity` | does the judge prefer what it finds likely? | log-probabilities of the answers' tokens |
-| `rubric` | tables of criteria, scores, signs of comparisons | verdicts by judge, generator and criterion |
-| `overestimation` | over-estimation against a truth that is known | a `RubricTable` |
-| `skill` | the excess with truth: balanced, and with two readings of a fair judge | shares of verdicts by item |
-| `credit` | that excess for criteria | a `RubricTable` |
-| `committees` | accuracy, committees, the agreement filter | a `RubricTable` |
+| `perplexity` | does the judge prefer what it finds likely? (`likelihood` asks its server) | log-probabilities |
+| `rubric` | scores, signs of comparisons, accuracy, committees, the agreement filter | a `RubricTable` |
+| `overestimation` | over-estimation against a truth that is known | a `RubricTable`, or signs of comparisons |
+| `skill` | the excess with truth: balanced, and with two readings of a fair judge | shares of verdicts, criteria |
 | `calm_errors` | CALM's error rates, bias intensity and improvement rate | mean scores, rates |
 | `contrasts` | the corrected estimators: excess and ratio against outsiders | any table of judges and generators |
 | `symbols` | the figures that a suite claims | nothing |
-| `panels` | agreement of judges, rankings without each of them | ratings, scores by judge and generator |
+| `panels` | agreement of judges, rankings of authors | ratings, scores by judge and generator, signs |
 | `families` | who is related to whom; preference leakage | names of models |
 | `pairs` | pairs from the side of one author, and that excess for them | verdicts on pairs, or a `ScoreTable` |
-| `verdicts` | cases and verdicts of judges to tables | what `Judge.judge` returned |
-| `report` | all of it for a table, as JSON-able data | a `RubricTable` or a `ScoreTable` |
+| `verdicts` | what a judge said, in which words | what `Judge.judge` returned |
+| `report` | all figures of the verdicts of one kind, as JSON-able data, with `parts` and `harmful` beside | `Tables` |
 
 The published estimators are given beside the corrected ones. The published ones accuse a fair judge whose own answers
 are the best or the worst, or that is lenient. Without truth every estimator accuses one that is more skilled than its

@@ -2,7 +2,7 @@
 CALM's figures of a judge (arXiv 2410.02736) that are made of means: error rates, bias intensity, improvement rate.
 
 CALM compares the mean score that a judge gives its own answers with the mean that the other judges give the same
-answers, so the judge's leniency stays in it. `framing_scores.score_excess` removes it.
+answers, so the judge's leniency stays in it. `scores.score_excess` removes it.
 """
 
 from __future__ import annotations

@@ -184,7 +184,6 @@ def too_few(grid: Grid, judge: str, target: Target, usable: Bools, data: Bools) 
 def _comparisons(
     grid: Grid, row: int, own: list[int], has: Bools, outsiders: Sequence[str] | None
 ) -> list[tuple[int, list[int], list[int]]]:
-    """Return, for each outsider, its row, the columns related to neither, and the columns in question."""
     kin, mine = grid.kin(), grid.families[grid.judges[row]]
     rows = range(len(grid.judges)) if outsiders is None else [grid.row(name) for name in outsiders]
     found = []
@@ -203,6 +202,21 @@ def _comparisons(
 
 def _mean(cells: Floats, row: int, columns: list[int]) -> Floats:
     return np.asarray(cells[..., row, columns].mean(axis=-1), dtype=np.float64)
+
+
+def filled(found: Mapping[tuple[int, ...], float], shape: tuple[int, ...], missing: float) -> Floats:
+    """Return an array of some values by their places, and `missing` elsewhere."""
+    values = np.full(shape, missing)
+    places = np.array(list(found), dtype=np.intp)
+    values[tuple(places.T)] = list(found.values())
+    return values
+
+
+def mean_known(values: Floats, axis: int) -> Floats:
+    """Return the mean over an axis of what is not NaN; NaN where all is."""
+    known = ~np.isnan(values)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(np.where(known, values, 0.0).sum(axis=axis) / known.sum(axis=axis), dtype=np.float64)
 
 
 def resampled(rng: Random, items: int, draws: int = DRAWS) -> Floats:

@@ -196,7 +196,6 @@ def comparisons(judged: Sequence[Judgment], own: str) -> Iterator[Comparison]:
 
 
 def _of_pairs(judged: Sequence[Judgment], own: str) -> Iterator[Comparison]:
-    """Yield a comparison for each pair, over all of its orders; a verdict that says nothing in one leaves none."""
     by_pair: dict[tuple[str, frozenset[str]], list[Judgment]] = {}
     for one in judged:
         if all(answer.author is not None for answer in one.case.answers):
@@ -204,16 +203,17 @@ def _of_pairs(judged: Sequence[Judgment], own: str) -> Iterator[Comparison]:
     for (item, _), orders in by_pair.items():
         case = orders[0].case
         first, second = sorted(case.answers, key=lambda a: (a.author != own, a.author or ""))
-        said = [_won_by(one.verdict, first.id) for one in orders]
+        said = [
+            float(one.verdict.answer == first.id)
+            if isinstance(one.verdict, Preferred)
+            else 0.5
+            if isinstance(one.verdict, Tie)
+            else nan
+            for one in orders
+        ]
         true = nan if case.better is None else 0.5 if case.better == TIE else float(case.better == first.id)
         texts = first.text, second.text
         yield Comparison(item, str(first.author), str(second.author), texts, fsum(said) / len(said), true)
-
-
-def _won_by(verdict: Verdict, answer: str) -> float:
-    if isinstance(verdict, Preferred):
-        return float(verdict.answer == answer)
-    return 0.5 if isinstance(verdict, Tie) else nan
 
 
 def _worth(verdict: Verdict, case: Case) -> float:
@@ -238,7 +238,6 @@ def _won(first: float, second: float) -> float:
 
 
 def _request(server: Server, case: Case) -> Request:
-    """Return the request for the log-probabilities of a case's question and its only answer."""
     messages = (*messages_for(case), Message("assistant", case.answers[0].text))
     body = {k: v for k, v in server.body(messages).items() if k != "max_completion_tokens"}
     more: dict[str, Json] = {

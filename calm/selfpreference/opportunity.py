@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import compress
 from math import hypot
 from random import Random
 from typing import Literal, TypeAlias
@@ -289,19 +290,16 @@ def parity_bootstrap(
     Raises `EstimateError` for fewer than 2 such cases.
     """
     decided = judged != NONE
-    hits, n = _by_case(judged[decided], judged[decided][None], None if cases is None else _kept(cases, decided))
+    if cases is not None and len(cases) != judged.size:
+        raise EstimateError(f"expected the case of each of {judged.size} pairs, got {len(cases)}")
+    named = None if cases is None else list(compress(cases, decided.tolist()))
+    hits, n = _by_case(judged[decided], judged[decided][None], named)
     picked, of = hits[0][:, 0], hits[0][:, 1] + hits[0][:, 3]
     value = demographic_parity(int(picked.sum()), int((of - picked).sum())).value
     weights = resampled(rng, n, draws)
     replicates = 2 * (weights @ picked) / (weights @ of) - 1
     least = 2 * binomial_error(float(picked.sum()), float(of.sum())) if abs(value) == 1 else 0.0
     return estimate_difference(value, replicates, n, level, least=least)
-
-
-def _kept(names: Sequence[str], kept: Bools) -> list[str]:
-    if len(names) != kept.size:
-        raise EstimateError(f"expected the case of each of {kept.size} pairs, got {len(names)}")
-    return [name for name, keep in zip(names, kept, strict=True) if keep]
 
 
 def excess_opportunity(
@@ -369,7 +367,6 @@ def excess_opportunity(
 
 
 def _still(counts: Floats) -> float:
-    """Return the standard error of the classes whose recall is 0 or 1, as it is then equal in each resampled set."""
     classes = [(float(counts[hit]), float(counts[hit + 1])) for hit in (0, 2)]
     return hypot(*(binomial_error(hits, n) for hits, n in classes if hits in (0.0, n)))
 

@@ -23,7 +23,6 @@ from calm.core.reasons import Kind, because
 from calm.core.verdict import Preferred, Tie, Verdict
 from calm.errors import EstimateError
 from calm.selfpreference.contrasts import DRAWS, Floats, Grid
-from calm.selfpreference.framing_scores import ScoreTable
 from calm.selfpreference.opportunity import (
     NONE,
     OTHER,
@@ -36,6 +35,7 @@ from calm.selfpreference.opportunity import (
     own_scores,
 )
 from calm.selfpreference.rubric import MISSING, Ints, RubricTable
+from calm.selfpreference.scores import ScoreTable
 from calm.selfpreference.skill import Cells, Excess, beyond, enough, estimated, joined, matched, skilled
 from calm.selfpreference.symbols import LEAST
 from calm.selfpreference.verdicts import Judgment
@@ -193,8 +193,6 @@ def pair_excess(pairs: Sequence[AuthorPair], judge: str, families: Mapping[str, 
 
 @dataclass(frozen=True, slots=True)
 class _Contest:
-    """A pair seen from an own answer: the favour of it by the judge, and the mean one by outsiders, NaN for none."""
-
     item: str
     gold: int | None
     judge: float
@@ -214,7 +212,6 @@ def _contests(pairs: Sequence[AuthorPair], judge: str, families: Mapping[str, st
 
 
 def _balanced(found: Sequence[_Contest], judge: str, families: Mapping[str, str], level: float) -> Excess:
-    """Return the excess over the pairs whose better answer is known."""
     known = [one for one in found if one.gold in (SELF, OTHER)]
     excluded = {
         because(Kind.NO_GOLD): sum(one.gold is None for one in found),
@@ -319,7 +316,6 @@ def pull_of_own(groups: Sequence[Side], *, level: float = 0.05) -> Pull:
 
 
 def _counted(groups: Sequence[tuple[Ints, Floats]]) -> Cells:
-    """Return a cell for each group of items and favours; NaN is no chance."""
     size = max((int(item.max()) for item, _ in groups if item.size), default=0) + 1
     there = [(item[~np.isnan(favour)], favour[~np.isnan(favour)]) for item, favour in groups]
     hits = np.stack([np.bincount(item, favour, size) for item, favour in there]).astype(np.float64)
@@ -346,7 +342,6 @@ def _right(own: Floats) -> Floats:
 
 
 def _cells(strata: Sequence[Sequence[_Contest]]) -> Cells:
-    """Return the cells of pairs by stratum: those of the judge, then those of its outsiders."""
     items = {item: place for place, item in enumerate(dict.fromkeys(c.item for part in strata for c in part))}
     hits = np.zeros((2 * len(strata), len(items)))
     chances = np.zeros_like(hits)
@@ -380,11 +375,6 @@ def faced_by_scores(table: ScoreTable, author: str) -> list[AuthorPair]:
             better = None if gold is None or np.isnan(gold[place]) else int(gold[place])
             found.append(AuthorPair(item, other, better, said, {}))
     return found
-
-
-def known_by_scores(table: ScoreTable, judge: str) -> Known:
-    """Return what is `known` of a judge's texts beside others': two of equal true worth are equal."""
-    return known(faced_by_scores(table, judge), judge, table.grid.families)
 
 
 def known_by_criteria(table: RubricTable, judge: str) -> Known:
@@ -452,7 +442,6 @@ def _side(answer: str | None, own: str) -> int:
 
 
 def _score(verdicts: Sequence[Verdict], answers: Sequence[object], own: str) -> float | None:
-    """Return the mean score of the own answer in both orders, from the probabilities; None without them."""
     ids = [str(getattr(answer, "id", "")) for answer in answers]
     other = next(name for name in ids if name != own)
     logs = []

@@ -24,8 +24,8 @@ from calm.core.verdict import Scale, Task
 from calm.errors import ConfigError, nearest
 
 if TYPE_CHECKING:
-    from calm.selfpreference.framing_scores import ScoreTable
     from calm.selfpreference.rubric import RubricTable
+    from calm.selfpreference.scores import ScoreTable
 
 MISSING = "."
 ANSWER = "answer"
@@ -121,7 +121,7 @@ def score_table(framing: Framing = Framing.STANDARD, *, people: bool = False) ->
         framing: standard or negative.
         people: whether texts by people are also a column; no published figure includes them.
     """
-    from calm.selfpreference import framing_scores
+    from calm.selfpreference import scores
 
     marks, family = sheet("headlines").marks, sheet("headlines").family
     rows = [
@@ -131,8 +131,8 @@ def score_table(framing: Framing = Framing.STANDARD, *, people: bool = False) ->
         for item, mark in enumerate(line)
         if mark != MISSING
     ]
-    table = framing_scores.score_table(rows, family, low=1, high=5)
-    return framing_scores.mapped_back(table) if framing is Framing.NEGATIVE else table
+    table = scores.score_table(rows, family, low=1, high=5)
+    return scores.mapped_back(table) if framing is Framing.NEGATIVE else table
 
 
 def rubric_table() -> RubricTable:
@@ -163,7 +163,6 @@ def rubric_table() -> RubricTable:
 
 
 def _headlines() -> list[Case]:
-    """Return a case for each text that a judge scored."""
     written: dict[str, set[int]] = {}
     for (_, _, generator), line in sheet("headlines").marks.items():
         written.setdefault(generator, set()).update(i for i, mark in enumerate(line) if mark != MISSING)

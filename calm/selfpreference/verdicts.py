@@ -55,17 +55,13 @@ def unread_of(judged: Iterable[Judgment]) -> dict[str, Unread]:
     found: dict[str, Unread] = {}
     for one in judged:
         so_far, own = found.get(one.judge, Unread()), one.case.answers[0].author == one.judge
-        gone = _unread_share(one)
+        gone = float(not readable(one.verdict))
+        if isinstance(one.verdict, Criteria) and one.case.criteria:
+            gone = sum(one.verdict.met.get(c.id) is None for c in one.case.criteria) / len(one.case.criteria)
         found[one.judge] = Unread(
             so_far.asked + 1, so_far.unread + gone, so_far.own_asked + own, so_far.own_unread + gone * own
         )
     return found
-
-
-def _unread_share(one: Judgment) -> float:
-    if not isinstance(one.verdict, Criteria) or not one.case.criteria:
-        return float(not readable(one.verdict))
-    return sum(one.verdict.met.get(c.id) is None for c in one.case.criteria) / len(one.case.criteria)
 
 
 def author_of(case: Case) -> str:

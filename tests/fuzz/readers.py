@@ -42,7 +42,7 @@ from calm.results.codes import canonical
 from calm.results.codes import digest_of
 from calm.results.gatefile import read_gate
 from calm.results.reports import pages
-from calm.selfpreference.stated import stated
+from calm.selfpreference.families import stated
 from calm.studies.diagnose.wordings import read_paraphrases
 from calm.studies.hunt import kept_rows
 from calm.studies.hunt.written import SCHEMA as FOUND

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from calm.selfpreference import committees, overestimation, recorded, rubric
+from calm.selfpreference import overestimation, recorded, rubric
 from calm.selfpreference.contrasts import Grid
 from tests.papers.published import by, expected, pairwise_signs, rows
 
@@ -13,8 +13,8 @@ TRUE_SIGNS = rubric.signs(rubric.scored(TABLE, TABLE.truth))
 SIGNS = rubric.signs(rubric.scored(TABLE, TABLE.verdicts))
 BY_RUBRIC = overestimation.overestimated_rubrics(TABLE)
 BY_INSTANCE = overestimation.overestimated_instances(SIGNS, TRUE_SIGNS)
-MRA = dict(zip(GRID.judges, committees.mean_rubric_agreement(TABLE.verdicts, TABLE.truth), strict=True))
-MIPA = dict(zip(GRID.judges, committees.mean_instance_agreement(SIGNS, TRUE_SIGNS), strict=True))
+MRA = dict(zip(GRID.judges, rubric.mean_rubric_agreement(TABLE.verdicts, TABLE.truth), strict=True))
+MIPA = dict(zip(GRID.judges, rubric.mean_instance_agreement(SIGNS, TRUE_SIGNS), strict=True))
 TABLE_1, TABLE_2, OWN_TABLES = by("rubric_table1.csv", "judge"), by("rubric_table2.csv", "judge"), expected()
 EXACT = 1e-12
 
@@ -142,7 +142,7 @@ def test_pairwise_figures_equal_the_authors_tables():
     grid = Grid(tuple(judges), GRID.generators, GRID.families)
     over, mipa = (
         overestimation.overestimated_instances(signs, TRUE_SIGNS),
-        committees.mean_instance_agreement(signs, TRUE_SIGNS),
+        rubric.mean_instance_agreement(signs, TRUE_SIGNS),
     )
 
     for row, one in enumerate(ratios(over, grid)):
@@ -163,7 +163,7 @@ COMMITTEES = {
 
 def committee(name):
     """Return the committee's accuracy, agreement, and its verdicts' over-estimation by rubric and by instance."""
-    marks = committees.committee_marks(TABLE.verdicts[[GRID.row(m) for m in COMMITTEES[name]]])
+    marks = rubric.committee_marks(TABLE.verdicts[[GRID.row(m) for m in COMMITTEES[name]]])
     table = rubric.RubricTable(
         Grid(("committee",), GRID.generators, {**GRID.families, "committee": "none"}),
         TABLE.instances,
@@ -175,8 +175,8 @@ def committee(name):
     )
     signs = rubric.signs(rubric.scored(table, table.verdicts))
     return (
-        committees.mean_rubric_agreement(table.verdicts, table.truth)[0],
-        committees.mean_instance_agreement(signs, TRUE_SIGNS)[0],
+        rubric.mean_rubric_agreement(table.verdicts, table.truth)[0],
+        rubric.mean_instance_agreement(signs, TRUE_SIGNS)[0],
         overestimation.overestimated_rubrics(table).rates()[0],
         overestimation.overestimated_instances(signs, TRUE_SIGNS).rates()[0],
     )
@@ -229,7 +229,7 @@ def test_agreement_is_the_stated_one():
     """The mean over generators of the share of judges' pairs that agree, to the four digits of the file."""
     stated = np.array([float(row["agreement"]) for row in rows("rubric_ifeval_agreement.csv")])
 
-    assert np.abs(committees.agreement(TABLE.verdicts) - stated).max() <= 0.00005 + 1e-9
+    assert np.abs(rubric.agreement(TABLE.verdicts) - stated).max() <= 0.00005 + 1e-9
 
 
 def test_the_filter_by_agreement_gives_the_stated_curve(subtests):
@@ -237,10 +237,10 @@ def test_the_filter_by_agreement_gives_the_stated_curve(subtests):
     for row in rows("rubric_ifeval_agreement_filter.csv"):
         with subtests.test(row=row["threshold"]):
             threshold = float(row["threshold"])
-            table = committees.agreement_filtered(TABLE, threshold)
+            table = rubric.agreement_filtered(TABLE, threshold)
             signs, truth = (rubric.signs(rubric.scored(table, marks)) for marks in (table.verdicts, table.truth))
             rates = overestimation.overestimated_rubrics(table), overestimation.overestimated_instances(signs, truth)
-            cells = overestimation.overestimated_rubrics(committees.agreement_filtered(TABLE, threshold, by="cell"))
+            cells = overestimation.overestimated_rubrics(rubric.agreement_filtered(TABLE, threshold, by="cell"))
 
             found = {
                 "n_rubrics": len(table.criteria),
@@ -260,7 +260,7 @@ def test_the_filter_by_agreement_gives_the_stated_curve(subtests):
 
 def test_where_all_judges_agree_five_of_them_have_no_ratio():
     """At an agreement of 1 the answers of five judges failed nothing that is left; the other ratios are all 1."""
-    found = ratios(overestimation.overestimated_rubrics(committees.agreement_filtered(TABLE, 1.0)))
+    found = ratios(overestimation.overestimated_rubrics(rubric.agreement_filtered(TABLE, 1.0)))
 
     mean = overestimation.mean_ratio(found, "self")
 
@@ -288,7 +288,7 @@ def test_figure_5_holds_the_authors_differences(subtests):
         with subtests.test(row=row["eval_judge"]):
             cells, grid = figure_5()
 
-            found = committees.self_minus_outsiders(cells, grid, row["eval_judge"])
+            found = rubric.self_minus_outsiders(cells, grid, row["eval_judge"])
 
             assert round(abs(found - 100 * float(row["msd_sp"])), 4) <= 0.0034
 
@@ -298,4 +298,4 @@ def test_the_rows_of_figure_5_are_centred():
     cells, _ = figure_5()
 
     assert np.abs(cells.mean(axis=1)).max() <= 0.002
-    assert np.abs(committees.centred_deltas(cells, np.zeros(12)) - cells).max() <= 0.002
+    assert np.abs(rubric.centred_deltas(cells, np.zeros(12)) - cells).max() <= 0.002

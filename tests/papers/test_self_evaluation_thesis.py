@@ -11,7 +11,7 @@ from scipy.stats import nct, t
 from benchmarks.paper_lines import thesis_cells
 from calm.commands import cli
 from calm.core.case import Framing
-from calm.selfpreference import framing_scores, recorded, self_evaluation
+from calm.selfpreference import recorded, scores
 from tests.papers.published import rows
 
 FRAMINGS = {"pos": Framing.STANDARD, "neg": Framing.NEGATIVE}
@@ -22,7 +22,7 @@ def test_every_cell_of_table_1_is_reproduced(subtests):
     """N, S, R, G, both t, both p and both intervals, to the digits that are printed: 15 cells in each of 10 rows."""
     for row in TABLE:
         with subtests.test(row=row):
-            found = self_evaluation.self_evaluation(recorded.score_table(FRAMINGS[row["variant"]]), row["judge"])
+            found = scores.self_evaluation(recorded.score_table(FRAMINGS[row["variant"]]), row["judge"])
 
             printed = thesis_cells(found)
 
@@ -32,7 +32,7 @@ def test_every_cell_of_table_1_is_reproduced(subtests):
 
 def test_the_plus_minus_is_a_standard_deviation():
     """The thesis calls it a standard error; for the first row that would be 0.029 instead of the 0.29 it prints."""
-    own = self_evaluation.self_evaluation(recorded.score_table(), "claude-3-7-sonnet-20250219").own
+    own = scores.self_evaluation(recorded.score_table(), "claude-3-7-sonnet-20250219").own
 
     assert f"{own.sd:.2f}" == "0.29"
     assert f"{own.sd / own.n**0.5:.3f}" == "0.029"
@@ -42,9 +42,9 @@ def test_texts_by_people_are_in_no_mean():
     """A generator that is no judge changes nothing, although its scores are in the raw data."""
     judge = "claude-3-7-sonnet-20250219"
 
-    with_people = self_evaluation.self_evaluation(recorded.score_table(people=True), judge)
+    with_people = scores.self_evaluation(recorded.score_table(people=True), judge)
 
-    assert with_people == self_evaluation.self_evaluation(recorded.score_table(), judge)
+    assert with_people == scores.self_evaluation(recorded.score_table(), judge)
 
 
 def test_with_texts_by_people_the_given_scores_would_be_others():
@@ -71,7 +71,7 @@ def test_the_excess_says_which_judges_over_rate_themselves(subtests):
         with subtests.test(framing=framing):
             table = recorded.score_table(framing)
 
-            found = {judge: framing_scores.score_excess(table, judge, Random(1)) for judge in table.grid.judges}
+            found = {judge: scores.score_excess(table, judge, Random(1)) for judge in table.grid.judges}
 
             accused = [judge.split("-")[0] for judge, estimate in found.items() if estimate.low > 0]
             assert (
@@ -90,7 +90,7 @@ def test_the_excess_is_double_centred_where_nothing_is_missing():
     rest = np.delete(np.delete(means, m, 0), m, 1)[~np.eye(4, dtype=bool)].mean()
     by_hand = (means[m, m] - means[m, off[m]].mean()) - (means[off[:, m], m].mean() - rest)
 
-    found = framing_scores.score_excess(table, table.grid.judges[m], Random(1))
+    found = scores.score_excess(table, table.grid.judges[m], Random(1))
 
     assert found.value == pytest.approx(by_hand, abs=1e-12)
 

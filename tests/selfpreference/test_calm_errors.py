@@ -3,12 +3,7 @@
 import pytest
 
 from calm.errors import EstimateError
-from calm.selfpreference.calm_errors import (
-    bias_intensity,
-    improvement_rate,
-    refinement_error,
-    self_enhancement_error,
-)
+from calm.selfpreference.calm_errors import bias_intensity, improvement_rate, refinement_error, self_enhancement_error
 
 
 def test_both_signs_of_the_papers_versions():

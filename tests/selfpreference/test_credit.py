@@ -9,7 +9,7 @@ import pytest
 from calm.core.reasons import Kind
 from calm.errors import EstimateError
 from calm.selfpreference.contrasts import Grid
-from calm.selfpreference.credit import credit, credit_excess
+from calm.selfpreference.skill import credit, credit_excess
 from tests.selfpreference.test_rubric import FAMILIES, table
 
 

@@ -17,9 +17,16 @@ from calm.core.verdict import Criteria, Preferred, Refused, Scale, Score, Tie
 from calm.errors import ClaimError, ConfigError, EstimateError
 from calm.judges.python import PythonJudge
 from calm.models.wire import Token
-from calm.selfpreference.crossing.design import FAMILIES_TAG, CrossInputs, Member, arrange, identity, with_truth
+from calm.selfpreference.crossing.design import (
+    FAMILIES_TAG,
+    CrossInputs,
+    Member,
+    arrange,
+    arranged_for,
+    identity,
+    with_truth,
+)
 from calm.selfpreference.crossing.record import members_from
-from calm.selfpreference.crossing.stakes import arranged_for
 from calm.selfpreference.likelihood import answer_logprobs, comparisons
 from calm.selfpreference.pairs import faced, pair_excess
 from calm.selfpreference.panels import agreements, stability, tau_b

@@ -5,11 +5,9 @@ from importlib import import_module
 
 MODULES = [
     "calm_errors",
-    "committees",
     "contrasts",
     "families",
-    "framing_scores",
-    "self_evaluation",
+    "scores",
     "opportunity",
     "overestimation",
     "panels",

@@ -8,10 +8,11 @@ from calm.core.claims import Claim, Outcome
 from calm.core.reasons import NONE, Kind, because
 from calm.errors import EstimateError
 from calm.selfpreference.contrasts import Grid
-from calm.selfpreference.crossing.tables import Tables, decide_on, decide_pull
-from calm.selfpreference.framing_scores import ScoreTable
+from calm.selfpreference.crossing.tables import decide_on, decide_pull
 from calm.selfpreference.pairs import AuthorPair, known, known_by_criteria, pair_excess, pull_of_own
+from calm.selfpreference.report import Tables
 from calm.selfpreference.rubric import MISSING, RubricTable
+from calm.selfpreference.scores import ScoreTable
 from calm.selfpreference.symbols import LEAST
 
 FAMILIES = {name: name for name in ("a", "b", "c", "x")}

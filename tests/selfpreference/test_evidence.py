@@ -6,11 +6,11 @@ import pytest
 from calm.core.case import TIE, Answer, Case
 from calm.core.verdict import Preferred, Tie
 from calm.errors import EstimateError
-from calm.selfpreference import evidence
+from calm.selfpreference import overestimation
 from calm.selfpreference.contrasts import Grid
-from calm.selfpreference.framing_scores import ScoreTable
-from calm.selfpreference.report.harmful import held
+from calm.selfpreference.harmful import held
 from calm.selfpreference.rubric import RubricTable
+from calm.selfpreference.scores import ScoreTable
 from calm.selfpreference.verdicts import Judgment
 
 FAMILIES = {"a": "A", "b": "B", "c": "C"}
@@ -42,11 +42,11 @@ def shape(name):
     """Return the table as judges of one shape give it."""
     if name == "rubric":
         table = RubricTable(GRID, ITEMS, ITEMS, np.arange(4), SAID[None], TRUTH, np.ones(4))
-        return evidence.of_criteria(table)
+        return overestimation.of_criteria(table)
     if name == "points":
         table = ScoreTable(GRID, ITEMS, SAID[None].astype(float), 0.0, 1.0, TRUTH.astype(float))
-        return evidence.of_shares(table)
-    return evidence.of_comparisons(list(judgments()), FAMILIES)
+        return overestimation.of_shares(table)
+    return overestimation.of_comparisons(list(judgments()), FAMILIES)
 
 
 @pytest.mark.parametrize("name", ["rubric", "points", "pairwise"])
@@ -71,7 +71,7 @@ def test_a_win_and_a_loss_are_a_tie_and_half_a_pair_is_nothing():
     first, second = (Case(i, "q", answers, tags={"item": "0"}) for i in ("one", "two"))
     both = [Judgment("a", first, Preferred("x")), Judgment("a", second, Preferred("y"))]
 
-    found = evidence.of_comparisons([*both, Judgment("b", first, Preferred("x"))], FAMILIES)
+    found = overestimation.of_comparisons([*both, Judgment("b", first, Preferred("x"))], FAMILIES)
 
     assert found.said.signs[:, 0, 1, 0].tolist() == [0, 2]
     assert found.truth is None
@@ -79,7 +79,7 @@ def test_a_win_and_a_loss_are_a_tie_and_half_a_pair_is_nothing():
 
 def test_too_many_comparisons_are_refused_with_a_way_out(monkeypatch):
     """The message names the option that makes them fewer."""
-    monkeypatch.setattr(evidence, "MOST_SIGNS", 35)
+    monkeypatch.setattr(overestimation, "MOST_SIGNS", 35)
 
     with pytest.raises(EstimateError, match="--sample N"):
         shape("rubric")

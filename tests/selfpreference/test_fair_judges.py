@@ -16,9 +16,10 @@ from calm.core.case import TIE, Answer, Case
 from calm.core.claims import Claim, Outcome
 from calm.core.verdict import Preferred, Tie
 from calm.selfpreference.contrasts import Grid
-from calm.selfpreference.crossing.tables import Tables, decide_on
-from calm.selfpreference.framing_scores import ScoreTable
+from calm.selfpreference.crossing.tables import decide_on
+from calm.selfpreference.report import Tables
 from calm.selfpreference.rubric import RubricTable
+from calm.selfpreference.scores import ScoreTable
 from calm.selfpreference.verdicts import Judgment
 
 NAMES = ("ada", "bea", "cid")

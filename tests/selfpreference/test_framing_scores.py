@@ -7,14 +7,7 @@ import pytest
 
 from calm.errors import EstimateError
 from calm.selfpreference.contrasts import Grid
-from calm.selfpreference.framing_scores import (
-    ScoreTable,
-    averaged,
-    mapped_back,
-    score_excess,
-    score_table,
-)
-from calm.selfpreference.self_evaluation import self_evaluation
+from calm.selfpreference.scores import ScoreTable, averaged, mapped_back, score_excess, score_table, self_evaluation
 
 FAMILIES = {"a": "A", "b": "B", "c": "C", "human": "people"}
 

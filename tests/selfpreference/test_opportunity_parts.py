@@ -9,9 +9,9 @@ from scipy.stats import norm, t
 
 from calm.core.case import Answer, Case
 from calm.core.verdict import Preferred, Tie
-from calm.selfpreference import report
 from calm.selfpreference.pairs import AuthorPair
-from calm.selfpreference.report.of_opportunity import opportunity_parts
+from calm.selfpreference.parts import opportunity_parts
+from calm.selfpreference.report import Tables
 from calm.selfpreference.verdicts import Judgment
 from tests.papers.published import rows
 
@@ -157,7 +157,7 @@ def test_probabilities_have_a_row_of_their_own():
             judged.append(Judgment("me", case, won))
             judged.append(Judgment("she", case, Preferred("a")))
 
-    found = report.of_pairs(judged, FAMILIES, Random(1), draws=100)
+    found = Tables("pairwise", FAMILIES, pairs=tuple(judged)).figures(Random(1), draws=100)
 
     counts, figures = found.parts
     assert [(row["judge"], row["by"]) for row in counts.rows] == [("me", "verdicts"), ("me", "probabilities")]

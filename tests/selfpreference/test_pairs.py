@@ -10,9 +10,10 @@ from calm.core.case import Answer, Case
 from calm.core.reasons import Kind, because
 from calm.core.verdict import Preferred, Tie, Unreadable
 from calm.errors import EstimateError
-from calm.selfpreference import pairs, report
+from calm.selfpreference import pairs
 from calm.selfpreference.contrasts import Grid
-from calm.selfpreference.framing_scores import ScoreTable
+from calm.selfpreference.report import Tables
+from calm.selfpreference.scores import ScoreTable
 from calm.selfpreference.verdicts import Judgment
 
 AUTHORS = ("a", "b", "c")
@@ -32,6 +33,11 @@ def judged(judge, cases, *chosen):
     """Return what a judge said of cases: an answer's id, "tie" or "?"."""
     words = {"tie": Tie(), "?": Unreadable("empty")}
     return [Judgment(judge, case, words.get(c) or Preferred(c)) for case, c in zip(cases, chosen, strict=True)]
+
+
+def rows_of(judged, **more):
+    """Return the rows of verdicts on pairs."""
+    return Tables("pairwise", FAMILIES, pairs=tuple(judged)).figures(Random(1), **more).rows
 
 
 def test_orders_that_differ_are_no_win_of_either():
@@ -97,8 +103,8 @@ def test_a_silent_outsider_is_no_outsider():
 
 def test_the_report_has_the_gap_beside_that_of_outsiders():
     """A judge that takes its own in half of the pairs that it should lose; a fair one is as the outsiders are."""
-    rows = {row.judge: row for row in report.of_pairs(table(fond=0.5, worth=0.6), FAMILIES, Random(1)).rows}
-    fair = {row.judge: row for row in report.of_pairs(table(worth=0.6), FAMILIES, Random(1)).rows}
+    rows = {row.judge: row for row in rows_of(table(fond=0.5, worth=0.6))}
+    fair = {row.judge: row for row in rows_of(table(worth=0.6))}
 
     assert 0.2 < rows["a"].corrected["gap_excess"].low < rows["a"].corrected["gap_excess"].value < 0.8
     assert fair["a"].corrected["gap_excess"].value == 0.0
@@ -120,7 +126,7 @@ def test_each_outsider_is_held_against_the_same_pairs():
 
 def test_a_judge_that_says_nothing_has_no_figure_and_the_reason_is_told():
     """Nothing is said of people, who did decide."""
-    row = next(r for r in report.of_pairs(table("silent"), FAMILIES, Random(1), draws=100).rows if r.judge == "b")
+    row = next(r for r in rows_of(table("silent"), draws=100) if r.judge == "b")
 
     assert dict(row.corrected) == {}
     assert dict(row.published) == {"unread": 1.0}
@@ -174,7 +180,7 @@ def test_an_outsider_on_three_pairs_does_not_take_the_gap_of_the_others():
     """It judged three questions: it is in no gap of the others, and its own is not estimated, for a reason."""
     few = {f"q{q}" for q in range(3)}
     found = [one for one in table(worth=0.6) if one.judge != "c" or one.case.question in few]
-    rows = {row.judge: row for row in report.of_pairs(found, FAMILIES, Random(1)).rows}
+    rows = {row.judge: row for row in rows_of(found)}
 
     assert rows["a"].corrected["gap_excess"].excluded == {because(Kind.FEW_VERDICTS_BY, "c"): 3}
     assert "gap_excess" in rows["b"].corrected or "b" in rows["b"].reasons["gap_excess"]

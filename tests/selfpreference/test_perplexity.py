@@ -9,8 +9,8 @@ from scipy.special import expit
 from scipy.stats import ttest_rel
 
 from calm.errors import EstimateError
+from calm.selfpreference.parts import perplexity_parts
 from calm.selfpreference.perplexity import curves, edges_of, log_perplexity, perplexity, win_curve
-from calm.selfpreference.report import perplexity_parts
 from calm.statistics.power import uniforms
 
 

@@ -16,10 +16,9 @@ from calm.cases.lines import line
 from calm.commands import cli
 from calm.core.case import Answer, Case
 from calm.selfpreference.contrasts import Grid
-from calm.selfpreference.evidence import Evidence, Reading
+from calm.selfpreference.overestimation import Evidence, Reading
+from calm.selfpreference.parts import judge_pairs, ranking
 from calm.selfpreference.recorded import rubric_table
-from calm.selfpreference.report.judge_pairs import judge_pairs
-from calm.selfpreference.report.ranking import ranking
 
 NAMES = ("a", "b", "c", "d")
 

@@ -11,17 +11,18 @@ from scipy.stats import beta
 
 from calm.core.case import Framing
 from calm.core.claims import Claim, Outcome, decide
-from calm.selfpreference import recorded, report
+from calm.selfpreference import recorded
 from calm.selfpreference.contrasts import Grid
 from calm.selfpreference.families import leaks
-from calm.selfpreference.framing_scores import ScoreTable
 from calm.selfpreference.perplexity import curves
+from calm.selfpreference.report import Tables
+from calm.selfpreference.scores import ScoreTable
 
 
 @pytest.fixture(scope="module")
 def ifeval():
     """Return the analysis of the twelve recorded judges."""
-    return report.of_rubrics(recorded.rubric_table(), Random(1))
+    return Tables.of(recorded.rubric_table()).figures(Random(1))
 
 
 def test_every_judge_has_its_published_and_corrected_figures(ifeval):
@@ -52,7 +53,7 @@ def test_the_order_of_the_judges_changes_nothing():
         scores=table.scores[::-1],
     )
 
-    found, again = (report.of_scores(one, Random(1), draws=100) for one in (table, turned))
+    found, again = (Tables.of(one).figures(Random(1), draws=100) for one in (table, turned))
 
     for row, other in zip(found.rows, again.rows[::-1], strict=True):
         ours, theirs = (one.corrected["self_preference_excess"] for one in (row, other))
@@ -74,11 +75,10 @@ def test_it_is_json(ifeval):
     """No NaN, no infinity, nothing that JSON does not know; the same for scores with their curves and leaks."""
     a, b = np.array([1.0, 2.0, 1.5]), np.array([2.0, 1.0, 1.0])
     won = np.array([1.0, 0.0, 1.0])
-    made = report.of_scores(
-        recorded.score_table(Framing.NEGATIVE),
-        Random(1),
+    made = Tables.of(recorded.score_table(Framing.NEGATIVE)).report(
+        1,
         curves={"gpt": curves(a, b, won, won, won == 1, bins=2)},
-        leaks=leaks("gpt-5", {"gold labels": ["gpt-4o"]}),
+        leaking=leaks("gpt-5", {"gold labels": ["gpt-4o"]}),
     )
 
     for found in (ifeval, made):
@@ -95,7 +95,7 @@ def test_a_figure_that_cannot_be_had_has_a_reason():
     grid = Grid(table.grid.judges, names, table.grid.families)
     table = replace(table, grid=grid, verdicts=table.verdicts[:, chosen], truth=table.truth[chosen])
 
-    row = {row.judge: row for row in report.of_rubrics(table, Random(1), draws=100).rows}["GPT-5"]
+    row = {row.judge: row for row in Tables.of(table).figures(Random(1), draws=100).rows}["GPT-5"]
 
     assert row.published["hspp_self_rubric"] is None
     assert "self_preference_ratio" not in row.corrected
@@ -110,7 +110,7 @@ def test_a_constant_judge_is_a_row_and_no_crash():
     grid = Grid(("a", "b", "c"), ("a", "b", "c"), {"a": "A", "b": "B", "c": "C"})
     table = ScoreTable(grid, tuple(map(str, range(20))), np.full((3, 3, 20), 3.0), 1, 5)
 
-    found = report.of_scores(table, Random(1), level=0.05)
+    found = Tables.of(table).figures(Random(1), level=0.05)
 
     for row in found.rows:
         assert (row.published["own"], row.published["t_received"], row.published["p_received"]) == (3.0, None, 1.0)
@@ -124,7 +124,7 @@ def test_twelve_judges_need_little_memory():
     table = recorded.rubric_table()
     tracemalloc.start()
 
-    report.of_rubrics(table, Random(1))
+    Tables.of(table).figures(Random(1))
 
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()

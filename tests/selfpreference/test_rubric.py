@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from calm.errors import EstimateError
-from calm.selfpreference import committees, overestimation, recorded, rubric
+from calm.selfpreference import overestimation, recorded, rubric
 from calm.selfpreference.contrasts import Grid
 from calm.selfpreference.rubric import Row, rubric_table
 
@@ -121,12 +121,12 @@ def test_a_committee_needs_more_than_half():
     """Two of four is not met; two of three readable ones is; one member is no committee."""
     marks = np.array([[1, 1, 1], [1, 1, -1], [0, 0, -1], [0, -1, -1]], np.int8)
 
-    assert committees.committee_marks(marks).tolist() == [0, 1, -1]
+    assert rubric.committee_marks(marks).tolist() == [0, 1, -1]
 
 
 def test_a_committee_of_direct_assessments_is_their_mean():
     """1/2 and 1 make 3/4; with one readable member there is none."""
-    found = committees.committee_scores(rubric.direct_scores(np.array([[0.5, 0.5], [1.0, np.nan]])))
+    found = rubric.committee_scores(rubric.direct_scores(np.array([[0.5, 0.5], [1.0, np.nan]])))
 
     assert found.values()[0] == 0.75
     assert np.isnan(found.values()[1])

@@ -7,10 +7,9 @@ import pytest
 from scipy.stats import beta, ttest_rel
 
 from calm.core.case import Framing
-from calm.selfpreference import report
 from calm.selfpreference.contrasts import Grid
-from calm.selfpreference.framing_scores import ScoreTable
-from calm.selfpreference.self_evaluation import self_evaluation
+from calm.selfpreference.report import Tables
+from calm.selfpreference.scores import ScoreTable, self_evaluation
 from calm.selfpreference.verdicts import Wording
 from calm.statistics.multiplicity import holm
 
@@ -27,7 +26,7 @@ def table(seed=1, items=30):
 
 def parts_of(one, worded=None):
     """Return the rows of each part, by its name."""
-    return {part.name: part for part in report.of_scores(one, Random(1), draws=100, worded=worded).parts}
+    return {part.name: part for part in Tables.of(one, worded).figures(Random(1), draws=100).parts}
 
 
 def test_every_figure_is_that_of_scipy(subtests):

@@ -12,8 +12,8 @@ from calm.core.verdict import Criteria, Scale, Unreadable
 from calm.errors import EstimateError
 from calm.gate.from_spec import cases_from, judge_from
 from calm.selfpreference import recorded
-from calm.selfpreference.framing_scores import score_table_of
 from calm.selfpreference.rubric import rubric_table_of
+from calm.selfpreference.scores import score_table_of
 from calm.selfpreference.verdicts import Judgment
 from tests.lanes import slow
 

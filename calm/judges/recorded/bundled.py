@@ -28,8 +28,8 @@ from calm.selfpreference.recorded import (
 )
 
 if TYPE_CHECKING:
-    from calm.selfpreference.framing_scores import ScoreTable
     from calm.selfpreference.rubric import RubricTable
+    from calm.selfpreference.scores import ScoreTable
     from calm.selfpreference.verdicts import Wording
 
 

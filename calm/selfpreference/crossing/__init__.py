@@ -8,9 +8,7 @@ author with the same model. Recorded judges bring their table with them and are 
 
 | module | what it holds |
 |---|---|
-| `design` | the nouns; which judge is asked about which answers |
-| `asks` | the verdicts, from an engine or a record |
-| `stakes` | the test of one judge, and whether the truth allows one |
-| `tables` | the verdicts as tables, and every figure of them |
+| `design` | the nouns; which judge is asked about which answers, and what it says |
+| `tables` | the verdicts as tables, and the decisions of claims about them |
 | `record` | figures and verdicts as `calm-self-preference/1`, and back |
 """

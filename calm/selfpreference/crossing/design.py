@@ -1,29 +1,37 @@
-"""Who is asked about whose answers: judges as members of a table, and cases that show no author."""
+"""
+Who is asked about whose answers, and what they say: judges as members of a table, and cases that show no author.
+
+The test of one judge asks nothing where the truth says beforehand that nothing can come of it.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, Protocol, runtime_checkable
 
-from calm.core.case import TIE, Answer, Case, Criterion, Framing, digest
+from calm.core.case import TIE, Answer, Case, Framing, digest
 from calm.core.checks import verify
 from calm.core.files import json_of
 from calm.core.items import clashes, item_of
-from calm.core.model_names import one_name, repeated, spelling, value_for
-from calm.core.reasons import NONE, Kind, Reason, because, counted, reason_of
+from calm.core.model_names import one_name, repeated, same_model, spelling, value_for
+from calm.core.reasons import NONE, Kind, Reason, because, counted, listed, reason_of
 from calm.core.templates import Message
-from calm.core.verdict import FAMILY, Family, Scale, Task, Verdict
-from calm.errors import ConfigError, EstimateError
+from calm.core.verdict import FAMILY, Family, NoReply, Scale, Score, Task, Verdict
+from calm.engine.engine import Engine
+from calm.engine.legibility import LOOKS, Legibility
+from calm.errors import ConfigError, EstimateError, JudgeError
+from calm.experiment.showing import refuse_unshowable
 from calm.experiment.stopping import LOST
 from calm.models.wire import Judge
 from calm.selfpreference.families import ALL_OTHERS, UNKNOWN, Leak, families_of, family_of, leaks
+from calm.selfpreference.symbols import LEAST, own_pull, self_preference_excess
 from calm.selfpreference.verdicts import AS_EVER, Judgment, Wording
 
 if TYPE_CHECKING:
-    from calm.selfpreference.framing_scores import ScoreTable
     from calm.selfpreference.rubric import RubricTable
+    from calm.selfpreference.scores import ScoreTable
 
 FAMILIES_TAG: Final = "families"
 """The tag of a case that holds the family of each of its authors, as a JSON object."""
@@ -197,24 +205,40 @@ def arrange(
     renamed, known = _named_as_judges(answered, members)
     if family == "pairwise":
         renamed = _each_once(renamed)
-    if about is not None:
-        _check_own(about, members, known)
+    if about is not None and about not in known:
+        raise EstimateError(
+            f"the judge's model {about!r} wrote none of the answers (authors: {', '.join(known)}); "
+            "let it answer, too, with `calm answer`"
+        )
+    if about is not None and len(members) < 2:
+        raise EstimateError(
+            "there is no other judge to compare with; name some of other families with --calm-peers a.toml,b.toml"
+        )
     by_judges = {m.model: m.family for m in members if m.family}
     stated: dict[str, str] = {}
     for said in (_stated(answered), by_judges, families or {}):
         stated |= {spelling(name): family for name, family in said.items()}
-    stated |= _all_others(known, members, stated)
+    models = list(dict.fromkeys(m.model for m in members))
+    if ALL_OTHERS in stated:
+        unsaid = [a for a in known if a not in models and family_of(a, stated) is None and not _unknown(a, stated)]
+        stated |= dict.fromkeys(unsaid, stated[ALL_OTHERS])
     renamed, left_out = _of_known_families(renamed, members, stated, option)
     authors = [name for name in known if name not in left_out]
-    found = families_of(dict.fromkeys([*(m.model for m in members), *authors]), stated, option=option)
-    there = len({item_of(case) for case in renamed})
-    chosen = _sampled(renamed, sample, seed)
+    found = families_of(dict.fromkeys([*models, *authors]), stated, option=option)
+    items = sorted({item_of(case) for case in renamed}, key=lambda item: digest("sample", seed, item))
+    drawn = set(items if sample is None else items[:sample])
+    chosen = sorted((case for case in renamed if item_of(case) in drawn), key=lambda case: case.id)
     if family == "pairwise":
         chosen = [one for case in chosen for one in _both_orders(_with_better(with_truth(case)), about)]
     else:
         chosen = [with_truth(case) for case in chosen]
-    leaking = _leaking(members, about, answered, stated)
-    return CrossDesign(tuple(members), tuple(chosen), found, leaking, left_out, there)
+    makers, related = _makers(answered), {**stated, **_writers(answered)}
+    leaking = (
+        leaks(about, makers, related)
+        if about is not None
+        else tuple(replace(leak, judge=model) for model in models for leak in leaks(model, makers, related))
+    )
+    return CrossDesign(tuple(members), tuple(chosen), found, leaking, left_out, len(items))
 
 
 def _of_known_families(
@@ -245,40 +269,8 @@ def _of_known_families(
     return kept, dict(sorted(gone.items()))
 
 
-def _all_others(authors: Sequence[str], members: Sequence[Member], stated: Mapping[str, str]) -> dict[str, str]:
-    """Return the family that `*` states, of each author that is no judge and whose family nothing else says."""
-    if ALL_OTHERS not in stated:
-        return {}
-    others = set(authors) - {m.model for m in members}
-    unsaid = [a for a in others if family_of(a, stated) is None and not _unknown(a, stated)]
-    return dict.fromkeys(sorted(unsaid), stated[ALL_OTHERS])
-
-
 def _unknown(name: str, stated: Mapping[str, str]) -> bool:
     return spelling(value_for(name, stated) or "") == UNKNOWN
-
-
-def _leaking(
-    members: Sequence[Member], about: str | None, cases: Sequence[Case], stated: Mapping[str, str]
-) -> tuple[Leak, ...]:
-    """Return how the judge in question, or else each judge by its name, is related to the makers of the test."""
-    makers, known = _makers(cases), {**stated, **_writers(cases)}
-    if about is not None:
-        return leaks(about, makers, known)
-    models = dict.fromkeys(m.model for m in members)
-    return tuple(replace(leak, judge=model) for model in models for leak in leaks(model, makers, known))
-
-
-def _check_own(about: str, members: Sequence[Member], authors: Sequence[str]) -> None:
-    if about not in authors:
-        raise EstimateError(
-            f"the judge's model {about!r} wrote none of the answers (authors: {', '.join(sorted(authors))}); "
-            "let it answer, too, with `calm answer`"
-        )
-    if len(members) < 2:
-        raise EstimateError(
-            "there is no other judge to compare with; name some of other families with --calm-peers a.toml,b.toml"
-        )
 
 
 def _each_once(cases: Sequence[Case]) -> list[Case]:
@@ -302,7 +294,6 @@ def _each_once(cases: Sequence[Case]) -> list[Case]:
 
 
 def _named_as_judges(cases: Sequence[Case], members: Sequence[Member]) -> tuple[list[Case], list[str]]:
-    """Return the cases with each author under the name that its judge has, and the names of all authors."""
     names = one_name((a.author for c in cases for a in c.answers if a.author), (m.model for m in members))
 
     def renamed(answer: Answer) -> Answer:
@@ -312,14 +303,7 @@ def _named_as_judges(cases: Sequence[Case], members: Sequence[Member]) -> tuple[
     return changed, sorted(set(names.values()))
 
 
-def _sampled(cases: Sequence[Case], sample: int | None, seed: int) -> list[Case]:
-    items = sorted({item_of(case) for case in cases}, key=lambda item: digest("sample", seed, item))
-    kept = set(items if sample is None else items[:sample])
-    return sorted((case for case in cases if item_of(case) in kept), key=lambda case: case.id)
-
-
 def _both_orders(case: Case, about: str | None) -> list[Case]:
-    """Return a pair in both orders; nothing if it is not about the author in question."""
     first, second = case.answers
     if first.author == second.author or about not in (None, first.author, second.author):
         return []
@@ -340,24 +324,23 @@ def with_truth(case: Case) -> Case:
     checked = [c for c in case.criteria if c.check is not None]
     if not checked:
         return case
-    met = {a.id: dict(case.met.get(a.id, {})) | _truth(checked, a.text) for a in case.answers}
-    return replace(case, met=met)
+    return replace(
+        case,
+        met={
+            a.id: dict(case.met.get(a.id, {})) | {c.id: verify(c.check, a.text) for c in checked if c.check is not None}
+            for a in case.answers
+        },
+    )
 
 
 def _with_better(case: Case) -> Case:
-    """Return a pair with the better answer by the worth of both, where the case does not say which it is."""
     first, second = (case.worth(answer.id) for answer in case.answers)
     if case.better is not None or first is None or second is None:
         return case
     return replace(case, better=TIE if first == second else case.answers[int(second > first)].id)
 
 
-def _truth(criteria: Sequence[Criterion], text: str) -> dict[str, bool]:
-    return {c.id: verify(c.check, text) for c in criteria if c.check is not None}
-
-
 def _stated(cases: Iterable[Case]) -> dict[str, str]:
-    """Return the families that cases state for their authors."""
     found: dict[str, str] = {}
     for case in cases:
         if FAMILIES_TAG in case.tags:
@@ -384,7 +367,6 @@ def _makers(cases: Iterable[Case]) -> dict[str, set[str]]:
 
 
 def _writers(cases: Iterable[Case]) -> dict[str, str]:
-    """Return the families that tags such as `scribe (gpt)` give."""
     parts = {part.strip() for case in cases for tag in MAKERS for part in case.tags.get(tag, "").split(",")}
     return {part.partition(" (")[0]: part.partition(" (")[2].rstrip(")") for part in parts if part.endswith(")")}
 
@@ -399,3 +381,136 @@ def why_none(error: EstimateError) -> Reason:
     """Return why there is no figure: the reason that an error carries, or its text."""
     reason = reason_of(error)
     return because(Kind.FIGURE, str(error)) if reason.kind is Kind.SAID else reason
+
+
+def arranged_for(judge: Judge, wanted: CrossInputs, seed: int, measures: Collection[str]) -> CrossDesign:
+    """
+    Return who is asked about which cases to test one judge; a peer that is the same model is left out.
+
+    `measures` are the figures that are wanted: for a pull or an excess, nothing is asked that could give neither.
+
+    Raises `EstimateError` and `ConfigError` as `arrange` and `refuse_hopeless` do.
+    """
+    first = member_of(judge)
+    peers = [peer for peer in wanted.peers if not same_model(peer.model, first.model)]
+    found = arrange(
+        [first, *peers],
+        wanted.cases,
+        about=first.model,
+        sample=wanted.sample,
+        seed=seed,
+        families=wanted.families,
+        option="--calm-families",
+    )
+    if set(measures) <= {own_pull.name, self_preference_excess.name}:
+        refuse_hopeless(found, pull=own_pull.name in measures)
+    return found
+
+
+def refuse_hopeless(crossing: CrossDesign, *, pull: bool) -> None:
+    """
+    Raise an `EstimateError` where no verdicts could tell of the first member's pull, if it is wanted, or of its excess.
+
+    A pull needs questions with equal answers, or such that an own answer lost or failed. An excess needs questions in
+    which the own answers deserve the verdict and others in which they do not, and peers of two families. Without truth
+    the excess is observed, so nothing is refused.
+    """
+    sides = list(_sides(crossing, crossing.members[0].model))
+    if not sides:
+        return
+    for_it, equal, against = ({item for item, side in sides if (side > 0) - (side < 0) == sign} for sign in (1, 0, -1))
+    if pull:
+        if max(len(equal), len(against)) < LEAST:
+            raise EstimateError(because(Kind.FEW_EQUAL, len(equal or against), LEAST))
+        return
+    if min(len(for_it), len(against)) < LEAST:
+        raise EstimateError(because(Kind.ONE_SIDED, len(for_it), len(against), LEAST))
+    own = crossing.families[crossing.members[0].model]
+    outsiders = [m.model for m in crossing.members if crossing.families[m.model] != own]
+    if len({crossing.families[name] for name in outsiders}) == 1:
+        raise EstimateError(because(Kind.ONE_OUTSIDER, ", ".join(outsiders)))
+
+
+def _sides(crossing: CrossDesign, about: str) -> Iterator[tuple[str, float]]:
+    """Yield the item of each verdict on an own answer whose truth is known, and 1, -1 or 0: for it, against, a tie."""
+    worth: dict[str, dict[str, float]] = {}
+    for case in crossing.cases:
+        item, own = item_of(case), next((answer.id for answer in case.answers if answer.author == about), None)
+        if crossing.family == "score":
+            answer = case.answers[0]
+            if answer.author is not None and (found := case.worth(answer.id)) is not None:
+                worth.setdefault(item, {})[answer.author] = found
+        elif own is not None and crossing.family == "rubric":
+            for name, met in case.met.get(own, {}).items():
+                yield item, 1.0 if met == (case.points[name] > 0) else -1.0
+        elif own is not None and case.better is not None:
+            yield item, 0.0 if case.better == TIE else 1.0 if case.better == own else -1.0
+    for item, known in worth.items():
+        if about in known:
+            yield from ((item, known[about] - other) for author, other in known.items() if author != about)
+
+
+def ask(crossing: CrossDesign, engine: Engine) -> CrossResult:
+    """
+    Return the verdict of each member on each case, asked once and all at the same time.
+
+    Raises:
+        ConfigError: a case cannot be shown to a member, its server does not answer, or a cap in dollars for a model
+            without a price.
+        EstimateError: a record holds no verdict of a member on any of the cases.
+        JudgeError: no reply of any judge can be read.
+    """
+    for member in crossing.members:
+        fixed = member.judge is None or member.judge.traits.recorded is not None
+        if fixed and not any(_known(member, case) for case in crossing.cases):
+            raise EstimateError(
+                f"the record of {member.model!r} holds no verdict on any of these answers; make it from the same file "
+                "of answers, or name the judge itself"
+            )
+    asking = [m for m in crossing.members if m.judge is not None]
+    judges = [m.judge for m in crossing.members if m.judge is not None]
+    for judge in judges:
+        refuse_unshowable(judge, crossing.cases)
+    for judge in judges:
+        engine.admit(judge)
+    _refuse_unread(asking, crossing.cases[: LOOKS[-1][0]], engine)
+    questions = [(m.judge, m.asked(case), 1) for m in asking if m.judge for case in crossing.cases if _known(m, case)]
+    answers = iter(engine.ask_each(questions))
+    judged: list[Judgment] = []
+    lost: Counter[Reason] = Counter()
+    for member in crossing.members:
+        for case in crossing.cases:
+            if not _known(member, case):
+                continue
+            verdict = next(answers).verdict if member.judge is not None else member.recalled[identity(case)]
+            if isinstance(verdict, NoReply):
+                lost[reason_of(verdict.reason)] += 1
+            else:
+                if isinstance(verdict, Score):  # its place between the ends of its judge's scale: all judges have one
+                    low, high = member.scale.low, member.scale.high
+                    verdict = Score((verdict.value - low) / (high - low))
+                judged.append(Judgment(member.model, case, verdict, member.wording))
+    return CrossResult(crossing, tuple(judged), lost)
+
+
+def _refuse_unread(asking: Sequence[Member], cases: Sequence[Case], engine: Engine) -> None:
+    """
+    Ask about the first cases; raise a `JudgeError` if not one of the judges can be read.
+
+    Where one of several cannot, that is a result: its share of unread verdicts stands beside the figures of the others.
+    """
+    watch = Legibility()
+    first = [(m.name, m.judge, m.asked(case)) for m in asking if m.judge for case in cases if _known(m, case)]
+    found = engine.ask_each([(judge, case, 1) for _, judge, case in first])
+    for (name, judge, case), asked in zip(first, found, strict=True):
+        watch.note(name, judge, case, asked.verdict)
+    faults = [fault for m in asking if (fault := watch.fault(m.name)) is not None]
+    if faults and len(faults) == len(asking):
+        raise JudgeError(listed(faults), fatal=True)
+
+
+def _known(member: Member, case: Case) -> bool:
+    if member.judge is None:
+        return identity(case) in member.recalled
+    record = member.judge.traits.recorded
+    return record is None or record.held(member.asked(case)) > 0

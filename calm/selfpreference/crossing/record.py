@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import TypeGuard
 
 from calm.core.case import Answer, Case, Criterion, Framing
 from calm.core.items import ITEM, item_of
@@ -14,10 +15,9 @@ from calm.errors import ConfigError
 from calm.models.wire import Json
 from calm.selfpreference import report
 from calm.selfpreference.crossing.design import UNIT, CrossDesign, CrossResult, Member, identity
-from calm.selfpreference.crossing.tables import Tables
 from calm.selfpreference.families import Leak, Relation
 from calm.selfpreference.perplexity import Bin, Curves, LogPerplexities
-from calm.selfpreference.report import SelfPreference
+from calm.selfpreference.report import SelfPreference, Tables
 from calm.selfpreference.verdicts import AS_EVER, Judgment, Wording
 
 
@@ -54,7 +54,7 @@ def record(figures: SelfPreference, tables: Tables, crossed: CrossResult | None,
             "task": m.task,
             "family": crossed.crossing.families[m.model],
             "fingerprint": m.fingerprint,
-            "scale": _ends(m.asked_scale or m.scale),
+            "scale": {"low": (m.asked_scale or m.scale).low, "high": (m.asked_scale or m.scale).high},
             "dimension": m.wording.dimension,
             "framing": m.wording.framing.value,
             "verdicts": said[m.model, m.wording],
@@ -94,13 +94,30 @@ def crossed_from(body: Mapping[str, Json]) -> CrossResult:
     Raises:
         ConfigError: it is no such record, or it holds no verdicts.
     """
+    judged: list[Judgment] = []
     try:
-        return _crossed_from(body)
+        cases = {key: _case_from(known) for key, known in _object(body["cases"]).items()}
+        members = [_member_from(_object(one)) for one in _array(body["judged"])]
+        for one in members:
+            judged += [Judgment(one.model, cases[key], said, one.wording) for key, said in one.recalled.items()]
+        leaking = tuple(
+            Leak(str(one["role"]), str(one["model"]), Relation(str(one["relation"])), str(one["judge"]))
+            for one in map(_object, _array(body["leaks"]))
+        )
+        crossing = CrossDesign(
+            tuple(members),
+            tuple(cases.values()),
+            {name: str(family) for name, family in _object(body["families"]).items()},
+            leaking,
+            {name: int(str(count)) for name, count in _object(body["left_out"]).items()},
+            int(str(_object(body["questions"])["of"])),
+        )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise ConfigError(
             f"expected a record of schema {report.SCHEMA!r} with its verdicts, got one that is damaged: "
             f"{type(error).__name__} {error}"
         ) from error
+    return CrossResult(crossing, tuple(judged))
 
 
 def curves_from(body: Mapping[str, Json]) -> dict[str, Curves]:
@@ -143,22 +160,6 @@ def likely_from(body: Mapping[str, Json]) -> LogPerplexities:
         raise ConfigError(f"expected log-perplexities as `calm self-preference` writes them, got {error}") from error
 
 
-def _crossed_from(body: Mapping[str, Json]) -> CrossResult:
-    cases = {key: _case_from(known) for key, known in _object(body["cases"]).items()}
-    judged: list[Judgment] = []
-    members: list[Member] = []
-    for one in _array(body["judged"]):
-        member = _member_from(_object(one))
-        members.append(member)
-        judged += [Judgment(member.model, cases[key], said, member.wording) for key, said in member.recalled.items()]
-    families = {name: str(family) for name, family in _object(body["families"]).items()}
-    leaking = tuple(_leak_from(one) for one in map(_object, _array(body["leaks"])))
-    left_out = {name: int(str(count)) for name, count in _object(body["left_out"]).items()}
-    asked = {name: int(str(_object(body["questions"])[name])) for name in ("n", "of")}
-    crossing = CrossDesign(tuple(members), tuple(cases.values()), families, leaking, left_out, asked["of"])
-    return CrossResult(crossing, tuple(judged))
-
-
 def members_from(body: Mapping[str, Json]) -> list[Member]:
     """
     Return the judges of a record, with their verdicts in the usual wording, as members that are not asked.
@@ -175,11 +176,6 @@ def members_from(body: Mapping[str, Json]) -> list[Member]:
         raise ConfigError(
             f"expected a record of `calm self-preference` with its verdicts, got {type(error).__name__} {error}"
         ) from error
-
-
-def _leak_from(one: Mapping[str, Json]) -> Leak:
-    role, model, judge = (str(one[name]) for name in ("role", "model", "judge"))
-    return Leak(role, model, Relation(str(one["relation"])), judge)
 
 
 def _member_from(one: Mapping[str, Json]) -> Member:
@@ -199,42 +195,33 @@ def _member_from(one: Mapping[str, Json]) -> Member:
     return Member(model, tasks[0], UNIT, family, fingerprint, None, verdicts, scale, wording)
 
 
-def _ends(scale: Scale) -> Json:
-    return {"low": scale.low, "high": scale.high}
-
-
 def _scale_from(ends: Json) -> Scale | None:
-    """Return the scale that a judge was asked on; None of an older record, which does not say."""
     if ends is None:
         return None
     low, high = (_object(ends)[name] for name in ("low", "high"))
-    if not isinstance(low, int | float) or not isinstance(high, int | float) or not low < high:
+    if not _number(low) or not _number(high) or not low < high:
         raise ValueError(f"scale={ends!r}")
     return Scale(float(low), float(high))
 
 
 def _verdict_from(said: Json, family: Family, shares: Json) -> Verdict:
-    """Return the verdict of a code that `record` wrote; refuse anything else."""
     if isinstance(said, str) and said.startswith("!"):
         return decode(said)
     if family == "pairwise" and isinstance(said, str):
         verdict = decode(said)
         if shares is None or not isinstance(verdict, Preferred | Tie):
             return verdict
-        return replace(verdict, probabilities={name: _share(value) for name, value in _object(shares).items()})
-    if family == "score" and isinstance(said, int | float) and not isinstance(said, bool) and 0 <= said <= 1:
+        known = _object(shares)
+        if wrong := [value for value in known.values() if not _number(value) or not 0 <= value <= 1]:
+            raise TypeError(f"the probability {wrong[0]!r}")
+        return replace(verdict, probabilities={name: float(str(value)) for name, value in known.items()})
+    if family == "score" and _number(said) and 0 <= said <= 1:
         return Score(float(said))
     if family == "rubric" and isinstance(said, dict):
         met = {name: value for name, value in said.items() if isinstance(value, bool | None)}
         if len(met) == len(said):
             return Criteria(met)
     raise TypeError(f"{said!r} as a {family} verdict")
-
-
-def _share(value: Json) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        raise TypeError(f"the probability {value!r}")
-    return float(value)
 
 
 def _case_from(known: Json) -> Case:
@@ -267,3 +254,7 @@ def _array(value: Json) -> list[Json]:
     if not isinstance(value, list):
         raise TypeError(f"expected a list, got {type(value).__name__}")
     return value
+
+
+def _number(value: Json) -> TypeGuard[int | float]:
+    return isinstance(value, int | float) and not isinstance(value, bool)
