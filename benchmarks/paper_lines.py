@@ -16,7 +16,7 @@ from calm.core.case import Framing
 from calm.selfpreference import calm_errors, committees, evidence, opportunity, recorded, self_evaluation
 from calm.selfpreference.contrasts import Grid
 from calm.selfpreference.report import harmful, selections, together
-from calm.studies.uda import consensus
+from calm.studies.uda import ratings as consensus
 from tests.papers import published
 
 
@@ -238,24 +238,20 @@ def uda() -> Iterator[Line]:
             f"deviations between judges, transfer set, {name.partition('_')[2]}",
             str(len(found)),
             f"{equal} equal",
-            "studies.uda.consensus:inter_judge_std",
+            "studies.uda.ratings:inter_judge_std",
             remark,
             raw=False,
         )
     fall = consensus.inter_judge_std(after).mean() / consensus.inter_judge_std(before).mean() - 1
     yield Line(
-        "fall of the mean deviation",
-        "-63.4 %",
-        f"{100 * fall:.1f} %",
-        "studies.uda.consensus:inter_judge_std",
-        raw=False,
+        "fall of the mean deviation", "-63.4 %", f"{100 * fall:.1f} %", "studies.uda.ratings:inter_judge_std", raw=False
     )
     own = [consensus.self_deviation(m, judges, models).values() for m in (before, after)]
     yield Line(
         "deviations of own ratings, in percent",
         "-21.0 to +56.4, -15.4 to +3.9",
         ", ".join(f"{100 * min(each):+.1f} to {100 * max(each):+.1f}" for each in own),
-        "studies.uda.consensus:self_deviation",
+        "studies.uda.ratings:self_deviation",
         raw=False,
     )
     near = [float(np.mean([consensus.correlation(row, people) for row in m])) for m in (before, after)]
@@ -263,7 +259,7 @@ def uda() -> Iterator[Line]:
         "mean correlation with people",
         "0.651, 0.812",
         f"{near[0]:.3f}, {near[1]:.3f}",
-        "studies.uda.consensus:correlation",
+        "studies.uda.ratings:correlation",
         "the printed matrices do not give the printed means; no variant tried does",
         raw=False,
     )

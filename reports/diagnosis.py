@@ -94,7 +94,6 @@ def _moves(body: Mapping[str, Json]) -> Iterator[tuple[str, ...]]:
 
 
 def _named(one: Mapping[str, Json]) -> Section:
-    """Return what is known of one name, in a table of its own: texts have room there."""
     criterion = one.get("what") == "criterion"
     rows = [("Why", "; ".join(CAUSES.get(str(cause), str(cause)) for cause in as_list(one.get("causes"))))]
     rate = cell({"value": one.get("rate"), "low": one.get("low"), "high": one.get("high")})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import sqrt
 from typing import Final
 
@@ -116,33 +116,34 @@ def _by_judge(sides: Sequence[Mapping[str, Json]], judges: Sequence[str], weight
         ("r with the other judges", "correlation_with_other_judges", 3),
         ("r with gold", "correlation_with_gold", 3),
     )
-    shown = [one for one in columns if any(as_mapping(side.get(one[1])) for side in sides)]
-    heads = [f"{words}, {side}" for words, _, _ in shown for side in SIDES]
-    rows = []
-    for judge in judges[:MOST_ROWS]:
-        cells = [_places(weights.get(judge), 2)]
-        for _, key, places in shown:
-            for side in sides:
-                value = finite(as_mapping(side.get(key)).get(judge))
-                if value is not None and key.startswith("squared"):
-                    value = sqrt(max(0.0, value))
-                cells.append(_places(value, places))
-        rows.append((judge, *cells))
-    return Table(("Judge", "Weight", *heads), tuple(rows), max(0, len(judges) - MOST_ROWS))
+    found = _sides(("Judge", "Weight"), judges, columns, sides)
+    rows = ((row[0], _places(weights.get(row[0]), 2), *row[1:]) for row in found.rows)
+    return replace(found, rows=tuple(rows))
 
 
 def _by_model(sides: Sequence[Mapping[str, Json]], models: Sequence[str]) -> Table:
-    columns = (("Consensus", "consensus"), ("Deviation between judges", "inter_judge_std_by_model"))
-    heads = [f"{words}, {side}" for words, _ in columns for side in SIDES]
-    rows = [
-        (model, *(_places(as_mapping(side.get(key)).get(model), 1) for _, key in columns for side in sides))
-        for model in models[:MOST_ROWS]
-    ]
-    return Table(("Model", *heads), tuple(rows), max(0, len(models) - MOST_ROWS))
+    columns = (("Consensus", "consensus", 1), ("Deviation between judges", "inter_judge_std_by_model", 1))
+    return _sides(("Model",), models, columns, sides)
+
+
+def _sides(
+    heads: Sequence[str],
+    names: Sequence[str],
+    columns: Sequence[tuple[str, str, int]],
+    sides: Sequence[Mapping[str, Json]],
+) -> Table:
+    shown = [one for one in columns if any(as_mapping(side.get(one[1])) for side in sides)]
+
+    def at(name: str, key: str, places: int, side: Mapping[str, Json]) -> str:
+        value = finite(as_mapping(side.get(key)).get(name))
+        return _places(sqrt(max(0.0, value)) if value is not None and key.startswith("squared") else value, places)
+
+    rows = ((name, *(at(name, *one[1:], side) for one in shown for side in sides)) for name in names[:MOST_ROWS])
+    titles = (*heads, *(f"{one[0]}, {side}" for one in shown for side in SIDES))
+    return Table(titles, tuple(rows), max(0, len(names) - MOST_ROWS))
 
 
 def _ways(sides: Sequence[Mapping[str, Json]]) -> tuple[float, list[Way]]:
-    """Return the end of the axis of self-deviations, and where each judge's stood before and after."""
     was, now = (as_mapping(side.get("self_deviation")) for side in sides)
     pairs = [(judge, finite(was[judge]), finite(now.get(judge))) for judge in was]
     known = [(judge, a, b) for judge, a, b in pairs if a is not None and b is not None]
@@ -175,7 +176,6 @@ def _leans(clusters: Mapping[str, Json], models: Sequence[str]) -> Heat | None:
 def _heat(
     unit: str, rows: Sequence[str], columns: Sequence[str], values: Sequence[Sequence[Json]], *, places: int = 2
 ) -> Heat | None:
-    """Return a heat map; a judge's own cell is marked, but not where rows and columns are the same judges."""
     table = [list(row) for row in values]
     marks: list[Json] = [["" for _ in columns] for _ in rows] if rows is columns else []
     return heat_of({"unit": unit, "values": [*table], "marks": marks}, [*rows], [*columns], {}, places=places)
@@ -198,10 +198,12 @@ def _said(value: Json) -> str:
 def _left_out(body: Mapping[str, Json]) -> Table | None:
     if not body:
         return None
-    columns = (("r with the others", "correlation_with_others"), ("r with gold", "correlation_with_gold"))
-    heads = [f"{words}, {side}" for words, _ in columns for side in SIDES]
-    rows = [
-        (judge, *(_places(as_mapping(as_mapping(one).get(side)).get(key), 3) for _, key in columns for side in SIDES))
-        for judge, one in list(body.items())[:MOST_ROWS]
+    columns = (("r with the others", "correlation_with_others", 3), ("r with gold", "correlation_with_gold", 3))
+    turned: list[dict[str, Json]] = [
+        {
+            key: {judge: as_mapping(as_mapping(one).get(side)).get(key) for judge, one in body.items()}
+            for _, key, _ in columns
+        }
+        for side in SIDES
     ]
-    return Table(("Judge", *heads), tuple(rows), max(0, len(body) - MOST_ROWS))
+    return _sides(("Judge",), list(body), columns, turned)

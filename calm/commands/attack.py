@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from calm.experiment.asks import Design
     from calm.models.wire import Judge
     from calm.studies.attack import Attack, Group, Search
-    from calm.studies.writing.writerfile import Writer
+    from calm.studies.writing.writer import Writer
 
 METHODS = ("stack", "best-of", "hill-climb", "transfer")
 WRITING = ("best-of", "hill-climb")
@@ -168,7 +168,7 @@ def _checked(options: argparse.Namespace) -> Design:
 
 
 def _writer(options: argparse.Namespace) -> Writer | None:
-    from calm.studies.writing.writerfile import read_author
+    from calm.studies.writing.writer import read_author
 
     return read_author(Path(options.writer), os.environ) if options.writer else None
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from calm.experiment.setup import Setup
     from calm.models.wire import Json
     from calm.studies.hunt import Place, Proposer, Writings
-    from calm.studies.writing.writerfile import Writer
+    from calm.studies.writing.writer import Writer
 
 WRITING: Final = ("best-of", "hill-climb", "tree")
 """The searches in which a model writes; importing them here would take `calm --help` a second."""
@@ -71,6 +71,6 @@ def pen_of(options: argparse.Namespace) -> Pen:
         ConfigError: its file cannot be read.
     """
     from calm.studies.hunt import Writings
-    from calm.studies.writing.writerfile import read_author
+    from calm.studies.writing.writer import read_author
 
     return Pen(read_author(Path(options.writer), os.environ) if options.writer else None, Writings())

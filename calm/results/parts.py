@@ -189,9 +189,9 @@ def columns_of(rows: Sequence[Mapping[str, Json]]) -> list[str]:
     return list(dict.fromkeys(name for row in rows for name in row))
 
 
-def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+def aligned(rows: Sequence[Sequence[str]], *, right: bool = False) -> list[str]:
     """
-    Return rows of cells as lines with aligned columns, fit for a terminal.
+    Return rows of cells as lines with aligned columns, fit for a terminal; `right`: all columns but the first.
 
     >>> aligned([("judge", "n"), ("a", "12")])
     ['judge  n', 'a      12']
@@ -200,7 +200,11 @@ def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
     if not clean:
         return []
     widths = [max(len(row[place]) for row in clean) for place in range(len(clean[0]))]
-    return ["  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in clean]
+    pads = [str.ljust, *[str.rjust if right else str.ljust] * len(widths)][: len(widths)]
+    return [
+        "  ".join(pad(text, width) for pad, text, width in zip(pads, row, widths, strict=True)).rstrip()
+        for row in clean
+    ]
 
 
 def lines_of(

@@ -1,12 +1,16 @@
-"""The record of a study that asked a judge about cases, as a run of the gate keeps it."""
+"""The record of a study: what it found as data, and as an audit, as a run of the gate keeps it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, is_dataclass
 
 from calm import __version__
+from calm.core.claims import Estimate, Outcome
+from calm.core.reasons import Reason
 from calm.engine.engine import Engine
 from calm.experiment.setup import Setup
+from calm.models.wire import Json
 from calm.results.audit import Audit, Finding, JudgeRecord
 from calm.results.provenance import cases_record, judge_record
 
@@ -16,3 +20,27 @@ def audit_of(setup: Setup, findings: Sequence[Finding], engine: Engine, *, of: i
     judge = JudgeRecord(**judge_record(setup.judge, engine.served))
     counted = cases_record(setup.cases, of)
     return Audit(__version__, judge, counted, setup.seed, asks, tuple(findings), setup.stopping.value)
+
+
+def plain(value: object, *without: str) -> Json:
+    """Return a value as JSON-able data: numbers to six places, reasons in words, dataclasses `without` some fields."""
+    if isinstance(value, Reason):
+        return str(value)
+    if isinstance(value, Outcome):
+        return value.value
+    if isinstance(value, float):
+        return round(value, 6) + 0.0
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, Mapping):
+        return {str(key): plain(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(one, *without) for one in value]
+    assert is_dataclass(value)
+    return {one.name: plain(getattr(value, one.name)) for one in fields(value) if one.name not in without}
+
+
+def numbers(found: Estimate | None) -> Json:
+    """Return an estimate as JSON-able data: its value, bounds, level and n."""
+    kept = ("value", "low", "high", "level", "n")
+    return None if found is None else {name: plain(getattr(found, name)) for name in kept}

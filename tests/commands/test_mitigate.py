@@ -10,11 +10,11 @@ from calm.cases import bundled, sample
 from calm.cases.lines import line
 from calm.errors import ConfigError
 from calm.judges.judgefile import read_judge
-from calm.judges.mitigations.instructions import FAIR
+from calm.judges.mitigations.prompts import FAIR
 from calm.results.audit import JudgeRecord
 from calm.results.remedies import remedies
-from calm.studies.mitigate.differences import chance
-from calm.studies.mitigate.judge_toml import with_mitigations
+from calm.studies.mitigate.report import with_mitigations
+from calm.studies.mitigate.study import chance
 from tests.inside import calm_inside
 from tests.servers import Answer, wire_server
 from tests.servers.planted import planted_respond

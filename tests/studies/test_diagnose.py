@@ -14,8 +14,9 @@ from calm.gate.from_spec import judge_from
 from calm.judges.python import PythonJudge
 from calm.results.reports.pages import render
 from calm.results.unsure import SILENT
-from calm.studies.diagnose import Design, Limits, Paraphrases, in_words, read_paraphrases, to_json, wordings_of
-from calm.studies.diagnose.units import dissents
+from calm.studies.diagnose.asking import Design, Paraphrases, dissents, read_paraphrases, wordings_of
+from calm.studies.diagnose.naming import Limits
+from calm.studies.diagnose.report import in_words, to_json
 from tests.servers import wire_server
 from tests.studies.unsure import PAIRS, RUBRICS, SCORES, VAGUE, Lots, diagnosed, names, of_pairs, of_rubrics, of_scores
 

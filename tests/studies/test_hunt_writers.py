@@ -15,7 +15,7 @@ from calm.experiment.setup import Setup
 from calm.judges.python import PythonJudge
 from calm.studies.hunt import PLACES, WRITING, Bounds, Writings, hunt, proposer_for, to_json, writers_for
 from calm.studies.hunt.writers import BRANCHES, DEPTH, UNUSABLE, WIDTH
-from calm.studies.writing.writerfile import read_writer
+from calm.studies.writing.writer import read_writer
 from tests.commands.test_attack import answer_in
 from tests.servers import Answer, wire_server
 

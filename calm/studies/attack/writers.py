@@ -17,7 +17,7 @@ from calm.perturbations.written import Kind
 from calm.studies.attack.asks import climbed, fault_in, tried, with_text
 from calm.studies.attack.attack import AIM, ATTACK, AttackedCase, Search, nothing
 from calm.studies.writing.rewriting import messages_for, text_in
-from calm.studies.writing.writerfile import Writer
+from calm.studies.writing.writer import Writer
 
 PERSUASIVE = Rules(Band(0.5, 2.5), Band(0, 0.7), Band(0.4), True, "same", True, True)
 """The rules for a model's rewrite: the same numbers, code, names and final answer."""

@@ -32,7 +32,7 @@ from calm.models.wire import Json, Request
 from calm.studies.attack import writers as attacking
 from calm.studies.hunt.proposers import WRITING, Proposer, Try
 from calm.studies.hunt.quarry import Quarry, Said
-from calm.studies.writing.writerfile import Writer
+from calm.studies.writing.writer import Writer
 
 BRANCHES: Final = 4
 """Rewrites of one draft in a tree (Mehrotra et al. 2023, arXiv:2312.02119: b = 4). `best-of` writes as many ahead."""

@@ -1,20 +1,27 @@
-"""writer.toml -> a server that writes: its `[model]` table is that of judge.toml."""
+"""writer.toml -> a server that writes, and its replies that are no texts: why, and where they are recorded."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from calm.core.templates import Message
+from calm.core.validation import Fault
+from calm.core.verdict import Refused, Scale
 from calm.errors import ConfigError, nearest
+from calm.judges import reading
 from calm.judges.judgefile.keys import KEYS, OF_WRITER
 from calm.judges.judgefile.model import server_of
 from calm.judges.judgefile.tables import Table, dict_of, read_document, shown
+from calm.judges.reading import Format, View
 from calm.models.server import Server
 from calm.models.settings import wrong_settings
-from calm.models.wire import Request
+from calm.models.wire import Reply, Request
+from calm.results.outputs import UNUSED, write_whole
 
 TABLES: Final = ("writer", "model")
 ASK: Final = 1
@@ -78,3 +85,35 @@ def _read(path: Path, document: Mapping[str, object], env: Mapping[str, str]) ->
     if problems:
         raise ConfigError(problems)
     return Writer(own_name or server.model, server, family)
+
+
+SCALE = Scale()
+_VIEW = View("score", ("A",), ("one",), SCALE)
+
+
+def declined(reply: Reply) -> Fault | None:
+    """Return what a reply says where it declines to answer; None if it does not decline."""
+    found = reading.read(reply, Format("tag", tag="verdict"), _VIEW)
+    return Fault("declined", found.reason) if isinstance(found, Refused) else None
+
+
+def beside(out: Path) -> Path:
+    """Return where the unused replies of a file of cases are recorded: `cases.jsonl` has `cases.refused.jsonl`."""
+    return out.with_name(f"{out.stem}.refused.jsonl")
+
+
+def record(out: Path, unused: Sequence[Mapping[str, str]]) -> None:
+    """
+    Write the unused replies of a file of cases, and replace an older record even where there are none.
+
+    Raises:
+        ConfigError: the file cannot be written.
+    """
+    path = beside(out)
+    if unused or path.exists():
+        write_whole(path, (f"{json.dumps(one, ensure_ascii=False)}\n" for one in unused), UNUSED)
+
+
+def counted(faults: Iterable[Fault]) -> str:
+    """Return how often each kind of fault occurs, the most frequent first."""
+    return ", ".join(f"{about} {n}" for about, n in Counter(fault.about for fault in faults).most_common())
