@@ -61,13 +61,22 @@ def render(record: Mapping[str, Json]) -> str:
     judges, models = _names(record, "judges"), _names(record, "models")
     sides = [as_mapping(record.get(side)) for side in SIDES]
     axis, ways = _ways(sides)
-    clusters = as_mapping(record.get("clusters"))
+    clusters, trained = as_mapping(record.get("clusters")), as_mapping(record.get("training"))
+    was, now = (finite(side.get("relative_std")) for side in sides)
+    headline = ""
+    figures = (
+        (words, *(_places(side.get(key), places) for side in sides))
+        for key, words, places in FIGURES
+        if finite(sides[0].get(key)) is not None
+    )
+    if was is not None and now is not None:
+        headline = f"Deviation between judges / spread of the consensus: {number(was)} before, {number(now)} after"
     return pages.get_template("uda_page.html.jinja").render(
         title=f"{len(judges)} judges of {len(models)} models",
-        headline=_headline(sides),
+        headline=headline,
         warnings=[str(one) for one in as_list(record.get("warnings"))],
         unread=finite(record.get("unread")),
-        figures=_figures(sides),
+        figures=Table(("Figure", "Before", "After"), tuple(figures)),
         by_judge=_by_judge(sides, judges, as_mapping(record.get("weights"))),
         weighting=WEIGHTING.get(str(record.get("weighting")), ""),
         axis=number(axis),
@@ -79,7 +88,7 @@ def render(record: Mapping[str, Json]) -> str:
         needs=as_mapping(clusters.get("needs")),
         correlations=_square(as_mapping(clusters.get("correlations")), judges),
         leans=_leans(clusters, models),
-        training=_training(as_mapping(record.get("training"))),
+        training=[(words, _said(trained[key])) for key, words in TRAINING.items() if key in trained],
         left_out=_left_out(as_mapping(record.get("leave_one_judge_out"))),
         calm=__version__,
         schema=record.get("schema"),
@@ -91,22 +100,9 @@ def _names(record: Mapping[str, Json], key: str) -> list[str]:
     return [str(one) for one in as_list(record.get(key))]
 
 
-def _headline(sides: Sequence[Mapping[str, Json]]) -> str:
-    was, now = (finite(side.get("relative_std")) for side in sides)
-    if was is None or now is None:
-        return ""
-    return f"Deviation between judges / spread of the consensus: {number(was)} before, {number(now)} after"
-
-
 def _places(value: Json, places: int) -> str:
     found = finite(value)
     return "\N{EN DASH}" if found is None else number(found, places)
-
-
-def _figures(sides: Sequence[Mapping[str, Json]]) -> Table:
-    known = [(key, words, places) for key, words, places in FIGURES if finite(sides[0].get(key)) is not None]
-    rows = [(words, *(_places(side.get(key), places) for side in sides)) for key, words, places in known]
-    return Table(("Figure", "Before", "After"), tuple(rows))
 
 
 def _by_judge(sides: Sequence[Mapping[str, Json]], judges: Sequence[str], weights: Mapping[str, Json]) -> Table:
@@ -179,10 +175,6 @@ def _heat(
     table = [list(row) for row in values]
     marks: list[Json] = [["" for _ in columns] for _ in rows] if rows is columns else []
     return heat_of({"unit": unit, "values": [*table], "marks": marks}, [*rows], [*columns], {}, places=places)
-
-
-def _training(body: Mapping[str, Json]) -> list[tuple[str, str]]:
-    return [(words, _said(body[key])) for key, words in TRAINING.items() if key in body]
 
 
 def _said(value: Json) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from calm.commands import CASES, DONE, JUDGES, REFUSED, REPEATS, add_cache, add_command, cache_files, cache_of
 from calm.commands.plan import traced
-from calm.commands.spending import caps_of, closing
+from calm.commands.spending import add_limits, caps_of, closing, impossible
 from calm.core.shell import join
 from calm.errors import ConfigError, JudgeError
 from calm.results.wording import printable
@@ -41,7 +41,8 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         commands,
         "mitigate",
         "Audit a judge alone and with each mitigation, and compare. The command says which mitigations pass the gate, "
-        "and what they cost. Options of pytest, such as paths and -k, may follow after --.",
+        "and what they cost. Caps are for all sets together. Options of pytest, such as paths and -k, may follow after "
+        "--.",
         "calm mitigate judge.toml --try swap,evidence:3 --max-usd 5",
     )
     option = mitigate.add_argument
@@ -74,10 +75,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     option("--grid", action="store_true", help="also try each injection attack on each set")
     option("--attacks", metavar="WORD,...", help="with --grid: only attacks with a WORD in their name")
     option("--plan", action="store_true", help="show what the command will ask and cost; make no call")
-    option("--max-calls", type=int, metavar="N", help="make at most N calls for all sets together")
-    option("--max-tokens", type=int, metavar="N", help="use at most N tokens, in prompts and replies, for all sets")
-    option("--max-usd", type=float, metavar="X", help="spend at most X US dollars on all sets")
-    option("--max-minutes", type=float, metavar="M", help="begin no call after M minutes")
+    add_limits(mitigate)  # for all sets together
     modes = ("on", "replay", "refresh", "off")
     option("--cache", choices=modes, default="on", metavar="MODE", help=f"{', '.join(modes)} (default on)")
     add_cache(mitigate)
@@ -116,11 +114,7 @@ def _mitigate(options: argparse.Namespace) -> int:
 
 
 def _check(options: argparse.Namespace) -> None:
-    problems = []
-    for name in ("max_calls", "max_tokens", "max_usd", "max_minutes"):
-        value = getattr(options, name)
-        if value is not None and not 0 < value < float("inf"):
-            problems.append(f"--{name.replace('_', '-')}: expected an amount above 0, got {value!r}")
+    problems = impossible(argparse.Namespace(**{**vars(options), "sample": None}))
     if options.attacks and not options.grid:
         problems.append("--attacks: expected --grid with it")
     if not options.sets and not options.together:

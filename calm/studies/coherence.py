@@ -25,17 +25,17 @@ from typing import Final
 
 from calm.core.case import TIE, Case, digest
 from calm.core.claims import Estimate
-from calm.core.reasons import NONE, Kind, Reason, because, counted, in_words, reason_of
+from calm.core.reasons import Kind, Reason, because, counted, in_words, reason_of
 from calm.core.trials import Trial, favour
 from calm.core.verdict import FAMILY, NoReply, Preferred, Ranking, Verdict, readable
 from calm.engine.engine import Engine
 from calm.engine.inbox import PlainQuestion
 from calm.errors import ConfigError
 from calm.experiment.pairs import ORDER_SALT
-from calm.experiment.stopping import LEVEL, LOST
+from calm.experiment.stopping import LEVEL
 from calm.models.wire import Json, Judge
 from calm.statistics.intervals import padded_t
-from calm.studies.provenance import numbers
+from calm.studies.provenance import numbers, too_little
 
 EVEN: Final = 1e-9
 """Scores that differ by less are equal."""
@@ -70,9 +70,7 @@ class Check:
     @property
     def incomplete(self) -> Reason:
         """Why the data are incomplete, or `NONE`."""
-        lost = sum(self.lost.values())
-        capped = any(reason.unfinished for reason in self.lost)
-        return counted(self.lost) if capped or lost > LOST * (lost + len(self.signs)) else NONE
+        return too_little(self.lost, sum(self.lost.values()) + len(self.signs))
 
 
 def check_order(judge: Judge, cases: Sequence[Case], engine: Engine, *, rounds: int = 2, seed: int = 0) -> Check:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from math import floor
 from textwrap import wrap
 from typing import Final
@@ -25,7 +25,7 @@ from calm.statistics.selective import Step
 from calm.studies.calibrate.figures import CONSTANT, FEW, RAW, Candidate, Fit, Partly
 from calm.studies.calibrate.items import FIRST, MET, NOT_MET, PROBABILITIES, SECOND, Confusion, Row, Rule, Slices
 from calm.studies.calibrate.study import SHOWN, Calibration
-from calm.studies.provenance import plain
+from calm.studies.provenance import plain_fields
 
 KNOTS: Final = 40
 """So many knots of a step function are shown; the record holds all."""
@@ -97,8 +97,7 @@ _SOURCES = {PROBABILITIES: "its probabilities", "repeats": "how many of its asks
 
 def to_json(found: Calibration) -> dict[str, Json]:
     """Return all figures as data; `remarks` are reasons, in words and as codes."""
-    body = plain(found, "remarks", "findings", "lost", "incomplete")
-    assert isinstance(body, dict)
+    body = plain_fields(found, "remarks", "findings", "lost", "incomplete")
     if found.entity is not None:
         body["entity"] = {"name": found.entity.name, "kind": found.entity.kind}
     body["remarks"] = [{**to_code(one), "words": str(one)} for one in found.remarks]
@@ -115,11 +114,13 @@ def summary(found: Calibration) -> str:
     if found.divided:
         cases = "case" if found.divided == 1 else "cases"
         parts.append([f"{found.divided} {cases} on which people are divided are left out of all figures"])
+    rows = [[_name(row.name), _estimate(row), f"n={row.n}"] for row in found.classes]
+    by_class = ["right, by what people say (these intervals hold together in 95 of 100 samples):", *_table(rows)]
     parts += [
         [_agreement(found)],
         [*_measures(found.findings), *_two_shares(found)],
         _confused(found.confusion),
-        _rows("right, by what people say (these intervals hold together in 95 of 100 samples):", found.classes),
+        by_class if found.classes else [],
         _sliced(found.slices),
         _mapped(found),
         _budget(found),
@@ -186,11 +187,6 @@ def _confused(table: Confusion) -> list[str]:
         for name, row in zip(table.gold, table.counts, strict=True)
     ]
     return ["people (rows) and the judge (columns), in cases:", *_table(rows)]
-
-
-def _rows(title: str, rows: Iterable[Row]) -> list[str]:
-    lines = [[_name(row.name), _estimate(row), f"n={row.n}"] for row in rows]
-    return [title, *_table(lines)] if lines else []
 
 
 def _sliced(found: Slices) -> list[str]:

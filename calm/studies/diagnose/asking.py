@@ -19,7 +19,7 @@ from typing import Final, Literal, TypeAlias
 from calm.core.case import Case, digest
 from calm.core.edits import PromptEdit
 from calm.core.files import read_json
-from calm.core.reasons import NONE, Reason, counted, reason_of
+from calm.core.reasons import Reason, reason_of
 from calm.core.trials import Trial, distance
 from calm.core.verdict import FAMILY, Criteria, NoReply, Scale, Score, Verdict, as_written, code, readable
 from calm.engine.engine import Engine
@@ -27,10 +27,10 @@ from calm.engine.inbox import PlainQuestion, Question
 from calm.errors import ConfigError, nearest
 from calm.experiment.pairs import ORDER_SALT
 from calm.experiment.setup import clusters_of
-from calm.experiment.stopping import LOST
 from calm.models.wire import Judge, Rewordable
 from calm.perturbations import bundled_prompt, judge_prompt
 from calm.statistics.dissent import Block
+from calm.studies.provenance import too_little
 
 Kind: TypeAlias = Literal["base", "prompt", "criterion"]
 
@@ -344,8 +344,7 @@ class Asked:
     @property
     def incomplete(self) -> Reason:
         """Why the data are incomplete, or `NONE`."""
-        capped = any(reason.unfinished for reason in self.lost)
-        return counted(self.lost) if capped or sum(self.lost.values()) > LOST * self.asked else NONE
+        return too_little(self.lost, self.asked)
 
 
 class Book:

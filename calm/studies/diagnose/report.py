@@ -30,7 +30,7 @@ from calm.results.wording import clipped
 from calm.statistics.dissent import least_asks
 from calm.studies.diagnose.asking import PROMPTS, Asked, Cell, Unit, repeats_itself, units_of
 from calm.studies.diagnose.naming import Found, Limits, Named, Part, named, split
-from calm.studies.provenance import numbers, plain
+from calm.studies.provenance import numbers, plain, plain_fields
 
 BASE = "as it is"
 
@@ -244,10 +244,8 @@ def _parts(parts: Sequence[Part]) -> dict[str, Json]:
 
 def _record(one: Named, texts: Mapping[str, Case]) -> Json:
     case = texts.get(one.name) if one.what == "case" else None
-    found = plain(one)
-    assert isinstance(found, dict)
     return {
-        **found,
+        **plain_fields(one),
         "rate": round(one.rate, 6),
         "p": one.p,
         "p_wording": dict(one.p_wording.items()),

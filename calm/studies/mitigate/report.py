@@ -19,7 +19,6 @@ from calm.results.tabular import ARMS
 from calm.results.troubles import excess
 from calm.studies.mitigate.study import (
     MEASURED,
-    Difference,
     Figures,
     Study,
     cheapest,
@@ -30,7 +29,7 @@ from calm.studies.mitigate.study import (
     same_claim,
     worst_claim,
 )
-from calm.studies.provenance import plain
+from calm.studies.provenance import plain, plain_fields
 
 SCHEMA = "calm-mitigations/1"
 QUIET = frozenset({"excess", "noise", "ties", "unread", "unread edited", "US$"})
@@ -50,15 +49,26 @@ UNREAD = ("unread", "unread edited")
 def body(study: Study) -> dict[str, Json]:
     """Return the study as JSON-able data: what `mitigations.json` and the extras of an audit hold."""
     best, near = cheapest(study), nearest(study)
+    nearer: Json = None
+    if near is not None:
+        row, worst = _row(study, near), worst_claim(near)
+        nearer = {key: row[key] for key in ("set", "outcome", "excess")}
+        nearer["claim"] = None if worst is None else worst.key
+        nearer["value"] = None if worst is None else plain(worst.value)
+        nearer["limit"] = None if worst is None or worst.claim is None else worst.claim.limit
+        nearer["red"] = [*_red(near)]
     found: dict[str, Json] = {
         "schema": SCHEMA,
         "judge": study.judge,
         "rows": [_row(study, one) for one in study.figures],
-        "differences": [_plain_difference(d) for d in study.differences],
+        "differences": [
+            {"set": d.label, **plain_fields(d, "label"), "p": d.p, "p_adjusted": d.p_adjusted}
+            for d in study.differences
+        ],
         "not_applicable": [{"set": one.label, "reason": one.reason} for one in study.left_out],
         "cheapest": None if best is None else best.tried.label,
         "mitigations": None if best is None else list(best.tried.names),
-        "nearest": None if near is None else _nearest_body(near),
+        "nearest": nearer,
         "said": conclusion(study),
     }
     if study.grid:
@@ -90,25 +100,8 @@ def _remarks(study: Study, one: Figures) -> tuple[str, ...]:
     return said if said or one is study.bare else ("no clear change",)
 
 
-def _nearest_body(one: Figures) -> dict[str, Json]:
-    worst = worst_claim(one)
-    found: dict[str, Json] = {"set": one.tried.label, "outcome": outcome_of(one).value}
-    found["excess"] = None if worst is None else plain(excess(worst))
-    found["claim"] = None if worst is None else worst.key
-    found["value"] = None if worst is None else plain(worst.value)
-    found["limit"] = None if worst is None or worst.claim is None else worst.claim.limit
-    found["red"] = list(_red(one))
-    return found
-
-
 def _red(one: Figures) -> list[str]:
     return sorted({found.bias for found in one.audit.findings if found.red})
-
-
-def _plain_difference(one: Difference) -> dict[str, Json]:
-    found = plain(one, "label")
-    assert isinstance(found, dict)
-    return {"set": one.label, **found, "p": one.p, "p_adjusted": one.p_adjusted}
 
 
 def _grid_body(study: Study) -> dict[str, Json]:

@@ -27,7 +27,7 @@ from typing import Final, NoReturn, TypeAlias
 from calm.cases import read_files
 from calm.cases.foreign.records import load
 from calm.core.case import Answer, Case
-from calm.core.files import json_of, read_bytes, refuse_large, refuse_twice, unopened
+from calm.core.files import json_of, read_bytes, read_json, refuse_large, refuse_twice, unopened
 from calm.core.inputs import noted
 from calm.core.items import item_of
 from calm.core.model_names import one_name
@@ -413,12 +413,10 @@ def read_gold(path: Path) -> dict[str, float]:
     Raises:
         ConfigError: no such file, or not an object of finite numbers.
     """
-    try:
-        data = json_of(read_bytes(path).decode("utf-8"), parse_constant=_no_constant)
-    except (OSError, ValueError) as error:
-        raise ConfigError(f"{path}: expected a JSON object of ratings by model, got: {error}") from error
+    what = 'a JSON object of finite ratings by model, such as {"model-1": 1210.5}'
+    data = read_json(path, what)
     if not isinstance(data, dict) or not data or not all(_is_number(value) for value in data.values()):
-        raise ConfigError(f'{path}: expected a JSON object of finite ratings by model, such as {{"model-1": 1210.5}}')
+        raise ConfigError(f"{path}: expected {what}")
     return {str(name): float(value) for name, value in data.items()}
 
 
