@@ -160,12 +160,12 @@ def _plan(sets: Sequence[MitigationSet], planner: Planner, cases: Sequence[Case]
     from calm.gate.prices import Assumptions
     from calm.studies.mitigate.gate import plan_all
 
-    plan = plan_all(sets, planner.record.entries, cases, planner.settings, Assumptions())
+    alone, together = plan_all(sets, planner.record.entries, cases, planner.settings, Assumptions())
     lines = ["No call was made. Each set alone takes at most:"]
-    for one, most in plan.sets:
+    for one, most in alone:
         lines.append(f"  {one.label}: {most.calls} calls, {most.cost}, {duration(most.seconds)}")
     lines += [f"  {one.label}: left out: {one.reason}" for one in sets if one.judge is None]
-    total = f"{plan.together.calls} calls, {plan.together.cost}"
+    total = f"{together.calls} calls, {together.cost}"
     lines.append(f"All sets together, with shared calls counted once, take at most: {total}")
     lines += [f"at least: {node} {why}; what it asks after that is not counted" for node, why in planner.floors]
     return "\n".join(lines)

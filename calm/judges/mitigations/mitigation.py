@@ -6,7 +6,7 @@ import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias, TypeVar, runtime_checkable
+from typing import Any, TypeAlias, TypeVar
 
 from calm.core.case import Case, digest
 from calm.core.reasons import Reason
@@ -38,16 +38,6 @@ MOST = 16
 
 _FIELDS = re.compile(r"\{%[-+]?\s*for\b[^%]*\bin\s+fields\b")
 """A template that shows all fields of a case."""
-
-
-@runtime_checkable
-class InFolder(Protocol):
-    """What a reader is besides, if paths are relative to a folder other than the present one."""
-
-    @property
-    def folder(self) -> Path:
-        """The folder."""
-        ...
 
 
 class NotApplicable(ConfigError):
@@ -191,6 +181,12 @@ def judges_argument(name: str, argument: str, judge: Judge, reader: Reader) -> t
     return others
 
 
+def folder_of(reader: Reader) -> Path:
+    """Return what paths are relative to: the `folder` of the reader if it has one, else the present one."""
+    found: Path = getattr(reader, "folder", Path())
+    return found
+
+
 def path_argument(name: str, argument: str, reader: Reader) -> Path:
     """
     Return the path of a file that is named after the colon.
@@ -200,7 +196,7 @@ def path_argument(name: str, argument: str, reader: Reader) -> Path:
     """
     if not argument:
         raise ConfigError(f"mitigations: expected a file after '{name}:'")
-    return (reader.folder if isinstance(reader, InFolder) else Path()) / argument
+    return folder_of(reader) / argument
 
 
 # ------------------------------------------------------------------------------------------- questions to its model

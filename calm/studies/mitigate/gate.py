@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import fsum
-from pathlib import Path
 from typing import TypeVar, cast
 
 from calm.cases import sample
@@ -36,7 +35,7 @@ from calm.gate.question import TOLERATED
 from calm.gate.requests import Rendering, Source
 from calm.gate.stand_in import StandIn
 from calm.judges.mitigations import mitigated
-from calm.judges.mitigations.mitigation import InFolder, Reader
+from calm.judges.mitigations.mitigation import Reader, folder_of
 from calm.models.pricing import Cost, cost, price_of
 from calm.models.wire import Judge, Reply, Request
 from calm.results.audit import Finding, finding
@@ -241,7 +240,7 @@ class _StandIns:
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
-        self.folder = reader.folder if isinstance(reader, InFolder) else Path()
+        self.folder = folder_of(reader)
         self.made: list[StandIn] = []
 
     def of(self, judge: Judge) -> Judge:
@@ -327,22 +326,14 @@ def _cell(name: str, label: str, edit: Edit, setup: Setup) -> Cell:
     return Cell(name, label, estimate.value, estimate.low, estimate.high, estimate.n, p)
 
 
-@dataclass(frozen=True, slots=True)
-class MitigationCosts:
-    """The calls of each set alone and of all sets together, with shared calls; at most."""
-
-    sets: tuple[tuple[MitigationSet, Figure], ...]
-    together: Figure
-
-
 def plan_all(
     sets: Sequence[MitigationSet],
     entries: Sequence[PlanEntry],
     cases: Sequence[Case],
     settings: PlanSettings,
     assumed: Assumptions,
-) -> MitigationCosts:
-    """Return the costs of a run; no judge is asked."""
+) -> tuple[list[tuple[MitigationSet, Figure]], Figure]:
+    """Return what each set alone, and all together, ask and cost at most; no judge is asked."""
     rows, surveys = [], []
     for one in sets:
         if one.judge is None:
@@ -356,7 +347,7 @@ def plan_all(
         rows.append((one, plan_of(found, len(found.cases), settings.design, assumed).most))
     whole = _joined(surveys)
     together = plan_of(whole, len(whole.cases), settings.design, assumed).most
-    return MitigationCosts(tuple(rows), together)
+    return rows, together
 
 
 def _joined(surveys: Sequence[Survey]) -> Survey:

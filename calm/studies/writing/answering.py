@@ -119,15 +119,10 @@ def answer(cases: Sequence[Case], writers: Sequence[Writer], engine: Engine) -> 
 
 
 def _fault(reply: Reply) -> Fault | None:
-    if reply.refusal or reply.stop == "refusal":
-        return Fault("declined")
-    if reply.stop == "length":
-        return Fault(
-            "cut off", "expected a whole answer, got one that reached max_tokens; raise it in the model's file"
-        )
-    if not reply.text.strip():
+    fault = replies.fault_of(reply)
+    if fault is None and not reply.text.strip():
         return Fault("empty", "expected an answer, got a reply without text")
-    return replies.declined(reply)
+    return fault or replies.declined(reply)
 
 
 def _with_answers(case: Case, texts: Mapping[str, str], families: Mapping[str, str]) -> Case | None:

@@ -175,12 +175,8 @@ def text_in(reply: Reply, original: str) -> tuple[str | None, Fault | None]:
     """Return the text that a reply gives for an original; without one, None and why."""
     end = reply.text.rfind(_CLOSE)
     start = reply.text.rfind(_OPEN, 0, max(0, end))  # the last tags: a model may think aloud before them
-    if reply.refusal or reply.stop == "refusal":
-        return None, replies.declined(reply) or Fault("declined")
-    if reply.stop == "length":
-        return None, Fault(
-            "cut off", "expected a whole reply, got one that reached max_tokens; raise it in writer.toml"
-        )
+    if (fault := replies.fault_of(reply)) is not None:
+        return None, fault
     if start < 0:
         missing = Fault("no text", "expected it between <rewrite> and </rewrite>, got a reply without them")
         return None, replies.declined(reply) or missing

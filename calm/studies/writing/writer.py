@@ -97,6 +97,16 @@ def declined(reply: Reply) -> Fault | None:
     return Fault("declined", found.reason) if isinstance(found, Refused) else None
 
 
+def fault_of(reply: Reply) -> Fault | None:
+    """Return why a reply is no text: it was refused, or cut off; None for any other."""
+    if reply.refusal or reply.stop == "refusal":
+        return declined(reply) or Fault("declined")
+    if reply.stop == "length":
+        words = "expected a whole reply, got one that reached max_tokens; raise it in the model's file"
+        return Fault("cut off", words)
+    return None
+
+
 def beside(out: Path) -> Path:
     """Return where the unused replies of a file of cases are recorded: `cases.jsonl` has `cases.refused.jsonl`."""
     return out.with_name(f"{out.stem}.refused.jsonl")
