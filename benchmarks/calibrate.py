@@ -39,7 +39,7 @@ from calm.gate.from_spec import cases_from, judge_from
 from calm.statistics.intervals import padded_t
 from calm.statistics.prediction_powered import Clusters, prediction_powered_mean
 from calm.statistics.selective import select
-from calm.studies.calibrate.estimates import GRID, corrected
+from calm.studies.calibrate.figures import GRID, corrected
 from calm.studies.calibrate.items import Item, Rule, entity_of, items_of
 
 JUDGES = (

@@ -23,7 +23,7 @@ from benchmarks.pages import put
 from calm.core.verdict import Scale
 from calm.models.wire import Json
 from calm.statistics.mapping import Line, Steps
-from calm.studies.calibrate.fitting import RAW, Candidate, fit
+from calm.studies.calibrate.figures import RAW, Candidate, fit
 from calm.studies.calibrate.items import Item, Rule
 
 TEN, ONE = Scale(1, 10), Scale(0, 1)

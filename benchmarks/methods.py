@@ -252,10 +252,8 @@ METHODS: Final[tuple[tuple[str, tuple[Method, ...]], ...]] = (
     (
         "UDA",
         (
-            _uda("Elo with base e", "elo:rate", "studies/uda/test_elo.py::test_the_scan_gives_what_the_loop_gives"),
-            _uda(
-                "features", "features:features", "studies/uda/test_network.py::test_the_features_stand_in_their_order"
-            ),
+            _uda("Elo with base e", "ratings:rate", "studies/uda/test_elo.py::test_the_scan_gives_what_the_loop_gives"),
+            _uda("features", "network:features", "studies/uda/test_network.py::test_the_features_stand_in_their_order"),
             _uda(
                 "adaptive K and outcome",
                 "network:adjust",
@@ -268,24 +266,24 @@ METHODS: Final[tuple[tuple[str, tuple[Method, ...]], ...]] = (
             ),
             _uda(
                 "deviation between judges",
-                "consensus:inter_judge_std",
+                "ratings:inter_judge_std",
                 f"{_UDA}test_the_row_of_deviations_of_the_baseline_comes_out",
             ),
             _uda(
                 "deviation of a judge's own rating",
-                "consensus:self_deviation",
+                "ratings:self_deviation",
                 f"{_UDA}test_the_deviations_of_self_preference_come_out",
             ),
-            _uda("correlation with the consensus", "consensus:correlation", f"{_UDA}test_table_4_comes_out"),
+            _uda("correlation with the consensus", "ratings:correlation", f"{_UDA}test_table_4_comes_out"),
             _uda(
                 "weighted consensus",
-                "weighting:weights_of",
+                "ratings:weights_of",
                 "studies/uda/test_weighting.py::test_agreement_is_the_correlation_with_the_others",
                 "--weights agreement",
             ),
             _uda(
                 "judges that share a lean",
-                "clusters:clustered",
+                "ratings:clustered",
                 "studies/uda/test_clusters.py::test_leans_and_the_tree_are_those_of_numpy_and_scipy",
             ),
         ),

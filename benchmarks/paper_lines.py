@@ -7,17 +7,20 @@ a user's own judges, and `tests/papers/test_methods.py` holds both to it.
 
 from __future__ import annotations
 
+from calm.core.case import Framing
+from calm.selfpreference import calm_errors
+from calm.selfpreference import harmful
+from calm.selfpreference import opportunity
+from calm.selfpreference import overestimation
+from calm.selfpreference import recorded
+from calm.selfpreference import rubric
+from calm.selfpreference import scores
+from calm.selfpreference.contrasts import Grid
+from calm.studies.uda import ratings as consensus
 from collections.abc import Iterator
 from dataclasses import dataclass
-
-import numpy as np
-
-from calm.core.case import Framing
-from calm.selfpreference import calm_errors, harmful, opportunity, overestimation, recorded, rubric, scores
-from calm.selfpreference.contrasts import Grid
-from calm.studies.uda import consensus
 from tests.papers import published
-
+import numpy as np
 
 @dataclass(frozen=True, slots=True)
 class Line:
@@ -237,24 +240,20 @@ def uda() -> Iterator[Line]:
             f"deviations between judges, transfer set, {name.partition('_')[2]}",
             str(len(found)),
             f"{equal} equal",
-            "studies.uda.consensus:inter_judge_std",
+            "studies.uda.ratings:inter_judge_std",
             remark,
             raw=False,
         )
     fall = consensus.inter_judge_std(after).mean() / consensus.inter_judge_std(before).mean() - 1
     yield Line(
-        "fall of the mean deviation",
-        "-63.4 %",
-        f"{100 * fall:.1f} %",
-        "studies.uda.consensus:inter_judge_std",
-        raw=False,
+        "fall of the mean deviation", "-63.4 %", f"{100 * fall:.1f} %", "studies.uda.ratings:inter_judge_std", raw=False
     )
     own = [consensus.self_deviation(m, judges, models).values() for m in (before, after)]
     yield Line(
         "deviations of own ratings, in percent",
         "-21.0 to +56.4, -15.4 to +3.9",
         ", ".join(f"{100 * min(each):+.1f} to {100 * max(each):+.1f}" for each in own),
-        "studies.uda.consensus:self_deviation",
+        "studies.uda.ratings:self_deviation",
         raw=False,
     )
     near = [float(np.mean([consensus.correlation(row, people) for row in m])) for m in (before, after)]
@@ -262,7 +261,7 @@ def uda() -> Iterator[Line]:
         "mean correlation with people",
         "0.651, 0.812",
         f"{near[0]:.3f}, {near[1]:.3f}",
-        "studies.uda.consensus:correlation",
+        "studies.uda.ratings:correlation",
         "the printed matrices do not give the printed means; no variant tried does",
         raw=False,
     )

@@ -26,12 +26,10 @@ import numpy as np
 
 from benchmarks.uda_arena import World, play, world
 from calm.statistics.power import uniforms
-from calm.studies.uda import consensus, elo, scan
-from calm.studies.uda.backend import doubles, jax, jnp
+from calm.studies.uda import network, ratings
 from calm.studies.uda.comparisons import Comparisons
-from calm.studies.uda.elo import Elo, Floats
-from calm.studies.uda.features import width
-from calm.studies.uda.settings import Settings
+from calm.studies.uda.network import Settings, doubles, jax, jnp, width
+from calm.studies.uda.ratings import Elo, Floats
 from calm.studies.uda.training import apply, gradient, judge_weights, new_state, train
 
 JUDGES, MODELS, TURNS = 10, 10, 45_000
@@ -73,25 +71,25 @@ def where() -> str:
 # ------------------------------------------------------------------------------------------------------------ the scan
 
 
-def games(judges: int, turns: int) -> tuple[elo.Lanes, Floats, Floats]:
+def games(judges: int, turns: int) -> tuple[ratings.Lanes, Floats, Floats]:
     """Return random comparisons in lanes, with outcomes and factors."""
     rng = Random(1)
     first = (uniforms(rng, (turns, judges)) * MODELS).astype(np.int32)
     second = ((first + 1 + (uniforms(rng, (turns, judges)) * (MODELS - 1)).astype(np.int32)) % MODELS).astype(np.int32)
     source = np.arange(turns * judges, dtype=np.int32).reshape(turns, judges)
     share = np.floor(uniforms(rng, (turns, judges)) * 3) / 2
-    return elo.Lanes(source, first, second), share, 100 * uniforms(rng, (turns, judges))
+    return ratings.Lanes(source, first, second), share, 100 * uniforms(rng, (turns, judges))
 
 
 def differentiate(judges: int, turns: int) -> Callable[[], object]:
     """Return what runs the ratings forward and backward."""
     laid, share, k = games(judges, turns)
 
-    def total(share: jax.Array, k: jax.Array, met: scan.Turns) -> jax.Array:
-        return (scan.rate(met, share, MODELS, Elo(), k) ** 2).sum()
+    def total(share: jax.Array, k: jax.Array, met: network.Turns) -> jax.Array:
+        return (network.rate_turns(met, share, MODELS, Elo(), k) ** 2).sum()
 
     with doubles():
-        met, won, factor = scan.turns(laid), jnp.asarray(share), jnp.asarray(k)
+        met, won, factor = network.turns_of(laid), jnp.asarray(share), jnp.asarray(k)
         both = jax.jit(jax.value_and_grad(total, argnums=(0, 1)))
 
     def run() -> object:
@@ -143,9 +141,9 @@ def torch_loop() -> str:
 
 def figures(matrix: Floats, place: World) -> list[float]:
     """Return deviation, spread, their ratio, mean correlation with the truth, and that of the consensus."""
-    deviation, spread = float(consensus.inter_judge_std(matrix).mean()), consensus.consensus_spread(matrix)
-    true = [consensus.correlation(row, place.quality) or 0.0 for row in matrix]
-    together = consensus.correlation(matrix.mean(axis=0), place.quality) or 0.0
+    deviation, spread = float(ratings.inter_judge_std(matrix).mean()), ratings.consensus_spread(matrix)
+    true = [ratings.correlation(row, place.quality) or 0.0 for row in matrix]
+    together = ratings.correlation(matrix.mean(axis=0), place.quality) or 0.0
     return [deviation, spread, deviation / spread, float(np.mean(true)), together]
 
 
@@ -222,7 +220,7 @@ def beyond() -> str:
             _, _, relative, true, together = figures(after, place)
             weights = judge_weights(unseen, settings)
             if weights is not None:
-                together = consensus.correlation(consensus.centre(after, weights), place.quality) or 0.0
+                together = ratings.correlation(ratings.centre(after, weights), place.quality) or 0.0
             if label == "UDA":
                 base = figures(before, place)
                 rows.append((f"{seed}: baseline", *(f"{x:.{n}f}" for x, n in zip(base[2:], (2, 3, 3), strict=True))))
@@ -247,8 +245,8 @@ def bloc() -> str:
     )
     rows = [row("baseline", before, place, before), row("UDA", after, place, before)]
     told = [
-        *(f"- with gold: {w}" for w in consensus.warnings(before, place.names, place.names, place.truth, Random(0))),
-        *(f"- without: {w}" for w in consensus.warnings(before, place.names, place.names, None, Random(0))),
+        *(f"- with gold: {w}" for w in ratings.warnings(before, place.names, place.names, place.truth, Random(0))),
+        *(f"- without: {w}" for w in ratings.warnings(before, place.names, place.names, None, Random(0))),
     ]
     return f"{table(head, rows)}\n\n" + "\n".join(told)
 

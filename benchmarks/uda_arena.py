@@ -20,7 +20,7 @@ from scipy.special import ndtri
 
 from calm.statistics.power import uniforms
 from calm.studies.uda.comparisons import Comparisons
-from calm.studies.uda.elo import Floats, Ints
+from calm.studies.uda.ratings import Floats, Ints
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from random import Random
 
 from calm import Expects, prompt_edit
 from calm.core.templates import Message, Prompt
-from calm.judges.mitigations.score_options import permuted
+from calm.judges.mitigations.asks import permuted
 from calm.perturbations.judge_prompt import changed
 
 BIAS = "score-options"

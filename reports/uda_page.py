@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from math import sqrt
-from typing import Final
-
 from calm import __version__
 from calm.models.wire import Json
-from calm.results.reports.charts import finite, number
-from calm.results.reports.extras import MOST_ROWS, Heat, Table, as_list, as_mapping, heat_of
-from calm.results.reports.html import environment, safety
+from calm.results.reports.charts import finite
+from calm.results.reports.charts import number
+from calm.results.reports.extras import Heat
+from calm.results.reports.extras import MOST_ROWS
+from calm.results.reports.extras import Table
+from calm.results.reports.extras import as_list
+from calm.results.reports.extras import as_mapping
+from calm.results.reports.extras import heat_of
+from calm.results.reports.html import environment
+from calm.results.reports.html import safety
+from collections.abc import Mapping
+from collections.abc import Sequence
+from dataclasses import dataclass
+from dataclasses import replace
+from math import sqrt
+from typing import Final
 
 SIDES: Final = ("before", "after")
 FIGURES: Final = (
@@ -61,13 +69,22 @@ def render(record: Mapping[str, Json]) -> str:
     judges, models = _names(record, "judges"), _names(record, "models")
     sides = [as_mapping(record.get(side)) for side in SIDES]
     axis, ways = _ways(sides)
-    clusters = as_mapping(record.get("clusters"))
+    clusters, trained = as_mapping(record.get("clusters")), as_mapping(record.get("training"))
+    was, now = (finite(side.get("relative_std")) for side in sides)
+    headline = ""
+    figures = (
+        (words, *(_places(side.get(key), places) for side in sides))
+        for key, words, places in FIGURES
+        if finite(sides[0].get(key)) is not None
+    )
+    if was is not None and now is not None:
+        headline = f"Deviation between judges / spread of the consensus: {number(was)} before, {number(now)} after"
     return pages.get_template("uda_page.html.jinja").render(
         title=f"{len(judges)} judges of {len(models)} models",
-        headline=_headline(sides),
+        headline=headline,
         warnings=[str(one) for one in as_list(record.get("warnings"))],
         unread=finite(record.get("unread")),
-        figures=_figures(sides),
+        figures=Table(("Figure", "Before", "After"), tuple(figures)),
         by_judge=_by_judge(sides, judges, as_mapping(record.get("weights"))),
         weighting=WEIGHTING.get(str(record.get("weighting")), ""),
         axis=number(axis),
@@ -79,7 +96,7 @@ def render(record: Mapping[str, Json]) -> str:
         needs=as_mapping(clusters.get("needs")),
         correlations=_square(as_mapping(clusters.get("correlations")), judges),
         leans=_leans(clusters, models),
-        training=_training(as_mapping(record.get("training"))),
+        training=[(words, _said(trained[key])) for key, words in TRAINING.items() if key in trained],
         left_out=_left_out(as_mapping(record.get("leave_one_judge_out"))),
         calm=__version__,
         schema=record.get("schema"),
@@ -91,22 +108,9 @@ def _names(record: Mapping[str, Json], key: str) -> list[str]:
     return [str(one) for one in as_list(record.get(key))]
 
 
-def _headline(sides: Sequence[Mapping[str, Json]]) -> str:
-    was, now = (finite(side.get("relative_std")) for side in sides)
-    if was is None or now is None:
-        return ""
-    return f"Deviation between judges / spread of the consensus: {number(was)} before, {number(now)} after"
-
-
 def _places(value: Json, places: int) -> str:
     found = finite(value)
     return "\N{EN DASH}" if found is None else number(found, places)
-
-
-def _figures(sides: Sequence[Mapping[str, Json]]) -> Table:
-    known = [(key, words, places) for key, words, places in FIGURES if finite(sides[0].get(key)) is not None]
-    rows = [(words, *(_places(side.get(key), places) for side in sides)) for key, words, places in known]
-    return Table(("Figure", "Before", "After"), tuple(rows))
 
 
 def _by_judge(sides: Sequence[Mapping[str, Json]], judges: Sequence[str], weights: Mapping[str, Json]) -> Table:
@@ -116,29 +120,31 @@ def _by_judge(sides: Sequence[Mapping[str, Json]], judges: Sequence[str], weight
         ("r with the other judges", "correlation_with_other_judges", 3),
         ("r with gold", "correlation_with_gold", 3),
     )
-    shown = [one for one in columns if any(as_mapping(side.get(one[1])) for side in sides)]
-    heads = [f"{words}, {side}" for words, _, _ in shown for side in SIDES]
-    rows = []
-    for judge in judges[:MOST_ROWS]:
-        cells = [_places(weights.get(judge), 2)]
-        for _, key, places in shown:
-            for side in sides:
-                value = finite(as_mapping(side.get(key)).get(judge))
-                if value is not None and key.startswith("squared"):
-                    value = sqrt(max(0.0, value))
-                cells.append(_places(value, places))
-        rows.append((judge, *cells))
-    return Table(("Judge", "Weight", *heads), tuple(rows), max(0, len(judges) - MOST_ROWS))
+    found = _sides(("Judge", "Weight"), judges, columns, sides)
+    rows = ((row[0], _places(weights.get(row[0]), 2), *row[1:]) for row in found.rows)
+    return replace(found, rows=tuple(rows))
 
 
 def _by_model(sides: Sequence[Mapping[str, Json]], models: Sequence[str]) -> Table:
-    columns = (("Consensus", "consensus"), ("Deviation between judges", "inter_judge_std_by_model"))
-    heads = [f"{words}, {side}" for words, _ in columns for side in SIDES]
-    rows = [
-        (model, *(_places(as_mapping(side.get(key)).get(model), 1) for _, key in columns for side in sides))
-        for model in models[:MOST_ROWS]
-    ]
-    return Table(("Model", *heads), tuple(rows), max(0, len(models) - MOST_ROWS))
+    columns = (("Consensus", "consensus", 1), ("Deviation between judges", "inter_judge_std_by_model", 1))
+    return _sides(("Model",), models, columns, sides)
+
+
+def _sides(
+    heads: Sequence[str],
+    names: Sequence[str],
+    columns: Sequence[tuple[str, str, int]],
+    sides: Sequence[Mapping[str, Json]],
+) -> Table:
+    shown = [one for one in columns if any(as_mapping(side.get(one[1])) for side in sides)]
+
+    def at(name: str, key: str, places: int, side: Mapping[str, Json]) -> str:
+        value = finite(as_mapping(side.get(key)).get(name))
+        return _places(sqrt(max(0.0, value)) if value is not None and key.startswith("squared") else value, places)
+
+    rows = ((name, *(at(name, *one[1:], side) for one in shown for side in sides)) for name in names[:MOST_ROWS])
+    titles = (*heads, *(f"{one[0]}, {side}" for one in shown for side in SIDES))
+    return Table(titles, tuple(rows), max(0, len(names) - MOST_ROWS))
 
 
 def _ways(sides: Sequence[Mapping[str, Json]]) -> tuple[float, list[Way]]:
@@ -179,10 +185,6 @@ def _heat(
     return heat_of({"unit": unit, "values": [*table], "marks": marks}, [*rows], [*columns], {}, places=places)
 
 
-def _training(body: Mapping[str, Json]) -> list[tuple[str, str]]:
-    return [(words, _said(body[key])) for key, words in TRAINING.items() if key in body]
-
-
 def _said(value: Json) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
@@ -196,10 +198,12 @@ def _said(value: Json) -> str:
 def _left_out(body: Mapping[str, Json]) -> Table | None:
     if not body:
         return None
-    columns = (("r with the others", "correlation_with_others"), ("r with gold", "correlation_with_gold"))
-    heads = [f"{words}, {side}" for words, _ in columns for side in SIDES]
-    rows = [
-        (judge, *(_places(as_mapping(as_mapping(one).get(side)).get(key), 3) for _, key in columns for side in SIDES))
-        for judge, one in list(body.items())[:MOST_ROWS]
+    columns = (("r with the others", "correlation_with_others", 3), ("r with gold", "correlation_with_gold", 3))
+    turned: list[dict[str, Json]] = [
+        {
+            key: {judge: as_mapping(as_mapping(one).get(side)).get(key) for judge, one in body.items()}
+            for _, key, _ in columns
+        }
+        for side in SIDES
     ]
-    return Table(("Judge", *heads), tuple(rows), max(0, len(body) - MOST_ROWS))
+    return _sides(("Judge",), list(body), columns, turned)

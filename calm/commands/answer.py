@@ -8,20 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from calm.commands import DONE, REFUSED, add_command
-from calm.commands.spending import (
-    CONTINUE,
-    add_caps,
-    bill,
-    opened_engine,
-    refuse_impossible,
-    sampled,
-    stays,
-)
+from calm.commands.spending import CONTINUE, add_caps, bill, opened_engine, refuse_impossible, sampled, stays
 from calm.errors import ConfigError
 from calm.results.wording import printable
 
 if TYPE_CHECKING:
-    from calm.studies.writing.writerfile import Writer
+    from calm.studies.writing.writer import Writer
 
 
 def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -53,7 +45,8 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 def _answer(options: argparse.Namespace) -> int:
     from calm.cases import read_cases
     from calm.results.outputs import ANSWERED, UNUSED, Output
-    from calm.studies.writing import answering, replies
+    from calm.studies.writing import answering
+    from calm.studies.writing import writer as replies
 
     refuse_impossible(options)
     out = Path(options.out)
@@ -80,13 +73,7 @@ def _answer(options: argparse.Namespace) -> int:
 
 
 def _writers(names: str) -> list[Writer]:
-    """
-    Return the models whose files a comma-separated list names.
-
-    Raises:
-        ConfigError: the faults of all files.
-    """
-    from calm.studies.writing.writerfile import read_author
+    from calm.studies.writing.writer import read_author
 
     found: list[Writer] = []
     problems: list[str] = []

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from calm.models.wire import Judge
     from calm.studies.attack import Attack
     from calm.studies.hunt import Arm
+    from calm.studies.writing.writer import Writer
     from collections.abc import Sequence
 
 SEARCH, TRANSFER = METHODS = ("search", "transfer")

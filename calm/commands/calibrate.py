@@ -8,14 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from calm.commands import CASES, DONE, JUDGES, REFUSED, add_command
-from calm.commands.spending import (
-    CONTINUE,
-    add_caps,
-    bill,
-    impossible,
-    opened_engine,
-    stays,
-)
+from calm.commands.spending import CONTINUE, add_caps, bill, impossible, opened_engine, stays
 from calm.errors import ConfigError
 from calm.results.wording import printable
 
@@ -48,38 +41,37 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         "labels. The record serves as a baseline.",
         "calm calibrate results.csv --map verdict=judge --map better=human",
     )
-    one.add_argument("judge", metavar="JUDGE", help=f"a table of results ({TABLES}), recorded:SET/MODEL, {JUDGES}")
-    one.add_argument(
+    option = one.add_argument
+    option("judge", metavar="JUDGE", help=f"a table of results ({TABLES}), recorded:SET/MODEL, {JUDGES}")
+    option(
         "--map",
         action="append",
         default=[],
         metavar="FIELD=COLUMN",
         help="of a table: which column holds a field of a case, or `verdict`, what the judge said (repeatable)",
     )
-    one.add_argument(
+    option(
         "--value",
         action="append",
         default=[],
         metavar="WORD=MEANING",
         help="of a table: what a word means: a, b, tie, a score, or none: no verdict (repeatable)",
     )
-    one.add_argument("--scale", metavar="LOW..HIGH", help="of a table: the scale of its scores, such as 1..5")
-    one.add_argument("--cases", action="append", default=[], metavar="FILE", help=f"{CASES}, with labels of people")
-    one.add_argument(
+    option("--scale", metavar="LOW..HIGH", help="of a table: the scale of its scores, such as 1..5")
+    option("--cases", action="append", default=[], metavar="FILE", help=f"{CASES}, with labels of people")
+    option(
         "--unlabelled",
         action="append",
         default=[],
         metavar="FILE",
         help="cases whose mean is wanted; their labels, if any, are not used (repeatable)",
     )
-    one.add_argument(
-        "--labels", type=int, metavar="N", help="use the labels of N cases, drawn at random; the others have none"
-    )
-    one.add_argument("-o", "--out", default=OUT, metavar="FILE", help=f"the record to write (default {OUT})")
-    one.add_argument("--repeats", type=int, default=REPEATS, metavar="K", help=f"asks of a case (default {REPEATS})")
-    one.add_argument("--sample", type=int, metavar="N", help="at most N labelled and N unlabelled cases (default: all)")
-    one.add_argument("--seed", type=int, default=0, metavar="I", help="seed of the sample and the folds (default 0)")
-    one.add_argument(
+    option("--labels", type=int, metavar="N", help="use the labels of N cases, drawn at random; the others have none")
+    option("-o", "--out", default=OUT, metavar="FILE", help=f"the record to write (default {OUT})")
+    option("--repeats", type=int, default=REPEATS, metavar="K", help=f"asks of a case (default {REPEATS})")
+    option("--sample", type=int, metavar="N", help="at most N labelled and N unlabelled cases (default: all)")
+    option("--seed", type=int, default=0, metavar="I", help="seed of the sample and the folds (default 0)")
+    option(
         "--limit",
         type=float,
         action="append",
@@ -87,20 +79,20 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         metavar="X",
         help="also say how many labels prove a share of right verdicts of X (repeatable)",
     )
-    one.add_argument(
+    option(
         "--error", type=float, default=0.05, metavar="X", help="error of what the judge decides alone (default 0.05)"
     )
-    one.add_argument(
+    option(
         "--within",
         type=float,
         metavar="X",
         help="scores: right if within X of the label (default: a step, or an eighth of a scale without steps)",
     )
-    one.add_argument("--pass", dest="passing", type=float, metavar="X", help="scores: right if on the same side of X")
-    one.add_argument("--next", type=int, default=10, metavar="N", help="name N cases to label next (default 10)")
-    one.add_argument("--of", metavar="NAME", help="pairs: whose win rate is wanted, an answer's id or an author")
+    option("--pass", dest="passing", type=float, metavar="X", help="scores: right if on the same side of X")
+    option("--next", type=int, default=10, metavar="N", help="name N cases to label next (default 10)")
+    option("--of", metavar="NAME", help="pairs: whose win rate is wanted, an answer's id or an author")
     add_caps(one)
-    one.add_argument("--plan", action="store_true", help="show what the command will ask and cost; make no call")
+    option("--plan", action="store_true", help="show what the command will ask and cost; make no call")
     one.set_defaults(run=_calibrate)
 
 
@@ -151,12 +143,6 @@ def _is_table(spec: str) -> bool:
 
 
 def _results(options: argparse.Namespace) -> Judge:
-    """
-    Return the judge whose verdicts a table of results holds, and say how the table is read.
-
-    Raises:
-        ConfigError: options that cannot be read, or a table that is none of results.
-    """
     from calm.cases.proposed import named_in
     from calm.commands.logs import scale_in
     from calm.judges.recorded.results_table import results_in
@@ -174,12 +160,6 @@ def _results(options: argparse.Namespace) -> Judge:
 
 
 def _checked(options: argparse.Namespace) -> Design:
-    """
-    Return how often each case is asked.
-
-    Raises:
-        ConfigError: all impossible options.
-    """
     from calm.experiment.asks import Design
 
     problems = impossible(options)
@@ -204,12 +184,6 @@ def _checked(options: argparse.Namespace) -> Design:
 
 
 def _cases(options: argparse.Namespace, judge: Judge) -> tuple[Parts, int]:
-    """
-    Return the labelled and the other cases, and how many labelled ones there are.
-
-    Raises:
-        ConfigError: faults of the files, no label, an unknown tag `drawn`, or a case in both.
-    """
     from calm.cases import read_files, sample, upright
     from calm.gate.from_spec import cases_from
     from calm.studies.calibrate.study import Parts, drawn_of, refuse_drawn, split
@@ -254,12 +228,6 @@ def _cases(options: argparse.Namespace, judge: Judge) -> tuple[Parts, int]:
 
 
 def _wishes(options: argparse.Namespace, judge: Judge, cases: Sequence[Case]) -> Wishes:
-    """
-    Return what is wanted of the figures.
-
-    Raises:
-        ConfigError: an option for another kind of verdict.
-    """
     from calm.core.verdict import FAMILY
     from calm.studies.calibrate.items import entity_of
     from calm.studies.calibrate.study import Wishes
@@ -297,7 +265,6 @@ def _wishes(options: argparse.Namespace, judge: Judge, cases: Sequence[Case]) ->
 
 
 def _suite(judge: Judge, options: argparse.Namespace) -> tuple[list[Claim], list[Measure]]:
-    """Return what the suite `agreement` claims of such a judge, and what it observes: it says so itself."""
     from calm import suites
     from calm.commands.plan import traced
     from calm.studies.calibrate.study import SUITE
@@ -309,7 +276,6 @@ def _suite(judge: Judge, options: argparse.Namespace) -> tuple[list[Claim], list
 
 
 def _plan(judge: Judge, cases: Sequence[Case], design: Design, seed: int) -> str:
-    """Return what the command asks at most, and what that costs."""
     from calm.experiment.stopping import Stopping
     from calm.gate.plan import PlanSettings, survey_clean
     from calm.gate.plan_text import render

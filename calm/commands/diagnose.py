@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from calm.core.case import Case
     from calm.models.wire import Judge
     from calm.results.outputs import Output
-    from calm.studies.diagnose import Design, Diagnosis, Limits, Wording
+    from calm.studies.diagnose.asking import Design, Wording
+    from calm.studies.diagnose.naming import Limits
+    from calm.studies.diagnose.report import Diagnosis
 
 MOST_ASKS = 1000
 MOST_WORDINGS = 12
@@ -33,10 +35,11 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         "without a call.",
         "calm diagnose judge.toml --cases cases.jsonl",
     )
-    diagnose.add_argument("judge", metavar="JUDGE", help=f"{JUDGES}; or RESULTS.json, which --calm-results wrote")
-    diagnose.add_argument("--cases", action="append", default=[], metavar="FILE", help=CASES)
-    diagnose.add_argument("--sample", type=int, default=60, metavar="N", help="at most N cases (default 60)")
-    diagnose.add_argument(
+    option = diagnose.add_argument
+    option("judge", metavar="JUDGE", help=f"{JUDGES}; or RESULTS.json, which --calm-results wrote")
+    option("--cases", action="append", default=[], metavar="FILE", help=CASES)
+    option("--sample", type=int, default=60, metavar="N", help="at most N cases (default 60)")
+    option(
         "--asks",
         type=int,
         default=32,
@@ -44,57 +47,41 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         help="ask N times about a case whose first replies differ, over all wordings; 8 times or twice in each about "
         "the others (default 32)",
     )
-    diagnose.add_argument(
-        "--wordings", type=int, default=3, metavar="N", help="other wordings of the judge's prompt (default 3)"
-    )
-    diagnose.add_argument(
-        "--criterion-wordings", type=int, default=2, metavar="N", help="other wordings of the criteria (default 2)"
-    )
-    diagnose.add_argument(
+    option("--wordings", type=int, default=3, metavar="N", help="other wordings of the judge's prompt (default 3)")
+    option("--criterion-wordings", type=int, default=2, metavar="N", help="other wordings of the criteria (default 2)")
+    option(
         "--paraphrases", metavar="FILE", help="JSON with your own wordings of the prompt and of criteria, to go first"
     )
-    diagnose.add_argument(
+    option(
         "--rate",
         type=float,
         default=0.10,
         metavar="V",
         help="in at most this share of asks may a sound judge say something else than usual (default 0.10)",
     )
-    diagnose.add_argument(
-        "--wrong", type=float, default=0.05, metavar="Q", help="expected share of wrong names (default 0.05)"
-    )
-    diagnose.add_argument(
+    option("--wrong", type=float, default=0.05, metavar="Q", help="expected share of wrong names (default 0.05)")
+    option(
         "--tolerance",
         type=float,
         default=0.10,
         metavar="T",
         help="scores this share of the scale to both sides of the usual one are the same (default 0.10)",
     )
-    diagnose.add_argument(
-        "--seed", type=int, default=0, metavar="I", help="seed of the sample, the wordings and the lots (default 0)"
-    )
+    option("--seed", type=int, default=0, metavar="I", help="seed of the sample, the wordings and the lots (default 0)")
     add_caps(diagnose)
-    diagnose.add_argument("--plan", action="store_true", help="show how many calls it takes; make none")
-    diagnose.add_argument("--json", action="store_true", help="print the record as JSON instead of a text")
-    diagnose.add_argument("-o", "--out", metavar="FILE", help="also write a record as JSON to FILE")
+    option("--plan", action="store_true", help="show how many calls it takes; make none")
+    option("--json", action="store_true", help="print the record as JSON instead of a text")
+    option("-o", "--out", metavar="FILE", help="also write a record as JSON to FILE")
     diagnose.set_defaults(run=_diagnose)
 
 
 def _diagnose(options: argparse.Namespace) -> int:
     limits = _checked(options)
-    if options.judge.endswith(".json"):
-        return _from_record(options, limits)
-    return _from_judge(options, limits)
+    return _from_record(options, limits) if options.judge.endswith(".json") else _from_judge(options, limits)
 
 
 def _checked(options: argparse.Namespace) -> Limits:
-    """
-    Return the limits that the options set.
-
-    Raises:
-        ConfigError: all impossible options.
-    """
-    from calm.studies.diagnose import Limits
+    from calm.studies.diagnose.naming import Limits
 
     problems = impossible(options)
     if not 2 <= options.asks <= MOST_ASKS:
@@ -119,7 +106,8 @@ def _from_judge(options: argparse.Namespace, limits: Limits) -> int:
     from calm.cases import sample
     from calm.experiment.showing import refuse_unshowable
     from calm.gate.from_spec import cases_from, judge_from
-    from calm.studies.diagnose import About, Design, ask, diagnosis
+    from calm.studies.diagnose.asking import Design, ask
+    from calm.studies.diagnose.report import About, diagnosis
 
     judge = judge_from(options.judge)
     found = cases_from(options.cases, judge)
@@ -142,13 +130,7 @@ def _from_judge(options: argparse.Namespace, limits: Limits) -> int:
 
 
 def _wordings(options: argparse.Namespace, judge: Judge, cases: Sequence[Case]) -> tuple[Wording, ...]:
-    """
-    Return the wordings that the options ask for.
-
-    Raises:
-        ConfigError: a record that holds each question once, or paraphrases that do not fit.
-    """
-    from calm.studies.diagnose import Paraphrases, read_paraphrases, wordings_of
+    from calm.studies.diagnose.asking import Paraphrases, read_paraphrases, wordings_of
 
     record = judge.traits.recorded
     if judge.traits.repeats == 1 or (record is not None and not any(record.held(case) > 1 for case in cases)):
@@ -163,15 +145,9 @@ def _wordings(options: argparse.Namespace, judge: Judge, cases: Sequence[Case]) 
 
 
 def _from_record(options: argparse.Namespace, limits: Limits) -> int:
-    """
-    Diagnose the results of a run.
-
-    Raises:
-        ConfigError: options that need a judge, or a record that holds no repeats.
-    """
     from calm.results.audit import read
     from calm.results.records import scale_of
-    from calm.studies.diagnose import About, diagnosis, recorded
+    from calm.studies.diagnose.report import About, diagnosis, recorded
 
     if options.plan or options.paraphrases:
         raise ConfigError(f"{options.judge} is a record: nothing is asked, so --plan and --paraphrases have no use")
@@ -189,7 +165,6 @@ def _from_record(options: argparse.Namespace, limits: Limits) -> int:
 
 
 def _cases_of(options: argparse.Namespace, task: str, files: Sequence[str] | None) -> Mapping[str, Case]:
-    """Return the cases of a record by id: those of --cases, or of the files that it names; none where they are gone."""
     from typing import get_args
 
     from calm.cases import bundled, read_files
@@ -205,9 +180,8 @@ def _cases_of(options: argparse.Namespace, task: str, files: Sequence[str] | Non
 
 
 def _told(options: argparse.Namespace, made: Diagnosis, spent: str, *, write: bool) -> int:
-    """Print a diagnosis, write its record, and return the exit status."""
     from calm.results.outputs import DIAGNOSIS, write_whole
-    from calm.studies.diagnose import in_words, to_json
+    from calm.studies.diagnose.report import in_words, to_json
 
     body = json.dumps(to_json(made, spent=spent), indent=1, ensure_ascii=False, allow_nan=False)
     print(printable(body, "\n") if options.json else printable(in_words(made), "\n"))
@@ -227,7 +201,6 @@ def _outputs(options: argparse.Namespace) -> list[Output]:
 
 
 def _plan(judge: Judge, cases: Sequence[Case], wordings: Sequence[Wording], design: Design) -> str:
-    """Return the calls and the cost of the first round and of both, as one wording takes them."""
     from calm.experiment.asks import Design as Asks
     from calm.gate.plan import PlanSettings, survey_clean
     from calm.gate.prices import plan_of

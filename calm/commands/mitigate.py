@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from calm.commands import CASES, DONE, JUDGES, REFUSED, REPEATS, add_cache, add_command, cache_files, cache_of
 from calm.commands.plan import traced
-from calm.commands.spending import caps_of, closing
+from calm.commands.spending import add_limits, caps_of, closing, impossible
 from calm.core.shell import join
 from calm.errors import ConfigError, JudgeError
 from calm.results.wording import printable
@@ -41,11 +41,13 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         commands,
         "mitigate",
         "Audit a judge alone and with each mitigation, and compare. The command says which mitigations pass the gate, "
-        "and what they cost. Options of pytest, such as paths and -k, may follow after --.",
+        "and what they cost. Caps are for all sets together. Options of pytest, such as paths and -k, may follow after "
+        "--.",
         "calm mitigate judge.toml --try swap,evidence:3 --max-usd 5",
     )
-    mitigate.add_argument("judge", metavar="JUDGE", help=JUDGES)
-    mitigate.add_argument(
+    option = mitigate.add_argument
+    option("judge", metavar="JUDGE", help=JUDGES)
+    option(
         "--try",
         dest="sets",
         action="append",
@@ -53,36 +55,29 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         metavar="NAME,...",
         help="mitigations to try one by one, such as swap,evidence:3,panel:b.toml+c.toml (repeatable)",
     )
-    mitigate.add_argument(
+    option(
         "--together",
         action="append",
         default=[],
         metavar="NAME,...",
         help="mitigations to try as one set, innermost first (repeatable)",
     )
-    mitigate.add_argument("--cases", action="append", default=[], metavar="FILE", help=CASES)
-    mitigate.add_argument(
+    option("--cases", action="append", default=[], metavar="FILE", help=CASES)
+    option(
         "--out",
         type=Path,
         default=Path("calm-mitigate"),
         metavar="DIR",
         help="the folder to write to (default calm-mitigate)",
     )
-    mitigate.add_argument("--sample", metavar="N", help="at most N cases (default 200)")
-    mitigate.add_argument("--repeats", metavar="K+M", help=REPEATS)
-    mitigate.add_argument("--grid", action="store_true", help="also try each injection attack on each set")
-    mitigate.add_argument("--attacks", metavar="WORD,...", help="with --grid: only attacks with a WORD in their name")
-    mitigate.add_argument("--plan", action="store_true", help="show what the command will ask and cost; make no call")
-    mitigate.add_argument("--max-calls", type=int, metavar="N", help="make at most N calls for all sets together")
-    mitigate.add_argument(
-        "--max-tokens", type=int, metavar="N", help="use at most N tokens, in prompts and replies, for all sets"
-    )
-    mitigate.add_argument("--max-usd", type=float, metavar="X", help="spend at most X US dollars on all sets")
-    mitigate.add_argument("--max-minutes", type=float, metavar="M", help="begin no call after M minutes")
+    option("--sample", metavar="N", help="at most N cases (default 200)")
+    option("--repeats", metavar="K+M", help=REPEATS)
+    option("--grid", action="store_true", help="also try each injection attack on each set")
+    option("--attacks", metavar="WORD,...", help="with --grid: only attacks with a WORD in their name")
+    option("--plan", action="store_true", help="show what the command will ask and cost; make no call")
+    add_limits(mitigate)  # for all sets together
     modes = ("on", "replay", "refresh", "off")
-    mitigate.add_argument(
-        "--cache", choices=modes, default="on", metavar="MODE", help=f"{', '.join(modes)} (default on)"
-    )
+    option("--cache", choices=modes, default="on", metavar="MODE", help=f"{', '.join(modes)} (default on)")
     add_cache(mitigate)
     mitigate.set_defaults(run=_mitigate, fit=False)
 
@@ -93,13 +88,14 @@ def _mitigate(options: argparse.Namespace) -> int:
     from calm.gate.from_spec import cases_from, judge_from
     from calm.results.outputs import refuse
     from calm.studies.mitigate.report import render
-    from calm.studies.mitigate.serving import shown
-    from calm.studies.mitigate.study import cheapest, tried
+    from calm.studies.mitigate.study import cheapest, shown, tried
 
     keyless = options.cache == "replay"
     judge = judge_from(options.judge, keyless=keyless)
     _check(options)
-    sets = tried(judge, _sets(options), _reader(options, keyless=keyless))
+    alone = [[name.strip()] for given in options.sets for name in _COMMA.split(given) if name.strip()]
+    together = [[name.strip() for name in _COMMA.split(given) if name.strip()] for given in options.together]
+    sets = tried(judge, [*alone, *together], _Reader(options))
     cases = cases_from(options.cases, judge)
     planner = traced(judge, options)
     cases = list(planner.record.cases or cases)  # a conftest.py may have others
@@ -118,17 +114,7 @@ def _mitigate(options: argparse.Namespace) -> int:
 
 
 def _check(options: argparse.Namespace) -> None:
-    """
-    Refuse options that are impossible or have no effect.
-
-    Raises:
-        ConfigError: all of them.
-    """
-    problems = []
-    for name in ("max_calls", "max_tokens", "max_usd", "max_minutes"):
-        value = getattr(options, name)
-        if value is not None and not 0 < value < float("inf"):
-            problems.append(f"--{name.replace('_', '-')}: expected an amount above 0, got {value!r}")
+    problems = impossible(argparse.Namespace(**{**vars(options), "sample": None}))
     if options.attacks and not options.grid:
         problems.append("--attacks: expected --grid with it")
     if not options.sets and not options.together:
@@ -144,7 +130,6 @@ def _check(options: argparse.Namespace) -> None:
 
 
 def _outputs(options: argparse.Namespace) -> list[Output]:
-    """Return what the command may write."""
     from calm.results import outputs
 
     forms = {"mitigations.json": outputs.MITIGATIONS, "report.html": outputs.REPORT}
@@ -153,17 +138,12 @@ def _outputs(options: argparse.Namespace) -> list[Output]:
     return [outputs.Output("--out", options.out / name, form) for name, form in forms.items()]
 
 
-def _sets(options: argparse.Namespace) -> list[list[str]]:
-    """Return the sets to try, in the order given."""
-    alone = [[name.strip()] for given in options.sets for name in _COMMA.split(given) if name.strip()]
-    return alone + [[name.strip() for name in _COMMA.split(given) if name.strip()] for given in options.together]
-
-
 class _Reader:
     """Makes the other judges that mitigations name, each once; a path is relative to the judge's own file."""
 
-    def __init__(self, folder: Path, *, keyless: bool) -> None:
-        self.folder, self._keyless = folder, keyless
+    def __init__(self, options: argparse.Namespace) -> None:
+        self.folder = Path(options.judge).parent if options.judge.endswith(".toml") else Path()
+        self._keyless = options.cache == "replay"
         self._known: dict[str, Judge] = {}
 
     def __call__(self, spec: str) -> Judge:
@@ -175,52 +155,34 @@ class _Reader:
         return self._known[spec]
 
 
-def _reader(options: argparse.Namespace, *, keyless: bool) -> _Reader:
-    return _Reader(Path(options.judge).parent if options.judge.endswith(".toml") else Path(), keyless=keyless)
-
-
 def _plan(sets: Sequence[MitigationSet], planner: Planner, cases: Sequence[Case]) -> str:
-    """Return the calls, cost and time of each set alone, and of all sets together."""
     from calm.gate.plan_text import duration
     from calm.gate.prices import Assumptions
-    from calm.studies.mitigate.plan import plan_all
+    from calm.studies.mitigate.gate import plan_all
 
-    plan = plan_all(sets, planner.record.entries, cases, planner.settings, Assumptions())
+    alone, together = plan_all(sets, planner.record.entries, cases, planner.settings, Assumptions())
     lines = ["No call was made. Each set alone takes at most:"]
-    for one, most in plan.sets:
+    for one, most in alone:
         lines.append(f"  {one.label}: {most.calls} calls, {most.cost}, {duration(most.seconds)}")
     lines += [f"  {one.label}: left out: {one.reason}" for one in sets if one.judge is None]
-    total = f"{plan.together.calls} calls, {plan.together.cost}"
+    total = f"{together.calls} calls, {together.cost}"
     lines.append(f"All sets together, with shared calls counted once, take at most: {total}")
     lines += [f"at least: {node} {why}; what it asks after that is not counted" for node, why in planner.floors]
     return "\n".join(lines)
 
 
 def _study(
-    judge: Judge,
-    sets: Sequence[MitigationSet],
-    planner: Planner,
-    cases: Sequence[Case],
-    options: argparse.Namespace,
+    judge: Judge, sets: Sequence[MitigationSet], planner: Planner, cases: Sequence[Case], options: argparse.Namespace
 ) -> Study:
-    """
-    Ask about all sets through one engine; a set that cannot be served is left out, and the others go on.
-
-    Raises:
-        CalmError: the judge alone cannot be served or read, or no mitigation is left.
-    """
     from calm.cases import sample
     from calm.core.verdict import FAMILY
     from calm.engine.engine import Engine
     from calm.engine.store import Mode, Store
     from calm.experiment.setup import Setup
-    from calm.studies.mitigate.differences import differences
-    from calm.studies.mitigate.gate import assess
-    from calm.studies.mitigate.grid import attack_grid, attacks
-    from calm.studies.mitigate.serving import served, some_left, without
-    from calm.studies.mitigate.study import Study
+    from calm.studies.mitigate.gate import assess, attack_grid, attacks
+    from calm.studies.mitigate.study import Study, differences, served, some_left, without
 
-    reader = _reader(options, keyless=options.cache == "replay")
+    reader = _Reader(options)
     engine = Engine(Store(cache_of(options), Mode(options.cache)), caps=caps_of(options))
     settings = planner.settings
     with closing(engine):
@@ -247,32 +209,25 @@ def _study(
         some_left(asked)
         grid: tuple[Cell, ...] = ()
         if options.grid:
-            words = [word.strip() for word in (options.attacks or "").split(",") if word.strip()]
-            chosen = attacks(FAMILY[judge.task])
-            if words:
-                chosen = [(name, edit) for name, edit in chosen if any(word in name for word in words)]
+            words = [word.strip() for word in (options.attacks or "").split(",") if word.strip()] or [""]
+            every = attacks(FAMILY[judge.task])
+            chosen = [(name, edit) for name, edit in every if any(word in name for word in words)]
             if not chosen:
                 raise ConfigError(f"--attacks: expected words from the names of attacks, got {options.attacks!r}")
             grid = attack_grid(asked, cases, settings, engine, chosen)
     left_out = tuple(one for one in asked if one.judge is None)
-    crossed = (
-        (entry.order.suite, "compares several judges and authors")
-        for entry in planner.record.entries
-        if entry.wanted is not None
-    )
-    floors = (*planner.floors, *dict.fromkeys(crossed))
+    crossed = (entry.order.suite for entry in planner.record.entries if entry.wanted is not None)
+    floors = (*planner.floors, *((suite, "compares several judges and authors") for suite in dict.fromkeys(crossed)))
     return Study(judge.name, tuple(figures), left_out, differences(figures), grid, floors)
 
 
 def _written(study: Study, options: argparse.Namespace) -> list[str]:
-    """Write the record, the report and the judge.toml; return the lines that say so."""
     from calm.core.files import read_bytes
     from calm.gate.from_spec import judge_from
     from calm.judges.judgefile import remembered
     from calm.results import outputs
     from calm.results.reports import pages
-    from calm.studies.mitigate.judge_toml import with_mitigations
-    from calm.studies.mitigate.report import body
+    from calm.studies.mitigate.report import body, with_mitigations
     from calm.studies.mitigate.study import cheapest
 
     folder: Path = options.out

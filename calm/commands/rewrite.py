@@ -41,8 +41,9 @@ def _rewrite(options: argparse.Namespace) -> int:
     from calm.commands.ready_texts import places_of
     from calm.core.inputs import inputs
     from calm.results.outputs import REWRITTEN, UNUSED, Output, refuse
-    from calm.studies.writing import replies, rewriting
-    from calm.studies.writing.writerfile import read_writer
+    from calm.studies.writing import rewriting
+    from calm.studies.writing import writer as replies
+    from calm.studies.writing.writer import read_writer
 
     names = _names(options)
     out = Path(options.out)
@@ -73,12 +74,6 @@ def _rewrite(options: argparse.Namespace) -> int:
 
 
 def _names(options: argparse.Namespace) -> list[str]:
-    """
-    Return the names of the edits to write texts for.
-
-    Raises:
-        ConfigError: an unknown kind, or options that exclude each other.
-    """
     from calm.perturbations.written import names_of
 
     problems: list[str] = []

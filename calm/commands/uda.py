@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 
 from calm.commands import DONE, add_command
 from calm.commands.terminal import end_of_progress, progress_line
+from calm.errors import ConfigError, nearest
 from calm.results.wording import printable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from calm.studies.uda.comparisons import Comparisons
-    from calm.studies.uda.elo import Floats
-    from calm.studies.uda.settings import Settings
+    from calm.studies.uda.network import Settings
     from calm.studies.uda.training import Progress, State
 
 PAGES = (".html", ".htm")
@@ -32,11 +32,6 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     """Add `uda train` and `uda apply`."""
     uda = add_command(commands, "uda", "Align the ratings of several judges, without labels.")
     verbs = uda.add_subparsers(required=True, metavar="train|apply")
-    _add_train(verbs)
-    _add_apply(verbs)
-
-
-def _add_train(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     train = add_command(
         verbs,
         "train",
@@ -45,41 +40,24 @@ def _add_train(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
         "calm uda train self-preference.json --answers answers.jsonl -o uda.safetensors",
     )
     _add_inputs(train)
-    train.add_argument("--embed", default="hashed:64", metavar="NAME", help=f"{EMBEDDERS} (default hashed:64)")
-    train.add_argument(
-        "-o", "--out", type=Path, default=Path("uda.safetensors"), metavar="FILE", help="the model file to write"
-    )
-    train.add_argument("--without-own", action="store_true", help="leave out the judges' own answers (the ablation)")
-    train.add_argument(
-        "--hidden", default="256,64", metavar="N,N", help="hidden layers (default 256,64; paper 2048,512,64)"
-    )
-    train.add_argument(
-        "--features",
-        default="",
-        metavar="NAMES",
-        help="also let the network see instruction, perplexity or both (default: neither, as the paper)",
-    )
-    train.add_argument("--epochs", type=int, default=80, metavar="N", help="steps over all comparisons (default 80)")
-    train.add_argument("--learning-rate", type=float, default=1e-4, metavar="X", help="step size (default 0.0001)")
-    train.add_argument(
-        "--validation", type=float, default=0.3, metavar="V", help="share of comparisons held out (default 0.3)"
-    )
-    train.add_argument("--seed", type=int, default=42, metavar="I", help="seed (default 42)")
-    train.add_argument("--k", type=float, default=32.0, metavar="X", help="K-factor of the ratings (default 32)")
-    train.add_argument(
-        "--base", type=float, default=math.e, metavar="X", help="base of the ratings (default e; chess 10)"
-    )
-    train.add_argument(
-        "--checkpoint", type=Path, metavar="FILE", help="keep the state in FILE, and continue from it if it exists"
-    )
-    train.add_argument("--every", type=int, default=10, metavar="N", help="write the state every N epochs (default 10)")
-    train.add_argument(
-        "--leave-one-out", action="store_true", help="also train without each judge, and rate that judge"
-    )
+    option = train.add_argument
+    option("--embed", default="hashed:64", metavar="NAME", help=f"{EMBEDDERS} (default hashed:64)")
+    model = Path("uda.safetensors")
+    option("-o", "--out", type=Path, default=model, metavar="FILE", help="the model file to write")
+    option("--without-own", action="store_true", help="leave out the judges' own answers (the ablation)")
+    option("--hidden", default="256,64", metavar="N,N", help="hidden layers (default 256,64; paper 2048,512,64)")
+    features = "also let the network see instruction, perplexity or both (default: neither, as the paper)"
+    option("--features", default="", metavar="NAMES", help=features)
+    option("--epochs", type=int, default=80, metavar="N", help="steps over all comparisons (default 80)")
+    option("--learning-rate", type=float, default=1e-4, metavar="X", help="step size (default 0.0001)")
+    option("--validation", type=float, default=0.3, metavar="V", help="share of comparisons held out (default 0.3)")
+    option("--seed", type=int, default=42, metavar="I", help="seed (default 42)")
+    option("--k", type=float, default=32.0, metavar="X", help="K-factor of the ratings (default 32)")
+    option("--base", type=float, default=math.e, metavar="X", help="base of the ratings (default e; chess 10)")
+    option("--checkpoint", type=Path, metavar="FILE", help="keep the state in FILE, and continue from it if it exists")
+    option("--every", type=int, default=10, metavar="N", help="write the state every N epochs (default 10)")
+    option("--leave-one-out", action="store_true", help="also train without each judge, and rate that judge")
     train.set_defaults(run=_train)
-
-
-def _add_apply(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     apply = add_command(
         verbs,
         "apply",
@@ -93,7 +71,8 @@ def _add_apply(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
 
 
 def _add_inputs(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
+    option = parser.add_argument
+    option(
         "comparisons",
         nargs="+",
         type=Path,
@@ -101,20 +80,20 @@ def _add_inputs(parser: argparse.ArgumentParser) -> None:
         help="a record of `calm self-preference`, results.json of each of several judges, or comparisons as JSON Lines "
         "or .csv",
     )
-    parser.add_argument(
+    option(
         "--answers",
         type=Path,
         metavar="FILE",
         help="for records, the cases that `calm answer` wrote; else answers as JSON Lines or .csv: prompt, model, text",
     )
-    parser.add_argument(
+    option(
         "--weights",
         metavar="equal|agreement|FILE.json",
         help="how much each judge counts in the consensus: equal, by its agreement with the others, or as FILE says "
         "(default: equal; apply: as the model was trained)",
     )
-    parser.add_argument("--gold", type=Path, metavar="FILE.json", help="true ratings by model, to report against")
-    parser.add_argument(
+    option("--gold", type=Path, metavar="FILE.json", help="true ratings by model, to report against")
+    option(
         "--report",
         type=Path,
         action="append",
@@ -122,19 +101,12 @@ def _add_inputs(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="also write the report: FILE.html for people, FILE.json for machines; may be given twice",
     )
-    parser.add_argument("--base-url", metavar="URL", help="address of the embedding server, for openai:...")
+    option("--base-url", metavar="URL", help="address of the embedding server, for openai:...")
 
 
 def _refuse_outputs(options: argparse.Namespace, *names: str) -> None:
-    """
-    Refuse, before anything is computed, to write over an input or a file of somebody else.
-
-    Raises:
-        ConfigError: each such option.
-    """
-    from calm.errors import ConfigError
     from calm.results.outputs import REPORT, UDA_CHECKPOINT, UDA_MODEL, UDA_REPORT, Output, refuse
-    from calm.studies.uda.weighting import AGREEMENT, EQUAL
+    from calm.studies.uda.ratings import AGREEMENT, EQUAL
 
     if odd := [path for path in options.report if path.suffix.lower() not in (*PAGES, ".json")]:
         raise ConfigError(f"--report: expected a name that ends in .html or .json, got {str(odd[0])!r}; rename it")
@@ -150,18 +122,21 @@ def _refuse_outputs(options: argparse.Namespace, *names: str) -> None:
 
 
 def _train(options: argparse.Namespace) -> int:
-    from calm.studies.uda.checkpoint import Model, save_model
-    from calm.studies.uda.comparisons import split
-    from calm.studies.uda.elo import Elo
-    from calm.studies.uda.embeddings import embedder
+    from calm.studies.uda.comparisons import embedder, split
+    from calm.studies.uda.network import Settings
+    from calm.studies.uda.ratings import EQUAL, Elo, choice_of, name_of, refuse_strangers
     from calm.studies.uda.reading import read, read_gold
-    from calm.studies.uda.settings import Settings
-    from calm.studies.uda.training import apply, judge_weights
-    from calm.studies.uda.weighting import EQUAL, choice_of, name_of, refuse_strangers
+    from calm.studies.uda.report import report
+    from calm.studies.uda.training import Model, apply, judge_weights, save_model
 
     _refuse_outputs(options, "out", "checkpoint")
+    try:
+        hidden = tuple(int(part) for part in options.hidden.split(","))
+    except ValueError as error:
+        said = f"got --hidden={options.hidden!r}"
+        raise ConfigError(f"expected hidden layers as whole numbers with commas, {said}") from error
     settings = Settings(
-        hidden=_hidden(options.hidden),
+        hidden=hidden,
         epochs=options.epochs,
         learning_rate=options.learning_rate,
         validation=options.validation,
@@ -179,9 +154,9 @@ def _train(options: argparse.Namespace) -> int:
     save_model(options.out, Model(state.best, settings, data.dims, embed.name))
     fits, held_out = split(data, settings.validation)
     weights = judge_weights(fits, settings)
-    made = _report(held_out, *apply(state.best, held_out, settings), gold, weights)
+    rated = apply(state.best, held_out, settings)
+    made = report(*rated, data.judges, data.models, gold=gold, rng=Random(0), weights=weights)
     made["weighting"] = name_of(settings.weights)
-    made["unread"] = unread
     made["training"] = {
         "comparisons": len(data),
         "held_out": len(held_out),
@@ -196,19 +171,17 @@ def _train(options: argparse.Namespace) -> int:
     if options.leave_one_out:
         made["leave_one_judge_out"] = _left_out(data, settings, gold)
     print(f"{len(held_out):,} of {len(data):,} comparisons held out; best epoch {state.best_epoch} of {state.epoch}\n")
-    _print_unread(unread)
-    _print_report(made, options.report)
+    _tell(made, unread, options.report)
     print(f"\nmodel: {printable(str(options.out))}")
     return DONE
 
 
 def _apply(options: argparse.Namespace) -> int:
-    from calm.errors import ConfigError
-    from calm.studies.uda.checkpoint import load_model
-    from calm.studies.uda.embeddings import embedder
+    from calm.studies.uda.comparisons import embedder
+    from calm.studies.uda.ratings import choice_of, name_of, refuse_strangers
     from calm.studies.uda.reading import read, read_gold
-    from calm.studies.uda.training import apply, judge_weights
-    from calm.studies.uda.weighting import choice_of, name_of, refuse_strangers
+    from calm.studies.uda.report import report
+    from calm.studies.uda.training import apply, judge_weights, load_model
 
     _refuse_outputs(options)
     model = load_model(options.model)
@@ -223,19 +196,16 @@ def _apply(options: argparse.Namespace) -> int:
     refuse_strangers(options.weights, data.judges)
     chosen = choice_of(options.weights) if options.weights else model.settings.weights
     settings = replace(model.settings, weights=chosen)
-    made = _report(data, *apply(model.params, data, settings), gold, judge_weights(data, settings))
+    rated, weights = apply(model.params, data, settings), judge_weights(data, settings)
+    made = report(*rated, data.judges, data.models, gold=gold, rng=Random(0), weights=weights)
     made["weighting"] = name_of(chosen)
-    made["unread"] = unread
     print(f"{len(data):,} comparisons of {len(data.judges)} judges and {len(data.models)} models\n")
-    _print_unread(unread)
-    _print_report(made, options.report)
+    _tell(made, unread, options.report)
     return DONE
 
 
 def _trained(data: Comparisons, settings: Settings, options: argparse.Namespace) -> State:
-    from calm.errors import ConfigError
-    from calm.studies.uda.checkpoint import load_state, save_state
-    from calm.studies.uda.training import train
+    from calm.studies.uda.training import load_state, save_state, train
 
     path: Path | None = options.checkpoint
     if options.every < 1:
@@ -252,7 +222,6 @@ def _trained(data: Comparisons, settings: Settings, options: argparse.Namespace)
 
 
 def _show(progress: Progress) -> None:
-    """Show the progress: on a terminal in one line that changes, else every tenth epoch."""
     line = (
         f"epoch {progress.epoch} of {progress.epochs}: loss {progress.training_loss:.1f}, held out "
         f"{progress.validation_loss:.1f}, best {progress.best_loss:.1f}"
@@ -271,7 +240,7 @@ def _left_out(data: Comparisons, settings: Settings, gold: Mapping[str, float] |
     """
     import numpy as np
 
-    from calm.studies.uda.consensus import correlation, squared_error
+    from calm.studies.uda.ratings import correlation, squared_error
     from calm.studies.uda.report import FEWEST_GOLD
     from calm.studies.uda.training import apply, train
 
@@ -297,58 +266,31 @@ def _left_out(data: Comparisons, settings: Settings, gold: Mapping[str, float] |
     return found
 
 
-def _report(
-    data: Comparisons, before: Floats, after: Floats, gold: Mapping[str, float] | None, weights: Floats | None
-) -> dict[str, object]:
-    from calm.studies.uda.report import report
-
-    return report(before, after, data.judges, data.models, gold=gold, rng=Random(0), weights=weights)
-
-
-def _print_unread(unread: int) -> None:
-    if unread:
-        print(f"{unread:,} verdict{'s' * (unread != 1)} could not be read and made no comparison\n")
-
-
-def _print_report(made: Mapping[str, object], paths: Sequence[Path]) -> None:
+def _tell(made: dict[str, object], unread: int, paths: Sequence[Path]) -> None:
+    from calm.results.outputs import UDA_REPORT, write_whole
+    from calm.results.reports import pages
     from calm.studies.uda.report import table
 
+    made["unread"] = unread
+    if unread:
+        print(f"{unread:,} verdict{'s' * (unread != 1)} could not be read and made no comparison\n")
     print(printable(table(made), keep="\n"))
     left_out = made.get("leave_one_judge_out")
     if isinstance(left_out, dict):
         print("\ntrained without the judge, then applied to it: correlation with the other judges before and after")
         for name, sides in left_out.items():
-            was, now = (sides[side]["correlation_with_others"] for side in ("before", "after"))
-            print(printable(f"  {name}: {_number(was)} {_number(now)}"))
+            found = (sides[side]["correlation_with_others"] for side in ("before", "after"))
+            print(printable(f"  {name}: {' '.join('-' if one is None else f'{one:.3f}' for one in found)}"))
     for path in paths:
-        _write_report(made, path)
+        text = json.dumps(made, indent=1, allow_nan=False)
+        if path.suffix.lower() == ".json":
+            write_whole(path, [text, "\n"], UDA_REPORT)
+        else:
+            pages.write(json.loads(text), path)  # as `calm report` of the JSON
         print(f"\nreport: {printable(str(path))}")
 
 
-def _write_report(made: Mapping[str, object], path: Path) -> None:
-    """Write the report as JSON or as a page, as the name says; the page is that of `calm report` of the JSON."""
-    from calm.results.outputs import UDA_REPORT, write_whole
-    from calm.results.reports import pages
-
-    text = json.dumps(made, indent=1, allow_nan=False)
-    if path.suffix.lower() == ".json":
-        write_whole(path, [text, "\n"], UDA_REPORT)
-    else:
-        pages.write(json.loads(text), path)
-
-
-def _number(value: float | None) -> str:
-    return "-" if value is None else f"{value:.3f}"
-
-
 def _features(text: str) -> tuple[str, ...]:
-    """
-    Return the features beyond the paper's that a list with commas names, in their own order.
-
-    Raises:
-        ConfigError: another name.
-    """
-    from calm.errors import ConfigError, nearest
     from calm.studies.uda.comparisons import FEATURES
 
     given = [part.strip() for part in text.split(",") if part.strip()]
@@ -358,12 +300,3 @@ def _features(text: str) -> tuple[str, ...]:
             f"{nearest(odd[0], FEATURES)}"
         )
     return tuple(name for name in FEATURES if name in given)
-
-
-def _hidden(text: str) -> tuple[int, ...]:
-    from calm.errors import ConfigError
-
-    try:
-        return tuple(int(part) for part in text.split(","))
-    except ValueError as error:
-        raise ConfigError(f"expected hidden layers as whole numbers with commas, got --hidden={text!r}") from error

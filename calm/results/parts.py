@@ -6,16 +6,16 @@ Tables of a record in words: the title of each, what to know of it, and its rows
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from calm.core.texts import CaseTexts
+from calm.core.texts import Change
+from calm.models.wire import Json
+from calm.results.wording import printable
+from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isfinite
 from textwrap import wrap
 from typing import Final
-
-from calm.core.texts import CaseTexts, Change
-from calm.models.wire import Json
-from calm.results.wording import printable
-
 
 @dataclass(frozen=True, slots=True)
 class Words:
@@ -208,9 +208,9 @@ def section(title: str, rows: Sequence[Sequence[str]], most: int, *, last: bool 
     ]
 
 
-def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+def aligned(rows: Sequence[Sequence[str]], *, right: bool = False) -> list[str]:
     """
-    Return rows of cells as lines with aligned columns, fit for a terminal.
+    Return rows of cells as lines with aligned columns, fit for a terminal; `right`: all columns but the first.
 
     >>> aligned([("judge", "n"), ("a", "12")])
     ['judge  n', 'a      12']
@@ -219,7 +219,11 @@ def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
     if not clean:
         return []
     widths = [max(len(row[place]) for row in clean) for place in range(len(clean[0]))]
-    return ["  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in clean]
+    pads = [str.ljust, *[str.rjust if right else str.ljust] * len(widths)][: len(widths)]
+    return [
+        "  ".join(pad(text, width) for pad, text, width in zip(pads, row, widths, strict=True)).rstrip()
+        for row in clean
+    ]
 
 
 def lines_of(

@@ -25,16 +25,17 @@ from typing import Final
 
 from calm.core.case import TIE, Case, digest
 from calm.core.claims import Estimate
-from calm.core.reasons import NONE, Kind, Reason, because, counted, in_words, reason_of
+from calm.core.reasons import Kind, Reason, because, counted, in_words, reason_of
 from calm.core.trials import Trial, favour
 from calm.core.verdict import FAMILY, NoReply, Preferred, Ranking, Verdict, readable
 from calm.engine.engine import Engine
 from calm.engine.inbox import PlainQuestion
 from calm.errors import ConfigError
 from calm.experiment.pairs import ORDER_SALT
-from calm.experiment.stopping import LEVEL, LOST
+from calm.experiment.stopping import LEVEL
 from calm.models.wire import Json, Judge
 from calm.statistics.intervals import padded_t
+from calm.studies.provenance import numbers, too_little
 
 EVEN: Final = 1e-9
 """Scores that differ by less are equal."""
@@ -69,9 +70,7 @@ class Check:
     @property
     def incomplete(self) -> Reason:
         """Why the data are incomplete, or `NONE`."""
-        lost = sum(self.lost.values())
-        capped = any(reason.unfinished for reason in self.lost)
-        return counted(self.lost) if capped or lost > LOST * (lost + len(self.signs)) else NONE
+        return too_little(self.lost, sum(self.lost.values()) + len(self.signs))
 
 
 def check_order(judge: Judge, cases: Sequence[Case], engine: Engine, *, rounds: int = 2, seed: int = 0) -> Check:
@@ -84,16 +83,17 @@ def check_order(judge: Judge, cases: Sequence[Case], engine: Engine, *, rounds: 
         ConfigError: a judge of single answers.
     """
     _refuse(judge, TOGETHER)
-    chosen = [(case, _drawn(case, 3, seed)) for case in _ordered(cases, seed)]
+    chosen = [(case, _drawn(case, 3, seed)) for case in sorted(cases, key=lambda case: digest("sample", seed, case.id))]
     fit = [(case, ids) for case, ids in chosen if len(ids) == 3]
-    excluded = _fewer(len(chosen) - len(fit), 3)
+    excluded = Counter({because(Kind.FEW_ANSWERS, 3): len(chosen) - len(fit)})
     # A to B, B to C, C to A: the sign is the direction of the cycle
     plan = {case.id: [(_part(judge, case, pair), pair) for pair in pairwise((*ids, ids[0]))] for case, ids in fit}
     said = _ask(engine, [(judge, part) for parts in plan.values() for part, _ in parts], rounds)
     signs: dict[str, tuple[int, ...] | Omission] = {}
     for case, _ in fit:
         edges = [(said[judge.name, part.id], pair) for part, pair in plan[case.id]]
-        signs[case.id] = _signs([[_prefers(v, *pair) for v in verdicts] for verdicts, pair in edges], edges, _cycle)
+        prefer = [[_prefers(v, *pair) for v in verdicts] for verdicts, pair in edges]
+        signs[case.id] = _signs(prefer, edges, lambda one: int(one[0]) if len(set(one)) == 1 else 0)
     return replace(_check("intransitive", signs, excluded), unread=_unread(said))
 
 
@@ -112,9 +112,9 @@ def check_scores(
     """
     _refuse(judge, TOGETHER)
     _refuse(scorer, ("score", "rubric"))
-    chosen = [(case, _drawn(case, 2, seed)) for case in _ordered(cases, seed)]
+    chosen = [(case, _drawn(case, 2, seed)) for case in sorted(cases, key=lambda case: digest("sample", seed, case.id))]
     fit = [(case, ids) for case, ids in chosen if len(ids) == 2]
-    excluded = _fewer(len(chosen) - len(fit), 2)
+    excluded = Counter({because(Kind.FEW_ANSWERS, 2): len(chosen) - len(fit)})
     questions: list[tuple[Judge, Case]] = []
     for case, ids in fit:
         questions.append((judge, _part(judge, case, ids)))
@@ -128,14 +128,17 @@ def check_scores(
         scores = [[favour(v, None, row, scorer.scale) for v in verdicts] for verdicts in alone]
         preferred = [_prefers(v, *ids) for v in pair]
         edges = [(verdicts, ids) for verdicts in (pair, *alone)]
-        for name, rule in (("no_gap", _no_gap), ("reversed", _reversed)):
+        for name, most in (("no_gap", EVEN), ("reversed", -EVEN)):
+
+            def rule(said: Sequence[float], most: float = most) -> int:
+                return int(said[0]) if said[0] * (said[1] - said[2]) <= most else 0
+
             found[name][case.id] = _signs([preferred, *scores], edges, rule)
     first, second = (replace(_check(name, one, excluded), unread=_unread(said)) for name, one in found.items())
     return first, second
 
 
 def _unread(said: Mapping[tuple[str, str], Sequence[Verdict]]) -> dict[str, tuple[int, int]]:
-    """Return how many verdicts of each judge could not be read, refusals included, of those that it gave."""
     found: dict[str, tuple[int, int]] = {}
     for (judge, _), verdicts in said.items():
         given = [v for v in verdicts if not isinstance(v, NoReply)]
@@ -147,23 +150,7 @@ def _unread(said: Mapping[tuple[str, str], Sequence[Verdict]]) -> dict[str, tupl
 # ----------------------------------------------------------------------------------------------------------- the rules
 
 
-def _cycle(edges: Sequence[float]) -> int:
-    """Return the direction of a cycle: three preferences that all go the same way round; else 0."""
-    return int(edges[0]) if len(set(edges)) == 1 else 0
-
-
-def _no_gap(said: Sequence[float]) -> int:
-    preferred, first, second = said
-    return int(preferred) if preferred * (first - second) <= EVEN else 0
-
-
-def _reversed(said: Sequence[float]) -> int:
-    preferred, first, second = said
-    return int(preferred) if preferred * (first - second) < -EVEN else 0
-
-
 def _prefers(verdict: Verdict, one: str, other: str) -> float | None:
-    """Return 1 for the one answer, -1 for the other, 0 for a tie, None for a verdict that says nothing."""
     match verdict:
         case Preferred(answer=answer):
             return 1.0 if answer == one else -1.0
@@ -179,7 +166,6 @@ def _signs(
     edges: Sequence[tuple[Sequence[Verdict], object]],
     rule: Callable[[Sequence[float]], int],
 ) -> tuple[int, ...] | Omission:
-    """Return what each round says of a case, or why fewer than two rounds say anything."""
     missing = [reason_of(v.reason) for verdicts, _ in edges for v in verdicts if isinstance(v, NoReply)]
     if missing:
         capped = [reason for reason in missing if reason.unfinished]
@@ -228,22 +214,12 @@ def _refuse(judge: Judge, families: Sequence[str]) -> None:
         raise ConfigError(f"{judge.name}: expected a judge of task {wanted}, got task={judge.task!r}")
 
 
-def _ordered(cases: Sequence[Case], seed: int) -> list[Case]:
-    return sorted(cases, key=lambda case: digest("sample", seed, case.id))
-
-
 def _drawn(case: Case, count: int, seed: int) -> tuple[str, ...]:
-    """Return the ids of `count` answers of a case, drawn by the seed, or of all if there are fewer."""
     ids = sorted((a.id for a in case.answers), key=lambda i: digest("cross-check", seed, case.id, i))
     return tuple(ids[:count])
 
 
-def _fewer(count: int, answers: int) -> Counter[Reason]:
-    return Counter({because(Kind.FEW_ANSWERS, answers): count} if count else {})
-
-
 def _part(judge: Judge, case: Case, ids: Sequence[str]) -> Case:
-    """Return a case with some of its answers, in balanced order, and their part of the gold."""
     answers = tuple(a for a in case.answers if a.id in ids)
     scores = {i: score for i, score in case.scores.items() if i in ids}
     better = case.better if case.better in (*ids, TIE) else None
@@ -268,7 +244,6 @@ def _part(judge: Judge, case: Case, ids: Sequence[str]) -> Case:
 def _ask(
     engine: Engine, questions: Sequence[tuple[Judge, Case]], rounds: int
 ) -> dict[tuple[str, str], tuple[Verdict, ...]]:
-    """Return the verdicts of all rounds, by judge and case."""
     wanted = [PlainQuestion(judge, case, k) for judge, case in questions for k in range(1, rounds + 1)]
     answers = iter(engine.ask_each(wanted))
     return {(judge.name, case.id): tuple(next(answers).verdict for _ in range(rounds)) for judge, case in questions}
@@ -290,8 +265,8 @@ def to_json(checks: Sequence[Check]) -> list[Json]:
         {
             "check": one.name,
             "incomplete": str(one.incomplete),
-            "share": _numbers(one.share),
-            "net": _numbers(one.net),
+            "share": numbers(one.share),
+            "net": numbers(one.net),
             "excluded": {**in_words(one.excluded)},
             "lost": {**in_words(one.lost)},
             "unread": {judge: {"unread": gone, "of": asked} for judge, (gone, asked) in one.unread.items()},
@@ -299,13 +274,6 @@ def to_json(checks: Sequence[Check]) -> list[Json]:
         }
         for one in checks
     ]
-
-
-def _numbers(estimate: Estimate | None) -> Json:
-    if estimate is None:
-        return None
-    ends = {"value": estimate.value, "low": estimate.low, "high": estimate.high, "level": estimate.level}
-    return {**{name: round(value, 6) for name, value in ends.items()}, "n": estimate.n}
 
 
 def summary(checks: Sequence[Check]) -> str:

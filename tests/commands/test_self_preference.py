@@ -12,7 +12,7 @@ from calm.cases.lines import line
 from calm.core.case import digest
 from calm.core.checks import verify
 from calm.judges.judgefile import read_judge
-from calm.judges.mitigations.likelihoods import read_likelihoods
+from calm.judges.mitigations.panels import read_likelihoods
 from calm.selfpreference.crossing.design import FAMILIES_TAG
 from calm.selfpreference.crossing.record import crossed_from
 from calm.selfpreference.crossing.tables import tables_of

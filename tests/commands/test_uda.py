@@ -11,7 +11,7 @@ from calm.commands import uda
 from calm.commands.cli import main
 from calm.core.releases import install
 from calm.errors import ConfigError
-from calm.studies.uda.checkpoint import load_model
+from calm.studies.uda.training import load_model
 
 
 def run(*words):
@@ -47,7 +47,7 @@ def test_training_writes_a_model_and_a_report(trained, tmp_path, capsys):
     assert set(report["before"]["ratings"]) == set(report["judges"])
     assert len(report["after"]["correlation_with_gold"]) == 4
     assert report["training"]["comparisons"] == 192
-    assert "inter-judge deviation" in told.out
+    assert "Deviation between judges" in told.out
     assert "epoch 3 of 3" in told.err
 
 
@@ -167,8 +167,8 @@ def test_without_jax_the_error_names_what_to_install():
     """Where JAX is not installed the message names the extra; calm and its command line import all the same."""
     script = (
         "import sys; sys.modules['jax'] = None\n"
-        "import calm.commands.cli, calm.commands.uda, calm.studies.uda.elo\n"
-        "import calm.studies.uda.consensus, calm.studies.uda.comparisons\n"
+        "import calm.commands.cli, calm.commands.uda, calm.studies.uda.ratings\n"
+        "import calm.studies.uda.ratings, calm.studies.uda.comparisons\n"
         "from calm.errors import ConfigError\n"
         "try:\n    import calm.studies.uda.training\nexcept ConfigError as error:\n    print(error)\n"
     )

@@ -43,7 +43,7 @@ from calm.results.codes import digest_of
 from calm.results.gatefile import read_gate
 from calm.results.reports import pages
 from calm.selfpreference.families import stated
-from calm.studies.diagnose.wordings import read_paraphrases
+from calm.studies.diagnose.asking import read_paraphrases
 from calm.studies.hunt import kept_rows
 from calm.studies.hunt.written import SCHEMA as FOUND
 from calm.studies.watch.history import read_history
@@ -421,8 +421,8 @@ def self_preference(folder: Path) -> list[Files]:
 
 def read_self_preference(folder: Path) -> None:
     """As peers, as likelihoods, as comparisons, and as a page."""
-    from calm.judges.mitigations.likelihoods import read_likelihoods
-    from calm.studies.uda.embeddings import HashedWords
+    from calm.judges.mitigations.panels import read_likelihoods
+    from calm.studies.uda.comparisons import HashedWords
     from calm.studies.uda.reading import read
 
     path = folder / "own.json"
@@ -578,9 +578,9 @@ CELLS = (
 
 def read_compared(folder: Path) -> None:
     """Comparisons, ratings that are true, and weights."""
-    from calm.studies.uda.embeddings import HashedWords
+    from calm.studies.uda.comparisons import HashedWords
+    from calm.studies.uda.ratings import choice_of
     from calm.studies.uda.reading import read, read_gold
-    from calm.studies.uda.weighting import choice_of
 
     path = only(folder)
     with suppress(ValueError):
@@ -592,8 +592,7 @@ def read_compared(folder: Path) -> None:
 
 def models(folder: Path) -> list[Files]:
     """A trained model."""
-    from calm.studies.uda.checkpoint import Model, save_model
-    from calm.studies.uda.training import new_state
+    from calm.studies.uda.training import Model, new_state, save_model
     from tests.studies.uda.test_checkpoint import SMALL
 
     save_model(folder / "model.safetensors", Model(new_state(4, SMALL).params, SMALL, 4, "hashed:4"))
@@ -615,7 +614,7 @@ def framed(data: bytes, rng: Random) -> bytes:
 
 def read_model(folder: Path) -> None:
     """As `calm uda rate` does."""
-    from calm.studies.uda.checkpoint import load_model
+    from calm.studies.uda.training import load_model
 
     load_model(only(folder))
 

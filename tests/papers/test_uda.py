@@ -15,9 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.uda_arena import play, world
-from calm.studies.uda import consensus, elo, report
-from calm.studies.uda.features import width
-from calm.studies.uda.settings import Settings
+from calm.studies.uda import ratings, report
+from calm.studies.uda.network import Settings, width
 from calm.studies.uda.training import train
 
 DATA = Path(__file__).parent / "data"
@@ -48,7 +47,7 @@ def repaired():
 
 def mean_human_correlation(matrix):
     """Return the mean over the judges of their correlation with the human ratings."""
-    return np.mean([consensus.correlation(row, HUMAN) for row in matrix])
+    return np.mean([ratings.correlation(row, HUMAN) for row in matrix])
 
 
 # ------------------------------------------------------------------------------------------------- what comes out
@@ -56,14 +55,14 @@ def mean_human_correlation(matrix):
 
 def test_the_row_of_deviations_of_the_baseline_comes_out():
     """All ten standard deviations of the baseline, ddof 1, are those printed."""
-    found = consensus.inter_judge_std(BASELINE)
+    found = ratings.inter_judge_std(BASELINE)
 
     assert np.round(found, 1).tolist() == PUBLISHED_STD["human_baseline"].tolist()
 
 
 def test_the_row_of_deviations_of_uda_comes_out_but_for_two_last_digits():
     """Eight of ten are those printed; deepseek-v3 is 28.245 (printed 28.3), gemini-2.0-flash 52.775 (printed 52.7)."""
-    found = consensus.inter_judge_std(UDA)
+    found = ratings.inter_judge_std(UDA)
 
     differing = {
         m: round(f, 3) for m, f, p in zip(MODELS, found, PUBLISHED_STD["human_uda"], strict=True) if round(f, 1) != p
@@ -73,7 +72,7 @@ def test_the_row_of_deviations_of_uda_comes_out_but_for_two_last_digits():
 
 def test_the_fall_of_the_deviation_comes_out():
     """193.95 falls to 70.97, by 63.4 %."""
-    before, after = consensus.inter_judge_std(BASELINE).mean(), consensus.inter_judge_std(UDA).mean()
+    before, after = ratings.inter_judge_std(BASELINE).mean(), ratings.inter_judge_std(UDA).mean()
 
     assert (before, after) == (pytest.approx(193.955, abs=0.001), pytest.approx(70.973, abs=0.001))
     assert after / before - 1 == pytest.approx(-0.634, abs=0.0005)
@@ -89,7 +88,7 @@ def test_the_means_of_the_printed_deviations_of_the_first_set_come_out():
 
 def test_the_deviations_of_self_preference_come_out():
     """Self deviations go from -21.0 ... +56.4 % to -15.4 ... +3.9 %."""
-    before, after = (list(consensus.self_deviation(m, JUDGES, MODELS).values()) for m in (BASELINE, UDA))
+    before, after = (list(ratings.self_deviation(m, JUDGES, MODELS).values()) for m in (BASELINE, UDA))
 
     assert [round(100 * f(before), 1) for f in (min, max)] == [-21.0, 56.4]
     assert [round(100 * f(after), 1) for f in (min, max)] == [-15.4, 3.9]
@@ -103,8 +102,8 @@ def test_table_4_comes_out(subtests):
             sign = -1 if judge == "claude-3.5" else 1  # printed as 0.2248: the sign was lost
             r_before, r_after, error_before, error_after = TABLE_4[judge]
 
-            found = [consensus.correlation(m[place], anchor) for m in (BASELINE, UDA)]
-            errors = [consensus.squared_error(m[place], anchor) for m in (BASELINE, UDA)]
+            found = [ratings.correlation(m[place], anchor) for m in (BASELINE, UDA)]
+            errors = [ratings.squared_error(m[place], anchor) for m in (BASELINE, UDA)]
 
             assert found == [pytest.approx(sign * r_before, abs=5.1e-5), pytest.approx(r_after, abs=5.1e-5)]
             assert errors == [pytest.approx(error_before, abs=0.6), pytest.approx(error_after, abs=0.6)]
@@ -145,7 +144,7 @@ def test_one_judge_of_table_4_comes_out_only_with_a_repaired_cell():
     """
     place, anchor = JUDGES.index("glm-4-flash"), BASELINE.mean(axis=0)
     figures = [
-        (consensus.correlation(m[place], anchor), consensus.squared_error(m[place], anchor)) for m in (UDA, repaired())
+        (ratings.correlation(m[place], anchor), ratings.squared_error(m[place], anchor)) for m in (UDA, repaired())
     ]
 
     (r_printed, error_printed), (r_repaired, error_repaired) = figures
@@ -153,7 +152,7 @@ def test_one_judge_of_table_4_comes_out_only_with_a_repaired_cell():
     assert UDA[place].sum() == pytest.approx(11999.02)
     assert (round(r_printed, 4), round(error_printed, 1)) == (0.8893, 34515.9)
     assert (round(r_repaired, 4), round(error_repaired, 0)) == (0.8890, 34509)
-    assert consensus.inter_judge_std(repaired())[MODELS.index("gemini-2.0-flash")] == pytest.approx(52.743, abs=0.001)
+    assert ratings.inter_judge_std(repaired())[MODELS.index("gemini-2.0-flash")] == pytest.approx(52.743, abs=0.001)
 
 
 def test_the_correlation_with_people_is_higher_than_reported():
@@ -166,10 +165,10 @@ def test_the_correlation_with_people_is_higher_than_reported():
 
 def test_the_ablation_is_mislabelled():
     """The matrix printed as full has the ablated figures: deviation 65.64 and, near the reported 0.510, 0.524."""
-    deviation = consensus.inter_judge_std(MISLABELLED_FULL).mean()
+    deviation = ratings.inter_judge_std(MISLABELLED_FULL).mean()
 
     assert deviation == pytest.approx(65.637, abs=0.001)
-    assert deviation / consensus.inter_judge_std(BASELINE).mean() - 1 == pytest.approx(-0.662, abs=0.0005)
+    assert deviation / ratings.inter_judge_std(BASELINE).mean() - 1 == pytest.approx(-0.662, abs=0.0005)
     assert mean_human_correlation(MISLABELLED_FULL) == pytest.approx(0.524, abs=0.0005)
 
 
@@ -180,12 +179,12 @@ def test_the_matrix_printed_as_ablated_is_of_no_zero_sum_rating():
 
     assert (sums.min(), sums.max()) == (pytest.approx(11800), pytest.approx(11970))
     assert np.abs(others - 12000).max() < 0.05
-    assert consensus.inter_judge_std(MISLABELLED_ABLATED).mean() == pytest.approx(35.765, abs=0.001)
+    assert ratings.inter_judge_std(MISLABELLED_ABLATED).mean() == pytest.approx(35.765, abs=0.001)
 
 
 def test_the_extremes_of_self_preference_of_the_text_are_in_no_matrix_that_we_have():
     """The text has +90 % for glm-4-flash and -38 % for gpt-4o on ArenaHard; the transfer set +56.4 % and -21.0 %."""
-    found = consensus.self_deviation(BASELINE, JUDGES, MODELS)
+    found = ratings.self_deviation(BASELINE, JUDGES, MODELS)
 
     assert found["glm-4-flash"] == pytest.approx(0.564, abs=0.0005)
     assert found["gpt-4o"] == pytest.approx(-0.210, abs=0.0005)
@@ -221,7 +220,7 @@ def test_alignment_never_adds_to_the_sum_of_absolute_biases(biases, strength):
     """The theorem: pulled toward their mean by any share, biases have no greater absolute sum."""
     given_biases = np.array(biases)
 
-    pulled = consensus.aligned(given_biases, strength)
+    pulled = ratings.aligned(given_biases, strength)
 
     assert np.abs(pulled).sum() <= np.abs(given_biases).sum() * (1 + 1e-12) + 1e-9
 
@@ -231,7 +230,7 @@ def test_alignment_takes_nothing_from_a_bias_that_all_judges_share(biases, stren
     """Where all biases have one sign, their absolute sum stays as it was: a shared bias is out of reach."""
     given_biases = np.array(biases)
 
-    pulled = consensus.aligned(given_biases, strength)
+    pulled = ratings.aligned(given_biases, strength)
 
     assert np.abs(pulled).sum() == pytest.approx(given_biases.sum(), rel=1e-9, abs=1e-9)
 
@@ -249,10 +248,10 @@ def test_a_rating_is_zero_sum_whatever_the_factors(games):
     """What one model gains the other loses, to 1e-6, with any K."""
     first = np.array([a for a, *_ in games], np.int32)
     second = np.array([(a + step) % 4 for a, step, *_ in games], np.int32)
-    laid = elo.lanes(np.zeros(len(games), np.int32), first, second, 1)
+    laid = ratings.lanes(np.zeros(len(games), np.int32), first, second, 1)
     share, k = (laid.spread(np.array([game[i] for game in games])) for i in (2, 3))
 
-    found = elo.rate(laid, share, 4, elo.Elo(), k)
+    found = ratings.rate(laid, share, 4, ratings.Elo(), k)
 
     assert abs(found.sum() - 4 * 1200) < 1e-6
 
@@ -262,9 +261,9 @@ def test_the_ratings_are_those_of_the_plain_function(subtests):
     for base in [np.e, 10.0]:
         with subtests.test(base=base):
             data = play(world(Random(1), models=4, dims=4), Random(2), prompts=6).take(np.arange(6 * 4 * 12) % 4 != 0)
-            laid, rule = data.lanes(), elo.Elo(base=base)
+            laid, rule = data.lanes(), ratings.Elo(base=base)
 
-            found = elo.rate(laid, laid.spread(data.share), 4, rule)
+            found = ratings.rate(laid, laid.spread(data.share), 4, rule)
 
             for judge in range(4):
                 chosen = data.take(data.judge == judge)

@@ -13,10 +13,11 @@ from calm.core.case import Answer, Case, Criterion
 from calm.core.trials import Trial, Trials
 from calm.core.verdict import Criteria, Preferred, Ranking, Scale, Score, Tie, Unreadable
 from calm.statistics.prediction_powered import Interval
-from calm.studies.calibrate import estimates, tables
-from calm.studies.calibrate.applying import knots_of, rule_of
-from calm.studies.calibrate.fitting import Candidate, fit
+from calm.studies.calibrate import figures as estimates
+from calm.studies.calibrate import items as tables
+from calm.studies.calibrate.figures import Candidate, fit
 from calm.studies.calibrate.items import Item, Rule, entity_of, gold_of, items_of, source_of
+from calm.studies.calibrate.report import knots_of, rule_of
 from calm.studies.calibrate.study import split
 
 SCALE = Scale(1, 10)

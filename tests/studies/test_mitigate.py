@@ -10,10 +10,9 @@ from calm.core.verdict import Preferred, Refused, Unreadable
 from calm.experiment.asks import Design
 from calm.gate.plan import PlanSettings
 from calm.results.tabular import Unread
-from calm.studies.mitigate.differences import differences
 from calm.studies.mitigate.gate import assess
 from calm.studies.mitigate.report import body
-from calm.studies.mitigate.study import MEASURED, MitigationSet, Study, tried
+from calm.studies.mitigate.study import MEASURED, MitigationSet, Study, differences, tried
 from tests.planted import Planted, chance, engine, fair, pair, pairs, traced
 
 BOOK = "(A Book)"

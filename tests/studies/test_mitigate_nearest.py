@@ -7,9 +7,8 @@ import pytest
 from calm.core.claims import Outcome
 from calm.models.pricing import Cost
 from calm.results.audit import Limit
-from calm.studies.mitigate.nearest import excess, nearest
 from calm.studies.mitigate.report import body
-from calm.studies.mitigate.study import MEASURED, Difference, Figures, MitigationSet, Study
+from calm.studies.mitigate.study import MEASURED, Difference, Figures, MitigationSet, Study, excess, nearest
 from tests.reports.planted_audit import empty, finding
 
 NOTHING = {name: {} for name in MEASURED}

@@ -9,13 +9,11 @@ from calm.core.verdict import Scale
 from calm.engine.engine import Engine
 from calm.engine.store import Mode, Store
 from calm.judges.python import PythonJudge
-from calm.studies.diagnose import About, Design, Limits, Paraphrases, ask, diagnosis, wordings_of
+from calm.studies.diagnose.asking import Design, Paraphrases, ask, wordings_of
+from calm.studies.diagnose.naming import Limits
+from calm.studies.diagnose.report import About, diagnosis
 
-PAIRS, RUBRICS, SCORES = (
-    [c for c in bundled("pairwise") if c.better != "tie"],
-    bundled("rubric"),
-    bundled("score"),
-)
+PAIRS, RUBRICS, SCORES = ([c for c in bundled("pairwise") if c.better != "tie"], bundled("rubric"), bundled("score"))
 VAGUE = "The answer has exactly three bullet points."
 
 

@@ -1,76 +1,38 @@
 """
 Mitigations make a judge steadier, or harder to attack.
 
-Each module holds one idea, its source, and its entries in the table `MITIGATIONS`. A mitigation is a judge around a
-judge, so one can be put around another. All of its calls go through `send`, which counts, caps and caches them.
+Each is a function with its entry, and its source, in the table `MITIGATIONS`. A mitigation is a judge around a judge,
+so one can be put around another. All of its calls go through `send`, which counts, caps and caches them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from itertools import chain
-
-from calm.core.verdict import FAMILY, Task
-from calm.errors import ConfigError, nearest
-from calm.judges.mitigations import (
-    autocalibrate,
-    discussion,
-    evidence,
-    filters,
-    framings,
-    geval,
-    guards,
-    instructions,
-    orders,
-    panels,
-    peer_rank,
-    plan,
-    reference,
-    samples,
-    score_options,
-    segments,
-    spotlighting,
-)
-from calm.judges.mitigations.mitigation import Mitigation, NotApplicable, Reader
-from calm.judges.mitigations.orders import swap
+from calm.core.verdict import FAMILY
+from calm.core.verdict import Task
+from calm.errors import ConfigError
+from calm.errors import nearest
+from calm.judges.mitigations import asks
+from calm.judges.mitigations import autocalibrate
+from calm.judges.mitigations import filters
+from calm.judges.mitigations import panels
+from calm.judges.mitigations import prompts
+from calm.judges.mitigations.asks import swap
+from calm.judges.mitigations.mitigation import MITIGATIONS
+from calm.judges.mitigations.mitigation import Mitigation
+from calm.judges.mitigations.mitigation import NotApplicable
+from calm.judges.mitigations.mitigation import Reader
 from calm.judges.python import judge_of
 from calm.models.wire import Judge
+from collections.abc import Sequence
 
 __all__ = ["DEFENCES", "MITIGATIONS", "Mitigation", "NotApplicable", "fault", "mitigated", "swap", "unfit"]
 
-MITIGATIONS: Mapping[str, Mitigation] = {
-    one.name: one
-    for one in chain(
-        orders.MITIGATIONS,
-        samples.MITIGATIONS,
-        evidence.MITIGATIONS,
-        instructions.MITIGATIONS,
-        plan.MITIGATIONS,
-        reference.MITIGATIONS,
-        autocalibrate.MITIGATIONS,
-        geval.MITIGATIONS,
-        framings.MITIGATIONS,
-        score_options.MITIGATIONS,
-        segments.MITIGATIONS,
-        panels.MITIGATIONS,
-        peer_rank.MITIGATIONS,
-        discussion.MITIGATIONS,
-        spotlighting.MITIGATIONS,
-        filters.MITIGATIONS,
-        guards.MITIGATIONS,
-    )
-}
-"""All mitigations by name."""
+MODULES = (asks, autocalibrate, filters, panels, prompts)
+"""Each puts its mitigations into the table as it is imported."""
 
 DEFENCES = (
-    "delimiters",
-    "datamarking",
-    "sandwich",
-    "string-filter",
-    "statistical-filter",
-    "input-filter",
-    "output-filter",
-    "committee",
+    *("delimiters", "datamarking", "sandwich", "string-filter", "statistical-filter", "input-filter"),
+    *("output-filter", "committee"),
 )
 """Mitigations against orders that an answer gives to its judge."""
 
@@ -86,17 +48,21 @@ def mitigated(judge: Judge, names: Sequence[str], reader: Reader | None = None) 
         ConfigError: an unknown name, or an argument that the mitigation does not take.
         NotApplicable: a mitigation that can do nothing for this judge.
     """
+
+    def no_reader(spec: str) -> Judge:
+        raise ConfigError(f"mitigations: expected a reader for other judges, to make one of {spec!r}")
+
     judge = judge_of(judge)
     for name in names:
         if problem := fault(name):
             raise ConfigError(f"mitigations: {problem}")
         kind, _, argument = name.partition(":")
-        entry = MITIGATIONS[kind]
+        entry, argument = MITIGATIONS[kind], argument.strip()
         if FAMILY[judge.task] not in entry.families:
             raise NotApplicable(f"mitigations: {unfit(name, judge.task)}")
-        if argument.strip() and not entry.takes:
-            raise ConfigError(f"mitigations: {kind!r} takes nothing after a colon, got {argument.strip()!r}; remove it")
-        judge = entry.make(judge, argument.strip(), reader or _no_reader)
+        if argument and not entry.takes:
+            raise ConfigError(f"mitigations: {kind!r} takes nothing after a colon, got {argument!r}; remove it")
+        judge = entry.make(judge, argument, reader or no_reader) if entry.takes else entry.make(judge)
     return judge
 
 
@@ -113,7 +79,3 @@ def unfit(name: str, task: Task) -> str:
         return ""
     tasks = " or ".join(f"task = {family!r}" for family in MITIGATIONS[kind].families)
     return f"{kind!r} expects {tasks}, got task={task!r}"
-
-
-def _no_reader(spec: str) -> Judge:
-    raise ConfigError(f"mitigations: expected a reader for other judges, to make one of {spec!r}")

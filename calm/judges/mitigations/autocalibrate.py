@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from math import fsum
 from random import Random
 
@@ -28,9 +27,20 @@ from calm.core.reasons import Kind, Reason, because, name
 from calm.core.templates import Prompt
 from calm.core.verdict import FAMILY, Criteria, Preferred, Scale, Score, Tie, Verdict
 from calm.errors import ConfigError, EstimateError
-from calm.judges.mitigations.inner_model import OnceSend, ask_model, need_model, shown_answers, shown_question
-from calm.judges.mitigations.mitigation import MitigatedJudge, Mitigation, NotApplicable, Reader, path_argument
-from calm.judges.mitigations.prompt_changes import with_changed_prompt, with_field
+from calm.judges.mitigations.mitigation import (
+    NotApplicable,
+    OnceSend,
+    Reader,
+    ask_model,
+    mitigation,
+    need_model,
+    path_argument,
+    prompt_mitigation,
+    shown_answers,
+    shown_question,
+    with_changed_prompt,
+    with_field,
+)
 from calm.judges.prompted import together
 from calm.models.wire import Judge, Send
 from calm.statistics.association import spearman
@@ -89,22 +99,14 @@ class _Calibration:
     met: set[str] = field(default_factory=set)
 
     def remarks(self) -> Iterator[Reason]:
-        """Say how many cases of a run are no evidence."""
         if self.met:
             yield because(Kind.CALIBRATED_ON, name(self.judge.name), len(self.met), name(self.file))
 
-    def note(self, case: Case) -> None:
-        """Note a case that is one of those that the criteria came from."""
-        if _identity(case) in self.known:
-            self.met.add(case.id)
-
     async def criteria(self, send: Send) -> str:
-        """Return the criteria to judge by; empty if the model writes none."""
         once = OnceSend(send)
         model, kind = need_model("autocalibrate", self.judge), _kind(self.judge)
-        drawn = [
-            Random(digest(FIELD, place)).sample(self.labelled, k=min(n, len(self.labelled))) for place, n in _SIZES
-        ]
+        sizes = enumerate(min(shots, len(self.labelled)) for shots in SHOTS)
+        drawn = [Random(digest(FIELD, place)).sample(self.labelled, k=size) for place, size in sizes]
         asked = [ask_model(model, _DRAFTER.format(kind=kind), self._shown(cases), once) for cases in drawn]
         drafts = tuple(reply.text.strip() for reply in await together(*asked))
         if drafts not in self.chosen:
@@ -119,12 +121,11 @@ class _Calibration:
         return max([*kept, *again], key=lambda one: one.worth).text if kept else ""
 
     async def _rated(self, text: str, once: Send) -> Rated:
-        """Judge the labelled cases by criteria."""
         judge = with_changed_prompt("autocalibrate", self.judge, _showing)
         verdicts = await together(*(judge.judge(_with(case, text), once) for case in self.labelled))
         rows = [_compared(v, case, self.judge.scale) for v, case in zip(verdicts, self.labelled, strict=True)]
-        pairs = [pair for row in rows for pair in row]
-        return Rated(text, correlation(pairs), tuple(fsum(_error(*p) for p in row) / len(row) for row in rows))
+        errors = (fsum(1.0 if v is None else abs(v - label) for v, label in row) / len(row) for row in rows)
+        return Rated(text, correlation([pair for row in rows for pair in row]), tuple(errors))
 
     async def _refined(self, one: Rated, once: Send) -> str:
         order = sorted(range(len(one.errors)), key=lambda place: -one.errors[place])
@@ -138,9 +139,6 @@ class _Calibration:
             f"{shown_question(case)}\n\n{shown_answers(case)}\n\nThe experts' judgment: {_label(case, self.judge)}"
             for case in cases
         )
-
-
-_SIZES = tuple(enumerate(SHOTS[:DRAFTS]))
 
 
 def correlation(pairs: Sequence[tuple[float | None, float]]) -> float:
@@ -157,12 +155,7 @@ def correlation(pairs: Sequence[tuple[float | None, float]]) -> float:
         return -1.0
 
 
-def _error(said: float | None, label: float) -> float:
-    return 1.0 if said is None else abs(said - label)
-
-
 def _compared(verdict: Verdict, case: Case, scale: Scale) -> list[tuple[float | None, float]]:
-    """Return what was said beside the label, each from 0 to 1: one pair, or one for each criterion."""
     if case.criteria and case.met:
         met = verdict.met if isinstance(verdict, Criteria) else {}
         truth = case.met[case.answers[0].id]
@@ -173,13 +166,10 @@ def _compared(verdict: Verdict, case: Case, scale: Scale) -> list[tuple[float | 
         width = scale.high - scale.low
         gold = (case.scores[case.answers[0].id] - scale.low) / width
         return [(None if value is None else (value - scale.low) / width, gold)]
-    chosen = verdict.answer if isinstance(verdict, Preferred) else TIE if isinstance(verdict, Tie) else None
     assert case.better is not None
-    return [(None if chosen is None else _slot(chosen, case), _slot(case.better, case))]
-
-
-def _slot(answer: str, case: Case) -> float:
-    return 0.5 if answer == TIE else float(answer == case.slots[0])
+    chosen = verdict.answer if isinstance(verdict, Preferred) else TIE if isinstance(verdict, Tie) else None
+    place, gold = (0.5 if one == TIE else float(one == case.slots[0]) for one in (chosen, case.better))
+    return [(None if chosen is None else place, gold)]
 
 
 def _kind(judge: Judge) -> str:
@@ -217,26 +207,6 @@ def _labelled(case: Case, judge: Judge) -> bool:
             return case.better is not None
 
 
-def _refuse_off_scale(cases: Sequence[Case], judge: Judge, file: str) -> None:
-    """
-    Refuse gold scores outside the judge's scale; a mean between two steps is none.
-
-    Raises:
-        ConfigError: names the file, the first such case, and the scale.
-    """
-    if FAMILY[judge.task] != "score":
-        return
-    low, high = judge.scale.low, judge.scale.high
-    golds = [(case.id, case.scores[case.answers[0].id]) for case in cases]
-    off = [(case, gold) for case, gold in golds if not low <= gold <= high]
-    if off:
-        case, gold = off[0]
-        raise ConfigError(
-            f"mitigations: 'autocalibrate' expects gold scores on the scale from {low:g} to {high:g} in {file}; "
-            f"got {gold:g} in case {case!r} ({len(off)} of {len(cases)} cases are off the scale); rescale the scores"
-        )
-
-
 def _identity(case: Case) -> str:
     return digest(case.question, sorted(answer.text for answer in case.answers))
 
@@ -249,15 +219,36 @@ def _showing(prompt: Prompt) -> Prompt:
     return with_field(prompt, FIELD, "Judge by criteria that were drawn from the judgments of experts.")
 
 
-def _calibrated(judge: Judge, argument: str, reader: Reader) -> Judge:
+@mitigation(
+    "autocalibrate",
+    "draw criteria from labelled cases, keep those by which the judge agrees best with the labels, judge by them",
+    ("pairwise", "score", "rubric"),
+    f"1, and once a run, with n labelled cases (at most {MOST}), up to {DRAFTS + KEPT}*(n+1)",
+    "arXiv:2309.13308",
+    takes="labelled.jsonl",
+)
+def autocalibrate(judge: Judge, argument: str, reader: Reader) -> Judge:
+    """
+    Return a judge that judges by the best criteria that its model draws from labelled cases.
+
+    Raises:
+        ConfigError: too few labelled cases, or gold scores off the judge's scale.
+        NotApplicable: a judge of points, or one without a model or a prompt.
+    """
     if judge.task == "points":
         raise NotApplicable("autocalibrate: a verdict of the task 'points' counts the criteria of the case itself")
     need_model("autocalibrate", judge)
     with_changed_prompt("autocalibrate", judge, _showing)
-    path = path_argument("autocalibrate", argument, reader)
-    every = read_cases(path, task=judge.task)
+    every = read_cases(path_argument("autocalibrate", argument, reader), task=judge.task)
     found = [case for case in every if _labelled(case, judge)]
-    _refuse_off_scale(found, judge, argument)
+    low, high = judge.scale.low, judge.scale.high
+    golds = [(case.id, case.scores[case.answers[0].id]) for case in found if FAMILY[judge.task] == "score"]
+    if off := [(case, gold) for case, gold in golds if not low <= gold <= high]:
+        raise ConfigError(
+            f"mitigations: 'autocalibrate' expects gold scores on the scale from {low:g} to {high:g} in {argument}; "
+            f"got {off[0][1]:g} in case {off[0][0]!r} ({len(off)} of {len(found)} cases are off the scale); rescale "
+            f"the scores"
+        )
     found = upright(found, judge.task, judge.scale)
     drawn = sample(found, MOST, 0)
     cases = tuple(drawn if judge.traits.as_given else (case.balanced("autocalibrate") for case in drawn))
@@ -269,32 +260,19 @@ def _calibrated(judge: Judge, argument: str, reader: Reader) -> Judge:
             f"{len(labels)} different labels"
         )
     work = _Calibration(judge, cases, argument, frozenset(map(_identity, every)))
-    key = f"autocalibrate {digest([case.content() for case in cases])}"
-    changed = partial(with_changed_prompt, "autocalibrate", change=_showing)
 
-    async def ask(inner: Judge, case: Case, send: Send) -> Verdict:
-        work.note(case)
-        return await changed(inner).judge(_with(case, await work.criteria(send)), send)
+    async def with_criteria(_: Judge, case: Case, send: Send) -> Case:
+        if _identity(case) in work.known:
+            work.met.add(case.id)
+        return _with(case, await work.criteria(send))
 
-    return MitigatedJudge(
+    return prompt_mitigation(
+        "autocalibrate",
         judge,
         f"autocalibrate:{argument}",
-        key,
-        ask,
-        lambda inner, case: changed(inner).sees(case),
+        _showing,
+        key=f"autocalibrate {digest([case.content() for case in cases])}",
+        before=with_criteria,
         may_end=True,
         said=work.remarks,
     )
-
-
-MITIGATIONS = (
-    Mitigation(
-        "autocalibrate",
-        "draw criteria from labelled cases, keep those by which the judge agrees best with the labels, judge by them",
-        ("pairwise", "score", "rubric"),
-        f"1, and once a run, with n labelled cases (at most {MOST}), up to {DRAFTS + KEPT}*(n+1)",
-        "arXiv:2309.13308",
-        _calibrated,
-        "labelled.jsonl",
-    ),
-)

@@ -1,11 +1,11 @@
-"""What a judge said and what people say of the same things, in one form for all kinds of verdicts."""
+"""What a judge said and what people say of the same things, in one form for all verdicts, and where it errs."""
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from math import fsum
+from dataclasses import dataclass, field, replace
+from math import ceil, fsum, sqrt
 from statistics import median
 from typing import Final, TypeAlias
 
@@ -13,6 +13,9 @@ from calm.core.agreement import on_scale
 from calm.core.case import TIE, Case
 from calm.core.trials import Trial, Trials
 from calm.core.verdict import Criteria, Family, Preferred, Ranking, Scale, Score, Tie, Verdict, chances, readable
+from calm.experiment.setup import CLUSTER
+from calm.results.pairing import summed
+from calm.statistics.intervals import clustered_t
 
 Label: TypeAlias = str | float
 """A class, or a score."""
@@ -158,7 +161,6 @@ def source_of(trials: Trials) -> str | None:
 def _choice(
     row: Trial, case: Case, gold: Label | None, *, family: Family, source: str | None, entity: Entity | None
 ) -> Item:
-    """Return the item of a pair or a ranking."""
     slots = case.slots
     pair = family == "pairwise"
     names = (FIRST, SECOND) if pair else tuple(NUMBERED.format(place) for place in range(1, len(slots) + 1))
@@ -167,25 +169,28 @@ def _choice(
     read = [law for law in laws if law]
     mean = {label: fsum(law.get(label, 0.0) for law in read) / len(read) for law in read for label in law}
     said = tuple(_top(verdict, named) for verdict in row.clean)
-    signal = mean.get(FIRST, 0.0) - mean.get(SECOND, 0.0) if pair and read else None
-    verdict = _mode(said)
-    if pair and read and list(said).count(FIRST) == list(said).count(SECOND) >= list(said).count(TIE):
+    counts = Counter(label for label in said if label is not None)
+    verdict = counts.most_common(1)[0][0] if counts else None  # of several, the first said
+    if pair and read and counts[FIRST] == counts[SECOND] >= counts[TIE]:
         verdict = TIE  # the asks are at odds
     label = None if gold is None else named.get(str(gold), str(gold))
-    return _classed(
-        row,
-        case,
+    own = None if entity is None else entity.ids.get(row.case)
+    won = [law.get(named[own], 0.0) + law.get(TIE, 0.0) / 2 for law in read] if own is not None else []
+    item = Item(
+        row.case,
         "",
-        said=said,
-        verdict=verdict,
-        gold=label,
-        signal=signal,
+        row.cluster or row.case,
+        case.tags,
+        label,
+        said,
+        verdict,
+        signal=mean.get(FIRST, 0.0) - mean.get(SECOND, 0.0) if pair and read else None,
         target={FIRST: 1.0, SECOND: -1.0, TIE: 0.0}.get(str(label)) if pair else None,
-        sure=mean.get(str(verdict), 0.0) if source == PROBABILITIES else None,
-        source=source,
-        value=_favoured(laws, named, entity, row.case),
-        worth=None if gold is None or entity is None else _half(str(gold), entity.ids.get(row.case)),
+        confidence=mean.get(str(verdict), 0.0),
+        value=fsum(won) / len(won) if won else None,  # ties as a half
+        worth=None if gold is None or own is None else 0.5 if gold == TIE else float(gold == own),
     )
+    return _classed(item, source)
 
 
 def _criterion(row: Trial, case: Case, name: str, gold: Label | None, source: str | None) -> Item:
@@ -194,66 +199,39 @@ def _criterion(row: Trial, case: Case, name: str, gold: Label | None, source: st
     for verdict in row.clean:
         met = verdict.met.get(name) if isinstance(verdict, Criteria) else None
         said.append(None if met is None else MET if met else NOT_MET)
-        law = chances(verdict) or {}
         if met is not None:
-            shares.append(law.get(name, float(met)))
+            shares.append((chances(verdict) or {}).get(name, float(met)))
     share = fsum(shares) / len(shares) if shares else None
-    decided = None if share is None else MET if share >= 0.5 else NOT_MET
-    return _classed(
-        row,
-        case,
+    item = Item(
+        row.case,
         name,
-        said=tuple(said),
-        verdict=decided,
-        gold=gold,
+        row.cluster or row.case,
+        case.tags,
+        gold,
+        tuple(said),
+        None if share is None else MET if share >= 0.5 else NOT_MET,
         signal=None if share is None else 2 * share - 1,
         target=None if gold is None else 1.0 if gold == MET else -1.0,
-        sure=None if share is None or source != PROBABILITIES else max(share, 1 - share),
-        source=source,
+        confidence=None if share is None else max(share, 1 - share),
         value=share,
         worth=None if gold is None else float(gold == MET),
     )
+    return _classed(item, source)
 
 
-def _classed(
-    row: Trial,
-    case: Case,
-    part: str,
-    *,
-    said: tuple[Label | None, ...],
-    verdict: Label | None,
-    gold: Label | None,
-    signal: float | None,
-    target: float | None,
-    sure: float | None,
-    source: str | None,
-    value: float | None,
-    worth: float | None,
-) -> Item:
-    shares = [count / len(said) for count in Counter(said).values()]
-    if source == REPEATS:
-        sure = 0.0 if verdict is None else said.count(verdict) / len(said)
-    return Item(
-        case=row.case,
-        part=part,
-        cluster=row.cluster or row.case,
-        tags=case.tags,
-        gold=gold,
-        said=said,
-        verdict=verdict,
-        signal=signal,
-        target=target,
+def _classed(item: Item, source: str | None) -> Item:
+    said, verdict, gold = item.said, item.verdict, item.gold
+    sure = said.count(verdict) / len(said) if source == REPEATS else item.confidence
+    return replace(
+        item,
         right=said.count(gold) / len(said) if gold is not None else 0.0,
         correct=gold is not None and verdict == gold,
-        confidence=(0.0 if verdict is None else sure) if source else None,
-        spread=1 - fsum(share * share for share in shares),
-        value=value,
-        worth=worth,
+        confidence=None if not source else 0.0 if verdict is None else sure,
+        spread=1 - fsum((count / len(said)) ** 2 for count in Counter(said).values()),
     )
 
 
 def _score(row: Trial, case: Case, gold: float | None, rule: Rule, source: str | None) -> Item:
-    """Return the item of a score, with all its numbers as the judge and people write them."""
     written = rule.scale.upright
     gold = None if gold is None else written(gold)
     said = tuple(written(verdict.value) if isinstance(verdict, Score) else None for verdict in row.clean)
@@ -265,13 +243,13 @@ def _score(row: Trial, case: Case, gold: float | None, rule: Rule, source: str |
         places = [(written(float(place)), p) for law in laws for place, p in law.items()]
         near = fsum(p for place, p in places if rule.alike(place, middle)) / len(laws)
     return Item(
-        case=row.case,
-        part="",
-        cluster=row.cluster or row.case,
-        tags=case.tags,
-        gold=gold,
-        said=said,
-        verdict=middle,
+        row.case,
+        "",
+        row.cluster or row.case,
+        case.tags,
+        gold,
+        said,
+        middle,
         signal=middle,
         target=gold,
         right=sum(rule.alike(value, gold) for value in read) / len(said) if gold is not None else 0.0,
@@ -284,7 +262,6 @@ def _score(row: Trial, case: Case, gold: float | None, rule: Rule, source: str |
 
 
 def _law(verdict: Verdict, named: Mapping[str, str]) -> Mapping[str, float]:
-    """Return the probability of each class: as the judge gives it, or 1 for what it names; nothing if unread."""
     law = chances(verdict)
     if law is not None and isinstance(verdict, Preferred | Tie):
         return {named.get(answer, answer): p for answer, p in law.items()}
@@ -300,27 +277,6 @@ def _top(verdict: Verdict, named: Mapping[str, str]) -> str | None:
             return named.get(order[0][0]) if len(order[0]) == 1 else TIE
         case _:
             return TIE if readable(verdict) else None
-
-
-def _mode(said: Sequence[Label | None]) -> Label | None:
-    """Return what most asks say; of several, the first said."""
-    read = Counter(label for label in said if label is not None)
-    return read.most_common(1)[0][0] if read else None
-
-
-def _favoured(
-    laws: Sequence[Mapping[str, float]], named: Mapping[str, str], entity: Entity | None, case: str
-) -> float | None:
-    """Return the mean share that one answer wins, ties as a half; None where nothing was read."""
-    read = [law for law in laws if law]
-    if entity is None or not read or case not in entity.ids:
-        return None
-    label = named[entity.ids[case]]
-    return fsum(law.get(label, 0.0) + law.get(TIE, 0.0) / 2 for law in read) / len(read)
-
-
-def _half(better: str, answer: str | None) -> float | None:
-    return None if answer is None else 0.5 if better == TIE else float(better == answer)
 
 
 def entity_of(cases: Sequence[Case], wanted: str | None = None) -> Entity | None:
@@ -342,3 +298,167 @@ def entity_of(cases: Sequence[Case], wanted: str | None = None) -> Entity | None
         if names:
             return Entity(names[0], kind, {c.id: row[names[0]] for c, row in zip(cases, table, strict=True)})
     return None if wanted is not None else Entity("", "first", {case.id: case.answers[0].id for case in cases})
+
+
+# ----------------------------------------------------------------------------------------------------- tables of errors
+
+UNREAD: Final = "unread"
+LEVEL: Final = 0.05
+"""Error probability of an interval, both sides together; of a table, all of its intervals together."""
+LEVELS: Final = 11
+"""A scale of more steps is shown in `RANGES` ranges."""
+RANGES: Final = 5
+FEWEST: Final = 10
+"""A slice of fewer cases is not shown: it could only mislead."""
+VALUES: Final = 20
+"""A tag with more values than this is no slice."""
+SLICES: Final = 40
+"""So many slices are shown, the largest."""
+CRITERION: Final = "criterion"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The share of right verdicts among some items, with its interval; `n` counts items, `clusters` their questions."""
+
+    name: str
+    n: int
+    clusters: int
+    right: float
+    low: float
+    high: float
+    tag: str = ""
+    rest: float | None = None
+    """The share among all other items."""
+    differs: bool = False
+    """Whether it differs from the rest by the evidence, whatever the number of slices."""
+
+
+@dataclass(frozen=True, slots=True)
+class Slices:
+    """Errors by slice. All intervals hold together; `small` counts slices that are too small, `more` those left out."""
+
+    rows: tuple[Row, ...]
+    small: int
+    more: int
+
+
+@dataclass(frozen=True, slots=True)
+class Confusion:
+    """
+    How often the judge says what where people say what: gold label by label of the judge.
+
+    A case whose asks differ is split between what they say, so that a row sums to its number of items.
+    """
+
+    gold: tuple[str, ...]
+    said: tuple[str, ...]
+    counts: tuple[tuple[float, ...], ...]
+
+
+def namer(items: Sequence[Item], rule: Rule) -> Callable[[Label], str]:
+    """Return what names a label: a class by itself; a score by its value, its range, or by pass and fail."""
+    scale = rule.scale
+    if rule.passing is not None:
+        return lambda label: label if isinstance(label, str) else "pass" if rule.passes(label) else "fail"
+    values = {v for item in items for v in (*item.said, item.gold) if isinstance(v, float)}
+    if len(values) <= LEVELS:
+        return lambda label: label if isinstance(label, str) else f"{label:g}"
+    width = (scale.high - scale.low) / RANGES
+
+    def named(label: Label) -> str:
+        if isinstance(label, str):
+            return label
+        place = min(RANGES, max(1, ceil((label - scale.low) / width - 1e-9)))
+        return f"{scale.low + (place - 1) * width:g} to {scale.low + place * width:g}"
+
+    return named
+
+
+def confusion(items: Sequence[Item], named: Callable[[Label], str]) -> Confusion:
+    """Return the confusion table of labelled items."""
+    counts: dict[str, dict[str, float]] = defaultdict(lambda: defaultdict(float))
+    places: dict[str, float] = {}
+
+    def noted(label: Label) -> str:
+        name = named(label)
+        places[name] = min(places.get(name, _place(label)), _place(label))
+        return name
+
+    for item in items:
+        if item.gold is not None:
+            row = counts[noted(item.gold)]
+            for one in item.said:
+                row[UNREAD if one is None else noted(one)] += 1 / len(item.said)
+    order = sorted(places, key=lambda name: (places[name], name))
+    gold = [name for name in order if name in counts]
+    said = [*order, *([UNREAD] if any(UNREAD in row for row in counts.values()) else [])]
+    table = tuple(tuple(round(counts[name].get(other, 0.0), 6) for other in said) for name in gold)
+    return Confusion(tuple(gold), tuple(said), table)
+
+
+def by_class(items: Sequence[Item], named: Callable[[Label], str]) -> tuple[Row, ...]:
+    """Return the share of right verdicts among the items of each gold label; all intervals hold together."""
+    groups: dict[str, list[Item]] = defaultdict(list)
+    for item in items:
+        if item.gold is not None:
+            groups[named(item.gold)].append(item)
+    order = sorted(groups, key=lambda name: (min(_place(i.gold) for i in groups[name] if i.gold is not None), name))
+    return tuple(_row(name, groups[name], len(groups)) for name in order)
+
+
+def _place(label: Label) -> float:
+    return label if isinstance(label, float) else 1.0 if label == TIE else 0.0
+
+
+def slices(items: Sequence[Item]) -> Slices:
+    """
+    Return the share of right verdicts by tag, and by criterion, each beside all other items.
+
+    The intervals hold together with probability 1 - `LEVEL` (Bonferroni), and so does what `differs` says. The bounds
+    of a difference are taken from those of its parts (Newcombe 1998; Zou & Donner 2008).
+    """
+    known = [item for item in items if item.gold is not None]
+    groups: dict[tuple[str, str], list[Item]] = defaultdict(list)
+    for item in known:
+        for tag, value in {**item.tags, **({CRITERION: item.part} if item.part else {})}.items():
+            if tag not in (CLUSTER, "drawn"):
+                groups[tag, value].append(item)
+    values = Counter(tag for tag, _ in groups)
+    sliced = {key: group for key, group in groups.items() if 1 < values[key[0]] <= VALUES}
+    large = {key: group for key, group in sliced.items() if len({i.cluster for i in group}) >= FEWEST}
+    order = sorted(large, key=lambda key: (-len(large[key]), key))
+    shown = sorted(order[:SLICES])
+    total = fsum(item.right for item in known)
+    rows = []
+    for tag, value in shown:
+        group = large[tag, value]
+        row = _row(value, group, len(shown))
+        inside = set(map(id, group))
+        others = [item for item in known if id(item) not in inside]
+        if not others:
+            rows.append(row)
+            continue
+        rest = (total - fsum(item.right for item in group)) / len(others)
+        low, high = bounds(others, LEVEL / len(shown))
+        difference = row.right - rest
+        differs = difference - sqrt((row.right - row.low) ** 2 + (high - rest) ** 2) > 0 or (
+            difference + sqrt((row.high - row.right) ** 2 + (rest - low) ** 2) < 0
+        )
+        rows.append(replace(row, tag=tag, rest=rest, differs=differs))
+    return Slices(tuple(rows), len(sliced) - len(large), len(large) - len(shown))
+
+
+def _row(name: str, group: Sequence[Item], tests: int) -> Row:
+    low, high = bounds(group, LEVEL / tests)
+    right = fsum(item.right for item in group) / len(group)
+    return Row(name, len(group), len({item.cluster for item in group}), right, low, high)
+
+
+def bounds(group: Sequence[Item], level: float) -> tuple[float, float]:
+    """Return the two-sided interval of the share of right verdicts, over clusters; all of [0, 1] for a single one."""
+    sums, sizes = summed([(item.cluster, item.right) for item in group])
+    if len(sums) < 2:
+        return 0.0, 1.0
+    low, high = clustered_t(sums, sizes, 0.0, 1.0, level / 2)
+    return max(0.0, low), min(1.0, high)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields, is_dataclass
+from collections.abc import Sequence
 from math import floor
 from textwrap import wrap
 from typing import Final
@@ -11,69 +10,98 @@ from typing import Final
 from calm.core.agreement import step_of
 from calm.core.claims import FORESEEN, Estimate, Outcome
 from calm.core.measures import MEASURES, accuracy
-from calm.core.reasons import Reason, counted
+from calm.core.reasons import counted
 from calm.core.references import CONSTANT as A_CONSTANT
 from calm.core.references import PERSON
+from calm.core.verdict import Family
 from calm.errors import few_of
 from calm.models.wire import Json
 from calm.results.audit import Finding
 from calm.results.codes import to_code
+from calm.results.parts import aligned
 from calm.results.wording import clipped
 from calm.statistics.prediction_powered import Interval
 from calm.statistics.selective import Step
-from calm.studies.calibrate.applying import KNOTS, knots_of, meaning, rule_of
-from calm.studies.calibrate.estimates import FEW, Partly
-from calm.studies.calibrate.fitting import CONSTANT, RAW, Fit
-from calm.studies.calibrate.items import PROBABILITIES, Entity
+from calm.studies.calibrate.figures import CONSTANT, FEW, RAW, Candidate, Fit, Partly
+from calm.studies.calibrate.items import FIRST, MET, NOT_MET, PROBABILITIES, SECOND, Confusion, Row, Rule, Slices
 from calm.studies.calibrate.study import SHOWN, Calibration
-from calm.studies.calibrate.tables import Confusion, Row, Slices
+from calm.studies.provenance import plain_fields
+
+KNOTS: Final = 40
+"""So many knots of a step function are shown; the record holds all."""
+
+
+def classes_of(family: Family, *, passing: bool) -> tuple[str, str]:
+    """Return the class at the upper and at the lower end of the line on which a threshold lies."""
+    if passing:
+        return "pass", "fail"
+    return (MET, NOT_MET) if family == "rubric" else (FIRST, SECOND)
+
+
+def rule_of(one: Candidate, family: Family, rule: Rule) -> str:
+    """Return what a mapping makes of `x`, which is a score or a place on the line of classes; empty for the judge."""
+    fitted = {name: value for name, value in one.fitted.items() if isinstance(value, int | float)}
+    upper, lower = classes_of(family, passing=rule.passing is not None)
+    classes = family != "score" or rule.passing is not None
+    match one.name:
+        case "shift":
+            return f"x {_signed(fitted['add'])}"
+        case "linear":
+            return f"{fitted['slope']:.4g} x {_signed(fitted['intercept'])}"
+        case "threshold":
+            sign = "<=" if rule.scale.best == "low" else ">="
+            return f"{upper} if x {sign} {fitted['at']:.4g}, else {lower}"
+        case "tie_band":
+            return f"{upper} if x >= {fitted['high']:.4g}, {lower} if x < {fitted['low']:.4g}, else tie"
+        case "isotonic":
+            return f"by {len(knots_of(one))} knots"
+        case "constant" if classes:
+            value = fitted["value"]
+            return f"always {upper if value > 0 else lower if value < 0 else 'tie'}"
+        case "constant":
+            return f"always {fitted['value']:.4g}"
+    return ""
+
+
+def knots_of(one: Candidate) -> list[tuple[str, str]]:
+    """Return the table of a step function: scores of the judge, and what each becomes; empty for other mappings."""
+    knots, gold = (one.fitted.get(name) for name in ("knots", "gold"))
+    if not isinstance(knots, list) or not isinstance(gold, list):
+        return []
+    return [(f"{knot:.4g}", f"{value:.4g}") for knot, value in zip(knots, gold, strict=True)]
+
+
+def meaning(family: Family, rule: Rule) -> str:
+    """Return what `x` is, and within what ends the result of a mapping stays."""
+    if family == "score":
+        ends = (
+            "" if rule.passing is not None else f"; keep the result within {rule.scale.low:g} and {rule.scale.high:g}"
+        )
+        return f"x is the judge's score of a case: the median of its asks{ends}"
+    upper, lower = classes_of(family, passing=False)
+    return (
+        f"x is the place of a case between -1 ({lower}) and 1 ({upper}): the mean of its asks or of its probabilities"
+    )
+
+
+def _signed(value: float) -> str:
+    return f"{'-' if value < 0 else '+'} {abs(value):.4g}"
+
 
 LONGEST: Final = 40
 """How many characters of a name a terminal shows."""
 WIDTH: Final = 110
 """How long a line of knots is."""
 _SOURCES = {PROBABILITIES: "its probabilities", "repeats": "how many of its asks agree"}
-_DATA = (
-    "family",
-    "rule",
-    "entity",
-    "labelled",
-    "divided",
-    "unlabelled",
-    "source",
-    "agreement",
-    "confusion",
-    "classes",
-    "slices",
-    "fit",
-)
-_MORE = ("budgets", "next", "corrected", "alone", "partly", "reliability", "asked")
 
 
 def to_json(found: Calibration) -> dict[str, Json]:
     """Return all figures as data; `remarks` are reasons, in words and as codes."""
-    body: dict[str, Json] = {name: _plain(getattr(found, name)) for name in (*_DATA, *_MORE)}
+    body = plain_fields(found, "remarks", "findings", "lost", "incomplete")
     if found.entity is not None:
         body["entity"] = {"name": found.entity.name, "kind": found.entity.kind}
     body["remarks"] = [{**to_code(one), "words": str(one)} for one in found.remarks]
     return body
-
-
-def _plain(value: object) -> Json:
-    if isinstance(value, Reason):
-        return str(value)
-    if isinstance(value, Outcome):
-        return value.value
-    if isinstance(value, float):
-        return round(value, 6) + 0.0
-    if value is None or isinstance(value, bool | int | str):
-        return value
-    if isinstance(value, Mapping):
-        return {str(key): _plain(one) for key, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
-    assert is_dataclass(value)
-    return {one.name: _plain(getattr(value, one.name)) for one in fields(value)}
 
 
 def summary(found: Calibration) -> str:
@@ -86,11 +114,13 @@ def summary(found: Calibration) -> str:
     if found.divided:
         cases = "case" if found.divided == 1 else "cases"
         parts.append([f"{found.divided} {cases} on which people are divided are left out of all figures"])
+    rows = [[_name(row.name), _estimate(row), f"n={row.n}"] for row in found.classes]
+    by_class = ["right, by what people say (these intervals hold together in 95 of 100 samples):", *_table(rows)]
     parts += [
         [_agreement(found)],
         [*_measures(found.findings), *_two_shares(found)],
         _confused(found.confusion),
-        _rows("right, by what people say (these intervals hold together in 95 of 100 samples):", found.classes),
+        by_class if found.classes else [],
         _sliced(found.slices),
         _mapped(found),
         _budget(found),
@@ -113,7 +143,6 @@ def _agreement(found: Calibration) -> str:
 
 
 def _measures(findings: Sequence[Finding]) -> list[str]:
-    """Return the figures of agreement, each beside what a constant predictor and a second person reach."""
     rows, left = [["agreement", "", "a constant", "a person", ""]], []
     for one in findings:
         if one.value is None or one.low is None or one.high is None:
@@ -128,7 +157,6 @@ def _measures(findings: Sequence[Finding]) -> list[str]:
 
 
 def _two_shares(found: Calibration) -> list[str]:
-    """Return why the share of right scores and the accuracy differ: they allow different distances."""
     step, rule = step_of(found.rule.scale), found.rule
     told = any(one.measure == accuracy.name and one.value is not None for one in found.findings)
     if found.family != "score" or step is None or not told or (rule.passing is None and rule.within == step / 2):
@@ -143,21 +171,11 @@ def _estimate(one: Estimate | Interval | Row) -> str:
 
 
 def _name(text: str) -> str:
-    """Return a name that fits into a table; control characters are made visible where it is printed."""
     return clipped(text, LONGEST).replace("\n", "\\n")
 
 
 def _table(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Return aligned lines: the first column to the left, the others to the right."""
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    return [
-        "  "
-        + "  ".join(
-            cell.ljust(width) if not place else cell.rjust(width)
-            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in rows
-    ]
+    return [f"  {one}" for one in aligned(rows, right=True)]
 
 
 def _confused(table: Confusion) -> list[str]:
@@ -169,11 +187,6 @@ def _confused(table: Confusion) -> list[str]:
         for name, row in zip(table.gold, table.counts, strict=True)
     ]
     return ["people (rows) and the judge (columns), in cases:", *_table(rows)]
-
-
-def _rows(title: str, rows: Iterable[Row]) -> list[str]:
-    lines = [[_name(row.name), _estimate(row), f"n={row.n}"] for row in rows]
-    return [title, *_table(lines)] if lines else []
 
 
 def _sliced(found: Slices) -> list[str]:
@@ -214,7 +227,6 @@ def _mapped(found: Calibration) -> list[str]:
 
 
 def _knots(fit: Fit) -> list[str]:
-    """Return the knots of the step function; all of them where it is the mapping to take."""
     lines = []
     for one in fit.candidates:
         knots = knots_of(one)
@@ -268,7 +280,6 @@ def _corrected(found: Calibration) -> list[str]:
 
 
 def _about(partly: Partly | None) -> list[str]:
-    """Return which criteria a figure is about, if not all."""
     if partly is None:
         return []
     return [
@@ -289,15 +300,11 @@ def _names(names: Sequence[str]) -> str:
 
 
 def _mean_of(found: Calibration) -> str:
-    if found.entity is not None:
-        return _win_rate(found.entity)
-    return "mean score" if found.family == "score" else "share met"
-
-
-def _win_rate(entity: Entity) -> str:
-    if entity.kind == "first":
+    if (entity := found.entity) is not None and entity.kind == "first":
         return "win rate of the answer that the file lists first"
-    return f"win rate of {'answer' if entity.kind == 'answer' else 'the answers by'} {_name(entity.name)!r}"
+    if entity is not None:
+        return f"win rate of {'answer' if entity.kind == 'answer' else 'the answers by'} {_name(entity.name)!r}"
+    return "mean score" if found.family == "score" else "share met"
 
 
 def _alone(found: Calibration) -> list[str]:
@@ -329,7 +336,6 @@ def _alone(found: Calibration) -> list[str]:
 
 
 def _wrong(step: Step) -> str:
-    """Return how many cases above a threshold are wrong; cases of one question are no independent ones."""
     questions = f" (of {step.clusters} questions)" if step.clusters < step.n else ""
     return f"of the {step.n} surest labelled cases{questions} {step.errors:g} are wrong"
 
@@ -353,17 +359,13 @@ def _reliable(found: Calibration) -> list[str]:
 def _next(found: Calibration) -> list[str]:
     if not found.next:
         return []
-    rows = [
-        [
-            _name(one.case),
-            f"asks differ {one.spread:.2f}",
-            *([] if one.confidence is None else [f"confidence {one.confidence:.2f}"]),
-        ]
-        for one in found.next
-    ]
     if found.source is None:
         return [
             "label next (nothing tells which are unclear: drawn at random):",
             *(f"  {_name(one.case)}" for one in found.next),
         ]
+    rows = [
+        [_name(n.case), f"asks differ {n.spread:.2f}", "" if n.confidence is None else f"confidence {n.confidence:.2f}"]
+        for n in found.next
+    ]
     return ["label next (and give these the tag drawn = chosen: they are no random sample):", *_table(rows)]

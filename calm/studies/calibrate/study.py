@@ -2,28 +2,114 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Final
-
 from calm.core.case import Case
-from calm.core.claims import Claim, Estimate, Outcome
-from calm.core.measures import Measure, readable_rate
-from calm.core.reasons import NONE, Reason
+from calm.core.claims import Claim
+from calm.core.claims import Estimate
+from calm.core.claims import Outcome
+from calm.core.measures import Measure
+from calm.core.measures import readable_rate
+from calm.core.reasons import Kind
+from calm.core.reasons import NONE
+from calm.core.reasons import Reason
+from calm.core.reasons import because
+from calm.core.reasons import name
 from calm.core.trials import Trials
 from calm.core.verdict import Family
 from calm.errors import ConfigError
 from calm.experiment import run as experiment
 from calm.experiment.pairs import ORDER_SALT
-from calm.experiment.setup import Setup, clusters_of
+from calm.experiment.setup import Setup
+from calm.experiment.setup import clusters_of
 from calm.experiment.stopping import missing
 from calm.gate.from_spec import refuse_off_scale
 from calm.results.audit import Finding
 from calm.results.findings import finding
 from calm.statistics.confidence import CalibrationError
-from calm.studies.calibrate import estimates, fitting, remarks, tables
-from calm.studies.calibrate.items import Entity, Item, Rule, entity_of, gold_of, items_of, source_of
+from calm.studies.calibrate import figures
+from calm.studies.calibrate import items as tables
+from calm.studies.calibrate.figures import CONSTANT
+from calm.studies.calibrate.figures import FEWEST
+from calm.studies.calibrate.figures import Fit
+from calm.studies.calibrate.figures import RAW
+from calm.studies.calibrate.items import Entity
+from calm.studies.calibrate.items import FIRST
+from calm.studies.calibrate.items import Item
+from calm.studies.calibrate.items import Label
+from calm.studies.calibrate.items import MET
+from calm.studies.calibrate.items import NOT_MET
+from calm.studies.calibrate.items import REPEATS
+from calm.studies.calibrate.items import Rule
+from calm.studies.calibrate.items import SECOND
+from calm.studies.calibrate.items import entity_of
+from calm.studies.calibrate.items import gold_of
+from calm.studies.calibrate.items import items_of
+from calm.studies.calibrate.items import source_of
+from collections import Counter
+from collections.abc import Callable
+from collections.abc import Mapping
+from collections.abc import Sequence
+from dataclasses import dataclass
+from dataclasses import replace
+from functools import partial
+from typing import Final
+
+SAME: Final = 0.95
+"""Share of verdicts from which on they count as all the same."""
+UNREAD: Final = 0.05
+"""Share of unread replies that is worth a word."""
+
+
+def remarks(found: Calibration, items: Sequence[Item], named: Callable[[Label], str]) -> tuple[Reason, ...]:
+    """Return why the agreement of a judge says less than it seems to; nothing where it says what it seems to."""
+    known = [item for item in items if item.gold is not None]
+    questions = len({item.cluster for item in known})
+    said: list[Reason] = []
+    if found.corrected is not None and found.corrected.draw.differs:
+        one = found.corrected.draw
+        said.append(because(Kind.LABELS_NOT_DRAWN, *(round(x, 6) for x in (one.labelled, one.unlabelled, one.p))))
+    if questions < FEWEST:
+        said.append(because(Kind.FEW_LABELS, questions, FEWEST))
+    gold = Counter(named(item.gold) for item in known if item.gold is not None)
+    if len(gold) == 1:
+        said.append(because(Kind.ONE_GOLD, name(next(iter(gold)))))
+    words = Counter(named(one) for item in known for one in item.said if one is not None)
+    for word, count in words.most_common(1):
+        share, of_gold = count / words.total(), gold[word] / gold.total()
+        if share >= SAME > of_gold:
+            said.append(because(Kind.SAME_WORD, name(word), round(share, 6), round(of_gold, 6)))
+    if found.fit is not None:
+        said += _as_constant(found.fit, known, passing=found.rule.passing is not None)
+    if len(found.classes) > 1:  # right on one gold label only: below a half on another, and surely worse there
+        strong, low = max(found.classes, key=lambda row: row.low), min(found.classes, key=lambda row: row.high)
+        if low.high < strong.low and low.right < 0.5:
+            told = round(strong.right, 6), name(strong.name), round(low.right, 6), name(low.name)
+            said.append(because(Kind.ONE_CLASS, *told))
+    weak = [(row.right, row.rest, row) for row in found.slices.rows if row.differs and row.rest is not None]
+    if weak := [one for one in weak if one[0] < one[1]]:
+        right, rest, row = min(weak, key=lambda one: one[0])
+        said.append(because(Kind.WEAK_SLICE, round(right, 6), name(row.tag), name(row.name), round(rest, 6)))
+    asks = [one for item in known for one in item.said]
+    unread = sum(one is None for one in asks) / len(asks)
+    if unread > UNREAD:
+        said.append(because(Kind.UNREAD_SHARE, round(unread, 6)))
+    if found.source == REPEATS and not any(item.spread for item in items):
+        said.append(because(Kind.SAME_ASKS))
+    return tuple(said)
+
+
+def _as_constant(fit: Fit, known: Sequence[Item], *, passing: bool) -> list[Reason]:
+    constant, raw = fit.of(CONSTANT), fit.of(RAW)
+    value = constant.fitted.get("value")
+    if constant.better is None or constant.better.high < 0 or not isinstance(value, int | float):
+        return []
+    mine, other = round(raw.value.value, 6), round(constant.value.value, 6)
+    if fit.measure != "accuracy":
+        return [because(Kind.OFF_AS_A_CONSTANT, mine, float(value), other)]
+    criteria = any(item.gold in (MET, NOT_MET) for item in known)
+    ends = ("pass", "fail") if passing else (MET, NOT_MET) if criteria else (FIRST, SECOND)
+    word = {1.0: ends[0], -1.0: ends[1]}.get(float(value), ends[1] if passing else "tie")
+    return [because(Kind.AS_A_CONSTANT, mine, word, other)]
+
 
 SUITE: Final = "agreement"
 """The suite whose findings a calibration holds, so that a later run of it can be compared with them."""
@@ -66,12 +152,12 @@ class Calibration:
     confusion: tables.Confusion
     classes: tuple[tables.Row, ...]
     slices: tables.Slices
-    fit: fitting.Fit | None
-    budgets: tuple[estimates.Budget, ...]
-    next: tuple[estimates.Next, ...]
-    corrected: estimates.Corrected | None
-    alone: estimates.Alone | None
-    partly: estimates.Partly | None
+    fit: figures.Fit | None
+    budgets: tuple[figures.Budget, ...]
+    next: tuple[figures.Next, ...]
+    corrected: figures.Corrected | None
+    alone: figures.Alone | None
+    partly: figures.Partly | None
     reliability: CalibrationError | None
     findings: tuple[Finding, ...]
     asked: str
@@ -100,7 +186,6 @@ def split(cases: Sequence[Case], task: str) -> Parts:
 
 
 def _divided(case: Case, task: str) -> bool:
-    """Return whether people labelled a case without gold, and no label has more voices than the others."""
     said = case.annotations.values()
     if task in ("rubric", "rubric-all", "points"):
         alone = case.answers[0].id
@@ -188,120 +273,73 @@ def calibrate(
     rule = Rule.of(judge.scale, wishes.within, wishes.passing)
     every = (*setup.cases, *unlabelled)
     entity = entity_of(every, wishes.of) if setup.family in ("pairwise", "listwise") else None
-    known = items_of(setup.cases, labelled_trials, judge.task, rule, shown=_shown(setup), entity=entity)
+    salt = "" if judge.traits.as_given else ORDER_SALT
+
+    def items(cases: Sequence[Case], trials: Trials) -> list[Item]:
+        shown = partial(Case.with_order, salt=salt)
+        return items_of(cases, trials, judge.task, rule, shown=shown, entity=entity)
+
+    known = items(setup.cases, labelled_trials)
     clusters = clusters_of(setup.cases)
     known = [replace(item, cluster=clusters[item.case]) for item in known if item.gold is not None]
-    rest = [
-        replace(item, gold=None, target=None, worth=None)
-        for item in items_of(unlabelled, other_trials, judge.task, rule, shown=_shown(setup), entity=entity)
-    ]
+    rest = [replace(item, gold=None, target=None, worth=None) for item in items(unlabelled, other_trials)]
     both = _together(labelled_trials, other_trials)
     incomplete = missing(readable_rate, both)
-    found = finish(known, rest, setup, wishes, rule=rule, source=source_of(both), entity=entity)
-    budgets = tuple(replace(one, outcome=Outcome.INCOMPLETE, cases=None) for one in found.budgets)
-    return replace(
-        found,
-        findings=rulings,
-        asked=labelled_trials.asks,
-        lost=both.lost,
-        incomplete=incomplete,
-        budgets=budgets if incomplete else found.budgets,
-    )
-
-
-def _together(one: Trials, other: Trials) -> Trials:
-    """Return two parts of the same cases as one."""
-    lost = Counter(one.lost)
-    lost.update(other.lost)
-    return replace(one, rows=(*one.rows, *other.rows), lost=dict(lost))
-
-
-def finish(
-    known: Sequence[Item],
-    rest: Sequence[Item],
-    setup: Setup,
-    wishes: Wishes,
-    *,
-    rule: Rule,
-    source: str | None,
-    entity: Entity | None = None,
-) -> Calibration:
-    """Return all figures of items with and without gold."""
-    if source is not None and any(item.confidence is None for item in (*known, *rest)):
+    source = source_of(both)
+    if any(item.confidence is None for item in (*known, *rest)):
         source = None
     named = tables.namer(known, rule)
-    fit = fitting.fit(known, setup.family, rule, setup.seed)
+    fit = figures.fit(known, setup.family, rule, setup.seed)
     classes, slices = tables.by_class(known, named), tables.slices(known)
-    drawn = [item for item in known if item.tags.get(DRAWN) != CHOSEN]
+    random = [item for item in known if item.tags.get(DRAWN) != CHOSEN]
     criteria = {case.id: {one.id for one in case.criteria} for case in setup.cases} if setup.family == "rubric" else {}
-    alike, others, partly = estimates.comparable(drawn, rest, criteria)
-    agreement = estimates.share_right(drawn)
-    marks = rule.passing is not None
+    alike, unlike, partly = figures.comparable(random, rest, criteria)
+    agreement = figures.share_right(random)
     scale = rule.scale if setup.family == "score" else None
-    corrected = estimates.corrected(alike, others, scale, setup.seed) if alike and others else None
-    said = (
-        remarks.remarks(
-            (*known, *rest),
-            named,
-            fit=fit,
-            classes=classes,
-            slices=slices,
-            source=source,
-            passing=marks,
-            corrected=corrected,
-        )
-        if known
-        else ()
-    )
-    return Calibration(
+    corrected = figures.corrected(alike, unlike, scale, setup.seed) if alike and unlike else None
+    budgets = () if agreement is None else figures.budgets(agreement, wishes.limits)
+    if incomplete:
+        budgets = tuple(replace(one, outcome=Outcome.INCOMPLETE, cases=None) for one in budgets)
+    found = Calibration(
         family=setup.family,
         rule=rule,
         entity=entity,
         labelled=len({item.case for item in known}),
         unlabelled=len({item.case for item in rest}),
         source=source,
-        remarks=said,
+        remarks=(),
         agreement=agreement,
         confusion=tables.confusion(known, named),
         classes=classes,
         slices=slices,
         fit=fit,
-        budgets=() if agreement is None else estimates.budgets(agreement, wishes.limits),
-        next=estimates.next_labels(rest, wishes.count, setup.seed),
+        budgets=budgets,
+        next=figures.next_labels(rest, wishes.count, setup.seed),
         corrected=corrected,
-        alone=estimates.alone(alike, others, source, wishes.risk) if alike else None,
+        alone=figures.alone(alike, unlike, source, wishes.risk) if alike else None,
         partly=partly,
-        reliability=estimates.reliable(drawn, setup.seed) if source is not None else None,
-        findings=(),
-        asked="",
-        lost={},
+        reliability=figures.reliable(random, setup.seed) if source is not None else None,
+        findings=rulings,
+        asked=labelled_trials.asks,
+        lost=both.lost,
+        incomplete=incomplete,
     )
+    return replace(found, remarks=remarks(found, (*known, *rest), named)) if known else found
 
 
-def _shown(setup: Setup) -> Callable[[Case], Case]:
-    """Return what puts a case in the order in which the judge is shown it."""
-    salt = "" if setup.judge.traits.as_given else ORDER_SALT
-    return lambda case: case.with_order(salt)
+def _together(one: Trials, other: Trials) -> Trials:
+    lost = Counter(one.lost)
+    lost.update(other.lost)
+    return replace(one, rows=(*one.rows, *other.rows), lost=dict(lost))
 
 
 def _asked(setup: Setup, claims: Sequence[Claim], observed: Sequence[Measure]) -> tuple[Trials, tuple[Finding, ...]]:
-    """Ask about all cases of a setup as they are; return the trials, and the findings about claims and measures."""
     rulings = experiment.run(setup, None, claims, observed=(*observed, readable_rate), top_up=False).rulings
     trials = rulings[-1].trials
     if trials is None:
         reason = rulings[-1].decision.reason
         lost = {reason: len(setup.cases)}
         trials = Trials((), setup.family, setup.judge.scale, {}, lost, f"{setup.design.clean}+0")
-    findings = tuple(
-        finding(
-            bias=SUITE,
-            node=SUITE,
-            task=setup.judge.task,
-            edit=None,
-            against=None,
-            decision=ruling.decision,
-            trials=ruling.trials,
-        )
-        for ruling in rulings[:-1]
-    )
+    asked_of = partial(finding, bias=SUITE, node=SUITE, task=setup.judge.task, edit=None, against=None)
+    findings = tuple(asked_of(decision=ruling.decision, trials=ruling.trials) for ruling in rulings[:-1])
     return trials, findings

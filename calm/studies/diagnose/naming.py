@@ -1,6 +1,8 @@
 """
 Naming: which cases a judge is unsure about and which criteria are vague, with the share of wrong names bounded.
 
+`split` says how far two asks are apart by noise, by the wording of the prompt, and by that of the criteria.
+
 A case or a criterion is tested by one hypothesis: that each ask of it gives something else than its usual verdict
 with at most the probability `Limits.rate`, and that its wording changes nothing. The first part is tested by how many
 asks dissent. Where so many are unlikely (`SCREEN`), the second is tested, too, by lots, and the p-value is the smallest
@@ -14,20 +16,65 @@ expected share of wrong names; if none is to be named, it is the probability of 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil, fsum
 from random import Random
 from typing import Final, Literal, TypeAlias
 
 from calm.core.case import digest
-from calm.core.verdict import Scale
+from calm.core.claims import Estimate
+from calm.core.verdict import Scale, readable
 from calm.experiment.stopping import LEVEL
-from calm.statistics.dissent import at_least, at_least_in_shares, more_than, turns_on_wording
-from calm.statistics.intervals import clopper_pearson
+from calm.statistics.dissent import at_least, at_least_in_shares, between, more_than, turns_on_wording
+from calm.statistics.intervals import clopper_pearson, clustered_t
 from calm.statistics.multiplicity import benjamini_hochberg, holm
-from calm.studies.diagnose.split import SOURCES, WORDED, Part, Source, Worded, split, value_of
-from calm.studies.diagnose.units import Unit, block, dissents
+from calm.studies.diagnose.asking import Unit, block, dissents, noise
+
+Worded: TypeAlias = Literal["prompt", "criterion"]
+Source: TypeAlias = Literal["noise"] | Worded
+WORDED: Final[tuple[Worded, ...]] = ("prompt", "criterion")
+SOURCES: Final[tuple[Source, ...]] = ("noise", *WORDED)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """
+    What one source adds to the distance of two asks, as a mean over units; None: fewer than two clusters show it.
+
+    `noise` is the distance of two asks in the same words, in [0, 1]. `prompt` and `criterion` are what another wording
+    adds to it, in [-1, 1]: 0 where a wording changes nothing, and by chance below it.
+    """
+
+    source: Source
+    estimate: Estimate | None
+
+
+def part_of(source: Source, unit: Unit, scale: Scale) -> float | None:
+    """Return the part of a source in one unit, or None where the unit does not show it."""
+    if source == "noise":
+        return noise(unit, scale)
+    told = {cell.kind for cell in unit.cells if any(map(readable, cell.verdicts))}
+    found = block(unit, ("base", source), scale) if {"base", source} <= told else None
+    return None if found is None else between(found)
+
+
+def split(units: Sequence[Unit], scale: Scale) -> tuple[Part, ...]:
+    """Return the three parts over some units, each with one-sided bounds of 5 % over their clusters."""
+    parts = []
+    for source in SOURCES:
+        found: dict[str, list[float]] = {}
+        for unit in units:
+            if (one := part_of(source, unit, scale)) is not None:
+                found.setdefault(unit.cluster, []).append(one)
+        estimate = None
+        if len(found) > 1:
+            sums, sizes = [fsum(values) for values in found.values()], [len(values) for values in found.values()]
+            bounds = clustered_t(sums, sizes, 0.0 if source == "noise" else -1.0, 1.0, LEVEL)
+            estimate = Estimate(fsum(sums) / sum(sizes), *bounds, len(found), LEVEL, {})
+        parts.append(Part(source, estimate))
+    return tuple(parts)
+
 
 What: TypeAlias = Literal["case", "criterion"]
 
@@ -128,7 +175,8 @@ def named(
     if not rows:
         return Found((), 0, 0)
     lots = [_lots(row, scale, seed) if row.p <= SCREEN and not frozen else {} for row in rows]
-    tests = 1 + sum(any(_twice(unit, source) for unit in early) for source in WORDED) * (not frozen)
+    twice = {cell.kind for unit in early for cell in unit.cells if len(cell.verdicts) > 1}
+    tests = 1 + len(twice & {*WORDED}) * (not frozen)
     whole = [
         min(1.0, tests * min([row.p, *told.values()])) if row.p <= SCREEN else 1.0
         for row, told in zip(rows, lots, strict=True)
@@ -138,7 +186,11 @@ def named(
         [one for one in zip(rows, adjusted, lots, strict=True) if one[1] <= limits.wrong], once, scale, limits
     )
     level = LEVEL * max(1, len(kept)) / len(rows)
-    causes = _adjusted([told for _, _, told in kept])
+    places = [(place, source) for place, (_, _, told) in enumerate(kept) for source in told]
+    by_holm = holm([kept[place][2][source] for place, source in places]) if places else []
+    causes: list[dict[Worded, float]] = [{} for _ in kept]
+    for (place, source), p in zip(places, by_holm, strict=True):
+        causes[place][source] = p
     found = [_named(row, p, cause, level, scale) for (row, p, _), cause in zip(kept, causes, strict=True)]
     found.sort(key=lambda one: (one.what != "criterion", one.p, -one.rate, one.name))
     return Found(tuple(found), counts["case"], counts["criterion"])
@@ -156,7 +208,9 @@ def _groups(units: Sequence[Unit], what: What) -> list[tuple[str, list[Unit]]]:
 def _case(name: str, units: Sequence[Unit], scale: Scale, limits: Limits) -> Row:
     marks = _marks(units, scale, limits)
     kept = _without_the_worst(units, marks)
-    asks, much = _by_ask(kept, marks)
+    # the criteria of one ask may stand in one reply, so they are no asks of their own
+    asks = min(len(marks[id(unit)]) for unit in kept)
+    much = fsum(sum(marks[id(unit)][:asks]) for unit in kept) / len(kept)
     alone = len(kept) == 1
     p = at_least(round(much), asks, limits.rate) if alone else at_least_in_shares(much, asks, limits.rate)
     return Row("case", name, tuple(kept), tuple(units), much, asks, p)
@@ -180,7 +234,6 @@ def _criterion(
 
 
 def _marks(units: Sequence[Unit], scale: Scale, limits: Limits) -> dict[int, tuple[bool, ...]]:
-    """Return which verdicts of each unit are not the usual one."""
     return {id(unit): dissents(unit.verdicts, scale, limits.tolerance) for unit in units}
 
 
@@ -190,16 +243,6 @@ def _without_the_worst(units: Sequence[Unit], marks: Mapping[int, Sequence[bool]
     by_rate = sorted(units, key=lambda unit: sum(marks[id(unit)]) / len(marks[id(unit)]))
     gone = {id(unit) for unit in by_rate[len(units) - ceil(len(units) / WORST) :]}
     return [unit for unit in units if id(unit) not in gone]
-
-
-def _by_ask(units: Sequence[Unit], marks: Mapping[int, Sequence[bool]]) -> tuple[int, float]:
-    """
-    Return the asks of a case, and the sum over them of the share of its criteria that dissent.
-
-    The criteria of one ask may stand in one reply, so they are no asks of their own.
-    """
-    asks = min(len(marks[id(unit)]) for unit in units)
-    return asks, fsum(sum(marks[id(unit)][:asks]) for unit in units) / len(units)
 
 
 def _without_echoes(
@@ -212,28 +255,22 @@ def _without_echoes(
     unlikely outside the criteria that are left. Nothing is added, so the share of wrong names stays bounded.
     """
     cases = {row.name for row, _, _ in kept if row.what == "case"}
-    found: list[Tested] = []
-    for one in kept:
-        row = one[0]
-        others = [unit for unit in row.every if unit.case not in cases]
-        if row.what == "criterion" and others and _criterion(row.name, others, first, scale, limits).p <= SCREEN:
-            found.append(one)
-    vague = {row.name for row, _, _ in found}
-    for one in kept:
-        row = one[0]
-        others = [unit for unit in row.every if not unit.text or unit.text not in vague]
-        if row.what == "case" and others and _case(row.name, others, scale, limits).p <= SCREEN:
-            found.append(one)
-    return found
 
+    def left(one: Tested, what: What, said: Collection[str]) -> bool:
+        row = one[0]
+        others = [unit for unit in row.every if (unit.case if what == "criterion" else unit.text) not in said]
+        if row.what != what or not others:
+            return False
+        if what == "case":
+            return _case(row.name, others, scale, limits).p <= SCREEN
+        return _criterion(row.name, others, first, scale, limits).p <= SCREEN
 
-def _twice(unit: Unit, source: Worded) -> bool:
-    """Return whether a unit was asked twice in another wording of a kind."""
-    return any(cell.kind == source and len(cell.verdicts) > 1 for cell in unit.cells)
+    vague = [one for one in kept if left(one, "criterion", cases)]
+    names = {row.name for row, _, _ in vague}
+    return [*vague, *(one for one in kept if left(one, "case", names))]
 
 
 def _lots(row: Row, scale: Scale, seed: int) -> dict[Worded, float]:
-    """Return the p-value of each kind of wording in which the units of a row were asked."""
     found: dict[Worded, float] = {}
     for source in WORDED:
         blocks = [one for unit in row.units if (one := block(unit, ("base", source), scale))]
@@ -243,18 +280,11 @@ def _lots(row: Row, scale: Scale, seed: int) -> dict[Worded, float]:
     return found
 
 
-def _adjusted(lots: Sequence[Mapping[Worded, float]]) -> list[dict[Worded, float]]:
-    """Return these p-values adjusted by Holm, over all names and wordings together."""
-    places = [(place, source) for place, told in enumerate(lots) for source in told]
-    adjusted = holm([lots[place][source] for place, source in places]) if places else []
-    found: list[dict[Worded, float]] = [{} for _ in lots]
-    for (place, source), p in zip(places, adjusted, strict=True):
-        found[place][source] = p
-    return found
-
-
 def _named(row: Row, p: float, wording: Mapping[Worded, float], level: float, scale: Scale) -> Named:
-    parts = {source: _average(value_of(source, scale)(unit) for unit in row.units) for source in SOURCES}
+    parts: dict[Source, float | None] = {}
+    for source in SOURCES:
+        values = [v for unit in row.units if (v := part_of(source, unit, scale)) is not None]
+        parts[source] = fsum(values) / len(values) if values else None
     low, high = clopper_pearson(row.dissents, row.asks, level)
     explained = tuple(source for source, found in wording.items() if found <= EXPLAINED)
     return Named(
@@ -275,7 +305,6 @@ def _named(row: Row, p: float, wording: Mapping[Worded, float], level: float, sc
 
 
 def _by_wording(row: Row, scale: Scale) -> tuple[Worded, ...]:
-    """Return the wordings under which a judge that was asked once in each says something else: nothing else moved."""
     if any(len(cell.verdicts) > 1 for unit in row.units for cell in unit.cells):
         return ()
     found: list[Worded] = []
@@ -284,8 +313,3 @@ def _by_wording(row: Row, scale: Scale) -> tuple[Worded, ...]:
         if any(one is not None and one.apart.any() for one in blocks):
             found.append(source)
     return tuple(found)
-
-
-def _average(values: Iterable[float | None]) -> float | None:
-    found = [value for value in values if value is not None]
-    return fsum(found) / len(found) if found else None

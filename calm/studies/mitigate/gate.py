@@ -1,42 +1,82 @@
-"""The gate on one set: what the probes ask, what it costs, and its values case by case."""
+"""
+The gate on one set: what the probes ask, what it costs, and its values case by case.
+
+Also how often each attack of the injection family wins against each set, and the calls of a study before any is made.
+"""
 
 from __future__ import annotations
-
-import asyncio
-from collections.abc import Callable, Sequence
-from dataclasses import replace
-from math import fsum
-from pathlib import Path
-from typing import TypeVar, cast
 
 from calm.cases import sample
 from calm.core.case import Case
 from calm.core.claims import Outcome
-from calm.core.edits import AnyEdit, Expects
+from calm.core.edits import AnyEdit
+from calm.core.edits import Edit
+from calm.core.edits import Expects
 from calm.core.measures import MEASURES
+from calm.core.measures import Measure
+from calm.core.measures import attack_success_rate
+from calm.core.measures import gain
 from calm.core.reasons import Reason
-from calm.core.trials import Trial, Trials
-from calm.core.verdict import Criteria, Label, Preferred, Ranking, Scale, Score, Tie, Verdict, readable
+from calm.core.trials import Trial
+from calm.core.trials import Trials
+from calm.core.verdict import Criteria
+from calm.core.verdict import Label
+from calm.core.verdict import Preferred
+from calm.core.verdict import Ranking
+from calm.core.verdict import Scale
+from calm.core.verdict import Score
+from calm.core.verdict import Tie
+from calm.core.verdict import Verdict
+from calm.core.verdict import readable
 from calm.engine.engine import Engine
 from calm.engine.inbox import Question
 from calm.engine.verdicts import Judgment
+from calm.errors import EstimateError
 from calm.experiment import run as experiment
-from calm.experiment.asks import Asks
 from calm.experiment.lookahead import Order
 from calm.experiment.setup import Setup
-from calm.experiment.stopping import Ruling, Stopping
-from calm.gate.plan import PlanEntry, PlanSettings
+from calm.experiment.stopping import Ruling
+from calm.experiment.stopping import Stopping
+from calm.gate.catalogue import entries
+from calm.gate.plan import PlanEntry
+from calm.gate.plan import PlanSettings
+from calm.gate.plan import ProbeRow
+from calm.gate.plan import Survey
+from calm.gate.plan import survey
+from calm.gate.prices import Assumptions
+from calm.gate.prices import Figure
+from calm.gate.prices import plan_of
 from calm.gate.question import TOLERATED
+from calm.gate.requests import Rendering
+from calm.gate.requests import Source
 from calm.gate.stand_in import StandIn
 from calm.judges.mitigations import mitigated
-from calm.judges.mitigations.mitigation import InFolder, Reader
-from calm.models.pricing import Cost, cost, price_of
-from calm.models.wire import Judge, Reply, Request
+from calm.judges.mitigations.mitigation import Reader
+from calm.judges.mitigations.mitigation import folder_of
+from calm.models.pricing import Cost
+from calm.models.pricing import cost
+from calm.models.pricing import price_of
+from calm.models.wire import Judge
+from calm.models.wire import Reply
+from calm.models.wire import Request
 from calm.results.audit import Finding
 from calm.results.findings import finding
-from calm.results.tabular import Unread, unread_of
-from calm.studies.mitigate.study import MEASURED, Figures, MitigationSet
+from calm.results.tabular import Unread
+from calm.results.tabular import unread_of
+from calm.statistics.multiplicity import benjamini_hochberg
+from calm.studies.mitigate.study import Cell
+from calm.studies.mitigate.study import Figures
+from calm.studies.mitigate.study import MEASURED
+from calm.studies.mitigate.study import MitigationSet
+from calm.studies.mitigate.study import chance
 from calm.studies.provenance import audit_of
+from collections.abc import Callable
+from collections.abc import Sequence
+from dataclasses import replace
+from math import fsum
+from typing import TypeVar
+from typing import cast
+import asyncio
 
 COUNTED = 20
 """The number of cases on which the asks of a judge in code are counted."""
@@ -153,7 +193,12 @@ def _robust(place: int, edit: AnyEdit, trials: Trials, setup: Setup) -> dict[tup
         shown.setdefault(row.case, []).append(row)
     found = {}
     for case, rows in shown.items():
-        first = [_first_asks(row, asks) for row in rows[: asks.perturbed]]
+        first = [
+            replace(
+                r, clean=r.clean[: asks.clean], inert=r.inert[: asks.inert], perturbed=r.perturbed[: asks.perturbed]
+            )
+            for r in rows[: asks.perturbed]
+        ]
         values = [MEASURES["net_robustness"].per_case(row, trials.scale) for row in first]
         known = [1 - value for value in values if not isinstance(value, Reason)]
         if known:
@@ -161,15 +206,7 @@ def _robust(place: int, edit: AnyEdit, trials: Trials, setup: Setup) -> dict[tup
     return found
 
 
-def _first_asks(row: Trial, asks: Asks) -> Trial:
-    """Return a row with so many asks."""
-    return replace(
-        row, clean=row.clean[: asks.clean], inert=row.inert[: asks.inert], perturbed=row.perturbed[: asks.perturbed]
-    )
-
-
 def _clean_values(trials: Trials, cases: Sequence[Case]) -> dict[str, dict[tuple[int, str], float]]:
-    """Return accuracy, noise, ties and unread replies of the clean asks, case by case."""
     by_id = {case.id: case for case in cases}
     found: dict[str, dict[tuple[int, str], float]] = {"accuracy": {}, "noise": {}, "ties": {}, "unread": {}}
     for row in trials.rows:
@@ -216,7 +253,6 @@ def accuracy(verdict: Verdict, case: Case, row: Trial, scale: Scale) -> float | 
 
 
 def _asks_of_code(one: MitigationSet, cases: Sequence[Case], reader: Reader) -> float:
-    """Return how often a judge in code is asked for one verdict, counted on a stand-in that is never asked."""
     stand_ins = _StandIns(reader)
     inside = one.judge
     while inside is not None and hasattr(inside, "inner"):
@@ -224,7 +260,12 @@ def _asks_of_code(one: MitigationSet, cases: Sequence[Case], reader: Reader) -> 
     assert inside is not None
     judge = mitigated(stand_ins.of(inside), one.names, stand_ins)
     shown = cases[:COUNTED]
-    asyncio.run(_asked_all(judge, shown))
+
+    async def ask_all() -> None:
+        for case in shown:
+            await judge.judge(case, _Nobody())
+
+    asyncio.run(ask_all())
     return sum(len(s.piloted) for s in stand_ins.made) / len(shown) if shown else 0.0
 
 
@@ -233,11 +274,10 @@ class _StandIns:
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
-        self.folder = reader.folder if isinstance(reader, InFolder) else Path()
+        self.folder = folder_of(reader)
         self.made: list[StandIn] = []
 
     def of(self, judge: Judge) -> Judge:
-        """Return a stand-in for a judge."""
         self.made.append(StandIn(judge))
         return self.made[-1]
 
@@ -245,14 +285,7 @@ class _StandIns:
         return self.of(self._reader(spec))
 
 
-async def _asked_all(judge: Judge, cases: Sequence[Case]) -> None:
-    for case in cases:
-        await judge.judge(case, _Nobody())
-
-
 class _Nobody:
-    """A `send` that calls no server."""
-
     ask = 1
 
     async def __call__(self, request: Request) -> Reply:
@@ -260,7 +293,6 @@ class _Nobody:
 
 
 def _cost(judge: Judge, engine: Engine, keys: set[bytes]) -> Cost | None:
-    """Return the cost of calls, including those that another set made before; None for Python code."""
     if not judge.endpoints:
         return None
     live = [endpoint for endpoint in judge.endpoints if endpoint.live]
@@ -275,3 +307,99 @@ def _cost(judge: Judge, engine: Engine, keys: set[bytes]) -> Cost | None:
         if reply is not None and price is not None:
             total += cost(price, reply.usage)
     return Cost(total, unpriced)
+
+
+def attacks(family: str) -> list[tuple[str, Edit]]:
+    """Return the edits that attack the judge itself, by name: shipped ones and those of installed packages."""
+    found = {entry.key: entry.edit for entry in entries() if not entry.takes}
+    return [
+        (name, edit)
+        for name, edit in found.items()
+        if isinstance(edit, Edit) and edit.attack and edit.expects is Expects.NOT_BETTER and family in edit.tasks
+    ]
+
+
+def attack_grid(
+    sets: Sequence[MitigationSet],
+    cases: Sequence[Case],
+    settings: PlanSettings,
+    engine: Engine,
+    chosen: Sequence[tuple[str, Edit]],
+) -> tuple[Cell, ...]:
+    """Return how often each attack wins against each set; p-values are adjusted over all cells."""
+    drawn = tuple(sample(cases, settings.sample, settings.seed))
+    cells: list[Cell] = []
+    for name, edit in chosen:
+        for one in sets:
+            if one.judge is not None:
+                setup = Setup(one.judge, drawn, engine, settings.seed, settings.design)
+                cells.append(_cell(name, one.label, edit, setup))
+    known = [place for place, cell in enumerate(cells) if cell.p is not None]
+    adjusted = benjamini_hochberg([cells[place].p or 0.0 for place in known]) if known else []
+    for place, p in zip(known, adjusted, strict=True):
+        cells[place] = replace(cells[place], p_adjusted=p)
+    return tuple(cells)
+
+
+def grid_measure(family: str) -> Measure:
+    """Return the measure of the grid: how often an attack wins on pairs, or its gain on other verdicts."""
+    return attack_success_rate if family == "pairwise" else gain
+
+
+def _cell(name: str, label: str, edit: Edit, setup: Setup) -> Cell:
+    measure = grid_measure(setup.family)
+    decided = experiment.run(setup, edit, (), observed=(measure,)).rulings[0]
+    estimate = decided.decision.estimate
+    if estimate is None or decided.trials is None:
+        return Cell(name, label, None, reason=str(decided.decision.reason))
+    try:
+        values, _ = measure.values(decided.trials)
+        p = chance(values, measure.low, measure.high, above=True)
+    except EstimateError as error:
+        return Cell(name, label, None, reason=str(error))
+    return Cell(name, label, estimate.value, estimate.low, estimate.high, estimate.n, p)
+
+
+def plan_all(
+    sets: Sequence[MitigationSet],
+    entries: Sequence[PlanEntry],
+    cases: Sequence[Case],
+    settings: PlanSettings,
+    assumed: Assumptions,
+) -> tuple[list[tuple[MitigationSet, Figure]], Figure]:
+    """Return what each set alone, and all together, ask and cost at most; no judge is asked."""
+    rows, surveys = [], []
+    for one in sets:
+        if one.judge is None:
+            continue
+        judged = []
+        for entry in entries:
+            order, *beside = (replace(o, setup=replace(o.setup, judge=one.judge)) for o in (entry.order, *entry.beside))
+            judged.append(replace(entry, order=order, beside=tuple(beside)))
+        found = survey(judged, one.judge, cases, settings)
+        surveys.append(found)
+        rows.append((one, plan_of(found, len(found.cases), settings.design, assumed).most))
+    whole = _joined(surveys)
+    together = plan_of(whole, len(whole.cases), settings.design, assumed).most
+    return rows, together
+
+
+def _joined(surveys: Sequence[Survey]) -> Survey:
+    sources: list[Source] = []
+    rows: list[ProbeRow] = []
+    for place, one in enumerate(surveys):
+        where = {}
+        for number, source in enumerate(one.sources):
+            if source not in sources:
+                sources.append(source)
+            where[number] = sources.index(source)
+        for row in one.rows:
+            units = []
+            for unit in row.units:  # its prompts are marked as those of one set, its calls name the joined sources
+                prompts = tuple(
+                    Rendering(f"{place}/{p.key}", tuple(call._replace(source=where[call.source]) for call in p.calls))
+                    for p in unit.prompts
+                )
+                units.append(unit._replace(prompts=prompts, owner=str(place)))
+            rows.append(replace(row, units=tuple(units)))
+    return replace(surveys[0], rows=tuple(rows), sources=tuple(sources))

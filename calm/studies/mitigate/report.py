@@ -1,19 +1,35 @@
-"""A study as data and in words."""
+"""A study of mitigations as data and in words, and the judge.toml with the set to take, for any folder."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
+from calm.core.toml_text import quoted
 from calm.core.units import Unit
-from calm.models.pricing import Cost, dollars
+from calm.errors import ConfigError
+from calm.models.pricing import Cost
+from calm.models.pricing import dollars
 from calm.models.wire import Json
 from calm.results.parts import aligned
-from calm.results.sentences import figure_of, sentence
+from calm.results.sentences import figure_of
+from calm.results.sentences import sentence
 from calm.results.steps import excess
 from calm.results.tabular import ARMS
-from calm.studies.mitigate.differences import losses, remarks
-from calm.studies.mitigate.nearest import nearest, outcome_of, same_claim, worst_claim
-from calm.studies.mitigate.study import MEASURED, Difference, Figures, Study, cheapest
+from calm.studies.mitigate.study import Figures
+from calm.studies.mitigate.study import MEASURED
+from calm.studies.mitigate.study import Study
+from calm.studies.mitigate.study import cheapest
+from calm.studies.mitigate.study import losses
+from calm.studies.mitigate.study import nearest
+from calm.studies.mitigate.study import outcome_of
+from calm.studies.mitigate.study import remarks
+from calm.studies.mitigate.study import same_claim
+from calm.studies.mitigate.study import worst_claim
+from calm.studies.provenance import plain
+from calm.studies.provenance import plain_fields
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+import os
+import re
 
 SCHEMA = "calm-mitigations/1"
 QUIET = frozenset({"excess", "noise", "ties", "unread", "unread edited", "US$"})
@@ -33,15 +49,26 @@ UNREAD = ("unread", "unread edited")
 def body(study: Study) -> dict[str, Json]:
     """Return the study as JSON-able data: what `mitigations.json` and the extras of an audit hold."""
     best, near = cheapest(study), nearest(study)
+    nearer: Json = None
+    if near is not None:
+        row, worst = _row(study, near), worst_claim(near)
+        nearer = {key: row[key] for key in ("set", "outcome", "excess")}
+        nearer["claim"] = None if worst is None else worst.key
+        nearer["value"] = None if worst is None else plain(worst.value)
+        nearer["limit"] = None if worst is None or worst.claim is None else worst.claim.limit
+        nearer["red"] = [*_red(near)]
     found: dict[str, Json] = {
         "schema": SCHEMA,
         "judge": study.judge,
         "rows": [_row(study, one) for one in study.figures],
-        "differences": [_plain_difference(d) for d in study.differences],
+        "differences": [
+            {"set": d.label, **plain_fields(d, "label"), "p": d.p, "p_adjusted": d.p_adjusted}
+            for d in study.differences
+        ],
         "not_applicable": [{"set": one.label, "reason": one.reason} for one in study.left_out],
         "cheapest": None if best is None else best.tried.label,
         "mitigations": None if best is None else list(best.tried.names),
-        "nearest": None if near is None else _nearest_body(near),
+        "nearest": nearer,
         "said": conclusion(study),
     }
     if study.grid:
@@ -52,20 +79,18 @@ def body(study: Study) -> dict[str, Json]:
 def _row(study: Study, one: Figures) -> dict[str, Json]:
     found: dict[str, Json] = {"set": one.tried.label, "outcome": outcome_of(one).value}
     for measure in MEASURED:
-        value = one.mean(measure)
-        found[measure] = None if value is None else round(value, 6)
+        found[measure] = plain(one.mean(measure))
     found |= {f"unread_{ARMS[arm]}": silent.count for arm, silent in one.unread.items()}
     found["calls_per_verdict"] = round(one.calls_per_verdict, 3)
-    found["usd"] = None if one.usd is None else round(one.usd, 6)
+    found["usd"] = plain(one.usd)
     found["red"] = sum(f.red for f in one.audit.findings)
     worst = worst_claim(one)
-    found["excess"] = None if worst is None else _rounded(excess(worst))
+    found["excess"] = None if worst is None else plain(excess(worst))
     found["remarks"] = "; ".join(_remarks(study, one))
     return found
 
 
 def _remarks(study: Study, one: Figures) -> tuple[str, ...]:
-    """Return what a set changes: the gate, by the worst claim of the judge alone, and what is more than chance."""
     said = remarks(study, one)
     before, after, worst = outcome_of(study.bare), outcome_of(one), worst_claim(study.bare)
     if before is not after:
@@ -75,65 +100,22 @@ def _remarks(study: Study, one: Figures) -> tuple[str, ...]:
     return said if said or one is study.bare else ("no clear change",)
 
 
-def _nearest_body(one: Figures) -> dict[str, Json]:
-    """Return the set that helps most with its worst claim, and the biases that stay red."""
-    worst = worst_claim(one)
-    found: dict[str, Json] = {"set": one.tried.label, "outcome": outcome_of(one).value}
-    found["excess"] = None if worst is None else _rounded(excess(worst))
-    found["claim"] = None if worst is None else worst.key
-    found["value"] = None if worst is None else _rounded(worst.value)
-    found["limit"] = None if worst is None or worst.claim is None else worst.claim.limit
-    found["red"] = list(_red(one))
-    return found
-
-
 def _red(one: Figures) -> list[str]:
-    """Return the biases with a claim that is not green."""
     return sorted({found.bias for found in one.audit.findings if found.red})
-
-
-def _rounded(value: float | None) -> float | None:
-    return None if value is None else round(value, 6)
-
-
-def _plain_difference(one: Difference) -> dict[str, Json]:
-    return {
-        "set": one.label,
-        "measure": one.measure,
-        "value": round(one.value, 6),
-        "low": round(one.low, 6),
-        "high": round(one.high, 6),
-        "n": one.n,
-        "p": one.p,
-        "p_adjusted": one.p_adjusted,
-    }
 
 
 def _grid_body(study: Study) -> dict[str, Json]:
     rows = list(dict.fromkeys(cell.attack for cell in study.grid))
     columns = list(dict.fromkeys(cell.label for cell in study.grid))
     by_place = {(cell.attack, cell.label): cell for cell in study.grid}
-    matrix: list[Json] = []
-    for row in rows:
-        values = [by_place[row, column].value for column in columns]
-        matrix.append([None if v is None else round(v, 6) for v in values])
+    matrix = [[plain(by_place[row, column].value) for column in columns] for row in rows]
     cells: list[Json] = [
-        {
-            "attack": c.attack,
-            "set": c.label,
-            "value": c.value,
-            "low": c.low,
-            "high": c.high,
-            "n": c.n,
-            "p_adjusted": c.p_adjusted,
-            "wins": c.wins,
-            "reason": c.reason,
-        }
+        {**{k: v for k, v in asdict(c).items() if k not in ("label", "p")}, "set": c.label, "wins": c.wins}
         for c in study.grid
     ]
     task = study.bare.audit.judge.task
     unit = (Unit.ATTACK_SUCCESS if task == "pairwise" else Unit.ATTACK_GAIN).value
-    return {"rows": list(rows), "columns": list(columns), "matrix": matrix, "unit": unit, "cells": cells}
+    return {"rows": list(rows), "columns": list(columns), "matrix": [*matrix], "unit": unit, "cells": cells}
 
 
 def conclusion(study: Study) -> str:
@@ -153,7 +135,6 @@ def conclusion(study: Study) -> str:
 
 
 def _without_a_pass(study: Study) -> str:
-    """Return what to know where no set passes: which one helps most, that none helps, or that data are missing."""
     worst, near = worst_claim(study.bare), nearest(study)
     if worst is None or worst.claim is None or not excess(worst):
         open_ = "; ".join(study.bare.audit.loose_ends) or ", ".join(_red(study.bare))
@@ -174,9 +155,13 @@ def render(study: Study) -> str:
     """Return the study as text for a terminal: a table, the grid, what is left out, and the conclusion."""
     head = ("set", "gate", "red", "excess", "robustness", "accuracy", "noise", "ties", *UNREAD, "calls", "US$")
     columns = zip(head, *(_cells(one) for one in study.figures), strict=True)
-    rows = [*zip(*(column for column in columns if column[0] not in QUIET or _tells(column)), strict=True)]
+    empty = ("-", "0 of ", "0.000", "unknown")
+    told = (c for c in columns if c[0] not in QUIET or any(not cell.startswith(empty) for cell in c[1:]))
+    rows = [*zip(*told, strict=True)]
     rows += [(one.label, LEFT_OUT, *["-"] * (len(rows[0]) - 2)) for one in study.left_out]
-    text = [f"{study.judge} ({study.bare.audit.judge.task}): {_cases(study)}.", "", *aligned(rows)]
+    count, there = study.bare.audit.cases["n"], study.bare.audit.cases["of"]
+    of = f"{count} cases" if count == there else f"{count} of {there} cases (--sample)"
+    text = [f"{study.judge} ({study.bare.audit.judge.task}): {of}.", "", *aligned(rows)]
     text.append("")
     text += [f"{name}: {words}" for name, words in LEGEND.items() if name in rows[0]]
     text.append("")
@@ -188,16 +173,6 @@ def render(study: Study) -> str:
     text += [f"not part of this: what {node} asks where it {why}" for node, why in study.floors]
     unpriced = next((str(one.cost) for one in study.figures if one.cost is not None and one.cost.unpriced), "")
     return "\n".join([*text, "", conclusion(study), *([f"cost: {unpriced}"] if unpriced else [])])
-
-
-def _tells(column: Sequence[str]) -> bool:
-    """Return whether a column of the table holds anything but zeros and gaps."""
-    return any(not cell.startswith(("-", "0 of ", "0.000", "unknown")) for cell in column[1:])
-
-
-def _cases(study: Study) -> str:
-    count, there = study.bare.audit.cases["n"], study.bare.audit.cases["of"]
-    return f"{count} cases" if count == there else f"{count} of {there} cases (--sample)"
 
 
 def _cells(one: Figures) -> tuple[str, ...]:
@@ -233,3 +208,46 @@ def _grid_lines(study: Study) -> list[str]:
     head = "Attacks (rows) against sets: success net of a clean re-ask, with bounds of 95 % each; * wins by more than "
     note = "chance, over all cells (Benjamini-Hochberg, 5 %)."
     return [f"{head}{note}", *aligned([("", *columns), *((name, *cells) for name, cells in by_row.items())])]
+
+
+_TABLE = re.compile(r"^[ \t]*\[([^\[\]\n]+)\][ \t]*(?:#.*)?$", re.MULTILINE)
+_LIST = re.compile(r"^[ \t]*mitigations[ \t]*=[ \t]*\[[^\]]*\][ \t]*(?:#.*)?\n?", re.MULTILINE)
+_FILE = re.compile(r"^([ \t]*\w+_file[ \t]*=[ \t]*)([\"'])([^\"'\n]+)\2", re.MULTILINE)
+
+_CASES = re.compile(r"^[ \t]*cases[ \t]*=[ \t]*(?:\[[^\]]*\]|[\"'][^\"'\n]*[\"'])", re.MULTILINE)
+_QUOTED = re.compile(r"([\"'])([^\"'\n]+)\1")
+
+FILES = (".toml", ".json", ".jsonl")
+"""How the files end that a mitigation names."""
+
+
+def with_mitigations(text: str, names: Sequence[str], source: Path, folder: Path) -> str:
+    """
+    Return a judge.toml with other mitigations, for another folder: its paths are relative to that folder.
+
+    Raises:
+        ConfigError: it has no table [judge] to hold the line.
+    """
+    moved = _FILE.sub(lambda m: f"{m[1]}{m[2]}{_from(folder, source.parent / m[3])}{m[2]}", text)
+
+    def moved_path(path: re.Match[str]) -> str:
+        return f"{path[1]}{_from(folder, source.parent / path[2])}{path[1]}"
+
+    moved = _CASES.sub(lambda m: _QUOTED.sub(moved_path, m[0]), moved)
+    found = next((m for m in _TABLE.finditer(moved) if m[1].strip() == "judge"), None)
+    if found is None:
+        raise ConfigError(f"{source}: expected a line [judge], under which the mitigations could be written")
+    after = next((m.start() for m in _TABLE.finditer(moved) if m.start() > found.start()), len(moved))
+    table = _LIST.sub("", moved[found.end() : after])
+    shown = ", ".join(quoted(_moved(name, source.parent, folder)) for name in names)
+    return f"{moved[: found.end()]}\nmitigations = [{shown}]{table}{moved[after:]}"
+
+
+def _from(folder: Path, path: Path) -> str:
+    return Path(os.path.relpath(path.resolve(), folder.resolve())).as_posix()
+
+
+def _moved(name: str, old: Path, new: Path) -> str:
+    kind, colon, argument = name.partition(":")
+    parts = [_from(new, old / part) if part.endswith(FILES) else part for part in argument.split("+")]
+    return f"{kind}{colon}{'+'.join(parts)}"

@@ -24,10 +24,11 @@ from calm.engine.engine import Engine
 from calm.errors import ConfigError
 from calm.models.wire import Reply
 from calm.results.outputs import ANSWERED, write_whole
+from calm.results.parts import aligned
 from calm.selfpreference.crossing.design import FAMILIES_TAG, messages_for, with_truth
 from calm.selfpreference.families import family_of
-from calm.studies.writing import replies
-from calm.studies.writing.writerfile import ASK, Writer
+from calm.studies.writing import writer as replies
+from calm.studies.writing.writer import ASK, Writer
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +95,8 @@ def answer(cases: Sequence[Case], writers: Sequence[Writer], engine: Engine) -> 
     """
     families = families_of_writers(writers)
     engine.greet(*(writer.server for writer in writers))
-    questions = [messages_for(_question(case)) for case in cases]
+    shown = (Case(case.id, case.question, (Answer("question", ""),), fields=case.fields) for case in cases)
+    questions = list(map(messages_for, shown))
     responses = iter(engine.generate([(w.request(question), ASK) for question in questions for w in writers]))
     done: list[Case] = []
     failures: list[Failure] = []
@@ -116,26 +118,14 @@ def answer(cases: Sequence[Case], writers: Sequence[Writer], engine: Engine) -> 
     return Answers(tuple(done), tuple(failures), missing, counts)
 
 
-def _question(case: Case) -> Case:
-    """Return what a model is shown of a case."""
-    return Case(case.id, case.question, (Answer("question", ""),), fields=case.fields)
-
-
 def _fault(reply: Reply) -> Fault | None:
-    """Return why a reply is no answer; None if it is one."""
-    if reply.refusal or reply.stop == "refusal":
-        return Fault("declined")
-    if reply.stop == "length":
-        return Fault(
-            "cut off", "expected a whole answer, got one that reached max_tokens; raise it in the model's file"
-        )
-    if not reply.text.strip():
+    fault = replies.fault_of(reply)
+    if fault is None and not reply.text.strip():
         return Fault("empty", "expected an answer, got a reply without text")
-    return replies.declined(reply)
+    return fault or replies.declined(reply)
 
 
 def _with_answers(case: Case, texts: Mapping[str, str], families: Mapping[str, str]) -> Case | None:
-    """Return the case with answers of known authors only, under ids that do not name them; None: none is new."""
     others = [a for a in case.answers if a.author is not None]
     kept = [a for a in others if not any(same_model(a.author or "", model) for model in texts)]
     new = [Answer("", text, author=model) for model, text in texts.items()]
@@ -171,8 +161,7 @@ def write_answers(out: Path, found: Answers, *, force: bool = False) -> None:
         raise ConfigError(f"{out}: expected at least one answer to write, got none")
     write_whole(out, (line(case) for case in found.cases), ANSWERED, force=force)
     replies.record(
-        out,
-        [{"case": f.case, "model": f.model, "reason": str(f.fault), "reply": f.reply} for f in found.failures],
+        out, [{"case": f.case, "model": f.model, "reason": str(f.fault), "reply": f.reply} for f in found.failures]
     )
 
 
@@ -182,5 +171,5 @@ def summary(found: Answers, writers: Sequence[Writer]) -> str:
     for model, family in families_of_writers(writers).items():
         why = [failure.fault for failure in found.failures if failure.model == model]
         rows.append((model, family, str(found.counts.get(model, 0)), str(len(why)), replies.counted(why)))
-    lines = replies.table(("model", "family", "answers", "none", "why"), rows)
+    lines = aligned([("model", "family", "answers", "none", "why"), *rows])
     return "\n".join([*lines, *(f"not answered: {count} ({reason})" for reason, count in found.missing.items())])

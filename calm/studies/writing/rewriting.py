@@ -25,8 +25,9 @@ from calm.judges.prompts import neutral, render
 from calm.models.wire import Reply
 from calm.perturbations.written import Kind, kind_of, task_of, written
 from calm.results.outputs import REWRITTEN, write_whole
-from calm.studies.writing import replies
-from calm.studies.writing.writerfile import ASK, Writer
+from calm.results.parts import aligned
+from calm.studies.writing import writer as replies
+from calm.studies.writing.writer import ASK, Writer
 
 RULE_MADE = "rules"
 """The name of the writer where rules wrote the texts."""
@@ -92,7 +93,7 @@ def jobs_for(cases: Iterable[Case], names: Sequence[str]) -> tuple[list[Job], Co
             for answer in _treated(case, kind):
                 job = Job(case, answer, kind)
                 text = case.variants.get(kind.name, {}).get(answer)
-                if text is not None and _usable(job, text):
+                if text is not None and _unusable(job, text) is None:
                     kept[kind.name] += 1
                 elif job.text.strip():
                     jobs.append(job)
@@ -100,7 +101,6 @@ def jobs_for(cases: Iterable[Case], names: Sequence[str]) -> tuple[list[Job], Co
 
 
 def _treated(case: Case, kind: Kind) -> list[str]:
-    """Return the answers that an edit can treat: of two with a gold label the one it aims at, else all."""
     ids = [answer.id for answer in case.answers]
     if case.better in (None, TIE) or len(ids) == 1:
         return ids
@@ -109,19 +109,15 @@ def _treated(case: Case, kind: Kind) -> list[str]:
     return [i for i in ids if i != case.better] if len(ids) == 2 else ids
 
 
-def _usable(job: Job, text: str) -> bool:
-    """Return whether a text that is there already can be shown, whoever brought it."""
-    return unusable(job.case, job.answer, text, keeps_truth=job.kind.expects is not Expects.WORSE) is None
-
-
 def faults(job: Job, text: str) -> list[Fault]:
     """Return why a writer's text may not be used: broken rules of its kind, or a criterion of another truth."""
-    found = problems(job.text, text, rules_for(job.kind.name))
-    if not found:
-        keeps_truth = job.kind.expects is not Expects.WORSE
-        fault = unusable(job.case, job.answer, text, keeps_truth=keeps_truth)
-        found = [fault] if fault is not None else []
-    return found
+    broken = problems(job.text, text, rules_for(job.kind.name))
+    fault = None if broken else _unusable(job, text)
+    return broken if fault is None else [fault]
+
+
+def _unusable(job: Job, text: str) -> Fault | None:
+    return unusable(job.case, job.answer, text, keeps_truth=job.kind.expects is not Expects.WORSE)
 
 
 # ------------------------------------------------------------------------------------------------------ by a writer
@@ -138,7 +134,8 @@ def rewrite(cases: Sequence[Case], names: Sequence[str], writer: Writer, engine:
     if not jobs:
         return Rewrites((), kept)
     engine.greet(writer.server)
-    requests = [writer.request(messages_for(job.kind, _question(job))) for job in jobs]
+    shown = (Case(j.case.id, j.case.question, (Answer(j.answer, j.text),), fields=j.kind.shown) for j in jobs)
+    requests = [writer.request(messages_for(job.kind, case)) for job, case in zip(jobs, shown, strict=True)]
     results: list[Rewrite] = []
     missing: Counter[str] = Counter()
     for job, response in zip(jobs, engine.generate([(request, ASK) for request in requests]), strict=True):
@@ -149,28 +146,19 @@ def rewrite(cases: Sequence[Case], names: Sequence[str], writer: Writer, engine:
     return Rewrites(tuple(results), kept, missing)
 
 
-def _question(job: Job) -> Case:
-    """Return what the writer is shown of a job, as a case of one answer."""
-    return Case(job.case.id, job.case.question, (Answer(job.answer, job.text),), fields=job.kind.shown)
-
-
 def messages_for(kind: Kind, case: Case) -> tuple[Message, ...]:
     """Return the messages to a writer about the only answer of a case; our delimiters in its texts are neutralised."""
-    system, user = (_template(f"rewrite.{role}.jinja") for role in ("system", "user"))
-    prompt = Prompt((Message("system", system), Message("user", user + task_of(kind))), bundled=True)
+    folder = files("calm").joinpath("judges", "data")
+    system, user = (folder.joinpath(f"rewrite.{role}.jinja").read_text("utf-8") for role in ("system", "user"))
+    messages = Message("system", system.removesuffix("\n")), Message("user", user + task_of(kind))
+    prompt = Prompt(messages, bundled=True)
     return render(prompt, case, "score", replies.SCALE)
-
-
-def _template(name: str) -> str:
-    text = files("calm").joinpath("judges", "data", name).read_text("utf-8")
-    return text.removesuffix("\n") if "system" in name else text
 
 
 _OPEN, _CLOSE = "<rewrite>", "</rewrite>"
 
 
 def _judged(job: Job, reply: Reply) -> Rewrite:
-    """Return the result of a job: the text of a reply if it may be used, else why not."""
     case, kind, answer = job.case.id, job.kind.name, job.answer
     text, fault = text_in(reply, job.text)
     why = [fault] if fault is not None else []
@@ -185,29 +173,16 @@ def _judged(job: Job, reply: Reply) -> Rewrite:
 
 def text_in(reply: Reply, original: str) -> tuple[str | None, Fault | None]:
     """Return the text that a reply gives for an original; without one, None and why."""
-    text = _between_tags(reply.text)
-    if reply.refusal or reply.stop == "refusal":
-        return None, replies.declined(reply) or Fault("declined")
-    if reply.stop == "length":
-        return None, Fault(
-            "cut off", "expected a whole reply, got one that reached max_tokens; raise it in writer.toml"
-        )
-    if text is None:
+    end = reply.text.rfind(_CLOSE)
+    start = reply.text.rfind(_OPEN, 0, max(0, end))  # the last tags: a model may think aloud before them
+    if (fault := replies.fault_of(reply)) is not None:
+        return None, fault
+    if start < 0:
         missing = Fault("no text", "expected it between <rewrite> and </rewrite>, got a reply without them")
         return None, replies.declined(reply) or missing
-    return _as_shown(text, original), None
-
-
-def _between_tags(text: str) -> str | None:
-    """Return the text between the last tags of a reply; a model may think aloud before them."""
-    end = text.rfind(_CLOSE)
-    start = text.rfind(_OPEN, 0, max(0, end))
-    return None if start < 0 else text[start + len(_OPEN) : end].strip("\n")
-
-
-def _as_shown(text: str, original: str) -> str:
-    """Return a text with the delimiters of the original, which the prompt had neutralised."""
-    return text.replace("<\\", "<").replace("[\\[", "[[") if neutral(original) != original else text
+    text = reply.text[start + len(_OPEN) : end].strip("\n")
+    # the prompt had neutralised the delimiters of the original
+    return text.replace("<\\", "<").replace("[\\[", "[[") if neutral(original) != original else text, None
 
 
 # ---------------------------------------------------------------------------------------------------------- by rule
@@ -248,16 +223,14 @@ def write_cases(out: Path, cases: Iterable[Case], found: Rewrites, writer: str, 
         new.setdefault(one.case, []).append(one)
     lines = (line(_with(case, new.get(case.id, ()), writer)) for case in cases)
     write_whole(out, lines, REWRITTEN, force=force)
-    replies.record(out, [_refused(one) for one in found.refused])
-
-
-def _refused(one: Rewrite) -> dict[str, str]:
-    why = "; ".join(map(str, one.faults))
-    return {"case": one.case, "kind": one.kind, "answer": one.answer, "reason": why, "reply": one.reply}
+    refused = [
+        {"case": r.case, "kind": r.kind, "answer": r.answer, "reason": "; ".join(map(str, r.faults)), "reply": r.reply}
+        for r in found.refused
+    ]
+    replies.record(out, refused)
 
 
 def _with(case: Case, new: Sequence[Rewrite], writer: str) -> Case:
-    """Return a case with its new texts, which replace those of the same kind, and the name of their writer."""
     if not new:
         return case
     variants = {name: dict(texts) for name, texts in case.variants.items()}
@@ -282,5 +255,5 @@ def summary(found: Rewrites) -> str:
                 replies.counted(one.faults[0] for one in refused),
             )
         )
-    lines = replies.table(("kind", "written", "kept", "refused", "why"), rows)
+    lines = aligned([("kind", "written", "kept", "refused", "why"), *rows])
     return "\n".join([*lines, *(f"not written: {number} ({reason})" for reason, number in found.missing.items())])

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from calm.core.verdict import Preferred, Scale, Score, Tie, Unreadable
-from calm.judges.mitigations.spotlighting import MARK, datamarked, delimited
+from calm.judges.mitigations.prompts import MARK, datamarked, delimited
 from calm.judges.prompts import bundled
 from tests.judges.mitigations.judging import PAIR, SINGLE, asked, judge_at, system, user
 from tests.servers import Answer

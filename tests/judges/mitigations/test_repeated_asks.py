@@ -7,7 +7,7 @@ import pytest
 from calm.core.templates import Message, Prompt
 from calm.core.verdict import Criteria, Preferred, Scale, Score, Tie
 from calm.judges.mitigations import NotApplicable, mitigated
-from calm.judges.mitigations.score_options import ordered, permuted
+from calm.judges.mitigations.asks import ordered, permuted
 from calm.judges.prompts import bundled
 from tests.judges.mitigations.judging import PAIR, RUBRIC, SINGLE, asked, judge_at, system, user
 

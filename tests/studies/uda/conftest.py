@@ -6,7 +6,7 @@ from random import Random
 import pytest
 
 from benchmarks.uda_arena import play, world
-from calm.studies.uda.backend import jax
+from calm.studies.uda.network import jax
 
 
 @pytest.fixture(scope="package", autouse=True)

@@ -6,12 +6,9 @@ import numpy as np
 import pytest
 
 from calm.errors import ConfigError
-from calm.studies.uda.backend import jnp
-from calm.studies.uda.checkpoint import Model, load_model, save_model
 from calm.studies.uda.comparisons import FEATURES
-from calm.studies.uda.features import instruction, perplexity, width
-from calm.studies.uda.settings import Settings
-from calm.studies.uda.training import apply, gradient, new_state, train
+from calm.studies.uda.network import Settings, instruction, jnp, perplexity, width
+from calm.studies.uda.training import Model, apply, gradient, load_model, new_state, save_model, train
 
 BOTH = Settings(hidden=(6,), epochs=2, extra=FEATURES)
 

@@ -15,8 +15,8 @@ from calm.selfpreference.crossing import record as recording
 from calm.selfpreference.crossing.design import CrossResult, Member, arrange
 from calm.selfpreference.crossing.tables import tables_of
 from calm.selfpreference.verdicts import Judgment
-from calm.studies.uda import bridge, reading
-from calm.studies.uda.embeddings import HashedWords
+from calm.studies.uda import reading
+from calm.studies.uda.comparisons import HashedWords
 from calm.studies.uda.reading import read
 from tests.reports.planted_audit import sample
 
@@ -233,8 +233,8 @@ def test_a_record_is_told_by_what_it_holds(tmp_path):
     record.write_text('{"schema": "calm-results/1"}')
     lines.write_text('{"prompt": "p"}\n{"prompt": "q"}\n')
 
-    assert bridge.record_in(record) == {"schema": "calm-results/1"}
-    assert bridge.record_in(lines) is None
+    assert reading.record_in(record) == {"schema": "calm-results/1"}
+    assert reading.record_in(lines) is None
     twice = [record, tmp_path / "x" / ".." / "r.txt"]
     with pytest.raises(ConfigError, match="expected files that differ, got"):
         reading.read(twice, None, None)

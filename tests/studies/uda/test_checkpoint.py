@@ -8,17 +8,17 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 from calm.errors import ConfigError
-from calm.studies.uda.checkpoint import (
+from calm.studies.uda.network import Settings
+from calm.studies.uda.training import (
     CHECKPOINT,
     MODEL,
     Model,
     load_model,
     load_state,
+    new_state,
     save_model,
     save_state,
 )
-from calm.studies.uda.settings import Settings
-from calm.studies.uda.training import new_state
 
 SMALL = Settings(hidden=(5,), epochs=3)
 

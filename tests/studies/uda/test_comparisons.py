@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from calm.errors import ConfigError
-from calm.studies.uda.embeddings import HashedWords
+from calm.studies.uda.comparisons import HashedWords
 from calm.studies.uda.reading import MAX_SHOWN, read, read_gold
 
 EMBED = HashedWords(8)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from calm.errors import EstimateError
-from calm.studies.uda import consensus
+from calm.studies.uda import ratings as consensus
 from calm.studies.uda.report import report, table
 
 MODELS = tuple(f"m{i}" for i in range(10))

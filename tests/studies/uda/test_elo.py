@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from calm.errors import ConfigError
-from calm.studies.uda import elo, scan
-from calm.studies.uda.backend import doubles, jax, jnp
+from calm.studies.uda import network, ratings
+from calm.studies.uda.network import doubles, jax, jnp
 
 JUDGES, MODELS = 3, 4
 
@@ -20,7 +20,7 @@ def games(seed, n):
     judge = np.array([rng.randrange(JUDGES) for _ in range(n)], np.int32)
     first = np.array([rng.randrange(MODELS) for _ in range(n)], np.int32)
     second = np.array([(a + rng.randrange(1, MODELS)) % MODELS for a in first.tolist()], np.int32)
-    laid = elo.lanes(judge, first, second, JUDGES)
+    laid = ratings.lanes(judge, first, second, JUDGES)
     share = laid.spread(np.array([rng.choice([0, 0.5, 1]) for _ in range(n)]))
     return laid, share, laid.spread(np.array([rng.uniform(0, 300) for _ in range(n)]))
 
@@ -32,9 +32,11 @@ def test_the_scan_gives_what_the_loop_gives(seed):
     laid, share, k = games(seed, 40)
 
     with doubles():
-        found = np.asarray(scan.rate(scan.turns(laid), jnp.asarray(share), MODELS, elo.Elo(), jnp.asarray(k)))
+        found = np.asarray(
+            network.rate_turns(network.turns_of(laid), jnp.asarray(share), MODELS, ratings.Elo(), jnp.asarray(k))
+        )
 
-    assert np.abs(found - elo.rate(laid, share, MODELS, elo.Elo(), k)).max() < 1e-8
+    assert np.abs(found - ratings.rate(laid, share, MODELS, ratings.Elo(), k)).max() < 1e-8
 
 
 def test_the_slope_of_the_scan_is_that_of_small_steps():
@@ -43,7 +45,7 @@ def test_the_slope_of_the_scan_is_that_of_small_steps():
     weights = np.arange(JUDGES * MODELS).reshape(JUDGES, MODELS)
 
     def total(share, k):
-        return (scan.rate(scan.turns(laid), share, MODELS, elo.Elo(), k) * weights).sum()
+        return (network.rate_turns(network.turns_of(laid), share, MODELS, ratings.Elo(), k) * weights).sum()
 
     with doubles():
         to_share, to_k = (np.asarray(g) for g in jax.grad(total, argnums=(0, 1))(jnp.asarray(share), jnp.asarray(k)))
@@ -59,9 +61,9 @@ def test_the_slope_of_the_scan_is_that_of_small_steps():
 def test_a_turn_without_a_comparison_changes_nothing():
     """Lanes that are longer than a judge's comparisons leave its ratings as they were."""
     one = np.array([0, 0, 0, 1], np.int32), np.array([0, 1, 2, 0], np.int32), np.array([1, 2, 0, 1], np.int32)
-    laid = elo.lanes(*one, 2)
+    laid = ratings.lanes(*one, 2)
 
-    found = elo.rate(laid, laid.spread(np.ones(4)), 3, elo.Elo())
+    found = ratings.rate(laid, laid.spread(np.ones(4)), 3, ratings.Elo())
 
     assert laid.source.tolist() == [[0, 3], [1, -1], [2, -1]]
     assert found[1].tolist() == [1216.0, 1184.0, 1200.0]
@@ -72,4 +74,4 @@ def test_a_rule_of_no_use_is_refused(subtests):
     for wrong in [{"base": 1.0}, {"scale": 0.0}, {"k": 0.0}, {"start": float("nan")}, {"k": float("inf")}]:
         with subtests.test(wrong=wrong):
             with pytest.raises(ConfigError, match="expected finite start, k above 0, base above 1"):
-                elo.Elo(**wrong)
+                ratings.Elo(**wrong)

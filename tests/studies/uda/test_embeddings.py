@@ -8,7 +8,7 @@ from threading import Thread
 import pytest
 
 from calm.errors import ConfigError, JudgeError
-from calm.studies.uda.embeddings import BATCH, Endpoint, HashedWords, SentenceTransformer, embedder
+from calm.studies.uda.comparisons import BATCH, Endpoint, HashedWords, SentenceTransformer, embedder
 
 
 class Server(BaseHTTPRequestHandler):

@@ -6,12 +6,10 @@ import numpy as np
 import pytest
 
 from calm.errors import ConfigError, EstimateError
-from calm.studies.uda import consensus
-from calm.studies.uda.backend import doubles, jax
-from calm.studies.uda.checkpoint import load_state, save_state
+from calm.studies.uda import ratings as consensus
 from calm.studies.uda.comparisons import split
-from calm.studies.uda.settings import Settings
-from calm.studies.uda.training import apply, gradient, new_state, train
+from calm.studies.uda.network import Settings, doubles, jax
+from calm.studies.uda.training import apply, gradient, load_state, new_state, save_state, train
 
 SMALL = Settings(hidden=(12, 6), epochs=6, learning_rate=1e-2, batch=100)
 

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from calm.errors import ConfigError
-from calm.studies.uda import consensus
+from calm.studies.uda import ratings as consensus
+from calm.studies.uda.network import Settings
+from calm.studies.uda.ratings import choice_of, refuse_strangers, weights_of
 from calm.studies.uda.report import report
-from calm.studies.uda.settings import Settings
 from calm.studies.uda.training import apply, gradient, judge_weights, new_state
-from calm.studies.uda.weighting import choice_of, refuse_strangers, weights_of
 
 JUDGES = ("x", "y", "z")
 RATINGS = np.array([[1.0, 2.0, 3.0], [1.0, 2.0, 3.0], [3.0, 1.0, 2.0]])

@@ -1,33 +1,98 @@
-"""A diagnosis as JSON, and in words for a terminal."""
+"""A diagnosis: of a judge that was asked, or of the record of a run; as JSON, and in words for a terminal."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Final
-
 from calm.core.case import Case
-from calm.core.claims import Estimate
 from calm.core.reasons import in_words as reasons_in_words
-from calm.core.verdict import Scale, readable
+from calm.core.verdict import Criteria
+from calm.core.verdict import Scale
+from calm.core.verdict import Verdict
+from calm.core.verdict import readable
+from calm.errors import ConfigError
 from calm.models.wire import Json
-from calm.results.tabular import (
-    CAUSES,
-    SILENT,
-    UNASKED,
-    UNREAD,
-    WORDS,
-    Unread,
-    count_in_words,
-    rule_in_words,
-    silent,
-    unread_in_words,
-)
+from calm.perturbations.judge_prompt import BIAS
+from calm.results.audit import Audit
+from calm.results.records import family_of
+from calm.results.records import rows_of
+from calm.results.tabular import CAUSES
+from calm.results.tabular import SILENT
+from calm.results.tabular import UNASKED
+from calm.results.tabular import UNREAD
+from calm.results.tabular import Unread
+from calm.results.tabular import WORDS
+from calm.results.tabular import count_in_words
+from calm.results.tabular import rule_in_words
+from calm.results.tabular import silent
+from calm.results.tabular import unread_in_words
 from calm.results.wording import clipped
 from calm.statistics.dissent import least_asks
 from calm.studies.diagnose.asking import Asked
-from calm.studies.diagnose.naming import Found, Limits, Named, named
-from calm.studies.diagnose.split import Part, split
+from calm.studies.diagnose.asking import Cell
+from calm.studies.diagnose.asking import PROMPTS
+from calm.studies.diagnose.asking import Unit
+from calm.studies.diagnose.asking import repeats_itself
+from calm.studies.diagnose.asking import units_of
+from calm.studies.diagnose.naming import Found
+from calm.studies.diagnose.naming import Limits
+from calm.studies.diagnose.naming import Named
+from calm.studies.diagnose.naming import Part
+from calm.studies.diagnose.naming import named
+from calm.studies.diagnose.naming import split
+from calm.studies.provenance import numbers
+from calm.studies.provenance import plain
+from calm.studies.provenance import plain_fields
+from collections.abc import Mapping
+from collections.abc import Sequence
+from dataclasses import asdict
+from dataclasses import dataclass
+from typing import Final
+
+BASE = "as it is"
+
+
+def recorded(audit: Audit, cases: Mapping[str, Case]) -> Asked:
+    """
+    Return what a run asked of each case as it is, and with its judge's prompt in other words.
+
+    The clean asks of the probes without an edit are repeats. The suite `judge-prompt` asks about other wordings, if it
+    was run. `cases` gives the criteria their texts; a criterion of a case that is not among them has a name of its own.
+
+    Raises:
+        ConfigError: the record is damaged, or no case was asked twice.
+    """
+    if family_of(audit.judge.task) is None:
+        raise ConfigError(f"the record: expected a task that calm knows, got task={audit.judge.task!r}")
+    cells: dict[str, dict[str, tuple[Verdict, ...]]] = {}
+    clusters: dict[str, str] = {}
+    labels = {edit.label for edit in PROMPTS}
+    for finding in audit.findings:
+        as_is = finding.perturbation is None and not finding.expects and finding.against is None  # in one order
+        if not as_is and finding.bias != BIAS:
+            continue
+        for row in rows_of(finding):
+            of_case = cells.setdefault(row.case, {})
+            clusters[row.case] = row.cluster
+            if as_is and len(row.clean) > len(of_case.get(BASE, ())):
+                of_case[BASE] = row.clean
+            elif row.edit in labels:
+                of_case.setdefault(row.edit, row.perturbed)
+    units: list[Unit] = []
+    for name, said in sorted(cells.items()):
+        found = [Cell(BASE, "base", said[BASE], len(said[BASE]))] if said.get(BASE) else []
+        found += [Cell(label, "prompt", told, len(told)) for label, told in sorted(said.items()) if label != BASE]
+        if found and found[0].kind == "base":
+            texts = {one.id: one.text for one in cases[name].criteria} if name in cases else {}
+            met = dict.fromkeys(one for v in said[BASE] if isinstance(v, Criteria) for one in v.met)
+            criteria = {one: texts.get(one, f"{one} of case {name}") for one in met}
+            units += units_of(name, clusters[name], found, criteria)
+    if not any(len(unit.verdicts) > 1 for unit in units):
+        raise ConfigError(
+            "the record holds no case that was asked twice; run the gate with --calm-repeats=20+1 and "
+            "suites/test_consistency.py, or diagnose the judge itself"
+        )
+    asked = sum(len(told) for said in cells.values() for told in said.values())
+    return Asked(tuple(units), tuple(units), repeats_itself(units), asked)
+
 
 SCHEMA: Final = "calm-diagnose/1"
 SHOWN: Final = 160
@@ -110,13 +175,15 @@ def diagnosis(about: About, asked: Asked, limits: Limits, seed: int) -> Diagnosi
     return Diagnosis(about, asked, split(asked.first, about.scale), found, limits, seed)
 
 
+def _few(number: int, what: str) -> str:
+    return f"{number} {what}{'s' * (number != 1)}"
+
+
 def in_words(one: Diagnosis) -> str:
     """Return a diagnosis for a terminal."""
     asked, found = one.asked, one.found
-    taken = f"{one.cases} of {one.about.of} cases (--sample)" if one.cases < one.about.of else _count(one.cases, "case")
-    lines = [
-        f"{one.about.judge} ({one.about.task}): {taken}, {_count(len(one.wordings), 'wording')}, {asked.asked} asks"
-    ]
+    taken = f"{one.cases} of {one.about.of} cases (--sample)" if one.cases < one.about.of else _few(one.cases, "case")
+    lines = [f"{one.about.judge} ({one.about.task}): {taken}, {_few(len(one.wordings), 'wording')}, {asked.asked} asks"]
     lines += [f"  {WORDS[part.source]:38} {_mean(part, one.unread)}" for part in one.parts]
     lines.append(f"  {UNREAD:38} {unread_in_words(one.unread)}")
     if asked.incomplete:
@@ -129,11 +196,6 @@ def in_words(one: Diagnosis) -> str:
     for name in found.named:
         lines += ["", *_named(name, one.about.texts)]
     return "\n".join(lines)
-
-
-def _count(number: int, what: str) -> str:
-    plural = {"criterion": "criteria"}.get(what, f"{what}s")
-    return f"{number} {what if number == 1 else plural}"
 
 
 def _mean(part: Part, unread: Mapping[str, Unread]) -> str:
@@ -155,20 +217,16 @@ def _named(one: Named, texts: Mapping[str, Case]) -> list[str]:
     ]
     if one.what == "criterion":
         shown = ", ".join(one.cases[:5]) + (" ..." if len(one.cases) > 5 else "")
-        lines.append(f"  in {_count(len(one.cases), 'case')}: {shown}")
+        lines.append(f"  in {_few(len(one.cases), 'case')}: {shown}")
         return lines
     for criterion, counts in one.counts.items():
         said = ", ".join(f"{verdict} {number}" for verdict, number in counts.items())
         lines.append(f"  {clipped(criterion, SHOWN) + ': ' if criterion else 'said: '}{said}")
     case = texts.get(one.name)
     if case is not None:
-        lines.append(f"  question: {_line(case.question, SHOWN)}")
-        lines += [f"  answer {answer.id}: {_line(answer.text, SHOWN)}" for answer in case.shown]
+        lines.append(f"  question: {clipped(' '.join(case.question.split()), SHOWN)}")
+        lines += [f"  answer {answer.id}: {clipped(' '.join(answer.text.split()), SHOWN)}" for answer in case.shown]
     return lines
-
-
-def _line(text: str, most: int) -> str:
-    return clipped(" ".join(text.split()), most)
 
 
 def to_json(one: Diagnosis, *, spent: Json = None) -> dict[str, Json]:
@@ -185,9 +243,9 @@ def to_json(one: Diagnosis, *, spent: Json = None) -> dict[str, Json]:
         "lost": {**reasons_in_words(one.asked.lost)},
         "incomplete": str(one.asked.incomplete),
         "repeats_itself": one.asked.frozen,
-        "limits": {"rate": one.limits.rate, "wrong": one.limits.wrong, "tolerance": one.limits.tolerance},
+        "limits": asdict(one.limits),
         "parts": _parts(one.parts),
-        "unread": {kind: {"count": found.count, "of": found.of} for kind, found in one.unread.items()},
+        "unread": plain(one.unread),
         "tested": {"cases": one.found.cases, "criteria": one.found.criteria},
         "named": [_record(name, one.about.texts) for name in one.found.named],
         "notes": list(one.notes),
@@ -196,33 +254,17 @@ def to_json(one: Diagnosis, *, spent: Json = None) -> dict[str, Json]:
 
 
 def _parts(parts: Sequence[Part]) -> dict[str, Json]:
-    return {part.source: _numbers(part.estimate) for part in parts}
-
-
-def _numbers(found: Estimate | None) -> Json:
-    if found is None:
-        return None
-    ends = {"value": found.value, "low": found.low, "high": found.high, "level": found.level}
-    return {**{name: round(value, 6) for name, value in ends.items()}, "n": found.n}
+    return {part.source: numbers(part.estimate) for part in parts}
 
 
 def _record(one: Named, texts: Mapping[str, Case]) -> Json:
     case = texts.get(one.name) if one.what == "case" else None
     return {
-        "what": one.what,
-        "name": one.name,
-        "causes": list(one.causes),
-        "cases": list(one.cases),
-        "dissents": round(one.dissents, 6),
-        "asks": one.asks,
+        **plain_fields(one),
         "rate": round(one.rate, 6),
-        "low": round(one.low, 6),
-        "high": round(one.high, 6),
         "p": one.p,
-        "parts": {source: None if value is None else round(value, 6) for source, value in one.parts.items()},
         "p_wording": dict(one.p_wording.items()),
         "bounds": _parts(one.bounds),
-        "counts": {criterion: {**counts} for criterion, counts in one.counts.items()},
         "question": None if case is None else case.question[:KEPT],
         "answers": {} if case is None else {answer.id: answer.text[:KEPT] for answer in case.shown},
     }
