@@ -92,7 +92,7 @@ def _attack(options: argparse.Namespace) -> int:
     from calm.results.outputs import ATTACK, ATTACKED, Output, write_whole
     from calm.studies import attack as attacking
     from calm.studies.hunt import PLACES, BestOf, bandit_for
-    from calm.studies.writing.writerfile import read_author
+    from calm.studies.writing.writer import read_author
 
     design = _checked(options)
     judge = judge_from(options.judge)

@@ -105,7 +105,7 @@ def _hunt(options: argparse.Namespace) -> int:
     from calm.gate.from_spec import cases_from, judge_from
     from calm.results.outputs import HUNT, REPORT, Output, refuse
     from calm.studies import hunt as hunting
-    from calm.studies.writing.writerfile import read_author
+    from calm.studies.writing.writer import read_author
 
     places = _checked(options)
     author = read_author(Path(options.writer), os.environ) if options.writer else None
@@ -289,7 +289,8 @@ def _plan(options: argparse.Namespace, judge: Judge, cases: Sequence[Case], ther
 
 def show(findings: Sequence[Finding]) -> None:
     """Print the original and the smallest text of each finding as one, with what was added and taken away marked."""
-    from calm.results.differences import coloured, differences
+    from calm.results.reports.texts import coloured
+    from calm.results.reports.texts import differences
 
     for one in findings:
         answer = f" {one.subject.case.target}" if one.subject.place.name in (ANSWER, "byline") else ""

@@ -35,7 +35,7 @@ from calm.perturbations.written import Kind
 from calm.studies.hunt.arms import SIGN, Arm, Layer, drawn, edited, mixed, weighed
 from calm.studies.hunt.subjects import AIM, ANSWER, FEW, Place, Subject, fault_in, nothing
 from calm.studies.writing.rewriting import messages_for, text_in
-from calm.studies.writing.writerfile import Writer
+from calm.studies.writing.writer import Writer
 
 TRIED: Final = 3
 """Edits are tried on so many cases to see whether they only add words."""
