@@ -37,6 +37,7 @@ sys.path.insert(0, str(ROOT))
 from calm import perturbations, pytest_plugin, suites  # noqa: E402 - found through the line above
 from calm.commands import cli  # noqa: E402 - found through the line above
 from calm.commands.lint_shown import in_general  # noqa: E402
+from calm.commands.parsing import helps_of  # noqa: E402
 from calm.core.checks import KINDS  # noqa: E402
 from calm.core.edits import Edit  # noqa: E402
 from calm.core.measures import MEASURES  # noqa: E402
@@ -277,7 +278,7 @@ def _commands_of(
     for action in parser._actions:
         if not isinstance(action, argparse._SubParsersAction):
             continue
-        helps = {a.dest: a.help or "" for a in action._choices_actions}
+        helps = helps_of(action)
         for name, found in action.choices.items():
             nested = list(_commands_of(found, f"{before}{name} "))
             yield from nested or [(f"{before}{name}", (found, helps[name]))]

@@ -1,0 +1,3 @@
+"""Where a judge is unsure: `calm diagnose`."""
+
+COMMANDS = {"diagnose": ("name the unsure cases and the vague criteria of a judge", "calm.commands.diagnose:register")}

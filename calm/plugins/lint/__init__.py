@@ -1,0 +1,3 @@
+"""What will go wrong with the prompt of a judge, before it is asked: `calm lint`."""
+
+COMMANDS = {"lint": ("read the prompt of a judge, and say what will go wrong", "calm.commands.lint:register")}

@@ -1,0 +1,6 @@
+"""Searches for what wins a judge over: `calm attack`, `calm hunt` and the strategies of Hypothesis."""
+
+COMMANDS = {
+    "attack": ("search for texts that make the weaker answer win", "calm.commands.attack:register"),
+    "hunt": ("search for the smallest text that flips the judge", "calm.commands.hunt:register"),
+}

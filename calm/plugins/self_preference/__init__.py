@@ -1,0 +1,5 @@
+"""Whether judges prefer their own answers: `calm self-preference`."""
+
+COMMANDS = {
+    "self-preference": ("test whether judges prefer their own answers", "calm.commands.self_preference:register")
+}

@@ -1,0 +1,3 @@
+"""Ratings of several judges aligned without labels: `calm uda`."""
+
+COMMANDS = {"uda": ("align the ratings of several judges, without labels", "calm.commands.uda:register")}
