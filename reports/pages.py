@@ -1,4 +1,4 @@
-"""The page of any record that a command writes: which kind it is, and who renders it."""
+"""The page of any record that a command writes: a plug-in gives it, by the kind of the record."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Final
 
 from calm import __version__
+from calm.core.plugins import find, given, troubles
 from calm.errors import ConfigError
 from calm.models.wire import Json
 from calm.results import outputs
-from calm.results.reports import diagnosis, hunt_page, uda_page
 from calm.results.reports.extras import as_list, as_mapping, mitigations_of, self_preference_of
 from calm.results.reports.html import environment, safety
 from calm.results.reports.record import Section, sections_of
@@ -62,42 +62,6 @@ class Page:
         return sections_of(body, ("schema", *self.hidden), self.lists)
 
 
-def _alarm(body: Mapping[str, Json]) -> str:
-    return "Alarm: the judge does not answer as before" if body.get("alarm") is True else "No alarm"
-
-
-def _said(body: Mapping[str, Json]) -> str:
-    said = body.get("said")
-    return said if isinstance(said, str) else ""
-
-
-def _found(body: Mapping[str, Json]) -> str:
-    found = body.get("found")
-    return (
-        f"{found} {'text' if found == 1 else 'texts'} found that won the judge over" if found else "No text was found"
-    )
-
-
-PAGES: Final[Mapping[str, Render]] = {
-    "calm-self-preference/": Page("calm \N{MIDDLE DOT} whether judges prefer their own answers"),
-    "calm-mitigations/": Page("calm \N{MIDDLE DOT} a judge with mitigations", _said),
-    "calm-hunt/": hunt_page.render,
-    "calm-attack/": Page(
-        "calm \N{MIDDLE DOT} an attack on a judge", _found, ("judge",), lists={"edits": ("stacks", "held")}
-    ),
-    "calm-watch/": Page("calm \N{MIDDLE DOT} a judge watched over time", _alarm),
-    "calm-cross-check/": Page("calm \N{MIDDLE DOT} whether a judge agrees with itself", hidden=("judges",)),
-    "calm-diagnose/": Page(
-        "calm \N{MIDDLE DOT} where a judge is unsure",
-        diagnosis.headline,
-        notes=diagnosis.notes,
-        sections=diagnosis.sections,
-    ),
-    "calm-uda": uda_page.render,
-}
-"""By the beginning of the schema, who renders a record; results, baselines and calibrations have the report."""
-
-
 def render(body: Mapping[str, Json], source: str) -> str:
     """
     Return the page of a record; `source` says where it was read.
@@ -105,11 +69,12 @@ def render(body: Mapping[str, Json], source: str) -> str:
     Raises:
         ConfigError: its schema is not one that calm writes.
     """
-    for prefix, page in PAGES.items():
-        if _is(body, prefix):
-            return page(body)
-    wanted = ", ".join(["calm-results", "calm-baseline", "calm-calibration", *(name.rstrip("/") for name in PAGES)])
-    raise ConfigError(f"{source}: expected a record of calm, of schema {wanted}, got schema={body.get('schema')!r}")
+    if found := find("PAGES", str(body.get("schema", "")).partition("/")[0]):
+        page: Render = found.load()
+        return page(body)
+    wanted = ", ".join(["calm-results", "calm-baseline", "calm-calibration", *sorted(given("PAGES"))])
+    unknown = f"{source}: expected a record of calm, of schema {wanted}, got schema={body.get('schema')!r}"
+    raise ConfigError([unknown, *troubles()])
 
 
 def write(body: Mapping[str, Json], path: Path) -> None:

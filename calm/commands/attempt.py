@@ -13,6 +13,7 @@ from calm.commands import CASES, DONE, JUDGES, REFUSED, add_command
 from calm.commands.spending import add_limits, caps_of, closing, refuse_impossible
 from calm.core.case import COPY, TIE, Case
 from calm.core.edits import Expects
+from calm.core.plugins import hook
 from calm.core.reasons import Kind, reason_of
 from calm.core.verdict import (
     FAMILY,
@@ -123,13 +124,11 @@ def _try(options: argparse.Namespace) -> int:
 
 def _turned_round(spec: str) -> list[str]:
     """Return that the scale of a judge.toml may be the wrong way round, and what to write, if its prompt shows it."""
-    from calm.judges.lint import lint, subjects_of
-
     path = Path(spec)
-    if path.suffix != ".toml" or not path.is_file():
+    if path.suffix != ".toml" or not path.is_file() or (lint := hook("lint")) is None:
         return []
     try:
-        found = lint(subjects_of(path)).findings
+        found = lint(path).findings
     except ConfigError:  # the judge has no prompt
         return []
     return [f"{one.words}. {capital(one.fix)}" for one in found if one.rule.id == "scale-direction"]
@@ -258,7 +257,7 @@ def _unseen(verdicts: Sequence[Verdict], target: str) -> bool:
 
 def _show(engine: Engine, judge: Judge, case: Case, title: str) -> Verdict:
     """Show what a judge was sent and said; return the verdict."""
-    from calm.judges.lint.from_judge import prompted
+    from calm.judges.prompted import prompted
 
     asked = engine.ask(judge, [(case, 1)])[0]
     inside = prompted(judge)

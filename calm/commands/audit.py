@@ -18,8 +18,8 @@ from calm.commands import (
     NOTHING,
     REFUSED,
     add_command,
-    lint,
 )
+from calm.core.plugins import hook
 from calm.engine.signals import SIGNALS
 from calm.gate.catalogue import importable
 
@@ -107,8 +107,9 @@ def ended(status: int) -> int:
 
 
 def _audit(options: argparse.Namespace) -> int:
-    if pointless := lint.before_audit(options.judge, options.cases):
-        return pointless
+    lint = hook("audit")
+    if lint is not None and (pointless := lint(options.judge, options.cases)):
+        return int(pointless)
     given = [f"--calm-cases={f}" for f in options.cases]
     given += ["--calm-batch"] if options.batch else []
     given += ["-v"] if options.verbose else []

@@ -64,18 +64,6 @@ def adapted(spec: str, *, keyless: bool = False) -> Judge:
     return adapted_judge(spec, evaluator, keyless=keyless, environment=environment)
 
 
-def tool_of(found: object) -> str | None:
-    """Return the tool that an object comes from, by the word before the colon; None: it is the user's own."""
-    first = found[0] if isinstance(found, tuple) and found else found
-    modules = [getattr(found, "__module__", None), *(one.__module__ for one in type(first).__mro__)]
-    for module in modules:
-        package = str(module).partition(".")[0]
-        for tool, name in ADAPTERS.items():
-            if package == name or (tool == "langchain" and package.startswith("langchain_")):
-                return tool
-    return None
-
-
 def _promptfoo(name: str, spec: str) -> Judge:
     from calm.judges.adapters.judge import unseen_judge
     from calm.judges.adapters.promptfoo import evaluator_of_file

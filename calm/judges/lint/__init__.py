@@ -1,8 +1,10 @@
 """Faults of a judge's prompt, found before any call. The rules in words: docs/reference/lint.md."""
 
+from pathlib import Path
+
 from calm.judges.lint.bare import subject_of
 from calm.judges.lint.catalogue import RULES, SEVERITIES, Rule, Severity
-from calm.judges.lint.from_judge import judges_of, subjects_of
+from calm.judges.lint.from_judge import CasesOf, judges_of, subjects_of
 from calm.judges.lint.linting import Finding, Linted, lint
 
 __all__ = [
@@ -14,6 +16,12 @@ __all__ = [
     "Severity",
     "judges_of",
     "lint",
+    "of_file",
     "subject_of",
     "subjects_of",
 ]
+
+
+def of_file(path: Path, cases_of: CasesOf | None = None) -> Linted:
+    """Return what the rules find in a judge.toml. Raises `ConfigError` as `subjects_of` does."""
+    return lint(subjects_of(path, cases_of))

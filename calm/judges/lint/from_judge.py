@@ -27,9 +27,8 @@ from calm.judges.lint.placeholders import leftovers
 from calm.judges.lint.places import Source, Sources
 from calm.judges.lint.subject import Reading, Room, Subject
 from calm.judges.panel import Panel
-from calm.judges.prompted import PromptedJudge
+from calm.judges.prompted import PromptedJudge, prompted
 from calm.judges.unseen import unseen
-from calm.judges.wrapper import JudgeWrapper
 from calm.models.server import Server
 from calm.models.wire import Judge, Reply, Request
 
@@ -92,13 +91,6 @@ def _named(path: Path) -> list[str]:
     except ConfigError:
         return []
     return [str(value) for key, value in table.items() if key.endswith("_file")] if isinstance(table, dict) else []
-
-
-def prompted(judge: Judge) -> PromptedJudge | None:
-    """Return the judge with a prompt that is inside of all mitigations."""
-    while isinstance(judge, JudgeWrapper):
-        judge = judge.inner
-    return judge if isinstance(judge, PromptedJudge) else None
 
 
 def _subject(path: Path, judge: Judge, inside: PromptedJudge, cases: Sequence[Case], window: int | None) -> Subject:

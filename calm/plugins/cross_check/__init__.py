@@ -3,3 +3,5 @@
 COMMANDS = {
     "cross-check": ("check that preferences form no cycle and agree with scores", "calm.commands.cross_check:register")
 }
+
+PAGES = {"calm-cross-check": "calm.plugins.cross_check.page:page"}

@@ -3,3 +3,5 @@
 COMMANDS = {
     "mitigate": ("audit a judge alone and with each mitigation, and compare", "calm.commands.mitigate:register")
 }
+
+PAGES = {"calm-mitigations": "calm.plugins.mitigate.page:page"}

@@ -4,3 +4,5 @@ COMMANDS = {
     "attack": ("search for texts that make the weaker answer win", "calm.commands.attack:register"),
     "hunt": ("search for the smallest text that flips the judge", "calm.commands.hunt:register"),
 }
+
+PAGES = {"calm-attack": "calm.plugins.search.page:of_attack", "calm-hunt": "calm.results.reports.hunt_page:render"}
