@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Final
 
 from calm.core.claims import Outcome
+from calm.core.plugins import hook
 from calm.core.reasons import Kind, Reason, shared
 from calm.results.audit import AGREEMENT, Audit, control_without_result
 from calm.results.command_lines import subject
 from calm.results.endings import State
 from calm.results.meaning import Resolution, in_order, resolution
-from calm.results.reports import calm_protocol
 from calm.results.sentences import name_of, sentence, unmeasured
 from calm.results.steps import next_step
 from calm.results.tabular import as_read, unread, unread_words
@@ -92,7 +92,7 @@ def shown(audit: Audit, screen: Screen, ended: Ended) -> list[Line]:
     audit = as_read(audit)
     notes = [note for note in audit.run.notes if note.kind not in (Kind.AT_RESOLUTION, Kind.SCALE_BACKWARDS)]
     said = f"; {len(notes)} note{'s' * (len(notes) != 1)} in the report" if notes else ""
-    end = [Line(printable(text)) for text in (tested(audit), *calm_protocol.told(audit), f"{bill(audit)}{said}")]
+    end = [Line(printable(text)) for text in (tested(audit), *_protocol(audit), f"{bill(audit)}{said}")]
     end += _last(audit, ended)
     first = [*_first(audit, ended), *_broke_off(audit)]
     found = [*_troubles(audit), *_loose(audit), *_accepted(audit)]
@@ -121,7 +121,7 @@ def whole(audit: Audit, ended: Ended) -> list[Line]:
             found.append(Line(printable(f"  {behind}")))
     for names, why, _ in untested_by_reason(audit):
         found.append(Line(printable(f"not tested: {names}{f' ({why})' if why else ''}")))
-    found += [Line(text) for text in calm_protocol.told(audit)]
+    found += [Line(text) for text in _protocol(audit)]
     notes = [note for note in audit.run.notes if note.kind not in (Kind.AT_RESOLUTION, Kind.SCALE_BACKWARDS)]
     found += [Line(f"note: {_short(str(note))}", "yellow") for note in notes[:NOTES]]
     if len(notes) > NOTES:
@@ -225,3 +225,9 @@ def _fitting(found: Sequence[Line], room: int, screen: Screen) -> list[Line]:
     while len(kept) > FEWEST and sum(map(screen.rows, kept)) > room:
         kept.pop()
     return kept
+
+
+def _protocol(audit: Audit) -> list[str]:
+    """Return the lines of CALM's figures, if a plug-in knows them."""
+    told = hook("terminal.protocol")
+    return [] if told is None else list(told(audit))

@@ -198,7 +198,7 @@ def _is_log(options: argparse.Namespace, sources: Sequence[Path]) -> bool:
 
 def _are_runs(options: argparse.Namespace, sources: Sequence[Path]) -> bool:
     """Return whether runs of agents are meant: by `--format agent`, or by what the file holds where no option says."""
-    from calm.cases.logs.agents import holds_runs
+    from calm.cases.logs import holds_runs
 
     about = [options.kind, options.metric, options.gold, options.better, options.verdicts, options.subset, *options.map]
     if options.format == "agent":
@@ -209,7 +209,7 @@ def _are_runs(options: argparse.Namespace, sources: Sequence[Path]) -> bool:
 
 
 def _import_runs(options: argparse.Namespace, sources: Sequence[Path], out: Path) -> int:
-    from calm.cases.logs.agents import import_runs
+    from calm.cases.logs import import_runs
 
     wanted = logs.wanted_from(options)
     if logs.taken([out], options.force, sources):

@@ -13,6 +13,7 @@ from typing import Final, TypeAlias
 from calm.commands import DONE, add_command
 from calm.commands.parsing import BEHIND, helps_of, verbs_of
 from calm.commands.run_options import add_run_options
+from calm.core.plugins import hook
 
 SHELLS: Final = ("bash", "zsh", "fish")
 Words: TypeAlias = Mapping[str, Sequence[tuple[str, str]]]
@@ -97,10 +98,13 @@ def _values() -> Mapping[str, Callable[[], Sequence[str]]]:
     from calm.core.verdict import TASKS
     from calm.engine.store import Mode
     from calm.gate.catalogue import entries, known_biases
-    from calm.judges.mitigations import MITIGATIONS
 
     def edits() -> list[str]:
         return [f"{entry.module}.{entry.name}" for entry in entries()]
+
+    def mitigations() -> list[str]:
+        found = hook("mitigations")
+        return [] if found is None else sorted(found.MITIGATIONS)
 
     return {
         "BIAS": lambda: sorted(known_biases()),
@@ -110,8 +114,8 @@ def _values() -> Mapping[str, Callable[[], Sequence[str]]]:
         "perturb _": edits,
         "try --edit": edits,
         "try --against": edits,
-        "mitigate --try": lambda: sorted(MITIGATIONS),
-        "mitigate --together": lambda: sorted(MITIGATIONS),
+        "mitigate --try": mitigations,
+        "mitigate --together": mitigations,
     }
 
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from calm.commands import CONFIGURATION, DONE, add_command
-from calm.core.plugins import Given, given
+from calm.core.plugins import Given, given, needed
 from calm.core.reasons import NONE, Kind, Reason, because
 from calm.errors import ConfigError
 from calm.results import outputs
@@ -120,7 +120,6 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 
 def _report(options: argparse.Namespace) -> int:
     from calm.results.audit import read, texts_path
-    from calm.results.hunts import with_hunts
     from calm.results.outputs import TEXTS, Output, refuse
     from calm.results.redaction import without_texts
     from calm.results.reports.tables import parquet_paths
@@ -159,7 +158,7 @@ def _report(options: argparse.Namespace) -> int:
         audit = read(source)
         refuse(written, inputs=(source, texts_path(source), *hunts))
         if hunts:
-            audit = with_hunts(audit, hunts)
+            audit = needed("report.hunts", "--hunt")(audit, hunts)
         missing = NONE if options.texts == "none" else without(audit, source)
         audit = without_texts(audit) if options.texts == "none" else with_note(audit, missing)
         _writer(form, options.limit, options.name, texts=options.texts == "full")(audit, target)

@@ -32,7 +32,7 @@ from calm.core.releases import NAME
 from calm.errors import CalmError, ConfigError
 
 GROUP: Final = "calm.plugins"
-KINDS: Final = ("COMMANDS", "JUDGES", "CASES", "PAGES", "EXPORTS", "HOOKS")
+KINDS: Final = ("COMMANDS", "JUDGES", "RECORDED", "CASES", "LOGS", "MITIGATIONS", "PAGES", "EXPORTS", "HOOKS")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,8 @@ class Given:
         """
         module, _, attribute = self.target.partition(":")
         try:
-            return attrgetter(attribute)(import_module(module))
+            found = import_module(module)
+            return attrgetter(attribute)(found) if attribute else found
         except CalmError:
             raise
         except Exception as error:
@@ -152,6 +153,6 @@ def _declared() -> Iterator[tuple[str, str, str]]:
 def _parts(kind: str, module: str, plugin: str, package: str) -> Iterator[Given]:
     for name, said in getattr(import_module(module), kind, {}).items():
         text, target = said if kind == "COMMANDS" else ("", said)
-        if not (isinstance(target, str) and all(target.partition(":"))):
+        if not isinstance(target, str):
             raise TypeError(f"{module}.{kind}[{name!r}]: expected 'module:attribute', got {target!r}")
         yield Given(name, target, plugin, package, text)

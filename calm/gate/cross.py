@@ -8,6 +8,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, cast
 
 from calm.core.claims import Claim, Decision, Outcome
+from calm.core.plugins import needed
 from calm.core.reasons import Kind, because
 from calm.errors import ClaimError, EstimateError
 from calm.experiment.lookahead import Order, Placeholder
@@ -22,9 +23,7 @@ from calm.results.audit import Finding, finding
 from calm.selfpreference.symbols import TABLE_MEASURES, TableMeasure
 
 if TYPE_CHECKING:
-    from calm.core.trials import Trials
     from calm.selfpreference.crossing.design import CrossResult
-    from calm.selfpreference.crossing.tables import Tables
 
 
 class Cross:
@@ -120,33 +119,22 @@ class Cross:
 
     def _decided(self, claims: Sequence[Claim]) -> list[Ruling]:
         """Ask, and decide claims on the tables of all authors and judges."""
-        from calm.selfpreference.crossing.design import TableJudge, model_of, why_none
+        from calm.selfpreference.crossing.design import TableJudge, why_none
 
         setup, suite = self._context.setup, self._context.node.suite
         if not claims:
             return []
         if reason := unserved(setup.judge, suite):
             return not_tested(claims, (), reason)
-        trials: Trials | None = None
+        decide = needed("cross", repr(self))
+        found: list[Ruling]
         try:
             crossed = None if isinstance(setup.judge, TableJudge) else self._ask([c.measure for c in claims])
-            # numpy: only a run with a table pays for it
-            from calm.selfpreference.crossing.tables import decide_on, recorded_tables, tables_of, trials_of
-
-            if crossed is not None:
-                trials = trials_of(crossed)
-                if crossed.missing:
-                    return not_tested(claims, (), crossed.missing, Outcome.INCOMPLETE)
-                tables = tables_of(crossed)
-            else:
-                tables = recorded_tables(cast("TableJudge", setup.judge))
+            found, figures = decide(setup.judge, crossed, claims, setup.seed)
         except EstimateError as error:
             return not_tested(claims, (), why_none(error))
-        model = model_of(setup.judge)
-        found = [Ruling(decide_on(tables, model, c, setup.seed), trials) for c in claims]
-        # the mean scores of a judge and of others tell something also where the excess lacks data
-        if tables.scores is not None or any(d.decision.estimate is not None for d in found):
-            self._report(tables, crossed)
+        if figures is not None:
+            self._context.extras["self_preference"] = figures
         return found
 
     def _ask(self, measures: Sequence[str]) -> CrossResult:
@@ -160,14 +148,6 @@ class Cross:
         context.asks_made += asks
         context.asks_planned += asks
         return crossed
-
-    def _report(self, tables: Tables, crossed: CrossResult | None) -> None:
-        """Keep all figures of the tables for the run's record."""
-        from calm.selfpreference.crossing.record import record
-
-        seed = self._context.setup.seed
-        figures = tables.report(seed, leaking=crossed.crossing.leaks if crossed else ())
-        self._context.extras["self_preference"] = record(figures, tables, crossed, seed)
 
     def _finding(self, decided: Ruling) -> Finding:
         context = self._context

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import chain
 
+from calm.core.plugins import given
 from calm.core.verdict import FAMILY, Task
 from calm.errors import ConfigError, nearest
 from calm.judges.foreign import judge_of
@@ -59,7 +60,7 @@ MITIGATIONS: Mapping[str, Mitigation] = {
         filters.MITIGATIONS,
         guards.MITIGATIONS,
     )
-}
+} | {name: one.load() for name, one in given("MITIGATIONS").items()}
 """All mitigations by name."""
 
 DEFENCES = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final, Protocol, runtime_checkable
+from typing import Any, Final, Protocol, runtime_checkable
 
 from calm.core.case import TIE, Answer, Case, Criterion, Framing, digest
 from calm.core.checks import verify
@@ -20,10 +20,6 @@ from calm.experiment.stopping import LOST
 from calm.models.wire import Judge
 from calm.selfpreference.families import ALL_OTHERS, UNKNOWN, Leak, families_of, family_of, leaks
 from calm.selfpreference.verdicts import AS_EVER, Judgment, Wording
-
-if TYPE_CHECKING:
-    from calm.selfpreference.framing_scores import ScoreTable
-    from calm.selfpreference.rubric import RubricTable
 
 FAMILIES_TAG: Final = "families"
 """The tag of a case that holds the family of each of its authors, as a JSON object."""
@@ -41,11 +37,11 @@ class TableJudge(Protocol):
         """Its name in the table."""
         ...
 
-    def table(self) -> RubricTable | ScoreTable:
+    def table(self) -> Any:
         """Return the verdicts of all judges of its record."""
         ...
 
-    def worded(self) -> Mapping[Wording, ScoreTable]:
+    def worded(self) -> Mapping[Wording, Any]:
         """Return their scores by wording; nothing for verdicts that are no scores."""
         ...
 

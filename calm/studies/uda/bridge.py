@@ -18,19 +18,18 @@ from calm.core.case import Answer, Case
 from calm.core.files import json_of, read_bytes
 from calm.core.items import item_of
 from calm.core.model_names import one_name
+from calm.core.plugins import needed
 from calm.core.verdict import FAMILY, Code, Task
 from calm.errors import ConfigError
 from calm.models.wire import Json
 from calm.results import audit
 from calm.results.audit import Audit
-from calm.selfpreference import report
 from calm.selfpreference.crossing.design import identity
-from calm.selfpreference.crossing.record import likely_from, members_from
 from calm.selfpreference.symbols import TABLE_MEASURES
 from calm.studies.uda.comparisons import Answers, Key, Named, question
 from calm.studies.uda.verdicts import Known, Said, key_of, named, outcome
 
-RECORDS: Final = (report.SCHEMA.partition("/")[0], audit.SCHEMA.partition("/")[0])
+RECORDS: Final = ("calm-self-preference", audit.SCHEMA.partition("/")[0])
 """The schemas of the records that hold verdicts on answers, without their versions."""
 _HEAD: Final = 200
 """A record names its schema within so many characters."""
@@ -129,7 +128,7 @@ def _is_own(body: Mapping[str, Json]) -> bool:
 
 def _self_preference(path: Path, body: Mapping[str, Json], answers: Path, held: Answers) -> tuple[list[Said], Known]:
     """Return what the judges of a record of `calm self-preference` said: cases in the order of the record."""
-    members = members_from(body) if "judged" in body else []
+    members = needed("peers", "a record of judges")(body) if "judged" in body else []
     if not members:
         raise ConfigError(
             f"{path}: expected a record with verdicts, got one of recorded judges; ask judges about --cases"
@@ -150,7 +149,7 @@ def _self_preference(path: Path, body: Mapping[str, Json], answers: Path, held: 
         for key in asked
         if key in _mapping(one["verdicts"])
     ]
-    return said, Known(_hold(cases, held), likely_from(body))
+    return said, Known(_hold(cases, held), needed("likelihoods", "a record of judges")(body))
 
 
 def _gate(path: Path, answers: Path, held: Answers) -> tuple[list[Said], Known]:
