@@ -47,7 +47,9 @@ class Commands(Mapping[str, argparse.ArgumentParser]):
         return self._made[name]
 
     def __contains__(self, name: object) -> bool:
-        return name in self._core or (isinstance(name, str) and find("COMMANDS", name) is not None)
+        if name in self._core or not isinstance(name, str) or name.startswith("-"):
+            return name in self._core
+        return find("COMMANDS", name) is not None
 
     def __iter__(self) -> Iterator[str]:
         yield from self._core

@@ -7,11 +7,13 @@ what the plug-in gives, each a mapping of a name to `"module:attribute"`, which 
 | constant | by what name | what the attribute is |
 |---|---|---|
 | `COMMANDS` | a command, to a pair of its help and the attribute | `register(commands)`, which adds its parser |
-| `JUDGES` | what stands before the colon, as `deepeval:` | `judge(spec, *, keyless)`, which returns a judge |
-| `CASES` | a format of `calm cases import --from` | `read(files)`, which returns `Found` cases |
-| `PAGES` | the `format` of a record, as `calm-hunt/1` | `page(record, title, texts)`, which returns HTML |
-| `EXPORTS` | a target of `calm report --to` | `send(audit, to)` |
-| `HOOKS` | a place in the core that asks for it | what that place says |
+| `JUDGES` | what stands before the colon, as `deepeval` | `judge(spec, *, keyless)`, which returns a judge |
+| `RECORDED` | a set of `recorded:SET/MODEL` | `judge(spec)`, which returns a judge |
+| `MITIGATIONS` | a mitigation in judge.toml | a `calm.judges.mitigations.Mitigation` |
+| `CASES` | a format of `calm cases import --format` | `read(paths)`, which returns cases |
+| `PAGES` | the schema of a record without its version | `page(record)`, which returns HTML |
+| `EXPORTS` | a target of `calm report --to` | `open()`, which returns what sends a run, and `keeps_files` |
+| `HOOKS` | a place in the core that asks for it by that name | what that place says; also a whole `"module"` |
 
 Nothing is read before a name is asked for that the core does not know itself.
 """
@@ -32,7 +34,7 @@ from calm.core.releases import NAME
 from calm.errors import CalmError, ConfigError
 
 GROUP: Final = "calm.plugins"
-KINDS: Final = ("COMMANDS", "JUDGES", "RECORDED", "CASES", "LOGS", "MITIGATIONS", "PAGES", "EXPORTS", "HOOKS")
+KINDS: Final = ("COMMANDS", "JUDGES", "RECORDED", "MITIGATIONS", "CASES", "PAGES", "EXPORTS", "HOOKS")
 
 
 @dataclass(frozen=True, slots=True)
