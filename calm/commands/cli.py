@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from errno import ENOSPC, EPIPE
-from typing import Final
+from typing import Any, Final
 
 from calm import __version__
 from calm.commands import CONFIGURATION, DONE, INTERRUPTED
@@ -151,7 +151,8 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"calm {__version__}")
     verbs = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=Command)
-    verbs.choices = verbs._name_parser_map = Commands(CORE)
+    made: Any = Commands(CORE)  # argparse wants a dict, and reads no more than a mapping has
+    verbs.choices = verbs._name_parser_map = made
     parser.set_defaults(commands=verbs)
     return parser
 
