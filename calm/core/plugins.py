@@ -142,10 +142,10 @@ def _declared() -> Iterator[tuple[str, str, str]]:
     A checkout says its own in its pyproject.toml: what was installed may be older.
     """
     checkout = Path(__file__).parents[2] / "pyproject.toml"
-    own = tomllib.loads(checkout.read_text("utf-8"))["project"] if checkout.is_file() else {}
+    own = tomllib.loads(checkout.read_text("utf-8")).get("project", {}) if checkout.is_file() else {}
     here = own.get("name") == NAME
     if here:
-        yield from ((name, module, NAME) for name, module in own["entry-points"][GROUP].items())
+        yield from ((name, module, NAME) for name, module in own.get("entry-points", {}).get(GROUP, {}).items())
     for point in entry_points(group=GROUP):
         package = point.dist.name if point.dist is not None else "?"
         if not (here and package == NAME):

@@ -8,7 +8,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, cast
 
 from calm.core.claims import Claim, Decision, Outcome
-from calm.core.plugins import needed
+from calm.core.plugins import hook
 from calm.core.reasons import Kind, because
 from calm.errors import ClaimError, EstimateError
 from calm.experiment.lookahead import Order, Placeholder
@@ -126,7 +126,8 @@ class Cross:
             return []
         if reason := unserved(setup.judge, suite):
             return not_tested(claims, (), reason)
-        decide = needed("cross", repr(self))
+        if (decide := hook("cross")) is None:
+            return not_tested(claims, (), because(Kind.NO_PLUGIN, "self_preference"))
         found: list[Ruling]
         try:
             crossed = None if isinstance(setup.judge, TableJudge) else self._ask([c.measure for c in claims])
