@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+
 @dataclass(frozen=True, slots=True)
 class Method:
     """

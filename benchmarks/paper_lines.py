@@ -7,20 +7,17 @@ a user's own judges, and `tests/papers/test_methods.py` holds both to it.
 
 from __future__ import annotations
 
-from calm.core.case import Framing
-from calm.selfpreference import calm_errors
-from calm.selfpreference import harmful
-from calm.selfpreference import opportunity
-from calm.selfpreference import overestimation
-from calm.selfpreference import recorded
-from calm.selfpreference import rubric
-from calm.selfpreference import scores
-from calm.selfpreference.contrasts import Grid
-from calm.studies.uda import ratings as consensus
 from collections.abc import Iterator
 from dataclasses import dataclass
-from tests.papers import published
+
 import numpy as np
+
+from calm.core.case import Framing
+from calm.selfpreference import calm_errors, harmful, opportunity, overestimation, recorded, rubric, scores
+from calm.selfpreference.contrasts import Grid
+from calm.studies.uda import ratings as consensus
+from tests.papers import published
+
 
 @dataclass(frozen=True, slots=True)
 class Line:

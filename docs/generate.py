@@ -31,27 +31,46 @@ from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from calm import (
+    perturbations,
+    pytest_plugin,
+    suites,
+)
+from calm.commands import cli
+from calm.commands.lint_shown import in_general
+from calm.commands.parsing import helps_of
+from calm.core.checks import KINDS
+from calm.core.edits import Edit
+from calm.core.measures import MEASURES
+from calm.core.verdict import (
+    FAMILIES,
+    FAMILY,
+)
+from calm.gate.catalogue import entries
+from calm.judges.lint import (
+    RULES,
+    Rule,
+)
+from calm.judges.mitigations import (
+    DEFENCES,
+    MITIGATIONS,
+)
+from calm.judges.python import PythonJudge
+from calm.perturbations.triggers import plants
+from calm.results.audit import (
+    AGREEMENT,
+    CONTROLS,
+    RUN,
+    finding_from_json,
+)
+from calm.results.pairing import limits_of
+from calm.results.sentences import sentence
+from calm.results.wording import figures
+from calm.results.wording import lines as broken
+from calm.suites import limits
+
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
-
-from calm import perturbations, pytest_plugin, suites  # noqa: E402 - found through the line above
-from calm.commands import cli  # noqa: E402 - found through the line above
-from calm.commands.lint_shown import in_general  # noqa: E402
-from calm.core.checks import KINDS  # noqa: E402
-from calm.core.edits import Edit  # noqa: E402
-from calm.core.measures import MEASURES  # noqa: E402
-from calm.core.verdict import FAMILIES, FAMILY  # noqa: E402
-from calm.gate.catalogue import entries  # noqa: E402
-from calm.judges.lint import RULES, Rule  # noqa: E402
-from calm.judges.mitigations import DEFENCES, MITIGATIONS  # noqa: E402
-from calm.judges.python import PythonJudge  # noqa: E402
-from calm.perturbations.triggers import plants  # noqa: E402
-from calm.results.audit import AGREEMENT, CONTROLS, RUN, finding_from_json  # noqa: E402
-from calm.results.pairing import limits_of  # noqa: E402
-from calm.results.sentences import sentence  # noqa: E402
-from calm.results.wording import figures  # noqa: E402
-from calm.results.wording import lines as broken  # noqa: E402
-from calm.suites import limits  # noqa: E402
 
 BLOCK = re.compile(r"<!-- generated: ([a-z-]+) -->\n(.*?)<!-- end: \1 -->", re.DOTALL)
 COMMENT = re.compile(r"\{#.*?#\}")
@@ -277,7 +296,7 @@ def _commands_of(
     for action in parser._actions:
         if not isinstance(action, argparse._SubParsersAction):
             continue
-        helps = {a.dest: a.help or "" for a in action._choices_actions}
+        helps = helps_of(action)
         for name, found in action.choices.items():
             nested = list(_commands_of(found, f"{before}{name} "))
             yield from nested or [(f"{before}{name}", (found, helps[name]))]

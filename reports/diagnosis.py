@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from typing import Final
+
 from calm.models.wire import Json
 from calm.results.parts import cell
-from calm.results.reports.extras import Section
-from calm.results.reports.extras import Table
-from calm.results.reports.extras import as_list
-from calm.results.reports.extras import as_mapping
+from calm.results.reports.extras import Section, Table, as_list, as_mapping
 from calm.results.sentences import capital
-from calm.results.tabular import CAUSES
-from calm.results.tabular import SILENT
-from calm.results.tabular import UNASKED
-from calm.results.tabular import UNREAD
-from calm.results.tabular import Unread
-from calm.results.tabular import WORDS
-from calm.results.tabular import count_in_words
-from calm.results.tabular import rule_in_words
-from calm.results.tabular import silent
-from calm.results.tabular import title_of
-from calm.results.tabular import unread_in_words
-from collections.abc import Iterator
-from collections.abc import Mapping
-from typing import Final
+from calm.results.tabular import (
+    CAUSES,
+    SILENT,
+    UNASKED,
+    UNREAD,
+    WORDS,
+    Unread,
+    count_in_words,
+    rule_in_words,
+    silent,
+    title_of,
+    unread_in_words,
+)
 
 MOST: Final = 100
 """Names that are shown one by one; of the others the page says how many."""

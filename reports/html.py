@@ -19,9 +19,9 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from calm.core.claims import Outcome
+from calm.core.plugins import hook
 from calm.results import outputs
 from calm.results.audit import SCHEMA, Audit
-from calm.results.reports.calm_protocol import view_of
 from calm.results.reports.charts import axis_of, number, radar_of
 from calm.results.reports.extras import mitigations_of, self_preference_of
 from calm.results.reports.heading import (
@@ -43,7 +43,6 @@ from calm.results.reports.heading import (
     unfinished_of,
     untested_of,
 )
-from calm.results.reports.hunt import hunts_of
 from calm.results.reports.probes import TURNS, Probe, detail_of, groups_of, in_words, probes_of, with_texts
 from calm.results.reports.summary import cards_of, stands_in
 from calm.results.reports.texts import Messages, cut
@@ -120,10 +119,10 @@ def render(audit: Audit) -> str:
         "detail": detail_of(flips),
         "flipped": sum(len(probe.flips) for probe in probes),
         "ways": sorted({case.word for probe in probes for case in probe.flips}),
-        "protocol": view_of(audit),
+        "protocol": protocol(audit) if (protocol := hook("page.protocol")) else None,
         "preference": self_preference_of(audit.extras),
         "mitigations": mitigations_of(audit.extras),
-        "hunts": hunts_of(audit.extras),
+        "hunts": hunts(audit.extras) if "hunt" in audit.extras and (hunts := hook("page.hunts")) else (),
         "turns": TURNS,
         "schema": SCHEMA,
         **safety(pages, "report.js"),

@@ -7,27 +7,18 @@ The extras key `hunt` holds a list of records of schema `calm-hunt/1`, or one. E
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
 from calm.core.verdict import Code
 from calm.errors import few_of
 from calm.models.wire import Json
-from calm.results.hunts import KEY
-from calm.results.hunts import LINE
-from calm.results.hunts import WHERE
-from calm.results.hunts import sentence
-from calm.results.reports.charts import finite
-from calm.results.reports.charts import number
-from calm.results.reports.extras import as_list
-from calm.results.reports.extras import as_mapping
+from calm.results.hunts import KEY, LINE, WHERE, sentence
+from calm.results.reports.charts import finite, number
+from calm.results.reports.extras import as_list, as_mapping
 from calm.results.reports.heading import anchors
-from calm.results.reports.texts import Comparison
-from calm.results.reports.texts import QUESTION
-from calm.results.reports.texts import Text
-from calm.results.reports.texts import compare
-from calm.results.reports.texts import cut
-from collections.abc import Mapping
-from dataclasses import dataclass
-from dataclasses import replace
-from typing import Final
+from calm.results.reports.texts import QUESTION, Comparison, Text, compare, cut
 
 MOST: Final = 50
 """Findings shown of one hunt; the rest is counted."""

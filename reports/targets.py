@@ -539,7 +539,13 @@ def wandb() -> Send:
     return send
 
 
-OPEN: Final[Mapping[str, Callable[[], Send]]] = {"otel": otel, "mlflow": mlflow, "langfuse": langfuse, "wandb": wandb}
-"""By the name of a target the function that checks it and opens it."""
-KEEP_FILES: Final = ("mlflow", "wandb")
-"""The targets that keep files: they are given the report and the record."""
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A tool: `open` checks it and returns what sends a run; one that keeps files gets the report and the record."""
+
+    open: Callable[[], Send]
+    keeps_files: bool = False
+
+
+OTEL, LANGFUSE = Target(otel), Target(langfuse)
+MLFLOW, WANDB = Target(mlflow, keeps_files=True), Target(wandb, keeps_files=True)

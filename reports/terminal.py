@@ -13,22 +13,14 @@ from pathlib import Path
 from typing import Final
 
 from calm.core.claims import Outcome
+from calm.core.plugins import hook
 from calm.core.reasons import Kind, Reason, shared
 from calm.results.audit import AGREEMENT, Audit, control_without_result
 from calm.results.codes import State
-from calm.results.reports import calm_protocol
 from calm.results.sentences import Resolution, in_order, name_of, resolution, sentence, unmeasured
 from calm.results.steps import Trouble, next_step, subject, troubles, verdict_of
 from calm.results.tabular import as_read, unread, unread_words
-from calm.results.wording import (
-    bill,
-    figures,
-    lines,
-    plan,
-    printable,
-    tested,
-    untested_by_reason,
-)
+from calm.results.wording import bill, figures, lines, plan, printable, tested, untested_by_reason
 from calm.results.worsening import since_baseline
 
 WIDTH, HEIGHT = 100, 24
@@ -89,7 +81,7 @@ def shown(audit: Audit, screen: Screen, ended: Ended) -> list[Line]:
     audit = as_read(audit)
     notes = [note for note in audit.run.notes if note.kind not in (Kind.AT_RESOLUTION, Kind.SCALE_BACKWARDS)]
     said = f"; {len(notes)} note{'s' * (len(notes) != 1)} in the report" if notes else ""
-    end = [Line(printable(text)) for text in (tested(audit), *calm_protocol.told(audit), f"{bill(audit)}{said}")]
+    end = [Line(printable(text)) for text in (tested(audit), *_protocol(audit), f"{bill(audit)}{said}")]
     end += _last(audit, ended)
     first = [*_first(audit, ended), *_broke_off(audit)]
     found = [*_troubles(audit), *_loose(audit), *_accepted(audit)]
@@ -118,7 +110,7 @@ def whole(audit: Audit, ended: Ended) -> list[Line]:
             found.append(Line(printable(f"  {behind}")))
     for names, why, _ in untested_by_reason(audit):
         found.append(Line(printable(f"not tested: {names}{f' ({why})' if why else ''}")))
-    found += [Line(text) for text in calm_protocol.told(audit)]
+    found += [Line(text) for text in _protocol(audit)]
     notes = [note for note in audit.run.notes if note.kind not in (Kind.AT_RESOLUTION, Kind.SCALE_BACKWARDS)]
     found += [Line(f"note: {_short(str(note))}", "yellow") for note in notes[:NOTES]]
     if len(notes) > NOTES:
@@ -216,3 +208,9 @@ def _fitting(found: Sequence[Line], room: int, screen: Screen) -> list[Line]:
     while len(kept) > FEWEST and sum(map(screen.rows, kept)) > room:
         kept.pop()
     return kept
+
+
+def _protocol(audit: Audit) -> list[str]:
+    """Return the lines of CALM's figures, if a plug-in knows them."""
+    told = hook("terminal.protocol")
+    return [] if told is None else list(told(audit))

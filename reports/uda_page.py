@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-from calm import __version__
-from calm.models.wire import Json
-from calm.results.reports.charts import finite
-from calm.results.reports.charts import number
-from calm.results.reports.extras import Heat
-from calm.results.reports.extras import MOST_ROWS
-from calm.results.reports.extras import Table
-from calm.results.reports.extras import as_list
-from calm.results.reports.extras import as_mapping
-from calm.results.reports.extras import heat_of
-from calm.results.reports.html import environment
-from calm.results.reports.html import safety
-from collections.abc import Mapping
-from collections.abc import Sequence
-from dataclasses import dataclass
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from math import sqrt
 from typing import Final
+
+from calm import __version__
+from calm.models.wire import Json
+from calm.results.reports.charts import finite, number
+from calm.results.reports.extras import MOST_ROWS, Heat, Table, as_list, as_mapping, heat_of
+from calm.results.reports.html import environment, safety
 
 SIDES: Final = ("before", "after")
 FIGURES: Final = (

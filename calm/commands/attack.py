@@ -2,34 +2,25 @@
 
 from __future__ import annotations
 
-from calm.commands import CASES
-from calm.commands import DONE
-from calm.commands import JUDGES
-from calm.commands import REFUSED
-from calm.commands import add_command
-from calm.commands.spending import CONTINUE
-from calm.commands.spending import add_caps
-from calm.commands.spending import bill
-from calm.commands.spending import impossible
-from calm.commands.spending import opened_engine
-from calm.commands.spending import sampled
-from calm.commands.spending import stays
-from calm.errors import ConfigError
-from calm.results.wording import printable
-from pathlib import Path
-from typing import TYPE_CHECKING
 import argparse
 import json
 import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from calm.commands import CASES, DONE, JUDGES, REFUSED, add_command
+from calm.commands.spending import CONTINUE, add_caps, bill, impossible, opened_engine, sampled, stays
+from calm.errors import ConfigError
+from calm.results.wording import printable
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from calm.core.case import Case
     from calm.experiment.asks import Design
     from calm.models.wire import Judge
     from calm.studies.attack import Attack
     from calm.studies.hunt import Arm
-    from calm.studies.writing.writer import Writer
-    from collections.abc import Sequence
 
 SEARCH, TRANSFER = METHODS = ("search", "transfer")
 EXAMPLES = 3

@@ -13,6 +13,7 @@ from calm.commands import CASES, DONE, JUDGES, REFUSED, add_command
 from calm.commands.spending import add_limits, caps_of, closing, refuse_impossible
 from calm.core.case import COPY, TIE, Case
 from calm.core.edits import Expects
+from calm.core.plugins import hook
 from calm.core.reasons import Kind, reason_of
 from calm.core.verdict import (
     FAMILY,
@@ -122,13 +123,11 @@ def _try(options: argparse.Namespace) -> int:
 
 
 def _turned_round(spec: str) -> list[str]:
-    from calm.judges.lint import lint, subjects_of
-
     path = Path(spec)
-    if path.suffix != ".toml" or not path.is_file():
+    if path.suffix != ".toml" or not path.is_file() or (lint := hook("lint")) is None:
         return []
     try:
-        found = lint(subjects_of(path)).findings
+        found = lint(path).findings
     except ConfigError:  # the judge has no prompt
         return []
     return [f"{one.words}. {capital(one.fix)}" for one in found if one.rule.id == "scale-direction"]
@@ -246,7 +245,7 @@ def _unseen(verdicts: Sequence[Verdict], target: str) -> bool:
 
 
 def _show(engine: Engine, judge: Judge, case: Case, title: str) -> Verdict:
-    from calm.judges.lint.subject import prompted
+    from calm.judges.prompted import prompted
 
     asked = engine.ask(judge, [(case, 1)])[0]
     inside = prompted(judge)

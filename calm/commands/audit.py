@@ -1,4 +1,4 @@
-"""`calm audit` and `calm demo`: run the shipped suites on a judge and write the report."""
+"""`calm audit`: run the shipped suites on a judge and write the report."""
 
 from __future__ import annotations
 
@@ -18,20 +18,14 @@ from calm.commands import (
     NOTHING,
     REFUSED,
     add_command,
-    lint,
-    real,
 )
+from calm.core.plugins import hook
 from calm.engine.signals import SIGNALS
 from calm.gate.catalogue import importable
-from calm.results.wording import fitted, printable
-
-DEMO = "planted:verbosity=0.5,authority=0.5,noise=0.03,seed=7"
-SHOWN, SAMPLE = ("position", "verbosity", "authority"), 100
-"""The suites that the demo runs, and on how many cases: it takes seconds."""
 
 
 def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add `audit` and `demo`."""
+    """Add `audit`."""
     audit = add_command(
         commands,
         "audit",
@@ -53,20 +47,6 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         "-v", "--verbose", action="store_true", help="print each test, and all figures, reasons and notes"
     )
     audit.set_defaults(run=_audit)
-
-    demo = add_command(
-        commands,
-        "demo",
-        "Show a red gate of three suites on a simulated judge. The judge prefers padded answers and answers that cite "
-        "a book. No model is called, and nothing is spent. With --real, the judge is a small language model on this "
-        "machine.",
-        "calm demo",
-    )
-    demo.add_argument(
-        "-o", "--out", default="calm-demo", metavar="DIR", help="the folder to write to (default calm-demo)"
-    )
-    real.add_options(demo)
-    demo.set_defaults(run=_demo)
 
 
 def gate(judge: str, out: Path | None, options: Sequence[str], suites: Sequence[str] = ()) -> int:
@@ -113,7 +93,7 @@ def _verbose(options: Sequence[str]) -> bool:
     return any(one == "--verbose" or (one.startswith("-v") and set(one[1:]) == {"v"}) for one in options)
 
 
-def _ended(status: int) -> int:
+def ended(status: int) -> int:
     """Return the exit status of a command for that of pytest, as the reference of commands says."""
     import pytest
 
@@ -127,23 +107,10 @@ def _ended(status: int) -> int:
 
 
 def _audit(options: argparse.Namespace) -> int:
-    if pointless := lint.before_audit(options.judge, options.cases):
-        return pointless
+    lint = hook("audit")
+    if lint is not None and (pointless := lint(options.judge, options.cases)):
+        return int(pointless)
     given = [f"--calm-cases={f}" for f in options.cases]
     given += ["--calm-batch"] if options.batch else []
     given += ["-v"] if options.verbose else []
-    return _ended(gate(options.judge, Path(options.out), [*given, *options.pytest]))
-
-
-def _demo(options: argparse.Namespace) -> int:
-    out = Path(options.out)
-    if options.real:
-        return real.demonstrate(options, out, gate)
-    real.refuse_alone(options)
-    print("A simulated judge that prefers padded answers, and answers that cite a book:", flush=True)
-    status = _ended(gate(DEMO, out, ["--calm-cache=off", f"--calm-sample={SAMPLE}"], SHOWN))
-    if status not in (DONE, REFUSED):
-        return status
-    said = f"The gate is red, as it should be. Open {printable(str(out / 'report.html'))}."
-    print(fitted(f"{said} These are {len(SHOWN)} suites; calm audit runs all.", sys.stdout))
-    return DONE
+    return ended(gate(options.judge, Path(options.out), [*given, *options.pytest]))

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
 from calm.commands import CONFIGURATION, DONE, REFUSED, add_command, logs
+from calm.core.plugins import Given, given
 from calm.core.shell import join, quote
 from calm.core.verdict import Task
 from calm.errors import ConfigError, few_of, nearest
@@ -58,10 +59,11 @@ def _register_import(verbs: argparse._SubParsersAction[argparse.ArgumentParser])
         "tools, as OpenAI and Anthropic write them) each run becomes a case.",
         "calm cases import reviews.csv -o cases.jsonl --map question=prompt --map answer_a=first --map answer_b=second",
     )
+    formats = [*FORMATS, *sorted(given("CASES").keys() - {*FORMATS})]
     brought.add_argument("file", nargs="+", metavar="FILE", help="the file to read; of a log or of runs, also several")
     brought.add_argument("-o", "--out", required=True, metavar="OUT.jsonl", help="the file of cases to write")
     brought.add_argument(
-        "--format", choices=FORMATS, metavar="FORMAT", help=f"{', '.join(FORMATS)} (default: from the ending of FILE)"
+        "--format", choices=formats, metavar="FORMAT", help=f"{', '.join(formats)} (default: from the ending of FILE)"
     )
     brought.add_argument(
         "--map", action="append", default=[], metavar="FIELD=COLUMN", help="which column holds a field (repeatable)"
@@ -124,6 +126,8 @@ def _import(options: argparse.Namespace) -> int:
     from calm.cases.single import about_single
 
     sources, out = [Path(file) for file in options.file], Path(options.out)
+    if options.format not in (None, *FORMATS):
+        return _import_by(given("CASES")[options.format], options, sources, out)
     if _are_runs(options, sources):
         return _import_runs(options, sources, out)
     if _is_log(options, sources):
@@ -198,7 +202,7 @@ def _is_log(options: argparse.Namespace, sources: Sequence[Path]) -> bool:
 
 def _are_runs(options: argparse.Namespace, sources: Sequence[Path]) -> bool:
     """Return whether runs of agents are meant: by `--format agent`, or by what the file holds where no option says."""
-    from calm.cases.logs.agents import holds_runs
+    from calm.cases.logs import holds_runs
 
     about = [options.kind, options.metric, options.gold, options.better, options.verdicts, options.subset, *options.map]
     if options.format == "agent":
@@ -208,8 +212,21 @@ def _are_runs(options: argparse.Namespace, sources: Sequence[Path]) -> bool:
     return not (any(about) or options.format) and holds_runs(sources[0])
 
 
+def _import_by(form: Given, options: argparse.Namespace, sources: Sequence[Path], out: Path) -> int:
+    about = (options.map, options.value, options.better, options.verdicts, options.subset)
+    if any(about) or logs.asked_for(options):
+        raise ConfigError(f"--format {form.name}: a format of the plug-in {form.plugin} takes no option about a table")
+    if logs.taken([out], options.force, sources):
+        return CONFIGURATION
+    found: Sequence[Case] = form.load()(sources)
+    _write(out, found, options.force)
+    _say(f"wrote {out}: {len(found)} cases, {sum(map(_has_gold, found))} with gold")
+    _say(f"next: calm cases check {out}")
+    return DONE
+
+
 def _import_runs(options: argparse.Namespace, sources: Sequence[Path], out: Path) -> int:
-    from calm.cases.logs.agents import import_runs
+    from calm.cases.logs import import_runs
 
     wanted = logs.wanted_from(options)
     if logs.taken([out], options.force, sources):

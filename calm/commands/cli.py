@@ -10,89 +10,33 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from errno import ENOSPC, EPIPE
-from typing import Final
+from typing import Any, Final
 
 from calm import __version__
-from calm.commands import (
-    CONFIGURATION,
-    DONE,
-    INTERRUPTED,
-    agents,
-    answer,
-    attack,
-    attempt,
-    audit,
-    batch,
-    cache,
-    calibrate,
-    cases,
-    completion,
-    cross_check,
-    diagnose,
-    hunt,
-    init,
-    lint,
-    mitigate,
-    perturb,
-    plan,
-    power,
-    records,
-    report,
-    rewrite,
-    schema,
-    self_preference,
-    uda,
-    watch,
-)
-from calm.commands.parsing import Command, command_in, parsed, verbs_of
+from calm.commands import CONFIGURATION, DONE, INTERRUPTED
+from calm.commands.parsing import Command, Commands, command_in, helps_of, parsed, verbs_of
 from calm.commands.run_options import add_run_options, given_to_pytest
 from calm.commands.terminal import shielded, told
 from calm.core.inputs import forget
+from calm.core.plugins import troubles
 from calm.engine.signals import SIGNALS
 from calm.errors import CalmError, ConfigError, Interruption
 from calm.models.secrets import on_guard
 from calm.results.wording import fitted, printable
 
-COMMANDS = (
-    init,
-    audit,
-    attempt,
-    lint,
-    perturb,
-    records,
-    report,
-    plan,
-    power,
-    cases,
-    cache,
-    batch,
-    rewrite,
-    answer,
-    self_preference,
-    attack,
-    hunt,
-    cross_check,
-    diagnose,
-    calibrate,
-    mitigate,
-    uda,
-    watch,
-    schema,
-    completion,
-    agents,
-)
-GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
-    "commands, in the order in which you need them": (
-        *("init", "try", "audit", "plan", "report", "compare", "accept", "perturb", "cases", "cache"),
-    ),
-    "more, to begin": ("demo", "lint", "power"),
-    "more, to find what a judge gets wrong": (
-        *("hunt", "attack", "diagnose", "cross-check", "self-preference", "watch"),
-    ),
-    "more, to repair a judge": ("mitigate", "calibrate", "uda"),
-    "more, for texts, calls, editors, agents and shells": ("rewrite", "answer", "batch"),
+CORE: Final[Mapping[str, tuple[str, str]]] = {
+    "init": ("write judge.toml, its prompt, cases and a CI workflow", "calm.commands.init:register"),
+    "try": ("ask a judge about one case", "calm.commands.attempt:register"),
+    "audit": ("run all suites on a judge and write a report", "calm.commands.audit:register"),
+    "plan": ("show what a run will ask and cost", "calm.commands.plan:register"),
+    "report": ("write the results of a run in another form", "calm.commands.report:register"),
+    "compare": ("show what changed between the results of two runs", "calm.commands.records:register"),
+    "accept": ("write a baseline from the results of a run", "calm.commands.records:register"),
+    "perturb": ("show what a perturbation changes, or list all perturbations", "calm.commands.perturb:register"),
+    "cases": ("import cases, generate cases, or check cases", "calm.commands.cases:register"),
+    "cache": ("show, prune, export or copy a cache of replies", "calm.commands.cache:register"),
 }
-"""The commands as `calm --help` shows them; those that are not listed follow at the end."""
+"""The commands of the core in the order in which a person needs them; plug-ins give the others in the same form."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -176,35 +120,40 @@ def _parser_for(words: Sequence[str]) -> argparse.ArgumentParser:
     return parser
 
 
-class _Grouped(Command):
-    """The parser of `calm` alone: its help shows the commands in groups."""
+class _Whole(Command):
+    """The parser of `calm` alone: its help shows the commands of the core first, and then those of plug-ins."""
 
     def format_help(self) -> str:
-        """Return the usage, the commands by group, and the options."""
+        """Return the usage, the commands, and the options."""
         formatter = self._get_formatter()
         formatter.add_usage(self.usage, self._actions, self._mutually_exclusive_groups)
         formatter.add_text(self.description)
-        commands = verbs_of(self)
-        left = {} if commands is None else {action.dest: action for action in commands._choices_actions}
-        groups = [(title, [left.pop(name) for name in names]) for title, names in GROUPS.items()]
-        groups[-1][1].extend(left.values())
-        for title, actions in [*groups, ("options", self._optionals._group_actions)]:
+        verbs = verbs_of(self)
+        helps = {} if verbs is None else helps_of(verbs)
+        lines = [argparse.Action([], name, help=text) for name, text in helps.items()]
+        for title, actions in [
+            ("commands, in the order in which you need them", lines[: len(CORE)]),
+            ("more", lines[len(CORE) :]),
+            ("options", self._optionals._group_actions),
+        ]:
             formatter.start_section(title)
             formatter.add_arguments(actions)
             formatter.end_section()
+        formatter.add_text("\n".join(map(printable, troubles())) or None)
         return formatter.format_help()
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = _Grouped(
+    parser = _Whole(
         prog="calm",
         description="A regression gate for LLM judges. `calm COMMAND --help` describes a command.",
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"calm {__version__}")
-    commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=Command)
-    for module in COMMANDS:
-        module.register(commands)
+    verbs = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=Command)
+    made: Any = Commands(CORE)  # argparse wants a dict, and reads no more than a mapping has
+    verbs.choices = verbs._name_parser_map = made
+    parser.set_defaults(commands=verbs)
     return parser
 
 

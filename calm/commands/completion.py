@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from importlib.resources import files
 from re import fullmatch
 from shlex import quote
@@ -12,8 +11,9 @@ from textwrap import shorten
 from typing import Final, TypeAlias
 
 from calm.commands import DONE, add_command
-from calm.commands.parsing import BEHIND, verbs_of
+from calm.commands.parsing import BEHIND, helps_of, verbs_of
 from calm.commands.run_options import add_run_options
+from calm.core.plugins import hook
 
 SHELLS: Final = ("bash", "zsh", "fish")
 Words: TypeAlias = Mapping[str, Sequence[tuple[str, str]]]
@@ -37,11 +37,11 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         "calm completion fish",
     )
     one.add_argument("shell", choices=SHELLS, metavar="SHELL", help=", ".join(SHELLS))
-    one.set_defaults(run=partial(_completion, commands))
+    one.set_defaults(run=_completion)
 
 
-def _completion(commands: argparse._SubParsersAction[argparse.ArgumentParser], options: argparse.Namespace) -> int:
-    words = words_of(commands)
+def _completion(options: argparse.Namespace) -> int:
+    words = words_of(options.commands)
     made = _in_fish(words) if options.shell == "fish" else _in_sh(words)
     template = files("calm").joinpath("commands", "data", f"calm.{options.shell}").read_text("utf-8")
     print(template.replace("@WORDS@", made), end="")
@@ -61,7 +61,7 @@ def _add_commands(
     found: dict[str, list[tuple[str, str]]],
     values: Mapping[str, Callable[[], Sequence[str]]],
 ) -> None:
-    said = {action.dest: action.help or "" for action in commands._choices_actions}
+    said = helps_of(commands)
     found[before] = [(name, said.get(name, "")) for name in commands.choices]
     for name, parser in commands.choices.items():
         path = f"{before} {name}".lstrip()
@@ -98,10 +98,13 @@ def _values() -> Mapping[str, Callable[[], Sequence[str]]]:
     from calm.core.verdict import TASKS
     from calm.engine.store import Mode
     from calm.gate.catalogue import entries, known_biases
-    from calm.judges.mitigations import MITIGATIONS
 
     def edits() -> list[str]:
         return [f"{entry.module}.{entry.name}" for entry in entries()]
+
+    def mitigations() -> list[str]:
+        found = hook("mitigations")
+        return [] if found is None else sorted(found.MITIGATIONS)
 
     return {
         "BIAS": lambda: sorted(known_biases()),
@@ -111,8 +114,8 @@ def _values() -> Mapping[str, Callable[[], Sequence[str]]]:
         "perturb _": edits,
         "try --edit": edits,
         "try --against": edits,
-        "mitigate --try": lambda: sorted(MITIGATIONS),
-        "mitigate --together": lambda: sorted(MITIGATIONS),
+        "mitigate --try": mitigations,
+        "mitigate --together": mitigations,
     }
 
 

@@ -2,44 +2,26 @@
 
 from __future__ import annotations
 
-from calm.commands import CACHE
-from calm.commands import CASES
-from calm.commands import DONE
-from calm.commands import JUDGES
-from calm.commands import REFUSED
-from calm.commands import add_command
-from calm.commands.spending import CONTINUE
-from calm.commands.spending import add_caps
-from calm.commands.spending import bill
-from calm.commands.spending import impossible
-from calm.commands.spending import opened_engine
-from calm.commands.spending import sampled
-from calm.commands.spending import stays
-from calm.commands.terminal import end_of_progress
-from calm.commands.terminal import progress_line
-from calm.errors import ConfigError
-from calm.results.wording import printable
-from datetime import date
-from pathlib import Path
-from typing import TYPE_CHECKING
 import argparse
 import json
 import os
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from calm.commands import CACHE, CASES, DONE, JUDGES, REFUSED, add_command
+from calm.commands.spending import CONTINUE, add_caps, bill, impossible, opened_engine, sampled, stays
+from calm.commands.terminal import end_of_progress, progress_line
+from calm.errors import ConfigError
+from calm.results.wording import printable
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from calm.core.case import Case
     from calm.experiment.setup import Setup
-    from calm.models.wire import Json
-    from calm.models.wire import Judge
-    from calm.studies.hunt import Arm
-    from calm.studies.hunt import BestOf
-    from calm.studies.hunt import Bounds
-    from calm.studies.hunt import Finding
-    from calm.studies.hunt import Hunted
-    from calm.studies.hunt import Place
-    from calm.studies.hunt import Progress
-    from collections.abc import Callable
-    from collections.abc import Sequence
+    from calm.models.wire import Json, Judge
+    from calm.studies.hunt import Arm, BestOf, Bounds, Finding, Hunted, Place, Progress
 
 ANSWER = "answer"
 """Where a hunt edits by default, and the only place that a writer rewrites."""
@@ -156,13 +138,13 @@ def _hunt(options: argparse.Namespace) -> int:
 def _write(body: dict[str, Json], options: argparse.Namespace) -> None:
     """Write the record, and the page if one is wanted, and say so."""
     from calm.results.outputs import HUNT, write_whole
-    from calm.results.reports import pages
+    from calm.results.reports import hunt_page
 
     text = json.dumps(body, indent=1, ensure_ascii=False)
     write_whole(Path(options.out), [f"{text}\n"], HUNT, force=options.force)
     print(printable(f"wrote {options.out}"))
     if options.report:
-        pages.write_hunt(body, Path(options.report))
+        hunt_page.write(body, Path(options.report))
         print(printable(f"wrote {options.report}"))
 
 
@@ -289,8 +271,7 @@ def _plan(options: argparse.Namespace, judge: Judge, cases: Sequence[Case], ther
 
 def show(findings: Sequence[Finding]) -> None:
     """Print the original and the smallest text of each finding as one, with what was added and taken away marked."""
-    from calm.results.reports.texts import coloured
-    from calm.results.reports.texts import differences
+    from calm.results.reports.texts import coloured, differences
 
     for one in findings:
         answer = f" {one.subject.case.target}" if one.subject.place.name in (ANSWER, "byline") else ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast, get_args
@@ -28,6 +28,7 @@ from calm.commands.init_drafts import (
 )
 from calm.commands.init_prompts import Draft, Prompt, prompt_of_file, prompt_of_log, started
 from calm.commands.init_table import names_in
+from calm.core.plugins import hook
 from calm.core.shell import quote
 from calm.core.verdict import FAMILY, Task
 from calm.errors import CalmError, ConfigError, Interruption
@@ -35,7 +36,6 @@ from calm.models.address import Provider
 
 if TYPE_CHECKING:
     from calm.core.case import Case
-    from calm.judges.lint import Linted
 
 TASKS: Final[tuple[Task, ...]] = get_args(Task)
 PROVIDERS: Final[tuple[Provider, ...]] = get_args(Provider)
@@ -130,12 +130,13 @@ def _init(options: argparse.Namespace) -> int:
             text = "or, where it is the same for all cases, write it into the prompt"
             say(f"calm: {said}: {', '.join(lack)}. {fix}, {text}. Then: calm try {named}", error=True)
             return REFUSED
-        linted = _linted(folder / draft.judge)
-        for note in _notes(linted, folder / draft.judge):
+        lint = hook("init")
+        stops, notes = (False, ()) if lint is None else lint(folder / draft.judge)
+        for note in notes:
             say(f"note: {note}")
         if options.cases:
             say(_resolution(prompt.task, cases))
-        if any(one.rule.stops for one in linted.findings):
+        if stops:
             said = "the files are written, but an audit would not start: first correct the errors above. Then"
             say(f"{said}: calm try {named}", error=True)
             return REFUSED
@@ -278,24 +279,6 @@ def _refuse(options: argparse.Namespace) -> None:
         faults.append("--cases, --log: expected one of them, as a log brings its own cases; take one out")
     if faults:
         raise ConfigError(faults)
-
-
-def _linted(path: Path) -> Linted:
-    """Return what the linter finds in the judge that was written."""
-    from calm.judges.lint import lint, subjects_of
-
-    return lint(subjects_of(path))
-
-
-def _notes(found: Linted, path: Path) -> Iterator[str]:
-    """Yield the errors that the linter found, and a line that counts all findings."""
-    from calm.commands.lint_shown import counted
-
-    for one in found.findings:
-        if one.rule.severity == "error":
-            yield f"{one.place.file}:{one.place.line}: error: {one.rule.id}: {one.words}; {one.fix}"
-    if found.findings:
-        yield f"{counted(found)} in the prompt; see: calm lint {quote(str(path))}"
 
 
 # ------------------------------------------------------------------------------------------------------ the questions

@@ -67,7 +67,7 @@ def _replayed(log: Log, wanted: Wanted, draft: Draft, best: Literal["high", "low
 
 
 def _refuse_runs(options: argparse.Namespace) -> None:
-    from calm.cases.logs.agents import holds_runs
+    from calm.cases.logs import holds_runs
 
     for name in options.log if options.kind is None else ():
         if holds_runs(Path(name)):
@@ -146,8 +146,7 @@ def cases_in(options: argparse.Namespace, prompt: Prompt | None, draft: Draft) -
     from calm.cases.foreign import FORMATS, import_cases
     from calm.cases.foreign.columns import KNOWN_BY, NOTHING, Columns
     from calm.cases.foreign.records import load
-    from calm.cases.logs import Wanted
-    from calm.cases.logs.agents import holds_runs
+    from calm.cases.logs import Wanted, holds_runs
     from calm.cases.logs.judged import judged
     from calm.cases.proposed import VERDICT
 
@@ -191,7 +190,7 @@ def _with_blanks(cases: Sequence[Case], shown: Mapping[str, str], draft: Draft) 
 
 
 def _read_runs(path: Path, prompt: Prompt | None, draft: Draft) -> Sequence[Case]:
-    from calm.cases.logs.agents import import_runs
+    from calm.cases.logs import import_runs
 
     found = import_runs([path], scale=STARTED if prompt is None else prompt.scale)
     if prompt is None and any(not STARTED.holds(score) for case in found.cases for score in case.scores.values()):

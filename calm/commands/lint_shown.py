@@ -9,7 +9,8 @@ from hashlib import sha256
 from pathlib import Path
 
 from calm import __version__
-from calm.judges.lint import RULES, SEVERITIES, Finding, Linted, Rule
+from calm.core.shell import quote
+from calm.judges.lint import RULES, SEVERITIES, Finding, Linted, Rule, of_file
 from calm.models.wire import Json
 
 
@@ -20,6 +21,19 @@ class Checked:
     file: str
     tasks: tuple[str, ...]
     result: Linted
+
+
+def after_init(path: Path) -> tuple[bool, tuple[str, ...]]:
+    """Return whether an audit of a judge.toml would not start, and a line for each error and for the count of all."""
+    found = of_file(path)
+    notes = [
+        f"{one.place.file}:{one.place.line}: error: {one.rule.id}: {one.words}; {one.fix}"
+        for one in found.findings
+        if one.rule.severity == "error"
+    ]
+    if found.findings:
+        notes.append(f"{counted(found)} in the prompt; see: calm lint {quote(str(path))}")
+    return any(one.rule.stops for one in found.findings), tuple(notes)
 
 
 def listed() -> Iterator[str]:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NoReturn
 
+from calm.core.plugins import Given, find, given, troubles
+from calm.core.releases import NAME
 from calm.errors import closest
 from calm.results.wording import fitted, printable
 
@@ -21,6 +23,51 @@ class Command(argparse.ArgumentParser):
         """End the process with status 2, after the usage and a paragraph that fits the terminal."""
         self.print_usage(sys.stderr)
         self.exit(2, f"{fitted(f'{self.prog}: error: {message}', sys.stderr)}\n")
+
+
+class Commands(Mapping[str, argparse.ArgumentParser]):
+    """
+    The parsers of `calm` by command, each made when it is wanted: those of the core, then those of plug-ins by name.
+
+    `core` has for each command its help and "module:register". Plug-ins are read when one is wanted that is no other.
+    """
+
+    def __init__(self, core: Mapping[str, tuple[str, str]]) -> None:
+        self._core = {name: Given(name, target, "core", NAME, text) for name, (text, target) in core.items()}
+        self._made: dict[str, argparse.ArgumentParser] = {}
+
+    def __getitem__(self, name: str) -> argparse.ArgumentParser:
+        if name not in self._made:
+            found = self._core.get(name) or find("COMMANDS", name)
+            if found is None:
+                raise KeyError(name)
+            alone = Command(prog="calm").add_subparsers(parser_class=Command)
+            found.load()(alone)
+            self._made |= alone.choices
+        return self._made[name]
+
+    def __contains__(self, name: object) -> bool:
+        if name in self._core or not isinstance(name, str) or name.startswith("-"):
+            return name in self._core
+        return find("COMMANDS", name) is not None
+
+    def __iter__(self) -> Iterator[str]:
+        yield from self._core
+        yield from sorted(given("COMMANDS").keys() - self._core)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)  # a list would ask for it
+
+    @property
+    def helps(self) -> dict[str, str]:
+        """What each command does, in a line."""
+        return {name: (self._core.get(name) or given("COMMANDS")[name]).help for name in self}
+
+
+def helps_of(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> dict[str, str]:
+    """Return what each of some commands does, in a line."""
+    made: object = verbs.choices
+    return made.helps if isinstance(made, Commands) else {one.dest: one.help or "" for one in verbs._choices_actions}
 
 
 def parsed(parser: argparse.ArgumentParser, words: Sequence[str]) -> argparse.Namespace:
@@ -66,7 +113,8 @@ def _refuse_unknown_command(parser: argparse.ArgumentParser, words: Sequence[str
         hint = f"to audit a judge: `calm audit {word}`"
     else:
         hint = f"known: {', '.join(verbs.choices)}"
-    last.error(printable(f"there is no command {whole}{word}; {hint}"))
+    unread = "" if name else "".join(f"; {one}" for one in troubles())
+    last.error(printable(f"there is no command {whole}{word}; {hint}{unread}"))
 
 
 def _refuse_without_any(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:

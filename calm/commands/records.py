@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from calm.commands import DONE
-from calm.commands import REFUSED
-from calm.commands import add_command
-from calm.errors import ConfigError
-from calm.errors import few_of
-from collections.abc import Iterator
-from collections.abc import Sequence
-from datetime import date
-from datetime import timedelta
-from pathlib import Path
-from shutil import get_terminal_size
-from typing import Final
-from typing import TYPE_CHECKING
 import argparse
 import json
 import sys
+from collections.abc import Iterator, Sequence
+from datetime import date, timedelta
+from pathlib import Path
+from shutil import get_terminal_size
+from typing import TYPE_CHECKING, Final
+
+from calm.commands import DONE, REFUSED, add_command
+from calm.core.plugins import needed
+from calm.errors import ConfigError, few_of
 
 if TYPE_CHECKING:
     from calm.results.baseline import Undecided
@@ -26,7 +22,6 @@ EXPIRES: Final = timedelta(days=90)
 """How long a limit holds that `accept` proposes."""
 FORMS = ("calm",)
 """The tables of several judges that `compare --as` makes."""
-TABLES = (".html", ".htm", ".csv")
 PAIR = 2
 NAMED = 5
 """How many failed claims a line names."""
@@ -129,7 +124,9 @@ def _advice(found: Sequence[Undecided], again: str) -> Iterator[str]:
 
 
 def _compare(options: argparse.Namespace) -> int:
-    return _judges(options) if options.form else _runs(options)
+    if options.form:
+        return int(needed("compare", f"--as {options.form}")(options))
+    return _runs(options)
 
 
 def _runs(options: argparse.Namespace) -> int:
@@ -162,29 +159,5 @@ def _runs(options: argparse.Namespace) -> int:
     since = first.name if first.name != second.name else str(first)
     print(render_text(found, width, lines=lines, since=since))
     if options.out:
-        print(f"wrote {printable(options.out)}")
-    return DONE
-
-
-def _judges(options: argparse.Namespace) -> int:
-    from calm.core.inputs import inputs
-    from calm.results.calm_protocol import judge_table
-    from calm.results.outputs import Output, refuse
-    from calm.results.reports import pages
-    from calm.results.wording import printable
-
-    target = Path(options.out) if options.out else None
-    if options.lines is not None:
-        raise ConfigError("--lines: a table of judges has no parts to cut, got it with --as calm; leave it out")
-    if options.texts == "none":
-        raise ConfigError("--texts: a table of judges has no texts, got it with --as calm; leave it out")
-    if target is not None and target.suffix.lower() not in TABLES:
-        raise ConfigError(f"-o: expected a FILE that ends in {', '.join(TABLES)}, got {options.out!r}")
-    table = judge_table([Path(name) for name in options.files])
-    if target is not None:
-        refuse([Output("-o", target, pages.form_of(target))], inputs=inputs())
-    print("\n".join(map(printable, pages.render_text(table, get_terminal_size().columns).splitlines())))
-    if target is not None:
-        pages.write_judges(table, target)
         print(f"wrote {printable(options.out)}")
     return DONE

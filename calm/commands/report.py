@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from calm.commands import CONFIGURATION, DONE, add_command
+from calm.core.plugins import Given, given, needed
 from calm.core.reasons import NONE, Kind, Reason, because
 from calm.errors import ConfigError
 from calm.results import outputs
@@ -52,9 +53,6 @@ TREND = "trend.html"
 _HEAD = 200
 _SCHEMA = re.compile(r'\s*\{\s*"schema":\s*"([^"/]*)')
 """The beginning of a record that calm wrote."""
-
-TARGETS = ("otel", "mlflow", "langfuse", "wandb")
-"""The tools that a run can be sent to."""
 
 SHOWS_HUNTS = ("html", "json")
 """The formats that hold what a hunt found."""
@@ -101,11 +99,12 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         metavar="GATE",
         help="--format comment: what tells the comment of this gate from others (default gate)",
     )
+    targets = given("EXPORTS")
     report.add_argument(
         "--to",
-        choices=TARGETS,
+        choices=[*targets],
         metavar="TARGET",
-        help=f"send the results to another tool: {', '.join(TARGETS)}; the environment gives the address and keys",
+        help=f"send the results to another tool: {', '.join(targets)}; the environment gives the address and keys",
     )
     report.add_argument("--limit", type=int, metavar="BYTES", help="the largest size of a summary (default 1048576)")
 
@@ -113,7 +112,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         if options.history is None and options.results is None:
             report.error("expected RESULTS, a file that --calm-results wrote, or --history FOLDER")
         if options.to is not None:
-            return _send(options)
+            return _send(options, targets[options.to])
         return _report(options) if options.history is None else _trend(options)
 
     report.set_defaults(run=run)
@@ -121,7 +120,6 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 
 def _report(options: argparse.Namespace) -> int:
     from calm.results.audit import read, texts_path
-    from calm.results.hunts import with_hunts
     from calm.results.outputs import TEXTS, Output, refuse
     from calm.results.redaction import without_texts
     from calm.results.reports.tables import parquet_paths
@@ -160,7 +158,7 @@ def _report(options: argparse.Namespace) -> int:
         audit = read(source)
         refuse(written, inputs=(source, texts_path(source), *hunts))
         if hunts:
-            audit = with_hunts(audit, hunts)
+            audit = needed("report.hunts", "--hunt")(audit, hunts)
         missing = NONE if options.texts == "none" else without(audit, source)
         audit = without_texts(audit) if options.texts == "none" else with_note(audit, missing)
         _writer(form, options.limit, options.name, texts=options.texts == "full")(audit, target)
@@ -177,13 +175,13 @@ def _report(options: argparse.Namespace) -> int:
     return DONE
 
 
-def _send(options: argparse.Namespace) -> int:
+def _send(options: argparse.Namespace, to: Given) -> int:
     """Send a run to another tool; its destination is checked before anything is read."""
     from tempfile import TemporaryDirectory
 
     from calm.results import audit as record
     from calm.results.redaction import without_texts
-    from calm.results.reports import html, targets
+    from calm.results.reports import html
     from calm.results.reports.targets import told
     from calm.results.wording import printable
 
@@ -193,14 +191,15 @@ def _send(options: argparse.Namespace) -> int:
         raise ConfigError(
             f"--to {options.to}: nothing is written, got {', '.join(without_meaning)} with it; leave it out"
         )
-    send = targets.OPEN[options.to]()
+    target = to.load()
+    send = target.open()
     source = Path(options.results)
     if (kind := kind_of(source)) not in (None, "calm-results"):
         raise ConfigError(f"--to {options.to}: expected the results of a run, got a record of kind {kind}: {source}")
     audit = record.read(source)
     audit = without_texts(audit) if options.texts == "none" else with_note(audit, without(audit, source))
     with TemporaryDirectory() as folder:
-        if options.to in targets.KEEP_FILES:
+        if target.keeps_files:
             html.write(audit, Path(folder) / "report.html")
             record.write(audit, Path(folder) / "results.json", texts=options.texts == "full")
         where = send(told(audit, source), sorted(Path(folder).iterdir()))

@@ -182,6 +182,7 @@ class Kind(StrEnum):
     FIGURE = "figure"
     VARIANT = "variant"
     NO_FIGURE = "no-figure"
+    NO_PLUGIN = "no-plug-in"
     NO_TRUTH = "no-truth"
     ONE_SIDED = "one-sided"
     TRULY_EQUAL = "truly-equal"
@@ -811,6 +812,7 @@ WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
     Kind.FIGURE: "{}",
     Kind.VARIANT: lambda *inner: ": ".join(["one variant of a rotation", *map(str, inner)]),
     Kind.NO_FIGURE: "{} verdicts have none",
+    Kind.NO_PLUGIN: "it needs the plug-in {}, which is not installed",
     Kind.NO_TRUTH: (
         "only observed: these cases do not say which answers are better or equally good, so quality and preference "
         "look the same; with gold labels it is claimed where enough of them are ties"

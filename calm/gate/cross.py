@@ -2,39 +2,30 @@
 
 from __future__ import annotations
 
-from calm.core.claims import Claim
-from calm.core.claims import Decision
-from calm.core.claims import Outcome
-from calm.core.reasons import Kind
-from calm.core.reasons import because
-from calm.errors import ClaimError
-from calm.errors import EstimateError
-from calm.experiment.lookahead import Order
-from calm.experiment.lookahead import Placeholder
-from calm.experiment.run import unserved
-from calm.experiment.stopping import Ruling
-from calm.gate.arguments import chosen_claims
-from calm.gate.arguments import chosen_for
-from calm.gate.context import Context
-from calm.gate.overrides import accepted
-from calm.gate.overrides import gated
-from calm.gate.proof import FINE
-from calm.gate.proof import Proof
-from calm.gate.question import not_tested
-from calm.results.audit import Finding
-from calm.results.findings import finding
-from calm.selfpreference.symbols import TABLE_MEASURES
-from calm.selfpreference.symbols import TableMeasure
 from collections.abc import Sequence
 from dataclasses import replace
 from time import perf_counter
-from typing import TYPE_CHECKING
-from typing import cast
+from typing import TYPE_CHECKING, cast
+
+from calm.core.claims import Claim, Decision, Outcome
+from calm.core.plugins import hook
+from calm.core.reasons import Kind, because
+from calm.errors import ClaimError, EstimateError
+from calm.experiment.lookahead import Order, Placeholder
+from calm.experiment.run import unserved
+from calm.experiment.stopping import Ruling
+from calm.gate.arguments import chosen_claims, chosen_for
+from calm.gate.context import Context
+from calm.gate.overrides import accepted, gated
+from calm.gate.proof import FINE, Proof
+from calm.gate.question import not_tested
+from calm.results.audit import Finding
+from calm.results.findings import finding
+from calm.selfpreference.symbols import TABLE_MEASURES, TableMeasure
 
 if TYPE_CHECKING:
-    from calm.core.trials import Trials
     from calm.selfpreference.crossing.design import CrossResult
-    from calm.selfpreference.report import Tables
+
 
 class Cross:
     """
@@ -129,33 +120,23 @@ class Cross:
 
     def _decided(self, claims: Sequence[Claim]) -> list[Ruling]:
         """Ask, and decide claims on the tables of all authors and judges."""
-        from calm.selfpreference.crossing.design import TableJudge, model_of, why_none
+        from calm.selfpreference.crossing.design import TableJudge, why_none
 
         setup, suite = self._context.setup, self._context.node.suite
         if not claims:
             return []
         if reason := unserved(setup.judge, suite):
             return not_tested(claims, (), reason)
-        trials: Trials | None = None
+        if (decide := hook("cross")) is None:
+            return not_tested(claims, (), because(Kind.NO_PLUGIN, "self_preference"))
+        found: list[Ruling]
         try:
             crossed = None if isinstance(setup.judge, TableJudge) else self._ask([c.measure for c in claims])
-            # numpy: only a run with a table pays for it
-            from calm.selfpreference.crossing.tables import decide_on, recorded_tables, tables_of, trials_of
-
-            if crossed is not None:
-                trials = trials_of(crossed)
-                if crossed.missing:
-                    return not_tested(claims, (), crossed.missing, Outcome.INCOMPLETE)
-                tables = tables_of(crossed)
-            else:
-                tables = recorded_tables(cast("TableJudge", setup.judge))
+            found, figures = decide(setup.judge, crossed, claims, setup.seed)
         except EstimateError as error:
             return not_tested(claims, (), why_none(error))
-        model = model_of(setup.judge)
-        found = [Ruling(decide_on(tables, model, c, setup.seed), trials) for c in claims]
-        # the mean scores of a judge and of others tell something also where the excess lacks data
-        if tables.scores is not None or any(d.decision.estimate is not None for d in found):
-            self._report(tables, crossed)
+        if figures is not None:
+            self._context.extras["self_preference"] = figures
         return found
 
     def _ask(self, measures: Sequence[str]) -> CrossResult:
@@ -168,14 +149,6 @@ class Cross:
         context.asks_made += asks
         context.asks_planned += asks
         return crossed
-
-    def _report(self, tables: Tables, crossed: CrossResult | None) -> None:
-        """Keep all figures of the tables for the run's record."""
-        from calm.selfpreference.crossing.record import record
-
-        seed = self._context.setup.seed
-        figures = tables.report(seed, leaking=crossed.crossing.leaks if crossed else ())
-        self._context.extras["self_preference"] = record(figures, tables, crossed, seed)
 
     def _finding(self, decided: Ruling) -> Finding:
         context = self._context

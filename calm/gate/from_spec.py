@@ -14,6 +14,7 @@ from calm.cases import bundled, read_files, upright
 from calm.core.case import Case
 from calm.core.classes import SHIPPED, Classes
 from calm.core.files import MOST_SETTINGS, read_bytes
+from calm.core.plugins import find, given, troubles
 from calm.core.shell import quote
 from calm.core.verdict import Scale
 from calm.errors import ConfigError, closest, nearest
@@ -57,12 +58,12 @@ def judge_from(spec: str, env: Mapping[str, str] | None = None, *, keyless: bool
         return recorded(spec)
     if kind == "panel":
         return _panel(rest, env, keyless=keyless)
-    from calm.judges.adapters import ADAPTERS, adapted
-
-    if kind in ADAPTERS:
-        return adapted(spec, keyless=keyless)
+    if kind.isidentifier() and (found := find("JUDGES", kind)):
+        judge: Judge = found.load()(spec, keyless=keyless)
+        return judge
     if rest.count(":") == 1 and kind.isidentifier() and len(kind) > 1 and not Path(spec).exists():
-        raise ConfigError(f"--calm-judge {spec}: there is no tool {kind!r}{nearest(kind, ADAPTERS)}")
+        unknown = f"--calm-judge {spec}: there is no tool {kind!r}{nearest(kind, given('JUDGES'))}"
+        raise ConfigError([unknown, *troubles()])
     if (what := _NO_JUDGES.get(Path(spec).suffix.lower())) and Path(spec).is_file():
         raise ConfigError(f"{spec} is a {what[0]}, not a judge. Make one: calm init {what[1]} {quote(spec)}")
     if ":" not in spec and (near := _near(Path(spec))):
@@ -144,16 +145,23 @@ def _functions(file: Path) -> list[str]:
 
 
 def _callable(spec: str, module: str, attribute: str) -> Judge:
-    from calm.judges.adapters import tool_of
     from calm.judges.code import imported
     from calm.judges.python import PythonJudge
 
     found = imported(spec, module, attribute, wanted=callable)
-    if tool := tool_of(found):
+    if tool := _tool_of(found):
         raise ConfigError(f"--calm-judge {spec}: it is an object of {tool}; name it {tool}:{spec}")
     if not callable(found):
         raise ConfigError(f"--calm-judge {spec}: expected a callable f(case), got {type(found).__name__}")
     return PythonJudge(found, spec)
+
+
+def _tool_of(found: object) -> str | None:
+    """Return the tool of a plug-in that an object comes from, by the name of its package; None: it is of no tool."""
+    first = found[0] if isinstance(found, tuple) and found else found
+    modules = [getattr(found, "__module__", None), *(one.__module__ for one in type(first).__mro__)]
+    packages = [str(module).partition(".")[0] for module in modules]
+    return next((tool for tool in given("JUDGES") for one in packages if f"{one}_".startswith(f"{tool}_")), None)
 
 
 def cases_from(files: Sequence[str], judge: Judge) -> list[Case]:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from calm.core.files import read_json
 from calm.core.model_names import bare
+from calm.core.plugins import needed
 from calm.core.verdict import FAMILY, Task
 from calm.errors import ConfigError
 from calm.gate.from_spec import judge_from
@@ -53,9 +54,8 @@ def read_record(path: Path) -> list[Member]:
     body = read_json(path, "a record that `calm self-preference` wrote")
     if not isinstance(body, dict):
         raise ConfigError(f"{path}: expected a record that `calm self-preference` wrote, got {type(body).__name__}")
-    from calm.selfpreference.crossing.record import members_from  # numpy: only who names a record pays for it
-
+    members_from = needed("peers", str(path))
     try:
-        return members_from(body)
+        return list(members_from(body))
     except ConfigError as error:
         raise ConfigError(f"{path}: {error}") from error

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Awaitable, Hashable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from math import isfinite
 from typing import TypeVar
@@ -32,12 +33,13 @@ from calm.core.verdict import (
     code,
     readable,
 )
-from calm.errors import ConfigError, JudgeError
+from calm.errors import ConfigError, EstimateError, JudgeError
 from calm.judges.combining import combined
 from calm.judges.prompted import together
 from calm.judges.python import judge_of
 from calm.judges.wrapper import joint_endpoints, joint_remarks, joint_traits
 from calm.models.wire import Endpoint, Json, Judge, Placing, Remarks, Rewordable, Send, Traits
+from calm.statistics.agreement import krippendorff_alpha, raw_agreement
 
 T = TypeVar("T")
 
@@ -133,12 +135,15 @@ class Panel:
             yield because(Kind.PANEL_SILENT, name(self.name), name(self.member(place)), count, self.tally.asked)
 
     def _agreement(self) -> Iterator[Reason]:
-        from calm.selfpreference.panels import agreements  # numpy: only a run of a panel pays for it
-
         ratings = [row for row, count in self.tally.said.items() for _ in range(count)]
-        found = agreements(ratings, numeric=FAMILY[self.task] == "score") if ratings else {}
-        names = {"raw": "of pairs of verdicts alike", "alpha": "Krippendorff's alpha"}
-        said = [f"{value:.2f} {names[name]}" for name, value in found.items() if name in names and value is not None]
+        numeric, said = FAMILY[self.task] == "score", []
+        with suppress(EstimateError):
+            if ratings and not numeric:
+                said.append(f"{raw_agreement(ratings):.2f} of pairs of verdicts alike")
+        with suppress(EstimateError):
+            if ratings:
+                alpha = krippendorff_alpha(ratings, scale="interval" if numeric else "nominal")
+                said.append(f"{alpha:.2f} Krippendorff's alpha")
         if said:
             yield because(Kind.PANEL_AGREES, name(self.name), ", ".join(said))
 

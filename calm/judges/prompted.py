@@ -17,10 +17,11 @@ from calm.core.templates import Message, Messages, Prompt
 from calm.core.verdict import Criteria, Refused, Scale, Score, Task, Unreadable, Verdict
 from calm.errors import JudgeError, TooLongError
 from calm.judges import prompts, reading
+from calm.judges.wrapper import JudgeWrapper
 from calm.models.prompt_cache import LEAST_CHARACTERS, ends_in
 from calm.models.server import Server
 from calm.models.windows import SHORTEST, least_tokens, may_exceed, was_cut
-from calm.models.wire import Endpoint, Json, Remarks, Reply, Request, Send, Traits
+from calm.models.wire import Endpoint, Json, Judge, Remarks, Reply, Request, Send, Traits
 
 T = TypeVar("T")
 
@@ -312,6 +313,13 @@ class PromptedJudge:
 
     def _body(self, messages: Messages) -> dict[str, Json]:
         return self.server.body(messages, schema=self.schema, logprobs=self.form.kind == "logprobs")
+
+
+def prompted(judge: Judge) -> PromptedJudge | None:
+    """Return the judge with a prompt that is inside of all mitigations."""
+    while isinstance(judge, JudgeWrapper):
+        judge = judge.inner
+    return judge if isinstance(judge, PromptedJudge) else None
 
 
 def _cut(request: Request, reply: Reply) -> tuple[int, int] | None:

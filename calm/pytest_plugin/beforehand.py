@@ -23,15 +23,15 @@ NAMED = 3
 
 def prompt_errors(config: pytest.Config) -> list[str]:
     """Return a line for each of the first errors that the linter finds in the prompt of the run's judge.toml."""
+    from calm.core.plugins import hook
     from calm.errors import CalmError
-    from calm.judges.lint import lint, subjects_of
     from calm.pytest_plugin.session import cases_of
 
     path = Path(option(config, "judge"))
-    if path.suffix != ".toml" or not path.is_file():
+    if path.suffix != ".toml" or not path.is_file() or (lint := hook("lint")) is None:
         return []
     try:
-        found = lint(subjects_of(path, partial(cases_of, config)))
+        found = lint(path, partial(cases_of, config))
     except CalmError:  # the run says what is wrong with the file, or the judge has no prompt
         return []
     errors = [one for one in found.findings if one.rule.severity == "error"]

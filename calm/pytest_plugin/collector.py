@@ -320,9 +320,9 @@ class Collector:
     def audit(self) -> Audit:
         """Return the record of the run."""
         from calm import __version__
+        from calm.core.plugins import hook
         from calm.core.reasons import Kind, because
         from calm.results.audit import Audit, JudgeRecord
-        from calm.results.calm_protocol import with_protocol
         from calm.results.records import resolved
 
         subject = self.subjects[min(self.subjects)]  # the same whichever test came first
@@ -348,7 +348,9 @@ class Collector:
         audit = replace(
             audit, run=replace(run, judge=judge, case_files=files, kept=option(self.config, "cache") != "off")
         )
-        audit = with_protocol(self._together(audit))
+        audit = self._together(audit)
+        if (figures := hook("record")) is not None:
+            audit = figures(audit)
         audit = resolved(_noted(replace(audit, faults=tuple(self.faults)), cases_asked(self.config)))
         if option(self.config, "texts") == "none":
             from calm.results.redaction import without_texts

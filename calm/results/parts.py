@@ -6,16 +6,16 @@ Tables of a record in words: the title of each, what to know of it, and its rows
 
 from __future__ import annotations
 
-from calm.core.texts import CaseTexts
-from calm.core.texts import Change
-from calm.models.wire import Json
-from calm.results.wording import printable
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
 from textwrap import wrap
 from typing import Final
+
+from calm.core.texts import CaseTexts, Change
+from calm.models.wire import Json
+from calm.results.wording import printable
+
 
 @dataclass(frozen=True, slots=True)
 class Words:

@@ -15,11 +15,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from hashlib import sha256
 
+from calm.core.plugins import hook
 from calm.core.reasons import Kind, Reason, Said, because, ordered
 from calm.core.units import Unit
 from calm.models.wire import Json
 from calm.results.audit import Audit, Finding
-from calm.results.calm_protocol import KEY, with_protocol
 
 NOTE = because(Kind.TEXTS_LEFT_OUT)
 WHY = because(Kind.HIDDEN_WHY)
@@ -29,6 +29,8 @@ ABOUT = ("served_as", "provider", "base_url", "family", "callable", "reads", "mi
 """The keys of what a judge says of itself that hold no text of a prompt."""
 EXTRAS = ("self_preference", "mitigations")
 """Analyses of names, numbers and codes; a digest replaces any longer text in them."""
+PROTOCOL = "calm_protocol"
+"""An analysis that is made of the findings."""
 
 _NAME = re.compile(r"[\w./:@+~!-]{0,80}(?: [\w./:@+~!-]{1,20}){0,3}")
 _DIGEST = re.compile(r"[0-9a-f]{16}")
@@ -52,7 +54,10 @@ def without_texts(audit: Audit) -> Audit:
         texts=(),
         extras={name: _named(body) if name in EXTRAS else digested(body) for name, body in audit.extras.items()},
     )
-    return with_protocol(bared) if KEY in audit.extras else bared  # computed anew from what is left
+    if PROTOCOL in audit.extras and (figures := hook("record")) is not None:
+        made: Audit = figures(bared)  # computed anew from what is left
+        return made
+    return bared
 
 
 def finding_without_texts(finding: Finding) -> Finding:

@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, is_dataclass
+
 from calm import __version__
-from calm.core.claims import Estimate
-from calm.core.claims import Outcome
-from calm.core.reasons import NONE
-from calm.core.reasons import Reason
-from calm.core.reasons import counted
+from calm.core.claims import Estimate, Outcome
+from calm.core.reasons import NONE, Reason, counted
 from calm.engine.engine import Engine
 from calm.experiment.setup import Setup
 from calm.experiment.stopping import LOST
 from calm.models.wire import Json
-from calm.results.audit import Audit
-from calm.results.audit import Finding
-from calm.results.audit import JudgeRecord
-from calm.results.notes import cases_record
-from calm.results.notes import judge_record
-from collections.abc import Mapping
-from collections.abc import Sequence
-from dataclasses import fields
-from dataclasses import is_dataclass
+from calm.results.audit import Audit, Finding, JudgeRecord
+from calm.results.notes import cases_record, judge_record
+
 
 def audit_of(setup: Setup, findings: Sequence[Finding], engine: Engine, *, of: int, asks: str) -> Audit:
     """Return the audit of what a study found on the cases of a setup, which are a sample of so many."""

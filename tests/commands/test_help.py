@@ -51,14 +51,21 @@ def test_a_command_prints_its_help(capsys):
 
 
 def test_the_list_of_commands_has_a_line_of_80_columns_for_each_in_the_order_of_need(monkeypatch):
-    """The groups come in their order, no command is left out or twice, and one that no group names is shown, too."""
+    """Those of the core come first, in their order, then those of plug-ins by name; none is left out or twice."""
     monkeypatch.setenv("COLUMNS", "80")
     parser = cli._parser()
 
     lines = parser.format_help().splitlines()
 
     shown = [line.split()[0] for line in lines if re.match(r"  [a-z]", line)]
-    grouped = [name for names in cli.GROUPS.values() for name in names]
-    assert shown[: len(grouped)] == grouped
-    assert sorted(shown) == sorted(verbs_of(parser).choices)
+    assert shown[: len(cli.CORE)] == [*cli.CORE]
+    assert shown[len(cli.CORE) :] == sorted(set(verbs_of(parser).choices) - {*cli.CORE})
     assert [line for line in lines if len(line) > 80 or line.startswith(" " * 10)] == []
+
+
+def test_the_line_of_a_command_is_the_beginning_of_its_description():
+    """What the list of commands says without importing a command is what the command says of itself."""
+    choices = verbs_of(cli._parser()).choices
+
+    for name, text in choices.helps.items():
+        assert " ".join(choices[name].description.split()).partition(". ")[0].rstrip(".").lower() == text.lower()

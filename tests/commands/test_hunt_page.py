@@ -5,7 +5,7 @@ import json
 import pytest
 
 from calm.commands.cli import main
-from calm.results.reports import pages
+from calm.results.reports import hunt_page
 
 HUNT = ["hunt", "planted:injection=1", "--asks", "60", "--findings", "1", "--sample", "10", "--edits", "injection"]
 
@@ -22,7 +22,7 @@ def test_the_page_shows_the_record(here):
     assert main([*HUNT, "--report", "hunt.html"]) == 0
 
     page = (here / "hunt.html").read_text("utf-8")
-    assert page == pages.render_hunt(json.loads((here / "hunt.json").read_text("utf-8")))
+    assert page == hunt_page.render(json.loads((here / "hunt.json").read_text("utf-8")))
     assert page.count('class="headline">Found: ') == 1
     assert "<ins>" in page
 

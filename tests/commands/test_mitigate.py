@@ -1,7 +1,12 @@
 """`calm mitigate JUDGE`: which mitigations make a judge pass, what they cost, and the judge.toml that has them."""
 
-from calm.cases import bundled
-from calm.cases import sample
+import json
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from calm.cases import bundled, sample
 from calm.cases.lines import line
 from calm.errors import ConfigError
 from calm.judges.judgefile import read_judge
@@ -10,14 +15,9 @@ from calm.results.audit import JudgeRecord
 from calm.results.steps import remedies
 from calm.studies.mitigate.report import with_mitigations
 from calm.studies.mitigate.study import chance
-from pathlib import Path
 from tests.inside import calm_inside
-from tests.servers import Answer
-from tests.servers import wire_server
+from tests.servers import Answer, wire_server
 from tests.servers.planted import planted_respond
-import json
-import pytest
-import tomllib
 
 JUDGE = """
 [judge]

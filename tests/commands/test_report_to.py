@@ -6,11 +6,11 @@ from dataclasses import replace
 import pytest
 
 from calm.commands.cli import main
-from calm.commands.report import TARGETS
 from calm.core.claims import Outcome
+from calm.core.plugins import given
 from calm.core.reasons import Kind, Said, because
 from calm.results.audit import write
-from calm.results.reports.targets import GATE, LONGEST, OPEN, told
+from calm.results.reports.targets import GATE, LONGEST, told
 from calm.results.tabular import as_read
 from tests.reports.hostile_texts import HOSTILE, hostile_audit
 from tests.reports.planted_audit import empty, sample
@@ -97,7 +97,7 @@ def test_the_destination_is_checked_before_anything_is_read(server, subtests, ca
     assert "nowhere.json" not in capsys.readouterr().err
     for name in DESTINATIONS:
         monkeypatch.delenv(name, raising=False)
-    for target in TARGETS:
+    for target in given("EXPORTS"):
         with subtests.test(target):
             assert main(["report", "nowhere.json", "--to", target]) == 4
             assert "nowhere.json" not in capsys.readouterr().err
@@ -118,11 +118,6 @@ def test_only_the_results_of_a_run_are_sent(server, tmp_path):
     assert main(["report", "hunt.json", "--to", "langfuse"]) == 4
     assert main(["report", "nowhere.json", "--to", "langfuse"]) == 4
     assert not server.scores
-
-
-def test_every_target_of_the_command_can_be_opened():
-    """The names are listed twice, since a parser loads no target."""
-    assert tuple(OPEN) == TARGETS
 
 
 def test_hostile_texts_are_bounded_and_their_names_are_their_own(server, tmp_path, subtests):

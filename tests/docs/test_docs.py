@@ -508,7 +508,7 @@ def test_the_architecture_page_says_what_everything_in_calm_is():
     }
     rooms = re.findall(r"^\| \d+ \| `([\w.]+)/?` \| [^|]+ \|", page.read_text("utf-8"), re.MULTILINE)
 
-    assert len(there) <= 21
+    assert len(there) <= 22  # the rooms of the plug-ins go into one
     assert {*rooms, "__init__.py", "py.typed"} == there
     assert all(f"`{found}`" in page.read_text("utf-8") for found in ("__init__.py", "py.typed"))
 

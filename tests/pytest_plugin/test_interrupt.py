@@ -153,7 +153,7 @@ def test_a_signal_within_a_decoder_is_an_interruption(decoder, capsys, monkeypat
     def run(*_given):
         raise KeyboardInterrupt(f"decoding with {decoder!r} codec failed (KeyboardInterrupt: )")
 
-    monkeypatch.setattr("calm.commands.cli.init._init", run)
+    monkeypatch.setattr("calm.commands.init._init", run)
     assert main(["init"]) == 130
     assert capsys.readouterr().err == "calm: interrupted\n"
 

@@ -9,7 +9,7 @@ import pytest
 from calm.errors import ConfigError
 from calm.results.hunts import with_hunts
 from calm.results.redaction import without_texts
-from calm.results.reports import html, pages
+from calm.results.reports import html, hunt_page
 from tests.reports.hostile_texts import HOSTILE
 from tests.reports.planted_audit import judge, sample
 from tests.reports.tags import Tags
@@ -69,7 +69,7 @@ def words(page):
 
 def test_the_original_stands_beside_the_smallest_text_with_the_words_that_matter_marked():
     """The words that were added are marked, in the text with them and nowhere in the original."""
-    page = pages.render_hunt(record(found(first="")))
+    page = hunt_page.render(record(found(first="")))
 
     assert re.findall("<ins>(.*?)</ins>", page) == [" certified"]
     assert "<del>" not in page
@@ -79,7 +79,7 @@ def test_the_original_stands_beside_the_smallest_text_with_the_words_that_matter
 
 def test_what_was_taken_away_is_marked_in_the_original():
     """A text that flips the judge because a word is gone has it struck out, and the heading says so."""
-    page = pages.render_hunt(record(found(text="The soup needs. Taste it before you serve it.", added=[], removed=1)))
+    page = hunt_page.render(record(found(text="The soup needs. Taste it before you serve it.", added=[], removed=1)))
 
     assert "<del> salt</del>" in page
     assert "1 word taken away" in page
@@ -87,7 +87,7 @@ def test_what_was_taken_away_is_marked_in_the_original():
 
 def test_the_figures_of_the_fresh_asks_are_told():
     """Wins with and without the text, the bound, its error, who found it, by which edits, and where else it holds."""
-    told = words(pages.render_hunt(record(found())))
+    told = words(hunt_page.render(record(found())))
 
     for part in (
         "Won with the original 1 of 8 fresh asks",
@@ -105,7 +105,7 @@ def test_the_figures_of_the_fresh_asks_are_told():
 
 def test_what_was_not_confirmed_is_folded_below_and_claimed_of_nobody():
     """It stands in a folded part behind what was confirmed, which says what that means."""
-    page = pages.render_hunt(record(found(), found(case="c-9", confirmed=False, added=[" luck"])))
+    page = hunt_page.render(record(found(), found(case="c-9", confirmed=False, added=[" luck"])))
 
     assert page.count('class="headline">Found: ') == 1
     below = page[page.index('<details class="unproven">') :]
@@ -116,7 +116,7 @@ def test_what_was_not_confirmed_is_folded_below_and_claimed_of_nobody():
 
 def test_an_empty_place_says_so():
     """A note that was not there before has no original."""
-    told = words(pages.render_hunt(record(found(original="", text="certified", first=""), where="notes")))
+    told = words(hunt_page.render(record(found(original="", text="certified", first=""), where="notes")))
 
     assert "nothing the smallest text certified" in told
     assert "in a note to the judge" in told
@@ -125,7 +125,7 @@ def test_an_empty_place_says_so():
 def test_each_finding_names_its_own_place():
     """A hunt in two places is one record, and each finding says which of them it is about."""
     hunt = record(found(where="notes"), found(where="question", case="c-4"), where="question,notes")
-    told = words(pages.render_hunt(hunt))
+    told = words(hunt_page.render(hunt))
 
     assert "Hunt in the question and in a note to the judge" in told
     assert "in a note to the judge, case c-1" in told
@@ -134,14 +134,14 @@ def test_each_finding_names_its_own_place():
 
 def test_a_hunt_without_findings_proves_nothing():
     """That nothing was found is said with the asks that it took, and is no proof."""
-    told = words(pages.render_hunt(record()))
+    told = words(hunt_page.render(record()))
 
     assert "No text was confirmed with 512 asks in 2 cases. That is no proof that there is none." in told
 
 
 def test_a_hunt_that_was_cut_short_says_why():
     """The reason stands before the findings."""
-    told = words(pages.render_hunt(record(found(), incomplete="the cap of 100 calls was reached")))
+    told = words(hunt_page.render(record(found(), incomplete="the cap of 100 calls was reached")))
 
     assert told.index("This hunt ended early. the cap of 100 calls was reached") < told.index("fresh asks")
 
@@ -174,11 +174,11 @@ def test_every_part_may_be_missing_or_of_the_wrong_kind():
     whole = record(found(), found(confirmed=False))
     for part in whole.keys() - {"findings"}:
         for value in (None, 3, "x", ["x", 3], {"x": 1}, float("nan")):
-            assert "</html>" in pages.render_hunt({**whole, part: value})
+            assert "</html>" in hunt_page.render({**whole, part: value})
     for part in found():
         for value in (None, 3, "x", ["x", 3], {"x": 1}, float("inf")):
-            assert "</html>" in pages.render_hunt(record(found(**{part: value}), 3, []))
-    assert "</html>" in pages.render_hunt(record({}, {"confirmed": True}))
+            assert "</html>" in hunt_page.render(record(found(**{part: value}), 3, []))
+    assert "</html>" in hunt_page.render(record({}, {"confirmed": True}))
 
 
 @pytest.mark.parametrize("text", HOSTILE, ids=[repr(text[:20]) for text in HOSTILE])
@@ -187,7 +187,7 @@ def test_nothing_that_a_text_says_becomes_markup(text):
     named = dict.fromkeys(("case", "target", "question", "original", "found_by"), text)
     fresh = found()["fresh"] | {"clean": [text], "edited": [text]}
     one = found(**named, text=f"{text} {text}", first=f"{text} x", added=[text], edits=[text], also=[text], fresh=fresh)
-    page = pages.render_hunt(
+    page = hunt_page.render(
         record(one, judge=text, search=text, where=text, incomplete=text, excluded={text: 1}, fingerprint=text)
     )
 

@@ -4,40 +4,21 @@
 How often it errs over many seeds: `tests/power/test_diagnose.py`. The seeds here are fixed.
 """
 
-from calm.core.verdict import Criteria
-from calm.core.verdict import Preferred
-from calm.core.verdict import Ranking
-from calm.core.verdict import Refused
-from calm.core.verdict import Scale
-from calm.core.verdict import Score
-from calm.core.verdict import Unreadable
-from calm.core.verdict import code
+import json
+
+import pytest
+
+from calm.core.verdict import Criteria, Preferred, Ranking, Refused, Scale, Score, Unreadable, code
 from calm.errors import ConfigError
 from calm.gate.from_spec import judge_from
 from calm.judges.python import PythonJudge
 from calm.results.reports.pages import render
 from calm.results.tabular import SILENT
-from calm.studies.diagnose.asking import Design
-from calm.studies.diagnose.asking import Paraphrases
-from calm.studies.diagnose.asking import dissents
-from calm.studies.diagnose.asking import read_paraphrases
-from calm.studies.diagnose.asking import wordings_of
+from calm.studies.diagnose.asking import Design, Paraphrases, dissents, read_paraphrases, wordings_of
 from calm.studies.diagnose.naming import Limits
-from calm.studies.diagnose.report import in_words
-from calm.studies.diagnose.report import to_json
+from calm.studies.diagnose.report import in_words, to_json
 from tests.servers import wire_server
-from tests.studies.unsure import Lots
-from tests.studies.unsure import PAIRS
-from tests.studies.unsure import RUBRICS
-from tests.studies.unsure import SCORES
-from tests.studies.unsure import VAGUE
-from tests.studies.unsure import diagnosed
-from tests.studies.unsure import names
-from tests.studies.unsure import of_pairs
-from tests.studies.unsure import of_rubrics
-from tests.studies.unsure import of_scores
-import json
-import pytest
+from tests.studies.unsure import PAIRS, RUBRICS, SCORES, VAGUE, Lots, diagnosed, names, of_pairs, of_rubrics, of_scores
 
 HARD = 10
 

@@ -13,7 +13,8 @@ from calm.cases.foreign.result import ImportResult
 from calm.cases.logs.events import AGENT, SYSTEM, USER, Call, Event, NoMessages, NotMessages, Returned, Said, events_of
 from calm.cases.logs.opening import documents_of, is_log
 from calm.cases.logs.run_gold import LABELS, NUMBERS, TRUTHS, Worth, ended_by, gold_of, worth_of
-from calm.cases.logs.runs import Remarks, Run, acts, clean, run_of, said_at, shared_question
+from calm.cases.logs.runs import Remarks, Run, acts, run_of, said_at, shared_question
+from calm.cases.logs.values import clean
 from calm.cases.material import MOST
 from calm.cases.messages import role_in
 from calm.core.case import Case, digest

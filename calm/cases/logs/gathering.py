@@ -14,9 +14,8 @@ from calm.cases.foreign.naming import case_id
 from calm.cases.foreign.records import Faults
 from calm.cases.logs.judgments import ANY, PAIR, Judgment, Log
 from calm.cases.logs.people import labels_of, seen
-from calm.cases.logs.runs import clean
 from calm.cases.logs.scales import Scaled, scaled
-from calm.cases.logs.values import question_in, texts_in, written
+from calm.cases.logs.values import clean, question_in, texts_in, written
 from calm.cases.messages import dig
 from calm.core.case import Case, digest
 from calm.core.verdict import Scale

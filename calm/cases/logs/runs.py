@@ -20,6 +20,7 @@ from calm.cases.logs.events import (
     Said,
     Thought,
 )
+from calm.cases.logs.values import clean
 from calm.cases.messages import unpacked
 
 NO_ANSWER: Final = "(The run ended without an answer.)"
@@ -35,7 +36,6 @@ _WORDS: Final = 3
 """A question of fewer words may stand in a message by chance."""
 _HUGE: Final = 100_000
 """A result with more characters is named: many models take no prompt that holds it."""
-_SIGN_OF_NUL: Final = "\N{SYMBOL FOR NULL}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +70,6 @@ class Remarks:
         """Yield one note for each thing."""
         for what, records in self.records.items():
             yield f"{listed(records)}: {what}"
-
-
-def clean(text: str) -> str:
-    """Return a text that a file of cases can hold: a NUL, and half a character, become signs that are seen."""
-    return text.replace("\0", _SIGN_OF_NUL).encode("utf-8", "replace").decode()
 
 
 def acts(events: Sequence[Event]) -> bool:

@@ -25,6 +25,12 @@ REFERENCES: Final = (
 DOCUMENTS: Final = ("page_content", "content", "text", "document", "body")
 CONTEXTS: Final = ("context", "contexts", "retrieval_context", "retrieved_contexts", "documents", "source_documents")
 _DEEPEST: Final = 8
+_SIGN_OF_NUL: Final = "\N{SYMBOL FOR NULL}"
+
+
+def clean(text: str) -> str:
+    """Return a text that a file of cases can hold: a NUL, and half a character, become signs that are seen."""
+    return text.replace("\0", _SIGN_OF_NUL).encode("utf-8", "replace").decode()
 
 
 def number(value: object) -> float | None:

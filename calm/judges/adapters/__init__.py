@@ -64,13 +64,3 @@ def adapted(spec: str, *, keyless: bool = False) -> Judge:
     package(ADAPTERS[kind], kind, spec)
     evaluator = tool.evaluator_of(imported(spec, module, attribute, wanted=lambda one: one is not None), spec)
     return adapted_judge(spec, evaluator, keyless=keyless, environment=environment)
-
-
-def tool_of(found: object) -> str | None:
-    """Return the tool that an object comes from, by the word before the colon; None: it is the user's own."""
-    first = found[0] if isinstance(found, tuple) and found else found
-    modules = [getattr(found, "__module__", None), *(one.__module__ for one in type(first).__mro__)]
-    packages = {str(module).partition(".")[0] for module in modules}
-    if any(package.partition("_")[0] == "langchain" for package in packages):
-        return "langchain"
-    return next((tool for tool, package in ADAPTERS.items() if package in packages), None)

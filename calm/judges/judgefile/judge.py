@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
+from calm.core.plugins import needed
 from calm.core.verdict import TASKS, Task
 from calm.errors import ConfigError, nearest
 from calm.judges.judgefile.parts import classes_of, format_of, prompt_of, scale_of, server_of
@@ -157,10 +158,9 @@ def _judge(
     made = PromptedJudge(name, task, scale, templates, form, server, schema, as_given, family)
     if not mitigations:
         return made
-    from calm.judges.mitigations import mitigated
-
     try:
-        return mitigated(made, mitigations, _Beside(judge, env))
+        judged: Judge = needed("mitigations", "[judge] mitigations").mitigated(made, mitigations, _Beside(judge, env))
+        return judged
     except ConfigError as error:
         for problem in error.problems:
             judge.problems.append(f"{judge.path}: [judge] mitigations: {problem.removeprefix('mitigations: ')}")
@@ -189,15 +189,18 @@ def _mitigations(judge: Table, task: Task | None) -> tuple[str, ...]:
     value = judge.get("mitigations")
     if value is None:
         return ()
-    from calm.judges.mitigations import MITIGATIONS, fault, unfit
-
+    try:
+        known = needed("mitigations", "[judge] mitigations")
+    except ConfigError as error:
+        judge.problems += [f"{judge.path}: {problem}" for problem in error.problems]
+        return ()
     if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
-        judge.expected("mitigations", f"a list of names (known: {', '.join(sorted(MITIGATIONS))})")
+        judge.expected("mitigations", f"a list of names (known: {', '.join(sorted(known.MITIGATIONS))})")
         return ()
     for name in value:
-        if problem := fault(name):
+        if problem := known.fault(name):
             judge.say("mitigations", problem)
-        elif task is not None and (problem := unfit(name, task)):
+        elif task is not None and (problem := known.unfit(name, task)):
             judge.say("mitigations", f"{problem}; take it out")
     if len(set(value)) < len(value):
         judge.expected("mitigations", "each name once")

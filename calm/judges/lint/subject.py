@@ -26,10 +26,10 @@ from calm.judges import data, reading
 from calm.judges.judgefile import read_judge
 from calm.judges.lint.page import MOST_SLOTS, Page, Place, Role, Slot, Source, Sources, page_of, sign, without_signs
 from calm.judges.panel import Panel
-from calm.judges.prompted import PromptedJudge
+from calm.judges.prompted import PromptedJudge, prompted
 from calm.judges.prompts.turns import text_of, turns_of
 from calm.judges.reading import Format, View
-from calm.judges.wrapper import JudgeWrapper, Unseen, unseen
+from calm.judges.wrapper import Unseen, unseen
 from calm.models.server import Server
 from calm.models.wire import Judge, Reply, Request
 
@@ -345,13 +345,6 @@ def _named(path: Path) -> list[str]:
     except ConfigError:
         return []
     return [str(value) for key, value in table.items() if key.endswith("_file")] if isinstance(table, dict) else []
-
-
-def prompted(judge: Judge) -> PromptedJudge | None:
-    """Return the judge with a prompt that is inside of all mitigations."""
-    while isinstance(judge, JudgeWrapper):
-        judge = judge.inner
-    return judge if isinstance(judge, PromptedJudge) else None
 
 
 def _subject(path: Path, judge: Judge, inside: PromptedJudge, cases: Sequence[Case], window: int | None) -> Subject:

@@ -7,28 +7,22 @@ so one can be put around another. All of its calls go through `send`, which coun
 
 from __future__ import annotations
 
-from calm.core.verdict import FAMILY
-from calm.core.verdict import Task
-from calm.errors import ConfigError
-from calm.errors import nearest
-from calm.judges.mitigations import asks
-from calm.judges.mitigations import autocalibrate
-from calm.judges.mitigations import filters
-from calm.judges.mitigations import panels
-from calm.judges.mitigations import prompts
+from collections.abc import Sequence
+
+from calm.core.plugins import given
+from calm.core.verdict import FAMILY, Task
+from calm.errors import ConfigError, nearest
+from calm.judges.mitigations import asks, autocalibrate, filters, panels, prompts
 from calm.judges.mitigations.asks import swap
-from calm.judges.mitigations.mitigation import MITIGATIONS
-from calm.judges.mitigations.mitigation import Mitigation
-from calm.judges.mitigations.mitigation import NotApplicable
-from calm.judges.mitigations.mitigation import Reader
+from calm.judges.mitigations.mitigation import MITIGATIONS, Mitigation, NotApplicable, Reader
 from calm.judges.python import judge_of
 from calm.models.wire import Judge
-from collections.abc import Sequence
 
 __all__ = ["DEFENCES", "MITIGATIONS", "Mitigation", "NotApplicable", "fault", "mitigated", "swap", "unfit"]
 
 MODULES = (asks, autocalibrate, filters, panels, prompts)
 """Each puts its mitigations into the table as it is imported."""
+MITIGATIONS.update({name: one.load() for name, one in given("MITIGATIONS").items()})
 
 DEFENCES = (
     *("delimiters", "datamarking", "sandwich", "string-filter", "statistical-filter", "input-filter"),

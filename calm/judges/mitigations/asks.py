@@ -5,25 +5,19 @@ Samples and evidence: the papers draw several replies to one prompt at a tempera
 first sample has a number at its end, so that a server which keeps replies, or a temperature of 0, gives new ones too,
 and a run with more of them finds those of a run with fewer in the cache.
 
-Orders of the scale: the prompt shows its values in k orders. A list of values has a line for each, under a header;
-these lines change places, each with the indented lines below it. Other numbered lines stay. Without a list, one range
-changes: the first in a sentence about scores, else the first "from 1 to 5", else the only one. A range, such as "from 1
-to 5" or `from {{ scale.low }} to {{ scale.high }}`, becomes a list of its values; on a scale without steps, only its
-ends change places.
+Orders of the scale: the prompt shows its values in k orders (`calm.core.scale_orders`).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from random import Random
 from typing import TypeVar
 
-from calm.core.case import Case, Framing, digest
-from calm.core.templates import Message, Prompt
-from calm.core.verdict import Scale, Verdict
+from calm.core.case import Case, Framing
+from calm.core.scale_orders import FEW, MOST_VALUES, permuted
+from calm.core.verdict import Verdict
 from calm.errors import ConfigError
 from calm.experiment.twins import twin_of
 from calm.judges.combining import LAW, combined, unanimous
@@ -224,130 +218,6 @@ def _segments(judge: Judge, argument: str, _: Reader) -> Judge:
 
 
 # --------------------------------------------------------------------------------------------- orders of the scale
-
-FEW, MOST_VALUES = 3, 21
-"""A scale with so many values is listed: two have no order but two, and more would drown the task."""
-
-_NUMBER = r"(?:(?:score|rating|grade)[ \t]+)?\[?(?P<value>-?\d+(?:\.\d+)?)\]?[ \t]*[:.)=\u2013-](?!\d)"
-_VALUE = re.compile(rf"^[ \t]*(?P<item>(?:[-*][ \t]+)?{_NUMBER})", re.I)
-_HEADED = re.compile(rf"^[^\n]*?:[ \t]+(?P<item>{_NUMBER})", re.I)
-"""A line that begins with a value; a header with the first value behind it."""
-
-_OF_SCORES = re.compile(r"\b(?:scor(?:e|es|ed|ing)|rat(?:e|es|ed|ing|ings)|scales?|grad(?:e|es|ed|ing)|marks?)\b", re.I)
-_FROM = re.compile(r"from\b|between\b", re.I)
-_SENTENCE_ENDS = re.compile(r"[.!?](?=\s)|\n")
-
-LIST, SCORED, BOUNDED, BARE = range(4)
-"""How surely a place shows the scale: a whole list, a range in a sentence of scores, "from 1 to 5", a mere "1-5"."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Place:
-    """A place of a text that may show the scale: how surely it does, and its parts (start, end) in the text."""
-
-    sure: int
-    parts: tuple[tuple[int, int], ...]
-
-
-def ordered(values: Sequence[T], turn: int) -> list[T]:
-    """
-    Return values in the order of a turn: 0 is their own, 1 the reverse, and each other one is drawn.
-
-    >>> ordered([1, 2, 3], 1)
-    [3, 2, 1]
-    """
-    if turn < 2:
-        return list(values) if turn == 0 else list(reversed(values))
-    rng = Random(digest("score-options", turn))
-    return rng.sample(list(values), k=len(values))
-
-
-def permuted(prompt: Prompt, turn: int, scale: Scale) -> Prompt:
-    """Return a prompt that shows its scale in the order of a turn; the same one where it shows none."""
-    if turn == 0:
-        return prompt
-    asked = prompt.scale or scale
-    step = asked.step or (1.0 if prompt.form == "logprobs" else None)
-    return prompt.each(lambda messages: _shown(messages, turn, asked, step))
-
-
-def _shown(messages: Sequence[Message], turn: int, scale: Scale, step: float | None) -> tuple[Message, ...]:
-    found = [(n, place) for n, m in enumerate(messages) for place in _places(m.text, scale, step)]
-    surest = [(n, place) for n, place in found if place.sure == min(other.sure for _, other in found)]
-    if not surest or (len(surest) > 1 and surest[0][1].sure in (LIST, BARE)):
-        return tuple(messages)
-    at, place = surest[0]
-    text = messages[at].text
-    new = [text[start:end] for start, end in place.parts]
-    if place.sure == LIST:
-        new = ordered(new, turn)
-    elif found_range := _range(scale).match(text, place.parts[0][0]):
-        new = [_instead(found_range, turn, scale, step)]
-    for (start, end), part in reversed(list(zip(place.parts, new, strict=True))):
-        text = text[:start] + part + text[end:]
-    return tuple(Message(m.role, text) if n == at else m for n, m in enumerate(messages))
-
-
-def _places(text: str, scale: Scale, step: float | None) -> list[_Place]:
-    places: list[_Place] = []
-    for apart in (False, True):  # lists with blank lines between values only if there is no other
-        runs = [] if places else _runs(text, apart=apart)
-        for run in runs:
-            # the first line may be a sentence that merely looks like a header with a value
-            whole = next((items for items in (run, run[1:]) if _whole(items, scale, step)), [])
-            if whole:
-                places.append(_Place(LIST, tuple(span for _, span in whole)))
-    for found in _range(scale).finditer(text):
-        start = max((end.end() for end in _SENTENCE_ENDS.finditer(text, 0, found.start())), default=0)
-        end = _SENTENCE_ENDS.search(text, found.end())
-        scored = _OF_SCORES.search(text[start : end.start() if end else len(text)])
-        sure = SCORED if scored else BOUNDED if _FROM.match(found["before"]) else BARE
-        places.append(_Place(sure, (found.span(),)))
-    return places
-
-
-def _runs(text: str, *, apart: bool) -> list[list[tuple[float, tuple[int, int]]]]:
-    runs: list[list[tuple[float, tuple[int, int]]]] = [[]]
-    at = 0
-    for line in text.split("\n"):
-        item = _VALUE.match(line)
-        headed = None if item else _HEADED.match(line)
-        run = runs[-1]
-        if item:
-            run.append((float(item["value"]), (at + item.start("item"), at + len(line))))
-        elif run and line[:1] in (" ", "\t") and line.strip():
-            value, (start, _) = run[-1]
-            run[-1] = (value, (start, at + len(line)))
-        elif headed:
-            runs.append([(float(headed["value"]), (at + headed.start("item"), at + len(line)))])
-        elif line.strip() or not apart:
-            runs.append([])
-        at += len(line) + 1
-    return [run for run in runs if run]
-
-
-def _whole(items: Sequence[tuple[float, object]], scale: Scale, step: float | None) -> bool:
-    size, values = step or 1.0, sorted(value for value, _ in items)
-    if not FEW <= len(values) == round((scale.high - scale.low) / size) + 1:
-        return False
-    return all(abs(value - scale.low - size * n) < 1e-6 for n, value in enumerate(values))
-
-
-def _range(scale: Scale) -> re.Pattern[str]:
-    low, high = (
-        rf"(?:\{{\{{[-+]?\s*scale\.{end}\s*[-+]?\}}\}}|(?<![\d.]){re.escape(f'{value:g}')}(?![\d]|\.\d))"
-        for end, value in (("low", scale.low), ("high", scale.high))
-    )
-    before = r"(?P<before>(?:\b(?:from|between|of)\s+)?)"
-    return re.compile(rf"{before}(?P<low>{low})\s*(?:to|and|-|\u2013)\s*(?P<high>{high})")
-
-
-def _instead(found: re.Match[str], turn: int, scale: Scale, step: float | None) -> str:
-    if step is None:
-        return f"{found['before']}{found['high']} to {found['low']}" if turn == 1 else found[0]
-    count = round((scale.high - scale.low) / step) + 1
-    values = ordered([f"{scale.low + step * place:g}" for place in range(count)], turn)
-    return f"(one of {', '.join(values)})"
 
 
 @mitigation(

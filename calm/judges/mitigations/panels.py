@@ -30,6 +30,7 @@ from calm.core.files import read_json
 from calm.core.inputs import noted
 from calm.core.items import item_of
 from calm.core.model_names import spelling, value_for
+from calm.core.plugins import needed
 from calm.core.reasons import Kind, Reason, because, name
 from calm.core.verdict import Preferred, Rule, Scale, Score, Tie, Verdict, readable
 from calm.errors import ConfigError
@@ -100,9 +101,8 @@ def read_likelihoods(path: Path) -> Likelihoods:
     Raises:
         ConfigError: it cannot be read, or holds none.
     """
-    from calm.selfpreference.crossing.record import likely_from  # numpy: only who names a record pays for it
-
     what = "a record of calm self-preference --perplexity"
+    likely_from = needed("likelihoods", what)
     body = read_json(noted(path), what)
     try:
         found = likely_from(body) if isinstance(body, dict) else {}

@@ -15,19 +15,15 @@ from pathlib import Path, PurePath
 from typing import get_args
 
 from calm.cases.foreign.records import ENDINGS
+from calm.core.plugins import find, given
 from calm.core.verdict import Scale, Task
 from calm.errors import ConfigError, nearest
 from calm.judges.reading import Format
-from calm.judges.recorded.bundled import RecordedJudge, bundled
 from calm.judges.recorded.published import PUBLISHED, published
 from calm.judges.recorded.replay import Replay, table_in
 from calm.models.wire import Judge
-from calm.selfpreference.recorded import SETS
 
-__all__ = ["RecordedJudge", "Replay", "recorded"]
-
-ALL = (*SETS, *PUBLISHED)
-"""The names of the sets that ship with calm."""
+__all__ = ["Replay", "recorded"]
 
 
 def recorded(spec: str) -> Judge:
@@ -41,18 +37,22 @@ def recorded(spec: str) -> Judge:
     """
     start, _, rest = spec.partition(":")
     task, found, path = rest.partition(":")
-    given = next((known for known in get_args(Task) if found and known == task), None)
-    file = Path(path if given else rest)
-    if start == "recorded" and (given or PurePath(rest).suffix.lower() in ENDINGS):
-        scale = Scale(0.0, 1.0) if given == "points" else Scale()
-        return Replay(f"recorded:{file.name}", given or "pairwise", scale, table_in(file), Format(), model=file.stem)
+    stated = next((one for one in get_args(Task) if found and one == task), None)
+    file = Path(path if stated else rest)
+    if start == "recorded" and (stated or PurePath(rest).suffix.lower() in ENDINGS):
+        scale = Scale(0.0, 1.0) if stated == "points" else Scale()
+        return Replay(f"recorded:{file.name}", stated or "pairwise", scale, table_in(file), Format(), model=file.stem)
     name = rest.partition("/")[0]
     if name in PUBLISHED:
         return published(spec)
-    if start == "recorded" and name not in SETS:
+    if found_set := find("RECORDED", name):
+        judge: Judge = found_set.load()(spec)
+        return judge
+    known = (*given("RECORDED"), *PUBLISHED)
+    if start == "recorded":
         raise ConfigError(
-            f"--calm-judge {spec}: expected recorded:SET/MODEL, with a SET of {', '.join(ALL)}, or recorded:FILE, "
+            f"--calm-judge {spec}: expected recorded:SET/MODEL, with a SET of {', '.join(known)}, or recorded:FILE, "
             f"with a name that ends in {', '.join(ENDINGS)}, or recorded:TASK:FILE, with a TASK of "
-            f"{', '.join(get_args(Task))}{nearest(name, ALL)}"
+            f"{', '.join(get_args(Task))}{nearest(name, known)}"
         )
-    return bundled(spec)
+    raise ConfigError(f"expected recorded:SET/MODEL, with a SET of {', '.join(known)}, got {spec!r}")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Final, Protocol, runtime_checkable
 
 from calm.core.case import TIE, Answer, Case, Framing, digest
 from calm.core.checks import verify
@@ -30,8 +30,7 @@ from calm.selfpreference.symbols import LEAST, own_pull, self_preference_excess
 from calm.selfpreference.verdicts import AS_EVER, Judgment, Wording
 
 if TYPE_CHECKING:
-    from calm.selfpreference.rubric import RubricTable
-    from calm.selfpreference.scores import ScoreTable
+    pass
 
 FAMILIES_TAG: Final = "families"
 """The tag of a case that holds the family of each of its authors, as a JSON object."""
@@ -49,11 +48,11 @@ class TableJudge(Protocol):
         """Its name in the table."""
         ...
 
-    def table(self) -> RubricTable | ScoreTable:
+    def table(self) -> Any:
         """Return the verdicts of all judges of its record."""
         ...
 
-    def worded(self) -> Mapping[Wording, ScoreTable]:
+    def worded(self) -> Mapping[Wording, Any]:
         """Return their scores by wording; nothing for verdicts that are no scores."""
         ...
 

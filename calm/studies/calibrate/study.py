@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Final
+
 from calm.core.case import Case
-from calm.core.claims import Claim
-from calm.core.claims import Estimate
-from calm.core.claims import Outcome
-from calm.core.measures import Measure
-from calm.core.measures import readable_rate
-from calm.core.reasons import Kind
-from calm.core.reasons import NONE
-from calm.core.reasons import Reason
-from calm.core.reasons import because
-from calm.core.reasons import name
+from calm.core.claims import Claim, Estimate, Outcome
+from calm.core.measures import Measure, readable_rate
+from calm.core.reasons import NONE, Kind, Reason, because, name
 from calm.core.trials import Trials
 from calm.core.verdict import Family
 from calm.errors import ConfigError
 from calm.experiment import run as experiment
 from calm.experiment.pairs import ORDER_SALT
-from calm.experiment.setup import Setup
-from calm.experiment.setup import clusters_of
+from calm.experiment.setup import Setup, clusters_of
 from calm.experiment.stopping import missing
 from calm.gate.from_spec import refuse_off_scale
 from calm.results.audit import Finding
@@ -27,31 +25,22 @@ from calm.results.findings import finding
 from calm.statistics.confidence import CalibrationError
 from calm.studies.calibrate import figures
 from calm.studies.calibrate import items as tables
-from calm.studies.calibrate.figures import CONSTANT
-from calm.studies.calibrate.figures import FEWEST
-from calm.studies.calibrate.figures import Fit
-from calm.studies.calibrate.figures import RAW
-from calm.studies.calibrate.items import Entity
-from calm.studies.calibrate.items import FIRST
-from calm.studies.calibrate.items import Item
-from calm.studies.calibrate.items import Label
-from calm.studies.calibrate.items import MET
-from calm.studies.calibrate.items import NOT_MET
-from calm.studies.calibrate.items import REPEATS
-from calm.studies.calibrate.items import Rule
-from calm.studies.calibrate.items import SECOND
-from calm.studies.calibrate.items import entity_of
-from calm.studies.calibrate.items import gold_of
-from calm.studies.calibrate.items import items_of
-from calm.studies.calibrate.items import source_of
-from collections import Counter
-from collections.abc import Callable
-from collections.abc import Mapping
-from collections.abc import Sequence
-from dataclasses import dataclass
-from dataclasses import replace
-from functools import partial
-from typing import Final
+from calm.studies.calibrate.figures import CONSTANT, FEWEST, RAW, Fit
+from calm.studies.calibrate.items import (
+    FIRST,
+    MET,
+    NOT_MET,
+    REPEATS,
+    SECOND,
+    Entity,
+    Item,
+    Label,
+    Rule,
+    entity_of,
+    gold_of,
+    items_of,
+    source_of,
+)
 
 SAME: Final = 0.95
 """Share of verdicts from which on they count as all the same."""

@@ -2,50 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Final
+
 from calm.core.case import Case
 from calm.core.reasons import in_words as reasons_in_words
-from calm.core.verdict import Criteria
-from calm.core.verdict import Scale
-from calm.core.verdict import Verdict
-from calm.core.verdict import readable
+from calm.core.verdict import Criteria, Scale, Verdict, readable
 from calm.errors import ConfigError
 from calm.models.wire import Json
 from calm.perturbations.judge_prompt import BIAS
 from calm.results.audit import Audit
-from calm.results.records import family_of
-from calm.results.records import rows_of
-from calm.results.tabular import CAUSES
-from calm.results.tabular import SILENT
-from calm.results.tabular import UNASKED
-from calm.results.tabular import UNREAD
-from calm.results.tabular import Unread
-from calm.results.tabular import WORDS
-from calm.results.tabular import count_in_words
-from calm.results.tabular import rule_in_words
-from calm.results.tabular import silent
-from calm.results.tabular import unread_in_words
+from calm.results.records import family_of, rows_of
+from calm.results.tabular import (
+    CAUSES,
+    SILENT,
+    UNASKED,
+    UNREAD,
+    WORDS,
+    Unread,
+    count_in_words,
+    rule_in_words,
+    silent,
+    unread_in_words,
+)
 from calm.results.wording import clipped
 from calm.statistics.dissent import least_asks
-from calm.studies.diagnose.asking import Asked
-from calm.studies.diagnose.asking import Cell
-from calm.studies.diagnose.asking import PROMPTS
-from calm.studies.diagnose.asking import Unit
-from calm.studies.diagnose.asking import repeats_itself
-from calm.studies.diagnose.asking import units_of
-from calm.studies.diagnose.naming import Found
-from calm.studies.diagnose.naming import Limits
-from calm.studies.diagnose.naming import Named
-from calm.studies.diagnose.naming import Part
-from calm.studies.diagnose.naming import named
-from calm.studies.diagnose.naming import split
-from calm.studies.provenance import numbers
-from calm.studies.provenance import plain
-from calm.studies.provenance import plain_fields
-from collections.abc import Mapping
-from collections.abc import Sequence
-from dataclasses import asdict
-from dataclasses import dataclass
-from typing import Final
+from calm.studies.diagnose.asking import PROMPTS, Asked, Cell, Unit, repeats_itself, units_of
+from calm.studies.diagnose.naming import Found, Limits, Named, Part, named, split
+from calm.studies.provenance import numbers, plain, plain_fields
 
 BASE = "as it is"
 

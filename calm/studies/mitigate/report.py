@@ -2,34 +2,34 @@
 
 from __future__ import annotations
 
-from calm.core.toml_text import quoted
-from calm.core.units import Unit
-from calm.errors import ConfigError
-from calm.models.pricing import Cost
-from calm.models.pricing import dollars
-from calm.models.wire import Json
-from calm.results.parts import aligned
-from calm.results.sentences import figure_of
-from calm.results.sentences import sentence
-from calm.results.steps import excess
-from calm.results.tabular import ARMS
-from calm.studies.mitigate.study import Figures
-from calm.studies.mitigate.study import MEASURED
-from calm.studies.mitigate.study import Study
-from calm.studies.mitigate.study import cheapest
-from calm.studies.mitigate.study import losses
-from calm.studies.mitigate.study import nearest
-from calm.studies.mitigate.study import outcome_of
-from calm.studies.mitigate.study import remarks
-from calm.studies.mitigate.study import same_claim
-from calm.studies.mitigate.study import worst_claim
-from calm.studies.provenance import plain
-from calm.studies.provenance import plain_fields
+import os
+import re
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-import os
-import re
+
+from calm.core.toml_text import quoted
+from calm.core.units import Unit
+from calm.errors import ConfigError
+from calm.models.pricing import Cost, dollars
+from calm.models.wire import Json
+from calm.results.parts import aligned
+from calm.results.sentences import figure_of, sentence
+from calm.results.steps import excess
+from calm.results.tabular import ARMS
+from calm.studies.mitigate.study import (
+    MEASURED,
+    Figures,
+    Study,
+    cheapest,
+    losses,
+    nearest,
+    outcome_of,
+    remarks,
+    same_claim,
+    worst_claim,
+)
+from calm.studies.provenance import plain, plain_fields
 
 SCHEMA = "calm-mitigations/1"
 QUIET = frozenset({"excess", "noise", "ties", "unread", "unread edited", "US$"})

@@ -25,8 +25,8 @@ from calm.judges.mitigations.mitigation import Reader
 from calm.models.pricing import Cost
 from calm.models.wire import Judge
 from calm.results.audit import Audit, Finding
-from calm.results.tabular import Unread
 from calm.results.steps import excess
+from calm.results.tabular import Unread
 from calm.statistics.intervals import padded_t
 from calm.statistics.multiplicity import benjamini_hochberg
 

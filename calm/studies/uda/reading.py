@@ -31,15 +31,14 @@ from calm.core.files import json_of, read_bytes, read_json, refuse_large, refuse
 from calm.core.inputs import noted
 from calm.core.items import item_of
 from calm.core.model_names import one_name
+from calm.core.plugins import needed
 from calm.core.verdict import FAMILY, Code, Task
 from calm.errors import ConfigError, nearest
 from calm.models.wire import Json
 from calm.results import audit
 from calm.results.audit import Audit
 from calm.results.reports.extras import as_list, as_mapping
-from calm.selfpreference import report
 from calm.selfpreference.crossing.design import identity
-from calm.selfpreference.crossing.record import likely_from, members_from
 from calm.selfpreference.symbols import TABLE_MEASURES
 from calm.studies.uda.comparisons import INSTRUCTION, Answers, Comparisons, Content, Embed, Key, Named, arrays, question
 
@@ -136,7 +135,7 @@ def _one(judge: str, case: Case, answers: Sequence[Answer], share: float, known:
 
 # -------------------------------------------------------------------------------------------------------------- records
 
-RECORDS: Final = (report.SCHEMA.partition("/")[0], audit.SCHEMA.partition("/")[0])
+RECORDS: Final = ("calm-self-preference", audit.SCHEMA.partition("/")[0])
 """The schemas of the records that hold verdicts on answers, without their versions."""
 _HEAD: Final = 200
 """A record names its schema within so many characters."""
@@ -227,7 +226,7 @@ def compared(
 
 
 def _self_preference(path: Path, body: Mapping[str, Json], answers: Path, held: Answers) -> tuple[list[Said], Known]:
-    members = members_from(body) if "judged" in body else []
+    members = needed("peers", "a record of judges")(body) if "judged" in body else []
     if not members:
         raise ConfigError(
             f"{path}: expected a record with verdicts, got one of recorded judges; ask judges about --cases"
@@ -250,7 +249,7 @@ def _self_preference(path: Path, body: Mapping[str, Json], answers: Path, held: 
         for key in asked
         if key in as_mapping(one["verdicts"])
     ]
-    return said, Known(_hold(cases, held), likely_from(body))
+    return said, Known(_hold(cases, held), needed("likelihoods", "a record of judges")(body))
 
 
 def _gate(path: Path, answers: Path, held: Answers) -> tuple[list[Said], Known]:

@@ -6,8 +6,9 @@ import pytest
 
 from calm.core.templates import Message, Prompt
 from calm.core.verdict import Criteria, Preferred, Scale, Score, Tie
+from calm.judges.lint.verdict_rules import ordered
 from calm.judges.mitigations import NotApplicable, mitigated
-from calm.judges.mitigations.asks import ordered, permuted
+from calm.judges.mitigations.asks import permuted
 from calm.judges.prompts import bundled
 from tests.judges.mitigations.judging import PAIR, RUBRIC, SINGLE, asked, judge_at, system, user
 

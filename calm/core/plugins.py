@@ -1,0 +1,160 @@
+"""
+Plug-ins: what packages beside the core give it, by the entry points of the group `calm.plugins`.
+
+An entry point names a module of declarations (`hunt = "package.hunt"`), which imports nothing heavy. Its constants say
+what the plug-in gives, each a mapping of a name to `"module:attribute"`, which is imported when it is first used:
+
+| constant | by what name | what the attribute is |
+|---|---|---|
+| `COMMANDS` | a command, to a pair of its help and the attribute | `register(commands)`, which adds its parser |
+| `JUDGES` | what stands before the colon, as `deepeval` | `judge(spec, *, keyless)`, which returns a judge |
+| `RECORDED` | a set of `recorded:SET/MODEL` | `judge(spec)`, which returns a judge |
+| `MITIGATIONS` | a mitigation in judge.toml | a `calm.judges.mitigations.Mitigation` |
+| `CASES` | a format of `calm cases import --format` | `read(paths)`, which returns cases |
+| `PAGES` | the schema of a record without its version | `page(record)`, which returns HTML |
+| `EXPORTS` | a target of `calm report --to` | `open()`, which returns what sends a run, and `keeps_files` |
+| `HOOKS` | a place in the core that asks for it by that name | what that place says; also a whole `"module"` |
+
+Nothing is read before a name is asked for that the core does not know itself.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib import import_module
+from importlib.metadata import entry_points
+from operator import attrgetter
+from pathlib import Path
+from typing import Any, Final
+
+from calm.core.releases import NAME
+from calm.errors import CalmError, ConfigError
+
+GROUP: Final = "calm.plugins"
+KINDS: Final = ("COMMANDS", "JUDGES", "RECORDED", "MITIGATIONS", "CASES", "PAGES", "EXPORTS", "HOOKS")
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """A part of the core's that a plug-in gives: `target` is `"module:attribute"`, `package` the one to install."""
+
+    name: str
+    target: str
+    plugin: str
+    package: str
+    help: str = ""
+
+    def load(self) -> Any:
+        """
+        Return the attribute.
+
+        Raises:
+            ConfigError: it cannot be imported; the message names the package.
+        """
+        module, _, attribute = self.target.partition(":")
+        try:
+            found = import_module(module)
+            return attrgetter(attribute)(found) if attribute else found
+        except CalmError:
+            raise
+        except Exception as error:
+            raise ConfigError(_broken(self.plugin, self.package, error)) from error
+
+
+def given(kind: str) -> Mapping[str, Given]:
+    """Return what the plug-ins give of a kind of `KINDS`, by its names; two that give one name give none."""
+    return _read()[0][kind]
+
+
+def find(kind: str, name: str) -> Given | None:
+    """
+    Return what a plug-in gives under a name; None if no plug-in does.
+
+    Raises:
+        ConfigError: two plug-ins give it.
+    """
+    if clash := _read()[1].get((kind, name)):
+        raise ConfigError(clash)
+    return given(kind).get(name)
+
+
+def hook(name: str) -> Any:
+    """Return what a plug-in gives for a place in the core; None if no plug-in is there."""
+    found = find("HOOKS", name)
+    return None if found is None else found.load()
+
+
+def needed(name: str, what: str) -> Any:
+    """
+    Return what a plug-in gives for a place in the core that cannot do without.
+
+    Raises:
+        ConfigError: no plug-in gives it; `what` says what needs it.
+    """
+    if (found := hook(name)) is None:
+        raise ConfigError([f"{what} needs a plug-in that gives {name!r}, and none is installed", *troubles()])
+    return found
+
+
+def troubles() -> tuple[str, ...]:
+    """Return a line for each plug-in that cannot be imported, and for each name that two of them give."""
+    _, clashes, broken = _read()
+    return (*broken, *clashes.values())
+
+
+def _broken(plugin: str, package: str, error: Exception) -> str:
+    why = f"{type(error).__name__}: {error}"
+    return f"the plug-in {plugin} of the package {package} cannot be imported ({why}); update or remove that package"
+
+
+@lru_cache(maxsize=1)
+def _read() -> tuple[Mapping[str, Mapping[str, Given]], Mapping[tuple[str, str], str], tuple[str, ...]]:
+    """Return what is given by kind and name, what two plug-ins give with words on it, and what is wrong otherwise."""
+    found: dict[str, dict[str, Given]] = {kind: {} for kind in KINDS}
+    clashes: dict[tuple[str, str], str] = {}
+    broken: list[str] = []
+    for plugin, module, package in _declared():
+        try:
+            parts = [(kind, one) for kind in KINDS for one in _parts(kind, module, plugin, package)]
+        except Exception as error:  # noqa: BLE001 - whatever that package raises, the others go on
+            broken.append(_broken(plugin, package, error))
+            continue
+        for kind, one in parts:
+            if (other := found[kind].setdefault(one.name, one)) is not one:
+                clashes[kind, one.name] = (
+                    f"two plug-ins give {one.name!r} of {kind}: {other.plugin} of the package {other.package}, and "
+                    f"{one.plugin} of the package {one.package}; remove one of them"
+                )
+    for kind, name in clashes:
+        del found[kind][name]
+    if not any(one.package == NAME for kind in found.values() for one in kind.values()):
+        broken.append(f"calm's own plug-ins are not installed: install {NAME} again (a checkout: pip install -e .)")
+    return found, clashes, tuple(broken)
+
+
+def _declared() -> Iterator[tuple[str, str, str]]:
+    """
+    Yield the name, the module and the package of each plug-in.
+
+    A checkout says its own in its pyproject.toml: what was installed may be older.
+    """
+    checkout = Path(__file__).parents[2] / "pyproject.toml"
+    own = tomllib.loads(checkout.read_text("utf-8")).get("project", {}) if checkout.is_file() else {}
+    here = own.get("name") == NAME
+    if here:
+        yield from ((name, module, NAME) for name, module in own.get("entry-points", {}).get(GROUP, {}).items())
+    for point in entry_points(group=GROUP):
+        package = point.dist.name if point.dist is not None else "?"
+        if not (here and package == NAME):
+            yield point.name, point.value, package
+
+
+def _parts(kind: str, module: str, plugin: str, package: str) -> Iterator[Given]:
+    for name, said in getattr(import_module(module), kind, {}).items():
+        text, target = said if kind == "COMMANDS" else ("", said)
+        if not isinstance(target, str):
+            raise TypeError(f"{module}.{kind}[{name!r}]: expected 'module:attribute', got {target!r}")
+        yield Given(name, target, plugin, package, text)

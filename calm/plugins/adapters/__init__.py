@@ -1,0 +1,6 @@
+"""Judges of other tools: such as `deepeval:package.module:metric`."""
+
+JUDGES = dict.fromkeys(
+    ("autoevals", "deepeval", "inspect", "langchain", "openevals", "promptfoo", "ragas"),
+    "calm.judges.adapters:adapted",
+)

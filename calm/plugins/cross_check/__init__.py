@@ -1,0 +1,7 @@
+"""Whether a judge agrees with itself: `calm cross-check`."""
+
+COMMANDS = {
+    "cross-check": ("check that preferences form no cycle and agree with scores", "calm.commands.cross_check:register")
+}
+
+PAGES = {"calm-cross-check": "calm.plugins.cross_check.page:page"}

@@ -1,0 +1,5 @@
+"""Where a judge is unsure: `calm diagnose`."""
+
+COMMANDS = {"diagnose": ("name the unsure cases and the vague criteria of a judge", "calm.commands.diagnose:register")}
+
+PAGES = {"calm-diagnose": "calm.plugins.diagnose.page:page"}

@@ -1,0 +1,112 @@
+"""Plug-ins of other packages: what they give is found by name, and a faulty one spoils nothing else."""
+
+import json
+import os
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent / "plugin"
+HEAVY = ("numpy", "calm.commands.hunt", "calm.commands.uda", "calm_longer.command")
+DECLARED = "COMMANDS = {{{!r}: ({!r}, 'x:y')}}\n"
+
+
+@pytest.fixture
+def packaged(tmp_path):
+    """Return a function that installs a package, from what its pyproject.toml says, for `calm` to find."""
+    (site := tmp_path / "site").mkdir()
+
+    def install(name, points):
+        info = site / f"{name.replace('-', '_')}-1.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1\n")
+        said = "".join(f"{plugin} = {module}\n" for plugin, module in points.items())
+        (info / "entry_points.txt").write_text(f"[calm.plugins]\n{said}")
+        return site
+
+    return install
+
+
+def run(site, *words, cwd=None, code=""):
+    path = os.pathsep.join([str(HERE), str(site), *filter(None, [os.environ.get("PYTHONPATH")])])
+    command = [sys.executable, *(["-c", code] if code else ["-m", "calm"]), *words]
+    env = {**os.environ, "PYTHONPATH": path, "COLUMNS": "120"}
+    return subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True, check=False, timeout=120)
+
+
+def test_the_example_gives_a_command_a_study_a_page_and_a_format(packaged, tmp_path):
+    """The help names the command; it runs on cases of its format, and `calm report` renders its record."""
+    project = tomllib.loads((HERE / "pyproject.toml").read_text("utf-8"))["project"]
+    site = packaged(project["name"], project["entry-points"]["calm.plugins"])
+    (tmp_path / "pairs.txt").write_text("2 + 2?|4|It may well be five\nCapital of France?|Paris, on the Seine|Rome\n")
+
+    assert "longer           count how often a judge takes the longer answer\n" in run(site, "--help").stdout
+    done = run(site, "cases", "import", "pairs.txt", "--format", "pairs", "-o", "pairs.jsonl", cwd=tmp_path)
+    assert "wrote pairs.jsonl: 2 cases, 2 with gold\n" in done.stdout, done.stderr
+    done = run(site, "longer", "lexical", "--cases", "pairs.jsonl", cwd=tmp_path)
+    assert "; wrote longer.json\n" in done.stdout, done.stderr
+    assert json.loads((tmp_path / "longer.json").read_text())["schema"] == "longer/1"
+    done = run(site, "report", "longer.json", "-o", "longer.html", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "a judge and long answers" in (tmp_path / "longer.html").read_text()
+
+
+def test_a_plugin_that_cannot_be_imported_is_named_and_the_others_go_on(packaged, tmp_path):
+    """The help says so in one line; another command does not mention it."""
+    site = packaged("broken-tool", {"broken": "no_such_module"})
+
+    helped = run(site, "--help")
+    assert helped.returncode == 0
+    assert "\n  hunt " in helped.stdout
+    said = "the plug-in broken of the package broken-tool cannot be imported (ModuleNotFoundError: No module named"
+    assert said in " ".join(helped.stdout.split())
+    unknown = run(site, "brokn")
+    assert unknown.returncode == 2
+    assert said in " ".join(unknown.stderr.split())
+    other = run(site, "schema", "case")
+    assert (other.returncode, other.stderr) == (0, "")
+
+
+def test_a_part_that_cannot_be_imported_names_its_package(packaged):
+    """The declarations can be read, and what they name cannot."""
+    site = packaged("half-tool", {"half": "half"})
+    (site / "half.py").write_text(DECLARED.format("half", "do half"))
+
+    done = run(site, "half")
+
+    assert done.returncode == 4
+    assert "the plug-in half of the package half-tool cannot be imported (ModuleNotFoundError" in " ".join(
+        done.stderr.split()
+    )
+
+
+def test_two_plugins_of_one_name_are_refused_where_it_is_used(packaged):
+    """Neither wins: the message names both packages; other commands go on."""
+    for name in ("one", "other"):
+        site = packaged(f"{name}-tool", {name: f"{name}_tool"})
+        (site / f"{name}_tool.py").write_text(DECLARED.format("both", "do both"))
+
+    done = run(site, "both")
+    said = "two plug-ins give 'both' of COMMANDS: "
+
+    assert done.returncode == 4
+    assert said in " ".join(done.stderr.split())
+    assert {"one-tool", "other-tool"} <= {word.strip(",;") for word in done.stderr.split()}
+    assert said in " ".join(run(site, "--help").stdout.split())
+    assert run(site, "schema", "case").returncode == 0
+
+
+def test_nothing_is_read_before_a_name_is_asked_for(packaged):
+    """A command of the core reads no entry points, and a list of the commands imports none of them."""
+    site = packaged("calm-longer", {"longer": "calm_longer"})
+    seen = "import sys; from calm.commands.cli import main\ntry: main({!r})\nexcept SystemExit: pass\n"
+    seen += "sys.stderr.write(' '.join(name for name in sys.modules if name.startswith({!r})))"
+
+    assert run(site, code=seen.format(["--version"], "calm.plugins")).stderr == ""
+    assert run(site, code=seen.format(["cache", "--help"], "calm.plugins")).stderr == ""
+    listed = run(site, code=seen.format(["--help"], HEAVY))
+    assert listed.stderr == ""
+    assert "\n  longer " in listed.stdout
