@@ -15,8 +15,8 @@ from contextlib import closing
 from pathlib import Path
 from time import perf_counter, sleep
 
-from calm.engine.budget import Budget, Caps
 from calm.engine.engine import Engine
+from calm.engine.money import Budget, Caps
 from calm.engine.postgres.address import read_address
 from calm.engine.store import Mode, Store
 from calm.models.wire import Limits

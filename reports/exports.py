@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 from uuid import NAMESPACE_URL, UUID, uuid5
 
-from calm.models.vault import without_userinfo
+from calm.models.secrets import without_userinfo
 from calm.results.audit import Audit, Finding
 from calm.results.redaction import without_texts
 from calm.results.reports.html import visible

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from calm.core.claims import Outcome
 from calm.errors import ConfigError
-from calm.models.vault import hidden
+from calm.models.secrets import hidden
 from calm.results import outputs
 from calm.results.audit import BASELINE, CONTROLS, RUN, Audit, Finding
 from calm.results.meaning import resolution

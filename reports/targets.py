@@ -21,7 +21,7 @@ from typing import Any, Final, TypeAlias
 from urllib.parse import unquote
 
 from calm.errors import ConfigError
-from calm.models import vault
+from calm.models import secrets
 from calm.models.secrets import on_guard
 from calm.results.reports.exports import Row, Told, text
 from calm.results.reports.tables import neutral
@@ -92,7 +92,7 @@ def otel() -> Send:
     """
     _environment("otel", address=("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_LOGS_ENDPOINT"))
     for name in ("OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_LOGS_HEADERS"):
-        vault.keep(unquote(pair.partition("=")[2]) for pair in os.environ.get(name, "").split(","))
+        secrets.keep(unquote(pair.partition("=")[2]) for pair in os.environ.get(name, "").split(","))
     http = _package("opentelemetry.exporter.otlp.proto.http._log_exporter", "otel")
     answers = _package("opentelemetry.proto.collector.logs.v1.logs_service_pb2", "otel")
     fix = "Check OTEL_EXPORTER_OTLP_ENDPOINT and OTEL_EXPORTER_OTLP_HEADERS; the collector must take logs over HTTP."
@@ -276,7 +276,7 @@ def langfuse() -> Send:
         secret=("LANGFUSE_SECRET_KEY",),
         host=("LANGFUSE_BASE_URL", "LANGFUSE_HOST"),
     )
-    vault.keep([given["public"], given["secret"]])
+    secrets.keep([given["public"], given["secret"]])
     fix = "Check LANGFUSE_BASE_URL, LANGFUSE_PUBLIC_KEY and LANGFUSE_SECRET_KEY; calm needs Langfuse 4.59 or newer."
 
     def ask(method: str, path: str, content: bytes | None = None) -> tuple[int, Any]:

@@ -50,7 +50,7 @@ from calm.judges.judgefile.verdict import MEANINGS
 from calm.judges.mitigations import MITIGATIONS
 from calm.judges.reading import FUNCTIONS
 from calm.judges.reading.formats import NOTHING
-from calm.models.settings import SCHEMES
+from calm.models.server import SCHEMES
 from calm.results import gatefile
 
 Schema: TypeAlias = dict[str, Any]

@@ -25,9 +25,8 @@ from calm.commands.plan import traced
 from calm.core.case import Case
 from calm.core.claims import Claim, Outcome
 from calm.core.verdict import Scale, Verdict
+from calm.engine.asks import Judgment, Question
 from calm.engine.engine import Engine
-from calm.engine.inbox import Question
-from calm.engine.verdicts import Judgment
 from calm.experiment.lookahead import Order
 from calm.experiment.run import Result
 from calm.experiment.setup import Setup

@@ -26,8 +26,8 @@ from calm.core.recipes import Recipe, made
 from calm.core.texts import CaseTexts
 from calm.core.trials import Trial, Trials
 from calm.core.verdict import Scale, Verdict
+from calm.engine.asks import Judgment
 from calm.engine.engine import Engine
-from calm.engine.verdicts import Judgment
 from calm.experiment import crosswise, pairs, pulls, stopping, worst
 from calm.experiment import run as experiment
 from calm.experiment.arms import Arms, Row

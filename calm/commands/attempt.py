@@ -182,7 +182,7 @@ def _inspect(judge: Judge) -> int:
     """Print what the servers of a judge support; return 1 if one lacks what the judge needs."""
     import asyncio
 
-    from calm.models.conformance import State, inspect
+    from calm.models.faults import State, inspect
     from calm.models.server import GREETING, Server
 
     servers = [e for e in judge.endpoints if isinstance(e, Server)]

@@ -31,7 +31,7 @@ from calm.commands.init_table import names_in
 from calm.core.shell import quote
 from calm.core.verdict import FAMILY, Task
 from calm.errors import CalmError, ConfigError, Interruption
-from calm.models.address import Provider
+from calm.models.transport import Provider
 
 if TYPE_CHECKING:
     from calm.core.case import Case

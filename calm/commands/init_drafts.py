@@ -16,7 +16,7 @@ from calm.core.classes import SHIPPED
 from calm.core.shell import quote
 from calm.core.verdict import Scale, Task
 from calm.errors import ConfigError
-from calm.models.address import Provider
+from calm.models.transport import Provider
 
 if TYPE_CHECKING:
     from calm.cases.logs import Gathered, Log, Wanted

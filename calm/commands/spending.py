@@ -12,8 +12,8 @@ from calm.commands import add_cache, cache_files, cache_of
 from calm.errors import ConfigError, Interruption
 
 if TYPE_CHECKING:
-    from calm.engine.budget import Caps
     from calm.engine.engine import Engine
+    from calm.engine.money import Caps
     from calm.results.outputs import Output
 
 CONTINUE = "run the same command again to continue: the replies so far are kept"
@@ -36,7 +36,7 @@ def add_limits(parser: argparse.ArgumentParser) -> None:
 
 def caps_of(options: argparse.Namespace) -> Caps:
     """Return the hard caps that the options of a command set."""
-    from calm.engine.budget import Caps
+    from calm.engine.money import Caps
 
     return Caps(options.max_calls, options.max_tokens, options.max_usd, options.max_minutes)
 

@@ -255,7 +255,7 @@ def _run(
     Raises:
         ConfigError: nothing can be decided.
     """
-    from calm.engine.ledger import Keys, saved
+    from calm.engine.money import Keys, saved
     from calm.studies import watch
 
     path, keys, answers = Path(options.history), Keys(), 0

@@ -2,28 +2,221 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import TimeoutError as NotYet
 from contextlib import AbstractContextManager, contextmanager, suppress
+from random import Random
 from threading import Event
 from typing import Final, TypeVar
 
 from calm.core.case import Case
-from calm.core.reasons import Kind, Reason, because, name
-from calm.engine.batching.desk import Batches
+from calm.core.reasons import Kind, Reason, because, name, reason_of
+from calm.engine.asks import Inbox, Judgment, Prefetch, Question, Response, Verdicts
+from calm.engine.batching.desk import BatchDesk, Batches
 from calm.engine.batching.minder import Figures
-from calm.engine.budget import Budget, Caps
-from calm.engine.desk import Desk
-from calm.engine.gathering import Gathering
-from calm.engine.greeting import Greeting
-from calm.engine.inbox import Prefetch, Question
+from calm.engine.batching.route import BatchRoute
+from calm.engine.batching.waits import Waits
+from calm.engine.calls import Attempts, Cache, Call
+from calm.engine.leases import BEAT_S
+from calm.engine.money import STOPPED, Budget, Calls, Caps, Charges, Ledger
+from calm.engine.queue import Gathering, Scheduler
+from calm.engine.servers import GREETING_TOKENS, Servers
 from calm.engine.signals import SIGNALS
-from calm.engine.store import Store
-from calm.engine.thread import CLOSING_S, LoopThread
-from calm.engine.verdicts import Judgment, Response
-from calm.errors import ConfigError, StorageError
+from calm.engine.store import Mode, Store
+from calm.engine.thread import CLOSING_S, Clerk, LoopThread
+from calm.errors import ConfigError, JudgeError, StorageError
+from calm.models.faults import schema_fault
 from calm.models.pricing import SET_PRICE
-from calm.models.wire import Composed, Endpoint, Judge, Request
+from calm.models.wire import Composed, Endpoint, Judge, Reply, Request
+
+RETRIES: Final = 3
+"""A greeting is tried again at most so many times: a user waits for it."""
+
+
+class Greeting:
+    """Greets endpoints: `served` gets the model that serves each of them, and `reply` makes a call."""
+
+    def __init__(self, store: Store, served: dict[str, str], ledger: Ledger, reply: Callable[[Call], Reply]) -> None:
+        self._store, self._served, self._ledger, self._reply = store, served, ledger, reply
+
+    def greet(self, endpoint: Endpoint) -> None:
+        """
+        Note which model serves an endpoint, for this run and in the store; in `replay`, look it up in the store.
+
+        Raises:
+            ConfigError: no answer, another model than the user named, or nothing to replay.
+        """
+        if not endpoint.live or endpoint.identity in self._served:
+            return
+        if not endpoint.greeting:
+            self._ledger.note(because(Kind.NOT_GREETED, name(endpoint.model)))
+            return
+        before = self._store.served(endpoint.identity)
+        if self._store.mode is Mode.REPLAY:
+            if before is None:
+                raise ConfigError(
+                    f"--calm-cache=replay: the cache {self._store.place} holds no run of the model {endpoint.model!r}"
+                )
+            self._served[endpoint.identity] = before
+            return
+        self._served[endpoint.identity] = now = self._served_by(endpoint)
+        if before is not None and before != now:
+            self._ledger.note(because(Kind.SERVED_NOW, name(endpoint.model), name(now), name(before)))
+        self._store.serves(endpoint.identity, now)
+
+    def _served_by(self, endpoint: Endpoint) -> str:
+        """Make a greeting, and return the model that serves the endpoint."""
+        try:
+            found = self._reply(Call(endpoint, endpoint.greet, 0, GREETING_TOKENS, min(endpoint.retries, RETRIES)))
+        except JudgeError as error:
+            raise ConfigError(f"{error}{_hint(endpoint, error)}") from error
+        if endpoint.served_as and found.model and found.model != endpoint.served_as:
+            raise ConfigError(
+                f"the model {endpoint.model!r} is served by {found.model!r}, but judge.toml says "
+                f"served_as = {endpoint.served_as!r}; correct it, or find out who changed the model"
+            )
+        if endpoint.schema is not None and schema_fault(found, endpoint.schema):
+            self._ledger.note(because(Kind.SCHEMA_BROKEN, name(endpoint.model)))
+        return found.model or endpoint.model
+
+
+def _hint(endpoint: Endpoint, error: JudgeError) -> str:
+    """Return what else may be wrong where a greeting was not answered, as the caller cannot see that it was one."""
+    if reason_of(error).has(Kind.CAPPED):
+        return "; the first live call did not fit: allow more"
+    if error.fatal or error.silent or error.again or error.unknown:  # it answers nothing else either
+        return ""
+    return (
+        "; this was the greeting, the first call of a run; if the server answers the judge's own prompts alone, set "
+        "greeting = false in the [model] table of judge.toml"
+    )
+
+
+DRAIN_S: Final = 0.02
+"""While calls under way are waited for, they are counted again after so many seconds."""
+
+
+class Desk:
+    """
+    Asks judges about cases and models for texts, many at a time, in one event loop.
+
+    `start` begins a task in that loop; every method is to be called there. `patience_s` turns the seconds for which
+    calls under way are waited for at the end into those that are left; `over` says whether the run was told to end.
+    `inbox` takes what is asked,
+    `attempts` makes single calls. `batches` says what becomes of calls that can go by batch (None: all are made live),
+    and `least` how many make a batch; `computing` whether a thread computes that may soon ask for more.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        budget: Budget,
+        start: Callable[[Coroutine[object, object, None]], None],
+        *,
+        served: Mapping[str, str],
+        first_wait_s: float,
+        grace_s: float,
+        seed: int,
+        patience_s: Callable[[float], float] = float,
+        over: Callable[[], bool] = lambda: False,
+        batches: Batches | None = None,
+        least: int = 1,
+        computing: Callable[[], bool] = lambda: False,
+    ) -> None:
+        self.store, self.ledger = store, Ledger()
+        self._patience_s = patience_s
+        self.scheduler = Scheduler(start)
+        self.servers = Servers(served, batches=batches is not None)
+        self.clerk = Clerk(remote=store.remote)
+        self.calls = Calls(budget, self.ledger, grace_s, self.end_waits, self.clerk, over=over)
+        charges = Charges(self.calls)
+        self.attempts = Attempts(
+            self.servers,
+            self.calls,
+            charges,
+            first_wait_s=first_wait_s,
+            idling=self.scheduler.idling,
+            kept=store.mode is not Mode.OFF,
+            jitter=Random(f"{store.host.place} {store.host.pid}"),  # processes do not wait in step
+        )
+        self.batch_desk = None
+        if batches is not None:
+            waits = Waits(
+                charges,
+                self.ledger,
+                self.servers,
+                again=self.scheduler.again,
+                release=self._release,
+            )
+            self.batch_desk = BatchDesk(
+                store,
+                self.calls,
+                self.servers,
+                waits,
+                under_way=lambda: self.scheduler.under_way,
+                computing=computing,
+                start=start,
+                batches=batches,
+                least=least,
+                first_wait_s=first_wait_s,
+            )
+        self._cache = Cache(
+            store,
+            self.calls,
+            self.servers,
+            self.attempts,
+            self.scheduler.idling,
+            clerk=self.clerk,
+        )
+        if self.batch_desk is not None:
+            self._cache.by_batch = BatchRoute(self._cache, self.batch_desk, self.ledger, charges)
+        verdicts = Verdicts(self._cache, self.calls, replay=store.mode is Mode.REPLAY)
+        self.inbox = Inbox(verdicts, self.scheduler, self.servers, seed)
+
+    def end_waits(self, why: Reason = STOPPED) -> None:
+        """End all waits, for servers and for other processes: whoever waits gets a `JudgeError` with the reason."""
+        self.scheduler.release()
+        self.servers.stop(why)
+        if self.batch_desk is not None:
+            self.batch_desk.stop(why)
+        self._cache.stop()
+
+    async def drain(self) -> None:
+        """Begin nothing new, and wait for the calls under way while there is patience: they are billed anyway."""
+        self.calls.stopping = True
+        self.end_waits()
+        loop = asyncio.get_running_loop()
+        deadline_s = loop.time() + self.calls.grace_s
+        while self.calls.under_way and loop.time() < deadline_s and self._patience_s(self.calls.grace_s) > 0:  # noqa: ASYNC110 - counted where calls begin and end
+            await asyncio.sleep(DRAIN_S)
+
+    async def cancel_all(self) -> None:
+        """Cancel all that the loop does but the present task, keep what was answered, and forget what was not."""
+        tasks = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        if self.batch_desk is not None:
+            self.batch_desk.clear()
+        await self._cache.flush()
+        self.scheduler.clear()
+        self.inbox.clear()
+
+    def _release(self, key: bytes) -> None:
+        self._cache.release(key)
+
+    def close(self) -> None:
+        """End the thread that takes steps to the store."""
+        self.clerk.close()
+
+    async def live(self) -> None:
+        """Let other processes know that this one is alive; a sign that fails is not the last one."""
+        while True:
+            await asyncio.sleep(BEAT_S)
+            with suppress(StorageError):
+                await self.clerk.wait(self.store.show_life)
+
 
 T = TypeVar("T")
 R = TypeVar("R")

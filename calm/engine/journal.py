@@ -8,11 +8,10 @@ from functools import partial
 from typing import Final, TypeAlias, TypeVar
 
 from calm.core.reasons import Kind, because
-from calm.engine.calls import Calls
-from calm.engine.clerk import Clerk
 from calm.engine.database import AGAIN_S
-from calm.engine.rows import Entry
-from calm.engine.store import Store
+from calm.engine.money import Calls
+from calm.engine.store import Entry, Store
+from calm.engine.thread import Clerk
 from calm.errors import StorageError
 from calm.models.wire import Reply
 

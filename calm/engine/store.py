@@ -3,34 +3,245 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from enum import StrEnum
+from hashlib import blake2b
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 from uuid import uuid4
 
 from calm.core.templates import Message
-from calm.engine.account import SharedAccount
 from calm.engine.batch_records import BatchRecords
-from calm.engine.bills import Bills
-from calm.engine.copying import KEEP
-from calm.engine.database import BY, Connection, Database, Rows, marks, patiently
-from calm.engine.host import Host
-from calm.engine.leases import Leases
+from calm.engine.database import BY, Connection, Database, Rows, SqliteFile, make_private, marks, patiently
+from calm.engine.leases import Host, Leases
+from calm.engine.money import Bills, SharedAccount
 from calm.engine.postgres.address import RecordAddress
 from calm.engine.postgres.server import CLOCK, PostgresRecord
-from calm.engine.rows import Entry, checksum, prompt_in, reply_in, reply_text, request_text
-from calm.engine.spill import Spill, rows, spilled
-from calm.engine.sqlite import SqliteFile, make_private
 from calm.errors import ConfigError, StorageError
-from calm.models.wire import Json, Reply
+from calm.models.wire import Json, Reply, Token, Usage
+
+SUM_BYTES: Final = 16
+_TURN: Final = {"role", "content"}
+_PLAIN: Final = json.JSONEncoder(ensure_ascii=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An answered call, as it is stored: `request` is what `request_text` made of its prompt and body."""
+
+    key: bytes
+    request: str
+    reply: Reply
+
+
+def request_text(prompt: tuple[Message, ...], body: str, data: Mapping[str, Json] | None = None) -> str:
+    """
+    Return a prompt and a body, which is JSON, as one text to store.
+
+    With the `data` of the body, the prompt is left out where these show it: `prompt_in` finds it there.
+    """
+    if data is not None and messages_in(data) == prompt:
+        return storable(f'{{"body": {body}}}')
+    messages = _PLAIN.encode([[m.role, m.text] for m in prompt])
+    return storable(f'{{"prompt": {messages}, "body": {body}}}')
+
+
+def prompt_in(request: Mapping[str, Any]) -> tuple[Message, ...]:
+    """Return the prompt of what `request_text` wrote."""
+    told = request.get("prompt")
+    return messages_in(request["body"]) or () if told is None else tuple(Message(role, text) for role, text in told)
+
+
+def messages_in(body: Mapping[str, Json]) -> tuple[Message, ...] | None:
+    """Return the messages that a body of a known API holds, in which each is one text; None for any other body."""
+    first, turns = body.get("system"), body.get("messages", body.get("input"))
+    if not isinstance(turns, list) or not isinstance(first, str | None):
+        return None
+    found = [] if first is None else [Message("system", first)]
+    for turn in turns:
+        if not isinstance(turn, dict) or turn.keys() != _TURN:
+            return None
+        role, text = turn["role"], turn["content"]
+        if not isinstance(role, str) or not isinstance(text, str):
+            return None
+        found.append(Message(role, text))
+    return tuple(found)
+
+
+def storable(text: str) -> str:
+    """Return text that SQLite can hold: JSON escapes for lone surrogates, which UTF-8 has no bytes for."""
+    if text.isascii():
+        return text
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def checksum(key: bytes, request: str, reply: str) -> bytes:
+    """Return the checksum of a row, `SUM_BYTES` bytes. It tells damage; who changes a row on purpose can compute it."""
+    found = blake2b(key, digest_size=SUM_BYTES)
+    for text in (request, reply):
+        data = text.encode("utf-8", "surrogatepass")
+        found.update(len(data).to_bytes(8))
+        found.update(data)
+    return found.digest()
+
+
+def reply_text(reply: Reply) -> str:
+    """Return a reply as JSON that SQLite can hold."""
+    tokens: Json = None
+    if reply.tokens is not None:
+        tokens = [
+            {"text": t.text, "logprob": t.logprob, "alternatives": [[text, p] for text, p in t.alternatives]}
+            for t in reply.tokens
+        ]
+    usage: Json = {"input": reply.usage.input, "output": reply.usage.output}
+    kept: list[Json] = [reply.usage.read, reply.usage.written]
+    data: Json = {
+        "text": reply.text,
+        "model": reply.model,
+        "stop": reply.stop,
+        "refusal": reply.refusal,
+        "tokens": tokens,
+        "usage": usage,
+        "retries": reply.retries,
+        **({"calls": [list(call) for call in reply.calls]} if reply.calls else {}),
+        **({"elsewhere": reply.elsewhere} if reply.elsewhere else {}),
+        **({"kept": kept} if any(kept) else {}),
+    }
+    return storable(_PLAIN.encode(data))
+
+
+def reply_in(text: str) -> Reply:
+    """Return the reply that `reply_text` wrote."""
+    data: dict[str, Json] = json.loads(text)
+    tokens = data["tokens"]
+    usage = data["usage"]
+    assert isinstance(usage, dict)
+    return Reply(
+        text=str(data["text"]),
+        model=str(data["model"]),
+        stop=data["stop"],  # type: ignore[arg-type]  # written by `reply_text` from a Reply
+        refusal=None if data["refusal"] is None else str(data["refusal"]),
+        tokens=None if not isinstance(tokens, list) else tuple(_token(t) for t in tokens),
+        usage=Usage(usage["input"], usage["output"], *_list(data.get("kept"))),  # type: ignore[arg-type]
+        retries=int(str(data["retries"])),
+        calls=tuple((str(one[0]), str(one[1])) for one in _list(data.get("calls")) if isinstance(one, list)),
+        elsewhere=str(data.get("elsewhere", "")),
+    )
+
+
+def _list(data: Json) -> list[Json]:
+    return data if isinstance(data, list) else []
+
+
+def _token(data: Json) -> Token:
+    assert isinstance(data, dict)
+    alternatives = data["alternatives"]
+    assert isinstance(alternatives, list)
+    pairs = tuple((str(a[0]), float(str(a[1]))) for a in alternatives if isinstance(a, list))
+    return Token(str(data["text"]), float(str(data["logprob"])), pairs)
+
+
+RESERVE: Final = 1 << 18
+"""So many bytes are reserved on the disk: enough for the replies that are in hand at one moment."""
+LONGEST: Final = 1 << 26
+"""Bytes of a line that are read; a longer one is no reply of ours."""
+_MARK: Final = ".spill-"
+_NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A spilled reply, as the cache keeps it; `at` is when it came, in seconds since the epoch."""
+
+    key: bytes
+    request: str
+    reply: str
+    at: float
+    sum: bytes
+
+
+class Spill:
+    """The file of one process; `owner` is the id of its leases."""
+
+    def __init__(self, cache: Path, owner: str) -> None:
+        self.path = cache.with_name(f"{cache.name}{_MARK}{owner}")
+        self._end = 0
+        with (
+            suppress(OSError),
+            os.fdopen(os.open(self.path, _NEW, 0o600), "wb") as file,
+        ):
+            file.write(bytes(RESERVE))
+            file.flush()
+            os.fsync(file.fileno())
+
+    def write(self, entries: Sequence[Entry], at: float) -> None:
+        """
+        Write entries, and wait until they are on the disk.
+
+        Raises:
+            OSError: they cannot be written.
+        """
+        data = b"".join(_line(entry, at) for entry in entries)
+        with os.fdopen(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600), "r+b") as file:
+            file.seek(self._end)
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        self._end += len(data)
+
+    def close(self) -> None:
+        """Remove the file if nothing is in it, else its empty rest."""
+        with suppress(OSError):
+            if self._end:
+                os.truncate(self.path, self._end)
+            else:
+                self.path.unlink(missing_ok=True)
+
+
+def spilled(cache: Path) -> Iterator[tuple[Path, str]]:
+    """Yield the files beside a cache that hold replies, or had room for some, and the ids of their owners."""
+    with suppress(OSError):
+        for path in sorted(cache.parent.iterdir()):
+            before, mark, owner = path.name.partition(_MARK)
+            if mark and before == cache.name and path.is_file() and not path.is_symlink():
+                yield path, owner
+
+
+def rows(path: Path) -> Iterator[Row]:
+    """
+    Yield the replies of a file, without what was half written or damaged.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    with path.open("rb") as file:
+        while line := file.readline(LONGEST):
+            with suppress(ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
+                data = json.loads(line.strip(b"\0"))
+                key, request, reply = bytes.fromhex(data["key"]), data["request"], data["reply"]
+                row = Row(key, request, reply, float(data["at"]), bytes.fromhex(data["sum"]))
+                if checksum(key, request, reply) == row.sum:
+                    reply_in(reply)
+                    yield row
+
+
+def _line(entry: Entry, at: float) -> bytes:
+    reply = reply_text(entry.reply)
+    found = checksum(entry.key, entry.request, reply)
+    data = {"key": entry.key.hex(), "request": entry.request, "reply": reply, "at": at, "sum": found.hex()}
+    return json.dumps(data).encode() + b"\n"
+
 
 _PUT: Final = """
 insert into reply values (?, ?, ?, ?, ?) on conflict (key) do update
 set request = excluded.request, reply = excluded.reply, at = excluded.at, sum = excluded.sum where reply.at < ?
 """
+KEEP: Final = "insert into reply values (?, ?, ?, ?, ?) on conflict (key) do nothing"
+"""Keeps a reply, unless there is one."""
 _ROW: Final = "select key, request, reply, sum from reply where key = ? and at >= ?"
 _FRESH: Final = "insert into fresh values (?, ?) on conflict (key) do update set run = excluded.run"
 _SERVES: Final = (

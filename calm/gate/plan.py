@@ -22,7 +22,7 @@ from calm.core.measures import MEASURES, readable_rate
 from calm.core.reasons import NONE, Kind, Reason, because, counted
 from calm.core.recipes import made
 from calm.core.verdict import Preferred, Ranking, Task, Tie, Unreadable, Verdict
-from calm.engine.collector import RareCollections
+from calm.engine.thread import RareCollections
 from calm.errors import EstimateError
 from calm.experiment.aim import aims_by_pilot, open_to_pilot, wants_pilot
 from calm.experiment.asks import Design

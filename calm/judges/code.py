@@ -14,7 +14,7 @@ from typing import Final, TypeAlias
 from calm.core.case import Case
 from calm.core.reasons import Kind, Reason, Said, because, name
 from calm.core.verdict import FAMILY, NoReply, Refused, Verdict, readable
-from calm.engine.aside import SetAside
+from calm.engine.queue import SetAside
 from calm.errors import CalmError, JudgeError
 from calm.judges.blind import Blinded, Undeclared
 from calm.judges.traces import in_short, place_of

@@ -17,9 +17,9 @@ from calm.core.templates import Message, Messages, Prompt
 from calm.core.verdict import Criteria, Refused, Scale, Score, Task, Unreadable, Verdict
 from calm.errors import JudgeError, TooLongError
 from calm.judges import prompts, reading
+from calm.models.pricing import SHORTEST, least_tokens, may_exceed, was_cut
 from calm.models.prompt_cache import LEAST_CHARACTERS, ends_in
 from calm.models.server import Server
-from calm.models.windows import SHORTEST, least_tokens, may_exceed, was_cut
 from calm.models.wire import Endpoint, Json, Remarks, Reply, Request, Send, Traits
 
 T = TypeVar("T")

@@ -17,8 +17,8 @@ from itertools import accumulate
 from typing import Final
 
 from calm.core.templates import Messages
-from calm.models.address import Provider
-from calm.models.api import items, table
+from calm.models.apis import items, table
+from calm.models.transport import Provider
 from calm.models.wire import Json
 
 _OWN: Final = frozenset({"cache_control", "prompt_cache_options"})

@@ -369,7 +369,7 @@ class Collector:
 
         calls = total("calls", ("made", "cached", "failed", "unmade", "retried", "recorded"))
         if shared := [f["keys"] for f in figures if f["keys"]]:
-            from calm.engine.ledger import saved
+            from calm.engine.money import saved
 
             calls["cached"] = saved(shared)  # what one probe or worker made is found by the others
         noted = [from_code(note, "") for figure in figures for note in figure["notes"]]

@@ -143,7 +143,7 @@ class Session:
 
     def look_rarely(self) -> None:
         """Have the collector of cycles look seldom until the run ends, and not at what was there before it began."""
-        from calm.engine.collector import RareCollections
+        from calm.engine.thread import RareCollections
 
         self.rare.enter_context(RareCollections())
         if not gc.get_freeze_count():  # else this process is another program's, which freezes by itself
@@ -380,9 +380,8 @@ def named_as(config: pytest.Config, audit: Audit) -> tuple[str, tuple[str, ...] 
 
 def engine_of(config: pytest.Config) -> Engine:
     """Return the engine of this process; workers share caps and cache, and know the models read by the controller."""
-    from calm.engine.budget import Budget
     from calm.engine.engine import Engine
-    from calm.engine.ledger import Keys
+    from calm.engine.money import Budget, Keys
     from calm.engine.signals import SIGNALS
     from calm.engine.store import Mode, Store
 
@@ -823,7 +822,7 @@ def figures_of_dead(config: pytest.Config, told: Sequence[Mapping[str, Any]]) ->
     Which calls they made themselves is seen from the replies that were kept since the run began. Where the record
     cannot be read, nobody knows: the run says that it failed.
     """
-    from calm.engine.ledger import KEY_BYTES
+    from calm.engine.money import KEY_BYTES
     from calm.errors import StorageError
 
     session = config.stash[SESSION]

@@ -21,7 +21,7 @@ from typing import IO, Final
 from unicodedata import normalize
 
 from calm.errors import ConfigError
-from calm.models.vault import hidden
+from calm.models.secrets import hidden
 from calm.results import shapes
 
 BEFORE: Final = ".before"

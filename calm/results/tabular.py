@@ -17,7 +17,7 @@ from calm.core.measures import MEASURES, flip
 from calm.core.texts import CaseTexts, Exchange
 from calm.core.trials import Trials, same
 from calm.core.verdict import CLASS, Code, Family, Scale, Verdict, as_written, code
-from calm.models.vault import hidden
+from calm.models.secrets import hidden
 from calm.results.audit import RUN, Audit, Finding, TrialRecord
 from calm.results.pooled import ROWS_OF, probes_of, widest
 from calm.results.records import family_of, scale_of, trial_of

@@ -14,7 +14,7 @@ from calm.core.measures import MEASURES
 from calm.core.reasons import Kind, Reason, because, in_words, shared
 from calm.core.references import CONSTANT, PERSON
 from calm.models.pricing import dollars
-from calm.models.vault import hidden
+from calm.models.secrets import hidden
 from calm.results.audit import AGREEMENT, CONTROLS, RUN, Audit, Finding, Limit, Run
 from calm.results.records import family_of
 from calm.results.sentences import ends, name_of, unmeasured

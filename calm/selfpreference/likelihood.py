@@ -19,8 +19,8 @@ from calm.core.case import TIE, Answer, Case
 from calm.core.items import item_of
 from calm.core.templates import Message
 from calm.core.verdict import Criteria, NoReply, Preferred, Score, Tie, Verdict
+from calm.engine.asks import Response
 from calm.engine.engine import Engine
-from calm.engine.verdicts import Response
 from calm.errors import EstimateError
 from calm.models.server import Server
 from calm.models.wire import Json, Request, Token

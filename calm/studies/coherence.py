@@ -28,8 +28,8 @@ from calm.core.claims import Estimate
 from calm.core.reasons import NONE, Kind, Reason, because, counted, in_words, reason_of
 from calm.core.trials import Trial, favour
 from calm.core.verdict import FAMILY, NoReply, Preferred, Ranking, Verdict, readable
+from calm.engine.asks import PlainQuestion
 from calm.engine.engine import Engine
-from calm.engine.inbox import PlainQuestion
 from calm.errors import ConfigError
 from calm.experiment.pairs import ORDER_SALT
 from calm.experiment.stopping import LEVEL, LOST

@@ -4,11 +4,10 @@ import asyncio
 
 import pytest
 
-from calm.engine.aside import Tried
 from calm.engine.batch_records import BatchedCall
 from calm.engine.batching.waits import Anew, Waits
-from calm.engine.rows import Entry, request_text
-from calm.engine.store import Mode, Store
+from calm.engine.queue import Tried
+from calm.engine.store import Entry, Mode, Store, request_text
 from calm.models.wire import Reply
 
 KEY, OTHER = b"k" * 32, b"o" * 32

@@ -19,8 +19,8 @@ from calm.engine.batch_records import State
 from calm.engine.batching import carrier, desk, minder
 from calm.engine.batching.desk import Batches
 from calm.engine.batching.route import BATCH_RETRIES
-from calm.engine.budget import Caps
 from calm.engine.engine import Engine
+from calm.engine.money import Caps
 from calm.engine.postgres.address import read_address
 from calm.engine.store import Mode, Store
 from calm.judges.prompted import PromptedJudge
@@ -156,7 +156,7 @@ def test_a_fault_on_the_way_makes_no_second_batch(provider, faults):
 
 def test_a_full_batch_makes_room_for_the_next(monkeypatch):
     """No batch holds more requests, or bytes, than its provider takes."""
-    from calm.models.batch_api.openai import OpenAIBatches
+    from calm.models.batch_api import OpenAIBatches
 
     monkeypatch.setattr(OpenAIBatches, "most", 4)
     with batch_server(respond, conduct=Conduct(most_requests=4)) as server, engine() as running:

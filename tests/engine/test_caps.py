@@ -5,8 +5,8 @@ import pytest
 import calm.engine.engine
 from calm.core.reasons import Kind, because
 from calm.core.verdict import NoReply, Preferred
-from calm.engine.budget import Budget, Caps
 from calm.engine.engine import Engine
+from calm.engine.money import Budget, Caps
 from calm.engine.signals import Signals
 from calm.engine.store import Mode, Store
 from calm.models.wire import Limits, Message, Price, Reply, Request, Usage

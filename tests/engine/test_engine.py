@@ -14,8 +14,8 @@ import pytest
 
 from calm.core.reasons import Kind, Said, because, reason_of
 from calm.core.verdict import NoReply, Preferred, Score, Tie, Unreadable
-from calm.engine.budget import Budget, Caps
 from calm.engine.engine import Engine
+from calm.engine.money import Budget, Caps
 from calm.engine.store import Mode, Store
 from calm.errors import ConfigError, JudgeError
 from calm.judges.python import PythonJudge

@@ -3,14 +3,11 @@
 import asyncio
 import sqlite3
 
-from calm.engine.budget import Budget, Caps
-from calm.engine.calls import Calls
-from calm.engine.clerk import Clerk
 from calm.engine.database import BY
 from calm.engine.journal import Journal
-from calm.engine.ledger import Ledger
-from calm.engine.rows import Entry, request_text
-from calm.engine.store import Mode, Store
+from calm.engine.money import Budget, Calls, Caps, Ledger
+from calm.engine.store import Entry, Mode, Store, request_text
+from calm.engine.thread import Clerk
 from calm.models.wire import Message, Reply
 
 

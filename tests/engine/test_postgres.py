@@ -15,18 +15,15 @@ from hypothesis import strategies as st
 from calm.core.reasons import Kind
 from calm.core.releases import install
 from calm.core.verdict import NoReply, Preferred
-from calm.engine.budget import NOTHING, Amount, Budget, Caps, Grant
 from calm.engine.engine import Engine
-from calm.engine.host import Host
-from calm.engine.leases import STALE_S
+from calm.engine.leases import STALE_S, Host
+from calm.engine.money import NOTHING, Amount, Budget, Caps, Grant
 from calm.engine.places import place
 from calm.engine.postgres.address import VARIABLE, read_address
 from calm.engine.postgres.statements import read, written
-from calm.engine.rows import Entry, request_text
-from calm.engine.spill import spilled
-from calm.engine.store import Mode, Store
+from calm.engine.store import Entry, Mode, Store, request_text, spilled
 from calm.errors import ConfigError, StorageError
-from calm.models.vault import hidden
+from calm.models.secrets import hidden
 from calm.models.wire import Limits, Message, Reply
 from tests.disk import MOUNTS, small_disk
 from tests.planted import Asking, Local, pairs

@@ -3,9 +3,9 @@
 import json
 from hashlib import sha256
 
-from calm.engine.requests import Requests
-from calm.engine.rows import reply_in, reply_text, request_text, storable
+from calm.engine.calls import Requests
 from calm.engine.servers import Servers
+from calm.engine.store import reply_in, reply_text, request_text, storable
 from calm.models.wire import Message, Reply, Request, Token, Usage
 from tests.planted import Local
 

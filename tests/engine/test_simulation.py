@@ -10,16 +10,11 @@ import asyncio
 
 import pytest
 
-from calm.engine import spill
-from calm.engine.account import SharedAccount
-from calm.engine.budget import Grant
-from calm.engine.cache import Cache
-from calm.engine.calls import Calls
-from calm.engine.charges import Charges
+from calm.engine.calls import Cache
 from calm.engine.journal import Journal
 from calm.engine.leases import BEAT_S, Leases
-from calm.engine.spill import Spill, spilled
-from calm.engine.store import Store
+from calm.engine.money import Calls, Charges, Grant, SharedAccount
+from calm.engine.store import Spill, Store, _line, spilled
 from calm.errors import JudgeError
 from tests.lanes import slow
 from tests.simulation.faults import Fault, Kind, Plan, shrunk
@@ -160,7 +155,7 @@ def counted_before_written(spilling, entries, at):
     try:
         WRITE(spilling, entries, at)
     except OSError:
-        spilling._end = before + sum(len(spill._line(entry, at)) for entry in entries)
+        spilling._end = before + sum(len(_line(entry, at)) for entry in entries)
         raise
 
 

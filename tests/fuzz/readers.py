@@ -25,10 +25,9 @@ from calm.cases.shapes import parts_in
 from calm.commands.report import kind_of
 from calm.core.verdict import Scale
 from calm.engine.batching.later import LaterBatches
-from calm.engine.copying import copy
-from calm.engine.rows import Entry, request_text
-from calm.engine.sqlite import SqliteFile
-from calm.engine.store import Mode, Store
+from calm.engine.database import SqliteFile
+from calm.engine.places import copy
+from calm.engine.store import Entry, Mode, Store, request_text
 from calm.gate.peers import read_peers
 from calm.judges.judgefile import read_judge
 from calm.judges.lint.from_judge import judges_of, subjects_of

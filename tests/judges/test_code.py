@@ -8,7 +8,7 @@ import pytest
 from calm import Answer, Case, JudgeError, Preferred, Refused, Score, Tie, Unreadable
 from calm.core.reasons import Kind, reason_of
 from calm.core.verdict import NoReply, Scale
-from calm.engine.inbox import PlainQuestion
+from calm.engine.asks import PlainQuestion
 from calm.judges.adapters.running import Runner
 from calm.judges.foreign import judge_of
 from calm.judges.panel import panel

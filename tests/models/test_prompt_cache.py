@@ -8,15 +8,15 @@ import pytest
 from calm.core.case import Answer, Case
 from calm.core.templates import Message, Prompt
 from calm.core.verdict import Preferred
-from calm.engine.budget import Caps
+from calm.engine.calls import Requests
 from calm.engine.engine import Engine
-from calm.engine.requests import Requests
+from calm.engine.money import Caps
 from calm.engine.servers import Servers
 from calm.engine.store import Mode, Store
 from calm.gate.from_spec import judge_from
-from calm.models.anthropic import API as MESSAGES
-from calm.models.openai_chat import API as CHAT
-from calm.models.openai_responses import API as RESPONSES
+from calm.models.apis import ANTHROPIC as MESSAGES
+from calm.models.apis import OPENAI_CHAT as CHAT
+from calm.models.apis import OPENAI_RESPONSES as RESPONSES
 from calm.models.pricing import cost
 from calm.models.prompt_cache import LEAST_CHARACTERS, ends_in, marked
 from calm.models.wire import Price, Request, Usage

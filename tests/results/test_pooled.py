@@ -12,7 +12,7 @@ from calm.core.order import start_of
 from calm.core.reasons import Kind, because
 from calm.core.trials import CUED
 from calm.core.verdict import FAMILIES, Preferred, Score, Tie, Unreadable
-from calm.engine.budget import Caps
+from calm.engine.money import Caps
 from calm.experiment.run import run
 from calm.experiment.stopping import Stopping
 from calm.gate.resolution import Attainable

@@ -19,15 +19,11 @@ from random import Random
 from calm.core.case import Case
 from calm.core.reasons import Kind as Reason
 from calm.core.verdict import NoReply, Preferred, Verdict
-from calm.engine.attempts import MOST_WAIT_S
-from calm.engine.budget import Amount, Budget, Caps
-from calm.engine.calls import PATIENCE_S
-from calm.engine.desk import Desk
-from calm.engine.host import Host
-from calm.engine.leases import LONG_AGO_S, STALE_S
-from calm.engine.rows import checksum
-from calm.engine.spill import rows, spilled
-from calm.engine.store import Mode, Store
+from calm.engine.calls import MOST_WAIT_S
+from calm.engine.engine import Desk
+from calm.engine.leases import LONG_AGO_S, STALE_S, Host
+from calm.engine.money import PATIENCE_S, Amount, Budget, Caps
+from calm.engine.store import Mode, Store, checksum, rows, spilled
 from calm.errors import ConfigError, JudgeError
 from calm.models.wire import Limits, Price, Reply, Traits, Usage
 from tests.planted import Asking, Local, Planted, pairs

@@ -9,7 +9,7 @@ import pytest
 
 from calm.cases import bundled
 from calm.core.verdict import Criteria, Preferred, Ranking, Score
-from calm.engine.budget import Caps
+from calm.engine.money import Caps
 from calm.experiment.surfaces import BEGINS
 from calm.studies.hunt import LEAST, PLACES, Bounds, arms_for, hunt, proposer_for, summary, to_json
 from tests.planted import Planted, chance, pairs, setup

@@ -7,8 +7,8 @@ import pytest
 
 from calm.cases import bundled
 from calm.core.case import digest
-from calm.engine.budget import Caps
 from calm.engine.engine import Engine
+from calm.engine.money import Caps
 from calm.engine.store import Mode, Store
 from calm.errors import ConfigError
 from calm.experiment.setup import Setup

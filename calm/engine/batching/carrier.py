@@ -12,10 +12,9 @@ from typing import BinaryIO, Final, TypeVar
 
 from calm.core.reasons import Kind, Reason, because
 from calm.engine.batch_records import BatchRecords, BatchRow, Bill, State
-from calm.engine.calls import Calls
 from calm.engine.database import BY
-from calm.engine.rows import Entry
-from calm.engine.store import Store
+from calm.engine.money import Calls
+from calm.engine.store import Entry, Store
 from calm.errors import JudgeError
 from calm.models.pricing import cost
 from calm.models.wire import Batching, BatchState, Price, Reply

@@ -20,13 +20,11 @@ from calm.engine.batching.carrier import Carrier
 from calm.engine.batching.minder import Figures, Minder, fault
 from calm.engine.batching.waits import GoLive, Outcome, Waits
 from calm.engine.batching.waves import Wave, Waves
-from calm.engine.calls import Calls
-from calm.engine.charges import Charge
-from calm.engine.requests import PreparedRequest
-from calm.engine.rows import request_text
-from calm.engine.scheduler import Place
+from calm.engine.calls import PreparedRequest
+from calm.engine.money import Calls, Charge
+from calm.engine.queue import Place
 from calm.engine.servers import Server, Servers
-from calm.engine.store import Store
+from calm.engine.store import Store, request_text
 from calm.errors import JudgeError
 from calm.models.wire import Batching
 

@@ -13,17 +13,14 @@ from typing import Final
 from calm.core.reasons import NONE, Kind, Reason, Said, because, reason_of
 from calm.engine.batch_records import OUT, BatchedCall, BatchRow, Bill, State
 from calm.engine.batching.carrier import Carrier, NotOurs, NotThere
-from calm.engine.budget import Budget, Caps
-from calm.engine.calls import Calls
-from calm.engine.clerk import Clerk
 from calm.engine.database import BY
 from calm.engine.leases import BEAT_S
-from calm.engine.ledger import Ledger
-from calm.engine.rows import Entry
+from calm.engine.money import Budget, Calls, Caps, Ledger
 from calm.engine.servers import Servers
-from calm.engine.store import Store
+from calm.engine.store import Entry, Store
+from calm.engine.thread import Clerk
 from calm.errors import JudgeError, StorageError
-from calm.models.batch_api.session import entry
+from calm.models.batch_api import entry
 from calm.models.wire import BatchableEndpoint, BatchState, Json
 
 FIRST_WAIT_S: Final = 0.5

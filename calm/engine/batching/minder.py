@@ -13,8 +13,8 @@ from calm.core.reasons import Kind, Reason, Said, because, reason_of
 from calm.engine.batch_records import BatchRecords
 from calm.engine.batching.carrier import Carrier, NotOurs, NotTaken, NotThere
 from calm.engine.batching.waits import Anew, Waits
-from calm.engine.calls import Calls
 from calm.engine.database import BY
+from calm.engine.money import Calls
 from calm.engine.servers import Server, Servers
 from calm.engine.store import Store
 from calm.errors import JudgeError

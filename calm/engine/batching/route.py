@@ -6,14 +6,11 @@ import asyncio
 from typing import Final, Protocol
 
 from calm.core.reasons import Kind, because
-from calm.engine.aside import Tried
-from calm.engine.attempts import no_reply
 from calm.engine.batching.desk import BatchDesk
 from calm.engine.batching.waits import GoLive
-from calm.engine.charges import Charges
-from calm.engine.ledger import Ledger
-from calm.engine.requests import PreparedRequest
-from calm.engine.scheduler import Place
+from calm.engine.calls import PreparedRequest, no_reply
+from calm.engine.money import Charges, Ledger
+from calm.engine.queue import Place, Tried
 from calm.engine.servers import Server
 from calm.errors import JudgeError
 from calm.models.wire import Reply

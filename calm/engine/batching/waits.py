@@ -9,10 +9,8 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from calm.core.reasons import Reason
-from calm.engine.aside import Aside, SetAside, Tried
-from calm.engine.charges import Charge, Charges
-from calm.engine.ledger import Ledger
-from calm.engine.scheduler import PLACE, Place
+from calm.engine.money import Charge, Charges, Ledger
+from calm.engine.queue import PLACE, Aside, Place, SetAside, Tried
 from calm.engine.servers import Server, Servers
 from calm.errors import JudgeError
 from calm.models.wire import Reply

@@ -12,9 +12,9 @@ from uuid import uuid4
 from calm.core.reasons import Kind, because
 from calm.engine.batch_records import BatchedCall, BatchRecords
 from calm.engine.batching.carrier import Carrier
-from calm.engine.calls import Calls
 from calm.engine.database import BY
-from calm.engine.host import Host
+from calm.engine.leases import Host
+from calm.engine.money import Calls
 from calm.engine.servers import Server
 from calm.errors import JudgeError
 from calm.models.wire import Batchable, Batching

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 from calm.errors import JudgeError
 from calm.judges.adapters.ask import Ask
 from calm.judges.adapters.models import Models
-from calm.models.api import items, table
+from calm.models.apis import items, table
 from calm.models.wire import Json, Reply, Request
 
 MOST_CALLS: Final = 60

@@ -9,11 +9,10 @@ from urllib.parse import parse_qsl, urlsplit, urlunsplit
 
 from calm.core.templates import Message
 from calm.errors import JudgeError
-from calm.models.address import Provider
-from calm.models.api import items, string, table, texts
+from calm.models.apis import items, string, table, texts
 from calm.models.secrets import Secrets
 from calm.models.server import APIS, Server
-from calm.models.transport.headers import ANTHROPIC_VERSION
+from calm.models.transport import ANTHROPIC_VERSION, Provider
 from calm.models.wire import Json
 
 PATHS: Final[Mapping[str, Provider]] = {

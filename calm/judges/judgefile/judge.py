@@ -15,8 +15,7 @@ from calm.judges.judgefile.prompt import prompt_of
 from calm.judges.judgefile.tables import Table, dict_of, one_of, read_document, shown
 from calm.judges.judgefile.verdict import classes_of, format_of, scale_of
 from calm.judges.prompted import PromptedJudge
-from calm.models.server import Server
-from calm.models.settings import wrong_settings
+from calm.models.server import Server, wrong_settings
 from calm.models.wire import Json, Judge
 
 

@@ -17,7 +17,7 @@ from calm.judges.judgefile.keys import TEMPLATES
 from calm.judges.judgefile.tables import Table, one_of
 from calm.judges.prompts.sandbox import parsed
 from calm.judges.reading import Format
-from calm.models.address import Provider
+from calm.models.transport import Provider
 
 ROLES: Final = ("system", "user", "assistant")
 

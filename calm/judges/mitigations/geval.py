@@ -8,7 +8,7 @@ from calm.core.templates import Prompt
 from calm.judges.mitigations.inner_model import need_model
 from calm.judges.mitigations.mitigation import Mitigation, NotApplicable
 from calm.judges.mitigations.prompt_changes import prompt_mitigation
-from calm.models.settings import wrong_settings
+from calm.models.server import wrong_settings
 from calm.models.wire import Judge
 
 NUMBERS = 20

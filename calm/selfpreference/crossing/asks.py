@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from calm.core.case import Case
 from calm.core.reasons import Reason, listed, reason_of
 from calm.core.verdict import NoReply, Scale, Score, Verdict
+from calm.engine.asks import LOOKS, Legibility
 from calm.engine.engine import Engine
-from calm.engine.legibility import LOOKS, Legibility
 from calm.errors import EstimateError, JudgeError
 from calm.experiment.showing import refuse_unshowable
 from calm.selfpreference.crossing.design import CrossDesign, CrossResult, Member, identity

@@ -16,7 +16,7 @@ from calm.core.measures import attack_success_rate, gain
 from calm.core.reasons import NONE, Kind, Reason, because, counted, reason_of
 from calm.core.trials import Trial, Trials, favour
 from calm.core.verdict import NoReply, Verdict
-from calm.engine.inbox import PlainQuestion
+from calm.engine.asks import PlainQuestion
 from calm.errors import EstimateError
 from calm.experiment.aim import aim, has_room
 from calm.experiment.pairs import ORDER_SALT

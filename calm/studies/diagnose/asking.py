@@ -11,8 +11,8 @@ from typing import Final
 from calm.core.case import Case
 from calm.core.reasons import NONE, Reason, counted, reason_of
 from calm.core.verdict import FAMILY, NoReply, Scale, Verdict, code
+from calm.engine.asks import PlainQuestion, Question
 from calm.engine.engine import Engine
-from calm.engine.inbox import PlainQuestion, Question
 from calm.experiment.pairs import ORDER_SALT
 from calm.experiment.setup import clusters_of
 from calm.experiment.stopping import LOST

@@ -17,9 +17,8 @@ from calm.core.measures import MEASURES
 from calm.core.reasons import Reason
 from calm.core.trials import Trial, Trials
 from calm.core.verdict import Criteria, Label, Preferred, Ranking, Scale, Score, Tie, Verdict, readable
+from calm.engine.asks import Judgment, Question
 from calm.engine.engine import Engine
-from calm.engine.inbox import Question
-from calm.engine.verdicts import Judgment
 from calm.experiment import run as experiment
 from calm.experiment.asks import Asks
 from calm.experiment.lookahead import Order

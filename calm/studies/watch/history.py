@@ -14,7 +14,7 @@ from typing import IO, Any, Final, cast
 from calm.core.files import MOST_BYTES, json_of, refuse_large, unopened
 from calm.core.verdict import FAMILY
 from calm.errors import ConfigError
-from calm.models.vault import hidden
+from calm.models.secrets import hidden
 from calm.models.wire import Json
 from calm.results.outputs import WATCHED, write_whole
 from calm.studies.watch.alarm import Promise

@@ -12,8 +12,7 @@ from calm.errors import ConfigError, nearest
 from calm.judges.judgefile.keys import KEYS, OF_WRITER
 from calm.judges.judgefile.model import server_of
 from calm.judges.judgefile.tables import Table, dict_of, read_document, shown
-from calm.models.server import Server
-from calm.models.settings import wrong_settings
+from calm.models.server import Server, wrong_settings
 from calm.models.wire import Request
 
 TABLES: Final = ("writer", "model")
