@@ -6,7 +6,7 @@ import asyncio
 import json
 import marshal
 from collections import Counter, defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from hashlib import blake2b, sha256
@@ -17,11 +17,10 @@ from calm.core.identity import Identity
 from calm.core.reasons import Kind, Reason, Said, because, name, reason_of
 from calm.core.recipes import Recipe, made
 from calm.core.verdict import NoReply, Refused, Unreadable, Verdict, code, decode, readable
-from calm.engine.calls import Cache
-from calm.engine.money import KEY_BYTES, ONE, Calls
-from calm.engine.queue import GUEST, PLACE, Place, Queue, Scheduler, SetAside
-from calm.engine.servers import Servers
-from calm.engine.store import request_text
+from calm.engine.calls import Calls, Send
+from calm.engine.money import KEY_BYTES, ONE
+from calm.engine.queue import GUEST, Place, Queue, Scheduler, SetAside
+from calm.engine.store import Mode, request_text
 from calm.errors import JudgeError
 from calm.models.pacing import FIRST, PRIORITY, Pace
 from calm.models.wire import Endpoint, Foreseen, Judge, Limits, Reply, Request, foreseen
@@ -99,140 +98,6 @@ class Response:
 
     key: bytes
     reply: Reply | NoReply
-
-
-class Verdicts:
-    """Asks judges. With `replay`, no judge without an endpoint is asked."""
-
-    def __init__(self, cache: Cache, calls: Calls, *, replay: bool) -> None:
-        self._cache, self._calls, self._replay = cache, calls, replay
-        self._paces: dict[Identity, Pace] = {}
-
-    async def ask(self, judge: Judge, case: Case, ask: int) -> Judgment:
-        """Return the verdict of a judge on a case; where a call of it fails, that is a `NoReply`."""
-        send = _Send(self._cache, ask, patient=judge.traits.patient)
-        try:
-            if judge.endpoints:
-                found = Judgment(await judge.judge(case, send), tuple(send.keys), tuple(send.once))
-            else:
-                found = await self._ask_code(judge, case, send)
-            self._calls.ledger.answers += not isinstance(found.verdict, NoReply)
-            return found
-        except SetAside:
-            place = PLACE.get()
-            if place is not None and place.aside is not None:
-                place.aside.knows((*send.keys, *send.once))
-            raise
-        except JudgeError as error:
-            self._lost(error)
-            return Judgment(NoReply(reason_of(error)), tuple(send.keys), tuple(send.once))
-
-    def keys(self, judge: Foreseen, case: Case, ask: int) -> tuple[bytes, ...]:
-        """Return the keys of all calls of an ask; none where they cannot be told before it."""
-        return tuple(self._cache.key(request, ask) for request in judge.requests(case) or ())
-
-    async def kept(self, keys: Collection[bytes]) -> Mapping[bytes, Reply]:
-        """Return the replies that are kept under some keys."""
-        return await self._cache.find(keys)
-
-    def recalled(self, keys: tuple[bytes, ...], verdict: Verdict) -> Judgment:
-        """Count the kept replies to an ask, and return the verdict in them."""
-        for key in keys:
-            self._calls.ledger.found(key)
-        self._calls.ledger.answers += 1
-        return Judgment(verdict, keys)
-
-    async def generate(self, request: Request, ask: int) -> Response:
-        """Return the response to a request; where the call fails, it holds a `NoReply`."""
-        try:
-            found = Response(*await self._cache.send(request, ask, patient=True))
-            self._calls.ledger.answers += 1
-            return found
-        except JudgeError as error:
-            self._lost(error)
-            return Response(self._cache.key(request, ask), NoReply(reason_of(error)))
-
-    def _lost(self, error: JudgeError) -> None:
-        """Count what has no reply: it failed, or was not made any more."""
-        self._calls.ledger.calls["unmade" if reason_of(error).unmade else "failed"] += 1
-
-    async def _ask_code(self, judge: Judge, case: Case, send: _Send) -> Judgment:
-        """Ask a judge without an endpoint: an ask without `send` is a call, and is cached if its judge is known."""
-        key = None  # a kept verdict names answers by id, and a judge may not see these
-        if judge.fingerprint is not None:
-            series = (self._cache.series,) if self._cache.series else ()
-            seen = repr(judge.sees(case))
-            key = bytes.fromhex(digest("verdict", judge.fingerprint, seen, case.slots, send.ask, *series))
-            kept = await self._cache.get(key)
-            if kept is not None:
-                found = json.loads(kept.text)
-                return Judgment(decode(found["code"], found["reason"]))
-        if self._replay:
-            raise JudgeError(because(Kind.VERDICT_NOT_CACHED, name(judge.name)))
-        if key is None:
-            return Judgment(await self._run(judge, case, send), tuple(send.keys))
-        if not await self._cache.claim(key):
-            return await self._ask_code(judge, case, send)
-        try:
-            verdict = await self._run(judge, case, send)
-            if isinstance(verdict, NoReply):
-                self._cache.release(key)
-            else:
-                reason = verdict.reason if isinstance(verdict, Unreadable | Refused) else ""
-                said = json.dumps({"code": code(verdict), "reason": reason})
-                await self._cache.record(key, request_text((), "{}"), Reply(said))
-        except BaseException:
-            self._cache.release(key)
-            raise
-        return Judgment(verdict, tuple(send.keys))
-
-    async def _run(self, judge: Judge, case: Case, send: _Send) -> Verdict:
-        """Run the code of a judge, within its limit and the caps."""
-        sends = judge.traits.sends  # the calls that it sends are counted and capped there, not here
-        async with self._pace(judge).turn(0):
-            if not sends:
-                await self._calls.begin(ONE)
-                if judge.traits.recorded is not None:  # nobody is asked
-                    self._calls.ledger.calls.update(made=-1, recorded=1)
-            else:
-                self._calls.check()
-                self._calls.under_way += 1  # it may work between its calls, or make none: a stop waits for it
-            try:
-                return await judge.judge(case, send)
-            finally:
-                # it did not send although it said so, or sent although it did not say so
-                self._calls.ledger.calls["made"] += sends - send.used
-                if not sends:
-                    self._calls.end(ONE, ONE)
-                else:
-                    self._calls.under_way -= 1
-
-    def _pace(self, judge: Judge) -> Pace:
-        """Return what keeps the asks of a judge without endpoints within its limit."""
-        pace = self._paces.get(Identity(judge))
-        if pace is None:
-            pace = self._paces[Identity(judge)] = Pace(Limits(concurrency=judge.traits.concurrency))
-        return pace
-
-
-class _Send:
-    """`send` for one ask: it remembers the calls that were made through it."""
-
-    def __init__(self, cache: Cache, ask: int, *, patient: bool) -> None:
-        self._cache, self._ask, self._patient = cache, ask, patient
-        self.keys: list[bytes] = []
-        self.once: list[bytes] = []
-        self.used = False
-
-    @property
-    def ask(self) -> int:
-        return self._ask
-
-    async def __call__(self, request: Request) -> Reply:
-        self.used = True
-        key, reply = await self._cache.send(request, ONCE if request.once else self._ask, patient=self._patient)
-        (self.once if request.once else self.keys).append(key)
-        return reply
 
 
 AT_ONCE: Final = 256
@@ -374,10 +239,10 @@ def _round(ask: int) -> int:
     return PRIORITY.get() if ask else FIRST - 1
 
 
-class Inbox:
+class Asks:
     """
-    Puts questions and requests into queues. Equal questions share one verdict in a run, unless it is a `NoReply`. A
-    judge that cannot be read is asked no more: whoever waits for it gets a `JudgeError`.
+    Asks judges, and models for texts, through queues. Equal questions share one verdict in a run, unless it is a
+    `NoReply`. A judge that cannot be read is asked no more: whoever waits for it gets a `JudgeError`.
 
     Each question has a lot, drawn from the seed and the question itself: among all that wait, the order is the same
     whoever asked first. The questions about one case are a block: they go together, in an order of their own. So what
@@ -385,12 +250,13 @@ class Inbox:
     share one in a row. Requests go as they came.
     """
 
-    def __init__(self, verdicts: Verdicts, scheduler: Scheduler, servers: Servers, seed: int) -> None:
-        self._verdicts, self._scheduler, self._servers = verdicts, scheduler, servers
+    def __init__(self, calls: Calls, scheduler: Scheduler, seed: int) -> None:
+        self._calls, self._scheduler, self._money, self._ledger = calls, scheduler, calls.money, calls.money.ledger
         self._seed = blake2b(str(seed).encode()).digest()
         self._judgments: dict[bytes, Judgment | _Job] = {}
         self._legibility = Legibility()
         self._handles: dict[int, _Handle] = {}
+        self._paces: dict[Identity, Pace] = {}
         self._named: Counter[str] = Counter()
 
     async def ask(self, questions: Sequence[Question]) -> list[Judgment]:
@@ -482,8 +348,9 @@ class Inbox:
         for key, (judge, case, ask) in questions:
             foreseen = self._handle(judge).foreseen
             if foreseen is not None and key not in self._judgments and key not in wanted:
-                wanted[key] = self._verdicts.keys(foreseen, made(case), ask)
-        kept = await self._verdicts.kept({one for keys in wanted.values() for one in keys})
+                requests = foreseen.requests(made(case)) or ()
+                wanted[key] = tuple([self._calls.prepared(request).key(ask) for request in requests])
+        kept = await self._calls.kept({one for keys in wanted.values() for one in keys})
         for key, question in questions:
             handle, case, keys = self._handle(question[0]), question[1], wanted.get(key, ())
             if handle.foreseen is None or key in self._judgments or not keys or not all(one in kept for one in keys):
@@ -494,21 +361,37 @@ class Inbox:
             if isinstance(question, PlainQuestion):
                 self._legibility.note(handle.name, question[0], case, verdict)
             if not self._legibility.fault(handle.name):  # else it is put into its queue, and refused there
-                self._judgments[key] = self._verdicts.recalled(keys, verdict)
+                for one in keys:
+                    self._ledger.found(one)
+                self._ledger.answers += 1
+                self._judgments[key] = Judgment(verdict, keys)
         return bool(kept) or not wanted
 
     async def _ask(self, job: _Job) -> None:
         """Do a job, unless nobody wants it any more; one that was set aside is done to its end."""
-        aside = job.place is not None and job.place.aside is not None
-        if not job.waiting and job.prefetches <= 0 and not aside:
+        judge, place = job.judge, job.place
+        aside = None if place is None else place.aside
+        if not job.waiting and job.prefetches <= 0 and aside is None:
             self._judgments.pop(job.key, None)
             return
         try:
-            if not aside:
+            if aside is None:
                 self._refuse_unread(job)
-            judgment = await self._verdicts.ask(job.judge, made(job.case), job.ask)
+            case, send = made(job.case), Send(self._calls, job.ask, patient=judge.traits.patient)
+            try:
+                if judge.endpoints:
+                    judgment = Judgment(await judge.judge(case, send), tuple(send.keys), tuple(send.once))
+                else:
+                    judgment = Judgment(await self._by_code(judge, case, send), tuple(send.keys))
+                self._ledger.answers += not isinstance(judgment.verdict, NoReply)
+            except SetAside:
+                if place is not None and place.aside is not None:
+                    place.aside.knows((*send.keys, *send.once))
+                raise
+            except JudgeError as error:
+                judgment = Judgment(self._unanswered(error), tuple(send.keys), tuple(send.once))
             if job.plain:
-                self._legibility.note(job.whose, job.judge, job.case, judgment.verdict)
+                self._legibility.note(job.whose, judge, job.case, judgment.verdict)
                 self._refuse_unread(job)
         except SetAside:
             raise
@@ -522,8 +405,13 @@ class Inbox:
             self._judgments.pop(job.key, None)
         else:
             self._judgments[job.key] = judgment
-        for group, place in job.waiting:
-            group.take(place, judgment)
+        for group, at in job.waiting:
+            group.take(at, judgment)
+
+    def _unanswered(self, error: JudgeError) -> NoReply:
+        """Count what has no reply: it failed, or was not made any more; return that as what came of it."""
+        self._ledger.calls["unmade" if reason_of(error).unmade else "failed"] += 1
+        return NoReply(reason_of(error))
 
     def _refuse_unread(self, job: _Job) -> None:
         """Raise a `JudgeError` if the judge of a job cannot be read."""
@@ -531,9 +419,67 @@ class Inbox:
         if why is not None:
             raise JudgeError(why, fatal=True)
 
+    async def _by_code(self, judge: Judge, case: Case, send: Send) -> Verdict:
+        """Ask a judge without an endpoint: an ask without `send` is a call, and is kept if its judge is known."""
+        store, key = self._calls.store, None
+        if judge.fingerprint is not None:
+            series = (store.series,) if store.series else ()
+            seen = repr(judge.sees(case))  # a kept verdict names answers by id, and a judge may not see these
+            key = bytes.fromhex(digest("verdict", judge.fingerprint, seen, case.slots, send.ask, *series))
+            if (kept := await self._calls.leased(key)) is not None:
+                found = json.loads(kept.text)
+                return decode(found["code"], found["reason"])
+        try:
+            if store.mode is Mode.REPLAY:
+                raise JudgeError(because(Kind.VERDICT_NOT_CACHED, name(judge.name)))
+            verdict = await self._run(judge, case, send)
+            if key is not None and not isinstance(verdict, NoReply):
+                reason = verdict.reason if isinstance(verdict, Unreadable | Refused) else ""
+                said = json.dumps({"code": code(verdict), "reason": reason})
+                await self._calls.record(key, request_text((), "{}"), Reply(said))
+                return verdict
+        except BaseException:
+            if key is not None:
+                self._calls.release(key)
+            raise
+        if key is not None:
+            self._calls.release(key)
+        return verdict
+
+    async def _run(self, judge: Judge, case: Case, send: Send) -> Verdict:
+        """Run the code of a judge, within its limit and the caps."""
+        money, sends = self._money, judge.traits.sends  # calls that it sends are counted and capped there, not here
+        pace = self._paces.get(Identity(judge))
+        if pace is None:
+            pace = self._paces[Identity(judge)] = Pace(Limits(concurrency=judge.traits.concurrency))
+        async with pace.turn(0):
+            if not sends:
+                if not money.begin_now(ONE):
+                    await money.wait(ONE)
+                if judge.traits.recorded is not None:  # nobody is asked
+                    self._ledger.calls.update(made=-1, recorded=1)
+            else:
+                money.check()
+                money.under_way += 1  # it may work between its calls, or make none: a stop waits for it
+            try:
+                return await judge.judge(case, send)
+            finally:
+                # it did not send although it said so, or sent although it did not say so
+                self._ledger.calls["made"] += sends - send.used
+                if not sends:
+                    money.end(ONE, ONE)
+                else:
+                    money.under_way -= 1
+
     async def _generate(self, request: Request, ask: int, group: _Group[Response], place: int) -> None:
         try:
-            group.take(place, await self._verdicts.generate(request, ask))
+            keys = list[bytes]()
+            try:
+                reply: Reply | NoReply = await self._calls.send(request, ask, keys, patient=True)
+                self._ledger.answers += 1
+            except JudgeError as error:
+                reply = self._unanswered(error)
+            group.take(place, Response(self._calls.prepared(request).key(ask), reply))
         except SetAside:
             raise
         except BaseException as error:  # noqa: BLE001 - whoever waits gets it
@@ -553,7 +499,7 @@ class Inbox:
             self._named[judge.name] += 1
             name = judge.fingerprint or f"object {judge.name} {self._named[judge.name]}"
             if judge.endpoints:
-                queue = self._queue(judge.endpoints, holds=self._servers.batches and not judge.traits.patient)
+                queue = self._queue(judge.endpoints, holds=self._calls.servers.batches and not judge.traits.patient)
             else:
                 queue = self._scheduler.queue(Identity(judge), lambda: judge.traits.concurrency)
             handle = self._handles[id(judge)] = _Handle(judge, name, queue, foreseen(judge))
@@ -561,6 +507,6 @@ class Inbox:
 
     def _queue(self, endpoints: Sequence[Endpoint], *, holds: bool = False) -> Queue:
         """Return the queue of what goes to some servers; what `holds` its places has one of its own."""
-        servers = tuple(map(self._servers.of, endpoints))
-        width = partial(self._servers.width, holds=holds)
+        servers = tuple(map(self._calls.servers.of, endpoints))
+        width = partial(self._calls.servers.width, holds=holds)
         return self._scheduler.queue((servers, holds), lambda: sum(map(width, servers)))

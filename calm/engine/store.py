@@ -15,10 +15,10 @@ from typing import Any, Final
 from uuid import uuid4
 
 from calm.core.templates import Message
+from calm.engine.accounts import Bills, SharedAccount
 from calm.engine.batch_records import BatchRecords
 from calm.engine.database import BY, Connection, Database, Rows, SqliteFile, make_private, marks, patiently
 from calm.engine.leases import Host, Leases
-from calm.engine.money import Bills, SharedAccount
 from calm.engine.postgres.address import RecordAddress
 from calm.engine.postgres.server import CLOCK, PostgresRecord
 from calm.errors import ConfigError, StorageError
@@ -435,6 +435,14 @@ class Store:
             free = [key for key in keys if key not in answered]
             mine = dict(zip(free, self._leases.claim(db, free), strict=True))
         return [mine.get(key, False) for key in keys]
+
+    def look(self, keys: Sequence[bytes]) -> list[Reply | bool]:
+        """Return for each of some calls its reply, if one is stored, else whether this process is to make it."""
+        wanted = dict.fromkeys(keys)
+        found = self.find(wanted)
+        free = [key for key in wanted if key not in found]
+        mine = dict(zip(free, self.claim_all(free), strict=True)) if free else {}
+        return [found[key] if key in found else mine[key] for key in keys]
 
     def holds(self, key: bytes) -> bool:
         """Return whether a lease that was claimed is surely held; False if this process stood still: claim it again."""

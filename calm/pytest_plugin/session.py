@@ -381,7 +381,7 @@ def named_as(config: pytest.Config, audit: Audit) -> tuple[str, tuple[str, ...] 
 def engine_of(config: pytest.Config) -> Engine:
     """Return the engine of this process; workers share caps and cache, and know the models read by the controller."""
     from calm.engine.engine import Engine
-    from calm.engine.money import Budget, Keys
+    from calm.engine.money import Keys, Money
     from calm.engine.signals import SIGNALS
     from calm.engine.store import Mode, Store
 
@@ -395,10 +395,10 @@ def engine_of(config: pytest.Config) -> Engine:
         name = run_name_of(config)
         store = Store(place, mode, run=given.get("calm_run", ""), name=name, oldest=given.get("calm_oldest", oldest))
         shared = store.account if given or name or distributed(config) else None
-        budget = Budget(caps_of(config), shared, given.get("calm_started"))
+        money = Money(caps_of(config), shared, given.get("calm_started"))
         session.engine = Engine(
             store,
-            budget=budget,
+            money=money,
             served=given.get("calm_served"),
             seed=seed_of(config),
             batches=batches_of(config),
@@ -446,7 +446,7 @@ def handed_on(engine: Engine, config: pytest.Config, specs: Sequence[Any]) -> di
         "calm_served": dict(engine.served),
         "calm_run": engine.store.run,
         "calm_oldest": engine.store.oldest,
-        "calm_started": engine.budget.started,
+        "calm_started": engine.money.started,
         "calm_scratch": str(scratch),
     }
 

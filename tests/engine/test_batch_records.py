@@ -6,6 +6,7 @@ import pytest
 
 from calm.engine.batch_records import BatchedCall
 from calm.engine.batching.waits import Anew, Waits
+from calm.engine.money import Money
 from calm.engine.queue import Tried
 from calm.engine.store import Entry, Mode, Store, request_text
 from calm.models.wire import Reply
@@ -39,7 +40,7 @@ def test_who_joined_a_call_that_is_dropped_looks_again():
     """Nobody waits for what stands in no batch."""
 
     async def run():
-        waits = Waits(None, None, None, again=lambda _: None, release=lambda _: None)
+        waits = Waits(Money(), None, again=lambda _: None, release=lambda _: None)
         waits.put(KEY, None, 0)
         joined = asyncio.ensure_future(waits.outcome(KEY, None))
         await asyncio.sleep(0)

@@ -8,7 +8,7 @@ import pytest
 from calm.core.case import Answer, Case
 from calm.core.templates import Message, Prompt
 from calm.core.verdict import Preferred
-from calm.engine.calls import Requests
+from calm.engine.calls import prepared
 from calm.engine.engine import Engine
 from calm.engine.money import Caps
 from calm.engine.servers import Servers
@@ -248,7 +248,7 @@ def test_a_mark_is_no_part_of_a_key(made):
     (request,) = made("http://127.0.0.1:1/v1", "claude-sonnet-4-5").requests(CASES[0])
     plain = Request(request.endpoint, request.prompt, request.body)
 
-    keys = [Requests(Servers({})).prepared(one).key(1) for one in (request, plain)]
+    keys = [prepared(one, Servers({})).key(1) for one in (request, plain)]
 
     assert request.shared
     assert keys[0] == keys[1]

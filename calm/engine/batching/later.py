@@ -14,11 +14,11 @@ from calm.core.reasons import NONE, Kind, Reason, Said, because, reason_of
 from calm.engine.batch_records import OUT, BatchedCall, BatchRow, Bill, State
 from calm.engine.batching.carrier import Carrier, NotOurs, NotThere
 from calm.engine.database import BY
+from calm.engine.journal import Journal
 from calm.engine.leases import BEAT_S
-from calm.engine.money import Budget, Calls, Caps, Ledger
+from calm.engine.money import Ledger
 from calm.engine.servers import Servers
 from calm.engine.store import Entry, Store
-from calm.engine.thread import Clerk
 from calm.errors import JudgeError, StorageError
 from calm.models.batch_api import entry
 from calm.models.wire import BatchableEndpoint, BatchState, Json
@@ -61,7 +61,7 @@ class LaterBatches:
         self._store, self._endpoint_of = store, endpoint_of
         self.records = store.batches
         self.ledger = Ledger()
-        self._calls = Calls(Budget(Caps()), self.ledger, 0.0, lambda _: None, Clerk(remote=False))
+        self._journal = Journal(store, lambda _: None, self.ledger.note)
         self._servers = Servers({})
         self._known: dict[str, BatchableEndpoint] = {}
         self.faults: Counter[Reason] = Counter()
@@ -214,7 +214,7 @@ class LaterBatches:
             yield Carrier(
                 self._store,
                 self.records,
-                self._calls,
+                self._journal,
                 batching,
                 self._servers.of(endpoint).batch_price,
                 strange=self._strange(endpoint),
