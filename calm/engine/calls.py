@@ -201,7 +201,7 @@ class Calls:
     async def leased(self, key: bytes) -> Reply | None:
         """Return a reply that is there, or comes from another process; None: this process is to make the call."""
         while True:
-            found = await self.look(key)
+            found = self._looked(key, await self._journal.look(key))
             if found is not False:
                 return found if isinstance(found, Reply) else None
             if (reply := await self.elsewhere(key)) is not None:
@@ -209,7 +209,9 @@ class Calls:
 
     async def look(self, key: bytes) -> Reply | bool:
         """Return the reply that the store holds, and count it; else whether this process is to make the call."""
-        found = await self._journal.look(key)
+        return self._looked(key, await self._journal.look(key))
+
+    def _looked(self, key: bytes, found: Reply | bool) -> Reply | bool:
         if isinstance(found, Reply):
             self.found(key)
         elif self.store.damaged:
@@ -236,10 +238,10 @@ class Calls:
             self.money.check()
         return reply
 
-    async def record(self, key: bytes, request: str, reply: Reply) -> Reply:
+    def record(self, key: bytes, request: str, reply: Reply) -> Coroutine[object, object, Reply]:
         """Keep the reply to a call that this process made; return the reply that now stands."""
         self.money.ledger.answered(key)
-        return await self._journal.record(Entry(key, request, reply), more=self.money.under_way > 0)
+        return self._journal.record(Entry(key, request, reply), more=self.money.under_way > 0)
 
     def release(self, key: bytes) -> None:
         """Give up the lease on a call that was not answered."""
@@ -279,12 +281,14 @@ class Calls:
         """
         pace, health = server.pace, server.health
         loop, failures = asyncio.get_running_loop(), list[JudgeError]()
-        tokens = GREETING_TOKENS if prepared is None else tokens_in(prepared.shown) // 2 + endpoint.max_tokens // 8
         beginning = b"" if prepared is None else prepared.beginning
         first = await self._beginnings.turn(beginning, health) if beginning else None
         try:
             while True:
                 if failures or not (health.sound and pace.grab()):
+                    tokens = GREETING_TOKENS
+                    if prepared is not None:
+                        tokens = tokens_in(prepared.shown) // 2 + endpoint.max_tokens // 8
                     async with health.waiting():
                         await _place(pace, health, tokens, again=bool(failures))
                 began_s = loop.time()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from time import monotonic
@@ -59,20 +59,20 @@ class Journal:
         self._busy_since: float | None = None
         self._looks = Line[bytes, Reply | bool](self, store.look, unwanted=self._unwanted)
         self._entries = Line[Entry, Reply](self, self._put, keep=True, refused=self._spill)
-        self._next, self._time = 0.0, monotonic
+        self._characters, self._next, self._time = 0, 0.0, monotonic
         self._releasing = self._last = False
         self._awaited: Awaited = {}
         self._looking: asyncio.TimerHandle | None = None
         self._poll_s = REMOTE_POLL_S if store.remote else POLL_S
 
-    async def look(self, key: bytes) -> Reply | bool:
+    def look(self, key: bytes) -> Coroutine[object, object, Reply | bool]:
         """
         Return the reply that the store holds; else whether this process is to make the call (False: another one does).
 
         Callbacks of a loop run in the order of their calls. So whoever gets no reply goes on before the task of one
         that was committed after the look-up: its call is still under way then, and is not made twice.
         """
-        return await self._looks.wait(key)
+        return self._looks.wait(key)
 
     async def find(self, keys: Collection[bytes]) -> Mapping[bytes, Reply]:
         """Return the replies that the store holds; none where it fails: who looks for one alone meets that again."""
@@ -95,18 +95,18 @@ class Journal:
     def _released(self, _: object) -> None:
         self._releasing = False  # if it failed, the next sign of life does it
 
-    async def record(self, entry: Entry, *, more: bool = False) -> Reply:
+    def record(self, entry: Entry, *, more: bool = False) -> Coroutine[object, object, Reply]:
         """
         Commit an entry and return the reply that now stands. It is committed even if nobody waits.
 
         With `more` calls under way it waits a moment, so that their replies are committed with it.
         """
-        loop, waiting = asyncio.get_running_loop(), self._entries.waiting
-        self._time = loop.time
-        characters = len(entry.request) + sum(len(one.request) for one, _ in waiting)
-        if len(waiting) + 1 >= MOST or characters >= MOST_CHARACTERS:
-            return await self._entries.wait(entry, at_once=True)
-        return await self._entries.wait(entry, self._next - loop.time() if more else 0.0)
+        self._time = asyncio.get_running_loop().time
+        self._characters += len(entry.request)
+        if len(self._entries.waiting) + 1 >= MOST or self._characters >= MOST_CHARACTERS:
+            self._characters = 0
+            return self._entries.wait(entry, at_once=True)
+        return self._entries.wait(entry, self._next - self._time() if more else 0.0)
 
     def _put(self, entries: Sequence[Entry]) -> list[Reply]:
         began_s = self._time()

@@ -143,17 +143,12 @@ class Leases:
     def claim(self, db: Connection, keys: Sequence[bytes]) -> list[bool]:
         """Return for each of some calls whether this process holds the lease on it now, or another live one does."""
         self._given_up.difference_update(keys)
-        taken = [db.execute(_TAKE, (key, self.me)) for key in keys]
-        mine = [one.rowcount > 0 for one in taken]
-        holders = _holders(db, [key for key, got in zip(keys, mine, strict=True) if not got])
-        alive = {owner: self.lives(db, owner) for owner in sorted(set(holders.values()) - {self.me})}
-        for at, key in enumerate(keys):
-            holder = holders.get(key, self.me)
-            if not mine[at] and not alive.get(holder, False):
-                # the transaction is the only one that writes: of several heirs of a dead one, one gets it
-                if holder != self.me:
-                    db.execute("update lease set owner = ? where key = ?", (self.me, key))
-                mine[at] = True
+        db.executemany(_TAKE, [(key, self.me) for key in keys])
+        holders = _holders(db, keys)
+        dead = {owner for owner in sorted(set(holders.values()) - {self.me}) if not self.lives(db, owner)}
+        # the transaction is the only one that writes: of several heirs of a dead one, one gets it
+        db.executemany("update lease set owner = ? where key = ?", [(self.me, k) for k in keys if holders[k] in dead])
+        mine = [holders[key] == self.me or holders[key] in dead for key in keys]
         self._since.update((key, self._lapses) for key, got in zip(keys, mine, strict=True) if got)
         return mine
 

@@ -133,6 +133,7 @@ class Charge:
 
     `size` counts the characters of the body; an attempt by `batch` costs less. `sent` is the body, where that may
     be changed, and `short` what is sent instead: its limit of tokens is `output`. `cap` is why, if it is one.
+    `worst` is the most that the attempt can use.
     """
 
     server: Server
@@ -145,18 +146,15 @@ class Charge:
     usd: float = 0.0
     short: Sent | None = None
     cap: Reason = NONE
-
-    @property
-    def worst(self) -> Amount:
-        """The most that the attempt can use."""
-        tokens = self.input + self.output
-        return Amount(1, tokens, self.usd) if tokens else ONE
+    worst: Amount = ONE
 
     def limit(self, most: int) -> None:
         """Reserve for a reply of so many tokens, or more where the server was seen to report more."""
         price, worst = self.server.price_of(batch=self.batch), self.server.worst(self.size, most)
         self.input, self.output = worst.input or 0, worst.output or 0
         self.usd = cost(price, dearest(price, worst)) if price else 0.0
+        tokens = self.input + self.output
+        self.worst = Amount(1, tokens, self.usd) if tokens else ONE
 
     def shorten(self, cap: Reason) -> bool:
         """Take a limit of tokens that is well above all replies so far; return False if there is none that is lower."""

@@ -17,7 +17,7 @@ from uuid import uuid4
 from calm.core.templates import Message
 from calm.engine.accounts import Bills, SharedAccount
 from calm.engine.batch_records import BatchRecords
-from calm.engine.database import BY, Connection, Database, Rows, SqliteFile, make_private, marks, patiently
+from calm.engine.database import BY, Connection, Database, SqliteFile, make_private, marks, patiently
 from calm.engine.leases import Host, Leases
 from calm.engine.postgres.address import RecordAddress
 from calm.engine.postgres.server import CLOCK, PostgresRecord
@@ -375,22 +375,24 @@ class Store:
         keys = [call.key for call in answered]
         with self._database.writing() as db:
             fresh = self._fresh(db, keys) if refresh else set()
-            done: list[Rows] = []
+            rows: list[tuple[bytes, str, str, float, bytes, float]] = []
             for call in answered:
                 worthless = call.key in self.damaged or (refresh and call.key not in fresh)
                 before = float("inf") if worthless else max(self.oldest, since)
                 reply = reply_text(call.reply)
                 found = checksum(call.key, call.request, reply)
-                done.append(db.execute(_PUT, (call.key, call.request, reply, self.host.wall(), found, before)))
-                if refresh:
-                    db.execute(_FRESH, (call.key, self._common))
+                rows.append((call.key, call.request, reply, self.host.wall(), found, before))
+            db.executemany(_PUT, rows)
+            if refresh:
+                db.executemany(_FRESH, [(key, self._common) for key in keys])
+            kept = _sums(db, keys)
             if not self._alone:
                 self._leases.end(db, keys)
                 self.bills.write(db)
             if also is not None:
                 also(db)
             settled = self.account.settle_in(db)
-            stands = [one.rowcount > 0 for one in done]
+            stands = [kept.get(row[0]) == row[4] for row in rows]
         self.account.settled(settled)
         self.damaged.difference_update(keys)
         if refresh:
@@ -568,6 +570,15 @@ def _listed(db: Connection, table: str, condition: str, value: str | float, keys
         some = keys[at : at + BY]
         question = f"select key from {table} where key in ({marks(some)}) and {condition}"  # noqa: S608 - words of ours
         found.update(key for (key,) in db.execute(question, (*some, value)))
+    return found
+
+
+def _sums(db: Connection, keys: Sequence[bytes]) -> dict[bytes, bytes]:
+    """Return the checksums of the rows of some keys."""
+    found: dict[bytes, bytes] = {}
+    for at in range(0, len(keys), BY):
+        some = keys[at : at + BY]
+        found.update(db.execute(f"select key, sum from reply where key in ({marks(some)})", some).fetchall())  # noqa: S608 - marks alone
     return found
 
 

@@ -255,18 +255,12 @@ class Direct:
         self._until_s = float("-inf")
         self._looking = asyncio.Lock()
 
-    async def post(self, request: bytes) -> Response:
-        """Send a request and return the response; see `Connection.ask`."""
-        answer = (self._free_one() or await self._opened()).ask(request)
-        del request
-        return await answer
-
     def close(self) -> None:
         """Close all connections."""
         for connection in list(self._open):
             connection.abort()
 
-    def _free_one(self) -> Connection | None:
+    def free(self) -> Connection | None:
         """Return the connection that was used last: those that few requests need grow old, and are closed."""
         now_s = asyncio.get_running_loop().time()
         while self._idle:
@@ -277,7 +271,8 @@ class Direct:
             connection.abort()
         return None
 
-    async def _opened(self) -> Connection:
+    async def opened(self) -> Connection:
+        """Return a new connection."""
         loop, peer = asyncio.get_running_loop(), self._peer
         found = await start_connection(await self._known(), happy_eyeballs_delay=NEXT_S, interleave=1)
         try:
@@ -339,7 +334,8 @@ class FastTransport:
                 self._url = url
             async with asyncio.timeout(self._address.timeout_s):
                 if self._direct is not None:
-                    return await self._direct.post(self._request(self._url, body, version))
+                    connection = self._direct.free() or await self._direct.opened()
+                    return await connection.ask(self._request(self._url, body, version))
                 assert self._proxied is not None, "requests go one way or the other"
                 named = _checked(ours(self._address, version))
                 return await self._proxied.post(self._url.geturl(), named, encoded(body))

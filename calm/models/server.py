@@ -371,10 +371,6 @@ class Server:
             body = {name: value for name, value in body.items() if name not in LIMITS_OF_TOKENS}
         return merged(body, self.extra_body)
 
-    async def call(self, body: Mapping[str, Json]) -> Reply:
-        """Send a body once and return the reply; a `JudgeError` if there is none."""
-        return await self._call(body)
-
     async def greet(self) -> Reply:
         """
         Ask for one word, with the judge's own parameters, so that one which the model refuses is found at once.
@@ -384,7 +380,7 @@ class Server:
                 answer, as a model without training in conversation may give, has none and shows nothing.
         """
         body = self.body([Message("user", GREETING)], schema=self.schema, logprobs=self.logprobs)
-        reply = await self._call(body)
+        reply = await self.call(body)
         if not reply.text and not reply.tokens:
             return reply
         if self.logprobs and not reply.tokens:
@@ -407,7 +403,8 @@ class Server:
         if held is not None:
             await held.life.aclose()
 
-    async def _call(self, body: Mapping[str, Json]) -> Reply:
+    async def call(self, body: Mapping[str, Json]) -> Reply:
+        """Send a body once and return the reply; a `JudgeError` if there is none."""
         if self.keyless:
             raise JudgeError(
                 f"{self.address} was read without its keys, to replay what the cache holds: no call can be made; "

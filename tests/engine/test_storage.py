@@ -34,13 +34,13 @@ class Failing(sqlite3.Connection):
     error = sqlite3.SQLITE_FULL
     broken = threading.Event()
 
-    def execute(self, sql, *given):
+    def executemany(self, sql, *given):
         """Fail where replies are written."""
         if self.broken.is_set() and "insert into reply" in sql:
             failure = sqlite3.OperationalError("the fault of a test")
             failure.sqlite_errorcode = self.error
             raise failure
-        return super().execute(sql, *given)
+        return super().executemany(sql, *given)
 
 
 @pytest.fixture
