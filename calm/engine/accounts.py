@@ -162,7 +162,6 @@ class SharedAccount:
 
     @contextmanager
     def _writing(self) -> Iterator[Connection]:
-        """Write, in this block, after what was used since the last step that worked."""
         with self._database.writing() as db:
             settled = self.settle_in(db)
             yield db

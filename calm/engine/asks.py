@@ -206,6 +206,10 @@ class _Handle:
     foreseen: Foreseen | None = None
 
 
+_Asked: TypeAlias = tuple[bytes, _Handle, Question]
+"""A question by the key of its ask, with what its judge is known by."""
+
+
 def _content_key(handle: _Handle, case: Case) -> bytes:
     """
     Return the key of the asks of a judge on a case, without the repeat index; of this process alone.
@@ -222,7 +226,6 @@ def _content_key(handle: _Handle, case: Case) -> bytes:
 
 
 def _known_key(handle: _Handle, case: Case | Recipe[Case]) -> bytes:
-    """Return the same of a case that may be held as its recipe, which remembers it."""
     if isinstance(case, Recipe) and isinstance(case.mark, tuple) and case.mark[0] is handle:
         return cast("bytes", case.mark[1])
     whole = made(case)
@@ -294,19 +297,29 @@ class Asks:
         self._judgments = {key: one for key, one in self._judgments.items() if isinstance(one, Judgment)}
 
     async def _enqueue(self, questions: Sequence[Question], to: _Group[Judgment] | Prefetch) -> None:
-        """Put questions that were not asked yet into their queues, and note who wants them."""
         shown: dict[tuple[int, int], bytes] = {}
         recalls = isinstance(to, _Group)
         for begin in range(0, len(questions), AT_ONCE):
             if begin:
                 await asyncio.sleep(0)
-            some = [(self._key(question, shown), question) for question in questions[begin : begin + AT_ONCE]]
+            some: list[_Asked] = []
+            for question in questions[begin : begin + AT_ONCE]:
+                judge, case, ask = question
+                handle = self._handles.get(id(judge)) or self._handle(judge)
+                about = id(handle), id(case)  # the questions hold their cases
+                content = shown.get(about)
+                if content is None:
+                    content = shown[about] = _known_key(handle, case)
+                some.append((content + ask.to_bytes(4), handle, question))
             if recalls:
                 recalls = await self._recall(some)
-            for place, (key, question) in enumerate(some, begin):
+            for place, (key, handle, question) in enumerate(some, begin):
                 found = self._judgments.get(key)
                 if found is None:
-                    found = self._put(key, question)
+                    judge, case, ask = question
+                    job = found = self._judgments[key] = _Job(key, judge, case, ask, whose=handle.name)
+                    lot = int.from_bytes(self._drawn(case.id.encode("utf-8", "surrogatepass")) + self._drawn(key))
+                    job.place = self._scheduler.put(handle.queue, partial(self._ask, job), _round(ask), lot)
                 elif isinstance(found, _Job) and found.place is not None:
                     found.place = self._scheduler.hasten(found.place, _round(question[2]))
                 if isinstance(found, _Job):
@@ -322,37 +335,20 @@ class Asks:
                     found.prefetches += 1
                     to.jobs.append(found)
 
-    def _key(self, question: Question, shown: dict[tuple[int, int], bytes]) -> bytes:
-        judge, case, ask = question
-        handle = self._handle(judge)
-        about = id(handle), id(case)  # the questions hold their cases
-        content = shown.get(about)
-        if content is None:
-            content = shown[about] = _known_key(handle, case)
-        return content + ask.to_bytes(4)
-
-    def _put(self, key: bytes, question: Question) -> _Job:
-        judge, case, ask = question
-        handle = self._handle(judge)
-        job = self._judgments[key] = _Job(key, judge, case, ask, whose=handle.name)
-        job.place = self._scheduler.put(handle.queue, partial(self._ask, job), _round(ask), self._lot(case.id, key))
-        return job
-
-    async def _recall(self, questions: Sequence[tuple[bytes, Question]]) -> bool:
+    async def _recall(self, asked: Sequence[_Asked]) -> bool:
         """
         Note the verdicts on questions whose replies are kept, read in bulk: a task for each would take far longer.
 
         Return whether it is worth while to go on: a run that finds none of so many has most likely none.
         """
         wanted: dict[bytes, tuple[bytes, ...]] = {}
-        for key, (judge, case, ask) in questions:
-            foreseen = self._handle(judge).foreseen
-            if foreseen is not None and key not in self._judgments and key not in wanted:
-                requests = foreseen.requests(made(case)) or ()
+        for key, handle, (_, case, ask) in asked:
+            if handle.foreseen is not None and key not in self._judgments and key not in wanted:
+                requests = handle.foreseen.requests(made(case)) or ()
                 wanted[key] = tuple([self._calls.prepared(request).key(ask) for request in requests])
         kept = await self._calls.kept({one for keys in wanted.values() for one in keys})
-        for key, question in questions:
-            handle, case, keys = self._handle(question[0]), question[1], wanted.get(key, ())
+        for key, handle, question in asked:
+            case, keys = question[1], wanted.get(key, ())
             if handle.foreseen is None or key in self._judgments or not keys or not all(one in kept for one in keys):
                 continue
             verdict = handle.foreseen.read(made(case), [kept[one] for one in keys])
@@ -414,7 +410,6 @@ class Asks:
         return NoReply(reason_of(error))
 
     def _refuse_unread(self, job: _Job) -> None:
-        """Raise a `JudgeError` if the judge of a job cannot be read."""
         why = self._legibility.fault(job.whose)
         if why is not None:
             raise JudgeError(why, fatal=True)
@@ -447,7 +442,6 @@ class Asks:
         return verdict
 
     async def _run(self, judge: Judge, case: Case, send: Send) -> Verdict:
-        """Run the code of a judge, within its limit and the caps."""
         money, sends = self._money, judge.traits.sends  # calls that it sends are counted and capped there, not here
         pace = self._paces.get(Identity(judge))
         if pace is None:
@@ -484,10 +478,6 @@ class Asks:
             raise
         except BaseException as error:  # noqa: BLE001 - whoever waits gets it
             group.fail(_own(error))
-
-    def _lot(self, case_id: str, key: bytes) -> int:
-        """Return the lot of a question, first that of its case: it depends on nothing but the seed and the two."""
-        return int.from_bytes(self._drawn(case_id.encode("utf-8", "surrogatepass")) + self._drawn(key))
 
     def _drawn(self, what: bytes) -> bytes:
         return blake2b(what, digest_size=LOT_BYTES, key=self._seed).digest()

@@ -179,7 +179,6 @@ class Calls:
             task.exception()  # whoever waits has it from the flight
 
     async def _fly(self, prepared: PreparedRequest, key: bytes, flight: Flight) -> Reply:
-        """Look a reply up, or make the call, once for all who want it."""
         try:
             found = await self.leased(key)
             try:
@@ -361,7 +360,6 @@ class Calls:
         return reply
 
     def _weigh(self, server: Server, endpoint: Endpoint, failures: list[JudgeError]) -> None:
-        """Note a failed attempt, and give the server up if there is no more hope."""
         health, last = server.health, failures[-1]
         if last.fatal or (last.unproven and not health.proven):
             self.servers.lose(server, reason_of(last))

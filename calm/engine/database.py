@@ -368,7 +368,6 @@ def _make(path: Path) -> None:
 
 
 def _refuse_foreign(path: Path) -> None:
-    """Refuse a file that is no cache of calm. Its header is read first, because SQLite may write to a file it opens."""
     try:
         with path.open("rb") as file:
             header = file.read(100)

@@ -15,6 +15,7 @@ from calm.core.reasons import Kind, Reason, because, name, reason_of
 from calm.engine.asks import Asks, Judgment, Prefetch, Question, Response
 from calm.engine.batching.desk import BatchDesk, Batches
 from calm.engine.batching.minder import Figures
+from calm.engine.batching.records import BatchRecords
 from calm.engine.batching.route import BatchRoute
 from calm.engine.calls import Calls
 from calm.engine.journal import Journal
@@ -226,7 +227,7 @@ class Engine:
     def note_batches(self) -> None:
         """Note calls that stand in batches, where this run makes its calls live: it may pay for them twice."""
         with suppress(StorageError):  # another process is writing; the note is not worth a wait
-            if self._desk.batch_desk is None and (count := self.store.batches.out()):
+            if self._desk.batch_desk is None and (count := BatchRecords(self.store).out()):
                 self.ledger.note(because(Kind.BATCHES_OUT, count))
 
     def greet(self, *endpoints: Endpoint) -> None:
@@ -267,7 +268,6 @@ class Engine:
         self.store.serves(endpoint.identity, now)
 
     def _served_by(self, endpoint: Endpoint) -> str:
-        """Make a greeting, and return the model that serves the endpoint."""
         try:
             found = self._run(self._desk.calls.greeting(endpoint))
         except JudgeError as error:
@@ -405,7 +405,6 @@ class Engine:
 
 
 def _hint(endpoint: Endpoint, error: JudgeError) -> str:
-    """Return what else may be wrong where a greeting was not answered, as the caller cannot see that it was one."""
     if reason_of(error).has(Kind.CAPPED):
         return "; the first live call did not fit: allow more"
     if error.fatal or error.silent or error.again or error.unknown:  # it answers nothing else either

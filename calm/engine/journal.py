@@ -131,7 +131,6 @@ class Journal:
         self._last = False
 
     def _spill(self, entries: Waiting[Entry, Reply], error: StorageError) -> None:
-        """Write entries beside the cache, which does not take them. Then they are kept, and their callers get them."""
         broken = self.broken(error)
         try:
             path = self._store.spill([entry for entry, _ in entries])
@@ -352,7 +351,6 @@ class Line(Generic[T, R]):
         self._again(later)
 
     def _again(self, later: Waiting[T, R]) -> None:
-        """Let those who have to wait stand before those who came meanwhile, and go in a moment."""
         self.busy, came = False, bool(self.waiting)
         self.waiting[:0] = later
         if later and self._timer is None:

@@ -224,7 +224,6 @@ class Leases:
         return () if self._clock else (self._host.wall(),)
 
     def _stands(self, owner: str, beat: int) -> float:
-        """Return for how many seconds this process has watched the same beat of another one."""
         now = self._host.now()
         watch = self._watched.get(owner)
         if watch is None or watch.beat != beat:
@@ -241,7 +240,6 @@ class Leases:
 
 
 def _holders(db: Connection, keys: Sequence[bytes]) -> dict[bytes, str]:
-    """Return who holds the leases on some calls."""
     found: dict[bytes, str] = {}
     for at in range(0, len(keys), BY):
         some = keys[at : at + BY]

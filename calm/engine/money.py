@@ -11,7 +11,6 @@ from typing import Final
 
 from calm.core.reasons import NONE, Kind, Reason, because, name, reason_of
 from calm.engine.accounts import NOTHING, Account, Amount, Grant, LocalAccount
-from calm.engine.batch_records import Bill
 from calm.engine.journal import LATER, LOOK_S, NOT_KEPT, Journal, Later, Line
 from calm.engine.servers import Server
 from calm.errors import JudgeError, StorageError
@@ -98,13 +97,6 @@ class Ledger:
         """Note a call that this process made."""
         if self.keys is not None:
             self.keys.answered.add(key[:KEY_BYTES])
-
-    def collected(self, bill: Bill) -> None:
-        """Count replies that a batch brought and nobody here waits for."""
-        self.calls["made"] += bill.answered
-        self.tokens["input"] += bill.input
-        self.tokens["output"] += bill.output
-        self.usd += bill.usd
 
     @property
     def cost(self) -> Cost:

@@ -9,12 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from calm.engine.batch_records import standing
 from calm.engine.database import BY, Database, Inspected, SqliteFile, patiently
 from calm.engine.postgres.address import SCHEMES, VARIABLE, RecordAddress, read_address
 from calm.engine.postgres.server import PostgresRecord
 from calm.engine.store import KEEP, checksum, reply_in
-from calm.errors import ConfigError
+from calm.errors import ConfigError, StorageError
 
 _PAGE: Final = "select key, request, reply, at, sum from reply where key > ? order by key limit ?"
 _SERVED: Final = (
@@ -74,12 +73,11 @@ def copy(source: Database, target: Database, show: Callable[[Copied], None]) -> 
             db.executemany(_SERVED, served)
 
     patiently(note)
-    found.batched = standing(source)
+    found.batched = _standing(source)
     return found
 
 
 def _is_whole(key: bytes, request: object, reply: object, _: object, found: object) -> bool:
-    """Return whether a row is as it was written, and holds a reply."""
     if isinstance(request, str) and isinstance(reply, str) and checksum(key, request, reply) == found:
         with suppress(ValueError, KeyError, TypeError, AttributeError, AssertionError, RecursionError):
             reply_in(reply)
@@ -88,6 +86,14 @@ def _is_whole(key: bytes, request: object, reply: object, _: object, found: obje
 
 
 URLS: Final = tuple(f"{scheme}://" for scheme in SCHEMES)
+
+
+def _standing(database: Database) -> int:
+    """Return how many calls stand in batches of a record; one that is older than all batches has no such table."""
+    with suppress(StorageError), database.reading() as db:
+        (count,) = db.execute("select count(*) from batched").fetchone()
+        return int(count)
+    return 0
 
 
 def place(

@@ -224,7 +224,6 @@ class Scheduler:
         return queue.width + min(self._idle, queue.width + SPARE)
 
     def _ready(self, queue: Queue) -> bool:
-        """Return whether the next work of a queue may begin, as far as its round goes."""
         return bool(queue.waiting) and not (self._held and queue.waiting[0][0] >= FIRST)
 
     def _call_worker(self, queue: Queue) -> None:
@@ -233,7 +232,6 @@ class Scheduler:
             self._start(self._worker(queue))
 
     async def _worker(self, queue: Queue) -> None:
-        """Do one piece of work after the other until none waits, or too many are under way."""
         loop = asyncio.get_running_loop()
         began_s = loop.time()
         try:

@@ -16,7 +16,6 @@ from uuid import uuid4
 
 from calm.core.templates import Message
 from calm.engine.accounts import Bills, SharedAccount
-from calm.engine.batch_records import BatchRecords
 from calm.engine.database import BY, Connection, Database, SqliteFile, make_private, marks, patiently
 from calm.engine.leases import Host, Leases
 from calm.engine.postgres.address import RecordAddress
@@ -300,11 +299,10 @@ class Store:
         self._seen: set[bytes] = set()
         self._alone = place is None or mode in (Mode.OFF, Mode.REPLAY)
         self._spill: Spill | None = None
-        self._database, self._server = _opened(place, mode, driver)
-        self._leases = Leases(self.host, CLOCK if self.remote else "")
-        self.account = SharedAccount(self._database, self._leases, self._common, remote=self.remote)
-        self.bills = Bills(self._database, self._leases.me, self.run)
-        self._batches: BatchRecords | None = None
+        self.database, self._server = _opened(place, mode, driver)
+        self.leases = Leases(self.host, CLOCK if self.remote else "")
+        self.account = SharedAccount(self.database, self.leases, self._common, remote=self.remote)
+        self.bills = Bills(self.database, self.leases.me, self.run)
         if place is not None and not self._alone:
             path = place if isinstance(place, Path) else place.beside
             if self.remote:
@@ -314,9 +312,9 @@ class Store:
                 self._beat(now=True)
             except StorageError as error:
                 if self.remote and not error.busy:  # nothing that this run pays for could be kept there
-                    self._database.close()
+                    self.database.close()
                     raise
-            self._spill = Spill(path, self._leases.me)
+            self._spill = Spill(path, self.leases.me)
 
     @property
     def remote(self) -> bool:
@@ -337,7 +335,7 @@ class Store:
 
     def get(self, key: bytes) -> Reply | None:
         """Return the reply under a key; in `refresh` only what this run has put there."""
-        with self._database.reading() as db:
+        with self.database.reading() as db:
             if self.mode is Mode.REFRESH and not self._fresh(db, [key]):
                 return None
             row = db.execute(_ROW, (key, self.oldest)).fetchone()
@@ -346,7 +344,7 @@ class Store:
     def find(self, keys: Iterable[bytes]) -> dict[bytes, Reply]:
         """Return the replies that are stored, by their keys."""
         found: dict[bytes, Reply] = {}
-        with self._database.reading() as db:
+        with self.database.reading() as db:
             wanted = list(keys)
             if self.mode is Mode.REFRESH:
                 wanted = list(self._fresh(db, wanted))
@@ -373,7 +371,7 @@ class Store:
         """
         refresh = self.mode is Mode.REFRESH
         keys = [call.key for call in answered]
-        with self._database.writing() as db:
+        with self.database.writing() as db:
             fresh = self._fresh(db, keys) if refresh else set()
             rows: list[tuple[bytes, str, str, float, bytes, float]] = []
             for call in answered:
@@ -387,7 +385,7 @@ class Store:
                 db.executemany(_FRESH, [(key, self._common) for key in keys])
             kept = _sums(db, keys)
             if not self._alone:
-                self._leases.end(db, keys)
+                self.leases.end(db, keys)
                 self.bills.write(db)
             if also is not None:
                 also(db)
@@ -431,11 +429,11 @@ class Store:
         """Return the same for each of some calls, with one write to the file."""
         if self._alone:
             return [True] * len(keys)
-        with self._leases.kept(), self._database.writing() as db:
-            self._leases.beat(db)
-            answered = self._answered(db, keys)  # by another process, since this one looked for a reply
+        with self.leases.kept(), self.database.writing() as db:
+            self.leases.beat(db)
+            answered = self.answered(db, keys)  # by another process, since this one looked for a reply
             free = [key for key in keys if key not in answered]
-            mine = dict(zip(free, self._leases.claim(db, free), strict=True))
+            mine = dict(zip(free, self.leases.claim(db, free), strict=True))
         return [mine.get(key, False) for key in keys]
 
     def look(self, keys: Sequence[bytes]) -> list[Reply | bool]:
@@ -448,11 +446,11 @@ class Store:
 
     def holds(self, key: bytes) -> bool:
         """Return whether a lease that was claimed is surely held; False if this process stood still: claim it again."""
-        return self._alone or self._leases.holds(key)
+        return self._alone or self.leases.holds(key)
 
     def give_up(self, key: bytes) -> None:
         """Note that a call was not answered; `release`, or the next sign of life, ends the lease on it."""
-        self._leases.give_up([key])
+        self.leases.give_up([key])
 
     def release(self) -> None:
         """End the leases that were given up."""
@@ -460,28 +458,21 @@ class Store:
             with suppress(StorageError):  # the next sign of life does it
                 self._beat(now=True)
 
-    @property
-    def batches(self) -> BatchRecords:
-        """The record of batches, made when it is first wanted."""
-        if self._batches is None:
-            self._batches = BatchRecords(self._database, self._leases, self._answered)
-        return self._batches
-
     def show_life(self) -> None:
         """Show other processes that this one is alive; to be called at least every `BEAT_S` seconds."""
         if not self._alone:
             self.account.settle_rest()
-            if self._leases.due:
+            if self.leases.due:
                 self._beat()
 
     def _beat(self, *, now: bool = False) -> None:
-        with self._leases.kept(), self._database.writing() as db:
-            self._leases.beat(db, now=now)
+        with self.leases.kept(), self.database.writing() as db:
+            self.leases.beat(db, now=now)
             self.bills.write(db)
 
     def _close_leases(self) -> None:
-        with self._database.writing() as db:
-            self._leases.close(db)
+        with self.database.writing() as db:
+            self.leases.close(db)
             self.bills.close(db)
 
     def _reply(self, key: bytes, request: object, reply: object, found: object) -> Reply | None:
@@ -505,32 +496,32 @@ class Store:
         unseen = [key for key in keys if key not in self._seen]
         return self._seen.intersection(keys) | _listed(db, "fresh", "run = ?", self._common, unseen)
 
-    def _answered(self, db: Connection, keys: Sequence[bytes]) -> set[bytes]:
+    def answered(self, db: Connection, keys: Sequence[bytes]) -> set[bytes]:
+        """Return which of some calls have a reply by now, in a block of the caller's."""
         if self.mode is Mode.REFRESH:
             return self._fresh(db, keys)
         return _listed(db, "reply", "at >= ?", self.oldest, [key for key in keys if key not in self.damaged])
 
     def _take_in(self, path: Path) -> None:
-        """Put the replies into the cache that runs before could only write beside it."""
         for file, owner in list(spilled(path)):
             with suppress(OSError, StorageError):  # it stays there for a later run
-                with self._database.writing() as db:
-                    lives = self._leases.lives(db, owner, at_once=True)  # its replies are good anyway
+                with self.database.writing() as db:
+                    lives = self.leases.lives(db, owner, at_once=True)  # its replies are good anyway
                     for row in rows(file):
                         values = row.key, row.request, row.reply, row.at, row.sum
                         db.execute(KEEP, values)
-                        self._leases.end(db, [row.key])
+                        self.leases.end(db, [row.key])
                 if not lives:
                     file.unlink(missing_ok=True)
 
     def kept_since(self, moment: float) -> list[bytes]:
         """Return the keys of the replies that were stored since a moment, in seconds since the epoch."""
-        with self._database.reading() as db:
+        with self.database.reading() as db:
             return [key for (key,) in db.execute("select key from reply where at >= ?", (moment,))]
 
     def prompt(self, key: bytes) -> tuple[Message, ...]:
         """Return the prompt of a stored call; none of a row that is damaged."""
-        with self._database.reading() as db:
+        with self.database.reading() as db:
             row = db.execute("select request from reply where key = ?", (key,)).fetchone()
         with suppress(ValueError, KeyError, TypeError, AttributeError, RecursionError):
             return prompt_in(json.loads(row[0])) if row else ()
@@ -538,7 +529,7 @@ class Store:
 
     def served(self, endpoint: str) -> str | None:
         """Return the model that last served an endpoint."""
-        with self._database.reading() as db:
+        with self.database.reading() as db:
             row = db.execute("select model from served where endpoint = ?", (endpoint,)).fetchone()
         return str(row[0]) if row else None
 
@@ -546,7 +537,7 @@ class Store:
         """Note the model that serves an endpoint now."""
 
         def note() -> None:
-            with self._database.writing() as db:
+            with self.database.writing() as db:
                 db.execute(_SERVES, (endpoint, model, self.host.wall()))
 
         patiently(note)
@@ -560,11 +551,10 @@ class Store:
                         last()
         if self._spill is not None:
             self._spill.close()
-        self._database.close()
+        self.database.close()
 
 
 def _listed(db: Connection, table: str, condition: str, value: str | float, keys: Sequence[bytes]) -> set[bytes]:
-    """Return which of some keys have a row in a table that meets a condition."""
     found: set[bytes] = set()
     for at in range(0, len(keys), BY):
         some = keys[at : at + BY]
@@ -574,7 +564,6 @@ def _listed(db: Connection, table: str, condition: str, value: str | float, keys
 
 
 def _sums(db: Connection, keys: Sequence[bytes]) -> dict[bytes, bytes]:
-    """Return the checksums of the rows of some keys."""
     found: dict[bytes, bytes] = {}
     for at in range(0, len(keys), BY):
         some = keys[at : at + BY]
@@ -585,7 +574,6 @@ def _sums(db: Connection, keys: Sequence[bytes]) -> dict[bytes, bytes]:
 def _opened(
     place: Path | RecordAddress | None, mode: Mode, driver: type[sqlite3.Connection]
 ) -> tuple[Database, PostgresRecord | None]:
-    """Return the database at a place, and the same if it is a server."""
     if isinstance(place, RecordAddress) and mode is not Mode.OFF:
         server = PostgresRecord(place, read_only=mode is Mode.REPLAY)
         return server, server

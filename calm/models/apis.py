@@ -219,7 +219,6 @@ def _chat_written(reply: Reply) -> dict[str, Json]:
 
 
 def _prompt_tokens(content: object) -> tuple[Token, ...] | None:
-    """Return the tokens of the prompt but the first, where a server gives their log-probabilities, as vLLM does."""
     found: list[Token] = []
     for place in items(content):
         for token in table(place).values():

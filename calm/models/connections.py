@@ -350,13 +350,11 @@ class FastTransport:
             await self._proxied.close()
 
     def _request(self, url: SplitResult, body: Mapping[str, Json], version: str) -> bytes:
-        """Return the bytes of a request."""
         content = encoded(body)
         start = self._starts.get(version) or self._started(url, version)
         return b"%b%d\r\n\r\n%b" % (start, len(content), content)
 
     def _started(self, url: SplitResult, version: str) -> bytes:
-        """Return how the requests of a version begin, up to the number of bytes of the body."""
         named = _checked({"host": url.netloc, **ours(self._address, version)})
         lines = [f"{name}: {value}".encode() for name, value in named.items()]
         target = (f"{url.path}?{url.query}" if url.query else url.path).encode("ascii")
@@ -365,7 +363,6 @@ class FastTransport:
         return start
 
     def _open(self, url: SplitResult) -> None:
-        """Open the way to the server."""
         safety = _safety() if url.scheme == "https" else None
         proxy = proxy_of(self._address.url)
         if proxy:
@@ -405,7 +402,6 @@ def _as_ascii(host: str) -> str:
 
 
 def _safety() -> ssl.SSLContext:
-    """Return the SDKs' own choice of certificates, with SSL_CERT_FILE and SSL_CERT_DIR."""
     import httpx2
 
     return httpx2.create_ssl_context()

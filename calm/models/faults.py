@@ -178,7 +178,6 @@ def _worth_another_try(response: Response) -> bool:
 
 
 def _said(data: object) -> str:
-    """Return what a server says in the body of an error, whichever of the usual shapes it has."""
     if isinstance(data, dict):
         error = data.get("error", data)
         if isinstance(error, dict):
@@ -204,14 +203,12 @@ def _text(response: Response) -> str:
 
 
 def _kinds(data: object) -> frozenset[str]:
-    """Return the code and the type of the error that a server reports."""
     whole = table(data)
     error = table(whole.get("error")) or whole
     return frozenset(kind for kind in (error.get("code"), error.get("type")) if isinstance(kind, str))
 
 
 def _broke(data: object) -> bool:
-    """Return whether the server says that there is no money or quota left, which no wait fixes."""
     return not _kinds(data).isdisjoint(_NO_MONEY) or bool(_SAYS_NO_MONEY.search(_said(data)))
 
 
@@ -271,7 +268,6 @@ def _advice(status: int, data: object, key_name: str | None) -> str:
 
 
 def _outcome(error: BaseException, address: Address) -> str:
-    """Return what happened to a call that got no status."""
     why = trimmed(address.secrets.scrub(str(error))) or type(error).__name__
     if isinstance(error, TooLarge):
         return f"sent no usable reply: {why}; is base_url right?"

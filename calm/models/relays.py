@@ -168,7 +168,6 @@ def _read(response: httpx2.Response) -> Response:
 
 
 def _http(address: Address) -> httpx2.AsyncBaseTransport:
-    """Return httpx's own transport, which sends our headers alone and reads no more than a reply may have."""
     import httpx2  # for its choice of certificates, which httpx had in the same place, but not in each release
 
     httpx = httpx_of(address.provider)

@@ -124,7 +124,6 @@ def hidden_where_cut(text: str) -> str:
 
 @cache
 def _pieces() -> tuple[frozenset[str], frozenset[str], int]:
-    """Return the ends and the beginnings of all forms, and the length of the longest."""
     all_forms = _forms_of_all()
     sizes = [(form, size) for form in all_forms for size in range(LEAST, len(form) + 1)]
     return (
@@ -146,7 +145,6 @@ def without_userinfo(text: str) -> str:
 
 @cache
 def _forms_of_all() -> tuple[str, ...]:
-    """Return all forms of all known credentials, the longest first."""
     found = {form for value in _known for form in forms(value) if len(form) >= LEAST}
     return tuple(sorted(found, key=lambda form: (-len(form), form)))
 
@@ -188,7 +186,6 @@ def _in_base64(data: bytes) -> Iterator[str]:
 
 
 def _parts(value: str) -> Iterator[str]:
-    """Yield a value, and what of it is a credential by itself."""
     yield value
     yield value.strip()
     if found := _SCHEMES.match(value.strip()):
@@ -349,7 +346,6 @@ class Secrets:
 
 
 def _hidden(tokens: tuple[Token, ...]) -> tuple[Token, ...]:
-    """Return tokens, each one that holds a piece of a value replaced."""
     whole = "".join(t.text for t in tokens)
     found = [match.span() for form in found_in(whole) for match in re.finditer(re.escape(form), whole)]
     kept: list[Token] = []

@@ -132,7 +132,6 @@ def entropy(text: str) -> float:
 
 
 def _texts(path: str, value: object) -> Iterator[tuple[str, str]]:
-    """Yield all texts of a body with their paths."""
     if isinstance(value, str):
         yield path, value
     elif isinstance(value, Mapping):
@@ -508,7 +507,6 @@ class Server:
         return all(name.lower() != "anthropic-version" for name in (*self.headers, *self.headers_env))
 
     async def _opened(self) -> _Session:
-        """Return the connections of the running event loop, closed when it shuts down."""
         address = self.address
         transport = opened(address, self.transport)
         # An asynchronous generator is the one thing that a loop closes by itself at its end.

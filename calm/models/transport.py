@@ -203,7 +203,6 @@ def proxy_of(url: str) -> str | None:
 
 
 def _spared(url: SplitResult, host: str, names: str) -> bool:
-    """Return whether a list of names has a server in a form that urllib does not read."""
     from urllib.request import proxy_bypass_environment  # type: ignore[attr-defined]
 
     shown, port = f"[{host}]" if ":" in host else host, 443 if url.scheme == "https" else 80
@@ -251,7 +250,6 @@ def ours(address: Address, version: str = "") -> dict[str, str]:
 
 @cache
 def _agent() -> str:
-    """Return the name and release of the program that sends."""
     return f"calm-judge/{release('calm-judge')}"
 
 

@@ -12,7 +12,7 @@ import pytest
 from calm.commands.cli import main
 from calm.core.templates import Message
 from calm.engine import database
-from calm.engine.batch_records import BatchedCall
+from calm.engine.batching.records import BatchedCall, BatchRecords
 from calm.engine.store import Mode, Store
 from calm.models.wire import Reply
 
@@ -253,14 +253,16 @@ def test_a_copy_says_which_calls_stay_in_batches(cache, tmp_path, capsys):
     assert main(["cache", "copy", str(cache), str(target)]) == 0
     assert "batches" not in capsys.readouterr().out
     store = Store(cache, Mode.ON)
-    store.batches.add("one", json.dumps({"model": {"model": "big"}}), time(), [BatchedCall(bytes([9]) * 32, "{}")])
+    BatchRecords(store).add(
+        "one", json.dumps({"model": {"model": "big"}}), time(), [BatchedCall(bytes([9]) * 32, "{}")]
+    )
     store.close()
 
     assert main(["cache", "copy", str(cache), str(target)]) == 0
 
     assert "1 calls stand in batches of" in capsys.readouterr().out
     store = Store(target, Mode.ON)
-    assert not store.batches.rows()
+    assert not BatchRecords(store).rows()
     store.close()
 
 

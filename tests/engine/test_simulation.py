@@ -104,9 +104,9 @@ def standstill_counts(leases, owner, beat):
 
 def claimed_unseen(store, keys):
     """Take leases, although replies may have come since they were looked up."""
-    with store._leases.kept(), store._database.writing() as db:
-        store._leases.beat(db)
-        return store._leases.claim(db, keys)
+    with store.leases.kept(), store.database.writing() as db:
+        store.leases.beat(db)
+        return store.leases.claim(db, keys)
 
 
 def settled_again(store, answered, also=None, *, since=0.0):

@@ -631,7 +631,7 @@ def replies(_: Path) -> list[Files]:
 
 def read_replies(folder: Path) -> None:
     """As `calm batch read` does, with two calls that are held."""
-    from calm.engine.batch_records import BatchedCall, State
+    from calm.engine.batching.records import BatchedCall, BatchRecords, State
     from calm.judges.judgefile import read_judge as judge_of
 
     (folder / "judge").mkdir()
@@ -641,13 +641,13 @@ def read_replies(folder: Path) -> None:
     toml.write_text(least("pairwise"))
     server = next(iter(judge_of(toml, {}, keyless=True).endpoints))
     with closing(Store(None, Mode.ON)) as store:
-        store.batches.add(
+        BatchRecords(store).add(
             "b",
             '{"model": {"model": "m"}}',
             0.0,
             [BatchedCall(k, request_text((), '{"model": "tiny"}')) for k in (KEY, OTHER)],
         )
-        store.batches.moves("b", State.HELD)
+        BatchRecords(store).moves("b", State.HELD)
         later = LaterBatches(store, lambda _: server)
         with only(folder).open("rb") as file:
             later.read(iter(file))

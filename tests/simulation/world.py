@@ -332,7 +332,7 @@ class World:
         loop = asyncio.get_running_loop()
         try:
             store = Kept(self.path, Mode.ON, run="one", host=Machine(self, process), driver=_driver(self, process))
-            store.world, store.process, process.owner = self, process, store._leases.me
+            store.world, store.process, process.owner = self, process, store.leases.me
         except ConfigError:
             process.refused = True
             return

@@ -11,7 +11,7 @@ from functools import partial
 from typing import BinaryIO, Final, TypeVar
 
 from calm.core.reasons import Kind, Reason, because
-from calm.engine.batch_records import BatchRecords, BatchRow, Bill, State
+from calm.engine.batching.records import BatchRecords, BatchRow, Bill, State
 from calm.engine.database import BY
 from calm.engine.journal import Journal
 from calm.engine.store import Entry, Store
@@ -295,7 +295,6 @@ class Carrier:
         return False
 
     async def _patiently(self, ask: Callable[[], Awaitable[T]]) -> T:
-        """Return what the server answers to a question that may be put again."""
         failures = 0
         while True:
             try:

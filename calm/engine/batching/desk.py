@@ -15,9 +15,9 @@ from functools import partial
 from typing import Final
 
 from calm.core.reasons import NONE, Kind, Reason, because, reason_of
-from calm.engine.batch_records import BatchedCall, State
 from calm.engine.batching.carrier import Carrier
 from calm.engine.batching.minder import Figures, Minder, fault
+from calm.engine.batching.records import BatchedCall, BatchRecords, State
 from calm.engine.batching.waits import GoLive, Outcome, Waits
 from calm.engine.batching.waves import Wave, Waves
 from calm.engine.calls import Calls, PreparedRequest
@@ -75,7 +75,8 @@ class BatchDesk:
         first_wait_s: float,
     ) -> None:
         store, servers = calls.store, calls.servers
-        self._journal, self._money, self._records, self._start = journal, calls.money, store.batches, start
+        self._journal, self._money, self._start = journal, calls.money, start
+        self._records = records = BatchRecords(store)
         self._under_way, self._computing = under_way, computing
         self.leaves, self._hold_all = batches is not Batches.WAIT, batches is Batches.HOLD
         """Whether the run ends without its replies."""
@@ -85,7 +86,7 @@ class BatchDesk:
         def carrier(server: Server, batching: Batching) -> Carrier:
             return Carrier(
                 store,
-                store.batches,
+                records,
                 journal,
                 batching,
                 server.batch_price,
@@ -98,13 +99,14 @@ class BatchDesk:
             calls,
             journal,
             waits,
+            records,
             start=start,
             leave=self.leaves,
             wait_s=first_wait_s,
             changed=self._changed,
         )
         self._waves = Waves(
-            store.batches,
+            records,
             journal,
             store.host,
             carrier=carrier,
@@ -187,7 +189,6 @@ class BatchDesk:
         self._waits.clear()
 
     async def _run(self) -> None:
-        """Gather waves, and hand each in when nothing can go on without it."""
         try:
             while not self._stopped:
                 came = self._waves.came
@@ -232,13 +233,11 @@ class BatchDesk:
 
     @property
     def _settled(self) -> bool:
-        """Whether all that is under way waits for a batch."""
         if self._still_s < SETTLED_S or not len(self._waits) or self._waves.coming:
             return False
         return self._still_s >= LONGEST_S or self._under_way() <= self._waits.held
 
     async def _hold(self) -> None:
-        """Leave all calls of the wave to a file, and end all waits."""
         count = 0
         for wave in self._waves.all:
             if wave.batch:
@@ -247,12 +246,10 @@ class BatchDesk:
         self.stop(because(Kind.HELD, count) if count else self._left())
 
     async def _go_live(self, wave: Wave) -> None:
-        """Have the few calls of a wave made live."""
         if batch := wave.renewed():
             await self._journal.storing(partial(self._records.drop, batch))
             self._waits.fail(self._waits.of(batch), GoLive())
 
     def _seal(self, wave: Wave) -> None:
-        """Hand the open batch of a wave in."""
         if batch := wave.renewed():
             self._minder.hand_in(wave.carrier, wave.server, batch)

@@ -10,8 +10,8 @@ from typing import Final
 from uuid import uuid4
 
 from calm.core.reasons import Kind, Reason, Said, because, reason_of
-from calm.engine.batch_records import BatchRecords
 from calm.engine.batching.carrier import Carrier, NotOurs, NotTaken, NotThere
+from calm.engine.batching.records import BatchRecords
 from calm.engine.batching.waits import Anew, Waits
 from calm.engine.calls import Calls
 from calm.engine.database import BY
@@ -69,6 +69,7 @@ class Minder:
         calls: Calls,
         journal: Journal,
         waits: Waits,
+        records: BatchRecords,
         *,
         start: Callable[[Coroutine[object, object, None]], None],
         leave: bool,
@@ -76,7 +77,7 @@ class Minder:
         changed: Callable[[], None],
     ) -> None:
         self._calls, self._journal, self._waits = calls, journal, waits
-        self._records: BatchRecords = calls.store.batches
+        self._records = records
         self._start, self._leave, self._wait_s, self._changed = start, leave, wait_s, changed
         self._seen: dict[str, bool] = {}
         """The batches that this process sees to; True: it was looked at, and is not over."""
@@ -113,7 +114,6 @@ class Minder:
         self._start(self._see_to(carrier, server, batch, adopt=adopt))
 
     async def _see_to(self, carrier: Carrier, server: Server, batch: str, *, adopt: bool) -> None:
-        """See to a batch until its replies are here, or somebody else has them."""
         waits = self._waits
         try:
             if not await self._journal.storing(lambda: self._records.claim(batch)):
@@ -209,17 +209,15 @@ class Minder:
         return True
 
     async def _refused(self, carrier: Carrier, batch: str, error: JudgeError) -> None:
-        """Give each call of a batch that its server did not take the reason."""
         keys = await self._journal.storing(lambda: self._records.keys(batch))
         await carrier.give_up(batch, dict.fromkeys(keys, error))
         self._waits.fail(keys, error)
 
     async def _collect(self, carrier: Carrier, server: Server, batch: str) -> None:
-        """Collect a batch that is over, and give each call what came of it."""
         waits, ledger = self._waits, self._calls.money.ledger
 
         def give(replies: Mapping[bytes, Reply]) -> None:
-            ledger.collected(carrier.bill(waits.answer(server, replies)))
+            carrier.bill(waits.answer(server, replies)).add_to(ledger)
 
         faults = await carrier.collect(batch, give)
         if isinstance(server.endpoint, Batchable):
@@ -230,7 +228,6 @@ class Minder:
         await self._taken_elsewhere(waits.of(batch))
 
     async def _taken_elsewhere(self, keys: Sequence[bytes]) -> None:
-        """Give calls that another process collected what is kept of them."""
         for at in range(0, len(keys), BY):
             some = keys[at : at + BY]
             replies = await self._journal.storing(partial(self._calls.store.find, some))
@@ -239,7 +236,6 @@ class Minder:
             self._waits.fail([key for key in some if key not in replies], lacking)
 
     async def _watch(self, batch: str) -> None:
-        """Wait for a batch that another process sees to."""
         while not await self._journal.storing(lambda: self._records.claim(batch)):
             if self._leave:
                 self._seen[batch] = True

@@ -96,7 +96,6 @@ class BatchRoute:
 
 
 def _go_on(tried: Tried, retries: int) -> None:
-    """Raise why a call has no reply, if there is no other attempt."""
     failures, last = tried
     if last.again and failures <= retries:
         return

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from uuid import uuid4
 
 from calm.core.reasons import Kind, because
-from calm.engine.batch_records import BatchedCall, BatchRecords
 from calm.engine.batching.carrier import Carrier
+from calm.engine.batching.records import BatchedCall, BatchRecords
 from calm.engine.database import BY
 from calm.engine.journal import Journal
 from calm.engine.leases import Host
