@@ -27,7 +27,7 @@ from calm.core.edits import Edit, Expects, perturbation
 from calm.core.measures import gain, net_robustness
 from calm.core.verdict import Preferred, Scale, Task, Verdict
 from calm.engine.engine import Engine
-from calm.engine.gathering import GUEST, Guest
+from calm.engine.queue import GUEST, Guest
 from calm.engine.store import Mode, Store
 from calm.experiment.asks import Design
 from calm.experiment.run import Result, run

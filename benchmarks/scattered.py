@@ -12,11 +12,11 @@ from contextlib import contextmanager
 import pytest
 
 from calm.core.case import Case
-from calm.engine import desk
-from calm.engine.inbox import Inbox
+from calm.engine import engine
+from calm.engine.asks import Asks
 
 
-class Scattered(Inbox):
+class Scattered(Asks):
     """Takes questions in an order that knows nothing of cases."""
 
     def _lot(self, case: Case, key: bytes) -> int:
@@ -26,14 +26,14 @@ class Scattered(Inbox):
 @contextmanager
 def scattered() -> Iterator[None]:
     """Let the engines that begin in this block ask in that order."""
-    desk.Inbox = Scattered  # type: ignore[misc]  # the class is swapped for a benchmark alone
+    engine.Asks = Scattered  # type: ignore[misc]  # the class is swapped for a benchmark alone
     try:
         yield
     finally:
-        desk.Inbox = Inbox  # type: ignore[misc]  # and is put back
+        engine.Asks = Asks  # type: ignore[misc]  # and is put back
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure() -> None:
     """Let the engines of this process ask in that order: calm makes one when it is configured."""
-    desk.Inbox = Scattered  # type: ignore[misc]  # the class is swapped for a benchmark alone
+    engine.Asks = Scattered  # type: ignore[misc]  # the class is swapped for a benchmark alone

@@ -15,8 +15,8 @@ from contextlib import closing
 from pathlib import Path
 from time import perf_counter, sleep
 
-from calm.engine.budget import Budget, Caps
 from calm.engine.engine import Engine
+from calm.engine.money import Caps, Money
 from calm.engine.postgres.address import read_address
 from calm.engine.store import Mode, Store
 from calm.models.wire import Limits
@@ -59,9 +59,9 @@ def delay(port: int, target: int, each_way_s: float) -> None:
 
 def questions_a_second(store: Store, *, capped: bool = False) -> float:
     """Ask all questions through a store, and return how many went through in a second."""
-    budget = Budget(Caps(calls=10**6), store.account) if capped else None
+    money = Money(Caps(calls=10**6), store.account) if capped else None
     judge, cases = Asking(Local(limits=Limits(concurrency=AT_ONCE))), [(case, 1) for case in pairs(QUESTIONS)]
-    with closing(Engine(store, budget=budget)) as engine:
+    with closing(Engine(store, money=money)) as engine:
         began = perf_counter()
         engine.ask(judge, cases)
         return QUESTIONS / (perf_counter() - began)

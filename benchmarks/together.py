@@ -1,5 +1,5 @@
 """A plugin of pytest for measurements: no call waits for the first one with the same beginning of its prompt."""
 
-from calm.engine.requests import PreparedRequest
+from calm.engine.calls import PreparedRequest
 
 PreparedRequest.beginning = property(lambda self: b"")  # type: ignore[method-assign,assignment]

@@ -22,9 +22,9 @@ from time import perf_counter, process_time
 import httpx2
 
 from benchmarks.throughput import stub
+from calm.models.connections import FastTransport
 from calm.models.server import Server
-from calm.models.transport.fast import FastTransport
-from calm.models.transport.headers import ours
+from calm.models.transport import ours
 from calm.models.wire import Json, Message, encoded
 
 OPEN, CLOSE = "<!-- measured: transport -->\n", "<!-- end: transport -->"

@@ -6,8 +6,7 @@ import sys
 from contextlib import contextmanager
 from pathlib import Path
 
-from calm.engine.spill import RESERVE
-from calm.engine.store import Mode, Store
+from calm.engine.store import RESERVE, Mode, Store
 
 ROOT = Path(__file__).parents[1]
 SIZE = 4 << 20

@@ -20,8 +20,8 @@ from calm.results.outputs import REQUESTS, Output, refuse, written_beside
 from calm.results.wording import printable
 
 if TYPE_CHECKING:
-    from calm.engine.batch_records import BatchRow
     from calm.engine.batching.later import LaterBatches, Standing
+    from calm.engine.batching.records import BatchRow
     from calm.models.server import Server
     from calm.models.wire import BatchableEndpoint, Json
 
@@ -261,7 +261,7 @@ def _names(table: Json) -> list[str]:
 
 def _standing(standing: Standing) -> str:
     """Return how a batch stands, in one line."""
-    from calm.engine.batch_records import State
+    from calm.engine.batching.records import State
 
     row, state = standing.row, standing.state
     model = row.model["model"]

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING
 from calm.commands import DONE, add_cache, add_command, cache_files, cache_of
 from calm.commands.terminal import end_of_progress, progress_line
 from calm.errors import ConfigError, StorageError
-from calm.models.vault import hidden
+from calm.models.secrets import hidden
 from calm.results.outputs import EXPORT, Output, refuse, written_beside
 from calm.results.wording import printable
 
 if TYPE_CHECKING:
-    from calm.engine.copying import Copied
     from calm.engine.database import Inspected
+    from calm.engine.places import Copied
     from calm.engine.postgres.address import RecordAddress
 
 DAY_S = 86_400
@@ -127,8 +127,7 @@ def _export(options: argparse.Namespace) -> int:
 
 
 def _copy(options: argparse.Namespace) -> int:
-    from calm.engine.copying import copy
-    from calm.engine.places import named, opened
+    from calm.engine.places import copy, named, opened
 
     source, target = (named(text, name) for text, name in ((options.source, "FROM"), (options.target, "TO")))
     if source == target:
@@ -152,7 +151,7 @@ def _copy(options: argparse.Namespace) -> int:
 
 def _lines(record: Inspected) -> Iterator[str]:
     from calm.engine.database import DAMAGED
-    from calm.engine.rows import prompt_in
+    from calm.engine.store import prompt_in
 
     for key, request, reply, at in _rows(record):
         try:

@@ -8,7 +8,7 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 
 from calm.errors import ConfigError
-from calm.models.vault import hidden
+from calm.models.secrets import hidden
 from calm.results.outputs import Form, written_beside
 
 

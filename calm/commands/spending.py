@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import argparse
+from calm.commands import add_cache
+from calm.commands import cache_files
+from calm.commands import cache_of
+from calm.errors import ConfigError
+from calm.errors import Interruption
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-from calm.commands import add_cache, cache_files, cache_of
-from calm.errors import ConfigError, Interruption
+import argparse
 
 if TYPE_CHECKING:
-    from calm.engine.budget import Caps
     from calm.engine.engine import Engine
+    from calm.engine.money import Caps
     from calm.results.outputs import Output
 
 CONTINUE = "run the same command again to continue: the replies so far are kept"
@@ -36,7 +38,7 @@ def add_limits(parser: argparse.ArgumentParser) -> None:
 
 def caps_of(options: argparse.Namespace) -> Caps:
     """Return the hard caps that the options of a command set."""
-    from calm.engine.budget import Caps
+    from calm.engine.money import Caps
 
     return Caps(options.max_calls, options.max_tokens, options.max_usd, options.max_minutes)
 

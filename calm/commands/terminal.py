@@ -13,8 +13,7 @@ from shutil import get_terminal_size
 from types import TracebackType
 from typing import TextIO
 
-from calm.models.streams import cleaned
-from calm.models.vault import hidden, hidden_where_cut
+from calm.models.secrets import cleaned, hidden, hidden_where_cut
 from calm.results.wording import obeyed_by_none
 
 _CONTROLS = re.compile(

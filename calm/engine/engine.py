@@ -2,28 +2,133 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import TimeoutError as NotYet
 from contextlib import AbstractContextManager, contextmanager, suppress
+from random import Random
 from threading import Event
 from typing import Final, TypeVar
 
 from calm.core.case import Case
-from calm.core.reasons import Kind, Reason, because, name
-from calm.engine.batching.desk import Batches
+from calm.core.reasons import Kind, Reason, because, name, reason_of
+from calm.engine.asks import Asks, Judgment, Prefetch, Question, Response
+from calm.engine.batching.desk import BatchDesk, Batches
 from calm.engine.batching.minder import Figures
-from calm.engine.budget import Budget, Caps
-from calm.engine.desk import Desk
-from calm.engine.gathering import Gathering
-from calm.engine.greeting import Greeting
-from calm.engine.inbox import Prefetch, Question
+from calm.engine.batching.records import BatchRecords
+from calm.engine.batching.route import BatchRoute
+from calm.engine.calls import Calls
+from calm.engine.journal import Journal
+from calm.engine.leases import BEAT_S
+from calm.engine.money import STOPPED, Caps, Money
+from calm.engine.queue import Gathering, Scheduler
+from calm.engine.servers import Servers
 from calm.engine.signals import SIGNALS
-from calm.engine.store import Store
+from calm.engine.store import Mode, Store
 from calm.engine.thread import CLOSING_S, LoopThread
-from calm.engine.verdicts import Judgment, Response
-from calm.errors import ConfigError, StorageError
+from calm.errors import ConfigError, JudgeError, StorageError
+from calm.models.faults import schema_fault
 from calm.models.pricing import SET_PRICE
 from calm.models.wire import Composed, Endpoint, Judge, Request
+
+DRAIN_S: Final = 0.02
+"""While calls under way are waited for, they are counted again after so many seconds."""
+
+
+class Desk:
+    """
+    Asks judges about cases and models for texts, many at a time, in one event loop.
+
+    `start` begins a task in that loop; every method is to be called there. `patience_s` turns the seconds for which
+    calls under way are waited for at the end into those that are left; `over` says whether the run was told to end.
+    `asks` takes what is asked, `calls` makes single calls. `batches` says what becomes of calls that
+    can go by batch (None: all are made live),
+    and `least` how many make a batch; `computing` whether a thread computes that may soon ask for more.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        money: Money,
+        start: Callable[[Coroutine[object, object, None]], None],
+        *,
+        served: Mapping[str, str],
+        first_wait_s: float,
+        grace_s: float,
+        seed: int,
+        patience_s: Callable[[float], float] = float,
+        over: Callable[[], bool] = lambda: False,
+        batches: Batches | None = None,
+        least: int = 1,
+        computing: Callable[[], bool] = lambda: False,
+    ) -> None:
+        self.store, self.money, self.ledger = store, money, money.ledger
+        self._patience_s = patience_s
+        self.scheduler = Scheduler(start)
+        self.servers = Servers(served, batches=batches is not None)
+        self.journal = Journal(store, self.end_waits, self.ledger.note)
+        money.open(self.journal, grace_s, over)
+        self.calls = Calls(
+            store,
+            self.journal,
+            money,
+            self.servers,
+            idling=self.scheduler.idling,
+            first_wait_s=first_wait_s,
+            jitter=Random(f"{store.host.place} {store.host.pid}"),  # processes do not wait in step
+        )
+        self.batch_desk = None
+        if batches is not None:
+            self.batch_desk = BatchDesk(
+                self.calls,
+                self.journal,
+                again=self.scheduler.again,
+                under_way=lambda: self.scheduler.under_way,
+                computing=computing,
+                start=start,
+                batches=batches,
+                least=least,
+                first_wait_s=first_wait_s,
+            )
+            self.calls.route = BatchRoute(self.calls, self.batch_desk)
+        self.asks = Asks(self.calls, self.scheduler, seed)
+
+    def end_waits(self, why: Reason = STOPPED) -> None:
+        """End all waits, for servers and for other processes: whoever waits gets a `JudgeError` with the reason."""
+        self.scheduler.release()
+        self.servers.stop(why)
+        if self.batch_desk is not None:
+            self.batch_desk.stop(why)
+        self.journal.dismiss()
+
+    async def drain(self) -> None:
+        """Begin nothing new, and wait for the calls under way while there is patience: they are billed anyway."""
+        self.money.stopping = True
+        self.end_waits()
+        loop, grace_s = asyncio.get_running_loop(), self.money.grace_s
+        deadline_s = loop.time() + grace_s
+        while self.money.under_way and loop.time() < deadline_s and self._patience_s(grace_s) > 0:  # noqa: ASYNC110 - counted where calls begin and end
+            await asyncio.sleep(DRAIN_S)
+
+    async def cancel_all(self) -> None:
+        """Cancel all that the loop does but the present task, keep what was answered, and forget what was not."""
+        tasks = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        if self.batch_desk is not None:
+            self.batch_desk.clear()
+        await self.journal.flush()
+        self.scheduler.clear()
+        self.asks.clear()
+
+    async def live(self) -> None:
+        """Let other processes know that this one is alive; a sign that fails is not the last one."""
+        while True:
+            await asyncio.sleep(BEAT_S)
+            with suppress(StorageError):
+                await self.journal.step(self.store.show_life)
+
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -61,7 +166,7 @@ class Engine:
         store: Store,
         *,
         caps: Caps | None = None,
-        budget: Budget | None = None,
+        money: Money | None = None,
         served: Mapping[str, str] | None = None,
         first_wait_s: float = FIRST_WAIT_S,
         grace_s: float = GRACE_S,
@@ -70,11 +175,11 @@ class Engine:
         least: int = LEAST_BATCH,
     ) -> None:
         self.store = store
-        self.budget = budget or Budget(caps or Caps())
+        self.money = money or Money(caps)
         self._thread = LoopThread("calm-engine")
-        self._desk = desk = Desk(
+        self._desk = Desk(
             store,
-            self.budget,
+            self.money,
             self._thread.start,
             served=served or {},
             first_wait_s=first_wait_s,
@@ -86,8 +191,7 @@ class Engine:
             least=least,
             computing=lambda: self._thread.computing,
         )
-        self.ledger = desk.ledger
-        self._greeting = Greeting(store, self.served, self.ledger, lambda call: self._run(desk.attempts.reply(call)))
+        self.ledger = self.money.ledger
         self._thread.soon(self._show_life)
 
     @property
@@ -103,7 +207,7 @@ class Engine:
     @property
     def broken(self) -> Reason | None:
         """Why nothing more is asked: the cache failed, or a server stopped answering; None: neither."""
-        return self._desk.calls.fault or self._desk.servers.broken
+        return self._desk.journal.fault or self._desk.servers.broken
 
     def lost(self, judge: Judge) -> Reason | None:
         """Return why a server of a judge was given up; None: all of its servers are still asked."""
@@ -123,7 +227,7 @@ class Engine:
     def note_batches(self) -> None:
         """Note calls that stand in batches, where this run makes its calls live: it may pay for them twice."""
         with suppress(StorageError):  # another process is writing; the note is not worth a wait
-            if self._desk.batch_desk is None and (count := self.store.batches.out()):
+            if self._desk.batch_desk is None and (count := BatchRecords(self.store).out()):
                 self.ledger.note(because(Kind.BATCHES_OUT, count))
 
     def greet(self, *endpoints: Endpoint) -> None:
@@ -134,9 +238,48 @@ class Engine:
             ConfigError: no answer, the wrong model, nothing to replay, or a cap in dollars for a model without a price.
         """
         for endpoint in endpoints:
-            if self.budget.caps.usd is not None and endpoint.live and self._desk.servers.of(endpoint).price is None:
+            if self.money.caps.usd is not None and endpoint.live and self._desk.servers.of(endpoint).price is None:
                 raise ConfigError(f"--calm-max-usd: no price is known for the model {endpoint.model!r}; {SET_PRICE}")
-            self._greeting.greet(endpoint)
+            self._greet(endpoint)
+
+    def _greet(self, endpoint: Endpoint) -> None:
+        """
+        Note which model serves an endpoint, for this run and in the store; in `replay`, look it up in the store.
+
+        Raises:
+            ConfigError: no answer, another model than the user named, or nothing to replay.
+        """
+        if not endpoint.live or endpoint.identity in self.served:
+            return
+        if not endpoint.greeting:
+            self.ledger.note(because(Kind.NOT_GREETED, name(endpoint.model)))
+            return
+        before = self.store.served(endpoint.identity)
+        if self.store.mode is Mode.REPLAY:
+            if before is None:
+                raise ConfigError(
+                    f"--calm-cache=replay: the cache {self.store.place} holds no run of the model {endpoint.model!r}"
+                )
+            self.served[endpoint.identity] = before
+            return
+        self.served[endpoint.identity] = now = self._served_by(endpoint)
+        if before is not None and before != now:
+            self.ledger.note(because(Kind.SERVED_NOW, name(endpoint.model), name(now), name(before)))
+        self.store.serves(endpoint.identity, now)
+
+    def _served_by(self, endpoint: Endpoint) -> str:
+        try:
+            found = self._run(self._desk.calls.greeting(endpoint))
+        except JudgeError as error:
+            raise ConfigError(f"{error}{_hint(endpoint, error)}") from error
+        if endpoint.served_as and found.model and found.model != endpoint.served_as:
+            raise ConfigError(
+                f"the model {endpoint.model!r} is served by {found.model!r}, but judge.toml says "
+                f"served_as = {endpoint.served_as!r}; correct it, or find out who changed the model"
+            )
+        if endpoint.schema is not None and schema_fault(found, endpoint.schema):
+            self.ledger.note(because(Kind.SCHEMA_BROKEN, name(endpoint.model)))
+        return found.model or endpoint.model
 
     def admit(self, judge: Judge) -> None:
         """
@@ -153,7 +296,7 @@ class Engine:
                     raise
                 raise ConfigError(f"{whose}: {error}") from error
         alone = not judge.endpoints and not judge.traits.quick and not judge.traits.sends
-        if alone and self.budget.caps.usd is not None:
+        if alone and self.money.caps.usd is not None:
             self.ledger.note(because(Kind.CAP_SEES_NO_CODE, name(judge.name)))
 
     def ask(self, judge: Judge, questions: Sequence[tuple[Case, int]]) -> list[Judgment]:
@@ -162,7 +305,7 @@ class Engine:
 
     def ask_each(self, questions: Sequence[Question]) -> list[Judgment]:
         """Return the same where each question names its judge, for example because prompts differ from case to case."""
-        return self._run(self._desk.inbox.ask(questions))
+        return self._run(self._desk.asks.ask(questions))
 
     def generate(self, requests: Sequence[tuple[Request, int]]) -> list[Response]:
         """
@@ -170,17 +313,17 @@ class Engine:
 
         A request that fails has a `NoReply` in place of its reply, with the reason; the others are not affected.
         """
-        return self._run(self._desk.inbox.generate(requests))
+        return self._run(self._desk.asks.generate(requests))
 
     def prefetch(self, questions: Sequence[Question]) -> Prefetch:
         """Ask what may be wanted soon, in the round of the context; nobody waits."""
         prefetch = Prefetch()
-        self._thread.soon(lambda: self._thread.start(self._desk.inbox.prefetch(questions, prefetch)))
+        self._thread.soon(lambda: self._thread.start(self._desk.asks.prefetch(questions, prefetch)))
         return prefetch
 
     def withdraw(self, prefetch: Prefetch) -> None:
         """Take questions back: what has not begun, and nobody else wants, is not asked."""
-        self._thread.soon(self._desk.inbox.withdraw, prefetch)
+        self._thread.soon(self._desk.asks.withdraw, prefetch)
 
     @contextmanager
     def gathering(self) -> Iterator[Gathering]:
@@ -223,11 +366,10 @@ class Engine:
         """
         if self._thread.closed:
             return
-        calls = self._desk.calls
-        calls.stopping = True
+        self.money.stopping = True
         with suppress(NotYet):
             closing_s = 0.5 if SIGNALS.came else CLOSING_S
-            self._thread.finish(self._desk.drain(), SIGNALS.patience_s(calls.grace_s) + closing_s)
+            self._thread.finish(self._desk.drain(), SIGNALS.patience_s(self.money.grace_s) + closing_s)
 
     def close(self) -> None:
         """Cancel what is under way, stop the thread and close the cache."""
@@ -235,7 +377,7 @@ class Engine:
             self._thread.end()
             self._thread.finish(self._desk.cancel_all())
             self._thread.close()
-            self._desk.close()
+            self._desk.journal.close()
             self.store.close()
 
     def _run(self, work: Coroutine[object, object, T]) -> T:
@@ -248,7 +390,7 @@ class Engine:
             self._thread.finish(self._desk.cancel_all())
         if SIGNALS.came:  # the process ends: nothing new is asked
             return
-        self._desk.calls.stopping = False
+        self.money.stopping = False
         self._desk.servers.trust()
         if self._desk.batch_desk is not None:
             self._desk.batch_desk.trust()
@@ -260,3 +402,14 @@ class Engine:
 
     def _show_life(self) -> None:
         self._thread.start(self._desk.live())
+
+
+def _hint(endpoint: Endpoint, error: JudgeError) -> str:
+    if reason_of(error).has(Kind.CAPPED):
+        return "; the first live call did not fit: allow more"
+    if error.fatal or error.silent or error.again or error.unknown:  # it answers nothing else either
+        return ""
+    return (
+        "; this was the greeting, the first call of a run; if the server answers the judge's own prompts alone, set "
+        "greeting = false in the [model] table of judge.toml"
+    )

@@ -1,16 +1,90 @@
-"""Leases: which process makes a call, where several share a cache."""
+"""Which process makes a call, where several share a cache, and how a process knows that another one lives."""
 
 from __future__ import annotations
 
+import os
+import socket
+import sys
+import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
 from typing import Final
 from uuid import uuid4
 
 from calm.engine.database import BY, Connection, marks
-from calm.engine.host import Host
 from calm.errors import StorageError
+
+_BOOT: Final = Path("/proc/sys/kernel/random/boot_id")
+_GONE: Final = ("Z", "X")
+"""The states of a process that has ended."""
+_NAMESPACE: Final = Path("/proc/self/ns/pid")
+
+
+class Host:
+    """
+    The machine that this process runs on, as far as it can see it.
+
+    `pid` is the number of this process in `place`. Numbers of two places have nothing to do with each other: a process
+    of another container may run although its number is free here.
+    """
+
+    @cached_property
+    def place(self) -> str:
+        """What process numbers are unique in: one boot of one machine, and there one namespace of processes."""
+        if sys.platform == "linux":
+            with suppress(OSError):
+                return f"{_BOOT.read_text('ascii').strip()} {_NAMESPACE.readlink()}"
+            return uuid4().hex  # nothing is known, so no number says anything
+        return f"{sys.platform} {socket.gethostname()}"
+
+    @property
+    def pid(self) -> int:
+        """The number of this process."""
+        return os.getpid()
+
+    def now(self) -> float:
+        """Return the seconds of a clock that never goes back; it says nothing to other machines."""
+        return time.monotonic()
+
+    def wall(self) -> float:
+        """Return the seconds since the epoch."""
+        return time.time()
+
+    def runs(self, pid: int) -> bool:
+        """Return whether a process of this number runs in the same place; a dead one that nobody waits for does not."""
+        if sys.platform == "win32":
+            return _runs_on_windows(pid)
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            return False
+        except PermissionError:
+            return True
+        with suppress(OSError):  # only Linux has the file
+            return Path(f"/proc/{pid}/stat").read_text("latin-1").rpartition(")")[2].split()[0] not in _GONE
+        return True
+
+
+if sys.platform == "win32":
+
+    def _runs_on_windows(pid: int) -> bool:
+        """Return whether a process runs; `os.kill(pid, 0)` would end it."""
+        import _winapi
+
+        try:
+            process = _winapi.OpenProcess(_winapi.SYNCHRONIZE, False, pid)
+        except PermissionError:  # it is somebody else's
+            return True
+        except OSError:
+            return False
+        try:
+            return bool(_winapi.WaitForSingleObject(process, 0) == _winapi.WAIT_TIMEOUT)
+        finally:
+            _winapi.CloseHandle(process)
+
 
 BEAT_S: Final = 1.0
 """Every so many seconds a process shows that it is alive."""
@@ -69,17 +143,12 @@ class Leases:
     def claim(self, db: Connection, keys: Sequence[bytes]) -> list[bool]:
         """Return for each of some calls whether this process holds the lease on it now, or another live one does."""
         self._given_up.difference_update(keys)
-        taken = [db.execute(_TAKE, (key, self.me)) for key in keys]
-        mine = [one.rowcount > 0 for one in taken]
-        holders = _holders(db, [key for key, got in zip(keys, mine, strict=True) if not got])
-        alive = {owner: self.lives(db, owner) for owner in sorted(set(holders.values()) - {self.me})}
-        for at, key in enumerate(keys):
-            holder = holders.get(key, self.me)
-            if not mine[at] and not alive.get(holder, False):
-                # the transaction is the only one that writes: of several heirs of a dead one, one gets it
-                if holder != self.me:
-                    db.execute("update lease set owner = ? where key = ?", (self.me, key))
-                mine[at] = True
+        db.executemany(_TAKE, [(key, self.me) for key in keys])
+        holders = _holders(db, keys)
+        dead = {owner for owner in sorted(set(holders.values()) - {self.me}) if not self.lives(db, owner)}
+        # the transaction is the only one that writes: of several heirs of a dead one, one gets it
+        db.executemany("update lease set owner = ? where key = ?", [(self.me, k) for k in keys if holders[k] in dead])
+        mine = [holders[key] == self.me or holders[key] in dead for key in keys]
         self._since.update((key, self._lapses) for key, got in zip(keys, mine, strict=True) if got)
         return mine
 
@@ -155,7 +224,6 @@ class Leases:
         return () if self._clock else (self._host.wall(),)
 
     def _stands(self, owner: str, beat: int) -> float:
-        """Return for how many seconds this process has watched the same beat of another one."""
         now = self._host.now()
         watch = self._watched.get(owner)
         if watch is None or watch.beat != beat:
@@ -172,7 +240,6 @@ class Leases:
 
 
 def _holders(db: Connection, keys: Sequence[bytes]) -> dict[bytes, str]:
-    """Return who holds the leases on some calls."""
     found: dict[bytes, str] = {}
     for at in range(0, len(keys), BY):
         some = keys[at : at + BY]

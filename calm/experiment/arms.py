@@ -18,9 +18,8 @@ from calm.core.templates import Message
 from calm.core.texts import CaseTexts, Change, Exchange
 from calm.core.trials import Trial, Trials, distance, same
 from calm.core.verdict import Code, Family, Label, NoReply, Scale, code, readable
-from calm.engine.inbox import PlainQuestion, Prefetch, Question
+from calm.engine.asks import Judgment, PlainQuestion, Prefetch, Question
 from calm.engine.store import Store
-from calm.engine.verdicts import Judgment
 from calm.experiment.altered import changes_of
 from calm.experiment.asks import Asks
 from calm.experiment.changes import came_and_went

@@ -27,7 +27,7 @@ from calm.core.reasons import Kind, Reason, because, name, reason_of
 from calm.core.recipes import Recipe
 from calm.core.trials import CUED, PLAIN
 from calm.core.verdict import NoReply, Preferred, Ranking, Verdict
-from calm.engine.inbox import PlainQuestion
+from calm.engine.asks import PlainQuestion
 from calm.errors import TooLongError
 from calm.experiment.equal import SIDES, equal_pair
 from calm.experiment.inert import BYLINES, HISTORIES, LEAST_WORDS, TESTS_LENGTH, even, floor_of, worded

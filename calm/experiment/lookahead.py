@@ -23,7 +23,7 @@ from calm.core.edits import AnyEdit
 from calm.core.measures import MEASURES, Measure
 from calm.core.memo import once
 from calm.core.reasons import Reason
-from calm.engine.gathering import GUEST, Guest
+from calm.engine.queue import GUEST, Guest
 from calm.engine.thread import settled
 from calm.experiment import run as experiment
 from calm.experiment.run import Result

@@ -17,7 +17,7 @@ from calm.core.reasons import NONE, Detail, Kind, Reason, because, counted, name
 from calm.core.recipes import Recipe, impure, made
 from calm.core.validation import fault_in
 from calm.core.verdict import Family, NoReply, Verdict, readable
-from calm.engine.inbox import PlainQuestion
+from calm.engine.asks import PlainQuestion
 from calm.errors import TooLongError
 from calm.experiment.aim import aim, aims_by_pilot, has_room, wants_pilot
 from calm.experiment.equal import SIDES, equal_pair

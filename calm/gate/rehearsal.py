@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from calm.engine.collector import RareCollections
+from calm.engine.thread import RareCollections
 from calm.experiment.lookahead import Order
 from calm.gate.plan import CROSS, Survey
 from calm.gate.prices import Assumptions, Figure, Plan, Tally, greeting, plan_of

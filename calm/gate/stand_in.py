@@ -13,9 +13,8 @@ from calm.core.edits import Expects
 from calm.core.memo import Memo, once
 from calm.core.recipes import made
 from calm.core.verdict import FAMILY, Criteria, Label, Preferred, Ranking, Score, Tie, Unreadable, Verdict
+from calm.engine.asks import Judgment, Prefetch, Question
 from calm.engine.engine import Engine
-from calm.engine.inbox import Prefetch, Question
-from calm.engine.verdicts import Judgment
 from calm.judges.wrapper import JudgeWrapper
 from calm.models.wire import Endpoint, Judge, Send
 

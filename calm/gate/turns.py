@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from functools import reduce
 from typing import Final
 
-from calm.engine.budget import Caps
+from calm.engine.money import Caps
 from calm.errors import few_of
 from calm.experiment.lookahead import Order
 from calm.gate.prices import Figure

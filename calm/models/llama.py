@@ -230,7 +230,6 @@ def _await(child: subprocess.Popen[bytes], model: ModelFile, serving: Serving, l
 
 
 def _ending(status: int, log: Path) -> str:
-    """Return how a server ended, and the last line of its log that says something."""
     if status in (-signal.SIGILL, 0xC000001D):  # as POSIX, and as Windows says it
         return (
             "it ended with SIGILL, as llama.cpp was built for another processor; build it again:\n"
@@ -255,8 +254,6 @@ def _stop(child: subprocess.Popen[bytes]) -> None:
 
 
 def _keep() -> None:
-    """Serve until the pipe on standard input closes, which the end of the parent does, whatever it is."""
-
     def watch() -> None:
         os.read(0, 1)
         os._exit(0)

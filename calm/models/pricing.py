@@ -1,17 +1,108 @@
-"""What a call costs: the price in judge.toml, else that of a maintained table that works offline."""
+"""What calls cost and how long a prompt may be: by judge.toml, else by a maintained table that works offline."""
 
 from __future__ import annotations
 
+import json
+import os
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import partial
+from functools import cache, partial
 from importlib.metadata import version
 from math import inf
-from typing import cast
+from pathlib import Path
+from tempfile import mkstemp
+from typing import Final, cast
 
 from calm.core.releases import refuse_other_releases
-from calm.models.kept import KEPT
 from calm.models.wire import Endpoint, Json, Price, Tier, Usage
+
+FORM: Final = "models/1"
+"""How the file begins: `{"calm": "models/1", ...`."""
+_BEGINNING: Final = json.dumps({"calm": FORM})[:-1]
+MOST_BYTES: Final = 1 << 20
+
+
+class Kept:
+    """
+    What the table of models says, looked up once a day, by key: by this process, or by an earlier one that kept a file.
+
+    A look-up imports a package, which takes 150 ms. A file that is damaged, or that cannot be read or written, is no
+    error: then each run looks up anew. A file that calm did not write is left as it is.
+    """
+
+    def __init__(self) -> None:
+        self._path: Path | None = None
+        self._known: dict[str, Json] = {}
+        self._day: dict[str, Json] = {}
+
+    def beside(self, cache: Path | None) -> None:
+        """Keep it beside a cache file from now on; None: in this process alone."""
+        path = None if cache is None else cache.parent / f"{cache.stem}.models.json"
+        if path != self._path:
+            self._path, self._day = path, _today()
+            self._known = {} if path is None else _read(path)
+
+    def once(self, key: str, fits: Callable[[Json], bool], look_up: Callable[[], tuple[Json, bool]]) -> Json:
+        """
+        Return what is known under a key, else what `look_up` returns: a value, and whether it holds all day.
+
+        What stands in the file is taken if it `fits`: anybody may have written it.
+        """
+        today = _today()
+        if today != self._day:  # the process is older than this day
+            self._day, self._known = today, {}
+        if key in self._known and fits(self._known[key]):
+            return self._known[key]
+        found, lasting = look_up()
+        if lasting:
+            self._known[key] = found
+            self._write()
+        return found
+
+    def _write(self) -> None:
+        path = self._path
+        if path is None:
+            return
+        text = json.dumps({"calm": FORM, **self._day, "known": self._known})
+        with suppress(OSError):
+            if not path.parent.is_dir() or (path.exists() and not _ours(path)):  # the cache makes its folder
+                return
+            handle, name = mkstemp(dir=path.parent, prefix=f"{path.name}.")
+            try:
+                with os.fdopen(handle, "w", encoding="utf-8") as file:
+                    file.write(text)
+                Path(name).replace(path)
+            except BaseException:
+                Path(name).unlink(missing_ok=True)
+                raise
+
+
+def _today() -> dict[str, Json]:
+    return {"table": version("genai-prices"), "day": f"{datetime.now(UTC):%Y-%m-%d}"}
+
+
+def _ours(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(len(_BEGINNING)) == _BEGINNING.encode()
+
+
+def _read(path: Path) -> dict[str, Json]:
+    """Return what a file of today holds, of the release of the table that is installed; nothing for any other file."""
+    with suppress(OSError, ValueError, RecursionError):
+        if path.is_file() and path.stat().st_size <= MOST_BYTES:
+            found = json.loads(path.read_bytes())
+            today = {"calm": FORM, **_today()}
+            known = found.get("known") if isinstance(found, dict) else None
+            if isinstance(known, dict) and {name: found.get(name) for name in today} == today:
+                return known
+    return {}
+
+
+KEPT: Final = Kept()
+"""That of this process."""
+
 
 SET_PRICE = "give price_usd_per_mtok = { input = ..., output = ... } in the [model] table of judge.toml"
 """How a user states the price of a model."""
@@ -150,3 +241,57 @@ def dearest(price: Price, usage: Usage) -> Usage:
 def tokens_in(characters: int, per_character: float = 0.5) -> int:
     """Return an upper estimate of the tokens of a text; the default is that of code and of rare scripts."""
     return int(characters * per_character) + 1
+
+
+SHORTEST: Final = 512
+"""No server gives a model a context of fewer tokens, so a smaller count is not that of a prompt which was cut."""
+
+
+def least_tokens(texts: Iterable[str]) -> int:
+    """
+    Return how many tokens texts have at least: their words, as blanks part them.
+
+    No tokenizer is asked. The usual ones part a text at its blanks before anything else, so a token belongs to one
+    word. At the 4.3 characters a token of English text, the shipped cases with passages have 1.16 tokens a word: there
+    the bound is 14 % too low. Text without blanks between its words (Chinese, Japanese, Thai) is hardly counted. What
+    passes the bound cannot fit. What does not pass it may still not fit: then the server says so.
+
+    >>> least_tokens(["Which one is better?", "The first."])
+    6
+    """
+    return sum(len(text.split()) for text in texts)
+
+
+def may_exceed(characters: int, window: int = SHORTEST) -> bool:
+    """Return whether texts of so many characters may have more words than a window: each takes a letter and a blank."""
+    return characters >= 2 * window - 1
+
+
+@cache
+def window_of(model: str) -> int | None:
+    """Return how many tokens the context of a model has, by the table of prices; None where it is not known."""
+    return cast("int | None", KEPT.once(f"window {model}", _is_window, lambda: (_window_in_table(model), True)))
+
+
+def _window_in_table(model: str) -> int | None:
+    from genai_prices.data_snapshot import get_snapshot  # 150 ms that only the first run of a day with a model pays
+
+    try:
+        found = get_snapshot().find_provider_model(model, None, None, None)[1].context_window
+    except LookupError:
+        return None
+    return found if isinstance(found, int) else None
+
+
+def _is_window(found: Json) -> bool:
+    return found is None or (type(found) is int and found > 0)
+
+
+def was_cut(counted: int | None, least: int) -> bool:
+    """
+    Return whether a server read less of a prompt than was sent: it counted fewer tokens than the prompt has at least.
+
+    A server that counts only what it had not kept from an earlier call says so few, too. What is cut by less than the
+    bound is too low is not found.
+    """
+    return counted is not None and SHORTEST <= counted < least

@@ -17,8 +17,8 @@ from itertools import accumulate
 from typing import Final
 
 from calm.core.templates import Messages
-from calm.models.address import Provider
-from calm.models.api import items, table
+from calm.models.apis import items, table
+from calm.models.transport import Provider
 from calm.models.wire import Json
 
 _OWN: Final = frozenset({"cache_control", "prompt_cache_options"})
@@ -163,7 +163,6 @@ def _takes_parts(provider: Provider, turn: Mapping[str, object]) -> bool:
 
 
 def _blocks(provider: Provider, text: str, cuts: Sequence[int]) -> Iterator[Json]:
-    """Yield a text as blocks, of which each that ends at a cut has a mark."""
     kind = "input_text" if provider == "openai-responses" else "text"
     mark: dict[str, Json] = {"cache_control": {"type": "ephemeral"}}
     if provider != "anthropic":

@@ -1,31 +1,226 @@
-"""A model on a server: OpenAI chat completions, OpenAI responses or Anthropic messages, or what speaks like them."""
+"""A model on a server: where it is reached, what is sent with every request, and what comes back."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Mapping, Sequence
+import math
+import re
+from collections import Counter
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
+from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
 
+from calm.core.releases import refuse_other_releases
 from calm.core.templates import Message
 from calm.errors import JudgeError
-from calm.models import anthropic, faults, openai_chat, openai_responses
-from calm.models.address import Address, Provider, host_of
-from calm.models.api import Api, BadReply
-from calm.models.conformance import token_fault
+from calm.models import faults
+from calm.models.apis import ANTHROPIC, OLD_VERSION, OPENAI_CHAT, OPENAI_RESPONSES, Api, BadReply
+from calm.models.faults import token_fault
+from calm.models.pricing import window_of
 from calm.models.prompt_cache import LEAST_CHARACTERS, CacheRule, cache_rule, marked, texts_in
-from calm.models.sampling import LIMITS_OF_TOKENS, SAMPLING, most_logprobs, sampling, wants_newer_limit
-from calm.models.secrets import Secrets
-from calm.models.transport import NoResponse, Response, Transport, TransportName, opened
-from calm.models.windows import window_of
+from calm.models.sampling import (
+    LIMITS_OF_TOKENS,
+    SAMPLING,
+    effort_of,
+    fixed_claude,
+    most_logprobs,
+    sampling,
+    takes_one,
+    takes_sampling,
+    thinks,
+    unknown_effort,
+    wants_newer_limit,
+)
+from calm.models.secrets import SHAPES, Secrets
+from calm.models.transport import (
+    Address,
+    NoResponse,
+    Provider,
+    Response,
+    Transport,
+    TransportName,
+    host_of,
+    loopback,
+    proxy_of,
+)
 from calm.models.wire import Batching, Json, Limits, Price, Reply, Sent
 
+LEAST_RANDOM: Final = 20
+"""Letters and digits in a row that can look random: names, versions, dates and UUIDs have dashes and dots between."""
+LEAST_ENTROPY: Final = 3.25
+"""Bits a character, by the frequencies in the row itself: 20 random hexadecimal digits have about 3.5."""
+_WORDS: Final = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z0-9]+(?![a-z])")
+_SECRET_WORDS: Final = frozenset(
+    {
+        *("apikey", "auth", "authorization", "bearer", "cookie", "credential", "credentials", "passphrase", "passwd"),
+        *("password", "secret", "sig", "signature", "token", "jwt"),
+    }
+)
+"""The last word of a name says what its value is: `session_token`, but not `token_budget`."""
+_SECRET_PAIRS: Final = frozenset(
+    (first, "key") for first in ("access", "api", "auth", "master", "private", "secret", "service", "subscription")
+)
+_TEMPLATE_TOKENS: Final = frozenset(
+    f"{what}_token" for what in ("bos", "cls", "eos", "mask", "pad", "sep", "stop", "unk")
+)
+"""Signs of a model's own vocabulary, such as `<|endoftext|>`: no credentials."""
+_ROW: Final = re.compile(r"[A-Za-z0-9]+")
+
+
+def literal_secrets(server: Server) -> Iterator[tuple[str, str]]:
+    """Give the values of a judge.toml that are credentials, as (key of judge.toml, problem); none is shown."""
+    for name, value in server.headers.items():
+        if _secret_name(name, ("key",)) or _secret_value(value):
+            yield "headers", _advice(name, "headers_env")
+    for name, value in server.query.items():
+        if _secret_name(name, ("key", "code")) or _secret_value(value):
+            yield "query", _advice(name, "query_env")
+    for path, value in _texts("", server.extra_body):
+        if (_secret_name(path.rpartition(".")[2], ()) and len(value) >= 8) or SHAPES.search(value):
+            yield (
+                "extra_body",
+                f"{path!r} holds a secret, and neither a file nor the cache is a place for it; send it as a header: "
+                "headers_env = { 'NAME-OF-A-HEADER' = 'NAME_OF_A_VARIABLE' }",
+            )
+
+
+def _advice(name: str, key: str) -> str:
+    return (
+        f"{name!r} holds a secret, and a file is no place for it; "
+        f"write {key} = {{ {json.dumps(name)} = 'NAME_OF_A_VARIABLE' }}"
+    )
+
+
+def _secret_name(name: str, alone: tuple[str, ...]) -> bool:
+    """
+    Return whether a name says that its value is a credential; the names `alone` do where they are the whole name.
+
+    >>> [_secret_name(name, ()) for name in ("X-Api-Key", "sessionToken", "max_tokens", "eos_token")]
+    [True, True, False, False]
+    """
+    words = [word.lower() for word in _WORDS.findall(name)]
+    if not words or name.lower() in _TEMPLATE_TOKENS:
+        return False
+    return words[-1] in _SECRET_WORDS or tuple(words[-2:]) in _SECRET_PAIRS or (len(words) == 1 and words[0] in alone)
+
+
+def _secret_value(value: str) -> bool:
+    """
+    Return whether a value has the shape of a credential, or is long and random.
+
+    >>> [_secret_value(v) for v in ("evals", "Bearer abcdefgh", "4f9a0c1e7b2d8a6f3c5e9d1b", "a description in words")]
+    [False, True, True, False]
+    """
+    if SHAPES.search(value):
+        return True
+    rows = (row for row in _ROW.findall(value) if len(row) >= LEAST_RANDOM and not row.isalpha() and not row.isdigit())
+    return any(entropy(row) >= LEAST_ENTROPY for row in rows)
+
+
+def entropy(text: str) -> float:
+    """
+    Return the entropy of the characters of a text, in bits a character.
+
+    >>> entropy("aaaa"), entropy("abcd")
+    (0.0, 2.0)
+    """
+    shares = [count / len(text) for count in Counter(text).values()]
+    return abs(sum(share * math.log2(share) for share in shares))
+
+
+def _texts(path: str, value: object) -> Iterator[tuple[str, str]]:
+    if isinstance(value, str):
+        yield path, value
+    elif isinstance(value, Mapping):
+        for name, inner in value.items():
+            yield from _texts(f"{path}.{name}" if path else str(name), inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _texts(path, inner)
+
+
+SCHEMES: Final = ("http", "https")
+"""How an address of a server can begin."""
+
+
+def wrong_settings(server: Server) -> Iterator[tuple[str, str]]:
+    """Give what is wrong with the settings of a server, as (key of judge.toml, problem)."""
+    yield from _url_faults(server)
+    yield from literal_secrets(server)
+    for name, value in (*server.headers.items(), *server.secrets.headers.items(), ("api_key_env", server.secrets.key)):
+        if value and not (value.isascii() and value.isprintable()):
+            key = name if name == "api_key_env" else "headers" if name in server.headers else "headers_env"
+            yield key, f"the value of {name!r} has a line break or a character that no header may hold"
+    model = server.served_as or server.model
+    yield from _sampling_faults(server, model)
+    if server.logprobs and (server.provider == "anthropic" or not takes_sampling(model, server.extra_body)):
+        yield (
+            "format",
+            f"'logprobs' needs log-probabilities, and the model {model!r} of the provider "
+            f"{server.provider!r} gives none; choose another format",
+        )
+
+
+def _sampling_faults(server: Server, model: str) -> Iterator[tuple[str, str]]:
+    """Give what a model is sure to refuse; a temperature that it does not take is left out, and said."""
+    if known := unknown_effort(model, server.extra_body):
+        effort = effort_of(server.extra_body)
+        yield (
+            "extra_body",
+            f"the model {model!r} does not reason at the effort {effort!r}; expected {', '.join(known)}",
+        )
+    if fixed_claude(model) is not False or server.temperature is None:
+        return
+    if thinks(server.extra_body) and server.temperature != 1:
+        yield (
+            "temperature",
+            f"expected 1 or none, as {model!r} takes no other one while it thinks (extra_body.thinking)",
+        )
+    if takes_one(model) and "top_p" in server.extra_body:
+        yield "temperature", f"the model {model!r} takes temperature or top_p, not both; leave one out"
+
+
+def _url_faults(server: Server) -> Iterator[tuple[str, str]]:
+    if server.base_url is None:
+        return
+    try:
+        url = urlsplit(server.base_url)
+        host, _ = url.hostname, url.port
+    except ValueError:
+        url, host = urlsplit(""), None
+    if url.scheme not in SCHEMES or not host or any(c.isspace() for c in server.base_url):
+        bare = re.fullmatch(r"(localhost|[\d.]+|[\w.-]+)(?::\d+)?(?:/[\w./-]*)?", server.base_url)
+        scheme = "https" if bare and re.search("[a-z]", bare[1]) and bare[1] != "localhost" else "http"
+        head = f"did you mean {scheme}://{server.base_url}?" if bare else "correct it"
+        yield (
+            "base_url",
+            f"expected an address such as 'http://127.0.0.1:8000/v1', got {_shown_url(server.base_url)}; {head}",
+        )
+        return
+    if url.username is not None or url.password is not None:
+        yield "base_url", "expected an address without a name and password in it; use api_key_env or headers_env"
+        return
+    if url.query or url.fragment:
+        yield "base_url", "expected an address without '?' and '#'; write its parameters as query = { name = 'value' }"
+    if url.scheme == "http" and not loopback(host) and server.secrets.values:
+        yield (
+            "base_url",
+            f"a key or header from a variable goes over plain http to this machine only, not to {host!r}; "
+            "use https, or reach the server through a tunnel to 127.0.0.1",
+        )
+
+
+def _shown_url(url: str) -> str:
+    return "one that cannot be shown, as it may hold a password" if "@" in url else repr(url)
+
+
 APIS: Final[Mapping[Provider, Api]] = {
-    "openai": openai_chat.API,
-    "openai-responses": openai_responses.API,
-    "anthropic": anthropic.API,
+    "openai": OPENAI_CHAT,
+    "openai-responses": OPENAI_RESPONSES,
+    "anthropic": ANTHROPIC,
 }
 PROVIDERS: Final = tuple(APIS)
 GREETING: Final = "Answer with the one word: ready."
@@ -175,10 +370,6 @@ class Server:
             body = {name: value for name, value in body.items() if name not in LIMITS_OF_TOKENS}
         return merged(body, self.extra_body)
 
-    async def call(self, body: Mapping[str, Json]) -> Reply:
-        """Send a body once and return the reply; a `JudgeError` if there is none."""
-        return await self._call(body)
-
     async def greet(self) -> Reply:
         """
         Ask for one word, with the judge's own parameters, so that one which the model refuses is found at once.
@@ -188,7 +379,7 @@ class Server:
                 answer, as a model without training in conversation may give, has none and shows nothing.
         """
         body = self.body([Message("user", GREETING)], schema=self.schema, logprobs=self.logprobs)
-        reply = await self._call(body)
+        reply = await self.call(body)
         if not reply.text and not reply.tokens:
             return reply
         if self.logprobs and not reply.tokens:
@@ -211,7 +402,8 @@ class Server:
         if held is not None:
             await held.life.aclose()
 
-    async def _call(self, body: Mapping[str, Json]) -> Reply:
+    async def call(self, body: Mapping[str, Json]) -> Reply:
+        """Send a body once and return the reply; a `JudgeError` if there is none."""
         if self.keyless:
             raise JudgeError(
                 f"{self.address} was read without its keys, to replay what the cache holds: no call can be made; "
@@ -219,7 +411,7 @@ class Server:
                 fatal=True,
             )
         held = self._clients.get(asyncio.get_running_loop()) or await self._opened()
-        version = anthropic.OLD_VERSION if self._needs_old_version(body) else ""
+        version = OLD_VERSION if self._needs_old_version(body) else ""
         marked = self._marked(body) if held.marks and isinstance(body, Sent) else None
         try:
             response = await held.transport.send(body if marked is None else marked, version)
@@ -307,7 +499,7 @@ class Server:
     @property
     def version(self) -> str:
         """The version of the API that its own parameters need; nothing: the SDK's own."""
-        return anthropic.OLD_VERSION if self._needs_old_version({**self.sampling, **self.extra_body}) else ""
+        return OLD_VERSION if self._needs_old_version({**self.sampling, **self.extra_body}) else ""
 
     def _needs_old_version(self, body: Mapping[str, Json]) -> bool:
         if self.provider != "anthropic" or SAMPLING.isdisjoint(body):
@@ -315,7 +507,6 @@ class Server:
         return all(name.lower() != "anthropic-version" for name in (*self.headers, *self.headers_env))
 
     async def _opened(self) -> _Session:
-        """Return the connections of the running event loop, closed when it shuts down."""
         address = self.address
         transport = opened(address, self.transport)
         # An asynchronous generator is the one thing that a loop closes by itself at its end.
@@ -334,6 +525,25 @@ class _Session:
     transport: Transport
     life: AsyncGenerator[None]
     marks: bool
+
+
+def opened(address: Address, name: TransportName = "fast") -> Transport:
+    """
+    Return the transport of a name for an address; its connections are opened by its first calls.
+
+    Raises:
+        ConfigError: a package that it needs is of a release that may not fit.
+    """
+    if name == "fast":
+        if address.url.lower().startswith("https:") or proxy_of(address.url):
+            refuse_other_releases("httpx2")
+        from calm.models.connections import FastTransport  # a run that asks nobody needs neither of them
+
+        return FastTransport(address)
+    refuse_other_releases(address.provider.partition("-")[0])  # it brings its own httpx
+    from calm.models.relays import SdkTransport
+
+    return SdkTransport(address)
 
 
 def merged(base: Mapping[str, Json], over: Mapping[str, Json]) -> dict[str, Json]:

@@ -188,7 +188,7 @@ def pytest_warning_recorded(warning_message: Any) -> None:
 
 
 def _without_credentials(shown: Any) -> None:
-    if "calm.models.vault" in sys.modules:  # else calm knows of none
+    if "calm.models.secrets" in sys.modules:  # else calm knows of none
         from calm.pytest_plugin.privacy import without_credentials
 
         without_credentials(shown)

@@ -89,7 +89,7 @@ def begin(config: pytest.Config, before: Waiting) -> None:
     Settings in an ini file are checked only after a probe was collected, so that a wrong one does not disturb other
     runs of the project. With xdist they are checked here: no process sees both the tests and the user.
     """
-    from calm.models.kept import KEPT
+    from calm.models.pricing import KEPT
 
     config.stash[SESSION] = Session(config, known=before.known)
     KEPT.beside(None if option(config, "cache") == "off" else Path(option(config, "cache-file")))
@@ -364,7 +364,7 @@ def _scouted(session: pytest.Session, asked: Sequence[tuple[pytest.Item, int]]) 
 
 def _announce(config: pytest.Config, *, ahead: bool) -> None:
     """Say what the cases and the caps of the run can decide, and begin to ask what was traced, if it is `ahead`."""
-    from calm.engine.budget import Caps
+    from calm.engine.money import Caps
     from calm.gate.outlook import outlook, without_gold
 
     ours = config.stash[SESSION]

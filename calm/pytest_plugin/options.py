@@ -13,7 +13,7 @@ import calm
 
 if TYPE_CHECKING:
     from calm.engine.batching.desk import Batches
-    from calm.engine.budget import Caps
+    from calm.engine.money import Caps
     from calm.engine.postgres.address import RecordAddress
     from calm.experiment.asks import Design
     from calm.experiment.stopping import Stopping
@@ -299,7 +299,7 @@ def design_in(text: object, where: str) -> Design:
 
 def caps_of(config: pytest.Config) -> Caps:
     """Return the hard caps of the run."""
-    from calm.engine.budget import Caps
+    from calm.engine.money import Caps
 
     return Caps(
         calls=_whole(config, "max-calls", 1),

@@ -36,7 +36,7 @@ def without_credentials(report: Any) -> None:
 
     A run in which calm knows of no credential is left alone, and imports nothing.
     """
-    vault = sys.modules.get("calm.models.vault")
+    vault = sys.modules.get("calm.models.secrets")
     if vault is not None and vault.knows_any():
         _clean(report, vault.hidden_where_cut, set())
 
@@ -47,7 +47,7 @@ def clean_streams(config: pytest.Config) -> None:
 
     That is what is printed with `-s`, or between two tests: the threads of a judge write when they like.
     """
-    from calm.models.streams import cleaned
+    from calm.models.secrets import cleaned
 
     capture = config.pluginmanager.get_plugin("capturemanager")
     with capture.global_and_fixture_disabled() if capture is not None else nullcontext():

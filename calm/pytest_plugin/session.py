@@ -2,47 +2,52 @@
 
 from __future__ import annotations
 
-import gc
-import json
-import os
-import time
-from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import ExitStack, nullcontext, suppress
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from functools import cached_property, partial
+from calm.pytest_plugin.options import OUTPUTS
+from calm.pytest_plugin.options import batch_least_of
+from calm.pytest_plugin.options import batches_of
+from calm.pytest_plugin.options import caps_of
+from calm.pytest_plugin.options import case_files
+from calm.pytest_plugin.options import commanded
+from calm.pytest_plugin.options import days_of
+from calm.pytest_plugin.options import design_in
+from calm.pytest_plugin.options import design_of
+from calm.pytest_plugin.options import distributed
+from calm.pytest_plugin.options import given
+from calm.pytest_plugin.options import is_worker
+from calm.pytest_plugin.options import limits_of
+from calm.pytest_plugin.options import lookahead_of
+from calm.pytest_plugin.options import looks_ahead_of
+from calm.pytest_plugin.options import option
+from calm.pytest_plugin.options import place_of
+from calm.pytest_plugin.options import run_name_of
+from calm.pytest_plugin.options import sample_of
+from calm.pytest_plugin.options import seed_of
+from calm.pytest_plugin.options import stopping_of
+from calm.pytest_plugin.trace import MARKER
+from collections.abc import Callable
+from collections.abc import Collection
+from collections.abc import Mapping
+from collections.abc import Sequence
+from contextlib import ExitStack
+from contextlib import nullcontext
+from contextlib import suppress
+from dataclasses import dataclass
+from dataclasses import field
+from datetime import UTC
+from datetime import datetime
+from functools import cached_property
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from shutil import get_terminal_size
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
-
+from typing import Any
+from typing import TYPE_CHECKING
+import gc
+import json
+import os
 import pytest
-
-from calm.pytest_plugin.options import (
-    OUTPUTS,
-    batch_least_of,
-    batches_of,
-    caps_of,
-    case_files,
-    commanded,
-    days_of,
-    design_in,
-    design_of,
-    distributed,
-    given,
-    is_worker,
-    limits_of,
-    lookahead_of,
-    looks_ahead_of,
-    option,
-    place_of,
-    run_name_of,
-    sample_of,
-    seed_of,
-    stopping_of,
-)
-from calm.pytest_plugin.trace import MARKER
+import time
 
 if TYPE_CHECKING:
     from calm.core.case import Case
@@ -51,21 +56,23 @@ if TYPE_CHECKING:
     from calm.core.verdict import Scale
     from calm.engine.engine import Engine
     from calm.experiment.asks import Design
-    from calm.experiment.lookahead import Lookahead, Order
+    from calm.experiment.lookahead import Lookahead
+    from calm.experiment.lookahead import Order
     from calm.experiment.setup import Setup
     from calm.gate.outlook import Limits
     from calm.gate.plan import PlanRecord
     from calm.gate.probe import Probe
     from calm.gate.verdict_of import VerdictOf
     from calm.models.wire import Judge
-    from calm.pytest_plugin.fellows import Fellows, Meeting
+    from calm.pytest_plugin.fellows import Fellows
+    from calm.pytest_plugin.fellows import Meeting
     from calm.pytest_plugin.progress import FirstFinding
     from calm.pytest_plugin.record import Record
     from calm.results.audit import Audit
     from calm.results.gatefile import Gate
     from calm.results.outputs import Output
-    from calm.selfpreference.crossing.design import CrossInputs, Member
-
+    from calm.selfpreference.crossing.design import CrossInputs
+    from calm.selfpreference.crossing.design import Member
 
 @dataclass
 class Session:
@@ -143,7 +150,7 @@ class Session:
 
     def look_rarely(self) -> None:
         """Have the collector of cycles look seldom until the run ends, and not at what was there before it began."""
-        from calm.engine.collector import RareCollections
+        from calm.engine.thread import RareCollections
 
         self.rare.enter_context(RareCollections())
         if not gc.get_freeze_count():  # else this process is another program's, which freezes by itself
@@ -380,9 +387,8 @@ def named_as(config: pytest.Config, audit: Audit) -> tuple[str, tuple[str, ...] 
 
 def engine_of(config: pytest.Config) -> Engine:
     """Return the engine of this process; workers share caps and cache, and know the models read by the controller."""
-    from calm.engine.budget import Budget
     from calm.engine.engine import Engine
-    from calm.engine.ledger import Keys
+    from calm.engine.money import Keys, Money
     from calm.engine.signals import SIGNALS
     from calm.engine.store import Mode, Store
 
@@ -396,10 +402,10 @@ def engine_of(config: pytest.Config) -> Engine:
         name = run_name_of(config)
         store = Store(place, mode, run=given.get("calm_run", ""), name=name, oldest=given.get("calm_oldest", oldest))
         shared = store.account if given or name or distributed(config) else None
-        budget = Budget(caps_of(config), shared, given.get("calm_started"))
+        money = Money(caps_of(config), shared, given.get("calm_started"))
         session.engine = Engine(
             store,
-            budget=budget,
+            money=money,
             served=given.get("calm_served"),
             seed=seed_of(config),
             batches=batches_of(config),
@@ -447,7 +453,7 @@ def handed_on(engine: Engine, config: pytest.Config, specs: Sequence[Any]) -> di
         "calm_served": dict(engine.served),
         "calm_run": engine.store.run,
         "calm_oldest": engine.store.oldest,
-        "calm_started": engine.budget.started,
+        "calm_started": engine.money.started,
         "calm_scratch": str(scratch),
     }
 
@@ -822,7 +828,7 @@ def figures_of_dead(config: pytest.Config, told: Sequence[Mapping[str, Any]]) ->
     Which calls they made themselves is seen from the replies that were kept since the run began. Where the record
     cannot be read, nobody knows: the run says that it failed.
     """
-    from calm.engine.ledger import KEY_BYTES
+    from calm.engine.money import KEY_BYTES
     from calm.errors import StorageError
 
     session = config.stash[SESSION]

@@ -44,7 +44,7 @@ class Watch:
     def _orphaned(self) -> bool:
         if sys.platform != "win32":
             return os.getppid() != self._parent
-        from calm.engine.host import Host
+        from calm.engine.leases import Host
 
         return not Host().runs(self._parent)  # there a process keeps the number of its dead parent
 

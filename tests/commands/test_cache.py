@@ -11,8 +11,8 @@ import pytest
 
 from calm.commands.cli import main
 from calm.core.templates import Message
-from calm.engine import sqlite
-from calm.engine.batch_records import BatchedCall
+from calm.engine import database
+from calm.engine.batching.records import BatchedCall, BatchRecords
 from calm.engine.store import Mode, Store
 from calm.models.wire import Reply
 
@@ -201,7 +201,7 @@ def test_the_digest_of_a_cache_is_that_of_its_replies(cache, tmp_path, capsys):
 
 def test_a_cache_that_another_program_locks_is_not_called_damaged(cache, capsys, monkeypatch):
     """The message says what holds it, and what to do; the wait is made short here."""
-    monkeypatch.setattr(sqlite, "OPEN_S", 0.1)
+    monkeypatch.setattr(database, "OPEN_S", 0.1)
     other = sqlite3.connect(cache, isolation_level=None)
     other.execute("pragma locking_mode = exclusive")
     other.execute("begin exclusive")
@@ -253,14 +253,16 @@ def test_a_copy_says_which_calls_stay_in_batches(cache, tmp_path, capsys):
     assert main(["cache", "copy", str(cache), str(target)]) == 0
     assert "batches" not in capsys.readouterr().out
     store = Store(cache, Mode.ON)
-    store.batches.add("one", json.dumps({"model": {"model": "big"}}), time(), [BatchedCall(bytes([9]) * 32, "{}")])
+    BatchRecords(store).add(
+        "one", json.dumps({"model": {"model": "big"}}), time(), [BatchedCall(bytes([9]) * 32, "{}")]
+    )
     store.close()
 
     assert main(["cache", "copy", str(cache), str(target)]) == 0
 
     assert "1 calls stand in batches of" in capsys.readouterr().out
     store = Store(target, Mode.ON)
-    assert not store.batches.rows()
+    assert not BatchRecords(store).rows()
     store.close()
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from calm.commands import cli, run_options
 from calm.commands.spending import caps_of
-from calm.engine.budget import Caps
+from calm.engine.money import Caps
 from calm.pytest_plugin.options import FLAGS, OPTIONS
 
 JUDGE = "planted:verbosity=0.9,noise=0"

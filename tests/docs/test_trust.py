@@ -1,16 +1,16 @@
 """The recipes for CI do what the page on trust says, and the limits that it states are those of the code."""
 
-import re
-from pathlib import Path
-
 from calm.cases.reading import MAX_LINE_BYTES
 from calm.commands import init_ci
 from calm.core import files
 from calm.judges.prompts import sandbox
-from calm.judges.reading.formats import MOST_PATTERN, REGEX_LIMIT_S
+from calm.judges.reading.formats import MOST_PATTERN
+from calm.judges.reading.formats import REGEX_LIMIT_S
 from calm.models import faults
-from calm.models.transport import response
+from calm.models import transport
+from pathlib import Path
 from tests.docs.pages import blocks
+import re
 
 ROOT = Path(__file__).parents[2]
 TRUST = ROOT / "docs" / "explanation" / "threats-and-trust.md"
@@ -63,7 +63,7 @@ def test_the_limits_on_the_page_are_those_of_the_code():
         f"| {sandbox.MAX_SOURCE:,} characters, rendered to {sandbox.MAX_RENDERED // 10**6} million, in "
         f"{sandbox.MAX_SECONDS} s of processor time and {sandbox.MAX_MEMORY // 10**9} GB of memory |",
         f"| {MOST_PATTERN:,} characters, counts that compile in 2 s, {REGEX_LIMIT_S} s of processor time on a reply |",
-        f"| {response.MOST_BYTES // 10**6} MB and a million values; {response.MOST_PACKED_BYTES // 1000} kB",
+        f"| {transport.MOST_BYTES // 10**6} MB and a million values; {transport.MOST_PACKED_BYTES // 1000} kB",
     ]:
         assert said in page, said
     assert faults.MOST_VALUES == 10**6

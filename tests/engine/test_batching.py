@@ -15,12 +15,12 @@ from calm.core.reasons import Kind
 from calm.core.templates import Message, Prompt
 from calm.core.verdict import NoReply, Scale
 from calm.engine import servers
-from calm.engine.batch_records import State
 from calm.engine.batching import carrier, desk, minder
 from calm.engine.batching.desk import Batches
+from calm.engine.batching.records import BatchRecords, State
 from calm.engine.batching.route import BATCH_RETRIES
-from calm.engine.budget import Caps
 from calm.engine.engine import Engine
+from calm.engine.money import Caps
 from calm.engine.postgres.address import read_address
 from calm.engine.store import Mode, Store
 from calm.judges.prompted import PromptedJudge
@@ -156,7 +156,7 @@ def test_a_fault_on_the_way_makes_no_second_batch(provider, faults):
 
 def test_a_full_batch_makes_room_for_the_next(monkeypatch):
     """No batch holds more requests, or bytes, than its provider takes."""
-    from calm.models.batch_api.openai import OpenAIBatches
+    from calm.models.batch_api import OpenAIBatches
 
     monkeypatch.setattr(OpenAIBatches, "most", 4)
     with batch_server(respond, conduct=Conduct(most_requests=4)) as server, engine() as running:
@@ -228,8 +228,8 @@ def test_replies_that_nobody_wants_any_more_are_kept_and_billed(tmp_path):
         with engine(path) as running:
             assert texts(running.generate(requests(at(server), 6))) == expected(6)
             assert running.ledger.calls["made"] == 0
-            assert {row.state for row in running.store.batches.rows()} == {State.OVER}
-            (row,) = running.store.batches.rows()
+            assert {row.state for row in BatchRecords(running.store).rows()} == {State.OVER}
+            (row,) = BatchRecords(running.store).rows()
             assert (row.bill.answered, row.bill.failed, row.bill.input, row.bill.output) == (6, 0, 66, 42)
 
 
@@ -280,7 +280,7 @@ def test_a_batch_that_is_too_large_for_its_server_goes_in_parts(provider, most):
     """The provider says that it takes many more; nothing is handed in twice, and no call is lost."""
     with batch_server(respond, conduct=Conduct(**most)) as server, engine() as running:
         found = running.generate(requests(at(server, provider), 20))
-        rows = running.store.batches.rows()
+        rows = BatchRecords(running.store).rows()
 
     assert texts(found) == expected(20)
     assert len([batch for batch in server.batches if batch.status != "failed"]) > 2
@@ -294,7 +294,7 @@ def test_a_server_that_takes_no_size_is_not_asked_for_each(provider):
     """The reason stands with each call, and nothing is left behind."""
     with batch_server(respond, conduct=Conduct(most_bytes=1)) as server, engine() as running:
         found = running.generate(requests(at(server, provider), 200))
-        rows = running.store.batches.rows()
+        rows = BatchRecords(running.store).rows()
 
     assert texts(found) == [None] * 200
     assert "larger than the maximum" in str(found[0].reply.reason) or "exceeds" in str(found[0].reply.reason)
@@ -317,7 +317,7 @@ def test_a_refused_batch_says_why():
     """The reason stands with each call, and nothing is left behind."""
     with batch_server(respond, conduct=Conduct(most_enqueued_tokens=1)) as server, engine() as running:
         found = running.generate(requests(at(server), 8))
-        rows = running.store.batches.rows()
+        rows = BatchRecords(running.store).rows()
 
     assert texts(found) == [None] * 8
     assert "the provider did not take the batch" in str(found[0].reply.reason)
@@ -441,7 +441,7 @@ def test_a_wrong_key_ends_the_run_and_stands_nowhere(tmp_path):
     with batch_server(respond, api_key="another") as server, engine(path) as running:
         found = running.generate(requests(at(server), 4))
         assert running.broken is not None
-        assert not running.store.batches.rows()
+        assert not BatchRecords(running.store).rows()
 
     assert texts(found) == [None] * 4
     assert "the server wants a key" in str(found[0].reply.reason)

@@ -5,8 +5,8 @@ import pytest
 import calm.engine.engine
 from calm.core.reasons import Kind, because
 from calm.core.verdict import NoReply, Preferred
-from calm.engine.budget import Budget, Caps
 from calm.engine.engine import Engine
+from calm.engine.money import Caps, Money
 from calm.engine.signals import Signals
 from calm.engine.store import Mode, Store
 from calm.models.wire import Limits, Message, Price, Reply, Request, Usage
@@ -41,7 +41,7 @@ def test_a_cap_is_spent_and_not_passed(reports):
         asked(running, server, 2000)
 
     assert 0.95 * CAP <= running.ledger.usd <= CAP
-    assert running.budget.spent().usd == pytest.approx(running.ledger.usd)
+    assert running.money.spent().usd == pytest.approx(running.ledger.usd)
     assert running.notes == [because(Kind.NO_USAGE, "m")] * (not reports)
 
 
@@ -50,7 +50,7 @@ def test_processes_together_spend_a_cap_and_do_not_pass_it(tmp_path):
     used = Usage(30, 40)
     server = Local(lambda body, number: Reply("good", model="m-1", usage=used), price=PRICE, max_tokens=4096)
     stores = [Store(tmp_path / "cache.sqlite", Mode.ON, run="one") for _ in range(2)]
-    engines = [Engine(store, budget=Budget(Caps(usd=CAP), store.account)) for store in stores]
+    engines = [Engine(store, money=Money(Caps(usd=CAP), store.account)) for store in stores]
     try:
         asked(engines[0], server, 100)
         asked(engines[1], server, 2000)

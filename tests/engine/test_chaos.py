@@ -2,7 +2,7 @@
 
 import pytest
 
-from calm.engine.budget import Caps
+from calm.engine.money import Caps
 from tests.servers import wire_server
 from tests.servers.chaos import USAGE, Chaos, asked, stormed
 

@@ -14,8 +14,8 @@ import pytest
 
 from calm.core.reasons import Kind, Said, because, reason_of
 from calm.core.verdict import NoReply, Preferred, Score, Tie, Unreadable
-from calm.engine.budget import Budget, Caps
 from calm.engine.engine import Engine
+from calm.engine.money import Caps, Money
 from calm.engine.store import Mode, Store
 from calm.errors import ConfigError, JudgeError
 from calm.judges.python import PythonJudge
@@ -229,7 +229,7 @@ def test_the_cap_in_dollars_is_never_exceeded(seed, cap):
     capped = sum(isinstance(v, NoReply) for v in found)
     assert sum(costs) <= cap
     assert running.ledger.usd == pytest.approx(sum(costs))
-    assert running.budget.spent().usd == pytest.approx(running.ledger.usd)
+    assert running.money.spent().usd == pytest.approx(running.ledger.usd)
     assert capped == 100 - len(server.begun)
     assert all(f"--calm-max-usd {cap:g}" in str(v.reason) for v in found if isinstance(v, NoReply))
 
@@ -263,12 +263,12 @@ def test_two_processes_share_a_cap_and_spend_it(tmp_path):
     path, costs = tmp_path / "cache.sqlite", []
     server = dear(Random(6), costs)
     stores = [Store(path, Mode.ON, run="shared") for _ in range(2)]
-    engines = [Engine(store, budget=Budget(Caps(usd=10.0), store.account)) for store in stores]
+    engines = [Engine(store, money=Money(Caps(usd=10.0), store.account)) for store in stores]
     halves = [once(pairs(400)), once(pairs(400), ask=2)]
 
     with ThreadPoolExecutor(2) as pool:
         found = list(pool.map(lambda one, half: verdicts(one, Asking(server), half), engines, halves))
-    spent = engines[0].budget.spent().usd
+    spent = engines[0].money.spent().usd
     for one in engines:
         one.close()
 
@@ -317,7 +317,7 @@ def test_a_failed_call_gives_its_reserve_back():
     with engine(caps=Caps(usd=1.0)) as running:
         running.ask(Asking(server), once(pairs(10)))
 
-    assert running.budget.spent().usd == pytest.approx(running.ledger.usd)
+    assert running.money.spent().usd == pytest.approx(running.ledger.usd)
 
 
 def test_a_fatal_error_stops_the_storm():
@@ -890,7 +890,7 @@ def test_the_cap_in_dollars_holds_without_usage(reported):
     answered = found.count(Preferred("good"))
     assert 0 < answered == len(server.begun) < 20
     assert 0 < running.ledger.usd <= 0.01
-    assert running.budget.spent().usd == pytest.approx(running.ledger.usd)
+    assert running.money.spent().usd == pytest.approx(running.ledger.usd)
     assert {note.kind for note in running.notes} == {Kind.NO_USAGE, Kind.CAP_TOO_LOW}
 
 
@@ -918,7 +918,7 @@ def test_a_call_that_timed_out_may_have_been_billed(billed, kept):
 
     assert (running.ledger.usd > 3 * 100 * 20 / 1e6) == kept
     assert (running.ledger.usd == 0) != kept
-    assert running.budget.spent().usd == pytest.approx(running.ledger.usd)
+    assert running.money.spent().usd == pytest.approx(running.ledger.usd)
     assert running.notes == [because(Kind.MAY_BE_BILLED, "m")] * kept
 
 

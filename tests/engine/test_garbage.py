@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from calm.cases import bundled
-from calm.engine.collector import RARELY
 from calm.engine.engine import Engine
 from calm.engine.store import Mode, Store
+from calm.engine.thread import RARELY
 from calm.gate.from_spec import judge_from
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from calm.core.verdict import NoReply, Preferred
-from calm.engine.budget import Caps
+from calm.engine.money import Caps
 from calm.engine.store import Mode
 from calm.errors import JudgeError
 from calm.models.wire import Message, Reply, Request

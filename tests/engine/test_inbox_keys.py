@@ -4,7 +4,7 @@ from dataclasses import replace
 from enum import StrEnum
 
 from calm.core.case import Answer, Case, Framing
-from calm.engine.inbox import _content_key, _Handle
+from calm.engine.asks import _content_key, _Handle
 
 CASE = Case("c", "What? \ud800 é", (Answer("a", "One."), Answer("b", "Two.")), tags={"x": "1"})
 HANDLE = _Handle(None, "judge", None)

@@ -3,21 +3,16 @@
 import asyncio
 import sqlite3
 
-from calm.engine.budget import Budget, Caps
-from calm.engine.calls import Calls
-from calm.engine.clerk import Clerk
 from calm.engine.database import BY
 from calm.engine.journal import Journal
-from calm.engine.ledger import Ledger
-from calm.engine.rows import Entry, request_text
-from calm.engine.store import Mode, Store
+from calm.engine.money import Ledger
+from calm.engine.store import Entry, Mode, Store, request_text
 from calm.models.wire import Message, Reply
 
 
 def journal_of(store):
     """Return the journal of a process that may make any call."""
-    clerk = Clerk(remote=False)
-    return Journal(store, Calls(Budget(Caps()), Ledger(), 1.0, lambda why: None, clerk), clerk)
+    return Journal(store, lambda why: None, Ledger().note)
 
 
 def entry(number, text="reply"):
@@ -112,7 +107,7 @@ def test_whoever_waits_gets_a_fault_of_the_program(tmp_path):
 
     async def work():
         journal = journal_of(store)
-        waits = journal.claim([]), journal.record(broken), journal.elsewhere([])  # a key is hashable
+        waits = journal.look([]), journal.record(broken), journal.elsewhere([])  # a key is hashable
         return await asyncio.wait_for(asyncio.gather(*waits, return_exceptions=True), 30)
 
     found = asyncio.run(work())
@@ -139,12 +134,12 @@ def test_look_ups_of_one_moment_are_one_statement(tmp_path):
     async def work(count):
         journal = journal_of(store)
         before = Counting.looked_up
-        found = await asyncio.gather(*(journal.find(n.to_bytes(32)) for n in range(count)))
-        return [reply and reply.text for reply in found], Counting.looked_up - before
+        found = await asyncio.gather(*(journal.look(n.to_bytes(32)) for n in range(count)))
+        return [reply if reply is True else reply.text for reply in found], Counting.looked_up - before
 
     for count in (1, 100, 1000):
         found, statements = asyncio.run(work(count))
-        assert found == [None if n % 2 else f"reply {n}" for n in range(count)]
+        assert found == [True if n % 2 else f"reply {n}" for n in range(count)]
         assert statements == -(-count // BY)
     store.close()
 
@@ -155,7 +150,7 @@ def test_who_finds_nothing_goes_on_before_the_call_that_is_committed_then():
     order = []
 
     async def finder(journal):
-        order.append(("found", await journal.find((1).to_bytes(32))))
+        order.append(("found", await journal.look((1).to_bytes(32))))
 
     async def caller(journal):
         await journal.record(entry(1))
@@ -167,5 +162,5 @@ def test_who_finds_nothing_goes_on_before_the_call_that_is_committed_then():
 
     asyncio.run(work())
 
-    assert order == [("found", None), ("called", None)]
+    assert order == [("found", True), ("called", None)]
     store.close()

@@ -6,8 +6,8 @@ import pytest
 
 from calm.core.reasons import Kind, reason_of
 from calm.core.verdict import Preferred, Unreadable
+from calm.engine.asks import PlainQuestion
 from calm.engine.engine import Engine
-from calm.engine.inbox import PlainQuestion
 from calm.engine.store import Mode, Store
 from calm.errors import JudgeError
 from calm.gate.from_spec import judge_from

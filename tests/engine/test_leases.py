@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from calm.engine.host import Host
-from calm.engine.leases import BEAT_S, BRIEF_S, LONG_AGO_S, STALE_S
+from calm.engine.leases import BEAT_S, BRIEF_S, LONG_AGO_S, STALE_S, Host
 from calm.engine.store import Mode, Store
 
 KEY = b"k" * 32

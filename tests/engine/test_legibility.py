@@ -7,8 +7,7 @@ import pytest
 
 from calm.core.reasons import Kind, reason_of
 from calm.core.verdict import Criteria, NoReply, Preferred, Refused, Unreadable, readable
-from calm.engine.inbox import PlainQuestion
-from calm.engine.legibility import LOOKS, Legibility
+from calm.engine.asks import LOOKS, Legibility, PlainQuestion
 from calm.errors import JudgeError
 from calm.judges.python import PythonJudge
 from calm.models.wire import Limits, Reply

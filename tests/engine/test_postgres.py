@@ -15,18 +15,16 @@ from hypothesis import strategies as st
 from calm.core.reasons import Kind
 from calm.core.releases import install
 from calm.core.verdict import NoReply, Preferred
-from calm.engine.budget import NOTHING, Amount, Budget, Caps, Grant
+from calm.engine.accounts import NOTHING, Amount, Grant
 from calm.engine.engine import Engine
-from calm.engine.host import Host
-from calm.engine.leases import STALE_S
+from calm.engine.leases import STALE_S, Host
+from calm.engine.money import Caps, Money
 from calm.engine.places import place
 from calm.engine.postgres.address import VARIABLE, read_address
 from calm.engine.postgres.statements import read, written
-from calm.engine.rows import Entry, request_text
-from calm.engine.spill import spilled
-from calm.engine.store import Mode, Store
+from calm.engine.store import Entry, Mode, Store, request_text, spilled
 from calm.errors import ConfigError, StorageError
-from calm.models.vault import hidden
+from calm.models.secrets import hidden
 from calm.models.wire import Limits, Message, Reply
 from tests.disk import MOUNTS, small_disk
 from tests.planted import Asking, Local, pairs
@@ -171,7 +169,7 @@ def test_a_cap_on_a_server_is_used_up_and_not_passed(shared):
     """An engine reserves for the calls of one moment together; the last ones are capped."""
     local = Local(limits=Limits(concurrency=8))
     store = Store(at(shared()), Mode.ON, name="capped")
-    with closing(Engine(store, budget=Budget(Caps(calls=20), store.account))) as running:
+    with closing(Engine(store, money=Money(Caps(calls=20), store.account))) as running:
         found = [asked.verdict for asked in running.ask(Asking(local), once(pairs(50)))]
 
     assert len(local.begun) == 20
@@ -224,7 +222,7 @@ def test_a_connection_that_is_lost_again_and_again_loses_nothing(shared, postgre
 
     local = Cutting(limits=Limits(concurrency=4))
     store = Store(at(url), Mode.ON, name="lost")
-    with closing(Engine(store, budget=Budget(Caps(calls=1000), store.account))) as running:
+    with closing(Engine(store, money=Money(Caps(calls=1000), store.account))) as running:
         found = [asked.verdict for asked in running.ask(Asking(local), once(pairs(100)))]
     with opened(url) as after:
         count = len(after.kept_since(0.0))

@@ -3,9 +3,9 @@
 import json
 from hashlib import sha256
 
-from calm.engine.requests import Requests
-from calm.engine.rows import reply_in, reply_text, request_text, storable
+from calm.engine.calls import prepared
 from calm.engine.servers import Servers
+from calm.engine.store import reply_in, reply_text, request_text, storable
 from calm.models.wire import Message, Reply, Request, Token, Usage
 from tests.planted import Local
 
@@ -20,11 +20,11 @@ def test_a_key_is_that_of_endpoint_model_body_and_repeat_index(subtests):
     for series, more in (("", ""), ("s 1", ',"s 1"')):
         with subtests.test(series=series):
             request = Request(Local(identity='at "x"'), PROMPT, body)
-            prepared = Requests(Servers({'at "x"': "m-é"}), series).prepared(request)
+            found = prepared(request, Servers({'at "x"': "m-é"}), series)
             expected = '["at \\"x\\"","m-\\u00e9"' + more + "," + sent + ",3]"
 
-            assert prepared.sent.text == sent
-            assert prepared.key(3) == sha256(expected.encode()).digest()
+            assert found.sent.text == sent
+            assert found.key(3) == sha256(expected.encode()).digest()
 
 
 def test_what_is_stored_is_the_json_that_it_was():

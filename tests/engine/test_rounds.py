@@ -12,8 +12,8 @@ from scipy.stats import binom
 
 from calm.core.edits import Expects, perturbation
 from calm.core.measures import net_robustness
-from calm.engine import inbox
-from calm.engine.gathering import GUEST
+from calm.engine import asks
+from calm.engine.queue import GUEST
 from calm.experiment.asks import Design
 from calm.experiment.run import run
 from calm.models.pacing import in_round
@@ -111,8 +111,8 @@ def test_a_place_in_the_order_costs_the_same_however_many_wait(monkeypatch):
         draws["all"] += 1
         return blake2b(*given, **named)
 
-    blake2b = inbox.blake2b
-    monkeypatch.setattr(inbox, "blake2b", counted)
+    blake2b = asks.blake2b
+    monkeypatch.setattr(asks, "blake2b", counted)
     judge = Planted(fair)
     with engine() as running:
         found = []

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from calm.core.templates import Message
-from calm.engine.rows import messages_in, prompt_in, request_text
+from calm.engine.store import messages_in, prompt_in, request_text
 from calm.models.server import PROVIDERS, Server
 
 PROMPTS = {

@@ -10,16 +10,12 @@ import asyncio
 
 import pytest
 
-from calm.engine import spill
-from calm.engine.account import SharedAccount
-from calm.engine.budget import Grant
-from calm.engine.cache import Cache
+from calm.engine.accounts import Grant, SharedAccount
 from calm.engine.calls import Calls
-from calm.engine.charges import Charges
 from calm.engine.journal import Journal
 from calm.engine.leases import BEAT_S, Leases
-from calm.engine.spill import Spill, spilled
-from calm.engine.store import Store
+from calm.engine.money import Money
+from calm.engine.store import Spill, Store, _line, spilled
 from calm.errors import JudgeError
 from tests.lanes import slow
 from tests.simulation.faults import Fault, Kind, Plan, shrunk
@@ -54,7 +50,7 @@ def unleased(leases, _db, keys):
 async def told_early(journal, entry, *, more=False):
     """Hand a reply on before it is committed."""
     future = asyncio.get_running_loop().create_future()
-    journal._entries.append((entry, future))
+    journal._entries.waiting.append((entry, future))
     asyncio.get_running_loop().call_later(0.01, journal.commit)
     return entry.reply
 
@@ -74,7 +70,7 @@ def forgotten(journal, entries, error):
     """Drop the replies that the cache does not take."""
     for _, future in entries:
         if not future.done():
-            future.set_exception(journal._calls.broken(error))
+            future.set_exception(journal.broken(error))
 
 
 def nothing_taken_in(store, path):
@@ -92,8 +88,8 @@ def never_settled(account, worst, used):
     """Keep what was reserved."""
 
 
-BEAT, BEGINS, FAILED, LOOK = Leases.beat, Calls._begins, Charges.failed, Journal._look
-PUT_ALL, SEND, STANDS, WRITE = Store.put_all, Cache.send, Leases._stands, Spill.write
+BEAT, BEGINS, FAILED, LOOK = Leases.beat, Money.begin_now, Money.failed, Journal._look
+PUT_ALL, SEND, STANDS, WRITE = Store.put_all, Calls.send, Leases._stands, Spill.write
 
 
 def standstill_counts(leases, owner, beat):
@@ -108,9 +104,9 @@ def standstill_counts(leases, owner, beat):
 
 def claimed_unseen(store, keys):
     """Take leases, although replies may have come since they were looked up."""
-    with store._leases.kept(), store._database.writing() as db:
-        store._leases.beat(db)
-        return store._leases.claim(db, keys)
+    with store.leases.kept(), store.database.writing() as db:
+        store.leases.beat(db)
+        return store.leases.claim(db, keys)
 
 
 def settled_again(store, answered, also=None, *, since=0.0):
@@ -121,9 +117,9 @@ def settled_again(store, answered, also=None, *, since=0.0):
     return found
 
 
-def retried_for_nothing(charges, charge, error):
+def retried_for_nothing(money, charge, error):
     """Count nothing for an attempt that may be billed, if another one may follow."""
-    FAILED(charges, charge, JudgeError(again=True) if error.billed and error.again else error)
+    FAILED(money, charge, JudgeError(again=True) if error.billed and error.again else error)
 
 
 def in_order_of_keys(store, answered, also=None, *, since=0.0):
@@ -137,13 +133,13 @@ def looked_once(journal):
         LOOK(journal)
 
 
-def unchecked(calls, worst):
+def unchecked(money, worst):
     """Begin calls after the end, if they need not wait."""
-    calls.check = lambda: None
+    money.check = lambda: None
     try:
-        return BEGINS(calls, worst)
+        return BEGINS(money, worst)
     finally:
-        del calls.check
+        del money.check
 
 
 def by_the_calendar(leases, db, *, now=False):
@@ -160,17 +156,14 @@ def counted_before_written(spilling, entries, at):
     try:
         WRITE(spilling, entries, at)
     except OSError:
-        spilling._end = before + sum(len(spill._line(entry, at)) for entry in entries)
+        spilling._end = before + sum(len(_line(entry, at)) for entry in entries)
         raise
 
 
-async def unshielded(cache, request, ask, *, patient=False):
+async def unshielded(calls, request, ask, keys, *, patient=False):
     """Cancel a call that others wait for, with one who does not want it any more."""
-    key = cache.key(request, ask)
-    if key not in cache._flights and (reply := await cache.get(key)) is not None:
-        return key, reply
-    flight = cache._flights.get(key)
-    return (key, await flight) if flight is not None else await SEND(cache, request, ask, patient=patient)
+    flight = calls._flights.get(calls.prepared(request).key(ask))
+    return (await flight)[0] if flight is not None else await SEND(calls, request, ask, keys, patient=patient)
 
 
 PLANTED = (
@@ -182,16 +175,16 @@ PLANTED = (
     (Leases, "lives", by_number, "who lives"),
     (SharedAccount, "reserve", generous, "cap"),
     (SharedAccount, "settle", never_settled, "stopped the run|and no end|waits|account"),
-    (Charges, "failed", retried_for_nothing, "account|cap|counted"),
+    (Money, "failed", retried_for_nothing, "account|cap|counted"),
     (Store, "put_all", in_order_of_keys, "the verdict is"),
     slow(Leases, "_stands", standstill_counts, "who lives|stopped the run"),
     slow(Store, "claim_all", claimed_unseen, "although the reply is kept|paid"),
     slow(Store, "put_all", settled_again, "account|cap"),
     slow(Journal, "_look", looked_once, "waits|and no end"),
-    slow(Calls, "_begins", unchecked, "after its end"),
+    slow(Money, "begin_now", unchecked, "after its end"),
     slow(Leases, "beat", by_the_calendar, "who lives|and no end"),
     slow(Spill, "write", counted_before_written, "not kept|before it was kept"),
-    slow(Cache, "send", unshielded, "waits|and no end|ended with"),
+    slow(Calls, "send", unshielded, "waits|and no end|ended with"),
 )
 NAMES = [getattr(row, "values", row)[2].__name__ for row in PLANTED]
 

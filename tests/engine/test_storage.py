@@ -12,9 +12,7 @@ import pytest
 
 from calm.core.reasons import Kind
 from calm.core.verdict import NoReply, Preferred
-from calm.engine.rows import Entry, request_text
-from calm.engine.spill import spilled
-from calm.engine.store import Mode, Store
+from calm.engine.store import Entry, Mode, Store, request_text, spilled
 from calm.errors import StorageError
 from calm.models.wire import Limits, Message, Reply
 from tests.disk import MOUNTS, filled, run_apart
@@ -36,13 +34,13 @@ class Failing(sqlite3.Connection):
     error = sqlite3.SQLITE_FULL
     broken = threading.Event()
 
-    def execute(self, sql, *given):
+    def executemany(self, sql, *given):
         """Fail where replies are written."""
         if self.broken.is_set() and "insert into reply" in sql:
             failure = sqlite3.OperationalError("the fault of a test")
             failure.sqlite_errorcode = self.error
             raise failure
-        return super().execute(sql, *given)
+        return super().executemany(sql, *given)
 
 
 @pytest.fixture
@@ -304,7 +302,7 @@ def test_a_process_that_begins_leaves_the_room_of_others_alone(tmp_path):
 
 def test_a_row_with_a_right_checksum_that_is_no_reply_is_asked_again(tmp_path):
     """Whoever can write the cache can compute a checksum; no traceback follows."""
-    from calm.engine.rows import checksum
+    from calm.engine.store import checksum
 
     store = Store(tmp_path / "cache.sqlite", Mode.ON)
     store.put_all([entry(1)])

@@ -15,8 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from calm.engine.database import VERSION
-from calm.engine.sqlite import APPLICATION_ID
+from calm.engine.database import APPLICATION_ID, VERSION
 from calm.engine.store import Mode, Store
 from calm.errors import ConfigError
 from calm.models.wire import Message, Reply, Token, Usage

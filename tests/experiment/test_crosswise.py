@@ -10,7 +10,7 @@ from calm.core.edits import Expects, perturbation, prompt_edit, rotate
 from calm.core.measures import gain, pull, slot_pull, tie_rate, worst_pull
 from calm.core.reasons import Kind, because, reason_of
 from calm.core.verdict import Preferred, Ranking, Unreadable
-from calm.engine.budget import Caps
+from calm.engine.money import Caps
 from calm.errors import JudgeError
 from calm.experiment.equal import equal_pair
 from calm.experiment.inert import BYLINES

@@ -26,7 +26,7 @@ from calm.core.measures import (
 from calm.core.order import start_of
 from calm.core.reasons import Kind, because, reason_of
 from calm.core.verdict import Criteria, Preferred, Ranking, Scale, Score, Tie, Unreadable
-from calm.engine.budget import Caps
+from calm.engine.money import Caps
 from calm.errors import ClaimError, EditError, JudgeError
 from calm.experiment.asks import Design
 from calm.experiment.changes import came_and_went

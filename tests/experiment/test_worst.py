@@ -9,7 +9,7 @@ from calm.core.edits import Expects, perturbation, rotate
 from calm.core.measures import gain, net_robustness, worst_detection, worst_gain, worst_robustness
 from calm.core.reasons import Kind
 from calm.core.verdict import Preferred, Score, Unreadable
-from calm.engine.budget import Caps
+from calm.engine.money import Caps
 from calm.experiment.run import run
 from calm.experiment.stopping import Stopping
 from tests.planted import Asking, Local, Planted, chance, constant_score, fair, pairs, setup, singles

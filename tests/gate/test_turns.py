@@ -7,7 +7,7 @@ import pytest
 from calm.core.claims import Claim
 from calm.core.edits import Expects, perturbation
 from calm.core.reasons import Kind
-from calm.engine.budget import Caps
+from calm.engine.money import Caps
 from calm.experiment.lookahead import Order
 from calm.experiment.setup import Setup
 from calm.gate.turns import WEIGHT, by_weight, shortage

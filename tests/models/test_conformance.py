@@ -11,9 +11,8 @@ from calm.engine.engine import Engine
 from calm.engine.store import Mode, Store
 from calm.errors import ConfigError
 from calm.judges.judgefile import read_judge
-from calm.models.api import BadReply
-from calm.models.conformance import token_fault
-from calm.models.faults import parsed
+from calm.models.apis import BadReply
+from calm.models.faults import parsed, token_fault
 from calm.models.secrets import Secrets
 from calm.models.transport import Response
 from calm.models.wire import Reply, Token

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from calm.errors import JudgeError
+from calm.models import connections
 from calm.models.secrets import Secrets
 from calm.models.server import Server
-from calm.models.transport import direct
-from calm.models.transport.proxy import proxy_of
+from calm.models.transport import proxy_of
 from calm.models.wire import Message
 
 CERTIFICATE = Path(__file__).with_name("loopback.pem")
@@ -193,7 +193,7 @@ def test_bytes_that_nobody_asked_for_do_not_answer_the_next_request():
 
 def test_a_connection_that_the_server_closed_meanwhile_is_left_before_anything_is_sent(monkeypatch):
     """The system knows it before the loop has looked: no request is lost on the way."""
-    monkeypatch.setattr(direct, "DOUBT_S", 0.0)
+    monkeypatch.setattr(connections, "DOUBT_S", 0.0)
 
     async def run():
         async with serving([whole(), "hold", None]) as script:
@@ -210,7 +210,7 @@ def test_a_connection_that_the_server_closed_meanwhile_is_left_before_anything_i
 
 def test_an_old_connection_is_not_used(monkeypatch):
     """What lies between may have forgotten it."""
-    monkeypatch.setattr(direct, "IDLE_S", 0.0)
+    monkeypatch.setattr(connections, "IDLE_S", 0.0)
     assert asyncio.run(told(times=3)) == (["[[A]]"] * 3, [1, 1, 1])
 
 

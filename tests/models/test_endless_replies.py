@@ -11,8 +11,7 @@ import pytest
 
 from calm.errors import JudgeError
 from calm.models.server import Server
-from calm.models.transport import TRANSPORTS
-from calm.models.transport.response import MOST_BYTES
+from calm.models.transport import MOST_BYTES, TRANSPORTS
 from calm.models.wire import Message
 
 ALL = 400_000_000

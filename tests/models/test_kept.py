@@ -10,14 +10,12 @@ from genai_prices import calc_price
 from genai_prices.data_snapshot import get_snapshot
 from genai_prices.types import TimeOfDateConstraint
 
-from calm.models.kept import KEPT, Kept
-from calm.models.pricing import look_up
-from calm.models.windows import window_of
+from calm.models.pricing import KEPT, Kept, look_up, window_of
 
 LATER = """
 import sys
 from pathlib import Path
-from calm.models.kept import KEPT
+from calm.models.pricing import KEPT
 from calm.models.pricing import look_up
 
 KEPT.beside(Path(sys.argv[1]))

@@ -8,15 +8,15 @@ import pytest
 from calm.core.case import Answer, Case
 from calm.core.templates import Message, Prompt
 from calm.core.verdict import Preferred
-from calm.engine.budget import Caps
+from calm.engine.calls import prepared
 from calm.engine.engine import Engine
-from calm.engine.requests import Requests
+from calm.engine.money import Caps
 from calm.engine.servers import Servers
 from calm.engine.store import Mode, Store
 from calm.gate.from_spec import judge_from
-from calm.models.anthropic import API as MESSAGES
-from calm.models.openai_chat import API as CHAT
-from calm.models.openai_responses import API as RESPONSES
+from calm.models.apis import ANTHROPIC as MESSAGES
+from calm.models.apis import OPENAI_CHAT as CHAT
+from calm.models.apis import OPENAI_RESPONSES as RESPONSES
 from calm.models.pricing import cost
 from calm.models.prompt_cache import LEAST_CHARACTERS, ends_in, marked
 from calm.models.wire import Price, Request, Usage
@@ -248,7 +248,7 @@ def test_a_mark_is_no_part_of_a_key(made):
     (request,) = made("http://127.0.0.1:1/v1", "claude-sonnet-4-5").requests(CASES[0])
     plain = Request(request.endpoint, request.prompt, request.body)
 
-    keys = [Requests(Servers({})).prepared(one).key(1) for one in (request, plain)]
+    keys = [prepared(one, Servers({})).key(1) for one in (request, plain)]
 
     assert request.shared
     assert keys[0] == keys[1]

@@ -8,9 +8,8 @@ from contextlib import asynccontextmanager, closing, suppress
 
 import pytest
 
-from calm.models.transport import Cut, TooLarge
-from calm.models.transport.proxied import Proxied
-from calm.models.transport.response import MOST_BYTES
+from calm.models.relays import Proxied
+from calm.models.transport import MOST_BYTES, Cut, TooLarge
 from tests.models.test_connection import BODY, CERTIFICATE, serving, whole
 
 HEADERS = {"authorization": "Bearer k-1", "x-team": "é"}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from calm.models.vault import HIDDEN
+from calm.models.secrets import HIDDEN
 
 ROOT = Path(__file__).parents[2]
 KEY = "zq7-made-up-key-93x81"

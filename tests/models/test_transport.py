@@ -15,9 +15,11 @@ import openai
 import pytest
 
 from calm.errors import JudgeError
+from calm.models import connections, relays
+from calm.models import transport as transports
 from calm.models.secrets import Secrets
 from calm.models.server import PROVIDERS, Server
-from calm.models.transport import TRANSPORTS, NoResponse, TooLarge, fast, headers, sdk
+from calm.models.transport import TRANSPORTS, NoResponse, TooLarge
 from calm.models.wire import Message, encoded
 from tests.servers import Answer, wire_server
 
@@ -195,15 +197,15 @@ def address_at(wire, provider):
 async def drawn(address):
     """Return the request that the SDK would send; nothing is sent."""
     requests = []
-    httpx = sdk.httpx_of(address.provider)
+    httpx = relays.httpx_of(address.provider)
 
     class Silent(httpx.AsyncBaseTransport):
         async def handle_async_request(self, request):
             requests.append(request)
             return httpx.Response(200)
 
-    async with sdk.client(address, Silent()) as client:
-        await sdk.post(client, address, b"{}", "")
+    async with relays.client(address, Silent()) as client:
+        await relays.post(client, address, b"{}", "")
     return requests[0]
 
 
@@ -224,9 +226,9 @@ def test_the_head_of_a_request_is_that_of_the_installed_sdk(provider, subtests, 
         with subtests.test(name):
             address = server.address
             request = asyncio.run(drawn(address))
-            theirs = {k: v for k, v in headers.of_the_sdk(address, request.headers).items() if not _of_the_sdk(k)}
-            ours = {k: v for k, v in headers.ours(address).items() if not _of_the_sdk(k)}
-            url = fast.url_of(address)
+            theirs = {k: v for k, v in transports.of_the_sdk(address, request.headers).items() if not _of_the_sdk(k)}
+            ours = {k: v for k, v in transports.ours(address).items() if not _of_the_sdk(k)}
+            url = connections.url_of(address)
 
             assert ours == theirs
             path, _, query = request.url.raw_path.decode().partition("?")
@@ -249,11 +251,11 @@ def test_the_installed_sdk_is_what_its_own_transport_relies_on(provider, subtest
         address = address_at(wire, provider)
 
         async def posted():
-            async with sdk.client(address, sdk.httpx_of(provider).AsyncHTTPTransport()) as client:
-                return await sdk.post(client, address, encoded({"model": "m", "messages": [], "input": []}), "")
+            async with relays.client(address, relays.httpx_of(provider).AsyncHTTPTransport()) as client:
+                return await relays.post(client, address, encoded({"model": "m", "messages": [], "input": []}), "")
 
         async def sent(address):
-            transport = sdk.SdkTransport(address)
+            transport = relays.SdkTransport(address)
             try:
                 return await transport.send({"model": "m", "messages": [], "input": []})
             finally:
@@ -268,7 +270,7 @@ def test_the_installed_sdk_is_what_its_own_transport_relies_on(provider, subtest
             asyncio.run(sent(address))
 
     with subtests.test("error classes: a status is an APIStatusError that holds the response"):
-        assert isinstance(caught.value, sdk.errors(provider)[0])
+        assert isinstance(caught.value, relays.errors(provider)[0])
         assert caught.value.response.status_code == 429
         assert "slow down" in caught.value.response.content.decode()
     with subtests.test("retry headers: they are in the response, and nothing is tried again"):
@@ -284,8 +286,8 @@ def test_a_key_goes_into_the_header_that_its_provider_takes():
     """Anthropic wants it in a header of its own; a gateway may want it in either."""
 
     def keyed(provider, base_url=None):
-        sent = headers.ours(Server(provider, "m", base_url=base_url, secrets=Secrets("k-1")).address)
-        return {name: value for name, value in sent.items() if name in headers.KEY_HEADERS}
+        sent = transports.ours(Server(provider, "m", base_url=base_url, secrets=Secrets("k-1")).address)
+        return {name: value for name, value in sent.items() if name in transports.KEY_HEADERS}
 
     assert keyed("openai") == keyed("openai-responses") == {"authorization": "Bearer k-1"}
     assert keyed("anthropic") == {"x-api-key": "k-1"}

@@ -11,11 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from calm.models import vault
-from calm.models.literals import literal_secrets
-from calm.models.secrets import Secrets
-from calm.models.server import Server
-from calm.models.vault import hidden, hidden_where_cut, keep, learn, worth_hiding
+from calm.models import secrets
+from calm.models.secrets import Secrets, hidden, hidden_where_cut, keep, learn, worth_hiding
+from calm.models.server import Server, literal_secrets
 
 FORMS = {
     "plain": str,
@@ -34,19 +32,19 @@ FORMS = {
     "url-safe base64": lambda text: base64.urlsafe_b64encode(text.encode()).decode(),
 }
 TOKENS = st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=12, max_size=40).filter(
-    lambda text: worth_hiding(text) and vault.HIDDEN not in text
+    lambda text: worth_hiding(text) and secrets.HIDDEN not in text
 )
 
 
 @pytest.fixture(autouse=True)
 def known(monkeypatch):
     """Each test knows its own credentials."""
-    monkeypatch.setattr(vault, "_known", {})
-    vault._forms_of_all.cache_clear()
-    vault._pieces.cache_clear()
+    monkeypatch.setattr(secrets, "_known", {})
+    secrets._forms_of_all.cache_clear()
+    secrets._pieces.cache_clear()
     yield
-    vault._forms_of_all.cache_clear()
-    vault._pieces.cache_clear()
+    secrets._forms_of_all.cache_clear()
+    secrets._pieces.cache_clear()
 
 
 def left(text, token):
@@ -58,8 +56,8 @@ def left(text, token):
 @settings(max_examples=150, deadline=None)
 def test_no_form_of_a_credential_is_left(token, scheme):
     """A token is known without its scheme, and found however an output writes it."""
-    vault._known.clear()
-    vault._forms_of_all.cache_clear()
+    secrets._known.clear()
+    secrets._forms_of_all.cache_clear()
     keep([f"{scheme}{token}"])
 
     for name, form in FORMS.items():

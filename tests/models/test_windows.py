@@ -5,7 +5,7 @@ import pytest
 from calm.cases import bundled as bundled_cases
 from calm.cases import shaped_cases
 from calm.models import faults
-from calm.models.windows import SHORTEST, least_tokens, may_exceed, was_cut, window_of
+from calm.models.pricing import SHORTEST, least_tokens, may_exceed, was_cut, window_of
 
 PER_TOKEN = 4.3
 """Characters of English text in a token, on average (calm lint takes 5 to be sure)."""

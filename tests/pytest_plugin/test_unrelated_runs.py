@@ -67,7 +67,7 @@ def test_no_more_of_calm_is_imported_than_what_pytest_loads(pytester, subtests):
 def test_a_credential_is_hidden_in_every_part_of_a_report(pytester):
     """In reasons of xfail, too, which pytest adds to a report; also in a run without a probe."""
     pytester.makepyfile(
-        "import pytest\nfrom calm.models.vault import keep\n\nKEY = 'sk-' + 'very' * 4\nkeep([KEY])\n\n\n"
+        "import pytest\nfrom calm.models.secrets import keep\n\nKEY = 'sk-' + 'very' * 4\nkeep([KEY])\n\n\n"
         "def test_reason():\n    pytest.xfail(f'server said {KEY}')\n\n\n"
         "@pytest.mark.xfail(reason=f'known: {KEY}', strict=True)\ndef test_strict():\n    pass\n\n\n"
         "def test_wrong():\n    assert KEY == 'x'\n"

@@ -13,9 +13,8 @@ from threading import Lock
 from calm.core.case import Answer as Text
 from calm.core.case import Case
 from calm.core.verdict import NoReply, Verdict
-from calm.engine.budget import Caps
 from calm.engine.engine import Engine
-from calm.engine.ledger import Ledger
+from calm.engine.money import Caps, Ledger
 from calm.engine.store import Mode, Store
 from calm.judges.judgefile import read_judge
 from tests.servers import Answer, Turns, Wire, wire_server

@@ -20,7 +20,7 @@ from time import monotonic, sleep
 from typing import Any
 
 from calm.cases import bundled
-from calm.engine.rows import prompt_in
+from calm.engine.store import prompt_in
 from tests.servers import Answer, Turns, Wire, wire_server
 from tests.servers.planted import planted_respond
 

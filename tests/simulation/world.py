@@ -19,15 +19,13 @@ from random import Random
 from calm.core.case import Case
 from calm.core.reasons import Kind as Reason
 from calm.core.verdict import NoReply, Preferred, Verdict
-from calm.engine.attempts import MOST_WAIT_S
-from calm.engine.budget import Amount, Budget, Caps
-from calm.engine.calls import PATIENCE_S
-from calm.engine.desk import Desk
-from calm.engine.host import Host
-from calm.engine.leases import LONG_AGO_S, STALE_S
-from calm.engine.rows import checksum
-from calm.engine.spill import rows, spilled
-from calm.engine.store import Mode, Store
+from calm.engine.accounts import Amount
+from calm.engine.calls import MOST_WAIT_S
+from calm.engine.database import PATIENCE_S
+from calm.engine.engine import Desk
+from calm.engine.leases import LONG_AGO_S, STALE_S, Host
+from calm.engine.money import Caps, Money
+from calm.engine.store import Mode, Store, checksum, rows, spilled
 from calm.errors import ConfigError, JudgeError
 from calm.models.wire import Limits, Price, Reply, Traits, Usage
 from tests.planted import Asking, Local, Planted, pairs
@@ -334,11 +332,11 @@ class World:
         loop = asyncio.get_running_loop()
         try:
             store = Kept(self.path, Mode.ON, run="one", host=Machine(self, process), driver=_driver(self, process))
-            store.world, store.process, process.owner = self, process, store._leases.me
+            store.world, store.process, process.owner = self, process, store.leases.me
         except ConfigError:
             process.refused = True
             return
-        budget = Budget(caps, store.account if caps != Caps() else None, 0.0, loop.time)
+        money = Money(caps, store.account if caps != Caps() else None, 0.0, loop.time)
         started: set[asyncio.Task[None]] = set()
 
         def start(work):
@@ -346,11 +344,11 @@ class World:
             started.add(task)
             task.add_done_callback(started.discard)
 
-        process.desk = desk = Desk(store, budget, start, served={}, first_wait_s=0.5, grace_s=GRACE_S, seed=seed)
+        process.desk = desk = Desk(store, money, start, served={}, first_wait_s=0.5, grace_s=GRACE_S, seed=seed)
         start(desk.live())
         process.asked = self._questions(process)
         try:
-            found = await desk.inbox.ask(process.asked)
+            found = await desk.asks.ask(process.asked)
             process.verdicts = [one.verdict for one in found]
         finally:
             process.closing = True
@@ -541,7 +539,7 @@ class World:
         with_mine = [one for one in self.payments if one.process is mine and one.coded == payment.coded]
         if sum(one.state == "under way" for one in with_mine) >= WIDTH:
             self.break_with(f"process {mine.number} has more than {WIDTH} calls under way")
-        if mine.desk.calls.stopping or mine.desk.calls.fault:
+        if mine.desk.money.stopping or mine.desk.journal.fault:
             self.break_with(f"{text}: a call of process {mine.number} began after its end")
         most = None if self.plan.calls is None else self.plan.calls + self.lost_calls
         if most is not None and mine.number != LAST and len(self.payments) >= most:

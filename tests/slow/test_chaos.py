@@ -1,6 +1,6 @@
 """20,000 calls to a server that fails in many ways."""
 
-from calm.engine.budget import Caps
+from calm.engine.money import Caps
 from tests.servers.chaos import stormed
 
 CALLS = 20_000

@@ -18,7 +18,7 @@ from urllib.request import urlopen
 
 import pytest
 
-from calm.engine.rows import prompt_in
+from calm.engine.store import prompt_in
 
 NEEDED = ("llama_cpp", "gguf", "tokenizers", "jax", "optax")
 NOUNS = ("river", "city", "planet", "metal", "poem", "engine", "tree", "island")

@@ -20,7 +20,7 @@ import pytest
 
 from calm.engine.postgres.address import read_address
 from calm.engine.postgres.server import PostgresRecord
-from calm.engine.rows import prompt_in
+from calm.engine.store import prompt_in
 from tests.servers.deaths import CONCURRENCY, SAMPLE, SUITES, WINDOW, Mortal, mortal
 from tests.servers.network import Loopback, network
 from tests.servers.postgres import PASSWORD, Server, running

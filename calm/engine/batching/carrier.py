@@ -11,11 +11,10 @@ from functools import partial
 from typing import BinaryIO, Final, TypeVar
 
 from calm.core.reasons import Kind, Reason, because
-from calm.engine.batch_records import BatchRecords, BatchRow, Bill, State
-from calm.engine.calls import Calls
+from calm.engine.batching.records import BatchRecords, BatchRow, Bill, State
 from calm.engine.database import BY
-from calm.engine.rows import Entry
-from calm.engine.store import Store
+from calm.engine.journal import Journal
+from calm.engine.store import Entry, Store
 from calm.errors import JudgeError
 from calm.models.pricing import cost
 from calm.models.wire import Batching, BatchState, Price, Reply
@@ -76,7 +75,7 @@ class Carrier:
         self,
         store: Store,
         records: BatchRecords,
-        calls: Calls,
+        journal: Journal,
         batching: Batching,
         price: Price | None,
         *,
@@ -84,7 +83,7 @@ class Carrier:
         first_wait_s: float,
         patient: bool = True,
     ) -> None:
-        self._store, self._records, self._calls = store, records, calls
+        self._store, self._records, self._journal = store, records, journal
         self._batching, self._price, self._strange = batching, price, strange
         self._first_wait_s, self._patient = first_wait_s, patient
         self._finding = asyncio.Lock()
@@ -158,7 +157,7 @@ class Carrier:
             JudgeError: the results cannot be read.
         """
         row = await self._row(id_)
-        keys = await self._calls.storing(lambda: self._records.keys(id_))
+        keys = await self._journal.storing(lambda: self._records.keys(id_))
         failures, found = 0, _Download(set(keys))
         kept: Mapping[bytes, Reply] = {}
         while True:
@@ -183,7 +182,7 @@ class Carrier:
             found.faults[key] = JudgeError(because(Kind.BATCH_LACKS), again=True, billed=True)
         used = replace(self.bill(found.strange.values()), answered=0, failed=len(found.strange))
         try:
-            await self._calls.storing(lambda: self._records.failed(id_, list(found.strange), used))
+            await self._journal.storing(lambda: self._records.failed(id_, list(found.strange), used))
             await self.give_up(id_, found.faults)
         finally:
             give(kept)
@@ -194,7 +193,7 @@ class Carrier:
         """Note that a batch is over, and that so many of its calls have no answer."""
         row = await self._row(id_)
         if faults:
-            await self._calls.storing(lambda: self._records.failed(id_, list(faults), Bill(failed=len(faults))))
+            await self._journal.storing(lambda: self._records.failed(id_, list(faults), Bill(failed=len(faults))))
         await self._moves(id_, State.OVER, row.remote)
         await self._tidied(row)
 
@@ -259,7 +258,7 @@ class Carrier:
             )
             return dict(zip(keys, standing, strict=True))
 
-        return await self._calls.storing(keep)
+        return await self._journal.storing(keep)
 
     async def _write(self, id_: str, file: BinaryIO) -> None:
         batching = self._batching
@@ -273,19 +272,19 @@ class Carrier:
         file.seek(0)
 
     async def _row(self, id_: str) -> BatchRow:
-        row = await self._calls.storing(lambda: self._records.row(id_))
+        row = await self._journal.storing(lambda: self._records.row(id_))
         if row is None:
             raise NotThere
         return row
 
     async def _moves(self, id_: str, state: State, remote: str = "") -> None:
-        await self._calls.storing(lambda: self._records.moves(id_, state, remote))
+        await self._journal.storing(lambda: self._records.moves(id_, state, remote))
 
     async def _found(self, id_: str) -> bool:
         """Look for a batch whose hand-in was not answered, and note it; return whether the server has it."""
         for number in range(LATE):  # the server may still be reading what was cut off
             async with self._finding:  # else two batches of one size could be taken for each other
-                rows = await self._calls.storing(self._records.rows)
+                rows = await self._journal.storing(self._records.rows)
                 row = next(row for row in rows if row.id == id_)
                 known = {other.remote for other in rows if other.remote} | self._others
                 remote = await self._patiently(partial(self._batching.find, row.id, row.total, row.at, known))
@@ -296,7 +295,6 @@ class Carrier:
         return False
 
     async def _patiently(self, ask: Callable[[], Awaitable[T]]) -> T:
-        """Return what the server answers to a question that may be put again."""
         failures = 0
         while True:
             try:

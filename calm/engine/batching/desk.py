@@ -15,18 +15,17 @@ from functools import partial
 from typing import Final
 
 from calm.core.reasons import NONE, Kind, Reason, because, reason_of
-from calm.engine.batch_records import BatchedCall, State
 from calm.engine.batching.carrier import Carrier
 from calm.engine.batching.minder import Figures, Minder, fault
+from calm.engine.batching.records import BatchedCall, BatchRecords, State
 from calm.engine.batching.waits import GoLive, Outcome, Waits
 from calm.engine.batching.waves import Wave, Waves
-from calm.engine.calls import Calls
-from calm.engine.charges import Charge
-from calm.engine.requests import PreparedRequest
-from calm.engine.rows import request_text
-from calm.engine.scheduler import Place
-from calm.engine.servers import Server, Servers
-from calm.engine.store import Store
+from calm.engine.calls import Calls, PreparedRequest
+from calm.engine.journal import Journal
+from calm.engine.money import Charge
+from calm.engine.queue import Place
+from calm.engine.servers import Server
+from calm.engine.store import request_text
 from calm.errors import JudgeError
 from calm.models.wire import Batching
 
@@ -56,18 +55,18 @@ class BatchDesk:
     """
     Gathers calls for batches, and hands on what comes of them.
 
-    `under_way` counts the asks that go on, `computing` says whether a thread may soon ask for more. `start` begins a
+    `again` begins an ask again that was set aside. `under_way` counts the asks that go on,
+    `computing` says whether a thread may soon ask for more. `start` begins a
     task. `batches` says what becomes of what was gathered. A wave with fewer than `least` calls to a server is made
     live: a batch of so few saves cents, and may take hours.
     """
 
     def __init__(
         self,
-        store: Store,
         calls: Calls,
-        servers: Servers,
-        waits: Waits,
+        journal: Journal,
         *,
+        again: Callable[[Place], None],
         under_way: Callable[[], int],
         computing: Callable[[], bool],
         start: Callable[[Coroutine[object, object, None]], None],
@@ -75,17 +74,20 @@ class BatchDesk:
         least: int,
         first_wait_s: float,
     ) -> None:
-        self._calls, self._records, self._start = calls, store.batches, start
+        store, servers = calls.store, calls.servers
+        self._journal, self._money, self._start = journal, calls.money, start
+        self._records = records = BatchRecords(store)
         self._under_way, self._computing = under_way, computing
         self.leaves, self._hold_all = batches is not Batches.WAIT, batches is Batches.HOLD
         """Whether the run ends without its replies."""
-        self._least, self._waits = least, waits
+        self._least = least
+        self._waits = waits = Waits(calls.money, servers, again=again, release=calls.release)
 
         def carrier(server: Server, batching: Batching) -> Carrier:
             return Carrier(
                 store,
-                store.batches,
-                calls,
+                records,
+                journal,
                 batching,
                 server.batch_price,
                 strange=lambda model: servers.mismatch(server, model),
@@ -94,18 +96,18 @@ class BatchDesk:
             )
 
         self._minder = Minder(
-            store,
             calls,
-            servers,
+            journal,
             waits,
+            records,
             start=start,
             leave=self.leaves,
             wait_s=first_wait_s,
             changed=self._changed,
         )
         self._waves = Waves(
-            store.batches,
-            calls,
+            records,
+            journal,
             store.host,
             carrier=carrier,
             stands=waits.stands,
@@ -171,7 +173,7 @@ class BatchDesk:
         self._stopped = self._stopped or why
         left = self._waits.among(self._minder.batches)
         if left and not self._stopped.has(Kind.IN_BATCH):  # else each call says it
-            self._calls.ledger.note(because(Kind.IN_BATCH, left))
+            self._money.ledger.note(because(Kind.IN_BATCH, left))
         self._waves.refuse(JudgeError(self._stopped, pending=True))
         self._waits.fail_all(self._stopped)
 
@@ -187,7 +189,6 @@ class BatchDesk:
         self._waits.clear()
 
     async def _run(self) -> None:
-        """Gather waves, and hand each in when nothing can go on without it."""
         try:
             while not self._stopped:
                 came = self._waves.came
@@ -221,7 +222,7 @@ class BatchDesk:
 
     @property
     def _out_of_time(self) -> bool:
-        left_s = self._calls.budget.seconds_left
+        left_s = self._money.seconds_left
         return left_s is not None and left_s <= 0
 
     def _left(self) -> Reason:
@@ -232,27 +233,23 @@ class BatchDesk:
 
     @property
     def _settled(self) -> bool:
-        """Whether all that is under way waits for a batch."""
         if self._still_s < SETTLED_S or not len(self._waits) or self._waves.coming:
             return False
         return self._still_s >= LONGEST_S or self._under_way() <= self._waits.held
 
     async def _hold(self) -> None:
-        """Leave all calls of the wave to a file, and end all waits."""
         count = 0
         for wave in self._waves.all:
             if wave.batch:
                 count += wave.count
-                await self._calls.storing(partial(self._records.moves, wave.batch, State.HELD))
+                await self._journal.storing(partial(self._records.moves, wave.batch, State.HELD))
         self.stop(because(Kind.HELD, count) if count else self._left())
 
     async def _go_live(self, wave: Wave) -> None:
-        """Have the few calls of a wave made live."""
         if batch := wave.renewed():
-            await self._calls.storing(partial(self._records.drop, batch))
+            await self._journal.storing(partial(self._records.drop, batch))
             self._waits.fail(self._waits.of(batch), GoLive())
 
     def _seal(self, wave: Wave) -> None:
-        """Hand the open batch of a wave in."""
         if batch := wave.renewed():
             self._minder.hand_in(wave.carrier, wave.server, batch)

@@ -11,19 +11,16 @@ from itertools import islice
 from typing import Final
 
 from calm.core.reasons import NONE, Kind, Reason, Said, because, reason_of
-from calm.engine.batch_records import OUT, BatchedCall, BatchRow, Bill, State
 from calm.engine.batching.carrier import Carrier, NotOurs, NotThere
-from calm.engine.budget import Budget, Caps
-from calm.engine.calls import Calls
-from calm.engine.clerk import Clerk
+from calm.engine.batching.records import OUT, BatchedCall, BatchRecords, BatchRow, Bill, State
 from calm.engine.database import BY
+from calm.engine.journal import Journal
 from calm.engine.leases import BEAT_S
-from calm.engine.ledger import Ledger
-from calm.engine.rows import Entry
+from calm.engine.money import Ledger
 from calm.engine.servers import Servers
-from calm.engine.store import Store
+from calm.engine.store import Entry, Store
 from calm.errors import JudgeError, StorageError
-from calm.models.batch_api.session import entry
+from calm.models.batch_api import entry
 from calm.models.wire import BatchableEndpoint, BatchState, Json
 
 FIRST_WAIT_S: Final = 0.5
@@ -62,9 +59,9 @@ class LaterBatches:
 
     def __init__(self, store: Store, endpoint_of: Callable[[Mapping[str, Json]], BatchableEndpoint]) -> None:
         self._store, self._endpoint_of = store, endpoint_of
-        self.records = store.batches
+        self.records = BatchRecords(store)
         self.ledger = Ledger()
-        self._calls = Calls(Budget(Caps()), self.ledger, 0.0, lambda _: None, Clerk(remote=False))
+        self._journal = Journal(store, lambda _: None, self.ledger.note)
         self._servers = Servers({})
         self._known: dict[str, BatchableEndpoint] = {}
         self.faults: Counter[Reason] = Counter()
@@ -182,7 +179,7 @@ class LaterBatches:
                     await carrier.give_up(row.id, dict.fromkeys(keys, JudgeError()))
                     return Standing(row, state, because(Kind.BATCH_FAULT, Said(state.fault)))
                 faults = await carrier.collect(
-                    row.id, lambda replies: self.ledger.collected(carrier.bill(replies.values()))
+                    row.id, lambda replies: carrier.bill(replies.values()).add_to(self.ledger)
                 )
                 self.faults.update(map(reason_of, faults.values()))
                 return Standing(self.records.row(row.id) or row, state, done=True)
@@ -217,7 +214,7 @@ class LaterBatches:
             yield Carrier(
                 self._store,
                 self.records,
-                self._calls,
+                self._journal,
                 batching,
                 self._servers.of(endpoint).batch_price,
                 strange=self._strange(endpoint),
@@ -228,7 +225,6 @@ class LaterBatches:
             await batching.close()
 
     def _strange(self, endpoint: BatchableEndpoint) -> Callable[[str], Reason]:
-        """Return what tells whether a reply is by the model that served an endpoint when its calls were handed in."""
         server = self._servers.of(endpoint)
         if (served := self._store.served(server.identity)) is not None:
             self._servers.served.setdefault(server.identity, served)

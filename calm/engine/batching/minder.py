@@ -10,13 +10,13 @@ from typing import Final
 from uuid import uuid4
 
 from calm.core.reasons import Kind, Reason, Said, because, reason_of
-from calm.engine.batch_records import BatchRecords
 from calm.engine.batching.carrier import Carrier, NotOurs, NotTaken, NotThere
+from calm.engine.batching.records import BatchRecords
 from calm.engine.batching.waits import Anew, Waits
 from calm.engine.calls import Calls
 from calm.engine.database import BY
-from calm.engine.servers import Server, Servers
-from calm.engine.store import Store
+from calm.engine.journal import Journal
+from calm.engine.servers import Server
 from calm.errors import JudgeError
 from calm.models.wire import Batchable, BatchState, Reply
 
@@ -66,18 +66,18 @@ class Minder:
 
     def __init__(
         self,
-        store: Store,
         calls: Calls,
-        servers: Servers,
+        journal: Journal,
         waits: Waits,
+        records: BatchRecords,
         *,
         start: Callable[[Coroutine[object, object, None]], None],
         leave: bool,
         wait_s: float,
         changed: Callable[[], None],
     ) -> None:
-        self._store, self._calls, self._servers, self._waits = store, calls, servers, waits
-        self._records: BatchRecords = store.batches
+        self._calls, self._journal, self._waits = calls, journal, waits
+        self._records = records
         self._start, self._leave, self._wait_s, self._changed = start, leave, wait_s, changed
         self._seen: dict[str, bool] = {}
         """The batches that this process sees to; True: it was looked at, and is not over."""
@@ -114,10 +114,9 @@ class Minder:
         self._start(self._see_to(carrier, server, batch, adopt=adopt))
 
     async def _see_to(self, carrier: Carrier, server: Server, batch: str, *, adopt: bool) -> None:
-        """See to a batch until its replies are here, or somebody else has them."""
         waits = self._waits
         try:
-            if not await self._calls.storing(lambda: self._records.claim(batch)):
+            if not await self._journal.storing(lambda: self._records.claim(batch)):
                 await self._watch(batch)
             elif (state := await self._over(carrier, server, batch, adopt=adopt)) is None:
                 self._seen[batch] = True
@@ -126,13 +125,13 @@ class Minder:
             else:
                 await self._collect(carrier, server, batch)
         except NotThere:
-            await self._calls.storing(lambda: self._records.drop(batch))
+            await self._journal.storing(lambda: self._records.drop(batch))
             waits.fail(waits.of(batch), Anew())
         except NotOurs:
             waits.fail(waits.of(batch), Anew())  # they find their batch in the record, and look for it anew
         except NotTaken as refusal:  # no server has it
             self._lose(server, refusal.error)
-            await self._calls.storing(lambda: self._records.drop(batch))
+            await self._journal.storing(lambda: self._records.drop(batch))
             waits.fail(waits.of(batch), refusal.error)
         except JudgeError as error:  # the record stays: the server may have the batch
             self._lose(server, error)
@@ -147,7 +146,7 @@ class Minder:
 
     def _lose(self, server: Server, error: JudgeError) -> None:
         if error.fatal:
-            self._servers.lose(server, reason_of(error))
+            self._calls.servers.lose(server, reason_of(error))
 
     async def _over(self, carrier: Carrier, server: Server, batch: str, *, adopt: bool) -> BatchState | None:
         """
@@ -181,7 +180,7 @@ class Minder:
     async def _handed_in(self, carrier: Carrier, server: Server, batch: str, sizes: _Sizes) -> bool:
         """Hand a batch in; return False where it is half of what it was, since its server does not take so many."""
         async with sizes.turn:  # what the server says of one tells how the next is to be cut
-            row = await self._calls.storing(lambda: self._records.row(batch))
+            row = await self._journal.storing(lambda: self._records.row(batch))
             if row is None or not row.total:  # all of its calls stand in others
                 raise NotThere
             try:
@@ -200,27 +199,25 @@ class Minder:
 
     async def _halved(self, carrier: Carrier, server: Server, batch: str) -> bool:
         """Move half of the calls of a batch to another one; return whether that could be done."""
-        row = await self._calls.storing(lambda: self._records.row(batch))
+        row = await self._journal.storing(lambda: self._records.row(batch))
         if row is None or row.total < 2:
             return False
         other = uuid4().hex
-        await self._calls.storing(lambda: self._records.split(batch, other))
-        self._waits.stands(await self._calls.storing(lambda: self._records.keys(other)), other)
+        await self._journal.storing(lambda: self._records.split(batch, other))
+        self._waits.stands(await self._journal.storing(lambda: self._records.keys(other)), other)
         self.hand_in(carrier, server, other)
         return True
 
     async def _refused(self, carrier: Carrier, batch: str, error: JudgeError) -> None:
-        """Give each call of a batch that its server did not take the reason."""
-        keys = await self._calls.storing(lambda: self._records.keys(batch))
+        keys = await self._journal.storing(lambda: self._records.keys(batch))
         await carrier.give_up(batch, dict.fromkeys(keys, error))
         self._waits.fail(keys, error)
 
     async def _collect(self, carrier: Carrier, server: Server, batch: str) -> None:
-        """Collect a batch that is over, and give each call what came of it."""
-        waits, ledger = self._waits, self._calls.ledger
+        waits, ledger = self._waits, self._calls.money.ledger
 
         def give(replies: Mapping[bytes, Reply]) -> None:
-            ledger.collected(carrier.bill(waits.answer(server, replies)))
+            carrier.bill(waits.answer(server, replies)).add_to(ledger)
 
         faults = await carrier.collect(batch, give)
         if isinstance(server.endpoint, Batchable):
@@ -231,21 +228,19 @@ class Minder:
         await self._taken_elsewhere(waits.of(batch))
 
     async def _taken_elsewhere(self, keys: Sequence[bytes]) -> None:
-        """Give calls that another process collected what is kept of them."""
         for at in range(0, len(keys), BY):
             some = keys[at : at + BY]
-            replies = await self._calls.storing(partial(self._store.find, some))
+            replies = await self._journal.storing(partial(self._calls.store.find, some))
             self._waits.found(replies)
             lacking = JudgeError(because(Kind.BATCH_LACKS), again=True, billed=True)
             self._waits.fail([key for key in some if key not in replies], lacking)
 
     async def _watch(self, batch: str) -> None:
-        """Wait for a batch that another process sees to."""
-        while not await self._calls.storing(lambda: self._records.claim(batch)):
+        while not await self._journal.storing(lambda: self._records.claim(batch)):
             if self._leave:
                 self._seen[batch] = True
                 return
-            keys = await self._calls.storing(lambda: self._records.keys(batch))
+            keys = await self._journal.storing(lambda: self._records.keys(batch))
             await self._taken_elsewhere([key for key in self._waits.of(batch) if key not in keys])
             if not keys:
                 return

@@ -3,45 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Final, Protocol
+from typing import Final
 
 from calm.core.reasons import Kind, because
-from calm.engine.aside import Tried
-from calm.engine.attempts import no_reply
 from calm.engine.batching.desk import BatchDesk
 from calm.engine.batching.waits import GoLive
-from calm.engine.charges import Charges
-from calm.engine.ledger import Ledger
-from calm.engine.requests import PreparedRequest
-from calm.engine.scheduler import Place
+from calm.engine.calls import Calls, PreparedRequest, no_reply
+from calm.engine.queue import Place, Tried
 from calm.engine.servers import Server
 from calm.errors import JudgeError
 from calm.models.wire import Reply
 
 BATCH_RETRIES: Final = 3
 """A call goes into so many more batches at most where one did not answer it: each may take a day."""
-
-
-class Record(Protocol):
-    """What keeps replies, and leases on calls."""
-
-    async def get(self, key: bytes) -> Reply | None:
-        """Return the reply that is kept under a key, and count it."""
-
-    async def takes(self, key: bytes) -> bool:
-        """Return whether this process is to make a call."""
-
-    async def elsewhere(self, key: bytes) -> Reply | None:
-        """Wait a while for the process that makes a call; return its reply, if it came."""
-
-    async def make(self, prepared: PreparedRequest, key: bytes, *, failures: int) -> Reply:
-        """Make a call live, of which so many attempts have failed, and keep its reply."""
-
-    def may_call(self, key: bytes) -> None:
-        """Raise a `JudgeError` if no call may be made."""
-
-    def release(self, key: bytes) -> None:
-        """Give up the lease on a call that was not answered."""
 
 
 class BatchRoute:
@@ -52,8 +26,8 @@ class BatchRoute:
     in the record, or what is known of its attempts says whether there is another one.
     """
 
-    def __init__(self, record: Record, desk: BatchDesk, ledger: Ledger, charges: Charges) -> None:
-        self._record, self._desk, self._ledger, self._charges = record, desk, ledger, charges
+    def __init__(self, calls: Calls, desk: BatchDesk) -> None:
+        self._calls, self._desk = calls, desk
         self._coming: dict[bytes, asyncio.Future[None]] = {}
         """The calls that are on their way to the desk."""
 
@@ -82,7 +56,7 @@ class BatchRoute:
             else:
                 coming = self._coming[key] = asyncio.get_running_loop().create_future()
                 try:
-                    reply = await self._record.get(key) or await self._begun(prepared, key, tried)
+                    reply = await self._begun(prepared, key, tried)
                 finally:
                     del self._coming[key]
                     coming.set_result(None)
@@ -91,36 +65,37 @@ class BatchRoute:
 
     async def _begun(self, prepared: PreparedRequest, key: bytes, tried: Tried | None) -> Reply | None:
         """Have a call wait at the desk, and return None; or return its reply, which came in another way."""
-        while not await self._record.takes(key):
+        while (found := await self._calls.look(key)) is False:
             if self._desk.leaves:
                 raise JudgeError(because(Kind.IN_BATCH, 1), pending=True)
             if await self._desk.note(prepared, key, None, 0):
                 return None
-            reply = await self._record.elsewhere(key)
+            reply = await self._calls.elsewhere(key)
             if reply is not None:
                 return reply
+        if isinstance(found, Reply):
+            return found
         try:
-            self._record.may_call(key)
+            self._calls.may_call(key)
             server, endpoint = prepared.server, prepared.request.endpoint
             failures = 0
             if tried is not None:
                 failures = tried.failures
                 if isinstance(tried.last, GoLive):
-                    return await self._record.make(prepared, key, failures=failures)
+                    return await self._calls.make(prepared, key, failures=failures)
                 _go_on(tried, min(endpoint.retries, BATCH_RETRIES))
             server.health.check()
             self._desk.check()
-            charge = await self._charges.begin(server, endpoint, prepared.size, batch=True, again=failures > 0)
+            charge = await self._calls.money.begin(server, endpoint, prepared.size, batch=True, again=failures > 0)
             if not await self._desk.note(prepared, key, charge, failures):  # its reply came meanwhile
-                self._record.release(key)
+                self._calls.release(key)
         except BaseException:
-            self._record.release(key)
+            self._calls.release(key)
             raise
         return None
 
 
 def _go_on(tried: Tried, retries: int) -> None:
-    """Raise why a call has no reply, if there is no other attempt."""
     failures, last = tried
     if last.again and failures <= retries:
         return

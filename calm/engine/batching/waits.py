@@ -9,10 +9,8 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from calm.core.reasons import Reason
-from calm.engine.aside import Aside, SetAside, Tried
-from calm.engine.charges import Charge, Charges
-from calm.engine.ledger import Ledger
-from calm.engine.scheduler import PLACE, Place
+from calm.engine.money import Charge, Money
+from calm.engine.queue import PLACE, Aside, Place, SetAside, Tried
 from calm.engine.servers import Server, Servers
 from calm.errors import JudgeError
 from calm.models.wire import Reply
@@ -55,14 +53,13 @@ class Waits:
 
     def __init__(
         self,
-        charges: Charges,
-        ledger: Ledger,
+        money: Money,
         servers: Servers,
         *,
         again: Callable[[Place], None],
         release: Callable[[bytes], None],
     ) -> None:
-        self._charges, self._ledger, self._servers = charges, ledger, servers
+        self._money, self._ledger, self._servers = money, money.ledger, servers
         self._again, self._release = again, release
         self._rows: dict[bytes, _Wait] = {}
         self._held: Counter[object] = Counter()
@@ -87,7 +84,7 @@ class Waits:
         if (wait := self._rows.pop(key, None)) is not None:
             anew = Anew()
             if wait.charge is not None:
-                self._charges.failed(wait.charge, anew)
+                self._money.failed(wait.charge, anew)
             self._end(key, wait, Tried(wait.failures, anew))
 
     def stands(self, keys: Iterable[bytes], batch: str) -> None:
@@ -141,7 +138,7 @@ class Waits:
                 continue
             why = self._servers.mismatch(server, reply.model)
             if wait.charge is not None:
-                self._charges.answered(wait.charge, reply)
+                self._money.answered(wait.charge, reply)
             if not why:
                 self._ledger.answered(key)
             server.pace.answered()
@@ -158,7 +155,7 @@ class Waits:
         for key, reply in replies.items():
             if (wait := self._rows.pop(key, None)) is not None:
                 if wait.charge is not None:
-                    self._charges.answered(wait.charge, reply)
+                    self._money.answered(wait.charge, reply)
                     self._ledger.calls["made"] -= 1
                 self._ledger.found(key)
                 self._end(key, wait, reply)
@@ -169,7 +166,7 @@ class Waits:
             if (wait := self._rows.pop(key, None)) is None:
                 continue
             if wait.charge is not None:
-                self._charges.failed(wait.charge, error)
+                self._money.failed(wait.charge, error)
                 if not wait.asks:
                     self._release(key)
             self._end(key, wait, Tried(wait.failures + (not error.pending), error))

@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 from uuid import uuid4
 
 from calm.core.reasons import Kind, because
-from calm.engine.batch_records import BatchedCall, BatchRecords
 from calm.engine.batching.carrier import Carrier
-from calm.engine.calls import Calls
+from calm.engine.batching.records import BatchedCall, BatchRecords
 from calm.engine.database import BY
-from calm.engine.host import Host
+from calm.engine.journal import Journal
+from calm.engine.leases import Host
 from calm.engine.servers import Server
 from calm.errors import JudgeError
 from calm.models.wire import Batchable, Batching
@@ -65,7 +65,7 @@ class Waves:
     def __init__(
         self,
         records: BatchRecords,
-        calls: Calls,
+        journal: Journal,
         host: Host,
         *,
         carrier: Callable[[Server, Batching], Carrier],
@@ -73,7 +73,7 @@ class Waves:
         full: Callable[[Wave], None],
         there: Callable[[Wave, str], None],
     ) -> None:
-        self._records, self._calls, self._host = records, calls, host
+        self._records, self._journal, self._host = records, journal, host
         self._carrier, self._stands, self._full, self._there = carrier, stands, full, there
         self._waves: dict[str, Wave] = {}
         self.came = 0
@@ -141,7 +141,7 @@ class Waves:
         try:
             wave.batch, at = wave.batch or uuid4().hex, self._host.wall()
             mine, others = ([one.call for one in some if one.mine is whose] for whose in (True, False))
-            elsewhere = await self._calls.storing(
+            elsewhere = await self._journal.storing(
                 lambda: self._records.add(wave.batch, about(wave.server), at, mine, others)
             )
         except JudgeError as error:

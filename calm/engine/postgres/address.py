@@ -12,8 +12,8 @@ from typing import Final
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit, urlunsplit
 
 from calm.errors import ConfigError
-from calm.models.address import loopback
-from calm.models.vault import hidden, keep
+from calm.models.secrets import hidden, keep
+from calm.models.transport import loopback
 
 SCHEMES: Final = ("postgresql", "postgres")
 SCHEMA: Final = "calm"

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from calm.errors import StorageError
-from calm.models.vault import hidden
+from calm.models.secrets import hidden
 
 if TYPE_CHECKING:
     from psycopg import Error

@@ -145,7 +145,6 @@ class PostgresRecord:
         return Found(found, _nothing)
 
     def _connected(self) -> psycopg.Connection[tuple[Any, ...]]:
-        """Return the connection, a new one if it was lost."""
         if self._db.closed:
             self._db = self._open()
         return self._db
@@ -267,13 +266,11 @@ class _Writing:
 
 
 def _json(column: str) -> str:
-    """Return the SQL for a column as JSON, without the escapes that PostgreSQL has no character for."""
     escapes = r"'(\\\\)|\\u(0000|[dD][89a-fA-F][0-9a-fA-F]{2})', '\1', 'g'"
     return f"regexp_replace({column}, {escapes})::json"
 
 
 def _library() -> tuple[Any, Any]:
-    """Return psycopg, which only a shared record needs, and the module that needs it."""
     try:
         import psycopg
 

@@ -14,7 +14,7 @@ import pytest
 from calm.core.case import Answer as Text
 from calm.core.case import Case
 from calm.core.verdict import NoReply, Refused, Score, Unreadable
-from calm.engine.budget import Caps
+from calm.engine.money import Caps
 from calm.engine.store import Mode
 from calm.errors import ConfigError
 from calm.judges.adapters.evaluator import ANSWER, QUESTION, REFERENCE, SHARE, Evaluator

@@ -1,25 +1,81 @@
-"""
-The transport of the SDKs: their clients send requests over httpx.
-
-Releases of 2025 are built on httpx and later ones on httpx2, which has the same names. It takes what the installed SDK
-is built on.
-"""
+"""Requests that others send: httpx2 through a proxy, or an SDK over the httpx that it is built on."""
 
 from __future__ import annotations
 
 import asyncio
+import ssl
 from collections.abc import Mapping
 from importlib import import_module
 from inspect import signature
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from calm.core.releases import refuse_other_releases
-from calm.models.address import Address, Provider
-from calm.models.transport import headers
-from calm.models.transport.proxy import proxy_of
-from calm.models.transport.response import Cut, NoResponse, Response, plain, read
+from calm.models.transport import (
+    ANTHROPIC_VERSION,
+    Address,
+    Cut,
+    NoResponse,
+    Provider,
+    Response,
+    of_the_sdk,
+    packed,
+    plain,
+    proxy_of,
+    read,
+    unpacked,
+)
 from calm.models.wire import Json, encoded
+
+
+class Proxied:
+    """Connections of httpx2 to one server, through a proxy."""
+
+    def __init__(self, proxy: str, safety: ssl.SSLContext | None) -> None:
+        import httpx2
+
+        safe = httpx2.create_ssl_context() if proxy.lower().startswith("https:") else None
+        try:
+            self._transport = httpx2.AsyncHTTPTransport(
+                verify=True if safety is None else safety,
+                proxy=httpx2.Proxy(proxy, ssl_context=safe),
+                limits=httpx2.Limits(max_connections=None, max_keepalive_connections=None),
+            )
+        except (httpx2.InvalidURL, ImportError, ValueError):  # the address itself may hold a password
+            raise ValueError("expected a proxy such as http://host:port in the environment, got another kind") from None
+
+    async def post(self, url: str, headers: Mapping[str, str], body: bytes) -> Response:
+        """
+        Send a body once and return the response; no redirect is followed.
+
+        Raises:
+            OSError, ValueError: there is none, or none that is whole.
+        """
+        import httpx2
+
+        begun = False
+        try:
+            named = [(name.encode(), value.encode()) for name, value in headers.items()]
+            response = await self._transport.handle_async_request(
+                httpx2.Request("POST", url, headers=named, content=body)
+            )
+            begun = response.is_success
+            try:
+                content = await read(response.aiter_raw(), response.headers)
+            finally:
+                await response.aclose()
+        except httpx2.InvalidURL as error:
+            raise ValueError(str(error)) from None
+        except httpx2.HTTPError as error:
+            if begun:
+                raise Cut(str(error)) from None
+            raise ConnectionError(str(error) or type(error).__name__) from error.__cause__
+        found = Response(response.status_code, plain(response.headers.multi_items()), content)
+        return unpacked(found, response.headers) if packed(response.headers) else found
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await self._transport.aclose()
+
 
 if TYPE_CHECKING:
     import httpx2
@@ -62,11 +118,6 @@ def package(provider: Provider) -> ModuleType:
     return import_module("anthropic" if provider == "anthropic" else "openai")
 
 
-def refuse_other_packages(address: Address) -> None:
-    """Raise a `ConfigError` if the SDK for an address is of a release that may not fit; it brings its own httpx."""
-    refuse_other_releases(address.provider.partition("-")[0])
-
-
 def httpx_of(provider: Provider) -> ModuleType:
     """Return the httpx that a provider's SDK is built on."""
     bases = package(provider).DefaultAsyncHttpxClient.__mro__
@@ -93,7 +144,7 @@ def client(address: Address, transport: httpx2.AsyncBaseTransport) -> Client:
 
 async def post(client: Client, address: Address, content: bytes, version: str) -> httpx2.Response:
     """Make one request through the SDK's client; `version` is that of the API, if not the one that bodies are in."""
-    named = {"anthropic-version": version or headers.ANTHROPIC_VERSION} if address.provider == "anthropic" else {}
+    named = {"anthropic-version": version or ANTHROPIC_VERSION} if address.provider == "anthropic" else {}
     post: Any = client.post  # releases of 2025 take bytes as the body, later ones have a parameter for them
     taken = "content" if "content" in signature(post).parameters else "body"
     response: httpx2.Response = await post(
@@ -117,14 +168,13 @@ def _read(response: httpx2.Response) -> Response:
 
 
 def _http(address: Address) -> httpx2.AsyncBaseTransport:
-    """Return httpx's own transport, which sends our headers alone and reads no more than a reply may have."""
     import httpx2  # for its choice of certificates, which httpx had in the same place, but not in each release
 
     httpx = httpx_of(address.provider)
 
     async def bounded(self: httpx2.AsyncHTTPTransport, request: httpx2.Request) -> httpx2.Response:
         kept = {name: request.headers[name] for name in _OF_A_CONNECTION if name in request.headers}
-        request.headers = httpx.Headers(kept | headers.of_the_sdk(address, request.headers))
+        request.headers = httpx.Headers(kept | of_the_sdk(address, request.headers))
         response = await httpx.AsyncHTTPTransport.handle_async_request(self, request)
         try:
             content = await read(response.aiter_bytes(), response.headers)

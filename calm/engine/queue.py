@@ -1,18 +1,90 @@
-"""Who goes next: queues of work by round and lot, and how many pieces of work of each queue are under way at once."""
+"""Who goes next: queues of work by round and lot, held until all are there, or set aside."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Hashable, Iterator
+import threading
+from collections.abc import Awaitable, Callable, Coroutine, Hashable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from itertools import count
-from typing import Final
+from typing import Final, NamedTuple, TypeAlias
 
-from calm.engine.aside import Aside, SetAside, Work
+from calm.errors import JudgeError
 from calm.models.pacing import FIRST, PRIORITY
+
+Work: TypeAlias = Callable[[], Awaitable[None]]
+
+
+class SetAside(BaseException):
+    """Ends an ask that waits for batches alone. It is begun again, from its start, once its calls came to something."""
+
+
+class Tried(NamedTuple):
+    """Why a call by batch has no reply, and how many attempts have failed so far."""
+
+    failures: int
+    last: JudgeError
+
+
+@dataclass(eq=False, slots=True)
+class Aside:
+    """
+    What is kept of an ask that was set aside.
+
+    `open` counts the calls that it still waits for. `known` are the keys of calls that were counted, and are not
+    counted again; `tried` tells of those without a reply. `work` begins the ask again (None: it goes on).
+    """
+
+    open: int = 0
+    known: tuple[bytes, ...] = ()
+    tried: dict[bytes, Tried] | None = None
+    work: Work | None = None
+
+    def knows(self, keys: Iterable[bytes]) -> None:
+        """Note calls that were counted."""
+        self.known = tuple(dict.fromkeys((*self.known, *keys)))
+
+
+class Guest:
+    """One experiment that is waited for; the first call of `arrived` counts, in whichever thread it is made."""
+
+    def __init__(self, arrived: Callable[[], None]) -> None:
+        self._arrived, self._lock = arrived, threading.Lock()
+
+    def arrived(self) -> None:
+        """Note that its first round is in the queues, or that there will be none."""
+        if self._lock.acquire(blocking=False):  # never released: it arrives once
+            self._arrived()
+
+
+GUEST: ContextVar[Guest | None] = ContextVar("calm_guest", default=None)
+"""The guest in whose name this context asks."""
+
+
+class Gathering:
+    """Waits for its guests; `ready` is called when the last one has arrived and no more are invited."""
+
+    def __init__(self, ready: Callable[[], None]) -> None:
+        self._ready, self._lock = ready, threading.Lock()
+        self._awaited = 1  # the host, who may invite more
+
+    def guest(self) -> Guest:
+        """Invite one more."""
+        with self._lock:
+            self._awaited += 1
+        return Guest(self.one_less)
+
+    def one_less(self) -> None:
+        """Note that one of the awaited, or the host, is waited for no more."""
+        with self._lock:
+            self._awaited -= 1
+            last = self._awaited == 0
+        if last:
+            self._ready()
+
 
 SPARE: Final = 16
 """While work only waits, a queue may have up to twice its width and so many more pieces of work under way."""
@@ -152,7 +224,6 @@ class Scheduler:
         return queue.width + min(self._idle, queue.width + SPARE)
 
     def _ready(self, queue: Queue) -> bool:
-        """Return whether the next work of a queue may begin, as far as its round goes."""
         return bool(queue.waiting) and not (self._held and queue.waiting[0][0] >= FIRST)
 
     def _call_worker(self, queue: Queue) -> None:
@@ -161,7 +232,6 @@ class Scheduler:
             self._start(self._worker(queue))
 
     async def _worker(self, queue: Queue) -> None:
-        """Do one piece of work after the other until none waits, or too many are under way."""
         loop = asyncio.get_running_loop()
         began_s = loop.time()
         try:

@@ -4,11 +4,11 @@ import asyncio
 
 import pytest
 
-from calm.engine.aside import Tried
-from calm.engine.batch_records import BatchedCall
+from calm.engine.batching.records import BatchedCall, BatchRecords
 from calm.engine.batching.waits import Anew, Waits
-from calm.engine.rows import Entry, request_text
-from calm.engine.store import Mode, Store
+from calm.engine.money import Money
+from calm.engine.queue import Tried
+from calm.engine.store import Entry, Mode, Store, request_text
 from calm.models.wire import Reply
 
 KEY, OTHER = b"k" * 32, b"o" * 32
@@ -27,20 +27,20 @@ def test_a_call_whose_reply_was_kept_meanwhile_goes_into_no_batch(store):
     """Its batch was collected between the look-up and this: in another batch it would be paid for again."""
     store.put_all([Entry(KEY, REQUEST, Reply("[[A]]"))])
 
-    elsewhere = store.batches.add(
+    elsewhere = BatchRecords(store).add(
         "b", '{"model": {"model": "m"}}', 0.0, [BatchedCall(k, REQUEST) for k in (KEY, OTHER)]
     )
 
     assert elsewhere == {KEY: ""}
-    assert store.batches.keys("b") == {OTHER}
-    assert store.batches.row("b").total == 1
+    assert BatchRecords(store).keys("b") == {OTHER}
+    assert BatchRecords(store).row("b").total == 1
 
 
 def test_who_joined_a_call_that_is_dropped_looks_again():
     """Nobody waits for what stands in no batch."""
 
     async def run():
-        waits = Waits(None, None, None, again=lambda _: None, release=lambda _: None)
+        waits = Waits(Money(), None, again=lambda _: None, release=lambda _: None)
         waits.put(KEY, None, 0)
         joined = asyncio.ensure_future(waits.outcome(KEY, None))
         await asyncio.sleep(0)

@@ -1,10 +1,11 @@
-"""Many asks at a time: each goes to its queue once, by a lot, and whoever wants its result gets it."""
+"""Many asks at a time: each goes to its queue once, by a lot, asks its judge, and whoever wants its verdict gets it."""
 
 from __future__ import annotations
 
 import asyncio
+import json
 import marshal
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -13,18 +14,91 @@ from typing import Final, Generic, NamedTuple, TypeAlias, TypeVar, cast
 
 from calm.core.case import Case, digest
 from calm.core.identity import Identity
+from calm.core.reasons import Kind, Reason, Said, because, name, reason_of
 from calm.core.recipes import Recipe, made
-from calm.core.verdict import NoReply
-from calm.engine.aside import SetAside
-from calm.engine.gathering import GUEST
-from calm.engine.ledger import KEY_BYTES
-from calm.engine.legibility import Legibility
-from calm.engine.scheduler import Place, Queue, Scheduler
-from calm.engine.servers import Servers
-from calm.engine.verdicts import Judgment, Response, Verdicts
+from calm.core.verdict import NoReply, Refused, Unreadable, Verdict, code, decode, readable
+from calm.engine.calls import Calls, Send
+from calm.engine.money import KEY_BYTES, ONE
+from calm.engine.queue import GUEST, Place, Queue, Scheduler, SetAside
+from calm.engine.store import Mode, request_text
 from calm.errors import JudgeError
-from calm.models.pacing import FIRST, PRIORITY
-from calm.models.wire import Endpoint, Foreseen, Judge, Request, foreseen
+from calm.models.pacing import FIRST, PRIORITY, Pace
+from calm.models.wire import Endpoint, Foreseen, Judge, Limits, Reply, Request, foreseen
+
+LOOKS: Final = ((12, 12), (20, 17))
+"""
+The run ends if of so many replies so many cannot be read.
+
+Each reply is about a case of its own, as it is. With the chance r that a reply can be read, the run ends with a chance
+of 0.0014 at r = .5, of 1e-6 at r = .7, and of 1e-12 at r = .9.
+"""
+
+
+class Legibility:
+    """
+    Counts which of the first replies of each judge can be read. A refusal can be; a call that failed is no reply.
+
+    Code that raised, or returned what is no verdict, can be read as little.
+    """
+
+    def __init__(self) -> None:
+        self._unread: dict[str, dict[str, bool]] = defaultdict(dict)
+        self._failed: set[str] = set()
+        self._faults: dict[str, Reason] = {}
+
+    def fault(self, whose: str) -> Reason | None:
+        """Return why a judge is asked no more, by the name of its asks; None: it is."""
+        return self._faults.get(whose)
+
+    def note(self, whose: str, judge: Judge, case: Case | Recipe[Case], verdict: Verdict) -> None:
+        """Note the verdict on a case as it is; of each case the first reply counts. What is replayed costs nothing."""
+        if judge.traits.recorded is not None:
+            return
+        seen, failed = self._unread[whose], isinstance(verdict, NoReply)
+        if whose in self._faults or len(seen) >= LOOKS[-1][0] or case.id in seen:
+            return
+        if isinstance(verdict, NoReply):
+            if not any(map(reason_of(verdict.reason).has, _BY_CODE)):
+                return
+            self._failed.add(whose)
+        seen[case.id] = failed or (not readable(verdict) and not isinstance(verdict, Refused))
+        if (len(seen), sum(seen.values())) in _ENDING:
+            unread, why = sum(seen.values()), judge.remarks.unread
+            if not why and isinstance(verdict, Unreadable):  # a judge around others may keep no replies
+                why = (because(Kind.SAID, Said(verdict.reason)),)
+            kind = Kind.JUDGE_FAILS if whose in self._failed else Kind.JUDGE_UNREAD
+            self._faults[whose] = because(kind, name(judge.name), unread, len(seen), *why)
+
+
+_BY_CODE: Final = (Kind.CODE_RAISED, Kind.VALUE_WRONG)
+"""Why code that is a judge gave no verdict."""
+_ENDING: Final = frozenset((asked, unread) for asked, least in LOOKS for unread in range(least, asked + 1))
+
+
+ONCE = 1
+"""The repeat index of a request that belongs to no single ask."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judgment:
+    """
+    The verdict of one ask, and the keys of the calls that it took.
+
+    `once` are those of the calls that it shares with every ask of the run (`Request.once`).
+    """
+
+    verdict: Verdict
+    calls: tuple[bytes, ...] = ()
+    once: tuple[bytes, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """What came of one request: its key in the cache, and the reply, or why there is none."""
+
+    key: bytes
+    reply: Reply | NoReply
+
 
 AT_ONCE: Final = 256
 """How many questions are put into queues before the loop turns to something else."""
@@ -132,6 +206,10 @@ class _Handle:
     foreseen: Foreseen | None = None
 
 
+_Asked: TypeAlias = tuple[bytes, _Handle, Question]
+"""A question by the key of its ask, with what its judge is known by."""
+
+
 def _content_key(handle: _Handle, case: Case) -> bytes:
     """
     Return the key of the asks of a judge on a case, without the repeat index; of this process alone.
@@ -148,7 +226,6 @@ def _content_key(handle: _Handle, case: Case) -> bytes:
 
 
 def _known_key(handle: _Handle, case: Case | Recipe[Case]) -> bytes:
-    """Return the same of a case that may be held as its recipe, which remembers it."""
     if isinstance(case, Recipe) and isinstance(case.mark, tuple) and case.mark[0] is handle:
         return cast("bytes", case.mark[1])
     whole = made(case)
@@ -165,10 +242,10 @@ def _round(ask: int) -> int:
     return PRIORITY.get() if ask else FIRST - 1
 
 
-class Inbox:
+class Asks:
     """
-    Puts questions and requests into queues. Equal questions share one verdict in a run, unless it is a `NoReply`. A
-    judge that cannot be read is asked no more: whoever waits for it gets a `JudgeError`.
+    Asks judges, and models for texts, through queues. Equal questions share one verdict in a run, unless it is a
+    `NoReply`. A judge that cannot be read is asked no more: whoever waits for it gets a `JudgeError`.
 
     Each question has a lot, drawn from the seed and the question itself: among all that wait, the order is the same
     whoever asked first. The questions about one case are a block: they go together, in an order of their own. So what
@@ -176,12 +253,13 @@ class Inbox:
     share one in a row. Requests go as they came.
     """
 
-    def __init__(self, verdicts: Verdicts, scheduler: Scheduler, servers: Servers, seed: int) -> None:
-        self._verdicts, self._scheduler, self._servers = verdicts, scheduler, servers
+    def __init__(self, calls: Calls, scheduler: Scheduler, seed: int) -> None:
+        self._calls, self._scheduler, self._money, self._ledger = calls, scheduler, calls.money, calls.money.ledger
         self._seed = blake2b(str(seed).encode()).digest()
         self._judgments: dict[bytes, Judgment | _Job] = {}
         self._legibility = Legibility()
         self._handles: dict[int, _Handle] = {}
+        self._paces: dict[Identity, Pace] = {}
         self._named: Counter[str] = Counter()
 
     async def ask(self, questions: Sequence[Question]) -> list[Judgment]:
@@ -219,19 +297,29 @@ class Inbox:
         self._judgments = {key: one for key, one in self._judgments.items() if isinstance(one, Judgment)}
 
     async def _enqueue(self, questions: Sequence[Question], to: _Group[Judgment] | Prefetch) -> None:
-        """Put questions that were not asked yet into their queues, and note who wants them."""
         shown: dict[tuple[int, int], bytes] = {}
         recalls = isinstance(to, _Group)
         for begin in range(0, len(questions), AT_ONCE):
             if begin:
                 await asyncio.sleep(0)
-            some = [(self._key(question, shown), question) for question in questions[begin : begin + AT_ONCE]]
+            some: list[_Asked] = []
+            for question in questions[begin : begin + AT_ONCE]:
+                judge, case, ask = question
+                handle = self._handles.get(id(judge)) or self._handle(judge)
+                about = id(handle), id(case)  # the questions hold their cases
+                content = shown.get(about)
+                if content is None:
+                    content = shown[about] = _known_key(handle, case)
+                some.append((content + ask.to_bytes(4), handle, question))
             if recalls:
                 recalls = await self._recall(some)
-            for place, (key, question) in enumerate(some, begin):
+            for place, (key, handle, question) in enumerate(some, begin):
                 found = self._judgments.get(key)
                 if found is None:
-                    found = self._put(key, question)
+                    judge, case, ask = question
+                    job = found = self._judgments[key] = _Job(key, judge, case, ask, whose=handle.name)
+                    lot = int.from_bytes(self._drawn(case.id.encode("utf-8", "surrogatepass")) + self._drawn(key))
+                    job.place = self._scheduler.put(handle.queue, partial(self._ask, job), _round(ask), lot)
                 elif isinstance(found, _Job) and found.place is not None:
                     found.place = self._scheduler.hasten(found.place, _round(question[2]))
                 if isinstance(found, _Job):
@@ -247,36 +335,20 @@ class Inbox:
                     found.prefetches += 1
                     to.jobs.append(found)
 
-    def _key(self, question: Question, shown: dict[tuple[int, int], bytes]) -> bytes:
-        judge, case, ask = question
-        handle = self._handle(judge)
-        about = id(handle), id(case)  # the questions hold their cases
-        content = shown.get(about)
-        if content is None:
-            content = shown[about] = _known_key(handle, case)
-        return content + ask.to_bytes(4)
-
-    def _put(self, key: bytes, question: Question) -> _Job:
-        judge, case, ask = question
-        handle = self._handle(judge)
-        job = self._judgments[key] = _Job(key, judge, case, ask, whose=handle.name)
-        job.place = self._scheduler.put(handle.queue, partial(self._ask, job), _round(ask), self._lot(case.id, key))
-        return job
-
-    async def _recall(self, questions: Sequence[tuple[bytes, Question]]) -> bool:
+    async def _recall(self, asked: Sequence[_Asked]) -> bool:
         """
         Note the verdicts on questions whose replies are kept, read in bulk: a task for each would take far longer.
 
         Return whether it is worth while to go on: a run that finds none of so many has most likely none.
         """
         wanted: dict[bytes, tuple[bytes, ...]] = {}
-        for key, (judge, case, ask) in questions:
-            foreseen = self._handle(judge).foreseen
-            if foreseen is not None and key not in self._judgments and key not in wanted:
-                wanted[key] = self._verdicts.keys(foreseen, made(case), ask)
-        kept = await self._verdicts.kept({one for keys in wanted.values() for one in keys})
-        for key, question in questions:
-            handle, case, keys = self._handle(question[0]), question[1], wanted.get(key, ())
+        for key, handle, (_, case, ask) in asked:
+            if handle.foreseen is not None and key not in self._judgments and key not in wanted:
+                requests = handle.foreseen.requests(made(case)) or ()
+                wanted[key] = tuple([self._calls.prepared(request).key(ask) for request in requests])
+        kept = await self._calls.kept({one for keys in wanted.values() for one in keys})
+        for key, handle, question in asked:
+            case, keys = question[1], wanted.get(key, ())
             if handle.foreseen is None or key in self._judgments or not keys or not all(one in kept for one in keys):
                 continue
             verdict = handle.foreseen.read(made(case), [kept[one] for one in keys])
@@ -285,21 +357,37 @@ class Inbox:
             if isinstance(question, PlainQuestion):
                 self._legibility.note(handle.name, question[0], case, verdict)
             if not self._legibility.fault(handle.name):  # else it is put into its queue, and refused there
-                self._judgments[key] = self._verdicts.recalled(keys, verdict)
+                for one in keys:
+                    self._ledger.found(one)
+                self._ledger.answers += 1
+                self._judgments[key] = Judgment(verdict, keys)
         return bool(kept) or not wanted
 
     async def _ask(self, job: _Job) -> None:
         """Do a job, unless nobody wants it any more; one that was set aside is done to its end."""
-        aside = job.place is not None and job.place.aside is not None
-        if not job.waiting and job.prefetches <= 0 and not aside:
+        judge, place = job.judge, job.place
+        aside = None if place is None else place.aside
+        if not job.waiting and job.prefetches <= 0 and aside is None:
             self._judgments.pop(job.key, None)
             return
         try:
-            if not aside:
+            if aside is None:
                 self._refuse_unread(job)
-            judgment = await self._verdicts.ask(job.judge, made(job.case), job.ask)
+            case, send = made(job.case), Send(self._calls, job.ask, patient=judge.traits.patient)
+            try:
+                if judge.endpoints:
+                    judgment = Judgment(await judge.judge(case, send), tuple(send.keys), tuple(send.once))
+                else:
+                    judgment = Judgment(await self._by_code(judge, case, send), tuple(send.keys))
+                self._ledger.answers += not isinstance(judgment.verdict, NoReply)
+            except SetAside:
+                if place is not None and place.aside is not None:
+                    place.aside.knows((*send.keys, *send.once))
+                raise
+            except JudgeError as error:
+                judgment = Judgment(self._unanswered(error), tuple(send.keys), tuple(send.once))
             if job.plain:
-                self._legibility.note(job.whose, job.judge, job.case, judgment.verdict)
+                self._legibility.note(job.whose, judge, job.case, judgment.verdict)
                 self._refuse_unread(job)
         except SetAside:
             raise
@@ -313,26 +401,83 @@ class Inbox:
             self._judgments.pop(job.key, None)
         else:
             self._judgments[job.key] = judgment
-        for group, place in job.waiting:
-            group.take(place, judgment)
+        for group, at in job.waiting:
+            group.take(at, judgment)
+
+    def _unanswered(self, error: JudgeError) -> NoReply:
+        """Count what has no reply: it failed, or was not made any more; return that as what came of it."""
+        self._ledger.calls["unmade" if reason_of(error).unmade else "failed"] += 1
+        return NoReply(reason_of(error))
 
     def _refuse_unread(self, job: _Job) -> None:
-        """Raise a `JudgeError` if the judge of a job cannot be read."""
         why = self._legibility.fault(job.whose)
         if why is not None:
             raise JudgeError(why, fatal=True)
 
+    async def _by_code(self, judge: Judge, case: Case, send: Send) -> Verdict:
+        """Ask a judge without an endpoint: an ask without `send` is a call, and is kept if its judge is known."""
+        store, key = self._calls.store, None
+        if judge.fingerprint is not None:
+            series = (store.series,) if store.series else ()
+            seen = repr(judge.sees(case))  # a kept verdict names answers by id, and a judge may not see these
+            key = bytes.fromhex(digest("verdict", judge.fingerprint, seen, case.slots, send.ask, *series))
+            if (kept := await self._calls.leased(key)) is not None:
+                found = json.loads(kept.text)
+                return decode(found["code"], found["reason"])
+        try:
+            if store.mode is Mode.REPLAY:
+                raise JudgeError(because(Kind.VERDICT_NOT_CACHED, name(judge.name)))
+            verdict = await self._run(judge, case, send)
+            if key is not None and not isinstance(verdict, NoReply):
+                reason = verdict.reason if isinstance(verdict, Unreadable | Refused) else ""
+                said = json.dumps({"code": code(verdict), "reason": reason})
+                await self._calls.record(key, request_text((), "{}"), Reply(said))
+                return verdict
+        except BaseException:
+            if key is not None:
+                self._calls.release(key)
+            raise
+        if key is not None:
+            self._calls.release(key)
+        return verdict
+
+    async def _run(self, judge: Judge, case: Case, send: Send) -> Verdict:
+        money, sends = self._money, judge.traits.sends  # calls that it sends are counted and capped there, not here
+        pace = self._paces.get(Identity(judge))
+        if pace is None:
+            pace = self._paces[Identity(judge)] = Pace(Limits(concurrency=judge.traits.concurrency))
+        async with pace.turn(0):
+            if not sends:
+                if not money.begin_now(ONE):
+                    await money.wait(ONE)
+                if judge.traits.recorded is not None:  # nobody is asked
+                    self._ledger.calls.update(made=-1, recorded=1)
+            else:
+                money.check()
+                money.under_way += 1  # it may work between its calls, or make none: a stop waits for it
+            try:
+                return await judge.judge(case, send)
+            finally:
+                # it did not send although it said so, or sent although it did not say so
+                self._ledger.calls["made"] += sends - send.used
+                if not sends:
+                    money.end(ONE, ONE)
+                else:
+                    money.under_way -= 1
+
     async def _generate(self, request: Request, ask: int, group: _Group[Response], place: int) -> None:
         try:
-            group.take(place, await self._verdicts.generate(request, ask))
+            keys = list[bytes]()
+            try:
+                reply: Reply | NoReply = await self._calls.send(request, ask, keys, patient=True)
+                self._ledger.answers += 1
+            except JudgeError as error:
+                reply = self._unanswered(error)
+            group.take(place, Response(self._calls.prepared(request).key(ask), reply))
         except SetAside:
             raise
         except BaseException as error:  # noqa: BLE001 - whoever waits gets it
             group.fail(_own(error))
-
-    def _lot(self, case_id: str, key: bytes) -> int:
-        """Return the lot of a question, first that of its case: it depends on nothing but the seed and the two."""
-        return int.from_bytes(self._drawn(case_id.encode("utf-8", "surrogatepass")) + self._drawn(key))
 
     def _drawn(self, what: bytes) -> bytes:
         return blake2b(what, digest_size=LOT_BYTES, key=self._seed).digest()
@@ -344,7 +489,7 @@ class Inbox:
             self._named[judge.name] += 1
             name = judge.fingerprint or f"object {judge.name} {self._named[judge.name]}"
             if judge.endpoints:
-                queue = self._queue(judge.endpoints, holds=self._servers.batches and not judge.traits.patient)
+                queue = self._queue(judge.endpoints, holds=self._calls.servers.batches and not judge.traits.patient)
             else:
                 queue = self._scheduler.queue(Identity(judge), lambda: judge.traits.concurrency)
             handle = self._handles[id(judge)] = _Handle(judge, name, queue, foreseen(judge))
@@ -352,6 +497,6 @@ class Inbox:
 
     def _queue(self, endpoints: Sequence[Endpoint], *, holds: bool = False) -> Queue:
         """Return the queue of what goes to some servers; what `holds` its places has one of its own."""
-        servers = tuple(map(self._servers.of, endpoints))
-        width = partial(self._servers.width, holds=holds)
+        servers = tuple(map(self._calls.servers.of, endpoints))
+        width = partial(self._calls.servers.width, holds=holds)
         return self._scheduler.queue((servers, holds), lambda: sum(map(width, servers)))

@@ -8,14 +8,14 @@ the transaction that keeps its reply, and the bill of the batch grows in the sam
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
 from dataclasses import astuple, dataclass, field
 from enum import StrEnum
 from typing import Any, Final
 
-from calm.engine.database import BY, Connection, Database, marks
-from calm.engine.leases import Leases
+from calm.engine.database import BY, Connection, marks
+from calm.engine.money import Ledger
+from calm.engine.store import Store
 from calm.errors import StorageError
 from calm.models.wire import Json
 
@@ -62,6 +62,13 @@ class Bill:
     def plus(self, other: Bill) -> Bill:
         """Return the sum of two bills."""
         return Bill(*(mine + theirs for mine, theirs in zip(astuple(self), astuple(other), strict=True)))
+
+    def add_to(self, ledger: Ledger) -> None:
+        """Count replies that a batch brought and nobody here waits for."""
+        ledger.calls["made"] += self.answered
+        ledger.tokens["input"] += self.input
+        ledger.tokens["output"] += self.output
+        ledger.usd += self.usd
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,17 +120,15 @@ def _row(found: tuple[Any, ...]) -> BatchRow:
 
 class BatchRecords:
     """
-    The batches in a database. `leases` tell which process is alive, `kept` which of some calls have a reply by now.
+    The batches in a store.
 
     Raises:
         StorageError: the database cannot be read or written. Each method may raise it.
     """
 
-    def __init__(
-        self, database: Database, leases: Leases, kept: Callable[[Connection, Sequence[bytes]], set[bytes]]
-    ) -> None:
-        self._database, self._leases, self._kept = database, leases, kept
-        with database.writing() as db:
+    def __init__(self, store: Store) -> None:
+        self._database, self._leases, self._kept = store.database, store.leases, store.answered
+        with self._database.writing() as db:
             for table in _TABLES:
                 db.execute(table)
 
@@ -186,7 +191,6 @@ class BatchRecords:
         return found
 
     def _comes_back(self, db: Connection, id_: str) -> bool:
-        """Return whether the replies of a batch come without anybody's help."""
         row = db.execute("select state, owner from batch where id = ?", (id_,)).fetchone()
         if row is None or row[0] in (State.HELD, State.OVER):
             return False
@@ -285,11 +289,3 @@ class BatchRecords:
             question = "select count(*) from batched c join batch b on c.batch = b.id where b.state in (?, ?)"
             (count,) = db.execute(question, states).fetchone()
         return int(count)
-
-
-def standing(database: Database) -> int:
-    """Return how many calls stand in batches of a record, which may be older than all batches."""
-    with suppress(StorageError), database.reading() as db:  # it has no such table then
-        (count,) = db.execute("select count(*) from batched").fetchone()
-        return int(count)
-    return 0
