@@ -11,55 +11,29 @@ in a notebook: whether the gate is green, what is wrong, and what to do next.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
 from calm.core.claims import Outcome
 from calm.core.texts import CaseTexts
 from calm.errors import ConfigError
 from calm.models.secrets import hidden
 from calm.results import outputs
-from calm.results.audit import Audit
-from calm.results.audit import BASELINE
-from calm.results.audit import CONTROLS
-from calm.results.audit import Finding
-from calm.results.audit import RUN
+from calm.results.audit import BASELINE, CONTROLS, RUN, Audit, Finding
 from calm.results.gatefile import WORSENING
-from calm.results.parts import line_of
-from calm.results.parts import places_of
+from calm.results.parts import line_of, places_of
 from calm.results.reports.charts import finite
-from calm.results.reports.html import environment
-from calm.results.reports.html import visible
-from calm.results.reports.probes import Highlight
-from calm.results.reports.probes import highlight
-from calm.results.reports.probes import shown_scale
+from calm.results.reports.html import environment, visible
+from calm.results.reports.probes import Highlight, highlight, shown_scale
 from calm.results.reports.targets import text
-from calm.results.sentences import capital
-from calm.results.sentences import name_of
-from calm.results.sentences import resolution
-from calm.results.sentences import sentence
-from calm.results.sentences import unmeasured
-from calm.results.steps import next_step
-from calm.results.steps import steps_of
-from calm.results.steps import troubles
-from calm.results.steps import verdict_of
-from calm.results.tabular import ARMS
-from calm.results.tabular import as_read
-from calm.results.tabular import unread
-from calm.results.wording import bill
-from calm.results.wording import cases
-from calm.results.wording import claim
-from calm.results.wording import control
-from calm.results.wording import flip_words
-from calm.results.wording import measured
-from calm.results.wording import plan
-from calm.results.wording import tested
-from calm.results.wording import untested_by_reason
+from calm.results.sentences import capital, name_of, resolution, sentence, unmeasured
+from calm.results.steps import next_step, steps_of, troubles, verdict_of
+from calm.results.tabular import ARMS, as_read, unread
+from calm.results.wording import bill, cases, claim, control, flip_words, measured, plan, tested, untested_by_reason
 from calm.results.worsening import since_baseline
-from collections.abc import Callable
-from collections.abc import Iterable
-from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Final
-import re
 
 SUMMARY = 1_048_576
 """Bytes that GitHub takes of a step's summary."""

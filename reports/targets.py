@@ -9,50 +9,34 @@ They are told a row for the gate and one for each finding, with names that any t
 
 from __future__ import annotations
 
-from calm.errors import ConfigError
-from calm.models import secrets
-from calm.models.secrets import on_guard
-from calm.models.vault import without_userinfo
-from calm.results.audit import Audit
-from calm.results.audit import Finding
-from calm.results.redaction import without_texts
-from calm.results.reports.html import visible
-from calm.results.reports.tables import neutral
-from calm.results.sentences import sentence
-from calm.results.steps import verdict_of
-from calm.results.tabular import as_read
-from calm.results.tabular import whole
-from calm.results.wording import clipped
-from collections.abc import Callable
-from collections.abc import Container
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
-from contextlib import contextmanager
-from contextlib import redirect_stderr
-from contextlib import redirect_stdout
-from contextlib import suppress
-from dataclasses import asdict
-from dataclasses import dataclass
-from dataclasses import fields
-from datetime import UTC
-from datetime import datetime
-from hashlib import file_digest
-from importlib import import_module
-from io import StringIO
-from pathlib import Path
-from typing import Any
-from typing import Final
-from typing import TypeAlias
-from urllib.parse import unquote
-from uuid import NAMESPACE_URL
-from uuid import UUID
-from uuid import uuid5
 import csv
 import json
 import logging
 import os
 import re
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
+from dataclasses import asdict, dataclass, fields
+from datetime import UTC, datetime
+from hashlib import file_digest
+from importlib import import_module
+from io import StringIO
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+from urllib.parse import unquote
+from uuid import NAMESPACE_URL, UUID, uuid5
+
+from calm.errors import ConfigError
+from calm.models import secrets
+from calm.models.secrets import on_guard, without_userinfo
+from calm.results.audit import Audit, Finding
+from calm.results.redaction import without_texts
+from calm.results.reports.html import visible
+from calm.results.reports.tables import neutral
+from calm.results.sentences import sentence
+from calm.results.steps import verdict_of
+from calm.results.tabular import as_read, whole
+from calm.results.wording import clipped
 
 GATE: Final = "gate"
 """The name of the row of the whole run; its value is 1 for a green gate and 0 for any other."""

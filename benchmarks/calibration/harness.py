@@ -8,26 +8,29 @@ prompt and ask, and counts that as a call. `tests/power/test_calibration_harness
 
 from __future__ import annotations
 
+import threading
 from argparse import Namespace
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from contextvars import copy_context
+from dataclasses import dataclass, field, replace
+from functools import cache
+from random import Random
+from typing import Any, Final, Literal, Protocol, TypeVar, cast
+
 from benchmarks.calibration.chance import mix
 from benchmarks.calibration.remembered import Memory
-from calm.cases import bundled
-from calm.cases import equal_cases
-from calm.cases import sample
+from calm.cases import bundled, equal_cases, sample
 from calm.commands.plan import traced
 from calm.core.case import Case
-from calm.core.claims import Claim
-from calm.core.claims import Outcome
-from calm.core.verdict import Scale
-from calm.core.verdict import Verdict
-from calm.engine.asks import Judgment
-from calm.engine.asks import Question
+from calm.core.claims import Claim, Outcome
+from calm.core.verdict import Scale, Verdict
+from calm.engine.asks import Judgment, Question
 from calm.engine.engine import Engine
 from calm.experiment.lookahead import Order
 from calm.experiment.run import Result
 from calm.experiment.setup import Setup
-from calm.gate.outlook import Limits
-from calm.gate.outlook import attained
+from calm.gate.outlook import Limits, attained
 from calm.gate.proof import FINE
 from calm.gate.resolution import Attainable
 from calm.models.pacing import PRIORITY
@@ -36,23 +39,6 @@ from calm.perturbations.planted.mind import Mind
 from calm.results.audit import Finding
 from calm.results.findings import finding
 from calm.results.pairing import pooled
-from collections import Counter
-from collections.abc import Callable
-from collections.abc import Mapping
-from collections.abc import Sequence
-from contextvars import copy_context
-from dataclasses import dataclass
-from dataclasses import field
-from dataclasses import replace
-from functools import cache
-from random import Random
-from typing import Any
-from typing import Final
-from typing import Literal
-from typing import Protocol
-from typing import TypeVar
-from typing import cast
-import threading
 
 T = TypeVar("T")
 R = TypeVar("R")

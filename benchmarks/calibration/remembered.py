@@ -7,67 +7,44 @@ as long as gates run; what is only shown (texts, flips) is left out.
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from functools import lru_cache, partial
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final, cast
+from unittest.mock import patch
+
 from calm.core import measures
-from calm.core.case import Case
-from calm.core.case import digest
+from calm.core.case import Case, digest
 from calm.core.copies import changed
 from calm.core.edits import AnyEdit
-from calm.core.measures import Flips
-from calm.core.measures import MEASURES
-from calm.core.measures import Measure
+from calm.core.measures import MEASURES, Flips, Measure
 from calm.core.reasons import Reason
-from calm.core.recipes import Recipe
-from calm.core.recipes import made
+from calm.core.recipes import Recipe, made
 from calm.core.texts import CaseTexts
-from calm.core.trials import Trial
-from calm.core.trials import Trials
-from calm.core.verdict import Scale
-from calm.core.verdict import Verdict
+from calm.core.trials import Trial, Trials
+from calm.core.verdict import Scale, Verdict
 from calm.engine.asks import Judgment
 from calm.engine.engine import Engine
-from calm.experiment import crosswise
-from calm.experiment import pairs
-from calm.experiment import pulls
+from calm.experiment import crosswise, pairs, pulls, stopping, worst
 from calm.experiment import run as experiment
-from calm.experiment import stopping
-from calm.experiment import worst
-from calm.experiment.arms import Arms
-from calm.experiment.arms import Row
+from calm.experiment.arms import Arms, Row
 from calm.experiment.asks import Asks
-from calm.experiment.crosswise import Crossed
-from calm.experiment.crosswise import Equals
-from calm.experiment.inert import Floor
-from calm.experiment.inert import pilot_of
-from calm.experiment.pairs import Pair
-from calm.experiment.pairs import Pairing
-from calm.experiment.pairs import pair_up
+from calm.experiment.crosswise import Crossed, Equals
+from calm.experiment.inert import Floor, pilot_of
+from calm.experiment.pairs import Pair, Pairing, pair_up
 from calm.experiment.setup import Setup
 from calm.models.wire import Judge
 from calm.results import findings
 from calm.results import pairing as pooled_module
-from calm.results.audit import Finding
-from calm.results.audit import TrialRecord
+from calm.results.audit import Finding, TrialRecord
 from calm.statistics import intervals
 from calm.statistics.sequential import nominal_levels
-from collections import Counter
-from collections.abc import Callable
-from collections.abc import Iterator
-from collections.abc import Sequence
-from contextlib import ExitStack
-from contextlib import contextmanager
-from dataclasses import replace
-from functools import lru_cache
-from functools import partial
-from itertools import islice
-from typing import Any
-from typing import Final
-from typing import TYPE_CHECKING
-from typing import cast
-from unittest.mock import patch
 
 if TYPE_CHECKING:
-    from benchmarks.calibration.harness import Prompt
-    from benchmarks.calibration.harness import SimulatedEngine
+    from benchmarks.calibration.harness import Prompt, SimulatedEngine
 
 _levels = lru_cache(maxsize=None)(nominal_levels)
 

@@ -2,51 +2,42 @@
 
 from __future__ import annotations
 
-from calm.commands import CASES
-from calm.commands import DONE
-from calm.commands import JUDGES
-from calm.commands import REFUSED
-from calm.commands import add_command
-from calm.commands.spending import add_limits
-from calm.commands.spending import caps_of
-from calm.commands.spending import closing
-from calm.commands.spending import refuse_impossible
-from calm.core.case import COPY
-from calm.core.case import Case
-from calm.core.case import TIE
-from calm.core.edits import Expects
-from calm.core.plugins import hook
-from calm.core.reasons import Kind
-from calm.core.reasons import reason_of
-from calm.core.verdict import Criteria
-from calm.core.verdict import FAMILY
-from calm.core.verdict import Label
-from calm.core.verdict import NoReply
-from calm.core.verdict import Preferred
-from calm.core.verdict import Ranking
-from calm.core.verdict import Refused
-from calm.core.verdict import Score
-from calm.core.verdict import Tie
-from calm.core.verdict import Verdict
-from calm.core.verdict import code
-from calm.core.verdict import readable
-from calm.errors import ConfigError
-from calm.errors import FEW
-from calm.errors import nearest
-from calm.gate.catalogue import find_edit
-from calm.results.sentences import capital
-from calm.results.wording import printable
+import argparse
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from textwrap import indent
 from typing import TYPE_CHECKING
-import argparse
-import sys
+
+from calm.commands import CASES, DONE, JUDGES, REFUSED, add_command
+from calm.commands.spending import add_limits, caps_of, closing, refuse_impossible
+from calm.core.case import COPY, TIE, Case
+from calm.core.edits import Expects
+from calm.core.plugins import hook
+from calm.core.reasons import Kind, reason_of
+from calm.core.verdict import (
+    FAMILY,
+    Criteria,
+    Label,
+    NoReply,
+    Preferred,
+    Ranking,
+    Refused,
+    Score,
+    Tie,
+    Verdict,
+    code,
+    readable,
+)
+from calm.errors import FEW, ConfigError, nearest
+from calm.gate.catalogue import find_edit
+from calm.results.sentences import capital
+from calm.results.wording import printable
 
 if TYPE_CHECKING:
     from calm.engine.engine import Engine
-    from calm.models.wire import Judge
-    from calm.models.wire import Reply
+    from calm.models.wire import Judge, Reply
+
 
 def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add `try`."""

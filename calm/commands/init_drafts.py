@@ -2,33 +2,24 @@
 
 from __future__ import annotations
 
+import argparse
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Literal, cast
+
 from calm.commands import logs
-from calm.commands.init_prompts import Draft
-from calm.commands.init_prompts import Prompt
-from calm.commands.init_prompts import STARTED
-from calm.commands.init_prompts import note_values
+from calm.commands.init_prompts import STARTED, Draft, Prompt, note_values
 from calm.commands.init_table import read_of
 from calm.core.classes import SHIPPED
 from calm.core.shell import quote
-from calm.core.verdict import Scale
-from calm.core.verdict import Task
+from calm.core.verdict import Scale, Task
 from calm.errors import ConfigError
 from calm.models.transport import Provider
-from collections.abc import Mapping
-from collections.abc import Sequence
-from dataclasses import replace
-from pathlib import Path
-from typing import Final
-from typing import Literal
-from typing import TYPE_CHECKING
-from typing import cast
-import argparse
-import re
 
 if TYPE_CHECKING:
-    from calm.cases.logs import Gathered
-    from calm.cases.logs import Log
-    from calm.cases.logs import Wanted
+    from calm.cases.logs import Gathered, Log, Wanted
     from calm.core.case import Case
     from calm.core.toml_text import Value
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from calm.commands import add_cache
-from calm.commands import cache_files
-from calm.commands import cache_of
-from calm.errors import ConfigError
-from calm.errors import Interruption
+import argparse
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
-import argparse
+
+from calm.commands import add_cache, cache_files, cache_of
+from calm.errors import ConfigError, Interruption
 
 if TYPE_CHECKING:
     from calm.engine.engine import Engine

@@ -2,40 +2,27 @@
 
 from __future__ import annotations
 
-from calm.commands import CASES
-from calm.commands import DONE
-from calm.commands import JUDGES
-from calm.commands import REFUSED
-from calm.commands import add_command
-from calm.commands import cache_files
-from calm.commands.spending import CONTINUE
-from calm.commands.spending import add_caps
-from calm.commands.spending import bill
-from calm.commands.spending import impossible
-from calm.commands.spending import opened_engine
-from calm.errors import ConfigError
-from calm.results.wording import printable
-from dataclasses import replace
-from datetime import UTC
-from datetime import datetime
-from pathlib import Path
-from typing import TYPE_CHECKING
 import argparse
 import json
 import time
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from calm.commands import CASES, DONE, JUDGES, REFUSED, add_command, cache_files
+from calm.commands.spending import CONTINUE, add_caps, bill, impossible, opened_engine
+from calm.errors import ConfigError
+from calm.results.wording import printable
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from calm.core.case import Case
     from calm.engine.engine import Engine
-    from calm.models.wire import Json
-    from calm.models.wire import Judge
+    from calm.models.wire import Json, Judge
     from calm.results.outputs import Output
-    from calm.studies.watch import Comparison
-    from calm.studies.watch import History
-    from calm.studies.watch import Reference
-    from calm.studies.watch import Run
-    from collections.abc import Mapping
-    from collections.abc import Sequence
+    from calm.studies.watch import Comparison, History, Reference, Run
 
 MOST_ASKS = 100
 """How often a run may ask about an anchor."""

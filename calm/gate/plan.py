@@ -7,66 +7,37 @@ Prices, the fit into a budget, and the text of a plan each have a module of thei
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import islice
+from typing import NamedTuple
+
 from calm.cases import sample
-from calm.core.case import Case
-from calm.core.case import TIE
-from calm.core.case import digest
+from calm.core.case import TIE, Case, digest
 from calm.core.claims import Claim
-from calm.core.edits import AnyEdit
-from calm.core.edits import Edit
-from calm.core.edits import Expects
-from calm.core.measures import MEASURES
-from calm.core.measures import readable_rate
-from calm.core.reasons import Kind
-from calm.core.reasons import NONE
-from calm.core.reasons import Reason
-from calm.core.reasons import because
-from calm.core.reasons import counted
+from calm.core.edits import AnyEdit, Edit, Expects
+from calm.core.measures import MEASURES, readable_rate
+from calm.core.reasons import NONE, Kind, Reason, because, counted
 from calm.core.recipes import made
-from calm.core.verdict import Preferred
-from calm.core.verdict import Ranking
-from calm.core.verdict import Task
-from calm.core.verdict import Tie
-from calm.core.verdict import Unreadable
-from calm.core.verdict import Verdict
+from calm.core.verdict import Preferred, Ranking, Task, Tie, Unreadable, Verdict
 from calm.engine.thread import RareCollections
 from calm.errors import EstimateError
-from calm.experiment.aim import aims_by_pilot
-from calm.experiment.aim import open_to_pilot
-from calm.experiment.aim import wants_pilot
+from calm.experiment.aim import aims_by_pilot, open_to_pilot, wants_pilot
 from calm.experiment.asks import Design
 from calm.experiment.crosswise import Equals
 from calm.experiment.inert import CLASSES
 from calm.experiment.lookahead import Order
-from calm.experiment.pairs import Pair
-from calm.experiment.pairs import pair_up
-from calm.experiment.pairs import piloted
-from calm.experiment.run import alone
-from calm.experiment.run import check
+from calm.experiment.pairs import Pair, pair_up, piloted
+from calm.experiment.run import alone, check
 from calm.experiment.setup import Setup
 from calm.experiment.stopping import Stopping
 from calm.gate.outlook import foreseen
-from calm.gate.requests import Prompts
-from calm.gate.requests import Rendering
-from calm.gate.requests import RequestFinder
-from calm.gate.requests import RequestFinders
-from calm.gate.requests import Source
-from calm.gate.stand_in import StandIn
-from calm.gate.stand_in import stage
+from calm.gate.requests import Prompts, Rendering, RequestFinder, RequestFinders, Source
+from calm.gate.stand_in import StandIn, stage
 from calm.models.wire import Judge
-from calm.selfpreference.crossing.design import CrossDesign
-from calm.selfpreference.crossing.design import CrossInputs
-from calm.selfpreference.crossing.design import TableJudge
-from calm.selfpreference.crossing.design import arranged_for
-from collections import Counter
-from collections.abc import Callable
-from collections.abc import Sequence
-from dataclasses import dataclass
-from dataclasses import field
-from dataclasses import replace
-from functools import partial
-from itertools import islice
-from typing import NamedTuple
+from calm.selfpreference.crossing.design import CrossDesign, CrossInputs, TableJudge, arranged_for
 
 PILOT, CLEAN, INERT, PERTURBED = "pilot", "clean arm", "inert arm", "perturbed arm"
 CROSS = "judges and authors"

@@ -2,52 +2,6 @@
 
 from __future__ import annotations
 
-from calm.core.case import Case
-from calm.core.case import TIE
-from calm.core.reasons import Kind
-from calm.core.reasons import Reason
-from calm.core.reasons import Said
-from calm.core.reasons import because
-from calm.core.reasons import name
-from calm.core.verdict import Criteria
-from calm.core.verdict import FAMILY
-from calm.core.verdict import Family
-from calm.core.verdict import Label
-from calm.core.verdict import NoReply
-from calm.core.verdict import Preferred
-from calm.core.verdict import Ranking
-from calm.core.verdict import Refused
-from calm.core.verdict import Scale
-from calm.core.verdict import Score
-from calm.core.verdict import Tie
-from calm.core.verdict import Unreadable
-from calm.core.verdict import Verdict
-from calm.core.verdict import readable
-from calm.engine.queue import SetAside
-from calm.errors import CalmError
-from calm.errors import ConfigError
-from calm.errors import JudgeError
-from calm.errors import nearest
-from calm.judges.blind import Blinded
-from calm.judges.blind import Undeclared
-from calm.models.wire import Judge
-from calm.models.wire import Remarks
-from collections.abc import Awaitable
-from collections.abc import Callable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
-from contextlib import suppress
-from contextvars import copy_context
-from dataclasses import dataclass
-from dataclasses import field
-from dataclasses import replace
-from difflib import get_close_matches
-from numbers import Real
-from pathlib import Path
-from typing import Final
-from typing import TypeAlias
-from typing import cast
 import asyncio
 import importlib
 import inspect
@@ -57,6 +11,37 @@ import sys
 import sysconfig
 import threading
 import traceback
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from contextvars import copy_context
+from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
+from numbers import Real
+from pathlib import Path
+from typing import Final, TypeAlias, cast
+
+from calm.core.case import TIE, Case
+from calm.core.reasons import Kind, Reason, Said, because, name
+from calm.core.verdict import (
+    FAMILY,
+    Criteria,
+    Family,
+    Label,
+    NoReply,
+    Preferred,
+    Ranking,
+    Refused,
+    Scale,
+    Score,
+    Tie,
+    Unreadable,
+    Verdict,
+    readable,
+)
+from calm.engine.queue import SetAside
+from calm.errors import CalmError, ConfigError, JudgeError, nearest
+from calm.judges.blind import Blinded, Undeclared
+from calm.models.wire import Judge, Remarks
 
 LONGEST_MESSAGE: Final = 300
 """Characters of the message of an exception that are shown."""

@@ -2,59 +2,26 @@
 
 from __future__ import annotations
 
-from calm.core.case import Case
-from calm.core.case import Criterion
-from calm.core.case import digest
-from calm.core.reasons import Kind
-from calm.core.reasons import Reason
-from calm.core.reasons import Said
-from calm.core.reasons import because
-from calm.core.reasons import name
-from calm.core.reasons import reason_of
-from calm.core.recent import Recent
-from calm.core.templates import Message
-from calm.core.templates import Messages
-from calm.core.templates import Prompt
-from calm.core.verdict import Criteria
-from calm.core.verdict import Refused
-from calm.core.verdict import Scale
-from calm.core.verdict import Score
-from calm.core.verdict import Task
-from calm.core.verdict import Unreadable
-from calm.core.verdict import Verdict
-from calm.errors import JudgeError
-from calm.errors import TooLongError
-from calm.judges import prompts
-from calm.judges import reading
-from calm.judges.wrapper import JudgeWrapper
-from calm.models.pricing import SHORTEST
-from calm.models.pricing import least_tokens
-from calm.models.pricing import may_exceed
-from calm.models.pricing import was_cut
-from calm.models.prompt_cache import LEAST_CHARACTERS
-from calm.models.prompt_cache import ends_in
-from calm.models.server import Server
-from calm.models.wire import Endpoint
-from calm.models.wire import Json
-from calm.models.wire import Judge
-from calm.models.wire import Remarks
-from calm.models.wire import Reply
-from calm.models.wire import Request
-from calm.models.wire import Send
-from calm.models.wire import Traits
+import asyncio
 from collections import deque
-from collections.abc import Coroutine
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
-from dataclasses import dataclass
-from dataclasses import field
-from dataclasses import replace
-from functools import cache
-from functools import cached_property
+from collections.abc import Coroutine, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache, cached_property
 from sys import getsizeof
 from typing import TypeVar
-import asyncio
+
+from calm.core.case import Case, Criterion, digest
+from calm.core.reasons import Kind, Reason, Said, because, name, reason_of
+from calm.core.recent import Recent
+from calm.core.templates import Message, Messages, Prompt
+from calm.core.verdict import Criteria, Refused, Scale, Score, Task, Unreadable, Verdict
+from calm.errors import JudgeError, TooLongError
+from calm.judges import prompts, reading
+from calm.judges.wrapper import JudgeWrapper
+from calm.models.pricing import SHORTEST, least_tokens, may_exceed, was_cut
+from calm.models.prompt_cache import LEAST_CHARACTERS, ends_in
+from calm.models.server import Server
+from calm.models.wire import Endpoint, Json, Judge, Remarks, Reply, Request, Send, Traits
 
 T = TypeVar("T")
 

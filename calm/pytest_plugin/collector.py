@@ -2,44 +2,37 @@
 
 from __future__ import annotations
 
-from calm.pytest_plugin.aside import Aside
-from calm.pytest_plugin.options import OUTPUTS
-from calm.pytest_plugin.options import distributed
-from calm.pytest_plugin.options import flag
-from calm.pytest_plugin.options import given
-from calm.pytest_plugin.options import option
-from calm.pytest_plugin.options import seed_of
-from calm.pytest_plugin.options import stopping_of
-from calm.pytest_plugin.record import Record
-from calm.pytest_plugin.roll import Roll
-from calm.pytest_plugin.roll import on_roll
-from calm.pytest_plugin.session import SESSION
-from calm.pytest_plugin.session import baseline_of
-from calm.pytest_plugin.session import cases_asked
-from calm.pytest_plugin.session import catch_signals
-from calm.pytest_plugin.session import figures_of
-from calm.pytest_plugin.session import figures_of_dead
-from calm.pytest_plugin.session import gate_of
-from calm.pytest_plugin.session import named_as
-from calm.pytest_plugin.session import output_faults
-from calm.pytest_plugin.session import part_chosen
-from calm.pytest_plugin.session import set_aside_of
-from calm.pytest_plugin.session import unknown_subject
-from collections import Counter
-from collections.abc import Callable
-from collections.abc import Generator
-from collections.abc import Sequence
-from dataclasses import replace
-from datetime import UTC
-from datetime import datetime
-from pathlib import Path
-from shutil import get_terminal_size
-from typing import Any
-from typing import TYPE_CHECKING
 import json
 import os
-import pytest
 import time
+from collections import Counter
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from shutil import get_terminal_size
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from calm.pytest_plugin.aside import Aside
+from calm.pytest_plugin.options import OUTPUTS, distributed, flag, given, option, seed_of, stopping_of
+from calm.pytest_plugin.record import Record
+from calm.pytest_plugin.roll import Roll, on_roll
+from calm.pytest_plugin.session import (
+    SESSION,
+    baseline_of,
+    cases_asked,
+    catch_signals,
+    figures_of,
+    figures_of_dead,
+    gate_of,
+    named_as,
+    output_faults,
+    part_chosen,
+    set_aside_of,
+    unknown_subject,
+)
 
 if TYPE_CHECKING:
     from calm.core.case import Case
@@ -47,9 +40,7 @@ if TYPE_CHECKING:
     from calm.core.reasons import Reason
     from calm.core.texts import CaseTexts
     from calm.pytest_plugin import Waiting
-    from calm.results.audit import Audit
-    from calm.results.audit import Finding
-    from calm.results.audit import Run
+    from calm.results.audit import Audit, Finding, Run
 
 EXIT_CONFIG = pytest.ExitCode.USAGE_ERROR
 

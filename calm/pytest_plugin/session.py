@@ -2,52 +2,47 @@
 
 from __future__ import annotations
 
-from calm.pytest_plugin.options import OUTPUTS
-from calm.pytest_plugin.options import batch_least_of
-from calm.pytest_plugin.options import batches_of
-from calm.pytest_plugin.options import caps_of
-from calm.pytest_plugin.options import case_files
-from calm.pytest_plugin.options import commanded
-from calm.pytest_plugin.options import days_of
-from calm.pytest_plugin.options import design_in
-from calm.pytest_plugin.options import design_of
-from calm.pytest_plugin.options import distributed
-from calm.pytest_plugin.options import given
-from calm.pytest_plugin.options import is_worker
-from calm.pytest_plugin.options import limits_of
-from calm.pytest_plugin.options import lookahead_of
-from calm.pytest_plugin.options import looks_ahead_of
-from calm.pytest_plugin.options import option
-from calm.pytest_plugin.options import place_of
-from calm.pytest_plugin.options import run_name_of
-from calm.pytest_plugin.options import sample_of
-from calm.pytest_plugin.options import seed_of
-from calm.pytest_plugin.options import stopping_of
-from calm.pytest_plugin.trace import MARKER
-from collections.abc import Callable
-from collections.abc import Collection
-from collections.abc import Mapping
-from collections.abc import Sequence
-from contextlib import ExitStack
-from contextlib import nullcontext
-from contextlib import suppress
-from dataclasses import dataclass
-from dataclasses import field
-from datetime import UTC
-from datetime import datetime
-from functools import cached_property
-from functools import partial
+import gc
+import json
+import os
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import ExitStack, nullcontext, suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import cached_property, partial
 from importlib.util import find_spec
 from pathlib import Path
 from shutil import get_terminal_size
 from tempfile import TemporaryDirectory
-from typing import Any
-from typing import TYPE_CHECKING
-import gc
-import json
-import os
+from typing import TYPE_CHECKING, Any
+
 import pytest
-import time
+
+from calm.pytest_plugin.options import (
+    OUTPUTS,
+    batch_least_of,
+    batches_of,
+    caps_of,
+    case_files,
+    commanded,
+    days_of,
+    design_in,
+    design_of,
+    distributed,
+    given,
+    is_worker,
+    limits_of,
+    lookahead_of,
+    looks_ahead_of,
+    option,
+    place_of,
+    run_name_of,
+    sample_of,
+    seed_of,
+    stopping_of,
+)
+from calm.pytest_plugin.trace import MARKER
 
 if TYPE_CHECKING:
     from calm.core.case import Case
@@ -56,23 +51,21 @@ if TYPE_CHECKING:
     from calm.core.verdict import Scale
     from calm.engine.engine import Engine
     from calm.experiment.asks import Design
-    from calm.experiment.lookahead import Lookahead
-    from calm.experiment.lookahead import Order
+    from calm.experiment.lookahead import Lookahead, Order
     from calm.experiment.setup import Setup
     from calm.gate.outlook import Limits
     from calm.gate.plan import PlanRecord
     from calm.gate.probe import Probe
     from calm.gate.verdict_of import VerdictOf
     from calm.models.wire import Judge
-    from calm.pytest_plugin.fellows import Fellows
-    from calm.pytest_plugin.fellows import Meeting
+    from calm.pytest_plugin.fellows import Fellows, Meeting
     from calm.pytest_plugin.progress import FirstFinding
     from calm.pytest_plugin.record import Record
     from calm.results.audit import Audit
     from calm.results.gatefile import Gate
     from calm.results.outputs import Output
-    from calm.selfpreference.crossing.design import CrossInputs
-    from calm.selfpreference.crossing.design import Member
+    from calm.selfpreference.crossing.design import CrossInputs, Member
+
 
 @dataclass
 class Session:

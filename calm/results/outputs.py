@@ -11,30 +11,22 @@ occurs somewhere proves nothing: a test may hold the schema of results as a text
 
 from __future__ import annotations
 
-from calm.core.files import MOST_BYTES
-from calm.core.files import json_of
-from calm.errors import ConfigError
-from calm.models.secrets import hidden
-from collections.abc import Callable
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
-from contextlib import contextmanager
-from contextlib import suppress
-from dataclasses import dataclass
-from itertools import combinations
-from pathlib import Path
-from tempfile import NamedTemporaryFile
-from tempfile import TemporaryFile
-from time import sleep
-from typing import Any
-from typing import Final
-from typing import IO
-from unicodedata import normalize
 import os
 import re
 import stat
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+from tempfile import NamedTemporaryFile, TemporaryFile
+from time import sleep
+from typing import IO, Any, Final
+from unicodedata import normalize
+
+from calm.core.files import MOST_BYTES, json_of
+from calm.errors import ConfigError
+from calm.models.secrets import hidden
 
 Shape = Callable[[IO[bytes]], bool]
 """Says whether an open file, at its first byte, is what a form writes."""

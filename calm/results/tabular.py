@@ -9,43 +9,21 @@ The words of a diagnosis are here, too: what moves the verdicts of a judge, and 
 
 from __future__ import annotations
 
-from calm.core.measures import MEASURES
-from calm.core.measures import flip
-from calm.core.texts import CaseTexts
-from calm.core.texts import Exchange
-from calm.core.trials import Trials
-from calm.core.trials import same
-from calm.core.verdict import CLASS
-from calm.core.verdict import Code
-from calm.core.verdict import Family
-from calm.core.verdict import Scale
-from calm.core.verdict import Verdict
-from calm.core.verdict import as_written
-from calm.core.verdict import code
-from calm.models.secrets import hidden
-from calm.results.audit import Audit
-from calm.results.audit import Finding
-from calm.results.audit import RUN
-from calm.results.audit import TrialRecord
-from calm.results.pairing import ROWS_OF
-from calm.results.pairing import probes_of
-from calm.results.pairing import widest
-from calm.results.records import family_of
-from calm.results.records import scale_of
-from calm.results.records import trial_of
-from calm.results.sentences import sentence
-from collections import Counter
-from collections.abc import Callable
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
-from dataclasses import dataclass
-from dataclasses import replace
-from typing import Final
-from typing import Literal
-from typing import TypeAlias
 import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, Literal, TypeAlias
+
+from calm.core.measures import MEASURES, flip
+from calm.core.texts import CaseTexts, Exchange
+from calm.core.trials import Trials, same
+from calm.core.verdict import CLASS, Code, Family, Scale, Verdict, as_written, code
+from calm.models.secrets import hidden
+from calm.results.audit import RUN, Audit, Finding, TrialRecord
+from calm.results.pairing import ROWS_OF, probes_of, widest
+from calm.results.records import family_of, scale_of, trial_of
+from calm.results.sentences import sentence
 
 Cell: TypeAlias = str | int | float | bool | None
 Row: TypeAlias = dict[str, Cell]

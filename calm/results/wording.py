@@ -2,41 +2,22 @@
 
 from __future__ import annotations
 
-from calm.core.claims import Claim
-from calm.core.claims import Estimate
-from calm.core.claims import Outcome
-from calm.core.claims import decide
-from calm.core.claims import decimals
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from shutil import get_terminal_size
+from textwrap import fill, wrap
+from typing import Any, TextIO
+
+from calm.core.claims import Claim, Estimate, Outcome, decide, decimals
 from calm.core.measures import MEASURES
-from calm.core.reasons import Kind
-from calm.core.reasons import Reason
-from calm.core.reasons import because
-from calm.core.reasons import in_words
-from calm.core.reasons import shared
-from calm.core.references import CONSTANT
-from calm.core.references import PERSON
+from calm.core.reasons import Kind, Reason, because, in_words, shared
+from calm.core.references import CONSTANT, PERSON
 from calm.models.pricing import dollars
 from calm.models.secrets import hidden
-from calm.results.audit import AGREEMENT
-from calm.results.audit import Audit
-from calm.results.audit import CONTROLS
-from calm.results.audit import Finding
-from calm.results.audit import Limit
-from calm.results.audit import RUN
-from calm.results.audit import Run
+from calm.results.audit import AGREEMENT, CONTROLS, RUN, Audit, Finding, Limit, Run
 from calm.results.records import family_of
-from calm.results.sentences import ends
-from calm.results.sentences import name_of
-from calm.results.sentences import unmeasured
-from collections import Counter
-from collections.abc import Iterable
-from collections.abc import Mapping
-from shutil import get_terminal_size
-from textwrap import fill
-from textwrap import wrap
-from typing import Any
-from typing import TextIO
-import re
+from calm.results.sentences import ends, name_of, unmeasured
 
 CALLS = {
     "recorded": "verdicts read from the record",

@@ -8,42 +8,25 @@ tokens that the model did not generate: such judges have no perplexity curves, a
 
 from __future__ import annotations
 
-from calm.core.case import Answer
-from calm.core.case import Case
-from calm.core.case import TIE
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from math import fsum, isnan, nan
+
+import numpy as np
+
+from calm.core.case import TIE, Answer, Case
 from calm.core.items import item_of
 from calm.core.templates import Message
-from calm.core.verdict import Criteria
-from calm.core.verdict import NoReply
-from calm.core.verdict import Preferred
-from calm.core.verdict import Score
-from calm.core.verdict import Tie
-from calm.core.verdict import Verdict
+from calm.core.verdict import Criteria, NoReply, Preferred, Score, Tie, Verdict
 from calm.engine.asks import Response
 from calm.engine.engine import Engine
 from calm.errors import EstimateError
 from calm.models.server import Server
-from calm.models.wire import Json
-from calm.models.wire import Request
-from calm.models.wire import Token
-from calm.selfpreference.crossing.design import CrossResult
-from calm.selfpreference.crossing.design import Member
-from calm.selfpreference.crossing.design import messages_for
-from calm.selfpreference.perplexity import Curves
-from calm.selfpreference.perplexity import LogPerplexities
-from calm.selfpreference.perplexity import curves
-from calm.selfpreference.perplexity import log_perplexity
+from calm.models.wire import Json, Request, Token
+from calm.selfpreference.crossing.design import CrossResult, Member, messages_for
+from calm.selfpreference.perplexity import Curves, LogPerplexities, curves, log_perplexity
 from calm.selfpreference.verdicts import Judgment
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
-from dataclasses import dataclass
-from dataclasses import field
-from itertools import combinations
-from math import fsum
-from math import isnan
-from math import nan
-import numpy as np
 
 NO_PROMPT_LOGPROBS = (
     "its server gives no log-probabilities of the prompt's tokens (`prompt_logprobs`); a server such as vLLM does"

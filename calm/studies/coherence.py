@@ -16,45 +16,26 @@ scores. Both are means of one value for each case, with padded-t bounds.
 
 from __future__ import annotations
 
-from calm.core.case import Case
-from calm.core.case import TIE
-from calm.core.case import digest
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import combinations, pairwise
+from math import fsum
+from typing import Final
+
+from calm.core.case import TIE, Case, digest
 from calm.core.claims import Estimate
-from calm.core.reasons import Kind
-from calm.core.reasons import Reason
-from calm.core.reasons import because
-from calm.core.reasons import counted
-from calm.core.reasons import in_words
-from calm.core.reasons import reason_of
-from calm.core.trials import Trial
-from calm.core.trials import favour
-from calm.core.verdict import FAMILY
-from calm.core.verdict import NoReply
-from calm.core.verdict import Preferred
-from calm.core.verdict import Ranking
-from calm.core.verdict import Verdict
-from calm.core.verdict import readable
+from calm.core.reasons import Kind, Reason, because, counted, in_words, reason_of
+from calm.core.trials import Trial, favour
+from calm.core.verdict import FAMILY, NoReply, Preferred, Ranking, Verdict, readable
 from calm.engine.asks import PlainQuestion
 from calm.engine.engine import Engine
 from calm.errors import ConfigError
 from calm.experiment.pairs import ORDER_SALT
 from calm.experiment.stopping import LEVEL
-from calm.models.wire import Json
-from calm.models.wire import Judge
+from calm.models.wire import Json, Judge
 from calm.statistics.intervals import padded_t
-from calm.studies.provenance import numbers
-from calm.studies.provenance import too_little
-from collections import Counter
-from collections.abc import Callable
-from collections.abc import Mapping
-from collections.abc import Sequence
-from dataclasses import dataclass
-from dataclasses import field
-from dataclasses import replace
-from itertools import combinations
-from itertools import pairwise
-from math import fsum
-from typing import Final
+from calm.studies.provenance import numbers, too_little
 
 EVEN: Final = 1e-9
 """Scores that differ by less are equal."""

@@ -1,16 +1,15 @@
 """The recipes for CI do what the page on trust says, and the limits that it states are those of the code."""
 
+import re
+from pathlib import Path
+
 from calm.cases.reading import MAX_LINE_BYTES
 from calm.commands import init_ci
 from calm.core import files
 from calm.judges.prompts import sandbox
-from calm.judges.reading.formats import MOST_PATTERN
-from calm.judges.reading.formats import REGEX_LIMIT_S
-from calm.models import faults
-from calm.models import transport
-from pathlib import Path
+from calm.judges.reading.formats import MOST_PATTERN, REGEX_LIMIT_S
+from calm.models import faults, transport
 from tests.docs.pages import blocks
-import re
 
 ROOT = Path(__file__).parents[2]
 TRUST = ROOT / "docs" / "explanation" / "threats-and-trust.md"

@@ -2,44 +2,41 @@
 
 from __future__ import annotations
 
+import gzip
+import io
+import json
+from collections.abc import Callable, Mapping
+from contextlib import closing, redirect_stderr, redirect_stdout, suppress
+from dataclasses import dataclass, replace
+from datetime import date
+from functools import partial
+from hashlib import sha256
+from pathlib import Path
+from random import Random
+
 from calm.cases import read_cases
 from calm.cases.edited import to_row
 from calm.cases.foreign import import_cases
 from calm.cases.foreign.columns import Columns
 from calm.cases.lines import line
-from calm.cases.logs import Wanted
-from calm.cases.logs import deepeval
-from calm.cases.logs import gathered
-from calm.cases.logs import inspect_logs
-from calm.cases.logs import is_log
-from calm.cases.logs import read_logs
-from calm.cases.logs.agents import holds_runs
-from calm.cases.logs.agents import import_runs
+from calm.cases.logs import Wanted, deepeval, gathered, inspect_logs, is_log, read_logs
+from calm.cases.logs.agents import holds_runs, import_runs
 from calm.cases.shapes import parts_in
 from calm.commands.report import kind_of
 from calm.core.verdict import Scale
 from calm.engine.batching.later import LaterBatches
 from calm.engine.database import SqliteFile
 from calm.engine.places import copy
-from calm.engine.store import Entry
-from calm.engine.store import Mode
-from calm.engine.store import Store
-from calm.engine.store import request_text
+from calm.engine.store import Entry, Mode, Store, request_text
 from calm.gate.peers import read_peers
 from calm.judges.judgefile import read_judge
-from calm.judges.lint.subject import judges_of
-from calm.judges.lint.subject import subjects_of
+from calm.judges.lint.subject import judges_of, subjects_of
 from calm.judges.reading import Format
-from calm.judges.recorded.kept import recorded_toml
-from calm.judges.recorded.kept import verdict_lines
-from calm.judges.recorded.replay import Replay
-from calm.judges.recorded.replay import table_in
+from calm.judges.recorded.kept import recorded_toml, verdict_lines
+from calm.judges.recorded.replay import Replay, table_in
 from calm.models.wire import Reply
-from calm.results import audit
-from calm.results import baseline
-from calm.results import hunts
-from calm.results.codes import canonical
-from calm.results.codes import digest_of
+from calm.results import audit, baseline, hunts
+from calm.results.codes import canonical, digest_of
 from calm.results.gatefile import read_gate
 from calm.results.reports import pages
 from calm.selfpreference.families import stated
@@ -48,25 +45,9 @@ from calm.studies.hunt import kept_rows
 from calm.studies.hunt.written import SCHEMA as FOUND
 from calm.studies.watch.history import read_history
 from calm.testing import found as found_text
-from collections.abc import Callable
-from collections.abc import Mapping
-from contextlib import closing
-from contextlib import redirect_stderr
-from contextlib import redirect_stdout
-from contextlib import suppress
-from dataclasses import dataclass
-from dataclasses import replace
-from datetime import date
-from functools import partial
-from hashlib import sha256
-from pathlib import Path
-from random import Random
 from tests.fuzz import mutations as change
 from tests.planted import pair
 from tests.reports.planted_audit import sample
-import gzip
-import io
-import json
 
 Files = Mapping[str, bytes]
 ROOT = Path(__file__).parents[2]

@@ -1,29 +1,18 @@
 """What the code of users returns and raises as a judge: functions, classes and scorers are checked alike."""
 
-from calm import Answer
-from calm import Case
-from calm import JudgeError
-from calm import Preferred
-from calm import Refused
-from calm import Score
-from calm import Tie
-from calm import Unreadable
-from calm.core.reasons import Kind
-from calm.core.reasons import reason_of
-from calm.core.verdict import NoReply
-from calm.core.verdict import Scale
+import asyncio
+import concurrent.futures
+
+import pytest
+
+from calm import Answer, Case, JudgeError, Preferred, Refused, Score, Tie, Unreadable
+from calm.core.reasons import Kind, reason_of
+from calm.core.verdict import NoReply, Scale
 from calm.engine.asks import PlainQuestion
 from calm.judges.adapters.judge import Runner
 from calm.judges.panel import panel
-from calm.judges.python import PythonJudge
-from calm.judges.python import judge_of
-from tests.planted import Planted
-from tests.planted import engine
-from tests.planted import pairs
-from tests.planted import tied
-import asyncio
-import concurrent.futures
-import pytest
+from calm.judges.python import PythonJudge, judge_of
+from tests.planted import Planted, engine, pairs, tied
 
 PAIR = Case("c1", "Why?", (Answer("good", "So."), Answer("bad", "No.")), better="good").present(order=("bad", "good"))
 ONE = Case("c1", "Why?", (Answer("only", "So."),))

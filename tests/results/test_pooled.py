@@ -1,45 +1,25 @@
 """Claims about all probes of a run: from the rows at hand, by question, beside those of each probe."""
 
-from calm.core.claims import Claim
-from calm.core.claims import Outcome
-from calm.core.edits import Expects
-from calm.core.edits import perturbation
-from calm.core.edits import rotate
-from calm.core.measures import gain
-from calm.core.measures import net_robustness
-from calm.core.measures import pull
-from calm.core.measures import worst_gain
+import math
+from dataclasses import replace
+
+import pytest
+
+from calm.core.claims import Claim, Outcome
+from calm.core.edits import Expects, perturbation, rotate
+from calm.core.measures import gain, net_robustness, pull, worst_gain
 from calm.core.order import start_of
-from calm.core.reasons import Kind
-from calm.core.reasons import because
+from calm.core.reasons import Kind, because
 from calm.core.trials import CUED
-from calm.core.verdict import FAMILIES
-from calm.core.verdict import Preferred
-from calm.core.verdict import Score
-from calm.core.verdict import Tie
-from calm.core.verdict import Unreadable
+from calm.core.verdict import FAMILIES, Preferred, Score, Tie, Unreadable
 from calm.engine.money import Caps
 from calm.experiment.run import run
 from calm.experiment.stopping import Stopping
 from calm.gate.resolution import Attainable
 from calm.results.findings import finding
-from calm.results.pairing import FEWEST
-from calm.results.pairing import limits_of
-from calm.results.pairing import pooled
+from calm.results.pairing import FEWEST, limits_of, pooled
 from calm.results.records import rows_of
-from dataclasses import replace
-from tests.planted import Asking
-from tests.planted import Local
-from tests.planted import Planted
-from tests.planted import SCALE
-from tests.planted import chance
-from tests.planted import fair
-from tests.planted import pair
-from tests.planted import pairs
-from tests.planted import setup
-from tests.planted import singles
-import math
-import pytest
+from tests.planted import SCALE, Asking, Local, Planted, chance, fair, pair, pairs, setup, singles
 
 CLAIMS = (net_robustness >= 0.90, gain <= 0.15)
 

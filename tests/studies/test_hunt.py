@@ -1,29 +1,18 @@
 """The engine of a hunt: the same seed gives the same record, a budget is kept, and each kind of verdict is hunted."""
 
-from calm.cases import bundled
-from calm.core.verdict import Criteria
-from calm.core.verdict import Preferred
-from calm.core.verdict import Ranking
-from calm.core.verdict import Score
-from calm.engine.money import Caps
-from calm.experiment.surfaces import BEGINS
-from calm.studies.hunt import Bounds
-from calm.studies.hunt import LEAST
-from calm.studies.hunt import PLACES
-from calm.studies.hunt import arms_for
-from calm.studies.hunt import bandit_for
-from calm.studies.hunt import hunt
-from calm.studies.hunt import summary
-from calm.studies.hunt import to_json
-from random import Random
-from tests.planted import Planted
-from tests.planted import chance
-from tests.planted import pairs
-from tests.planted import setup
 import asyncio
 import json
-import pytest
 import re
+from random import Random
+
+import pytest
+
+from calm.cases import bundled
+from calm.core.verdict import Criteria, Preferred, Ranking, Score
+from calm.engine.money import Caps
+from calm.experiment.surfaces import BEGINS
+from calm.studies.hunt import LEAST, PLACES, Bounds, arms_for, bandit_for, hunt, summary, to_json
+from tests.planted import Planted, chance, pairs, setup
 
 WORD = "certified"
 

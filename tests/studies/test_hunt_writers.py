@@ -1,28 +1,20 @@
 """A model that writes in a search: what it proposes, what that costs, and how it ends."""
 
+from collections import Counter
+from pathlib import Path
+
 from calm.cases import bundled
 from calm.core.case import digest
 from calm.engine.engine import Engine
 from calm.engine.money import Caps
-from calm.engine.store import Mode
-from calm.engine.store import Store
+from calm.engine.store import Mode, Store
 from calm.experiment.setup import Setup
 from calm.judges.python import PythonJudge
-from calm.studies.hunt import BestOf
-from calm.studies.hunt import Bounds
-from calm.studies.hunt import PLACES
-from calm.studies.hunt import bandit_for
-from calm.studies.hunt import hunt
-from calm.studies.hunt import to_json
-from calm.studies.hunt.proposers import AHEAD
-from calm.studies.hunt.proposers import UNUSABLE
+from calm.studies.hunt import PLACES, BestOf, Bounds, bandit_for, hunt, to_json
+from calm.studies.hunt.proposers import AHEAD, UNUSABLE
 from calm.studies.writing.writer import read_writer
-from collections import Counter
-from pathlib import Path
-from tests.commands.test_attack import answer_in
-from tests.commands.test_attack import writer_file
-from tests.servers import Answer
-from tests.servers import wire_server
+from tests.commands.test_attack import answer_in, writer_file
+from tests.servers import Answer, wire_server
 
 CASES = tuple(bundled("pairwise")[:40])
 PHRASES = (

@@ -28,11 +28,10 @@ from calm.core.reasons import NONE
 from calm.core.templates import Message
 from calm.errors import JudgeError
 from calm.judges.reading import key_twice
-from calm.models.address import Provider
-from calm.models.api import items, string, table, texts
+from calm.models.apis import items, string, table, texts
 from calm.models.secrets import Secrets
 from calm.models.server import APIS, Server
-from calm.models.transport.headers import ANTHROPIC_VERSION
+from calm.models.transport import ANTHROPIC_VERSION, Provider
 from calm.models.wire import Json, Reply, Request, Send
 
 PATHS: Final[Mapping[str, Provider]] = {

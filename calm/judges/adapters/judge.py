@@ -26,7 +26,7 @@ from calm.judges.adapters.door import DRY, PARAMETERS, VISITOR, Ask, Models, vis
 from calm.judges.adapters.evaluator import Evaluator
 from calm.judges.blind import blinded, visible
 from calm.judges.code import awaited, in_short, in_thread, settled, verdict_of
-from calm.models.api import items, table
+from calm.models.apis import items, table
 from calm.models.wire import Endpoint, Json, Remarks, Reply, Request, Send, Traits
 
 

@@ -2,33 +2,20 @@
 
 from __future__ import annotations
 
-from calm.core.plugins import needed
-from calm.core.verdict import TASKS
-from calm.core.verdict import Task
-from calm.errors import ConfigError
-from calm.errors import nearest
-from calm.judges.judgefile.parts import classes_of
-from calm.judges.judgefile.parts import format_of
-from calm.judges.judgefile.parts import prompt_of
-from calm.judges.judgefile.parts import scale_of
-from calm.judges.judgefile.parts import server_of
-from calm.judges.judgefile.tables import KEYS
-from calm.judges.judgefile.tables import OF_PANEL
-from calm.judges.judgefile.tables import TABLES
-from calm.judges.judgefile.tables import Table
-from calm.judges.judgefile.tables import dict_of
-from calm.judges.judgefile.tables import one_of
-from calm.judges.judgefile.tables import read_document
-from calm.judges.judgefile.tables import shown
-from calm.judges.prompted import PromptedJudge
-from calm.models.server import Server
-from calm.models.server import wrong_settings
-from calm.models.wire import Json
-from calm.models.wire import Judge
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
+
+from calm.core.plugins import needed
+from calm.core.verdict import TASKS, Task
+from calm.errors import ConfigError, nearest
+from calm.judges.judgefile.parts import classes_of, format_of, prompt_of, scale_of, server_of
+from calm.judges.judgefile.tables import KEYS, OF_PANEL, TABLES, Table, dict_of, one_of, read_document, shown
+from calm.judges.prompted import PromptedJudge
+from calm.models.server import Server, wrong_settings
+from calm.models.wire import Json, Judge
+
 
 def read_judge(path: Path, env: Mapping[str, str], *, keyless: bool = False) -> Judge:
     """

@@ -35,7 +35,7 @@ from calm.judges.mitigations.mitigation import (
     with_rule,
 )
 from calm.judges.prompted import together
-from calm.models.settings import wrong_settings
+from calm.models.server import wrong_settings
 from calm.models.wire import Judge, Rewordable, Send
 
 T = TypeVar("T")

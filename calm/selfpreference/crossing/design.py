@@ -19,8 +19,8 @@ from calm.core.model_names import one_name, repeated, same_model, spelling, valu
 from calm.core.reasons import NONE, Kind, Reason, because, counted, listed, reason_of
 from calm.core.templates import Message
 from calm.core.verdict import FAMILY, Family, NoReply, Scale, Score, Task, Verdict
+from calm.engine.asks import LOOKS, Legibility
 from calm.engine.engine import Engine
-from calm.engine.legibility import LOOKS, Legibility
 from calm.errors import ConfigError, EstimateError, JudgeError
 from calm.experiment.showing import refuse_unshowable
 from calm.experiment.stopping import LOST

@@ -11,52 +11,29 @@ found, the answer stays as it is. A transfer tries the texts that an earlier att
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
 from calm.cases import sample
 from calm.core.case import TIE
 from calm.core.claims import Estimate
-from calm.core.measures import attack_success_rate
-from calm.core.measures import gain
-from calm.core.reasons import Kind
-from calm.core.reasons import NONE
-from calm.core.reasons import Reason
-from calm.core.reasons import because
-from calm.core.reasons import counted
-from calm.core.reasons import reason_of
-from calm.core.trials import Trial
-from calm.core.trials import Trials
-from calm.core.verdict import NoReply
-from calm.core.verdict import Verdict
-from calm.engine.asks import PlainQuestion
+from calm.core.measures import attack_success_rate, gain
+from calm.core.reasons import NONE, Kind, Reason, because, counted, reason_of
+from calm.core.trials import Trial, Trials
+from calm.core.verdict import NoReply, Verdict
 from calm.errors import EstimateError
 from calm.experiment.referee import Flip
 from calm.experiment.setup import Setup
-from calm.experiment.stopping import LEVEL
-from calm.experiment.stopping import LOST
+from calm.experiment.stopping import LEVEL, LOST
 from calm.experiment.surfaces import surface
 from calm.strategies.shrinking import rendered
 from calm.studies.hunt.arms import Layer
-from calm.studies.hunt.hunt import common_in
-from calm.studies.hunt.hunt import fewer_edits
-from calm.studies.hunt.hunt import flipping
-from calm.studies.hunt.hunt import shrunk
-from calm.studies.hunt.proposers import Bandit
-from calm.studies.hunt.proposers import Try
-from calm.studies.hunt.subjects import AIM
-from calm.studies.hunt.subjects import ANSWER
-from calm.studies.hunt.subjects import FRESH
-from calm.studies.hunt.subjects import PLACES
-from calm.studies.hunt.subjects import Said
-from calm.studies.hunt.subjects import Subject
-from calm.studies.hunt.subjects import ask_all
-from calm.studies.hunt.subjects import fault_in
-from calm.studies.hunt.subjects import ordered
-from calm.studies.hunt.subjects import taken
+from calm.studies.hunt.hunt import common_in, fewer_edits, flipping, shrunk
+from calm.studies.hunt.proposers import Bandit, Try
+from calm.studies.hunt.subjects import AIM, ANSWER, FRESH, PLACES, Said, Subject, ask_all, fault_in, ordered, taken
 from calm.studies.threads import side_by_side
-from collections import Counter
-from collections.abc import Mapping
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Final
 
 ATTACK: Final = "attack"
 """The name of a found text in `Case.variants`."""

@@ -8,50 +8,29 @@ of different wordings differ by beyond that is due to the wording.
 
 from __future__ import annotations
 
-from calm.core.case import Case
-from calm.core.case import digest
-from calm.core.edits import PromptEdit
-from calm.core.files import read_json
-from calm.core.reasons import Reason
-from calm.core.reasons import reason_of
-from calm.core.trials import Trial
-from calm.core.trials import distance
-from calm.core.verdict import Criteria
-from calm.core.verdict import FAMILY
-from calm.core.verdict import NoReply
-from calm.core.verdict import Scale
-from calm.core.verdict import Score
-from calm.core.verdict import Verdict
-from calm.core.verdict import as_written
-from calm.core.verdict import code
-from calm.core.verdict import readable
-from calm.engine.asks import PlainQuestion
-from calm.engine.asks import Question
-from calm.engine.engine import Engine
-from calm.errors import ConfigError
-from calm.errors import nearest
-from calm.experiment.pairs import ORDER_SALT
-from calm.experiment.setup import clusters_of
-from calm.models.wire import Judge
-from calm.models.wire import Rewordable
-from calm.perturbations import bundled_prompt
-from calm.perturbations import judge_prompt
-from calm.statistics.dissent import Block
-from calm.studies.provenance import too_little
 from collections import Counter
-from collections.abc import Callable
-from collections.abc import Mapping
-from collections.abc import Sequence
-from dataclasses import dataclass
-from dataclasses import field
-from dataclasses import replace
-from math import ceil
-from math import fsum
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import ceil, fsum
 from pathlib import Path
 from random import Random
-from typing import Final
-from typing import Literal
-from typing import TypeAlias
+from typing import Final, Literal, TypeAlias
+
+from calm.core.case import Case, digest
+from calm.core.edits import PromptEdit
+from calm.core.files import read_json
+from calm.core.reasons import Reason, reason_of
+from calm.core.trials import Trial, distance
+from calm.core.verdict import FAMILY, Criteria, NoReply, Scale, Score, Verdict, as_written, code, readable
+from calm.engine.asks import PlainQuestion, Question
+from calm.engine.engine import Engine
+from calm.errors import ConfigError, nearest
+from calm.experiment.pairs import ORDER_SALT
+from calm.experiment.setup import clusters_of
+from calm.models.wire import Judge, Rewordable
+from calm.perturbations import bundled_prompt, judge_prompt
+from calm.statistics.dissent import Block
+from calm.studies.provenance import too_little
 
 Kind: TypeAlias = Literal["base", "prompt", "criterion"]
 

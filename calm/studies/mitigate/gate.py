@@ -6,77 +6,43 @@ Also how often each attack of the injection family wins against each set, and th
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from math import fsum
+from typing import TypeVar, cast
+
 from calm.cases import sample
 from calm.core.case import Case
 from calm.core.claims import Outcome
-from calm.core.edits import AnyEdit
-from calm.core.edits import Edit
-from calm.core.edits import Expects
-from calm.core.measures import MEASURES
-from calm.core.measures import Measure
-from calm.core.measures import attack_success_rate
-from calm.core.measures import gain
+from calm.core.edits import AnyEdit, Edit, Expects
+from calm.core.measures import MEASURES, Measure, attack_success_rate, gain
 from calm.core.reasons import Reason
-from calm.core.trials import Trial
-from calm.core.trials import Trials
-from calm.core.verdict import Criteria
-from calm.core.verdict import Label
-from calm.core.verdict import Preferred
-from calm.core.verdict import Ranking
-from calm.core.verdict import Scale
-from calm.core.verdict import Score
-from calm.core.verdict import Tie
-from calm.core.verdict import Verdict
-from calm.core.verdict import readable
-from calm.engine.asks import Judgment
-from calm.engine.asks import Question
+from calm.core.trials import Trial, Trials
+from calm.core.verdict import Criteria, Label, Preferred, Ranking, Scale, Score, Tie, Verdict, readable
+from calm.engine.asks import Judgment, Question
 from calm.engine.engine import Engine
 from calm.errors import EstimateError
 from calm.experiment import run as experiment
 from calm.experiment.lookahead import Order
 from calm.experiment.setup import Setup
-from calm.experiment.stopping import Ruling
-from calm.experiment.stopping import Stopping
+from calm.experiment.stopping import Ruling, Stopping
 from calm.gate.catalogue import entries
-from calm.gate.plan import PlanEntry
-from calm.gate.plan import PlanSettings
-from calm.gate.plan import ProbeRow
-from calm.gate.plan import Survey
-from calm.gate.plan import survey
-from calm.gate.prices import Assumptions
-from calm.gate.prices import Figure
-from calm.gate.prices import plan_of
+from calm.gate.plan import PlanEntry, PlanSettings, ProbeRow, Survey, survey
+from calm.gate.prices import Assumptions, Figure, plan_of
 from calm.gate.question import TOLERATED
-from calm.gate.requests import Rendering
-from calm.gate.requests import Source
+from calm.gate.requests import Rendering, Source
 from calm.gate.stand_in import StandIn
 from calm.judges.mitigations import mitigated
-from calm.judges.mitigations.mitigation import Reader
-from calm.judges.mitigations.mitigation import folder_of
-from calm.models.pricing import Cost
-from calm.models.pricing import cost
-from calm.models.pricing import price_of
-from calm.models.wire import Judge
-from calm.models.wire import Reply
-from calm.models.wire import Request
+from calm.judges.mitigations.mitigation import Reader, folder_of
+from calm.models.pricing import Cost, cost, price_of
+from calm.models.wire import Judge, Reply, Request
 from calm.results.audit import Finding
 from calm.results.findings import finding
-from calm.results.tabular import Unread
-from calm.results.tabular import unread_of
+from calm.results.tabular import Unread, unread_of
 from calm.statistics.multiplicity import benjamini_hochberg
-from calm.studies.mitigate.study import Cell
-from calm.studies.mitigate.study import Figures
-from calm.studies.mitigate.study import MEASURED
-from calm.studies.mitigate.study import MitigationSet
-from calm.studies.mitigate.study import chance
+from calm.studies.mitigate.study import MEASURED, Cell, Figures, MitigationSet, chance
 from calm.studies.provenance import audit_of
-from collections.abc import Callable
-from collections.abc import Sequence
-from dataclasses import replace
-from math import fsum
-from typing import TypeVar
-from typing import cast
-import asyncio
 
 COUNTED = 20
 """The number of cases on which the asks of a judge in code are counted."""

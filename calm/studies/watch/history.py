@@ -11,61 +11,46 @@ recorded, a copy of the history, and another history have no such file, so that 
 
 from __future__ import annotations
 
-from calm.core.case import Case
-from calm.core.case import TIE
-from calm.core.case import digest
+import json
+import os
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+from typing import IO, Any, Final, cast
+from uuid import uuid4
+
+from calm.core.case import TIE, Case, digest
 from calm.core.classes import Classes
-from calm.core.files import MOST_BYTES
-from calm.core.files import json_of
-from calm.core.files import refuse_large
-from calm.core.files import unopened
+from calm.core.files import MOST_BYTES, json_of, refuse_large, unopened
 from calm.core.order import RUN_ASKS
-from calm.core.reasons import Reason
-from calm.core.reasons import reason_of
-from calm.core.trials import Trial
-from calm.core.trials import favour
-from calm.core.verdict import Criteria
-from calm.core.verdict import FAMILY
-from calm.core.verdict import Label
-from calm.core.verdict import NoReply
-from calm.core.verdict import Preferred
-from calm.core.verdict import Scale
-from calm.core.verdict import Score
-from calm.core.verdict import Tie
-from calm.core.verdict import Verdict
-from calm.core.verdict import chances
-from calm.core.verdict import code
-from calm.core.verdict import decode
-from calm.core.verdict import readable
+from calm.core.reasons import Reason, reason_of
+from calm.core.trials import Trial, favour
+from calm.core.verdict import (
+    FAMILY,
+    Criteria,
+    Label,
+    NoReply,
+    Preferred,
+    Scale,
+    Score,
+    Tie,
+    Verdict,
+    chances,
+    code,
+    decode,
+    readable,
+)
 from calm.engine.engine import Engine
 from calm.errors import ConfigError
 from calm.experiment.pairs import ORDER_SALT
 from calm.experiment.stopping import LOST
 from calm.models.secrets import hidden
-from calm.models.wire import Json
-from calm.models.wire import Judge
-from calm.results.outputs import WATCHED
-from calm.results.outputs import WATCH_BEGUN
-from calm.results.outputs import remove
-from calm.results.outputs import write_whole
+from calm.models.wire import Json, Judge
+from calm.results.outputs import WATCH_BEGUN, WATCHED, remove, write_whole
 from calm.studies.watch.alarm import Promise
-from collections import Counter
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
-from contextlib import contextmanager
-from contextlib import suppress
-from dataclasses import dataclass
-from dataclasses import field
-from hashlib import sha256
-from pathlib import Path
-from typing import Any
-from typing import Final
-from typing import IO
-from typing import cast
-from uuid import uuid4
-import json
-import os
 
 _UNSEEN: Final = ("id", "better", "met", "scores", "tags", "variants")
 """What of a case may change without the judge being asked another question."""

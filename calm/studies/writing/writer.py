@@ -2,36 +2,24 @@
 
 from __future__ import annotations
 
-from calm.core.templates import Message
-from calm.core.validation import Fault
-from calm.core.verdict import Refused
-from calm.core.verdict import Scale
-from calm.errors import ConfigError
-from calm.errors import nearest
-from calm.judges import reading
-from calm.judges.judgefile.parts import server_of
-from calm.judges.judgefile.tables import KEYS
-from calm.judges.judgefile.tables import OF_WRITER
-from calm.judges.judgefile.tables import Table
-from calm.judges.judgefile.tables import dict_of
-from calm.judges.judgefile.tables import read_document
-from calm.judges.judgefile.tables import shown
-from calm.judges.reading import Format
-from calm.judges.reading import View
-from calm.models.server import Server
-from calm.models.server import wrong_settings
-from calm.models.wire import Reply
-from calm.models.wire import Request
-from calm.results.outputs import UNUSED
-from calm.results.outputs import write_whole
+import json
 from collections import Counter
-from collections.abc import Iterable
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
-import json
+
+from calm.core.templates import Message
+from calm.core.validation import Fault
+from calm.core.verdict import Refused, Scale
+from calm.errors import ConfigError, nearest
+from calm.judges import reading
+from calm.judges.judgefile.parts import server_of
+from calm.judges.judgefile.tables import KEYS, OF_WRITER, Table, dict_of, read_document, shown
+from calm.judges.reading import Format, View
+from calm.models.server import Server, wrong_settings
+from calm.models.wire import Reply, Request
+from calm.results.outputs import UNUSED, write_whole
 
 TABLES: Final = ("writer", "model")
 ASK: Final = 1
