@@ -26,9 +26,9 @@ from calm.results.audit import BASELINE, CONTROLS, RUN, Audit, Finding
 from calm.results.gatefile import WORSENING
 from calm.results.parts import line_of, places_of
 from calm.results.reports.charts import finite
+from calm.results.reports.exports import text
 from calm.results.reports.html import environment, visible
 from calm.results.reports.probes import Highlight, highlight, shown_scale
-from calm.results.reports.targets import text
 from calm.results.sentences import capital, name_of, resolution, sentence, unmeasured
 from calm.results.steps import next_step, steps_of, troubles, verdict_of
 from calm.results.tabular import ARMS, as_read, unread

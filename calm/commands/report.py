@@ -182,7 +182,7 @@ def _send(options: argparse.Namespace, to: Given) -> int:
     from calm.results import audit as record
     from calm.results.redaction import without_texts
     from calm.results.reports import html
-    from calm.results.reports.targets import told
+    from calm.results.reports.exports import told
     from calm.results.wording import printable
 
     given = {"-o": options.out, "--format": options.format, "--history": options.history, "--name": options.name}

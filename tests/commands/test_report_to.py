@@ -10,7 +10,7 @@ from calm.core.claims import Outcome
 from calm.core.plugins import given
 from calm.core.reasons import Kind, Said, because
 from calm.results.audit import write
-from calm.results.reports.targets import GATE, LONGEST, told
+from calm.results.reports.exports import GATE, LONGEST, told
 from calm.results.tabular import as_read
 from tests.reports.hostile_texts import HOSTILE, hostile_audit
 from tests.reports.planted_audit import empty, sample

@@ -25,7 +25,7 @@ import httpx2
 import pytest
 
 from calm.results.audit import write
-from calm.results.reports.targets import told
+from calm.results.reports.exports import told
 from tests.reports.hostile_texts import HOSTILE, hostile_audit
 from tests.reports.planted_audit import sample
 from tests.servers.langfuse import langfuse_server
