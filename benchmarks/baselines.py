@@ -23,7 +23,7 @@ from benchmarks.calibration.laws import SURE, PairJudge, Pairs
 from calm.core.claims import Outcome
 from calm.errors import ConfigError
 from calm.experiment.stopping import Stopping
-from calm.gate.proof import FINE
+from calm.gate.question import FINE
 from calm.models.wire import Json
 from calm.results.audit import BASELINE, Audit, Finding, JudgeRecord
 from calm.results.baseline import accept

@@ -32,15 +32,18 @@ from calm.core.verdict import FAMILY
 from calm.engine.engine import Engine
 from calm.engine.store import Mode, Store
 from calm.experiment import run as experiment
-from calm.experiment.asks import Design
 from calm.experiment.setup import Setup
-from calm.experiment.stopping import Stopping
+from calm.experiment.stopping import Design, Stopping
 from calm.gate.from_spec import cases_from, judge_from
+from calm.plugins.calibrate.study.figures import GRID, corrected
+from calm.plugins.calibrate.study.items import (
+    Item,
+    Rule,
+    entity_of,
+    items_of,
+)
+from calm.statistics.calibration import Clusters, prediction_powered_mean, select
 from calm.statistics.intervals import padded_t
-from calm.statistics.prediction_powered import Clusters, prediction_powered_mean
-from calm.statistics.selective import select
-from calm.studies.calibrate.figures import GRID, corrected
-from calm.studies.calibrate.items import Item, Rule, entity_of, items_of
 
 JUDGES = (
     "recorded:pandalm/gpt-3.5",

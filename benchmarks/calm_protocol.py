@@ -27,7 +27,7 @@ from typing import Any
 import calm
 from benchmarks.pages import put
 from calm import suites
-from calm.results.calm_protocol import KEY
+from calm.plugins.papers.protocol import KEY
 
 PRINTED = Path(__file__).parent.parent / "tests" / "papers" / "data" / "calm_table4.csv"
 PROTOCOL = Path(suites.__path__[0]) / "papers" / "test_calm.py"

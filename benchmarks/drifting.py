@@ -29,10 +29,9 @@ from calm.core.verdict import Preferred, Scale, Task, Verdict
 from calm.engine.engine import Engine
 from calm.engine.queue import GUEST, Guest
 from calm.engine.store import Mode, Store
-from calm.experiment.asks import Design
 from calm.experiment.run import Result, run
 from calm.experiment.setup import Setup
-from calm.experiment.stopping import Stopping
+from calm.experiment.stopping import Design, Stopping
 from calm.models.wire import Endpoint, Remarks, Send, Traits
 
 CASES, PROBES = 60, 6

@@ -26,14 +26,14 @@ from scipy.special import ndtri
 
 from calm.core.claims import Claim, Decision, Outcome, decide
 from calm.core.verdict import Family
-from calm.selfpreference import pairs
-from calm.selfpreference.contrasts import Floats, Grid
-from calm.selfpreference.crossing.tables import decide_pull
-from calm.selfpreference.pairs import AuthorPair, Known
-from calm.selfpreference.report import Tables
-from calm.selfpreference.rubric import RubricTable
-from calm.selfpreference.scores import ScoreTable
-from calm.selfpreference.skill import Excess
+from calm.plugins.self_preference import pairs
+from calm.plugins.self_preference.contrasts import Floats, Grid
+from calm.plugins.self_preference.pairs import AuthorPair, Known
+from calm.plugins.self_preference.report import Tables
+from calm.plugins.self_preference.rubric import RubricTable
+from calm.plugins.self_preference.scores import ScoreTable
+from calm.plugins.self_preference.skill import Excess
+from calm.plugins.self_preference.tables import decide_pull
 from calm.statistics.power import uniforms
 
 SEED = 20_261_122

@@ -38,9 +38,9 @@ from calm.experiment.inert import floor_of
 from calm.experiment.lookahead import Order
 from calm.experiment.pairs import Pair, pair_up
 from calm.experiment.setup import Setup
-from calm.gate.context import Context, Node
 from calm.gate.plan import PlanRecord, PlanSink
 from calm.gate.probe import Probe
+from calm.gate.question import Context, Node
 from calm.perturbations.planted import planted
 
 LENGTHS: Mapping[int, tuple[int, ...]] = {

@@ -17,7 +17,12 @@ from collections import Counter, defaultdict
 from pathlib import Path
 
 from calm.errors import ConfigError
-from calm.judges.lint import RULES, Finding, lint, subject_of
+from calm.plugins.lint.lint import (
+    RULES,
+    Finding,
+    lint,
+    subject_of,
+)
 
 TASKS = {"label": "rubric", "": None}
 ENDS = (".txt", ".jinja", ".md")

@@ -22,9 +22,9 @@ from random import Random
 from benchmarks.pages import put
 from calm.core.verdict import Scale
 from calm.models.wire import Json
-from calm.statistics.mapping import Line, Steps
-from calm.studies.calibrate.figures import RAW, Candidate, fit
-from calm.studies.calibrate.items import Item, Rule
+from calm.plugins.calibrate.study.figures import RAW, Candidate, fit
+from calm.plugins.calibrate.study.items import Item, Rule
+from calm.statistics.calibration import Line, Steps
 
 TEN, ONE = Scale(1, 10), Scale(0, 1)
 GOLD = (2, 3, 4, 5, 5, 6, 6, 7, 7, 8, 8, 9)

@@ -48,13 +48,13 @@ def _mitigation(name: str, entry: str, test: str) -> Method:
 
 
 _PROTOCOL: Final = "pytest_plugin/test_protocol.py::test_the_record_holds_the_papers_figures"
-_ERRORS: Final = "selfpreference/test_calm_errors.py::test_both_signs_of_the_papers_versions"
+_ERRORS: Final = "plugins/self_preference/test_calm_errors.py::test_both_signs_of_the_papers_versions"
 _THESIS: Final = "papers/test_self_evaluation_thesis.py::test_every_cell_of_table_1_is_reproduced"
 _TABLE_1: Final = "papers/test_rubric_self_preference.py::test_table_1_on_ifeval_is_reproduced"
-_PANELS: Final = "judges/mitigations/test_panels.py::"
-_PROMPTS: Final = "judges/mitigations/test_prompts.py::"
-_RUBRIC: Final = "selfpreference/test_rubric.py::"
-_COMMANDS: Final = "commands/test_harmful_self_preference.py::"
+_PANELS: Final = "plugins/mitigate/test_panels.py::"
+_PROMPTS: Final = "plugins/mitigate/test_prompts.py::"
+_RUBRIC: Final = "plugins/self_preference/test_rubric.py::"
+_COMMANDS: Final = "plugins/self_preference/test_harmful_self_preference.py::"
 _UDA: Final = "papers/test_uda.py::"
 
 METHODS: Final[tuple[tuple[str, tuple[Method, ...]], ...]] = (
@@ -72,7 +72,7 @@ METHODS: Final[tuple[tuple[str, tuple[Method, ...]], ...]] = (
             _calm(
                 "Tables 4 and 5: judges side by side",
                 "results.calm_protocol:judge_table",
-                "commands/test_compare_as_calm.py::test_csv_holds_every_figure_as_computed_by_hand",
+                "plugins/papers/test_compare_as_calm.py::test_csv_holds_every_figure_as_computed_by_hand",
                 "compare",
             ),
         ),
@@ -84,38 +84,38 @@ METHODS: Final[tuple[tuple[str, tuple[Method, ...]], ...]] = (
             _own(
                 "S - R, S - G, R - G: paired t",
                 "scores:compared",
-                "selfpreference/test_self_evaluation.py::test_every_figure_is_that_of_scipy",
+                "plugins/self_preference/test_self_evaluation.py::test_every_figure_is_that_of_scipy",
                 "score",
             ),
             _own(
                 "both framings in one run, the negative one mapped back",
                 "parts:evaluation_parts",
-                "commands/test_graded_self_evaluation.py::test_both_framings_are_in_one_run",
+                "plugins/self_preference/test_graded_self_evaluation.py::test_both_framings_are_in_one_run",
                 "headlines",
                 "--framings both",
             ),
             _own(
                 "several dimensions (Likert form)",
                 "parts:with_means",
-                "commands/test_graded_self_evaluation.py::test_each_dimension_has_its_rows_and_all_have_a_mean",
+                "plugins/self_preference/test_graded_self_evaluation.py::test_each_dimension_has_its_rows_and_all_have_a_mean",
                 "headlines",
                 "--dimension NAME=PROMPT",
             ),
             _own(
                 "Peer Rank of models",
                 "statistics.peers:peer_rank",
-                "selfpreference/test_ranking.py::test_peer_rank_is_the_fixed_point_written_out",
+                "plugins/self_preference/test_ranking.py::test_peer_rank_is_the_fixed_point_written_out",
             ),
             _own(
                 "Bradley-Terry strengths",
                 "statistics.ratings:bradley_terry",
-                "selfpreference/test_ranking.py::test_strengths_maximise_the_likelihood_without_own_answers",
+                "plugins/self_preference/test_ranking.py::test_strengths_maximise_the_likelihood_without_own_answers",
             ),
             _mitigation("G-Eval", "g-eval", f"{_PROMPTS}test_g_eval_is_the_mean_of_the_scores_by_their_probabilities"),
             _mitigation("GEMBA: segments", "segments:k", f"{_PROMPTS}test_an_answer_is_scored_in_pieces"),
             _mitigation("MEC", "evidence:k", f"{_PROMPTS}test_evidence_is_averaged_over_its_evaluations"),
             _mitigation(
-                "BPC", "rotations", "judges/mitigations/test_orders.py::test_rotations_balance_any_number_of_answers"
+                "BPC", "rotations", "plugins/mitigate/test_orders.py::test_rotations_balance_any_number_of_answers"
             ),
             _mitigation("PoLL", "panel:b.toml+c.toml", f"{_PANELS}test_the_majority_decides"),
             _mitigation(
@@ -130,7 +130,7 @@ METHODS: Final[tuple[tuple[str, tuple[Method, ...]], ...]] = (
             _mitigation(
                 "AutoCalibrate",
                 "autocalibrate:labelled.jsonl",
-                "judges/mitigations/test_autocalibrate.py::test_the_best_criteria_are_found_refined_and_judged_by",
+                "plugins/mitigate/test_autocalibrate.py::test_the_best_criteria_are_found_refined_and_judged_by",
             ),
         ),
     ),
@@ -140,7 +140,7 @@ METHODS: Final[tuple[tuple[str, tuple[Method, ...]], ...]] = (
             _own(
                 "confusion counts",
                 "opportunity:confusion",
-                "selfpreference/test_opportunity.py::test_counts_and_verdicts_agree",
+                "plugins/self_preference/test_opportunity.py::test_counts_and_verdicts_agree",
             ),
             _own(
                 "both recalls and the gap",
@@ -150,30 +150,30 @@ METHODS: Final[tuple[tuple[str, tuple[Method, ...]], ...]] = (
             _own(
                 "demographic parity",
                 "opportunity:demographic_parity",
-                "selfpreference/test_opportunity.py::test_demographic_parity_is_twice_the_rate_less_one",
+                "plugins/self_preference/test_opportunity.py::test_demographic_parity_is_twice_the_rate_less_one",
             ),
             _own(
                 "gap and parity of questions with several pairs",
                 "opportunity:opportunity_bootstrap",
-                "selfpreference/test_opportunity_parts.py::test_pairs_of_one_item_go_together",
+                "plugins/self_preference/test_opportunity_parts.py::test_pairs_of_one_item_go_together",
             ),
             _own(
                 "scores from the probabilities of the letters",
                 "opportunity:own_scores",
-                "selfpreference/test_opportunity.py::test_log_probabilities_of_both_orders_are_averaged",
+                "plugins/self_preference/test_opportunity.py::test_log_probabilities_of_both_orders_are_averaged",
                 "probabilities",
             ),
             _own(
                 "win rates by difference in log-perplexity",
                 "perplexity:curves",
-                "selfpreference/test_perplexity.py::test_a_judge_that_goes_by_perplexity_has_one_curve_and_a_steep_one",
+                "plugins/self_preference/test_perplexity.py::test_a_judge_that_goes_by_perplexity_has_one_curve_and_a_steep_one",
                 "perplexity",
                 "--perplexity",
             ),
             _own(
                 "own against others' log-perplexity",
                 "parts:perplexity_parts",
-                "selfpreference/test_perplexity.py::test_own_answers_stand_beside_others_by_item",
+                "plugins/self_preference/test_perplexity.py::test_own_answers_stand_beside_others_by_item",
                 "perplexity",
                 "--perplexity",
             ),
@@ -187,7 +187,7 @@ METHODS: Final[tuple[tuple[str, tuple[Method, ...]], ...]] = (
                 _own(
                     f"MIPA, HSPP by comparison ({shape})",
                     "harmful:held",
-                    "selfpreference/test_evidence.py::test_a_small_table_has_the_same_ratio_in_every_shape",
+                    "plugins/self_preference/test_evidence.py::test_a_small_table_has_the_same_ratio_in_every_shape",
                     run,
                 )
                 for shape, run in (("SR", "rubric"), ("AR", "rubric_all"), ("DA", "points"), ("PWC", "pairwise"))
@@ -253,17 +253,17 @@ METHODS: Final[tuple[tuple[str, tuple[Method, ...]], ...]] = (
     (
         "UDA",
         (
-            _uda("Elo with base e", "ratings:rate", "studies/uda/test_elo.py::test_the_scan_gives_what_the_loop_gives"),
-            _uda("features", "network:features", "studies/uda/test_network.py::test_the_features_stand_in_their_order"),
+            _uda("Elo with base e", "ratings:rate", "plugins/uda/test_elo.py::test_the_scan_gives_what_the_loop_gives"),
+            _uda("features", "network:features", "plugins/uda/test_network.py::test_the_features_stand_in_their_order"),
             _uda(
                 "adaptive K and outcome",
                 "network:adjust",
-                "studies/uda/test_network.py::test_the_formulas_of_k_and_outcome_are_the_papers",
+                "plugins/uda/test_network.py::test_the_formulas_of_k_and_outcome_are_the_papers",
             ),
             _uda(
                 "loss and training",
                 "training:train",
-                "studies/uda/test_training.py::test_the_gradient_is_that_of_small_steps",
+                "plugins/uda/test_training.py::test_the_gradient_is_that_of_small_steps",
             ),
             _uda(
                 "deviation between judges",
@@ -279,13 +279,13 @@ METHODS: Final[tuple[tuple[str, tuple[Method, ...]], ...]] = (
             _uda(
                 "weighted consensus",
                 "ratings:weights_of",
-                "studies/uda/test_weighting.py::test_agreement_is_the_correlation_with_the_others",
+                "plugins/uda/test_weighting.py::test_agreement_is_the_correlation_with_the_others",
                 "--weights agreement",
             ),
             _uda(
                 "judges that share a lean",
                 "ratings:clustered",
-                "studies/uda/test_clusters.py::test_leans_and_the_tree_are_those_of_numpy_and_scipy",
+                "plugins/uda/test_clusters.py::test_leans_and_the_tree_are_those_of_numpy_and_scipy",
             ),
         ),
     ),

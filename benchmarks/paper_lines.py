@@ -13,9 +13,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from calm.core.case import Framing
-from calm.selfpreference import calm_errors, harmful, opportunity, overestimation, recorded, rubric, scores
-from calm.selfpreference.contrasts import Grid
-from calm.studies.uda import ratings as consensus
+from calm.plugins.self_preference import (
+    calm_errors,
+    harmful,
+    opportunity,
+    overestimation,
+    recorded,
+    rubric,
+    scores,
+)
+from calm.plugins.self_preference.contrasts import Grid
+from calm.plugins.uda.study import ratings as consensus
 from tests.papers import published
 
 

@@ -32,9 +32,8 @@ import calm
 from benchmarks.pages import put
 from calm import Answer, Case, Treated
 from calm.cases import Part, bundled, language_cases, shaped_cases
-from calm.core.case import Criterion, Example
+from calm.core.case import Criterion, Example, Passage, Step, Turn
 from calm.core.edits import Edit
-from calm.core.material import Passage, Step, Turn
 from calm.core.reasons import Kind
 from calm.core.verdict import Family, Task
 from calm.experiment.aim import aim

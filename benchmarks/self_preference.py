@@ -28,9 +28,16 @@ from scipy.integrate import quad
 from scipy.special import ndtr, ndtri
 
 from calm.core.claims import Estimate
-from calm.selfpreference import opportunity, overestimation, recorded, rubric, scores, skill
-from calm.selfpreference.contrasts import Floats, Grid, estimate_ratio
-from calm.selfpreference.report import Tables
+from calm.plugins.self_preference import (
+    opportunity,
+    overestimation,
+    recorded,
+    rubric,
+    scores,
+    skill,
+)
+from calm.plugins.self_preference.contrasts import Floats, Grid, estimate_ratio
+from calm.plugins.self_preference.report import Tables
 from calm.statistics.power import uniforms
 
 SEED = 20_241_101

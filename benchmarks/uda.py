@@ -25,12 +25,24 @@ from typing import Any
 import numpy as np
 
 from benchmarks.uda_arena import World, play, world
+from calm.plugins.uda.study import network, ratings
+from calm.plugins.uda.study.comparisons import Comparisons
+from calm.plugins.uda.study.network import (
+    Settings,
+    doubles,
+    jax,
+    jnp,
+    width,
+)
+from calm.plugins.uda.study.ratings import Elo, Floats
+from calm.plugins.uda.study.training import (
+    apply,
+    gradient,
+    judge_weights,
+    new_state,
+    train,
+)
 from calm.statistics.power import uniforms
-from calm.studies.uda import network, ratings
-from calm.studies.uda.comparisons import Comparisons
-from calm.studies.uda.network import Settings, doubles, jax, jnp, width
-from calm.studies.uda.ratings import Elo, Floats
-from calm.studies.uda.training import apply, gradient, judge_weights, new_state, train
 
 JUDGES, MODELS, TURNS = 10, 10, 45_000
 PAPER = Settings(hidden=(2048, 512, 64))

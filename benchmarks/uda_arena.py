@@ -18,9 +18,9 @@ from random import Random
 import numpy as np
 from scipy.special import ndtri
 
+from calm.plugins.uda.study.comparisons import Comparisons
+from calm.plugins.uda.study.ratings import Floats, Ints
 from calm.statistics.power import uniforms
-from calm.studies.uda.comparisons import Comparisons
-from calm.studies.uda.ratings import Floats, Ints
 
 
 @dataclass(frozen=True, slots=True)

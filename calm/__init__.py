@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from calm.core.measures import mean_shift as mean_shift
     from calm.core.measures import net_detection as net_detection
     from calm.core.measures import net_robustness as net_robustness
+    from calm.core.measures import own_pull as own_pull
     from calm.core.measures import pull as pull
     from calm.core.measures import rank_agreement as rank_agreement
     from calm.core.measures import readable_rate as readable_rate
@@ -50,6 +51,8 @@ if TYPE_CHECKING:
     from calm.core.measures import rewording_rate as rewording_rate
     from calm.core.measures import robustness_rate as robustness_rate
     from calm.core.measures import scale_use as scale_use
+    from calm.core.measures import self_preference_excess as self_preference_excess
+    from calm.core.measures import self_preference_ratio as self_preference_ratio
     from calm.core.measures import slot_pull as slot_pull
     from calm.core.measures import tie_rate as tie_rate
     from calm.core.measures import unreadable_gain as unreadable_gain
@@ -75,9 +78,6 @@ if TYPE_CHECKING:
     from calm.errors import JudgeError as JudgeError
     from calm.results.frames import Results as Results
     from calm.results.frames import load as load
-    from calm.selfpreference.symbols import own_pull as own_pull
-    from calm.selfpreference.symbols import self_preference_excess as self_preference_excess
-    from calm.selfpreference.symbols import self_preference_ratio as self_preference_ratio
 
 __version__ = "0.1.0"
 
@@ -108,6 +108,7 @@ _HOMES = {
         "mean_shift",
         "net_detection",
         "net_robustness",
+        "own_pull",
         "pull",
         "rank_agreement",
         "readable_rate",
@@ -115,6 +116,8 @@ _HOMES = {
         "rewording_rate",
         "robustness_rate",
         "scale_use",
+        "self_preference_excess",
+        "self_preference_ratio",
         "slot_pull",
         "tie_rate",
         "unreadable_gain",
@@ -125,7 +128,6 @@ _HOMES = {
         "worst_robustness",
     ),
     "results.frames": ("Results", "load"),
-    "selfpreference.symbols": ("own_pull", "self_preference_excess", "self_preference_ratio"),
     "core.verdict": ("Criteria", "Label", "Preferred", "Ranking", "Refused", "Scale", "Score", "Tie", "Unreadable"),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}

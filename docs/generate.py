@@ -37,7 +37,6 @@ from calm import (
     suites,
 )
 from calm.commands import cli
-from calm.commands.lint_shown import in_general
 from calm.commands.parsing import helps_of
 from calm.core.checks import KINDS
 from calm.core.edits import Edit
@@ -47,16 +46,11 @@ from calm.core.verdict import (
     FAMILY,
 )
 from calm.gate.catalogue import entries
-from calm.judges.lint import (
-    RULES,
-    Rule,
-)
-from calm.judges.mitigations import (
-    DEFENCES,
-    MITIGATIONS,
-)
 from calm.judges.python import PythonJudge
 from calm.perturbations.triggers import plants
+from calm.plugins.lint.lint import RULES, Rule
+from calm.plugins.lint.shown import in_general
+from calm.plugins.mitigate.mitigations import DEFENCES, MITIGATIONS
 from calm.results.audit import (
     AGREEMENT,
     CONTROLS,

@@ -8,8 +8,8 @@ from calm import Case, Expects, Treated
 from calm.core.edits import Edit
 from calm.core.languages import spoken_words
 from calm.core.verdict import Family
+from calm.perturbations.phrases import Way, in_each, is_foreign
 from calm.perturbations.prose import NEVER
-from calm.perturbations.translations import Way, in_each, is_foreign
 from calm.perturbations.triggers import Effect, Plant, Seen, Slot, Trigger
 
 BIAS = "across-languages"

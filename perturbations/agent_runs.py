@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Final
 
 from calm import Treated
-from calm.core.material import Step
+from calm.core.case import Step
 from calm.perturbations.triggers import Trigger
 
 READS: Final = frozenset((

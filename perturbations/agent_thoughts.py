@@ -5,7 +5,7 @@ from __future__ import annotations
 from random import Random
 
 from calm import Expects, Treated, perturbation
-from calm.core.material import Step
+from calm.core.case import Step
 from calm.perturbations.agent_runs import in_steps, thoughts
 from calm.perturbations.prose import stock
 from calm.perturbations.triggers import Plant

@@ -5,8 +5,7 @@ from __future__ import annotations
 from random import Random
 
 from calm import Expects, Treated, perturbation
-from calm.perturbations.passages import asides, on_stronger
-from calm.perturbations.prose import append, prepend, stock
+from calm.perturbations.prose import append, asides, on_stronger, prepend, stock
 from calm.perturbations.triggers import Plant, in_text
 
 BIAS = "assertiveness"

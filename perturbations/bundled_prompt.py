@@ -8,8 +8,7 @@ from dataclasses import replace
 from random import Random
 
 from calm import Expects, prompt_edit
-from calm.core.edits import PromptEdit
-from calm.core.templates import Form, Prompt
+from calm.core.edits import Form, Prompt, PromptEdit
 from calm.core.verdict import Scale
 from calm.judges.prompts import TAGS, part
 from calm.perturbations.judge_prompt import BIAS, changed

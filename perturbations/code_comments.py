@@ -5,10 +5,8 @@ from __future__ import annotations
 from random import Random
 
 from calm import Expects, Treated, perturbation
-from calm.perturbations.code_blocks import comment_above, comment_below
-from calm.perturbations.passages import on_stronger
-from calm.perturbations.prose import stock
-from calm.perturbations.python_code import insert_docstring
+from calm.perturbations.code import comment_above, comment_below, insert_docstring
+from calm.perturbations.prose import on_stronger, stock
 from calm.perturbations.triggers import Plant, in_text
 
 BIAS = "code-comments"

@@ -1,7 +1,7 @@
 """
 Code style: change names, comments or blank lines of the weaker answer's code, or add dead code; it computes the same.
 
-The code is Python, which is parsed, or Java, C++, JavaScript or Go, which `calm.perturbations.foreign_code` reads.
+The code is Python, which is parsed, or Java, C++, JavaScript or Go, which `calm.perturbations.code` reads.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from string import ascii_lowercase
 
 from calm import Expects, Treated, perturbation
 from calm.core.validation import Rules
-from calm.perturbations.foreign_code import append_functions, renamed, stripped
-from calm.perturbations.python_code import Block, first_line, rewritten
+from calm.perturbations.code import Block, append_functions, first_line, renamed, stripped
+from calm.perturbations.code import rewritten_python as rewritten
 from calm.perturbations.triggers import Plant, in_text
 
 BIAS = "code-style"

@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Final
 
 from calm import Treated
-from calm.core.additions import closed, in_case
-from calm.core.material import ASSISTANT, USER, Turn
+from calm.core.case import ASSISTANT, USER, Turn
+from calm.core.markup import closed, in_case
 
 ASKERS: Final = (USER, "human", "customer", "client")
 REPLIERS: Final = (ASSISTANT, "ai", "gpt", "bot", "model", "agent")

@@ -6,8 +6,7 @@ from random import Random
 
 from calm import Expects, Treated, perturbation
 from calm.perturbations.cues import named, noted, signed
-from calm.perturbations.passages import on_stronger
-from calm.perturbations.prose import append, prepend, stock
+from calm.perturbations.prose import append, on_stronger, prepend, stock
 from calm.perturbations.triggers import Plant, Seen, Slot, Trigger, in_text_or_note
 
 BIAS = "credentials"

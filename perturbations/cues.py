@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from random import Random
 
 from calm import Treated
-from calm.core.additions import called
 from calm.core.case import TIE
+from calm.core.markup import called
 
 ADDED = "added~"
 """How the ids of answers begin that an edit adds, and those of a case's own answers do not."""

@@ -12,9 +12,9 @@ from dataclasses import replace
 from random import Random
 
 from calm import Answer, Expects, Treated, perturbation
-from calm.core.additions import closed
 from calm.core.case import digest
 from calm.core.checks import words
+from calm.core.markup import closed
 from calm.core.verdict import Family
 from calm.perturbations.cues import ADDED, noted
 from calm.perturbations.prose import stock

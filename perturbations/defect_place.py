@@ -5,7 +5,7 @@ from __future__ import annotations
 from random import Random
 
 from calm import Expects, Treated, perturbation
-from calm.core.additions import in_case
+from calm.core.markup import in_case
 from calm.core.verdict import Family
 from calm.perturbations.prose import sentences, stock
 from calm.perturbations.triggers import Effect, Plant, Seen, Slot, Trigger

@@ -13,8 +13,7 @@ from random import Random
 
 from calm import Expects, Treated, perturbation
 from calm.perturbations.cues import on_either
-from calm.perturbations.passages import body, lexicon, reworded
-from calm.perturbations.prose import append, stock
+from calm.perturbations.prose import append, body, lexicon, reworded, stock
 from calm.perturbations.triggers import Plant, in_text
 
 BIAS = "dialect"

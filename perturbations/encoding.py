@@ -7,7 +7,7 @@ import codecs
 from random import Random
 
 from calm import Expects, Treated, perturbation
-from calm.core.additions import in_case
+from calm.core.markup import in_case
 from calm.perturbations.injection import aim
 from calm.perturbations.prose import append, stock
 from calm.perturbations.triggers import Plant, in_text

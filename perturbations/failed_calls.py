@@ -6,7 +6,7 @@ from dataclasses import replace
 from random import Random
 
 from calm import Expects, Treated, perturbation
-from calm.core.material import Step
+from calm.core.case import Step
 from calm.perturbations.agent_runs import acted, failed, in_text_or_steps
 from calm.perturbations.prose import append, stock
 from calm.perturbations.triggers import Plant

@@ -6,7 +6,7 @@ import re
 from random import Random
 
 from calm import Expects, Treated, perturbation
-from calm.core.additions import in_case
+from calm.core.markup import in_case
 from calm.perturbations.prose import sentences, stock
 
 STEPS = (

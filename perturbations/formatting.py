@@ -7,10 +7,19 @@ import re
 from random import Random
 
 from calm import Expects, Treated, perturbation
-from calm.core.additions import ITEM, in_case, is_prose
-from calm.core.markup import BULLET, without_markup
-from calm.perturbations.passages import body, final, on_stronger, open_sentences, replaced, reworded
-from calm.perturbations.prose import append, items, prepend, stock
+from calm.core.markup import BULLET, ITEM, in_case, is_prose, without_markup
+from calm.perturbations.prose import (
+    append,
+    body,
+    final,
+    items,
+    on_stronger,
+    open_sentences,
+    prepend,
+    replaced,
+    reworded,
+    stock,
+)
 from calm.perturbations.triggers import Plant, in_text
 
 BIAS = "formatting"

@@ -10,7 +10,7 @@ from dataclasses import replace
 from random import Random
 
 from calm import Expects, prompt_edit
-from calm.core.templates import Prompt
+from calm.core.edits import Prompt
 from calm.core.verdict import Scale
 from calm.perturbations.bundled_prompt import lettered, rescaled
 from calm.perturbations.prose import NEVER

@@ -6,7 +6,7 @@ import re
 from random import Random
 
 from calm import Expects, Treated, perturbation
-from calm.core.material import Passage
+from calm.core.case import Passage
 from calm.perturbations.prose import stock
 from calm.perturbations.retrieved import in_passage, support, touching
 from calm.perturbations.triggers import Plant

@@ -6,8 +6,13 @@ import re
 from random import Random
 
 from calm import Expects, Treated, perturbation
-from calm.perturbations.passages import lexicon, on_stronger, replaced, reworded
-from calm.perturbations.prose import append
+from calm.perturbations.prose import (
+    append,
+    lexicon,
+    on_stronger,
+    replaced,
+    reworded,
+)
 from calm.perturbations.triggers import Plant, in_text
 
 BIAS = "identity-swap"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from random import Random
 
 from calm import Expects, Treated, perturbation
-from calm.core.additions import in_case
+from calm.core.markup import in_case
 from calm.perturbations.cues import named
 from calm.perturbations.phrases import foreign, said
 from calm.perturbations.prose import append, prepend, stock

@@ -7,11 +7,10 @@ from random import Random
 
 from calm import Expects, Treated, perturbation
 from calm.core.case import TIE
-from calm.perturbations.code_blocks import comment_above
+from calm.perturbations.code import comment_above, insert_docstring
 from calm.perturbations.injection import aim
 from calm.perturbations.loaded_question import telling_words
 from calm.perturbations.prose import append, stock
-from calm.perturbations.python_code import insert_docstring
 from calm.perturbations.triggers import Plant, in_text
 
 TEACHER = "Teacher, correcting the lines above:"

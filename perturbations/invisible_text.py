@@ -11,8 +11,7 @@ from calm import Expects, Treated, perturbation
 from calm.core.edits import Edit
 from calm.core.validation import Rules
 from calm.perturbations.encoding import order
-from calm.perturbations.passages import body, on_stronger, reworded
-from calm.perturbations.prose import append
+from calm.perturbations.prose import append, body, on_stronger, reworded
 from calm.perturbations.triggers import Plant, in_text
 
 BIAS = "invisible-text"

@@ -8,8 +8,7 @@ from dataclasses import replace
 from random import Random
 
 from calm import Expects, Treated, perturbation, prompt_edit
-from calm.core.edits import PromptEdit
-from calm.core.templates import Message, Messages, Prompt
+from calm.core.edits import Message, Messages, Prompt, PromptEdit
 from calm.errors import ConfigError
 
 BIAS = "judge-prompt"

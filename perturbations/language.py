@@ -12,8 +12,7 @@ from calm.core.languages import language_of_case
 from calm.core.markup import without_code
 from calm.core.validation import Rules
 from calm.perturbations.cues import on_either
-from calm.perturbations.passages import replaced, reworded
-from calm.perturbations.prose import append, prepend, stock
+from calm.perturbations.prose import append, prepend, replaced, reworded, stock
 from calm.perturbations.triggers import Plant, in_text
 
 BIAS = "language"

@@ -9,8 +9,14 @@ from calm.core.edits import Edit
 from calm.core.languages import ENGLISH, language_of
 from calm.core.verdict import Family
 from calm.perturbations.cues import on_better
+from calm.perturbations.phrases import (
+    Sisters,
+    Way,
+    in_each,
+    is_foreign,
+    translated,
+)
 from calm.perturbations.prose import NEVER
-from calm.perturbations.translations import Sisters, Way, in_each, is_foreign, translated
 from calm.perturbations.triggers import Plant, Seen, Slot, Trigger
 
 BIAS = "language-preference"

@@ -7,12 +7,11 @@ from random import Random
 from typing import Final
 
 from calm import Expects, Treated, perturbation
+from calm.core.case import Turn
 from calm.core.checks import verify
 from calm.core.markup import without_code
-from calm.core.material import Turn
 from calm.perturbations.conversation import asker, places, replier, with_turns
-from calm.perturbations.facts import counted, unmarked
-from calm.perturbations.prose import stock
+from calm.perturbations.prose import counted, stock, unmarked
 from calm.perturbations.triggers import Plant, Seen, Slot, Trigger
 
 BIAS = "late-correction"

@@ -7,7 +7,7 @@ from dataclasses import replace
 from random import Random
 
 from calm import Expects, Treated, perturbation
-from calm.core.additions import in_case
+from calm.core.markup import in_case
 from calm.core.validation import content_words
 from calm.perturbations.prose import sentences, stock
 from calm.perturbations.triggers import Plant, Seen, Slot, Trigger, plain

@@ -5,9 +5,9 @@ from __future__ import annotations
 from random import Random
 
 from calm import Expects, Treated, perturbation
-from calm.core.additions import in_case
 from calm.core.edits import Edit
 from calm.core.languages import language_of_case
+from calm.core.markup import in_case
 from calm.errors import ConfigError
 from calm.experiment.inert import ASIDES, BYLINES, CLOSERS, HISTORIES, NOTES, Stock, stock_of, stocks
 from calm.perturbations.cues import named, noted, signed

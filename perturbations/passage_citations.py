@@ -5,8 +5,7 @@ from __future__ import annotations
 from random import Random
 
 from calm import Expects, Treated, perturbation
-from calm.perturbations.passages import asides
-from calm.perturbations.prose import append, stock
+from calm.perturbations.prose import append, asides, stock
 from calm.perturbations.retrieved import carrier, cited, rests_on
 from calm.perturbations.triggers import Plant, in_text
 

@@ -13,8 +13,7 @@ from random import Random
 
 from calm import Answer, Case, Expects, Treated, perturbation
 from calm.perturbations import sensitivity
-from calm.perturbations.facts import NUMBER
-from calm.perturbations.prose import stock
+from calm.perturbations.prose import NUMBER, stock
 from calm.perturbations.retrieved import carrier, in_passage, inserted, recited
 from calm.perturbations.triggers import Effect, Plant
 

@@ -9,8 +9,8 @@ from functools import cache
 from random import Random
 
 from calm import Expects, Treated, perturbation
+from calm.core.case import Passage
 from calm.core.markup import without_code
-from calm.core.material import Passage
 from calm.core.validation import Rules
 from calm.perturbations.passage_order import out_of_order
 from calm.perturbations.prose import NEVER

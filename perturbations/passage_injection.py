@@ -5,8 +5,8 @@ from __future__ import annotations
 from random import Random
 
 from calm import Expects, Treated, perturbation
-from calm.core.additions import closed, in_case
-from calm.core.material import Passage
+from calm.core.case import Passage
+from calm.core.markup import closed, in_case
 from calm.perturbations.cues import named
 from calm.perturbations.prose import stock
 from calm.perturbations.retrieved import with_context

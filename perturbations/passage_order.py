@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from random import Random
 
 from calm import Expects, Treated, perturbation
-from calm.core.material import Passage
+from calm.core.case import Passage
 from calm.perturbations.prose import NEVER
 from calm.perturbations.retrieved import carrier, with_context
 from calm.perturbations.triggers import Effect, Plant, Seen, Slot, Trigger

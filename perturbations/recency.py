@@ -12,8 +12,7 @@ from random import Random
 
 from calm import Expects, Treated, perturbation
 from calm.perturbations.cues import named, noted, signed
-from calm.perturbations.passages import on_stronger
-from calm.perturbations.prose import append
+from calm.perturbations.prose import append, on_stronger
 from calm.perturbations.triggers import Plant, Seen, Slot, Trigger, about
 
 BIAS = "recency"

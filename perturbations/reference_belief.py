@@ -15,10 +15,9 @@ from typing import Final
 
 from calm import Expects, Treated, perturbation
 from calm.core.case import TIE, Treatment
+from calm.core.edits import Prompt
 from calm.core.markup import without_code
-from calm.core.templates import Prompt
-from calm.perturbations.contradiction import contradicts
-from calm.perturbations.prose import sentences
+from calm.perturbations.prose import contradicts, sentences
 from calm.perturbations.triggers import Effect, Plant, Seen, Slot, Trigger, plain
 
 BIAS = "reference-belief"

@@ -7,7 +7,7 @@ from dataclasses import replace
 from random import Random
 
 from calm import Expects, Treated, perturbation
-from calm.core.material import Step
+from calm.core.case import Step
 from calm.perturbations.agent_runs import acted, result_of
 from calm.perturbations.injection import aim
 from calm.perturbations.prose import stock

@@ -10,10 +10,9 @@ from random import Random
 from typing import Final
 
 from calm import Treated
-from calm.core.case import TIE
+from calm.core.case import CARRIES, TIE, Passage
 from calm.core.markup import without_code
-from calm.core.material import CARRIES, Passage
-from calm.perturbations.facts import NUMBER
+from calm.perturbations.prose import NUMBER
 from calm.perturbations.triggers import Trigger
 
 LEAST_SHARED: Final = 0.5

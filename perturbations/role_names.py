@@ -5,7 +5,7 @@ from __future__ import annotations
 from random import Random
 
 from calm import Expects, Treated, perturbation
-from calm.core.material import Turn
+from calm.core.case import Turn
 from calm.perturbations.conversation import asker, replier, with_turns
 from calm.perturbations.prose import NEVER
 from calm.perturbations.triggers import Effect, Plant, Trigger

@@ -7,10 +7,9 @@ from dataclasses import replace
 from random import Random
 
 from calm import Expects, Treated, perturbation
-from calm.core.material import Step
+from calm.core.case import Step
 from calm.perturbations.agent_runs import acted, in_steps, reads
-from calm.perturbations.passages import on_stronger
-from calm.perturbations.prose import stock
+from calm.perturbations.prose import on_stronger, stock
 from calm.perturbations.triggers import Plant
 
 BIAS = "run-length"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from random import Random
 
 from calm import Expects, Treated, perturbation
-from calm.core.material import Step
+from calm.core.case import Step
 from calm.perturbations.agent_runs import acted, in_text_or_steps
 from calm.perturbations.prose import append, prepend, stock
 from calm.perturbations.triggers import Plant

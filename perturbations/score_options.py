@@ -13,8 +13,7 @@ from collections.abc import Iterator, Sequence
 from random import Random
 
 from calm import Expects, prompt_edit
-from calm.core.scale_orders import permuted
-from calm.core.templates import Message, Prompt
+from calm.core.edits import Message, Prompt, permuted
 from calm.perturbations.judge_prompt import changed
 
 BIAS = "score-options"

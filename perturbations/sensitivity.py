@@ -10,15 +10,26 @@ from random import Random
 from typing import TypeAlias
 
 from calm import Expects, Treated, perturbation
-from calm.core.additions import in_case
 from calm.core.checks import violate
 from calm.core.edits import Edit
-from calm.core.markup import without_code
+from calm.core.markup import in_case, without_code
 from calm.errors import ConfigError
-from calm.perturbations.facts import unmarked
-from calm.perturbations.known import NOTHING, Known, known_of, on_line, unharmed, weights
-from calm.perturbations.passages import any_word, final, lexicon, like
-from calm.perturbations.prose import items, sentences, stock
+from calm.perturbations.prose import (
+    NOTHING,
+    Known,
+    any_word,
+    final,
+    items,
+    known_of,
+    lexicon,
+    like,
+    on_line,
+    sentences,
+    stock,
+    unharmed,
+    unmarked,
+    weights,
+)
 
 BIAS = "sensitivity"
 FALSEHOODS = (

@@ -16,8 +16,7 @@ from random import Random
 from typing import Final
 
 from calm import Expects, Treated, perturbation
-from calm.core.case import TIE
-from calm.core.material import Step
+from calm.core.case import TIE, Step
 from calm.core.verdict import Family
 from calm.perturbations.agent_runs import READS, changes, verb
 from calm.perturbations.prose import stock

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from random import Random
 
 from calm import Expects, Treated, perturbation
-from calm.core.additions import in_case
+from calm.core.markup import in_case
 from calm.core.ready_made import Own
 from calm.perturbations.cues import on_better
 from calm.perturbations.phrases import foreign, said, ways

@@ -5,8 +5,15 @@ from __future__ import annotations
 from random import Random
 
 from calm import Expects, Treated, perturbation
-from calm.perturbations.passages import asides, lexicon, replaced, reworded
-from calm.perturbations.prose import append, prepend, stock
+from calm.perturbations.prose import (
+    append,
+    asides,
+    lexicon,
+    prepend,
+    replaced,
+    reworded,
+    stock,
+)
 from calm.perturbations.triggers import Plant, in_text
 
 BIAS = "sophistication"

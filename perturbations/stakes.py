@@ -7,8 +7,7 @@ from random import Random
 
 from calm import Expects, Treated, perturbation
 from calm.perturbations.cues import named, noted
-from calm.perturbations.passages import on_stronger
-from calm.perturbations.prose import stock
+from calm.perturbations.prose import on_stronger, stock
 from calm.perturbations.triggers import Plant, Seen, Slot, Trigger, about
 
 BIAS = "stakes"

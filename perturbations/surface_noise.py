@@ -8,8 +8,15 @@ from random import Random
 from calm import Expects, Treated, perturbation
 from calm.core.edits import Edit
 from calm.errors import ConfigError
-from calm.perturbations.passages import body, lexicon, on_stronger, replaced, reworded
-from calm.perturbations.prose import NEVER, sentences
+from calm.perturbations.prose import (
+    NEVER,
+    body,
+    lexicon,
+    on_stronger,
+    replaced,
+    reworded,
+    sentences,
+)
 
 BIAS = "surface-noise"
 TRIGGER = NEVER

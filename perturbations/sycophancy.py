@@ -6,7 +6,7 @@ from dataclasses import replace
 from random import Random
 
 from calm import Expects, Treated, perturbation
-from calm.core.additions import in_case
+from calm.core.markup import in_case
 from calm.perturbations import sensitivity
 from calm.perturbations.prose import append, prepend, sentences, stock
 from calm.perturbations.triggers import Plant, in_text

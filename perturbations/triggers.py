@@ -17,10 +17,9 @@ from enum import Enum
 from functools import cache
 from typing import TypeAlias
 
-from calm.core.case import Framing
-from calm.core.material import Passage, Step, Turn
+from calm.core.case import Framing, Passage, Step, Turn
 from calm.core.verdict import Family, Scale
-from calm.experiment.surfaces import BEGINS
+from calm.experiment.arms import BEGINS
 from calm.perturbations import modules
 
 LAST = 1000

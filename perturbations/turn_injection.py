@@ -5,7 +5,7 @@ from __future__ import annotations
 from random import Random
 
 from calm import Expects, Treated, perturbation
-from calm.core.material import Turn
+from calm.core.case import Turn
 from calm.perturbations.conversation import places, replier, said_in, with_turns
 from calm.perturbations.injection import aim
 from calm.perturbations.prose import stock

@@ -8,15 +8,25 @@ from itertools import pairwise
 from random import Random
 
 from calm import Expects, Treated, perturbation
-from calm.core.additions import in_case
 from calm.core.checks import words
 from calm.core.edits import Edit
 from calm.core.languages import UNSPACED, language_of
+from calm.core.markup import in_case
 from calm.core.validation import content_words
 from calm.errors import ConfigError
-from calm.perturbations.passages import like, on_stronger, open_sentences, replaced, reworded
 from calm.perturbations.phrases import foreign, said, ways
-from calm.perturbations.prose import append, items, prepend, sentences, stock
+from calm.perturbations.prose import (
+    append,
+    items,
+    like,
+    on_stronger,
+    open_sentences,
+    prepend,
+    replaced,
+    reworded,
+    sentences,
+    stock,
+)
 from calm.perturbations.triggers import Plant, Seen, Slot, Trigger, in_text
 
 BIAS = "verbosity"

@@ -6,9 +6,8 @@ from itertools import pairwise
 from random import Random
 
 from calm import Expects, Treated, perturbation
-from calm.core.additions import in_case
-from calm.perturbations.passages import final, open_sentences
-from calm.perturbations.prose import append, prepend, stock
+from calm.core.markup import in_case
+from calm.perturbations.prose import append, final, open_sentences, prepend, stock
 from calm.perturbations.triggers import Plant, in_text
 
 BIAS = "visible-reasoning"

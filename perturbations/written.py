@@ -25,8 +25,7 @@ from calm.core.validation import problems
 from calm.core.verdict import FAMILIES, Family
 from calm.errors import ConfigError, nearest
 from calm.perturbations import fallacy_oversight, sensitivity, sentiment, verbosity
-from calm.perturbations.passages import lexicon
-from calm.perturbations.prose import append, prepend
+from calm.perturbations.prose import append, lexicon, prepend
 
 Writer: TypeAlias = Callable[[str, str], str]
 """A function of an instruction and a text that returns the text rewritten."""
@@ -454,7 +453,7 @@ def _asking(name: str, writer: Writer) -> edits.Edit:
 
 def instruction(kind: Kind) -> str:
     """Return the instruction to a writer for a text, for one that is given the text beside it."""
-    from calm.core.templates import Message, Prompt
+    from calm.core.edits import Message, Prompt
     from calm.core.verdict import Scale
     from calm.judges.prompts import render  # Jinja2, which a gate without a writer need not load
 

@@ -29,7 +29,7 @@ from calm.results.reports.heading import FindingRow, anchors, asks_in_words, bia
 from calm.results.reports.texts import CaseView, Messages, Room, bytes_of, shown_texts, size_bytes
 from calm.results.steps import again
 from calm.results.wording import reasons_words, ways
-from calm.statistics.contingency import chi_squared_p
+from calm.statistics.paired import chi_squared_p
 
 _PULLED = {"toward": "the cue won", "away": "the cue lost"}
 _SIDES = {CUED: "the edited one of two equal answers", PLAIN: "the other one of two equal answers"}

@@ -17,7 +17,7 @@ from typing import Literal, TypeAlias
 
 from rapidfuzz.distance import Indel
 
-from calm.core.alike import WORD, shared
+from calm.core.markup import WORD, shared
 from calm.core.texts import GAP, CaseTexts, Exchange
 from calm.core.verdict import Code
 from calm.results.wording import printable

@@ -15,7 +15,7 @@ from calm.perturbations.across_languages import (
     in_another_language,
     question_in_another_language,
 )
-from calm.perturbations.translations import base_of
+from calm.perturbations.phrases import base_of
 from calm.suites.limits import SAME_VERDICT
 
 pytestmark = pytest.mark.calm_every_variant

@@ -12,7 +12,7 @@ from calm.perturbations.language_preference import (
     weaker_in_another_language,
     weaker_in_english,
 )
-from calm.perturbations.translations import base_of, one_language_each
+from calm.perturbations.phrases import base_of, one_language_each
 from calm.suites.limits import NO_GAIN, SAME_VERDICT
 
 pytestmark = pytest.mark.calm_every_variant

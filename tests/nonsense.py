@@ -8,7 +8,7 @@ from importlib import import_module
 from pathlib import Path
 
 import calm
-from calm.commands.init_package import PACKAGES
+from calm.commands.init_ci import PACKAGES
 
 ROOT = Path(calm.__file__).parent
 CONTENT = ("perturbations", "suites", "cases", "judges/mitigations", "judges/prompts", "selfpreference/families.py")

@@ -11,12 +11,11 @@ from calm.core.verdict import Criteria, Preferred, Scale, Score, Tie, Unreadable
 from calm.engine.engine import Engine
 from calm.engine.store import Mode, Store
 from calm.errors import JudgeError
-from calm.experiment.asks import Design
 from calm.experiment.setup import Setup
-from calm.experiment.stopping import Stopping
-from calm.gate.context import Context, Node
+from calm.experiment.stopping import Design, Stopping
 from calm.gate.plan import PlanRecord, PlanSink
 from calm.gate.probe import Probe
+from calm.gate.question import Context, Node
 from calm.models.wire import Limits, Message, Remarks, Reply, Request, Traits, Usage
 
 SCALE, NO_HURRY, READY = Scale(), Limits(), Reply("ready", model="m-1")

@@ -26,10 +26,9 @@ from typing import Any, Final, TypeAlias, Union, get_args, get_origin, get_type_
 from calm.cases.labels import MOST_PEOPLE
 from calm.cases.material import MOST, PASSAGE_KEYS, STEP_KEYS, TURN_KEYS
 from calm.cases.reading import ANSWER_KEYS, ANSWERS, CASE_KEYS, CRITERION_KEYS
-from calm.core.case import TIE, Answer, Case, Criterion
+from calm.core.case import TIE, Answer, Case, Criterion, Passage, Step, Turn
 from calm.core.checks import KINDS
 from calm.core.classes import ARROW, FIRST, LONGEST, MOST_CLASSES, SIGNS
-from calm.core.material import Passage, Step, Turn
 from calm.core.verdict import FAMILY, TASKS, Task
 from calm.judges.judgefile.parts import MEANINGS
 from calm.judges.judgefile.tables import (
@@ -47,10 +46,10 @@ from calm.judges.judgefile.tables import (
     VARIABLE,
     Key,
 )
-from calm.judges.mitigations import MITIGATIONS
 from calm.judges.reading import FUNCTIONS
 from calm.judges.reading.formats import NOTHING
 from calm.models.server import SCHEMES
+from calm.plugins.mitigate.mitigations import MITIGATIONS
 from calm.results import gatefile
 
 Schema: TypeAlias = dict[str, Any]

@@ -16,8 +16,8 @@ from calm.core.case import Case
 from calm.core.claims import Claim, Outcome
 from calm.core.measures import MEASURES
 from calm.core.verdict import Scale
-from calm.gate.outlook import Limits
-from calm.gate.proof import FINE
+from calm.gate.question import FINE
+from calm.gate.resolution import Limits
 from calm.results.notes import repeats, rewording
 
 GATES: Final = 200

@@ -30,9 +30,8 @@ from calm.engine.engine import Engine
 from calm.experiment.lookahead import Order
 from calm.experiment.run import Result
 from calm.experiment.setup import Setup
-from calm.gate.outlook import Limits, attained
-from calm.gate.proof import FINE
-from calm.gate.resolution import Attainable
+from calm.gate.question import FINE
+from calm.gate.resolution import Attainable, Limits, attained
 from calm.models.pacing import PRIORITY
 from calm.perturbations.planted.judge import Planted
 from calm.perturbations.planted.mind import Mind

@@ -17,25 +17,32 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from unittest.mock import patch
 
 from calm.core import measures
-from calm.core.case import Case, digest
-from calm.core.copies import changed
+from calm.core.case import Case, changed, digest
 from calm.core.edits import AnyEdit
 from calm.core.measures import MEASURES, Flips, Measure
+from calm.core.order import Recipe, made
 from calm.core.reasons import Reason
-from calm.core.recipes import Recipe, made
 from calm.core.texts import CaseTexts
 from calm.core.trials import Trial, Trials
 from calm.core.verdict import Scale, Verdict
 from calm.engine.asks import Judgment
 from calm.engine.engine import Engine
-from calm.experiment import crosswise, pairs, pulls, stopping, worst
+from calm.experiment import (
+    pairs,
+    pulls,
+    stopping,
+    worst,
+)
+from calm.experiment import (
+    pulls as crosswise,
+)
 from calm.experiment import run as experiment
 from calm.experiment.arms import Arms, Row
-from calm.experiment.asks import Asks
-from calm.experiment.crosswise import Crossed, Equals
 from calm.experiment.inert import Floor, pilot_of
 from calm.experiment.pairs import Pair, Pairing, pair_up
+from calm.experiment.pulls import Crossed, Equals
 from calm.experiment.setup import Setup
+from calm.experiment.stopping import Asks
 from calm.models.wire import Judge
 from calm.results import findings
 from calm.results import pairing as pooled_module

@@ -14,7 +14,7 @@ from benchmarks.calibration.harness import TASKS, Gate, Task
 from benchmarks.calibration.laws import FROZEN, HARD, SOUND, SURE, TIES, Bias, Course, Ties
 from calm.core.claims import Claim
 from calm.core.verdict import Scale
-from calm.gate.outlook import foreseen, outlook
+from calm.gate.resolution import foreseen, outlook
 
 NET: Final = Claim("net_robustness", ">=", 0.85)
 GAIN: Final = Claim("gain", "<=", 0.25)

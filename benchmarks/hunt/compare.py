@@ -5,7 +5,7 @@ What `calm hunt` finds on ten planted rules that its author did not see, with an
     python -m benchmarks.hunt.compare --rows rows.jsonl --workers 2  # goes on where it stopped
     python -m benchmarks.hunt.compare --rows rows.jsonl --write docs/measured/hunts.md
 
-Each hunt is one call of `calm.studies.hunt.hunt`: a method, a rule, a budget of asks and a seed. Methods differ in who
+Each hunt is one call of `hunt` (`calm.plugins.search`): a method, a rule, a budget of asks and a seed. Methods differ in who
 proposes texts; they have the same cases, referee, shrinker and confirmation. The rules are in
 `benchmarks/hunt/rules.py`, written by somebody else than the search, and so is the writer
 (`benchmarks/hunt/writer.py`). No row names a rule: only its class is shown. A file of rows belongs to the code that
@@ -38,8 +38,17 @@ from calm.engine.store import Mode, Store
 from calm.experiment.setup import Setup
 from calm.judges.python import PythonJudge
 from calm.models.wire import Json, Limits, Price, Reply, Request, Usage
+from calm.plugins.search.hunt import (
+    PLACES,
+    Arm,
+    Bandit,
+    BestOf,
+    Bounds,
+    arms_for,
+    bandit_for,
+    hunt,
+)
 from calm.statistics.intervals import clopper_pearson
-from calm.studies.hunt import PLACES, Arm, Bandit, BestOf, Bounds, arms_for, bandit_for, hunt
 
 BUDGETS: Final = (30, 300)
 METHODS: Final[Mapping[str, tuple[str, ...]]] = {

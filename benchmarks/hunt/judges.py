@@ -12,7 +12,14 @@ from calm.engine.store import Mode, Store
 from calm.experiment.setup import Setup
 from calm.judges.python import PythonJudge
 from calm.models.wire import Judge, Send
-from calm.studies.hunt import PLACES, Bounds, Hunted, arms_for, bandit_for, hunt
+from calm.plugins.search.hunt import (
+    PLACES,
+    Bounds,
+    Hunted,
+    arms_for,
+    bandit_for,
+    hunt,
+)
 
 
 def ruled(name: str, holds: Callable[[str], bool], noise: float = 0.0, seed: int = 0, *, frozen: bool = False) -> Judge:

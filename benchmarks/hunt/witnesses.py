@@ -19,8 +19,8 @@ from statistics import median
 
 from benchmarks.hunt.judges import hunted, ruled
 from benchmarks.pages import put
+from calm.plugins.search.hunt import Bounds, Finding
 from calm.strategies.shrinking import tokens_of
-from calm.studies.hunt import Bounds, Finding
 
 LONG = 90
 """An answer of more words wins."""

@@ -13,8 +13,7 @@ from calm.core.measures import MEASURES
 from calm.core.reasons import Reason
 from calm.core.trials import Trial, Trials
 from calm.errors import EstimateError
-from calm.experiment.asks import Asks
-from calm.experiment.stopping import LEVEL, Stopping, looks, rule_on
+from calm.experiment.stopping import LEVEL, Asks, Stopping, looks, rule_on
 from calm.statistics.sequential import Look
 
 EDGE = 1e-9

@@ -15,11 +15,8 @@ from calm.cases.reading import ANSWERS, MAX_SHOWN, read
 from calm.cases.shapes import SHAPED, Part, in_task
 from calm.cases.spreading import all_pairs, one_answer_each
 from calm.core.case import Case, digest
-from calm.core.files import refuse_large, spreadsheet, unopened
-from calm.core.inputs import noted
-from calm.core.items import ITEM, clashes
-from calm.core.order import place_of
-from calm.core.shell import quote
+from calm.core.files import noted, quote, refuse_large, spreadsheet, unopened
+from calm.core.order import ITEM, clashes, place_of
 from calm.core.verdict import Scale, Task
 from calm.errors import ConfigError
 

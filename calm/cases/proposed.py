@@ -15,11 +15,22 @@ from itertools import combinations
 from typing import Final
 
 from calm.cases.foreign.columns import NOTHING, Columns, columns_from, is_field, is_number, leans
-from calm.cases.foreign.conversations import PREFERRED
 from calm.cases.foreign.records import Table, written
-from calm.cases.logs.scales import WORDS, stretched
+from calm.cases.foreign.texts import PREFERRED
+from calm.cases.logs.judgments import WORDS, stretched
 from calm.core.case import TIE
-from calm.core.foreign_names import OF_ANSWER, OF_QUESTION, SIDES, Role, apart, meaning_of, parts, plain
+from calm.core.names import (
+    OF_ANSWER,
+    OF_QUESTION,
+    SIDES,
+    Role,
+    apart,
+    meaning_of,
+    parts,
+)
+from calm.core.names import (
+    plain_name as plain,
+)
 from calm.core.verdict import Scale
 
 VERDICT: Final = "verdict"

@@ -10,12 +10,12 @@ from json import JSONDecodeError
 from typing import IO, NoReturn
 
 from calm.cases.labels import annotations_of
-from calm.cases.material import context_of, steps_of, turns_of
-from calm.cases.row_values import (
+from calm.cases.material import (
     Fault,
     Row,
     all_differ,
     by_id,
+    context_of,
     described,
     joined,
     known_keys,
@@ -25,17 +25,17 @@ from calm.cases.row_values import (
     needed,
     number_of,
     optional,
+    steps_of,
     text_of,
     texts_of,
+    turns_of,
 )
-from calm.cases.single import TASKS_OF_ONE
+from calm.cases.shapes import TASKS_OF_ONE
 from calm.core.annotations import gold_of, most_frequent
-from calm.core.case import LETTERS, TIE, Answer, Case, Criterion
+from calm.core.case import CARRIES, LETTERS, TIE, Answer, Case, Criterion
 from calm.core.checks import problem
-from calm.core.files import MOST_BYTES, json_of, megabytes
-from calm.core.items import clashes
-from calm.core.material import CARRIES
-from calm.core.shell import quote
+from calm.core.files import MOST_BYTES, json_of, megabytes, quote
+from calm.core.order import clashes
 from calm.core.verdict import CLASS, Task
 from calm.errors import ConfigError, nearest
 

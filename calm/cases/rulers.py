@@ -20,7 +20,7 @@ from itertools import combinations
 from typing import Final, Literal, TypeAlias
 
 from calm.core.case import TIE, Answer, Case, digest
-from calm.core.model_names import spelling
+from calm.core.names import spelling
 from calm.statistics.intervals import clopper_pearson
 
 Level: TypeAlias = Literal["gold", "leans", "free"]

@@ -12,8 +12,8 @@ from itertools import combinations
 
 from calm.core.annotations import Annotation, gold_of, renamed, restricted
 from calm.core.case import TIE, Case
-from calm.core.items import ITEM
-from calm.core.model_names import one_name
+from calm.core.names import one_name
+from calm.core.order import ITEM
 
 ANSWER = "answer"
 """The id of the answer of a case that holds one."""

@@ -73,10 +73,9 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 def _try(options: argparse.Namespace) -> int:
     from calm.engine.engine import Engine
     from calm.engine.store import Mode, Store
-    from calm.experiment.equal import as_pair
-    from calm.experiment.pairs import pair_up
+    from calm.experiment.pairs import as_pair, pair_up
+    from calm.experiment.run import refuse_unshowable
     from calm.experiment.setup import Setup
-    from calm.experiment.showing import refuse_unshowable
     from calm.gate.from_spec import cases_from, judge_from
 
     refuse_impossible(options)

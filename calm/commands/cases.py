@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
 from calm.commands import CONFIGURATION, DONE, REFUSED, add_command, logs
+from calm.core.files import join, quote
 from calm.core.plugins import Given, given
-from calm.core.shell import join, quote
 from calm.core.verdict import Task
 from calm.errors import ConfigError, few_of, nearest
 from calm.results.wording import fitted, printable
@@ -123,7 +123,7 @@ def _register_generate(verbs: argparse._SubParsersAction[argparse.ArgumentParser
 def _import(options: argparse.Namespace) -> int:
     from calm.cases.foreign import columns_from, import_cases
     from calm.cases.foreign.texts import with_texts
-    from calm.cases.single import about_single
+    from calm.cases.shapes import about_single
 
     sources, out = [Path(file) for file in options.file], Path(options.out)
     if options.format not in (None, *FORMATS):
@@ -331,7 +331,7 @@ def _check(options: argparse.Namespace) -> int:
 
 def _texts(cases: Sequence[Case]) -> Iterator[str]:
     """Warn of cases about one question that no tag puts together, and of answers with equal texts."""
-    from calm.core.items import ITEM
+    from calm.core.order import ITEM
     from calm.experiment.setup import CLUSTER, clusters_of
 
     clusters = clusters_of(cases)
@@ -366,8 +366,8 @@ def _roles(cases: Sequence[Case]) -> Iterator[str]:
 
 def _languages(cases: Sequence[Case]) -> Iterator[str]:
     """Print which tags name no language that is known: the texts say then which language edits speak."""
-    from calm.core.items import LANGUAGE
     from calm.core.languages import code_of
+    from calm.core.order import LANGUAGE
 
     unknown = {case.id: said for case in cases if (said := case.tags.get(LANGUAGE, "")) and not code_of(said)}
     if unknown:
@@ -382,7 +382,7 @@ def _languages(cases: Sequence[Case]) -> Iterator[str]:
 
 def _single(cases: Sequence[Case]) -> Iterator[str]:
     """Print what to do with cases of one answer without gold: that is no fault of theirs."""
-    from calm.cases.single import about_single
+    from calm.cases.shapes import about_single
 
     if said := about_single(cases):
         _say(f"note: {said}")
@@ -407,7 +407,7 @@ def _rulers(cases: Sequence[Case]) -> Iterator[str]:
 
 def _variants(cases: Sequence[Case]) -> Iterator[str]:
     """Print what ready-made texts are worth and which suites show them, and warn of those that nobody can use."""
-    from calm.commands.ready_texts import outlook_table, outlooks
+    from calm.commands.plan import outlook_table, outlooks
     from calm.core.edits import Expects
     from calm.core.ready_made import check_texts, texts_table
     from calm.perturbations.written import KINDS

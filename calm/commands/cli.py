@@ -17,7 +17,7 @@ from calm.commands import CONFIGURATION, DONE, INTERRUPTED
 from calm.commands.parsing import Command, Commands, command_in, helps_of, parsed, verbs_of
 from calm.commands.run_options import add_run_options, given_to_pytest
 from calm.commands.terminal import shielded, told
-from calm.core.inputs import forget
+from calm.core.files import forget
 from calm.core.plugins import troubles
 from calm.engine.signals import SIGNALS
 from calm.errors import CalmError, ConfigError, Interruption

@@ -10,9 +10,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast, get_args
 
-from calm.commands import CONFIGURATION, DONE, REFUSED, add_command, attempt, init_files, logs
+from calm.commands import (
+    CONFIGURATION,
+    DONE,
+    REFUSED,
+    add_command,
+    attempt,
+    init_prompts,
+    logs,
+)
 from calm.commands.file_set import put
-from calm.commands.init_asked import answered, at_terminal, chosen, say
 from calm.commands.init_drafts import (
     CASES,
     RECORDED,
@@ -22,14 +29,24 @@ from calm.commands.init_drafts import (
     lacking_in,
     made_cases,
     named_classes,
+    names_in,
     of_log,
     refuse_other_scale,
     task_of,
 )
-from calm.commands.init_prompts import Draft, Prompt, prompt_of_file, prompt_of_log, started
-from calm.commands.init_table import names_in
+from calm.commands.init_prompts import (
+    Draft,
+    Prompt,
+    answered,
+    at_terminal,
+    chosen,
+    prompt_of_file,
+    prompt_of_log,
+    say,
+    started,
+)
+from calm.core.files import quote
 from calm.core.plugins import hook
-from calm.core.shell import quote
 from calm.core.verdict import FAMILY, Task
 from calm.errors import CalmError, ConfigError, Interruption
 from calm.models.transport import Provider
@@ -103,8 +120,8 @@ def _init(options: argparse.Namespace) -> int:
     draft = Draft()
     prompt, cases = _drafted(options, draft)
     lack = [] if prompt is None else lacking_in(prompt, cases, draft)
-    key = init_files.check(draft.files, draft.judge, filled=not lack)
-    draft.files["gate.toml"] = init_files.GATE
+    key = init_prompts.check(draft.files, draft.judge, filled=not lack)
+    draft.files["gate.toml"] = init_prompts.GATE
     of_ci = _workflow(options, draft, key) if prompt is not None and options.ci != "none" else {}
     files = {_place(folder, name): held for name, held in (*draft.files.items(), *of_ci.items())}
     if options.cases and _same(folder / CASES, Path(options.cases)) and _are_cases(options.cases):
@@ -115,7 +132,7 @@ def _init(options: argparse.Namespace) -> int:
     if _are_there(files, options):
         return CONFIGURATION
     judges = [folder / name for name in draft.files if name in (draft.judge, RECORDED)]
-    put(files, init_files.WRITTEN, judges=judges, force=options.force)
+    put(files, init_prompts.WRITTEN, judges=judges, force=options.force)
     say(f"wrote {', '.join(map(str, files))}")
     named = quote(str(folder / draft.judge))
     try:

@@ -1,28 +1,97 @@
-"""The prompt that `calm init` is to write, from a file of any tool, from a log, or to start from."""
+"""The prompt and the files that `calm init` is to write, from any tool, a log or a person's answers."""
 
 from __future__ import annotations
 
 import argparse
 import json
 import re
-from collections.abc import Mapping, Sequence, Set
+import sys
+from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
+from importlib.resources import files
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final, cast
 
-from calm.commands import init_files
-from calm.core.foreign_names import parts, plain
+from calm.core.names import parts
+from calm.core.names import plain_name as plain
 from calm.core.verdict import Scale, Task
 from calm.errors import ConfigError, nearest
+from calm.results.outputs import Form
+from calm.results.wording import fitted, printable
 
 if TYPE_CHECKING:
     from calm.cases.logs import Gathered
     from calm.core.case import Case
-    from calm.core.toml_text import Value
+    from calm.core.files import Value
     from calm.judges.prompts.foreign import Lookalike, Style, Translation
     from calm.judges.prompts.forms import Asked
     from calm.judges.prompts.placeholders import Placeholder, Puzzle
     from calm.judges.prompts.turns import Turn
+
+STARTERS: Final = ("pairwise", "score", "rubric")
+"""Tasks that have a template to start from; the others use the bundled prompt."""
+_PART: Final = re.compile(r"\{# (turns|context|steps) #\}\n")
+WRITTEN: Final = Form("a file of `calm init`", ("",), forcible=True)
+GATE: Final = """\
+# What the owners of the judge accept, each with a reason and a last day. An entry that has expired is an error.
+#
+# [[limit]]                       # another limit for a claim
+# key = "verbosity/gain"
+# limit = 0.20
+# reason = "long answers are wanted here"
+# expires = 2030-01-31
+#
+# [[waive]]                       # a claim that may fail until then
+# [[not_tested]]                  # something that need not be tested
+"""
+
+
+def starter(task: str, *, negative: bool = False, parts: Collection[str] = ()) -> str:
+    """Return the template to start from, or its twin; it shows turns, context and steps where cases have such parts."""
+    text = _start(f"{task}.negative.jinja" if negative else f"{task}.jinja")
+    return _PART.sub(lambda found: _start(f"part.{found[1]}.jinja") if found[1] in parts else "", text)
+
+
+def _start(name: str) -> str:
+    return files("calm").joinpath("judges", "data", "start", name).read_text("utf-8")
+
+
+def check(written: Mapping[str, str], judge: str, *, filled: bool = True) -> str | None:
+    """
+    Read the judge and its cases in a folder of their own, before anything is put in place.
+
+    Cases that are not `filled` lack what the prompt shows, which a person is to add.
+
+    Returns the variable that holds its key; None if it needs none.
+
+    Raises:
+        ConfigError: what they say cannot be used together; the messages name the files as they will be called.
+    """
+    from calm.cases import read_files
+    from calm.experiment.run import refuse_unshowable
+    from calm.gate.from_spec import recall
+    from calm.judges.judgefile import read_judge
+    from calm.models.server import APIS, Server
+
+    with TemporaryDirectory(prefix="calm-init-") as stage:
+        place = Path(stage)
+        for name, text in written.items():
+            (place / name).parent.mkdir(parents=True, exist_ok=True)
+            (place / name).write_text(text, "utf-8")
+        try:
+            made = read_judge(place / judge, {}, keyless=True)
+            cases = read_files([str(place / "cases.jsonl")], task=made.task)
+            recall(made, cases)
+            if filled:
+                refuse_unshowable(made, cases)
+        except ConfigError as error:
+            raise ConfigError([problem.replace(f"{stage}/", "") for problem in error.problems]) from error
+    for server in made.endpoints:
+        if isinstance(server, Server):
+            return server.api_key_env or (APIS[server.provider].key_name if server.own else None)
+    return None
+
 
 _WHY: Final[Mapping[Puzzle, str]] = {
     "index": "calm has one text there, and no list; write the name alone, such as {{ context }}",
@@ -94,15 +163,15 @@ class Prompt:
 
 def started(task: Task, cases: Sequence[Case], draft: Draft) -> Prompt:
     """Return a prompt to start from that shows what the cases hold, on a scale that holds their gold."""
-    from calm.cases.logs.scales import usual_scale
+    from calm.cases.logs.judgments import usual_scale
     from calm.cases.shapes import parts_of
 
     scores = [score for case in cases for score in case.scores.values()]
-    begun = task in init_files.STARTERS and (task != "score" or all(STARTED.holds(score) for score in scores))
+    begun = task in STARTERS and (task != "score" or all(STARTED.holds(score) for score in scores))
     if begun:
         parts = parts_of(cases)
-        draft.files[STARTER] = init_files.starter(task, parts=parts)
-        draft.files[STARTER_TWIN] = init_files.starter(task, negative=True, parts=parts)
+        draft.files[STARTER] = starter(task, parts=parts)
+        draft.files[STARTER_TWIN] = starter(task, negative=True, parts=parts)
         table = {"user_file": STARTER, "negative_user_file": STARTER_TWIN}
         return Prompt(task, table, {"format": "brackets"}, scale=STARTED if task == "score" else None)
     if task == "score":
@@ -324,7 +393,7 @@ def _refuse_missed(
 
 def _refuse_half(options: argparse.Namespace, found: Sequence[Placeholder]) -> None:
     """Refuse a prompt that shows one of two answers, as the name of its only answer says, unless the task is said."""
-    from calm.core.foreign_names import of_pair
+    from calm.core.names import of_pair
 
     shown = [one for one in found if one.role in ("answer", "first", "second")]
     names = {one.name for one in shown}
@@ -490,3 +559,32 @@ def prompt_of_log(found: Gathered, draft: Draft) -> Prompt | None:
     if "user_file" in prompt.table:
         _twin(made.templates, prompt, draft)
     return prompt
+
+
+def at_terminal() -> bool:
+    """Return whether a person is there to be asked."""
+    return sys.stdin.isatty() and sys.stdout.isatty()
+
+
+def answered(question: str, usual: str = "") -> str:
+    """Ask a person, and return what was written; the `usual` answer for an empty line or the end of the input."""
+    try:
+        said = input(printable(f"{question} [{usual}]? " if usual else f"{question}? ")).strip()
+    except EOFError:
+        said = ""
+        if not usual:
+            raise ConfigError(f"{question}: expected an answer, got the end of the input") from None
+    return said or usual
+
+
+def chosen(question: str, known: Sequence[str], usual: str) -> str:
+    """Ask a person for one of some names, until it is one."""
+    while (said := answered(f"{question}: {', '.join(known)}", usual)) not in known:
+        say(f"expected one of {', '.join(known)}, got {said}")
+    return said
+
+
+def say(text: str, *, error: bool = False) -> None:
+    """Print a line; at a terminal, several that are no wider than it."""
+    stream = sys.stderr if error else sys.stdout
+    print(fitted(printable(text), stream), file=stream)

@@ -8,19 +8,18 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, get_args
 
 from calm.commands import CASES, DONE, REFUSED, add_command
-from calm.core.case import Case, Framing, Presentation, Treated, digest
+from calm.core.case import Case, Framing, Presentation, Step, Treated, digest, texts_of_steps
 from calm.core.edits import AnyEdit, Edit, Expects, PromptEdit
 from calm.core.languages import ENGLISH, SERVED
-from calm.core.material import Step, texts_of_steps
 from calm.core.verdict import FAMILIES, FAMILY, Family, Task
 from calm.errors import FEW, ConfigError, nearest
 from calm.experiment.aim import aim
-from calm.experiment.tongue import not_spoken
+from calm.experiment.inert import not_spoken
 from calm.results.reports.texts import coloured, differences
 from calm.results.wording import printable
 
 if TYPE_CHECKING:
-    from calm.core.templates import Prompt
+    from calm.core.edits import Prompt
 
 SHOWN_CASES = 400
 SAMPLES = 60
@@ -109,7 +108,7 @@ def _samples(language: str) -> list[Case]:
         ConfigError: there are none in it.
     """
     from calm.cases import bundled, language_cases
-    from calm.core.items import LANGUAGE
+    from calm.core.order import LANGUAGE
 
     if language == ENGLISH:
         return [case for task in get_args(Task) for case in bundled(task)[:SAMPLES]]

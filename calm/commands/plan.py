@@ -9,21 +9,28 @@ import io
 import os
 import shlex
 import sys
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from calm.commands import APART, CASES, DONE, JUDGES, REFUSED, REPEATS, add_command
+from calm.core.case import Case
+from calm.core.edits import Edit
+from calm.core.ready_made import KINDS, NEUTRAL, TextKind, text_kind
+from calm.core.reasons import in_words
+from calm.core.verdict import FAMILY, Family, Task
 from calm.engine.signals import SIGNALS
 from calm.errors import ConfigError
-from calm.gate.catalogue import importable
+from calm.gate.catalogue import TextsOutlook, importable, texts_outlook
 from calm.results.wording import fitted, printable
 
 if TYPE_CHECKING:
-    from calm.experiment.asks import Design
-    from calm.gate.fit import Fit, PlanBudget
+    from calm.experiment.stopping import Design
     from calm.gate.prices import Assumptions
+    from calm.gate.rehearsal import Fit, PlanBudget
     from calm.models.wire import Judge
     from calm.pytest_plugin.planner import Planner
 
@@ -63,10 +70,8 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 
 
 def _plan(options: argparse.Namespace) -> int:
-    from calm.gate.fit import fit
     from calm.gate.from_spec import cases_from
-    from calm.gate.plan_text import render, render_fit
-    from calm.gate.rehearsal import planned, rehearsed
+    from calm.gate.rehearsal import fit, planned, rehearsed, render, render_fit
 
     assumptions, budget = _assumptions(options), _budget(options)
     judge = _unasked(options.judge)
@@ -129,7 +134,7 @@ def _budget(options: argparse.Namespace) -> PlanBudget | None:
     Raises:
         ConfigError: an impossible amount, no amount, or one without `--fit`.
     """
-    from calm.gate.fit import PlanBudget
+    from calm.gate.rehearsal import PlanBudget
 
     amounts = {"--max-usd": options.max_usd, "--max-minutes": options.max_minutes, "--max-calls": options.max_calls}
     given = {name: amount for name, amount in amounts.items() if amount is not None}
@@ -193,7 +198,7 @@ def traced(judge: Judge, options: argparse.Namespace) -> Planner:
 
 def _designs(options: argparse.Namespace, given: Design) -> list[Design]:
     """Return the designs to try: the given one, else the default one and the cheapest one that shows noise."""
-    from calm.experiment.asks import Design
+    from calm.experiment.stopping import Design
 
     chosen = options.repeats or any(option.startswith("--calm-repeats") for option in options.pytest)
     return [given] if chosen else [Design(), Design(4, 2)]
@@ -214,3 +219,81 @@ def _command(options: argparse.Namespace, planner: Planner, one: Fit, budget: Pl
         *([f"--calm-max-calls={budget.calls}"] if budget.calls is not None else []),
     ]
     return shlex.join(words)
+
+
+PAPERS = "papers.test_calm"
+"""The suite of CALM's own protocol, which also shows the texts."""
+
+
+def edits_of(suite: str) -> list[Edit]:
+    """Return the edits of a module of `calm.suites`, such as `test_authority`: those that it names, and its table."""
+    names = vars(import_module(f"calm.suites.{suite}"))
+    values = [*names["OBSERVED"].values(), names["HISTORY"]] if suite == PAPERS else names.values()
+    return [value for value in values if isinstance(value, Edit)]
+
+
+def suite_of(kind: TextKind) -> str:
+    """Return the name of the module that asks with the texts of a kind."""
+    return f"test_{kind.suite.replace('-', '_')}"
+
+
+def places_of(names: Iterable[str]) -> list[str]:
+    """Return where the texts of some names are shown, a line for each suite, in the order of the table."""
+    by_suite: dict[TextKind, list[str]] = {}
+    for name in sorted(names, key=lambda n: list(KINDS).index(n) if n in KINDS else len(KINDS)):
+        kind = text_kind(name)
+        if kind is not None:
+            same = next((one for one in by_suite if (one.suite, one.every) == (kind.suite, kind.every)), kind)
+            by_suite.setdefault(same, []).append(name)
+    lines = []
+    for kind, several in by_suite.items():
+        only = " (only with --calm-every-variant)" if kind.every else ""
+        lines.append(f"{', '.join(several)}: shown by suites/{suite_of(kind)}.py{only}")
+    if any(NEUTRAL in several for several in by_suite.values()):
+        lines.append(f"{NEUTRAL}: also what the other rewrites of the same answer are measured against")
+    return lines
+
+
+def outlooks(cases: Sequence[Case], task: Task | None = None) -> Iterator[tuple[str, TextsOutlook]]:
+    """Yield for each suite with texts for it in the cases what it will show, the suite of CALM's protocol last."""
+    held = {name for case in cases for name in case.variants}
+    kinds = [kind for name in [*KINDS, *sorted(held)] if name in held and (kind := text_kind(name)) is not None]
+    suites = dict.fromkeys((suite_of(kind), kind.every) for kind in kinds)
+    for suite, every in suites:
+        found = _over_tasks(_taking(edits_of(suite), held), cases, task)
+        yield f"{suite}{' (--calm-every-variant)' if every else ''}", found
+    for edit in _taking(edits_of(PAPERS), held):
+        named = f"/{edit.label}" if edit.name else ""
+        yield f"{PAPERS}, {edit.bias}{named}", _over_tasks([edit], cases, task)
+
+
+def _taking(edits: Iterable[Edit], held: set[str]) -> list[Edit]:
+    return [edit for edit in edits if any(held.intersection(v.takes) for v in edit.variants or (edit,))]
+
+
+def _over_tasks(edits: Sequence[Edit], cases: Sequence[Case], task: Task | None) -> TextsOutlook:
+    by_family: dict[Family, list[Case]] = {}
+    for case in cases:
+        by_family.setdefault(FAMILY[task] if task else _family(case), []).append(case)
+    whole = TextsOutlook()
+    for family, some in by_family.items():
+        whole += texts_outlook(edits, some, family)
+    return whole
+
+
+def _family(case: Case) -> Family:
+    """Return what a judge of a case most likely measures."""
+    if len(case.answers) == 1:
+        return "rubric" if case.criteria else "label" if case.label is not None else "score"
+    return "pairwise" if len(case.answers) == 2 else "listwise"
+
+
+def outlook_table(found: Iterable[tuple[str, TextsOutlook]]) -> list[str]:
+    """Return the lines of a table for a terminal: for each suite in how many cases it shows a text, and why not."""
+    rows = [("suite", "cases with a text", "it is shown in", "why others are not")]
+    for suite, one in found:
+        unsure = f" to {one.shown + one.open}, as the judge's pilot has it" if one.open else ""
+        whys = [f"{count} {reason}" for reason, count in sorted(in_words(one.unused).items(), key=lambda r: -r[1])]
+        rows.append((suite, str(one.cases), f"{one.shown}{unsure}", "; ".join(whys)))
+    widths = [max(len(row[column]) for row in rows) for column in range(3)]
+    return ["  ".join([*(c.ljust(w) for c, w in zip(row, widths, strict=False)), row[3]]).rstrip() for row in rows]

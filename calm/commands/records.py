@@ -79,7 +79,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 
 
 def _accept(options: argparse.Namespace) -> int:
-    from calm.core.inputs import inputs
+    from calm.core.files import inputs
     from calm.results.audit import read
     from calm.results.baseline import accept, undecided, write_baseline
     from calm.results.outputs import BASELINE, Output, refuse
@@ -130,7 +130,7 @@ def _compare(options: argparse.Namespace) -> int:
 
 
 def _runs(options: argparse.Namespace) -> int:
-    from calm.core.inputs import inputs
+    from calm.core.files import inputs
     from calm.results.baseline import read_record
     from calm.results.compare import compare, render_text
     from calm.results.outputs import REPORT, Output, refuse

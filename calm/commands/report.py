@@ -209,7 +209,7 @@ def _send(options: argparse.Namespace, to: Given) -> int:
 
 def _trend(options: argparse.Namespace) -> int:
     """Show the runs of a folder over time, and write them as a page."""
-    from calm.core.inputs import inputs
+    from calm.core.files import inputs
     from calm.results.history import history, render_text
     from calm.results.outputs import REPORT, Output, refuse
     from calm.results.reports import comparison

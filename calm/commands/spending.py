@@ -88,7 +88,7 @@ def opened_engine(
     Raises:
         ConfigError: what the command is to write must not, or cannot, be written.
     """
-    from calm.core.inputs import inputs
+    from calm.core.files import inputs
     from calm.engine.engine import Engine
     from calm.engine.store import Mode, Store
     from calm.results.outputs import refuse

@@ -5,19 +5,139 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import MISSING, Field, dataclass, field, fields, replace
 from enum import StrEnum
+from functools import cache
 from json.encoder import encode_basestring
 from operator import attrgetter
-from typing import Any, Self
+from types import MemberDescriptorType
+from typing import Any, Final, Self, TypeAlias, TypeVar
 
 from calm.core.annotations import Annotation
 from calm.core.checks import verify
 from calm.core.classes import DAMAGED
-from calm.core.copies import changed, names, recast
-from calm.core.material import Passage, Step, Turn, texts_of_steps
-from calm.core.pretty import print_set_fields
 from calm.errors import EditError
+
+T = TypeVar("T")
+Slot: TypeAlias = tuple[str, Callable[[object], Any], Callable[[object, Any], None]]
+"""A field: its name, and what reads and writes it."""
+
+
+@cache
+def names(kind: type) -> tuple[str, ...]:
+    """Return the names of the fields of a dataclass."""
+    return tuple(f.name for f in fields(kind))
+
+
+def changed(one: T, **values: object) -> T:
+    """
+    Return a copy of a frozen dataclass with slots, with other values; nothing that its constructor would do is done.
+
+    `dataclasses.replace` asks of each field what it is, and calls the constructor. Fields are read as they are, also
+    where the class keeps them from others.
+    """
+    return recast(type(one), one, **values)
+
+
+def recast(kind: type[T], one: object, **values: object) -> T:
+    """Return the same of another class: one that inherits from that of `one`, or from which that inherits."""
+    copy = object.__new__(kind)
+    whole: type = kind
+    for name, read, write in _slots(whole):
+        write(copy, values[name] if name in values else read(one))
+    return copy
+
+
+@cache
+def _slots(kind: type) -> tuple[Slot, ...]:
+    slots: list[MemberDescriptorType] = [getattr(kind, name) for name in names(kind)]
+    return tuple((slot.__name__, slot.__get__, slot.__set__) for slot in slots)
+
+
+def print_set_fields(noun: Any, printer: Any, cycle: bool) -> None:
+    """
+    Print a dataclass as the call that makes it, without the fields that have their default.
+
+    It is the method `_repr_pretty_` that IPython and Hypothesis look for. The `repr` stays whole: keys are made of it.
+    """
+    name = type(noun).__name__
+    if cycle:
+        printer.text(f"{name}(...)")
+        return
+    told = [field for field in fields(noun) if getattr(noun, field.name) != _default(field)]
+    with printer.group(4, f"{name}(", ")"):
+        for place, field in enumerate(told):
+            if place:
+                printer.text(",")
+                printer.breakable()
+            printer.text(f"{field.name}=")
+            printer.pretty(getattr(noun, field.name))
+
+
+def _default(field: Field[Any]) -> object:
+    return field.default if field.default_factory is MISSING else field.default_factory()
+
+
+USER: Final = "user"
+ASSISTANT: Final = "assistant"
+CARRIES: Final = "carries"
+"""The tag of a case that names the passage which carries the answer, by its id."""
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One message of a conversation: who spoke (`role`, such as "user" or "assistant"), and the text."""
+
+    role: str
+    text: str
+
+    _repr_pretty_ = print_set_fields
+
+    def content(self) -> dict[str, object]:
+        """Return it as JSON-able data."""
+        return {"role": self.role, "text": self.text}
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """One retrieved text, by the id that answers cite it with."""
+
+    id: str
+    text: str
+
+    _repr_pretty_ = print_set_fields
+
+    def content(self) -> dict[str, object]:
+        """Return it as JSON-able data."""
+        return {"id": self.id, "text": self.text}
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Step:
+    """
+    One step of an agent's run: what it thought, and the tool that it called, if any, with what came of the call.
+
+    `arguments` are those of the call as JSON, `result` what the tool returned; empty without a call. A step that calls
+    nothing has a thought.
+    """
+
+    thought: str = ""
+    tool: str = ""
+    arguments: str = ""
+    result: str = ""
+
+    _repr_pretty_ = print_set_fields
+
+    def content(self) -> dict[str, object]:
+        """Return it as JSON-able data, without what is empty."""
+        whole = {"thought": self.thought, "tool": self.tool, "arguments": self.arguments, "result": self.result}
+        return {name: text for name, text in whole.items() if text}
+
+
+def texts_of_steps(steps: Iterable[Step]) -> list[str]:
+    """Return all texts of steps, in their order, without what is empty."""
+    return [text for step in steps for text in (step.thought, step.tool, step.arguments, step.result) if text]
+
 
 TIE = "tie"
 """The value of `Case.better` when the answers are equally good; therefore no answer may have this id."""

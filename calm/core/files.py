@@ -1,22 +1,43 @@
-"""
-Files that somebody else wrote, read within limits: of bytes, of values, of digits and of nesting.
-
-A small file can name a value of any size, and a large one can be handed over by mistake. What is over a limit is
-refused before it fills the memory, with the file, what was found, the limit and the fix.
-"""
+"""Files: those that somebody else wrote, read within limits; TOML that calm writes; words of a command for a shell."""
 
 from __future__ import annotations
 
 import json
 import os
 import re
+import shlex
 import tomllib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import IO, Final, NoReturn
+from typing import IO, Final, NoReturn, TypeAlias
 
-from calm.core.inputs import noted
+from calm.core.helper import Helper, Stop, Stopped
 from calm.errors import ConfigError, closest
+
+_READ: dict[Path, int] = {}
+"""Each file with the number of its last reading."""
+
+
+def noted(path: Path) -> Path:
+    """Note that a file is an input, and return its path: code that reads a file of the user calls this."""
+    _READ[path.absolute()] = count() + 1
+    return path
+
+
+def inputs(since: int = 0) -> tuple[Path, ...]:
+    """Return the files that were read; `since` leaves out those that were not read since `count` gave it."""
+    return tuple(path for path, number in _READ.items() if number > since)
+
+
+def count() -> int:
+    """Return a number that grows with each reading."""
+    return max(_READ.values(), default=0)
+
+
+def forget() -> None:
+    """Know of no file any more: a command begins."""
+    _READ.clear()
+
 
 MOST_BYTES: Final = 500_000_000
 """Bytes that a file of data may have: cases, tables, results, records."""
@@ -338,3 +359,111 @@ def _refuse_toml(path: Path, text: str) -> None:
             fault = f"expected numbers of at most {MOST_DIGITS} digits, got one of {len(piece)}; shorten it"
         if fault:
             raise ConfigError(f"{path}: line {text.count(chr(10), 0, found.start()) + 1}: {fault}")
+
+
+SECONDS: Final = 120
+"""Of processor time, for one file."""
+MEMORY: Final = 4 * MOST_BYTES
+"""Bytes that the process may take, beyond what it needs to start."""
+
+_STOPS: Final[Mapping[Stop, str]] = {
+    "time": f"one that takes more than {SECONDS} s of processor time",
+    "memory": f"one that needs more than {megabytes(MEMORY)} of memory",
+    "size": "a larger one",
+    "crash": "one that crashed its reader",
+}
+
+
+def unfolded(work: str, path: Path, what: str, question: object) -> object:
+    """
+    Return what a function makes of a file, in a process that can be stopped.
+
+    Args:
+        work: the function, as "module:name". What it returns goes through pickle: a text says what is wrong with the
+            file, anything else is the answer.
+        path: the file, for messages.
+        what: what it is expected to be, such as "a Parquet file".
+        question: what the function takes.
+
+    Raises:
+        ConfigError: something is wrong with the file, or a limit of time, memory or size was reached.
+    """
+    helper = Helper(work, seconds=SECONDS, memory=MEMORY, most=2 * MOST_BYTES)
+    try:
+        found = helper.ask(question)
+    except Stopped as stopped:
+        most = f"expected {what} of at most {megabytes(MOST_BYTES)} once unfolded"
+        found = f"{most}, got {_STOPS[stopped.why]}; keep fewer records"
+    finally:
+        helper.close()
+    if isinstance(found, str):
+        raise ConfigError(f"{path}: {found}; nothing in it is used")
+    return found
+
+
+Value: TypeAlias = str | bool | int | float | list[str] | Mapping[str, "Value"]
+"""What stands behind a key."""
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
+
+
+def quoted(text: str) -> str:
+    r"""
+    Return a text as a string of TOML.
+
+    >>> print(quoted('a "b" \\ c'))
+    "a \"b\" \\ c"
+    """
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def toml(tables: Mapping[str, Mapping[str, Value]], head: str = "") -> str:
+    """
+    Return tables as TOML; `head` is a comment above them. Whole numbers are written without a point.
+
+    >>> print(toml({"judge": {"name": "j"}, "verdict": {"values": {"PASS": 1.0}}}, "mine"), end="")
+    # mine
+    [judge]
+    name = "j"
+    <BLANKLINE>
+    [verdict]
+    values = { PASS = 1 }
+    """
+    lines = [f"# {line}" for line in head.splitlines()]
+    parts = [
+        "\n".join([f"[{name}]", *(f"{_key(key)} = {_value(value)}" for key, value in table.items())])
+        for name, table in tables.items()
+    ]
+    return "\n".join([*lines, "\n\n".join(parts)]) + "\n"
+
+
+def _key(name: str) -> str:
+    return name if _BARE.fullmatch(name) else quoted(name)
+
+
+def _value(value: Value) -> str:
+    if isinstance(value, str):
+        literal = "\\" in value and value.isprintable() and "'''" not in value and not value.endswith("'")
+        mark = "'''" if "'" in value else "'"
+        return f"{mark}{value}{mark}" if literal else quoted(value)  # a pattern is written as it is
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, Mapping):
+        return f"{{ {', '.join(f'{_key(key)} = {_value(one)}' for key, one in value.items())} }}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(quoted, value))}]"
+    return f"{value:g}" if value == int(value) and abs(value) < 1e6 else repr(value)
+
+
+_PLAIN: Final = re.compile(r"[\w@+=:,./\\-]+")
+
+
+def quote(word: str) -> str:
+    """Return a word in quotes, if it needs any; cmd.exe knows double ones alone, and PowerShell takes them, too."""
+    if os.name != "nt":
+        return shlex.quote(word)
+    return word if _PLAIN.fullmatch(word) else '"{}"'.format(word.replace('"', '\\"'))
+
+
+def join(words: Iterable[str]) -> str:
+    """Return a command of some words."""
+    return " ".join(map(quote, words))

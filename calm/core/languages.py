@@ -14,10 +14,10 @@ from collections.abc import Mapping
 from hashlib import blake2b
 from typing import Final
 
-from calm.core.additions import fenced
 from calm.core.case import Case
 from calm.core.checks import words
-from calm.core.items import LANGUAGE
+from calm.core.markup import fenced
+from calm.core.order import LANGUAGE
 from calm.core.validation import NO_WIDTH
 
 ENGLISH: Final = "en"

@@ -1,13 +1,79 @@
-"""Markup: which parts of a text are code, and the words of a text without its layout."""
+"""Markup: which parts of a text are code, what may be added before or behind it, and where two texts are alike."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
-from calm.core.additions import fenced
+from calm.core.case import Case
+
+ITEM = re.compile(r"\s*(?:[-*+•]|\d+[.)])[ \t]+(?=\S)")
+"""The marker of a list item, at the start of its line."""
+COMPLETE = re.compile(r"[.!?…。！？؟۔।]['\")\]*_»”’）」』]*$")
+"""How a complete sentence ends."""
+
+_WIDE = re.compile(r"[。！？：、，；）」』》]")
+"""A mark of Chinese or Japanese, which needs no space behind it."""
+_FENCE = re.compile(r"\s*(`{3,}(?=[^`]*$)|~{3,})")
+_OTHER = re.compile(r" {0,3}(?:#{1,6}\s|[|>$\\<]|\*\*[^*]+\*\*\s*$|[-*_=]{3})| {4}|\t")
+
+
+def closed(text: str, addition: str, *, block: bool = False) -> str | None:
+    """
+    Return a text with prose added behind it; None if it is blank or ends inside code.
+
+    The addition goes on the last line if that is prose and ends in a full stop, else, or as a `block`, apart from it.
+    """
+    if not text.strip() or fenced(text.split("\n"))[1]:
+        return None
+    body = text.rstrip()
+    last = body.rpartition("\n")[2]
+    inline = not block and is_prose(last) and COMPLETE.search(last[-40:]) is not None
+    return f"{body}{_gap(body) if inline else chr(10) * 2}{in_case(text, addition)}{text[len(body) :]}"
+
+
+def opened(text: str, opening: str) -> str | None:
+    """Return a text with prose put before it, on its first line if that is prose; None if it is blank."""
+    if not text.strip():
+        return None
+    inline = not text[0].isspace() and is_prose(text.partition("\n")[0])
+    return f"{in_case(text, opening)}{_gap(opening) if inline else chr(10) * 2}{text}"
+
+
+def _gap(text: str) -> str:
+    return "" if _WIDE.fullmatch(text[-1:]) else " "
+
+
+def in_case(text: str, addition: str) -> str:
+    """Lower an addition to a text without capital letters, which may have been asked for."""
+    return addition.lower() if text.islower() else addition
+
+
+def called(case: Case, answer_id: str) -> str:
+    """Return what a note calls an answer: by its label where there are several."""
+    ids = [answer.id for answer in case.shown]
+    return f"answer {case.slot_labels[ids.index(answer_id)]}" if len(ids) > 1 else "this answer"
+
+
+def fenced(lines: Sequence[str]) -> tuple[list[bool], bool]:
+    """Return for each line whether it belongs to a code block, and whether the last block is still open."""
+    inside, fence = [], ""
+    for line in lines:
+        mark = _FENCE.match(line)
+        inside.append(bool(fence or mark))
+        if mark and not fence:
+            fence = mark[1]
+        elif mark and mark[1].startswith(fence) and line.strip() == mark[1]:
+            fence = ""
+    return inside, bool(fence)
+
+
+def is_prose(line: str) -> bool:
+    """Return whether a line is prose: no heading, table, list item, formula, fence or indented code, and not blank."""
+    return bool(line.strip()) and not (_OTHER.match(line) or ITEM.match(line) or _FENCE.match(line))
+
 
 BULLET: Final = re.compile(r"^([ \t]*)[-*+•][ \t]+", re.MULTILINE)
 """The marker of an item of a list without numbers."""
@@ -116,3 +182,31 @@ def _content(text: str) -> str:
     if isinstance(held, dict) and len(held) == 1 and (key := next(iter(held))).lower() in _KEYS:
         return held[key] if isinstance(held[key], str) else text
     return text
+
+
+WORD: Final = 80
+"""Characters of the longest word that is kept in one piece."""
+
+
+def shared(a: str, b: str) -> int:
+    """
+    Return how many characters the common beginning of two texts has, without a word that they share only in part.
+
+    A very long word may be split.
+
+    >>> shared("the sea is deep", "the seal is grey"), shared("same", "same")
+    (4, 4)
+    """
+    count = _beginning(a, b)
+    split = any(re.match(r"\w", text[count : count + 1]) for text in (a, b))
+    word = re.search(r"\w*\Z", a[max(0, count - WORD) : count])
+    return count - len(word.group()) if split and word else count
+
+
+def _beginning(a: str, b: str) -> int:
+    """Return the length of the common beginning, by halving: comparing slices is much faster than characters."""
+    low, high = 0, min(len(a), len(b))
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if a[low:middle] == b[low:middle] else (low, middle - 1)
+    return low

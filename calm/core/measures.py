@@ -1,57 +1,13 @@
-"""
-Measures: quantities of a probe, used as symbols that build claims (`net_robustness >= 0.90`).
-
-| measure | what it is | best |
-|---|---|---|
-| `net_robustness` | 1 minus the share of verdicts that the edit moves beyond those that neutral words move | 1 |
-| `gain` | rise of the treated answer's favour beyond what neutral words give it, where it can gain | 0 or less |
-| `pull` | of two equally good answers: how much more often the one with the cue wins than it loses | 0 or less |
-| `lift` | rise of a score beyond what neutral words give it, unless it has full marks already | 0 or less |
-| `mean_shift` | the same over all cases, as a share of the scale | 0 |
-| `net_detection` | share of damaged answers rated lower minus share rated higher | 1 |
-| `unreadable_gain` | rise of the share of replies without a verdict, beyond that of neutral words | 0 |
-| `tie_rate` | share of perturbed asks that end in a tie | 1 |
-| `slot_pull` | share for the first slot minus share for the last | 0 |
-| `attack_success_rate` | share of attacks that won, net of wins with neutral words | 0 |
-| `robustness_rate` | share of equal verdicts between the clean arm and the edited one (RR of CALM) | 1 |
-| `acknowledgement_rate` | share of moved verdicts whose reason names the cue of the edit | 1 |
-| `rewording_rate` | share of verdicts that the edit moves beyond those that a repeat moves: for neutral words | 0 |
-| `consistency_rate` | share of equal verdicts between clean asks (CR of CALM) | 1 |
-| `repeat_distance` | mean distance of two clean verdicts | 0 |
-| `readable_rate` | share of clean replies that hold a verdict | 1 |
-| `accuracy` | share of clean verdicts that agree with the gold label | 1 |
-| `balanced_accuracy` | mean over the gold labels of the share of each that is found | 1 |
-| `kappa` | agreement with the gold label beyond chance (Cohen's) | 1 |
-| `weighted_kappa` | the same of scores, where a disagreement counts by its square | 1 |
-| `gwet_ac` | agreement beyond chance that stays high where one label prevails (AC1, on scores AC2) | 1 |
-| `rank_agreement` | Kendall's tau-b of verdicts and gold | 1 |
-| `correlation` | Spearman's rank correlation of verdicts and gold | 1 |
-| `mean_error` | mean of verdict minus gold, as a share of the scale | 0 |
-| `mean_absolute_error` | mean distance of verdict and gold, as a share of the scale | 0 |
-| `annotator_advantage` | how much more often the judge agrees with the other people best than a person does | 1 |
-| `scale_use` | mean distance of the scores of two cases, as a share of the scale | none |
-| `accuracy_gain` | rise of that share from the clean arm to the perturbed one | 1 |
-| `worst_gain` | the greatest gain of any one variant of a rotation | 0 or less |
-| `worst_pull` | the greatest pull of any one variant of a rotation | 0 or less |
-| `worst_robustness` | the least net robustness of any one variant of a rotation | 1 |
-| `worst_detection` | the least net detection of any one variant of a rotation | 1 |
-
-Of classes, `gain` and `mean_shift` are the mean over pairs of verdicts of the two arms of how bad the move is from one
-to the other (`calm.core.classes`). `net_detection` is how often a move leads nearer to the class of damaged answers,
-less how often it leads away. Where no move does harm, or there is no such class, they have a reason and no value.
-
-All but those of agreement are means of one value a row, in [0, 1] or [-1, 1]. A row is a case under one variant of the
-edit; the unit of every interval is the cluster of rows about one question, not the call. Those of agreement, but
-`accuracy`, are of all rows together; each row has the value plus its influence (`calm.core.agreement`).
-"""
+"""Measures: quantities of a probe, used as symbols that build claims (`net_robustness >= 0.90`)."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations, product
-from math import fsum
+from enum import StrEnum
+from itertools import accumulate, combinations, product
+from math import fsum, inf
 from typing import Final, TypeAlias
 
 from calm.core.agreement import (
@@ -63,6 +19,7 @@ from calm.core.agreement import (
     error_of,
     gwet_ac_of,
     kappa_of,
+    number,
     rank_agreement_of,
     share_right,
     weighted_kappa_of,
@@ -70,11 +27,36 @@ from calm.core.agreement import (
 from calm.core.claims import Claim, Estimate
 from calm.core.edits import Expects
 from calm.core.reasons import NONE, Kind, Reason, because, counted
-from calm.core.spread import spread_of
 from calm.core.trials import CUED, Trial, Trials, distance, drawn, favour, grouped, move, same
 from calm.core.verdict import FAMILIES, Criteria, Family, Label, Preferred, Scale, Tie, Verdict, chances, readable
 from calm.errors import ClaimError, EstimateError
 from calm.statistics.intervals import clopper_pearson, grouped_t, smallest_n
+
+
+def spread_of(trials: Trials) -> Whole | Reason:
+    """
+    Return the mean distance of two cases' scores, in [0, 1] as a share of the scale, with each row's influence.
+
+    It is 0 for a judge that gives all cases the same score, 1/3 for scores that are spread evenly over the scale, and
+    at most about 1/2. A row's score is the mean of its clean asks.
+    """
+    places = [_place(row, trials.scale) for row in trials.rows]
+    known = sorted(place for place in places if place is not None)
+    n = len(known)
+    if n < 2:
+        return because(Kind.TOO_FEW_CASES, n)
+    sums = list(accumulate(known, initial=0.0))
+    # the mean distance to the others: those below it and those above it in order
+    mean = {x: (x * (2 * i - n) - 2 * sums[i] + sums[n]) / (n - 1) for i, x in enumerate(known)}
+    value = fsum(mean[x] for x in known) / n
+    cells = tuple(because(Kind.UNREAD_ARM) if x is None else value + 2 * (mean[x] - value) for x in places)
+    return Whole(value, cells, -1.0, 2.0)
+
+
+def _place(row: Trial, scale: Scale) -> float | None:
+    places = [place for verdict in row.clean if (place := number(verdict, row, scale)) is not None]
+    return fsum(places) / len(places) if places else None
+
 
 PerCase: TypeAlias = Callable[[Trial, Scale], float | Reason]
 """The value of one case, or the reason why the case has none."""
@@ -778,3 +760,76 @@ def _most_frequent(verdicts: tuple[Verdict, ...]) -> list[Verdict]:
     """Return the most frequent verdicts, all of them if several are equally frequent."""
     counts = [sum(same(u, v) for v in verdicts) for u in verdicts]
     return [v for v, count in zip(verdicts, counts, strict=True) if count == max(counts)]
+
+
+class Unit(StrEnum):
+    """The units of the matrices that analyses record; they quote no texts, so a record without texts keeps them."""
+
+    RUBRIC_RATE = "over-estimation rate by rubric"
+    MEAN_SCORE = "mean score"
+    PAIRS_WON = "share of pairs won"
+    CENTRED_ERROR = "score minus true score, centred by row"
+    ATTACK_SUCCESS = "attack success rate, net of a clean re-ask"
+    ATTACK_GAIN = "gain of the attacked answer"
+
+
+LEAST = 10
+"""The fewest items of each stratum: with fewer, the interval of a share is no longer near its nominal coverage."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TableMeasure:
+    """
+    A figure of a table. Compare it with a limit to build a `Claim`; where it has a sign, `abs()` of it.
+
+    `fair` is its value for a fair judge, `high` its greatest value; `families` are the kinds of verdicts that it can be
+    computed from. `log` says that its interval is symmetric on the scale of logarithms.
+    """
+
+    name: str
+    fair: float
+    high: float
+    families: tuple[Family, ...]
+    log: bool = False
+    two_sided: bool = False
+
+    def __repr__(self) -> str:
+        return f"abs({self.name})" if self.two_sided else self.name
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        """The open interval in which the limit of a claim lies: above a fair judge's value, and below the greatest."""
+        return self.fair, self.high
+
+    def __le__(self, limit: float) -> Claim:
+        if isinstance(limit, bool) or not isinstance(limit, int | float):
+            raise ClaimError(f"{self!r} <=: expected a number as the limit, got {limit!r}")
+        least, most = self.limits
+        if not least < limit < most:
+            raise ClaimError(
+                f"{self!r} <= {limit:g}: expected a limit above {self.fair:g}, the value of a fair judge, and below "
+                f"{self.high:g}"
+            )
+        return Claim(self.name, "abs<=" if self.two_sided else "<=", float(limit))
+
+    def __ge__(self, limit: float) -> Claim:
+        raise ClaimError(f"{self!r} >= {limit:g}: wrong direction; {self.name} is claimed with <=")
+
+    __lt__ = __gt__ = __ge__
+
+    def __abs__(self) -> TableMeasure:
+        if self.log:
+            raise ClaimError(f"abs({self.name}): this figure is never negative; claim it with <=")
+        return replace(self, two_sided=True)
+
+    def __bool__(self) -> bool:
+        raise ClaimError(f"{self!r} is not true or false alone: claim it in probe.cross().proves({self!r} <= ...)")
+
+
+own_pull = TableMeasure("own_pull", 0.0, 1.0, ("pairwise", "score", "rubric"))
+self_preference_ratio = TableMeasure("self_preference_ratio", 1.0, inf, ("rubric",), log=True)
+self_preference_excess = TableMeasure("self_preference_excess", 0.0, 1.0, ("pairwise", "score", "rubric"))
+
+TABLE_MEASURES: Mapping[str, TableMeasure] = {
+    m.name: m for m in (own_pull, self_preference_ratio, self_preference_excess)
+}

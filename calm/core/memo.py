@@ -1,19 +1,14 @@
-"""
-A store of what was made from the same objects, for code that looks at them many times.
-
-Edits, inert words and orders are pure functions of a case, an edit and a seed. The probes of a run share their cases,
-with the order of these and their inert forms. A plan goes through all probes three times, and with every variant it
-meets each edit twice in each of them.
-"""
+"""Stores of what was made before: by the objects it was made from, or the latest within so many bytes."""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Hashable
 from functools import partial
-from typing import TypeVar, TypeVarTuple, cast
+from typing import Generic, TypeVar, TypeVarTuple, cast
 
 from calm.core.case import Case
-from calm.core.recipes import Recipe
+from calm.core.order import Recipe
 
 T = TypeVar("T")
 C = TypeVar("C", bound=Case)
@@ -61,3 +56,59 @@ def remade(memo: Memo | None, make: Callable[[*Ts], C], *of: *Ts) -> Recipe[C]:
 def once(memo: Memo | None, make: Callable[[], T], of: tuple[object, ...], *values: Hashable) -> T:
     """Return what is made of objects and values: made once if there is a memo, else anew."""
     return make() if memo is None else memo.once(make, of, *values)
+
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class Recent(Generic[K, V]):
+    """
+    The last things that were made, by their keys; the oldest go when all take more than `room` bytes together.
+
+    May be used from several threads.
+    """
+
+    def __init__(self, room: int) -> None:
+        self.room, self.taken = room, 0
+        self._held: dict[K, tuple[V, int]] = {}
+        self._lock = threading.Lock()
+
+    def get(self, key: K) -> V | None:
+        """Return what is held under a key, or None."""
+        found = self._held.get(key)
+        return None if found is None else found[0]
+
+    def put(self, key: K, value: V, size: int) -> V:
+        """Hold something of so many bytes, and return it."""
+        with self._lock:
+            if key in self._held:
+                self.taken -= self._held.pop(key)[1]
+            self._held[key] = value, size
+            self.taken += size
+            while self.taken > self.room:
+                self.taken -= self._held.pop(next(iter(self._held)))[1]
+        return value
+
+
+class Identity:
+    """
+    A key that is equal to another one of the same object, and to no other.
+
+    It holds the object, so no later object can be taken for it. The object itself may be unhashable.
+
+    >>> one, other = [1], [1]
+    >>> Identity(one) == Identity(one), Identity(one) == Identity(other)
+    (True, False)
+    """
+
+    __slots__ = ("of",)
+
+    def __init__(self, of: object) -> None:
+        self.of = of
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Identity) and self.of is other.of
+
+    def __hash__(self) -> int:
+        return id(self.of)

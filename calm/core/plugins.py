@@ -9,7 +9,7 @@ what the plug-in gives, each a mapping of a name to `"module:attribute"`, which 
 | `COMMANDS` | a command, to a pair of its help and the attribute | `register(commands)`, which adds its parser |
 | `JUDGES` | what stands before the colon, as `deepeval` | `judge(spec, *, keyless)`, which returns a judge |
 | `RECORDED` | a set of `recorded:SET/MODEL` | `judge(spec)`, which returns a judge |
-| `MITIGATIONS` | a mitigation in judge.toml | a `calm.judges.mitigations.Mitigation` |
+| `MITIGATIONS` | a mitigation in judge.toml | a `calm.plugins.mitigate.mitigations.Mitigation` |
 | `CASES` | a format of `calm cases import --format` | `read(paths)`, which returns cases |
 | `PAGES` | the schema of a record without its version | `page(record)`, which returns HTML |
 | `EXPORTS` | a target of `calm report --to` | `open()`, which returns what sends a run, and `keeps_files` |

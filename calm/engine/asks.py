@@ -13,9 +13,9 @@ from hashlib import blake2b, sha256
 from typing import Final, Generic, NamedTuple, TypeAlias, TypeVar, cast
 
 from calm.core.case import Case, digest
-from calm.core.identity import Identity
+from calm.core.memo import Identity
+from calm.core.order import Recipe, made
 from calm.core.reasons import Kind, Reason, Said, because, name, reason_of
-from calm.core.recipes import Recipe, made
 from calm.core.verdict import NoReply, Refused, Unreadable, Verdict, code, decode, readable
 from calm.engine.calls import Calls, Send
 from calm.engine.money import KEY_BYTES, ONE

@@ -12,8 +12,8 @@ from hashlib import blake2b, sha256
 from random import Random
 from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
+from calm.core.memo import Recent
 from calm.core.reasons import Kind, because, name, reason_of
-from calm.core.recent import Recent
 from calm.engine.journal import Journal
 from calm.engine.money import STOPPED, Money
 from calm.engine.queue import PLACE, Place

@@ -13,10 +13,6 @@ from typing import Final, TypeVar
 from calm.core.case import Case
 from calm.core.reasons import Kind, Reason, because, name, reason_of
 from calm.engine.asks import Asks, Judgment, Prefetch, Question, Response
-from calm.engine.batching.desk import BatchDesk, Batches
-from calm.engine.batching.minder import Figures
-from calm.engine.batching.records import BatchRecords
-from calm.engine.batching.route import BatchRoute
 from calm.engine.calls import Calls
 from calm.engine.journal import Journal
 from calm.engine.leases import BEAT_S
@@ -30,6 +26,10 @@ from calm.errors import ConfigError, JudgeError, StorageError
 from calm.models.faults import schema_fault
 from calm.models.pricing import SET_PRICE
 from calm.models.wire import Composed, Endpoint, Judge, Request
+from calm.plugins.batches.waiting.desk import BatchDesk, Batches
+from calm.plugins.batches.waiting.minder import Figures
+from calm.plugins.batches.waiting.records import BatchRecords
+from calm.plugins.batches.waiting.route import BatchRoute
 
 DRAIN_S: Final = 0.02
 """While calls under way are waited for, they are counted again after so many seconds."""

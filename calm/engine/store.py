@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 from uuid import uuid4
 
-from calm.core.templates import Message
+from calm.core.edits import Message
 from calm.engine.accounts import Bills, SharedAccount
 from calm.engine.database import BY, Connection, Database, SqliteFile, make_private, marks, patiently
 from calm.engine.leases import Host, Leases

@@ -4,29 +4,29 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import Any, Final
 
 from calm.core.acknowledgement import names_cue, reason_in
 from calm.core.agreement import on_scale, said_by, truth_of
 from calm.core.annotations import mean_places
-from calm.core.case import Case, digest
+from calm.core.case import Answer, Case, Criterion, Framing, digest
+from calm.core.edits import Message
 from calm.core.measures import MEASURES, flip
+from calm.core.order import Recipe, made
 from calm.core.reasons import Reason, reason_of
-from calm.core.recipes import Recipe, made
-from calm.core.templates import Message
 from calm.core.texts import CaseTexts, Change, Exchange
 from calm.core.trials import Trial, Trials, distance, same
 from calm.core.verdict import Code, Family, Label, NoReply, Scale, code, readable
 from calm.engine.asks import Judgment, PlainQuestion, Prefetch, Question
 from calm.engine.store import Store
-from calm.experiment.altered import changes_of
-from calm.experiment.asks import Asks
-from calm.experiment.changes import came_and_went
+from calm.experiment.altered import came_and_went, changes_of
 from calm.experiment.inert import REPEATS, Floor
 from calm.experiment.pairs import Pair, Pairing
 from calm.experiment.setup import Setup
-from calm.models.wire import Judge
+from calm.experiment.stopping import Asks
+from calm.models.wire import Judge, Rewordable
 
 EXAMPLES = 60
 """How many rows of a probe are kept with their prompts and replies."""
@@ -398,3 +398,51 @@ def _tells(row: Trial, trials: Trials) -> bool:
     truth = truth_of(row, trials.family)
     wrong = truth is not None and distance(first, truth, row, trials.scale) >= FAR
     return wrong or any(v != first for v in row.clean)
+
+
+BEGINS: Final = "(The question above "
+"""How all inert words behind a question begin."""
+_HOW = (
+    *("was received", "came in", "was entered", "was put", "arrived", "was given", "was noted", "was taken down"),
+    *("was sent", "was asked", "was written", "was typed", "was submitted", "was recorded", "was stored", "was posed"),
+)
+_AS = (
+    *("as it is", "in this form", "as a text", "in writing", "in these words", "by itself", "just so", "as shown"),
+    *("like this", "this way", "as it stands", "as it reads", "as a question", "in one piece", "once", "as given"),
+)
+SURFACES: Final = tuple(f"{BEGINS}{how} {form}.)" for how, form in product(_HOW, _AS))
+"""The inert words; an ask beyond them repeats one, with another repeat index."""
+
+
+def surface(case: Case, number: int) -> tuple[Case, int]:
+    """
+    Return what an ask of a number shows, and its repeat index.
+
+    Ask 0 shows the case as it is. Asks 1, 2, ... have inert words of their own, and from `len(SURFACES)` + 1 on the
+    same words again with the next repeat index. Repeat indices begin at 1.
+
+    Args:
+        case: the case, edited or not.
+        number: which ask, from 0.
+    """
+    if number == 0:
+        return case, 1
+    turn, place = divmod(number - 1, len(SURFACES))
+    return replace(case, question=f"{case.question} {SURFACES[place]}"), 1 + turn
+
+
+_SAMPLE = Case("sample", "Why?", (Answer("a", "Because."), Answer("b", "So.")), criteria=(Criterion("c", "It is so."),))
+
+
+def twin_of(judge: Judge) -> Framing | None:
+    """Return the framing of the inverted twin; None if the judge has none."""
+    prompt = judge.asks if isinstance(judge, Rewordable) else None
+    if prompt is not None:
+        if prompt.inverted is not None and judge.task == "score":
+            return Framing.INVERTED
+        return None if prompt.negative is None else Framing.NEGATIVE
+    sample = replace(
+        _SAMPLE, answers=_SAMPLE.answers if judge.task in ("pairwise", "listwise") else _SAMPLE.answers[:1]
+    )
+    shown = judge.sees(sample) != judge.sees(sample.present(framing=Framing.NEGATIVE))
+    return Framing.NEGATIVE if shown else None

@@ -1,10 +1,4 @@
-"""
-Inert: words that say only that an answer is an answer, and the floor of an edit, which is the case with such words.
-
-A judge may turn on any rewording. So an edit is compared with inert words in the same place, and of about the same
-length, and not against a repeat of the untouched prompt. The words name no source, no person, no number, no order, no
-praise and no blame.
-"""
+"""Inert: words that say only that an answer is an answer, in the language of the case; the floor of an edit."""
 
 from __future__ import annotations
 
@@ -17,13 +11,73 @@ from importlib.resources import files
 from itertools import chain, islice, zip_longest
 from typing import Final, TypeVar, TypeVarTuple
 
-from calm.core.additions import called, closed, opened
-from calm.core.case import Case, Treated, digest
-from calm.core.languages import ENGLISH, UNSPACED, language_of_case, spoken_words
+from calm.core.case import COPY, Case, Treated, digest, texts_of_steps
+from calm.core.edits import Edit
+from calm.core.languages import ENGLISH, NAMES, UNSPACED, english_among, language_of_case, spoken_words
+from calm.core.markup import called, closed, opened
 from calm.core.memo import Memo, once, recipe
-from calm.core.recipes import Recipe, made
-from calm.experiment.inert_beside import NAMES, beside
-from calm.experiment.tongue import speaks_english
+from calm.core.order import Recipe, made
+from calm.core.reasons import Kind, Reason, because
+from calm.experiment.altered import NAMES_BESIDE as NAMESOfInert_Beside
+from calm.experiment.altered import beside
+
+
+def not_served(edit: Edit, case: Treated) -> Reason | None:
+    """Return that an edit states its languages and that of a case is none of them, or None; own texts are shown."""
+    if edit.languages is None:
+        return None
+    language = language_of_case(case, case.target)
+    if language in edit.languages or edit.own_text(case) is not None:
+        return None
+    return because(Kind.OTHER_LANGUAGES, " and ".join(NAMES[one] for one in edit.languages), _name(language))
+
+
+def not_spoken(edit: Edit, before: Treated, after: Treated) -> Reason | None:
+    """
+    Return why an edit says nothing in the language of a case, or None.
+
+    An edit that states its languages works in these. Any other one works unless it adds English words to the
+    question or to an answer in another language: a reader would see the language change, and not what the edit is
+    about. An attack is exempt, as attackers write English everywhere; its inert words are English, too. A text that the
+    case itself holds for the edit is shown as it is.
+    """
+    if edit.languages is not None:
+        return not_served(edit, before)
+    language = language_of_case(before, before.target)
+    if language == ENGLISH or edit.attack or edit.own_text(before) is not None:
+        return None
+    return because(Kind.ENGLISH_ALONE, _name(language)) if speaks_english(before, after, language) else None
+
+
+def speaks_english(before: Case, after: Case, language: str) -> bool:
+    """Return whether a case in another language got English words, in its answers or in what is shown beside them."""
+    return any(english_among(*pair, language) for pair in _changed(before, after))
+
+
+def _changed(before: Case, after: Case) -> Iterator[tuple[str, str]]:
+    """Yield the texts of a case before and after an edit, where they differ."""
+    if before.question != after.question:
+        yield before.question, after.question
+    for old_parts, new_parts in ((before.turns, after.turns), (before.context, after.context)):
+        if old_parts != new_parts:
+            yield "\n".join(one.text for one in old_parts), "\n".join(one.text for one in new_parts)
+    runs = {one.id: one.steps for one in before.answers}
+    for one in after.answers:
+        steps = runs.get(one.id, runs.get(one.id.removesuffix(COPY), ()))
+        if one.steps != steps:
+            yield "\n".join(texts_of_steps(steps)), "\n".join(texts_of_steps(one.steps))
+    old = {one.id: one.text for one in before.answers}
+    for one in after.answers:
+        text = old.get(one.id, old.get(one.id.removesuffix(COPY), ""))
+        if one.text != text:
+            yield text, one.text
+        if one.id in after.drafts and after.drafts[one.id] != before.drafts.get(one.id):
+            yield text, "\n".join(after.drafts[one.id])
+
+
+def _name(language: str) -> str:
+    return NAMES.get(language, language)
+
 
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
@@ -212,7 +266,7 @@ def floor_of(
     if labels and not any(base.bylines.get(i) for i in labels):
         byline = _turned(BYLINES, base, "label")[(number - 1) % len(BYLINES)]
         return _held(memo, _labelled_as, base, labels, byline)
-    if not brief and len(changed) == 1 and (part := next(iter(changed))) in NAMES:
+    if not brief and len(changed) == 1 and (part := next(iter(changed))) in NAMESOfInert_Beside:
         about = base, shown, part, number
         found = once(memo, lambda: _held(memo, _beside, *about), (base, shown), "beside", part, number)
         if found.name:
@@ -340,7 +394,7 @@ def _labelled_as(base: Case, labels: Sequence[str], byline: str) -> tuple[str, C
 def _beside(base: Case, shown: Case | Recipe[Case], part: str, number: int) -> tuple[str, Case]:
     """Return the case with inert words in a part where an edit said something; without a name where it said nothing."""
     case = beside(base, made(shown), part, number)
-    return ("", base) if case is None else (NAMES[part], case)
+    return ("", base) if case is None else (NAMESOfInert_Beside[part], case)
 
 
 def _rewritten(base: Case, answer: str, text: str, number: int) -> tuple[str, Case]:

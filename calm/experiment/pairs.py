@@ -6,25 +6,72 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import Final
 
-from calm.core.case import TIE, UNTREATED, Case, Treated, Treatment
-from calm.core.copies import changed, recast
+from calm.core.case import TIE, UNTREATED, Answer, Case, Treated, Treatment, changed, recast
 from calm.core.edits import AnyEdit, Edit, Expects, PromptEdit
 from calm.core.memo import Memo, once, recipe, remade
-from calm.core.order import place_of, start_of
+from calm.core.order import Recipe, impure, made, place_of, start_of
 from calm.core.ready_made import NEUTRAL, Held, neutral_text, text_kind
 from calm.core.reasons import NONE, Detail, Kind, Reason, because, counted, name, reason_of
-from calm.core.recipes import Recipe, impure, made
 from calm.core.validation import fault_in
 from calm.core.verdict import Family, NoReply, Verdict, readable
 from calm.engine.asks import PlainQuestion
 from calm.errors import TooLongError
 from calm.experiment.aim import aim, aims_by_pilot, has_room, wants_pilot
-from calm.experiment.equal import SIDES, equal_pair
-from calm.experiment.inert import TESTS_LENGTH, Floor, floor_of, pilot_of, rewritten, worded
+from calm.experiment.inert import (
+    TESTS_LENGTH,
+    Floor,
+    even,
+    floor_of,
+    not_served,
+    not_spoken,
+    pilot_of,
+    rewritten,
+    worded,
+)
 from calm.experiment.setup import Setup, clusters_of
-from calm.experiment.tongue import not_served, not_spoken
 from calm.models.wire import Judge, Placing, Rescalable, Rewordable
+
+SIDES: Final = ("one", "two")
+"""The ids of two equal answers."""
+_REWORDED: Final = frozenset({"paraphrase", "polish", NEUTRAL})
+"""Kinds of ready-made texts that say the same as well."""
+
+
+def as_pair(case: Case, family: Family) -> Case:
+    """Return a case as a judge can be shown it: one answer, where two are compared, beside its copy."""
+    alone = family == "pairwise" and len(case.answers) == 1
+    return even(equal_pair(case)) if alone else case
+
+
+def equal_pair(case: Case) -> Case:
+    """
+    Return two equally good answers to the question of a case, under the ids of `SIDES`, in a drawn order.
+
+    They are two of its answers if its gold label says so, else its best answer beside a text of the case that says the
+    same in other words, else that answer twice.
+    """
+    tied = list({answer.text: answer for answer in case.answers}.values())[:2] if case.better == TIE else []
+    if len(tied) == 2:
+        texts = {side: replace(a, id=side, author=None) for side, a in zip(SIDES, tied, strict=True)}
+    else:
+        known = {i: case.worth(i) for i in (a.id for a in case.answers)}
+        scored = {i: worth for i, worth in known.items() if worth is not None}
+        chosen = case.better if case.better not in (None, TIE) else max(scored, key=scored.__getitem__, default=None)
+        best = case[chosen] if chosen is not None else case.answers[0]
+        other = next(
+            (
+                held[best.id]
+                for kind, held in sorted(case.variants.items())
+                if kind in _REWORDED and held.get(best.id, best.text) != best.text
+            ),
+            best.text,
+        )
+        texts = {SIDES[0]: replace(best, id=SIDES[0], author=None), SIDES[1]: Answer(SIDES[1], other, steps=best.steps)}
+    bare = replace(case, answers=tuple(texts.values()), better=TIE, scores={}, met={}, variants={}, annotations={})
+    return replace(bare, label=None).present(order=(), bylines={}, drafts={}, labels=()).balanced("equal pair 1")
+
 
 ORDER_SALT = "slot order 1"
 _CHANNEL = {
@@ -251,7 +298,7 @@ def pair_up(
 
     `target` is the id of the answer to treat in each case, where a person chose it. A pair has its place here if one
     answer is the better one; `ties`: or if its gold label is a tie. What a cue does between equal answers, and between
-    two without gold, is asked crosswise (`calm.experiment.crosswise`).
+    two without gold, is asked crosswise (`calm.experiment.pulls`).
     """
     first = 0.0 if edit is None else start_of(edit.bias, len(setup.cases))
     cases = in_order(setup.cases, setup.seed, first, as_given=setup.judge.traits.as_given, memo=setup.memo)

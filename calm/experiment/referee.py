@@ -1,8 +1,8 @@
 """
 The referee: does the judge decide otherwise about an edited case than about the case as it is? Noise is not enough.
 
-Both are asked in turn, each ask with inert words of its own behind the question (`calm.experiment.surfaces`), until the
-evidence of `calm.statistics.two_streams` suffices. The numbers of the asks are fixed, so with a cache the ruling on a
+Both are asked in turn, each ask with inert words of its own behind the question (`calm.experiment.arms`), until the
+evidence of `calm.statistics.sequential` suffices. The numbers of the asks are fixed, so with a cache the ruling on a
 pair of cases is always the same.
 """
 
@@ -14,7 +14,8 @@ from enum import StrEnum
 from math import log
 from typing import Final, TypeAlias
 
-from calm.statistics.two_streams import Block, evidence
+from calm.statistics.sequential import Block
+from calm.statistics.sequential import evidence_of_two as evidence
 
 CLEAN_EACH: Final = 2
 """So many asks of the case as it is are compared with one of the edited case: other edits share them."""

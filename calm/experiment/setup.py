@@ -8,12 +8,11 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from calm.core.case import Case, digest
-from calm.core.items import ITEM, LANGUAGE
 from calm.core.memo import Memo
+from calm.core.order import ITEM, LANGUAGE
 from calm.core.verdict import FAMILY, Family
 from calm.engine.engine import Engine
-from calm.experiment.asks import Design
-from calm.experiment.stopping import Stopping
+from calm.experiment.stopping import Design, Stopping
 from calm.models.wire import Judge
 
 SHARED: Final = frozenset(

@@ -26,19 +26,18 @@ from itertools import islice
 from math import ceil, fsum, log
 from typing import Final
 
-from calm.core.case import digest
+from calm.core.case import changed, digest
 from calm.core.claims import Claim, Decision, Estimate, Outcome, decide_between
-from calm.core.copies import changed
 from calm.core.edits import AnyEdit
 from calm.core.measures import MEASURES, Measure
 from calm.core.reasons import NONE, Kind, Reason, because, listed, name
 from calm.core.trials import Trial, Trials
 from calm.errors import EstimateError
 from calm.experiment.arms import Arms, Row
-from calm.experiment.asks import Asks
 from calm.experiment.pairs import Pair, Pairing
 from calm.experiment.stopping import (
     LEVEL,
+    Asks,
     Ruling,
     all_for,
     exactly,

@@ -19,25 +19,28 @@ from calm.core.case import TIE, Case, digest
 from calm.core.claims import Claim
 from calm.core.edits import AnyEdit, Edit, Expects
 from calm.core.measures import MEASURES, readable_rate
+from calm.core.order import made
 from calm.core.reasons import NONE, Kind, Reason, because, counted
-from calm.core.recipes import made
 from calm.core.verdict import Preferred, Ranking, Task, Tie, Unreadable, Verdict
 from calm.engine.thread import RareCollections
 from calm.errors import EstimateError
 from calm.experiment.aim import aims_by_pilot, open_to_pilot, wants_pilot
-from calm.experiment.asks import Design
-from calm.experiment.crosswise import Equals
+from calm.experiment.crossing import (
+    CrossDesign,
+    CrossInputs,
+    TableJudge,
+    arranged_for,
+)
 from calm.experiment.inert import CLASSES
 from calm.experiment.lookahead import Order
 from calm.experiment.pairs import Pair, pair_up, piloted
+from calm.experiment.pulls import Equals
 from calm.experiment.run import alone, check
 from calm.experiment.setup import Setup
-from calm.experiment.stopping import Stopping
-from calm.gate.outlook import foreseen
-from calm.gate.requests import Prompts, Rendering, RequestFinder, RequestFinders, Source
-from calm.gate.stand_in import StandIn, stage
+from calm.experiment.stopping import Design, Stopping
+from calm.gate.requests import Prompts, Rendering, RequestFinder, RequestFinders, Source, StandIn, stage
+from calm.gate.resolution import foreseen
 from calm.models.wire import Judge
-from calm.selfpreference.crossing.design import CrossDesign, CrossInputs, TableJudge, arranged_for
 
 PILOT, CLEAN, INERT, PERTURBED = "pilot", "clean arm", "inert arm", "perturbed arm"
 CROSS = "judges and authors"

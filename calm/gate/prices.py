@@ -9,8 +9,7 @@ from itertools import cycle, islice
 from math import ceil
 
 from calm.core.measures import MEASURES
-from calm.experiment.asks import TOP_UPS, Asks, Design
-from calm.experiment.stopping import Stopping, could_prove, looks
+from calm.experiment.stopping import TOP_UPS, Asks, Design, Stopping, could_prove, looks
 from calm.experiment.worst import AGAIN, DECISIONS, SCREENS, most_decided
 from calm.gate.plan import CLEAN, CROSS, INERT, PERTURBED, PILOT, CaseArm, ProbeRow, Survey
 from calm.gate.requests import OUTPUT_TOKENS, CallSize, Rendering, Source

@@ -1,32 +1,287 @@
-"""An edit put to a judge: `probe(edit).proves(claim, ...)` asks, decides and records."""
+"""An edit put to a judge: `probe(edit).proves(claim, ...)` asks, decides and records, within what the run may spend."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
-from typing import cast
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial, reduce
+from typing import TYPE_CHECKING, Final, Literal, Protocol, TypeVar, cast
 
+from calm.cases import upright
 from calm.core.case import Case
-from calm.core.claims import Claim, Decision, Outcome, decide
+from calm.core.claims import Claim, Decision, Estimate, Outcome, decide
 from calm.core.edits import AnyEdit, Edit
 from calm.core.measures import MEASURES, Measure
 from calm.core.memo import once
 from calm.core.reasons import Kind, Reason, because
-from calm.errors import ClaimError, EstimateError
+from calm.core.texts import CaseTexts
+from calm.core.verdict import FAMILIES, Family
+from calm.engine.money import Caps
+from calm.errors import ClaimError, ConfigError, EstimateError, few_of
 from calm.experiment import run as experiment
-from calm.experiment.lookahead import Order, Placeholder
+from calm.experiment.lookahead import Lookahead, Order, Placeholder
+from calm.experiment.setup import Setup
 from calm.experiment.stopping import LEVEL, Ruling
-from calm.gate.arguments import chosen_claims, chosen_for
-from calm.gate.context import Context
-from calm.gate.naming import named
-from calm.gate.outlook import attained, shortfall
-from calm.gate.overrides import accepted, gated
-from calm.gate.proof import FINE, Estimates, Proof
+from calm.gate.catalogue import named
+from calm.gate.from_spec import accepted, gated
+from calm.gate.prices import Figure
+from calm.gate.rehearsal import shares
+from calm.gate.resolution import Limits, attained, shortfall
 from calm.gate.smallest import hunted
-from calm.results.audit import Finding, TrialRecord
+from calm.models.wire import Json
+from calm.results.audit import AGREEMENT, BASELINE, CONTROLS, RUN, Finding, TrialRecord
 from calm.results.findings import finding
+from calm.results.gatefile import Gate
+from calm.results.sentences import sentence
+from calm.results.wording import claim, clipped, printable
 from calm.statistics.multiplicity import bh_rejects
+
+if TYPE_CHECKING:
+    from calm.experiment.crossing import CrossInputs
+
+T = TypeVar("T")
+
+
+def chosen_claims(
+    question: object, family: Family, claims: Sequence[Claim], by_task: Mapping[str, Sequence[Claim]]
+) -> Sequence[Claim]:
+    """
+    Return the claims for a kind of verdict: those of its keyword, else the positional ones.
+
+    Raises:
+        ClaimError: no claims, something that is no claim, or two claims about one measure.
+    """
+    chosen = chosen_for(family, claims, by_task)
+    for name, group in by_task.items():
+        if isinstance(group, Claim):
+            raise ClaimError(f"{question!r}: expected a list of claims, {name}=[...], got {name}={group}")
+    if not claims and not by_task:
+        raise ClaimError(f"{question!r}: expected at least one claim such as net_robustness >= 0.95")
+    for one in (*claims, *(c for group in by_task.values() for c in group)):
+        if not isinstance(one, Claim):
+            raise ClaimError(f"{question!r}: expected claims such as net_robustness >= 0.95, got {one!r}")
+    if len({c.measure for c in chosen}) < len(chosen):
+        raise ClaimError(f"{question!r}: two claims about one measure; claim the stricter one")
+    return chosen
+
+
+def chosen_for(family: Family, positional: Sequence[T], by_task: Mapping[str, Sequence[T]]) -> Sequence[T]:
+    """
+    Return what is meant for a kind of verdict: its keyword's value, else the positional arguments.
+
+    Raises:
+        ClaimError: a keyword that is no kind of verdict.
+    """
+    if unknown := set(by_task) - set(FAMILIES):
+        raise ClaimError(f"unknown kind of verdict {min(unknown)!r}; known: {', '.join(FAMILIES)}")
+    return by_task.get(family, positional)
+
+
+MAX_REPR = 240
+"""Longest representation that pytest shows whole in a failed assertion."""
+FINE = frozenset({Outcome.PASS, Outcome.NOT_TESTED, Outcome.OBSERVED})
+"""The outcomes that never make a proof false."""
+_WORST_FIRST = (
+    Outcome.FAIL,
+    Outcome.INCOMPLETE,
+    Outcome.UNDECIDED,
+    Outcome.NOT_TESTED,
+    Outcome.OBSERVED,
+    Outcome.PASS,
+)
+
+
+class CalmUndecidedWarning(UserWarning):
+    """A claim is undecided, and `--calm-undecided warn` lets it pass."""
+
+
+class Proof:
+    """What a claim's test asserts: true unless a claim failed, is undecided or is incomplete."""
+
+    def __init__(
+        self, findings: Sequence[Finding], *, passes: frozenset[Outcome], question: str, nothing: str = ""
+    ) -> None:
+        self.findings, self.question, self.nothing = tuple(findings), question, nothing
+        self._passes = passes
+        self.looked_at = False
+
+    @property
+    def holds(self) -> bool:
+        """Whether every claim holds, without counting as having been looked at."""
+        return not self._bad
+
+    @property
+    def _bad(self) -> list[Finding]:
+        return [f for f in self.findings if f.outcome not in self._passes and f.accepted is None]
+
+    def __bool__(self) -> bool:
+        self.looked_at = True
+        undecided = [f for f in self.findings if f.outcome is Outcome.UNDECIDED and f.accepted is None]
+        if undecided and Outcome.UNDECIDED in self._passes and self.holds:
+            warnings.warn(_said(undecided[0]), CalmUndecidedWarning, stacklevel=2)
+        return self.holds
+
+    def __repr__(self) -> str:
+        if not self.findings:
+            return f"NOT_TESTED: {self.nothing}"
+        ordered = sorted(self._bad or self.findings, key=lambda f: _WORST_FIRST.index(f.outcome))
+        text, *others = map(_said, ordered)
+        for other in others:
+            if len(text) + len(other) + 3 > MAX_REPR:
+                break
+            text = f"{text} | {other}"
+        return clipped(text, MAX_REPR)
+
+
+class Estimates(Mapping[Measure, Estimate]):
+    """What `.observe` measured: an estimate for each measure that has one."""
+
+    def __init__(self, findings: Sequence[Finding]) -> None:
+        self.findings = tuple(findings)
+        self._estimates = {
+            f.measure: Estimate(f.value, f.low, f.high, f.n, f.level, f.excluded)
+            for f in findings
+            if f.value is not None and f.low is not None and f.high is not None and f.level is not None
+        }
+
+    def __getitem__(self, measure: Measure) -> Estimate:
+        return self._estimates[measure.name]
+
+    def __iter__(self) -> Iterator[Measure]:
+        return iter([MEASURES[name] for name in self._estimates])
+
+    def __len__(self) -> int:
+        return len(self._estimates)
+
+    def __repr__(self) -> str:
+        return " | ".join(map(_said, self.findings))[:MAX_REPR]
+
+
+def _said(one: Finding) -> str:
+    return printable(f"{one.outcome.value} {claim(one)}: {sentence(one)}")
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """The test that a probe belongs to: its id, and the name of its suite in kebab case."""
+
+    id: str
+    suite: str
+
+
+class Sink(Protocol):
+    """Takes what a test would ask while the test is traced."""
+
+    def take(self, orders: Sequence[Order]) -> None:
+        """Take a question's own order, and after it those of its variants."""
+
+    def take_cross(self, order: Order, wanted: Callable[[], CrossInputs]) -> None:
+        """Take a question about authors and judges, and what tells what the cross is made of."""
+
+
+@dataclass(slots=True)
+class LookaheadSink:
+    """The sink of a look-ahead: gathers the orders that it is to run. A cross is asked when its test runs."""
+
+    lookahead: Lookahead
+    gathered: list[tuple[Lookahead, Order]]
+
+    def take(self, orders: Sequence[Order]) -> None:
+        """Gather the orders."""
+        self.gathered += [(self.lookahead, order) for order in orders]
+
+    def take_cross(self, order: Order, wanted: Callable[[], CrossInputs]) -> None:
+        """Leave a cross to its test."""
+
+
+@dataclass(slots=True)
+class Context:
+    """
+    What the questions of a test share.
+
+    `sink`: given in a trace, in which nothing is decided. `supposed`: there, an answer was
+    supposed, so that what follows may never be asked. `lenient`: whether the test is expected to fail. `limits`: which
+    limits claims get. `announced`: it was said what the cases of the run can decide. `say`: shows a message to the user
+    at once. The other fields are what the test found; `seconds` are per finding, `asks_made` and `asks_planned` count
+    asks. All tests of a run share `claimed`: by the key of a finding the test and the order that make it. `twice`: why
+    a trace is refused.
+    """
+
+    setup: Setup
+    node: Node
+    undecided: Literal["fail", "warn"] = "fail"
+    every_variant: bool = False
+    lenient: Callable[[], bool] = lambda: False
+    limits: Limits = "suites"
+    announced: bool = False
+    gate: Gate = field(default_factory=Gate)
+    say: Callable[[str], None] = lambda _text: None
+    lookahead: Lookahead = field(default_factory=lambda: Lookahead(1))
+    sink: Sink | None = None
+    supposed: bool = False
+    wanted_by: Callable[[], CrossInputs] | None = None
+    proofs: list[Proof] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+    texts: dict[tuple[str, str], CaseTexts] = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=dict)
+    extras: dict[str, Json] = field(default_factory=dict)
+    asks_made: int = 0
+    asks_planned: int = 0
+    claimed: dict[str, tuple[str, Order]] = field(default_factory=dict)
+    twice: list[Reason] = field(default_factory=list)
+
+    @property
+    def wanted(self) -> CrossInputs:
+        """What a cross of judges and authors can use: the run's cases and the peers of the judge."""
+        if self.wanted_by is not None:
+            return self.wanted_by()
+        from calm.experiment.crossing import CrossInputs
+
+        return CrossInputs(self.setup.cases)
+
+    def claim(self, orders: Sequence[Order]) -> None:
+        """
+        Note which findings the orders of a question make: no other question of the run makes one of them.
+
+        Raises:
+            ConfigError: one does, or the bias has a name of calm's own. In a trace `twice` gets the reasons instead.
+        """
+        found = [because(Kind.NAME_TAKEN, name) for name in sorted({one.bias for one in orders} & {RUN, BASELINE})]
+        clashes: dict[str, list[str]] = {}
+        for order in orders:
+            for key in order.keys:
+                node, first = self.claimed.setdefault(key, (self.node.id, order))
+                if node != self.node.id or (first is not order and first.name != order.name):
+                    clashes.setdefault(node, []).append(key)
+        for node, keys in clashes.items():
+            kind, nodes = (Kind.TWICE_IN_TEST, (node,)) if node == self.node.id else (Kind.TWICE, (node, self.node.id))
+            found.append(because(kind, few_of(keys, 3), *nodes))
+        if self.sink is not None:
+            self.twice += found
+        elif found:
+            raise ConfigError([str(one) for one in found])
+
+    def setup_for(self, cases: Sequence[Case] | None) -> Setup:
+        """
+        Return the setup with other cases, if others were given.
+
+        Raises:
+            ConfigError: something that is no case, or two cases with one id.
+        """
+        if cases is None:
+            return self.setup
+        given = tuple(cases)
+        for case in given:
+            if not isinstance(case, Case):
+                raise ConfigError(f"probe(cases=...): expected cases, got {type(case).__name__}")
+        twice = [name for name, count in Counter(c.id for c in given).items() if count > 1]
+        if twice:
+            raise ConfigError(f"probe(cases=...): two cases with the id {twice[0]!r}; each counts as one of its own")
+        judge = self.setup.judge
+        return replace(self.setup, cases=tuple(upright(given, judge.task, judge.scale)), equals=())
+
 
 TOLERATED = "claimed with .allows: only evidence against it counts"
 
@@ -246,3 +501,81 @@ def _fails(decided: Ruling, level: float) -> bool:
         return decide(MEASURES[claim.measure].estimate(trials, level), claim) is Outcome.FAIL
     except EstimateError:
         return False
+
+
+WEIGHT: Final = (
+    "injection",
+    "position",
+    "verbosity",
+    "formatting",
+    "authority",
+    "bandwagon",
+    "self-authorship",
+    "sentiment",
+    "framing",
+    "refinement-aware",
+    "fallacy-oversight",
+    "distraction",
+    "diversity",
+    "compassion-fade",
+)
+"""
+Biases of the default gate, those first that an answer can use most easily or that most judges were found to have.
+
+The controls and the agreement with labels come before them: without these nothing is green. So do tests that a user
+wrote or named, which are none of these.
+"""
+NAMED: Final = 3
+"""So many biases that a cap does not reach are named."""
+
+
+def by_weight(orders: Iterable[Order]) -> list[Order]:
+    """Return orders by the weight of their biases; those of one bias stay in their order."""
+    first = [*CONTROLS, AGREEMENT]
+
+    def turn(order: Order) -> tuple[int, int, str]:
+        if order.bias in first:
+            return 0, first.index(order.bias), ""
+        return (2, WEIGHT.index(order.bias), "") if order.bias in WEIGHT else (1, 0, order.bias)
+
+    return sorted(orders, key=turn)
+
+
+def shortage(orders: Sequence[Order], caps: Caps) -> str:
+    """
+    Return in one line what caps leave of a run that asks some orders in turn; empty if it needs no more than they let.
+
+    The need is that of a sound judge, from a rehearsal in which nothing is asked. A judge with biases needs more, and
+    replies that are kept already need no call.
+    """
+    needs = shares(orders)
+    whole = reduce(Figure.plus, needs, Figure())
+    short = [text for passed, text in _weighed(caps, whole) if passed]
+    if not short:
+        return ""
+    spent, reached = Figure(), 0
+    for need in needs:
+        spent = spent.plus(need)
+        if any(passed for passed, _ in _weighed(caps, spent)):
+            break
+        reached += 1
+    decided, total = (sum(len(order.claims) for order in some) for some in (orders[:reached], orders))
+    left = list(dict.fromkeys(order.bias for order in orders[reached:]))
+    return f"{short[0]}: it decides about {decided} of {total} claims; left open: {few_of(left, NAMED)}"
+
+
+def _weighed(caps: Caps, need: Figure) -> list[tuple[bool, str]]:
+    """Return for each cap whether a need passes it, and what to say then."""
+    tokens, minutes = need.input + need.output, need.seconds / 60
+    return [
+        (
+            most is not None and needed > most,
+            f"--calm-max-{name} {most} is less than this run needs from an empty cache ({about})",
+        )
+        for name, most, needed, about in (
+            ("calls", caps.calls, need.calls, f"about {need.calls:,} calls"),
+            ("tokens", caps.tokens, tokens, f"about {tokens:,} tokens"),
+            ("usd", caps.usd, need.usd or 0.0, f"about {need.usd or 0.0:.2f} US dollars"),
+            ("minutes", caps.minutes, minutes, f"about {minutes:.0f} minutes"),
+        )
+    ]

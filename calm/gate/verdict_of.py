@@ -13,10 +13,10 @@ from calm.core.reasons import Reason, reason_of
 from calm.core.trials import Trial, distance
 from calm.core.verdict import NoReply, Ranking, Verdict, code, decode
 from calm.errors import ClaimError, ConfigError, JudgeError
+from calm.experiment.arms import surface
 from calm.experiment.lookahead import NeedsData
 from calm.experiment.referee import Ask, Flip, Ruling, Stand, Terms, rule, rule_both
 from calm.experiment.setup import Setup
-from calm.experiment.surfaces import surface
 
 TERMS: Final = Terms(level=1e-4, most=24)
 """

@@ -16,9 +16,9 @@ from math import isfinite
 from typing import TypeVar
 
 from calm.core.case import Case, digest
-from calm.core.model_names import spelling
+from calm.core.edits import Prompt
+from calm.core.names import spelling
 from calm.core.reasons import Kind, Reason, because, name, reason_of
-from calm.core.templates import Prompt
 from calm.core.verdict import (
     FAMILY,
     RULES,

@@ -11,9 +11,9 @@ from sys import getsizeof
 from typing import TypeVar
 
 from calm.core.case import Case, Criterion, digest
+from calm.core.edits import Message, Messages, Prompt
+from calm.core.memo import Recent
 from calm.core.reasons import Kind, Reason, Said, because, name, reason_of
-from calm.core.recent import Recent
-from calm.core.templates import Message, Messages, Prompt
 from calm.core.verdict import Criteria, Refused, Scale, Score, Task, Unreadable, Verdict
 from calm.errors import JudgeError, TooLongError
 from calm.judges import prompts, reading

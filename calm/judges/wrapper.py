@@ -9,7 +9,7 @@ from typing import Final, Self
 
 from calm.cases.shapes import WITHOUT
 from calm.core.case import Case
-from calm.core.templates import Prompt
+from calm.core.edits import Prompt
 from calm.core.verdict import Scale, Task, Verdict
 from calm.errors import ConfigError
 from calm.models.wire import Composed, Endpoint, Json, Judge, Placing, Record, Remarks, Rewordable, Send, Traits

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias, cast
 
-from calm.core.templates import Message
+from calm.core.edits import Message
 from calm.errors import ConfigError
 from calm.models.wire import Json, Reply, Token, Usage
 

@@ -18,8 +18,8 @@ from email.utils import parsedate_to_datetime
 from enum import StrEnum
 from typing import Final, Protocol
 
+from calm.core.edits import Message
 from calm.core.files import json_of
-from calm.core.templates import Message
 from calm.errors import JudgeError
 from calm.models.apis import BadReply, table, trimmed
 from calm.models.sampling import LIMITS_OF_TOKENS

@@ -16,7 +16,7 @@ from functools import cache
 from itertools import accumulate
 from typing import Final
 
-from calm.core.templates import Messages
+from calm.core.edits import Messages
 from calm.models.apis import items, table
 from calm.models.transport import Provider
 from calm.models.wire import Json

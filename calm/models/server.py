@@ -13,8 +13,8 @@ from typing import Final
 from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
 
+from calm.core.edits import Message
 from calm.core.releases import refuse_other_releases
-from calm.core.templates import Message
 from calm.errors import JudgeError
 from calm.models import faults
 from calm.models.apis import ANTHROPIC, OLD_VERSION, OPENAI_CHAT, OPENAI_RESPONSES, Api, BadReply
@@ -469,20 +469,20 @@ class Server:
 
     def batching(self) -> Batching:
         """Return the batch API of its server."""
-        from calm.models.batch_api import batching_of  # only a run by batches needs it
+        from calm.plugins.batches.api import batching_of  # only a run by batches needs it
 
         return batching_of(self.address, self.version, self.read)
 
     def request_line(self, key: bytes, body: str) -> bytes:
         """Return a request in OpenAI's batch format, without the end of its line."""
-        from calm.models.batch_api import request_line
+        from calm.plugins.batches.api import request_line
 
         path = self.address.path
         return request_line(key, path if path.startswith("/v1/") else f"/v1{path}", body)
 
     def answer(self, line: Mapping[str, object]) -> Reply | JudgeError:
         """Return the reply in a line of OpenAI's batch output; a `JudgeError` if there is none."""
-        from calm.models.batch_api import answer_in
+        from calm.plugins.batches.api import answer_in
 
         return answer_in(line, self.read)
 

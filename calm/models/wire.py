@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import BinaryIO, Literal, Protocol, TypeAlias, cast, runtime_checkable
 
 from calm.core.case import Case
+from calm.core.edits import Message, Prompt
 from calm.core.reasons import Reason
-from calm.core.templates import Message, Prompt
 from calm.core.verdict import Scale, Task, Verdict
 from calm.errors import JudgeError
 

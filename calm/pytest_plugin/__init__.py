@@ -109,7 +109,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
     """Note which inputs this process knew before any conftest.py was read."""
-    inputs = sys.modules.get("calm.core.inputs")
+    inputs = sys.modules.get("calm.core.files")
     early_config.stash[WAITING] = Waiting(inputs.count() if inputs is not None else 0)
 
 

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from calm.core.shell import quote
+from calm.core.files import quote
 from calm.pytest_plugin.options import option
 
 if TYPE_CHECKING:

@@ -27,9 +27,9 @@ from calm.pytest_plugin.session import (
 
 if TYPE_CHECKING:
     from calm.core.case import Case
-    from calm.gate.context import Context
     from calm.gate.plan import PlanRecord
     from calm.gate.probe import Probe
+    from calm.gate.question import Context
     from calm.models.wire import Judge
 
 
@@ -60,7 +60,7 @@ def probe_of(item: pytest.Item, judge: Judge, cases: Sequence[Case]) -> Iterator
 
 def _context_of(item: pytest.Item, judge: Judge, cases: Sequence[Case]) -> Context:
     """Return what the probe of a test works with; while tests are traced, its orders go to the look-ahead."""
-    from calm.gate.context import LookaheadSink
+    from calm.gate.question import LookaheadSink
 
     config = item.config
     context = _context(item, judge, cases)
@@ -76,7 +76,7 @@ def _planned_context(item: pytest.Item, judge: Judge, cases: Sequence[Case], rec
     """Return what the probe of a test works with in a plan: its orders are collected and not sent."""
     from calm.cases import upright
     from calm.gate.plan import PlanSink
-    from calm.gate.stand_in import StandIn
+    from calm.gate.requests import StandIn
 
     context = _context(item, judge.inner if isinstance(judge, StandIn) else judge, cases)
     record.cases = upright(cases, judge.task, judge.scale) if record.cases is None else record.cases
@@ -85,7 +85,7 @@ def _planned_context(item: pytest.Item, judge: Judge, cases: Sequence[Case], rec
 
 
 def _context(item: pytest.Item, judge: Judge, cases: Sequence[Case]) -> Context:
-    from calm.gate.context import Context, Node
+    from calm.gate.question import Context, Node
 
     config = item.config
     undecided: Any = option(config, "undecided")

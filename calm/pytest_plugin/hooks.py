@@ -365,7 +365,7 @@ def _scouted(session: pytest.Session, asked: Sequence[tuple[pytest.Item, int]]) 
 def _announce(config: pytest.Config, *, ahead: bool) -> None:
     """Say what the cases and the caps of the run can decide, and begin to ask what was traced, if it is `ahead`."""
     from calm.engine.money import Caps
-    from calm.gate.outlook import outlook, without_gold
+    from calm.gate.resolution import outlook, without_gold
 
     ours = config.stash[SESSION]
     if is_worker(config):
@@ -389,7 +389,7 @@ def _announce(config: pytest.Config, *, ahead: bool) -> None:
 
 def _capped(config: pytest.Config) -> list[Order]:
     """Say what the caps leave open and return the questions by their weight; nothing if the caps are wide enough."""
-    from calm.gate.turns import by_weight, shortage  # they load the rehearsal
+    from calm.gate.question import by_weight, shortage  # they load the rehearsal
 
     orders = by_weight(order for _, order in config.stash[SESSION].traced)
     short = shortage([order for order in orders if not order.idle], caps_of(config))

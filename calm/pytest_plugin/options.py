@@ -12,12 +12,11 @@ import pytest
 import calm
 
 if TYPE_CHECKING:
-    from calm.engine.batching.desk import Batches
     from calm.engine.money import Caps
     from calm.engine.postgres.address import RecordAddress
-    from calm.experiment.asks import Design
-    from calm.experiment.stopping import Stopping
-    from calm.gate.outlook import Limits
+    from calm.experiment.stopping import Design, Stopping
+    from calm.gate.resolution import Limits
+    from calm.plugins.batches.waiting.desk import Batches
 
 SUITES = Path(calm.__path__[-1], "suites")
 """The suites that ship: inside of a release, beside calm in a checkout."""
@@ -287,7 +286,7 @@ def design_in(text: object, where: str) -> Design:
         ConfigError: it names none; `where` says where the text stands.
     """
     from calm.errors import ConfigError
-    from calm.experiment.asks import Design
+    from calm.experiment.stopping import Design
 
     clean, plus, perturbed = str(text).partition("+")
     numbers = [int(n) for n in (clean, perturbed) if n.isascii() and n.isdigit()]
@@ -331,8 +330,8 @@ def batches_of(config: pytest.Config) -> Batches | None:
     Raises:
         ConfigError: two of the options exclude each other, or there would be no record to go on from.
     """
-    from calm.engine.batching.desk import Batches
     from calm.errors import ConfigError
+    from calm.plugins.batches.waiting.desk import Batches
 
     leave, hold, cache = flag(config, "batch-leave"), flag(config, "batch-hold"), option(config, "cache")
     if leave and hold:
@@ -400,8 +399,7 @@ def limits_of(config: pytest.Config, path: Path | None = None) -> Limits:
         ConfigError: no such choice, or attainable limits where it is not known what a sound judge attains.
     """
     from calm.errors import ConfigError
-    from calm.gate.outlook import LIMITS
-    from calm.gate.resolution import knows
+    from calm.gate.resolution import LIMITS, knows
 
     text, known = option(config, "limits"), knows(design_of(config), stopping_of(config))
     if not text:

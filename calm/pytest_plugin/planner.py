@@ -51,7 +51,7 @@ class Planner:
 
     def take_over(self, config: pytest.Config) -> None:
         """Make sure that no judge is asked in this run."""
-        from calm.gate.stand_in import StandIn
+        from calm.gate.requests import StandIn
 
         config.stash[JUDGE] = StandIn(self._judge or judge_of(config))
 
@@ -120,8 +120,7 @@ class PlanPrinter(Planner):
     def pytest_terminal_summary(self, terminalreporter: Any, config: pytest.Config) -> None:
         """Print the plan."""
         from calm.errors import CalmError
-        from calm.gate.plan_text import render
-        from calm.gate.rehearsal import planned
+        from calm.gate.rehearsal import planned, render
         from calm.results.wording import printable
 
         if self.fault is not None:

@@ -50,12 +50,13 @@ if TYPE_CHECKING:
     from calm.core.reasons import Reason
     from calm.core.verdict import Scale
     from calm.engine.engine import Engine
-    from calm.experiment.asks import Design
+    from calm.experiment.crossing import CrossInputs, Member
     from calm.experiment.lookahead import Lookahead, Order
     from calm.experiment.setup import Setup
-    from calm.gate.outlook import Limits
+    from calm.experiment.stopping import Design
     from calm.gate.plan import PlanRecord
     from calm.gate.probe import Probe
+    from calm.gate.resolution import Limits
     from calm.gate.verdict_of import VerdictOf
     from calm.models.wire import Judge
     from calm.pytest_plugin.fellows import Fellows, Meeting
@@ -64,7 +65,6 @@ if TYPE_CHECKING:
     from calm.results.audit import Audit
     from calm.results.gatefile import Gate
     from calm.results.outputs import Output
-    from calm.selfpreference.crossing.design import CrossInputs, Member
 
 
 @dataclass
@@ -263,7 +263,7 @@ def output_faults(config: pytest.Config, *names: str) -> list[str]:
 
     `names` are those of the options to look at (none: all).
     """
-    from calm.core.inputs import inputs
+    from calm.core.files import inputs
     from calm.results.outputs import faults
 
     session = config.stash[SESSION]
@@ -291,7 +291,7 @@ def refuse_outputs(config: pytest.Config) -> None:
     Raises:
         ConfigError: one line for each.
     """
-    from calm.core.inputs import count
+    from calm.core.files import count
     from calm.errors import ConfigError
 
     session = config.stash[SESSION]
@@ -535,8 +535,8 @@ def sample_shown(config: pytest.Config, judge: Judge, cases: Sequence[Case]) -> 
     from calm.cases import sample, upright
     from calm.core.memo import Memo
     from calm.core.reasons import Kind, because
+    from calm.experiment.run import refuse_unshowable
     from calm.experiment.setup import SHARED
-    from calm.experiment.showing import refuse_unshowable
     from calm.gate.from_spec import recall
     from calm.judges.wrapper import unseen
 
@@ -601,7 +601,7 @@ def _equals(judge: Judge, chosen: Sequence[Case]) -> tuple[Case, ...]:
     """Return the pairs of equal answers that ship, if a run takes them; none for a judge that needs what they lack."""
     from calm.cases import equal_cases
     from calm.errors import ConfigError
-    from calm.experiment.showing import refuse_unshowable
+    from calm.experiment.run import refuse_unshowable
     from calm.judges.python import ForeignJudge, PythonJudge
 
     shipped = equal_cases(judge.task, chosen)
@@ -627,7 +627,7 @@ def asks_of(item: pytest.Item) -> Design | None:
 
 def design_for(config: pytest.Config, judge: Judge) -> Design:
     """Return the asks in each arm: one where a repeat would say nothing new, unless the user says more."""
-    from calm.experiment.asks import Design
+    from calm.experiment.stopping import Design
 
     if judge.traits.weighs and not given(config, "repeats"):
         return Design(1, 1)
@@ -639,8 +639,8 @@ def design_for(config: pytest.Config, judge: Judge) -> Design:
 def wanted_of(config: pytest.Config, judge: Judge, cases: Sequence[Case]) -> CrossInputs:
     """Return what a cross of judges and authors can use: all cases, and the judges that `--calm-peers` names."""
     from calm.cases import upright
+    from calm.experiment.crossing import CrossInputs
     from calm.gate.from_spec import recall
-    from calm.selfpreference.crossing.design import CrossInputs
 
     peers = peers_of(config, judge)
     for peer in peers:
@@ -659,7 +659,7 @@ def families_of(config: pytest.Config) -> dict[str, str]:
     """
     if not (said := option(config, "families")):
         return {}
-    from calm.selfpreference.families import stated
+    from calm.core.families import stated
 
     return stated([said], "--calm-families")
 
@@ -671,7 +671,7 @@ def peers_of(config: pytest.Config, judge: Judge) -> tuple[Member, ...]:
     Raises:
         ConfigError: no such judge or record, or one of another kind of verdict.
     """
-    from calm.gate.peers import read_peers
+    from calm.gate.probe import read_peers
 
     session = config.stash[SESSION]
     if judge.task not in session.peers:

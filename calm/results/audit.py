@@ -13,8 +13,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, Literal, Self, cast
 
+from calm.core.case import names
 from calm.core.claims import Outcome
-from calm.core.copies import names
 from calm.core.files import json_of, read_bytes, read_json
 from calm.core.measures import balanced_accuracy
 from calm.core.reasons import NONE, Kind, Reason, in_words

@@ -14,8 +14,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
+from calm.core.case import changed
 from calm.core.claims import Claim, Decision, Estimate, Outcome
-from calm.core.copies import changed
 from calm.core.edits import AnyEdit, Expects
 from calm.core.measures import (
     MEASURES,
@@ -28,9 +28,9 @@ from calm.core.measures import (
     rewording_rate,
     robustness_rate,
 )
+from calm.core.people import references
 from calm.core.ready_made import unused
 from calm.core.reasons import NONE, Kind, Reason, because, listed, ordered
-from calm.core.references import references
 from calm.core.trials import CUED, Trial, Trials
 from calm.core.verdict import Family, Scale, chances, code
 from calm.errors import EstimateError

@@ -10,11 +10,10 @@ from pathlib import Path
 from typing import Final, Literal, TypeAlias, cast, get_args
 
 from calm.core.files import read_toml
-from calm.core.measures import MEASURES
+from calm.core.measures import MEASURES, TABLE_MEASURES
 from calm.core.reasons import Kind, Reason, because
 from calm.errors import ClaimError, ConfigError, closest, nearest
 from calm.results.audit import BASELINE, RUN
-from calm.selfpreference.symbols import TABLE_MEASURES
 
 Table: TypeAlias = Literal["limit", "waive", "not_tested"]
 """The tables of the file: another limit for a claim, a claim that may fail, something that need not be tested."""

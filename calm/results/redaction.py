@@ -15,9 +15,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from hashlib import sha256
 
+from calm.core.measures import Unit
 from calm.core.plugins import hook
 from calm.core.reasons import Kind, Reason, Said, because, ordered
-from calm.core.units import Unit
 from calm.models.wire import Json
 from calm.results.audit import Audit, Finding
 

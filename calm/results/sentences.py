@@ -17,13 +17,12 @@ from statistics import fmean
 from typing import Final
 
 from calm.core.claims import Claim, Outcome
-from calm.core.measures import MEASURES
+from calm.core.measures import MEASURES, TABLE_MEASURES
 from calm.core.reasons import Kind, Reason, listed
 from calm.core.trials import CUED
 from calm.core.verdict import Code, Family
 from calm.results.audit import BASELINE, RUN, Finding, TrialRecord
 from calm.results.records import family_of
-from calm.selfpreference.symbols import TABLE_MEASURES
 
 MOST_PLACES: Final = 4
 """So many digits of a bound are shown at most."""

@@ -13,9 +13,9 @@ from typing import Final
 
 from calm.core.case import COPY
 from calm.core.claims import Outcome
+from calm.core.files import join
 from calm.core.measures import MEASURES
 from calm.core.reasons import Kind
-from calm.core.shell import join
 from calm.core.trials import CUED
 from calm.core.verdict import Family
 from calm.errors import few_of

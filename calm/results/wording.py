@@ -11,8 +11,8 @@ from typing import Any, TextIO
 
 from calm.core.claims import Claim, Estimate, Outcome, decide, decimals
 from calm.core.measures import MEASURES
+from calm.core.people import CONSTANT, PERSON
 from calm.core.reasons import Kind, Reason, because, in_words, shared
-from calm.core.references import CONSTANT, PERSON
 from calm.models.pricing import dollars
 from calm.models.secrets import hidden
 from calm.results.audit import AGREEMENT, CONTROLS, RUN, Audit, Finding, Limit, Run

@@ -19,7 +19,7 @@ from random import Random
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from calm.errors import EstimateError
-from calm.statistics.beta import betainc
+from calm.statistics.intervals import betainc
 from calm.statistics.power import uniforms
 
 if TYPE_CHECKING:

@@ -1,22 +1,11 @@
-"""
-Stopping early on means of item values: the padded t, looked at several times.
-
-| name | meaning |
-|---|---|
-| `Look`, `GroupPlan` | at how many items a claim is looked at, and at which levels |
-| `plan_for` | the looks of the gate for a number of items |
-| `nominal_levels` | levels with the wanted total error over all looks |
-
-Items come in an order drawn beforehand (a seeded shuffle), never sorted by their properties. For data added without a
-plan see `calm.statistics.betting`.
-"""
+"""Stopping early: the padded t at several looks, bets on bounded values at any time, and two streams of yes or no."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
-from math import ceil, erfc, exp, inf, isfinite, pi, sqrt
+from functools import cache, lru_cache
+from math import ceil, erfc, exp, inf, isfinite, log, log1p, pi, sqrt
 from typing import Final, Literal
 
 from calm.errors import EstimateError
@@ -223,3 +212,304 @@ def _check_looks(information: Sequence[float], expected: int) -> None:
         raise EstimateError(f"expected information for each look, got {len(information)} for {expected} looks")
     if not all(isfinite(b) and a < b for a, b in zip([0.0, *information], information, strict=False)):
         raise EstimateError(f"expected looks that ascend, got {list(information)}")
+
+
+Result = Literal["PASS", "FAIL", "UNDECIDED"]
+
+_BOLDEST = 0.9
+"""The share of the capital that a bet can lose at most."""
+_FIRST_VARIANCE = 0.03
+"""The variance assumed before the first item, of values in [0, 1]; it counts as one item."""
+_GRID = 256
+"""The number of means tried from end to end before halving narrows a bound."""
+
+
+def capital(values: Sequence[float], mean: float, bets: Sequence[float]) -> list[float]:
+    """
+    Return the logarithm of the capital after each item, 0 at the start.
+
+    Each item multiplies the capital by 1 + bet * (value - mean) (Waudby-Smith & Ramdas 2024). Values and mean lie in
+    [0, 1]; a bet may depend on the items before it, and is positive if it is on a greater mean. Under the null the
+    expected value of each item, given those before it, is `mean`, or lies on the other side of it than the bets.
+    Smallest n: 1.
+
+    Raises `EstimateError` for no values, another number of bets, or a bet that could lose more than everything.
+
+    >>> [round(log_capital, 3) for log_capital in capital([1.0, 0.0], 0.5, [1.0, 1.0])]  # 1.5, then 1.5 * 0.5
+    [0.405, -0.288]
+    """
+    if not values or len(values) != len(bets):
+        raise EstimateError(f"expected one bet a value, got {len(values)} values and {len(bets)} bets")
+    total = 0.0
+    grown = []
+    for value, bet in zip(values, bets, strict=True):
+        factor = bet * (value - mean)
+        if not factor > -1:
+            raise EstimateError(f"expected bets that leave some capital, got bet={bet!r} at value={value!r}")
+        total += log1p(factor)
+        grown.append(total)
+    return grown
+
+
+def kelly_bets(values: Sequence[float], mean: float) -> list[float]:
+    """
+    Return the bet before each item that plug-in Kelly makes against `mean`.
+
+    (m - mean) / (v + (m - mean)^2) with m and v the mean and variance of the items before (Kelly 1956;
+    Waudby-Smith & Ramdas 2024), where one item at `mean` is assumed beforehand; limited so that no item can cost more
+    than .9 of the capital. Values and mean lie in [0, 1]. Smallest n: 1.
+
+    Raises `EstimateError` for no values, or mean outside (0, 1).
+
+    >>> [round(bet, 2) for bet in kelly_bets([1.0, 1.0, 1.0], 0.5)]
+    [0.0, 1.8, 1.8]
+    """
+    if not values or not 0 < mean < 1:
+        raise EstimateError(f"expected values and a mean between 0 and 1, got n={len(values)}, mean={mean!r}")
+    return list(_bets(values, mean))
+
+
+def evidence(values: Sequence[float], mean: float, low: float, high: float) -> tuple[float, float]:
+    """
+    Return the greatest log capital ever reached on a mean above `mean`, and on one below it; both at least 0.
+
+    One at log(1 / level) or more disproves at `level` that the mean is at most (at least) `mean`. Item values lie in
+    [low, high] and are independent, or have the same expectation given the items before. Smallest n: 1.
+
+    Raises `EstimateError` for no values, values outside the range, or a mean not inside it.
+
+    >>> above, below = evidence([0.0] * 66, 0.05, -0.5, 1.0)
+    >>> below >= log(1 / 0.05) > above
+    True
+    """
+    if not values:
+        raise EstimateError("expected at least one item value, got none")
+    if not all(isfinite(v) and low - 1e-9 <= v <= high + 1e-9 for v in values):
+        raise EstimateError(f"expected values in [{low}, {high}], got {min(values)} to {max(values)}")
+    if not low < mean < high:
+        raise EstimateError(f"expected a mean inside ({low}, {high}), got mean={mean!r}")
+    above, below = _paths(values, mean, low, high)
+    return max(0.0, *above), max(0.0, *below)
+
+
+def decide_anytime(
+    values: Sequence[float], limit: float, direction: Direction, low: float, high: float, *, level: float = 0.05
+) -> tuple[Result, int]:
+    """
+    Return the outcome of the claim `mean <direction> limit` and the number of items at which it was decided.
+
+    Item values come in the order in which they were asked, in [low, high]; the first side to reach a capital of
+    1 / level decides. A false pass has probability at most `level` whenever one looks, a false fail too (with "abs<="
+    at most twice that). Items are independent. Smallest n: 1.
+
+    Raises `EstimateError` for no values, values outside the range, or a limit not inside it.
+
+    >>> decide_anytime([0.0] * 200, 0.05, "<=", -0.5, 1.0)
+    ('PASS', 66)
+    """
+    limits = (-limit, limit) if direction == "abs<=" else (limit, limit)
+    evidence(values[:1], limits[0], low, high)  # refuses what cannot be bet on
+    evidence(values, limits[1], low, high)
+    wanted = log(1 / level)
+    under, over = (_crossings(_paths(values, edge, low, high), wanted) for edge in limits)
+    above_lower, below_lower = under
+    above_upper, below_upper = over
+    match direction:
+        case "<=":
+            passed, failed = below_upper, above_upper
+        case ">=":
+            passed, failed = above_upper, below_upper
+        case "abs<=":
+            passed, failed = max(above_lower, below_upper), min(below_lower, above_upper)
+    first = min(passed, failed)
+    if first > len(values):
+        return "UNDECIDED", len(values)
+    return ("PASS" if passed < failed else "FAIL"), first
+
+
+def confidence_sequence(
+    values: Sequence[float], low: float, high: float, *, level: float = 0.05
+) -> tuple[float, float]:
+    """
+    Return a lower and an upper bound for the mean that hold at every number of items at once.
+
+    Each bound alone holds with probability 1 - level: it is the end of the means that no bettor has disproven
+    (`evidence` inverted, in [low, high]). Item values lie in [low, high] and are independent. Smallest n: 1. What was
+    once disproven stays so: of values that drift, a bound may leave out the average, or the bounds may cross.
+
+    Raises `EstimateError` for no values or values outside the range.
+
+    >>> lower, upper = confidence_sequence([0.0] * 200, -0.5, 1.0)
+    >>> -0.02 < lower < 0 < upper < 0.02
+    True
+    """
+    wanted, width = log(1 / level), high - low
+    evidence(values, low + width / 2, low, high)  # refuses what cannot be bet on
+    scaled = [(value - low) / width for value in values]
+
+    def disproven(place: float, side: int) -> bool:
+        centre = (low + place * width - low) / width
+        total = 0.0
+        for value, bet in zip(scaled, _bets(scaled, centre), strict=True):
+            total += log1p((max(bet, 0.0) if side == 0 else min(bet, 0.0)) * (value - centre))
+            if total >= wanted:  # means far from the true one are disproven by the first few items
+                return True
+        return False
+
+    return (
+        low + width * _edge(lambda place: disproven(place, 0)),
+        high - width * _edge(lambda place: disproven(1 - place, 1)),
+    )
+
+
+def _bets(values: Sequence[float], mean: float) -> Iterator[float]:
+    """Yield the bets of `kelly_bets` one after the other."""
+    total, squares = mean, _FIRST_VARIANCE
+    for count, value in enumerate(values, start=1):
+        gap = total / count - mean
+        bet = gap / (squares / count + gap * gap)
+        yield min(max(bet, -_BOLDEST / (1 - mean)), _BOLDEST / mean)
+        total += value
+        squares += (value - total / (count + 1)) ** 2
+
+
+def _paths(values: Sequence[float], mean: float, low: float, high: float) -> tuple[list[float], list[float]]:
+    width = high - low
+    scaled, centre = [(v - low) / width for v in values], (mean - low) / width
+    bets = kelly_bets(scaled, centre)
+    return capital(scaled, centre, [max(b, 0.0) for b in bets]), capital(scaled, centre, [min(b, 0.0) for b in bets])
+
+
+def _crossings(paths: tuple[list[float], list[float]], wanted: float) -> tuple[int, int]:
+    above, below = (next((i for i, c in enumerate(path, start=1) if c >= wanted), len(path) + 1) for path in paths)
+    return above, below
+
+
+def _edge(disproven: Callable[[float], bool]) -> float:
+    """Return the first place in [0, 1], from 0 on, that is not disproven, a little before it rather than after."""
+    last = 0.0
+    for step in range(1, _GRID):
+        place = step / _GRID
+        if not disproven(place):
+            break
+        last = place
+    else:
+        return last
+    for _ in range(12):
+        middle = (last + place) / 2
+        last, place = (middle, place) if disproven(middle) else (last, middle)
+    return last
+
+
+WEIGHT: Final = 3.0
+"""So many items the first guess of a rate counts as, beside the items seen."""
+_NEAREST: Final = 0.01
+"""A guess of a rate comes no nearer to 0 and 1."""
+_HALVINGS: Final = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Successes and items of the first and of the second stream; each has one item at least."""
+
+    first: int
+    of_first: int
+    second: int
+    of_second: int
+
+    def __post_init__(self) -> None:
+        if not (0 <= self.first <= self.of_first and 0 <= self.second <= self.of_second):
+            raise EstimateError(f"expected successes among the items, got {self!r}")
+        if min(self.of_first, self.of_second) < 1:
+            raise EstimateError(f"expected an item of each stream at least, got {self!r}")
+
+
+def evidence_of_two(
+    blocks: Sequence[Block], noise: float = 0.1, gap: float = 0.0, second: float | None = None
+) -> list[float]:
+    """
+    Return the natural logarithm of the e-value after each block, against p2 - p1 <= gap.
+
+    Each block multiplies it by q1(y) q2(y) / (r1(y) r2(y)): q are guesses of the two rates from the blocks before
+    (at first `noise`, and `second` or else 1 - `noise`), r the rates with r2 - r1 = gap that are nearest to them
+    (Kullback-Leibler). Where the guesses do not exceed the gap, the block changes nothing. The rates may differ from
+    block to block as long as p2 - p1 <= gap in each. `noise` is in (0, 0.5), `gap` in (-1, 1), `second` in (0, 1).
+    Smallest n: one block.
+
+    Raises `EstimateError` for no blocks, or numbers outside their range.
+
+    >>> [round(e, 2) for e in evidence([Block(0, 1, 1, 1)] * 3, noise=0.05)]
+    [1.28, 2.59, 3.92]
+    """
+    if not blocks or not 0 < noise < 0.5 or not -1 < gap < 1:
+        raise EstimateError(f"expected blocks, noise in (0, 0.5) and a gap in (-1, 1), got {noise!r} and {gap!r}")
+    total, grown = 0.0, []
+    for block, guess in zip(blocks, _guesses(blocks, noise, 1 - noise if second is None else second), strict=True):
+        total += _factor(block, guess, gap)
+        grown.append(total)
+    return grown
+
+
+def gap_bounds(blocks: Sequence[Block], noise: float = 0.1, level: float = 0.05) -> tuple[float, float]:
+    """
+    Return a lower and an upper bound for p2 - p1, each of which holds with 1 - level whenever one looks.
+
+    The lower bound is the largest gap that the evidence disproves, the upper one the same with the streams exchanged.
+    In [-1, 1]. Smallest n: one block. Raises `EstimateError` as `evidence` does.
+
+    >>> low, high = gap_bounds([Block(0, 1, 1, 1)] * 8, noise=0.05)
+    >>> round(low, 2), high
+    (0.61, 1.0)
+    """
+    wanted = log(1 / level)
+    turned = [Block(b.second, b.of_second, b.first, b.of_first) for b in blocks]
+    return _lower(blocks, noise, wanted), -_lower(turned, noise, wanted)
+
+
+def _lower(blocks: Sequence[Block], noise: float, wanted: float) -> float:
+    """Return the largest gap that is disproven at any block, from below; -1 where none is."""
+    low, high = -1.0, 1.0
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if max(evidence_of_two(blocks, noise, middle)) >= wanted else (low, middle)
+    return low if low > -1 + 1e-9 else -1.0
+
+
+def _guesses(blocks: Sequence[Block], one: float, two: float) -> Iterator[tuple[float, float]]:
+    """Yield the guess of both rates before each block; the first ones are given."""
+    first, of_first, second, of_second = WEIGHT * one, WEIGHT, WEIGHT * two, WEIGHT
+    for block in blocks:
+        yield _inside(first / of_first), _inside(second / of_second)
+        first, of_first = first + block.first, of_first + block.of_first
+        second, of_second = second + block.second, of_second + block.of_second
+
+
+def _inside(rate: float) -> float:
+    return min(max(rate, _NEAREST), 1 - _NEAREST)
+
+
+def _factor(block: Block, guess: tuple[float, float], gap: float) -> float:
+    q1, q2 = guess
+    if q2 - q1 <= gap:
+        return 0.0
+    r1 = _nearest(q1, q2, block.of_first, block.of_second, gap)
+    r2 = r1 + gap
+    return (
+        block.first * log(q1 / r1)
+        + (block.of_first - block.first) * log((1 - q1) / (1 - r1))
+        + block.second * log(q2 / r2)
+        + (block.of_second - block.second) * log((1 - q2) / (1 - r2))
+    )
+
+
+@lru_cache(maxsize=65_536)
+def _nearest(q1: float, q2: float, n1: int, n2: int, gap: float) -> float:
+    """Return the first rate of the nearest pair of rates that lie `gap` apart."""
+    if gap == 0.0:
+        return (n1 * q1 + n2 * q2) / (n1 + n2)
+    low, high = max(0.0, -gap), min(1.0, 1.0 - gap)
+    for _ in range(60):  # the divergence is convex: its slope changes sign once
+        r = (low + high) / 2
+        slope = n1 * ((1 - q1) / (1 - r) - q1 / r) + n2 * ((1 - q2) / (1 - r - gap) - q2 / (r + gap))
+        low, high = (r, high) if slope < 0 else (low, r)
+    return (low + high) / 2

@@ -18,9 +18,8 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 from rapidfuzz.distance import Levenshtein
 
-from calm.core.case import Case, Treated
+from calm.core.case import Case, Treated, texts_of_steps
 from calm.core.edits import Edit, Expects
-from calm.core.material import texts_of_steps
 from calm.core.validation import fault_in
 from calm.core.verdict import FAMILIES, FAMILY, Family
 from calm.errors import ConfigError, nearest

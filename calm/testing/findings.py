@@ -5,7 +5,7 @@ from __future__ import annotations
 from os import PathLike
 from pathlib import Path
 
-from calm.cases.edited import from_row
+from calm.cases.lines import from_row
 from calm.core.case import Case
 from calm.core.files import json_of, refuse_large
 from calm.errors import ConfigError

@@ -6,10 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from random import Random
 
-from calm.core.case import Answer, Case, Criterion, Example, Treated
+from calm.core.case import Answer, Case, Criterion, Example, Passage, Step, Treated, Turn
 from calm.core.checks import verify
 from calm.core.classes import SHIPPED
-from calm.core.material import Passage, Step, Turn
 from calm.core.verdict import Family
 
 PROSE = (

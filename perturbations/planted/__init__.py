@@ -23,9 +23,8 @@ The module of each bias says what triggers it and when it decides (`calm.perturb
 
 from __future__ import annotations
 
-from calm.perturbations.planted.gold import Gold, gold_of
 from calm.perturbations.planted.judge import Planted, packed, unpacked
-from calm.perturbations.planted.mind import Mind
+from calm.perturbations.planted.mind import Gold, Mind, gold_of
 from calm.perturbations.planted.specification import biases, planted
 from calm.perturbations.triggers import Seen, Slot
 

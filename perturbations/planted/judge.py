@@ -6,19 +6,33 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, astuple, dataclass, field, replace
 from typing import Any, ClassVar, cast
 
-from calm.core.case import TIE, Case, Criterion, Framing, digest
+from calm.core.case import (
+    TIE,
+    Case,
+    Criterion,
+    Framing,
+    Passage,
+    Step,
+    Turn,
+    digest,
+    texts_of_steps,
+)
 from calm.core.classes import Classes
-from calm.core.material import Passage, Step, Turn, texts_of_steps
+from calm.core.edits import Message, Prompt
 from calm.core.reasons import Reason
-from calm.core.templates import Message, Prompt
 from calm.core.verdict import FAMILY, Criteria, Refused, Scale, Task, Unreadable, Verdict
 from calm.judges.prompted import rescaled
 from calm.judges.prompts import bundled
 from calm.judges.reading import Format, read, view
 from calm.models.wire import Endpoint, Json, Limits, Price, Remarks, Reply, Request, Send, Traits, Usage
-from calm.perturbations.planted.gold import Gold, gold_of, lacking, moved
-from calm.perturbations.planted.kinds import kind_of
-from calm.perturbations.planted.mind import Mind
+from calm.perturbations.planted.mind import (
+    Gold,
+    Mind,
+    gold_of,
+    kind_of,
+    lacking,
+    moved,
+)
 from calm.perturbations.triggers import Seen, Slot
 
 VERSION = "planted-4"

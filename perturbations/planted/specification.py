@@ -9,8 +9,7 @@ from calm.core.case import TIE
 from calm.core.verdict import FAMILY, Scale, Task
 from calm.errors import ConfigError, nearest
 from calm.perturbations.planted.judge import Planted
-from calm.perturbations.planted.kinds import KINDS
-from calm.perturbations.planted.mind import LENGTH, TIES, Mind
+from calm.perturbations.planted.mind import KINDS, LENGTH, TIES, Mind
 from calm.perturbations.triggers import plants
 
 OTHERS = (LENGTH, "noise", "frozen", "drift", "since", "seed", "task", "classes", "equal", "ties")

@@ -2,9 +2,9 @@
 
 import pytest
 
-from calm.results.reports import hunt_page
+from calm.plugins.search import pages
 from tests.browser.test_report_page import CHECKS, SCREENS, barriers
-from tests.reports.test_hunt import ORIGINAL, found, record
+from tests.plugins.search.test_hunt_report import ORIGINAL, found, record
 
 
 @pytest.fixture(scope="module")
@@ -12,7 +12,7 @@ def hunted(tmp_path_factory):
     """Write the page of a hunt with a finding of either kind, and with a word as long as a line."""
     path = tmp_path_factory.mktemp("hunt") / "hunt.html"
     long = "x" * 300
-    hunt_page.write(record(found(), found(text=f"{ORIGINAL} {long}", added=[long], confirmed=False)), path)
+    pages.write(record(found(), found(text=f"{ORIGINAL} {long}", added=[long], confirmed=False)), path)
     return path
 
 

@@ -11,9 +11,9 @@ from calm.core.texts import Exchange
 from calm.results.audit import Control, Limit
 from calm.results.compare import compare
 from calm.results.reports import comparison, html
+from tests.plugins.search.test_hunt_report import found, record
 from tests.reports.planted_audit import finding, sample, trial
 from tests.reports.test_html import MITIGATIONS, PREFERENCE
-from tests.reports.test_hunt import found, record
 
 LONG = "It gives a source, and so it must be right. " * 60 + "[[B]]"
 

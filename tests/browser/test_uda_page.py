@@ -4,7 +4,7 @@ import pytest
 
 from calm.results.reports import pages
 from tests.browser.test_report_page import CHECKS, SCREENS, barriers
-from tests.reports.test_uda_page import record
+from tests.plugins.uda.test_uda_page import record
 
 
 @pytest.fixture(scope="module")

@@ -12,8 +12,9 @@ import pytest
 
 from calm.cases import read_cases
 from calm.cases.foreign.records import load
-from calm.cases.logs import deepeval, inspect_logs, read_logs
+from calm.cases.logs import read_logs
 from calm.errors import ConfigError
+from calm.plugins.logs import deepeval, inspect_logs
 from tests.lanes import slow
 
 

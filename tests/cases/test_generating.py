@@ -10,7 +10,15 @@ import pytest
 
 from calm import ConfigError
 from calm.cases import bundled
-from calm.cases.generate import KINDS, MOST, generate, problems, results
+from calm.cases.generate import (
+    KINDS,
+    MOST,
+    generate,
+    problems,
+)
+from calm.cases.generate import (
+    problems as results,
+)
 from calm.cases.generate.scores import gold
 from calm.cases.rulers import read_rulers
 from calm.core.checks import verify

@@ -8,9 +8,9 @@ import pytest
 from calm import ConfigError
 from calm.cases.lines import line
 from calm.cases.logs import Log, Wanted, gathered
-from calm.cases.logs.opening import READERS
 from calm.judges.recorded.kept import recorded_toml, verdict_lines
 from calm.judges.recorded.live import format_in, prompt_in
+from calm.plugins.logs.opening import READERS
 from tests.cases.test_logs import FILES, LOGS
 
 JUNK = (

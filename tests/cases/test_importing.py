@@ -10,7 +10,7 @@ from calm import Answer, Case, ConfigError
 from calm.cases import read_cases, read_files
 from calm.cases.foreign import columns_from, import_cases
 from calm.cases.lines import line
-from calm.core.items import clashes
+from calm.core.order import clashes
 from calm.core.releases import install
 
 REVIEWS = "prompt,first,second,winner\nWhy?,So.,Thus.,m1\nHow?,Well.,Badly.,m2\nWhen?,Now.,Then.,tie\n"

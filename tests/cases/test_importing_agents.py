@@ -7,11 +7,11 @@ import sys
 import pytest
 
 from calm.cases import read_cases
-from calm.cases.logs.agents import holds_runs, import_runs
 from calm.commands.cli import main
-from calm.core.material import Step, Turn
+from calm.core.case import Step, Turn
 from calm.core.verdict import Scale
 from calm.errors import ConfigError
+from calm.plugins.logs.agents import holds_runs, import_runs
 
 CHAT = {
     "messages": [

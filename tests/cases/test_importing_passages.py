@@ -6,11 +6,10 @@ import pytest
 
 from calm.cases.foreign.columns import Columns, columns_from, import_table
 from calm.cases.foreign.records import load
-from calm.cases.messages import unpacked
+from calm.cases.material import passages_in, unpacked
 from calm.cases.proposed import proposal
-from calm.cases.retrieved import passages_in
+from calm.core.case import Passage
 from calm.core.files import MOST_VALUES
-from calm.core.material import Passage
 from calm.errors import ConfigError
 
 ROW = {"question": "May I?", "answer": "Yes."}

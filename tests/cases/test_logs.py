@@ -11,11 +11,11 @@ import pytest
 from calm import ConfigError
 from calm.cases.lines import line
 from calm.cases.logs import Log, Wanted, gathered, is_log, read_logs
-from calm.cases.logs.opening import READERS, sniffed
 from calm.cases.logs.values import prompt_of
-from calm.cases.messages import turns_of
+from calm.cases.material import turns_of_messages as turns_of
 from calm.core.verdict import Scale
 from calm.judges.recorded.live import format_in, prompt_in
+from calm.plugins.logs.opening import READERS, sniffed
 from tests.cases.logs.desk import CONTEXT, ITEMS, REPEATS, prompt
 
 LOGS = Path(__file__).parent / "logs"

@@ -7,7 +7,7 @@ import pytest
 from calm.cases import read_cases
 from calm.cases.lines import line
 from calm.cases.shapes import in_task, parts_in
-from calm.core.material import Passage, Step, Turn
+from calm.core.case import Passage, Step, Turn
 from calm.errors import ConfigError
 
 PLAIN = {"id": "c", "question": "And then?", "answers": [{"id": "a", "text": "Four."}, {"id": "b", "text": "Five."}]}

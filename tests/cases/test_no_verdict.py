@@ -7,7 +7,6 @@ import pytest
 from calm import ConfigError
 from calm.cases.foreign import columns_from, import_cases
 from calm.cases.logs import Wanted, gathered, read_logs
-from calm.cases.logs.agents import import_runs
 from calm.cases.logs.values import question_in
 from calm.core.case import Answer, Case, Criterion
 from calm.core.verdict import Criteria, Scale, Unreadable
@@ -16,6 +15,7 @@ from calm.judges.reading import Format
 from calm.judges.recorded.replay import Replay, table_in
 from calm.judges.recorded.results_table import results_in
 from calm.models.wire import Reply
+from calm.plugins.logs.agents import import_runs
 
 
 def wrote(tmp_path, rows, name="file.jsonl"):

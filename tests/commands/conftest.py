@@ -1,7 +1,5 @@
-"""Fixtures of the commands' tests, from the rooms whose work the commands start."""
+"""Fixtures of the tests of commands, from the rooms whose work they start."""
 
 from tests.pytest_plugin.conftest import project
-from tests.selfpreference.conftest import studio
-from tests.studies.uda.conftest import files, quickly_compiled, small
 
-__all__ = ["files", "project", "quickly_compiled", "small", "studio"]
+__all__ = ["project"]

@@ -10,11 +10,11 @@ from time import time
 import pytest
 
 from calm.commands.cli import main
-from calm.core.templates import Message
+from calm.core.edits import Message
 from calm.engine import database
-from calm.engine.batching.records import BatchedCall, BatchRecords
 from calm.engine.store import Mode, Store
 from calm.models.wire import Reply
+from calm.plugins.batches.waiting.records import BatchedCall, BatchRecords
 
 DAY_S = 86_400
 HOSTILE = "a\0b \ud800 \U0010ffff \\u0000 \\\\u0000 ' % ? {}"

@@ -29,8 +29,10 @@ from calm.commands import (
     init,
     init_ci,
     init_drafts,
-    init_files,
-    init_package,
+    init_prompts,
+)
+from calm.commands import (
+    init_ci as init_package,
 )
 from calm.core.case import Framing
 from calm.gate.from_spec import judge_from
@@ -72,7 +74,7 @@ def test_each_kind_of_judge_can_be_started_from_nothing(folder, task, capsys):
     assert len(read_files(["cases.jsonl"], task=judge.task)) == init_drafts.MADE
     assert (judge.prompt.negative is None) is (task == "label")  # a class has no twin
     assert there(folder) >= FILES - (
-        {"judge.jinja", "judge.negative.jinja"} if task not in init_files.STARTERS else set()
+        {"judge.jinja", "judge.negative.jinja"} if task not in init_prompts.STARTERS else set()
     )
     assert "no call was made, as OPENAI_API_KEY is not set: export OPENAI_API_KEY=..." in capsys.readouterr().out
     assert cli.main(["lint", "judge.toml"]) == DONE
@@ -108,7 +110,7 @@ def test_the_prompt_to_start_from_shows_what_the_cases_hold(folder, task):
     for framing in Framing.STANDARD, Framing.NEGATIVE:
         sent = str(judge.sees(first.present(framing=framing)))
         assert all(text in sent for text in ("When does the shop open?", "is open from 9 to 18", "9 to 18 sharp"))
-    plain = init_files.starter(task)
+    plain = init_prompts.starter(task)
     assert "turns" not in plain
     assert "{#" not in plain
 

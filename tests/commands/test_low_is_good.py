@@ -19,7 +19,7 @@ from calm.commands import cli
 from calm.commands.init_drafts import MADE, SEED
 from calm.core.case import Answer, Case
 from calm.core.verdict import Scale
-from calm.gate.context import Context, Node
+from calm.gate.question import Context, Node
 from tests.planted import Planted, constant_score, setup
 from tests.servers import wire_server
 

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from calm.commands.cli import main
-from calm.gate.fit import STEP
+from calm.gate.rehearsal import STEP
 from tests.inside import calm_inside
 from tests.lanes import slow
 from tests.servers import wire_server

@@ -12,8 +12,8 @@ from calm.commands.cli import main
 from calm.core.claims import Outcome
 from calm.results.audit import write
 from calm.results.reports import pages
+from tests.plugins.search.test_hunt_report import found, record
 from tests.reports.planted_audit import sample
-from tests.reports.test_hunt import found, record
 
 
 class Words(HTMLParser):

@@ -12,8 +12,8 @@ from calm.core.reasons import Kind, because
 from calm.results.audit import read, write
 from calm.results.codes import Ending, State
 from calm.results.reports import html, markdown, sarif, tables
+from tests.plugins.search.test_hunt_report import found, record
 from tests.reports.planted_audit import sample
-from tests.reports.test_hunt import found, record
 from tests.reports.test_schema import SCHEMA
 
 

@@ -1,7 +1,7 @@
 """
 Reasons of planted judges about conversations, passages, runs of agents and notes, labelled by construction.
 
-The patterns of `calm.core.cue_words` for these biases were written with them, so they show only that none was
+The patterns of `calm.core.acknowledgement` for these biases were written with them, so they show only that none was
 forgotten. How often the patterns err is measured on `reasons_by_part_held_out`.
 """
 

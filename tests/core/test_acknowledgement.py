@@ -8,8 +8,7 @@ from collections import Counter
 
 import pytest
 
-from calm.core.acknowledgement import names_cue, reason_in
-from calm.core.cue_words import NAMES
+from calm.core.acknowledgement import NAMES, names_cue, reason_in
 from calm.core.measures import acknowledged, acknowledgement, acknowledgement_rate
 from calm.core.reasons import Kind
 from calm.core.trials import Trial, Trials

@@ -7,9 +7,8 @@ import pytest
 
 from calm.core.agreement import on_scale
 from calm.core.measures import MEASURES
-from calm.core.people import people_of, replacing
+from calm.core.people import people_of, references, replacing
 from calm.core.reasons import Kind, Reason
-from calm.core.references import references
 from calm.core.trials import Trial, Trials
 from calm.core.verdict import Criteria, Preferred, Ranking, Scale, Score, Tie, Unreadable
 from calm.errors import EstimateError

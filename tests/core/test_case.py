@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from calm.core.annotations import Annotation
-from calm.core.case import Answer, Case, Criterion, Example, Presentation, Treatment, digest
-from calm.core.material import Passage, Step, Turn
+from calm.core.case import Answer, Case, Criterion, Example, Passage, Presentation, Step, Treatment, Turn, digest
 from calm.errors import EditError
 from tests.planted import pair, rubric_case, single
 

@@ -5,8 +5,7 @@ from random import Random
 from calm.core.claims import Claim, Outcome
 from calm.core.trials import Trial, Trials
 from calm.core.verdict import Preferred, Scale, Score
-from calm.experiment.asks import Asks
-from calm.experiment.stopping import Stopping, looks, rule_on
+from calm.experiment.stopping import Asks, Stopping, looks, rule_on
 
 LOST = Preferred("b")
 

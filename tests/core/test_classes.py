@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from calm.core.classes import SHIPPED, Classes, checked
 from calm.core.measures import MEASURES, flip
+from calm.core.people import references
 from calm.core.reasons import Kind, Reason
-from calm.core.references import references
 from calm.core.trials import Trial, Trials, distance, favour, move
 from calm.core.verdict import Label, Preferred, Scale, Unreadable, code, decode
 from calm.errors import ConfigError, EstimateError

@@ -6,8 +6,7 @@ from random import Random
 
 import pytest
 
-from calm.core.edits import Edit, Expects, PromptEdit, perturbation, prompt_edit, rotate
-from calm.core.templates import Message, Prompt
+from calm.core.edits import Edit, Expects, Message, Prompt, PromptEdit, perturbation, prompt_edit, rotate
 from calm.errors import ConfigError, EditError
 from tests.planted import pair
 

@@ -8,9 +8,9 @@ from calm import Answer, Case, ConfigError
 from calm.cases import read_cases, read_files
 from calm.cases.lines import line
 from calm.commands import cli
-from calm.core.items import clashes, item_of
+from calm.core.order import clashes, item_of
 from calm.core.verdict import Scale
-from calm.selfpreference.crossing.design import Member, arrange
+from calm.experiment.crossing import Member, arrange
 
 
 def pair(name, first, second, *, question="Why?", **more):

@@ -7,21 +7,20 @@ from dataclasses import replace
 import pytest
 
 from calm.core.claims import Outcome
-from calm.core.edits import Expects, perturbation, prompt_edit, rotate
+from calm.core.edits import Expects, Message, Prompt, perturbation, prompt_edit, rotate
 from calm.core.measures import gain, net_robustness
-from calm.core.templates import Message, Prompt
 from calm.core.verdict import Scale, Score
 from calm.errors import EditError
-from calm.experiment.asks import Design
 from calm.experiment.pairs import pair_up
 from calm.experiment.run import run
+from calm.experiment.stopping import Design
 from calm.gate.plan import PlanSettings, survey
 from calm.gate.prices import plan_of
-from calm.judges.mitigations import swap
 from calm.judges.prompted import PromptedJudge
 from calm.judges.prompts import bundled
 from calm.judges.reading import Format
 from calm.models.server import Server
+from calm.plugins.mitigate.mitigations import swap
 from tests.planted import Planted, fair, pair, pairs, setup, single, traced
 from tests.servers import wire_server
 

@@ -6,8 +6,8 @@ from random import Random
 import pytest
 
 from calm import Answer, Case, Criterion, Expects, perturbation, rotate
-from calm.cases.foreign.calm_files import NAMES
-from calm.commands.ready_texts import edits_of, suite_of
+from calm.cases.foreign.formats import NAMES
+from calm.commands.plan import edits_of, suite_of
 from calm.core.languages import NAMES as LANGUAGES
 from calm.core.ready_made import KINDS, Own, check_texts, text_kind, texts_table, unused
 from calm.core.reasons import NONE, Kind

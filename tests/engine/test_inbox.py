@@ -6,10 +6,9 @@ import pytest
 
 from calm.core.edits import Expects, perturbation
 from calm.core.measures import net_robustness
-from calm.experiment.asks import Design
 from calm.experiment.run import run
 from calm.experiment.setup import Setup
-from calm.experiment.stopping import Stopping
+from calm.experiment.stopping import Design, Stopping
 from tests.planted import Planted, chance, engine, fair, pairs
 
 

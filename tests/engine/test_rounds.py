@@ -14,8 +14,8 @@ from calm.core.edits import Expects, perturbation
 from calm.core.measures import net_robustness
 from calm.engine import asks
 from calm.engine.queue import GUEST
-from calm.experiment.asks import Design
 from calm.experiment.run import run
+from calm.experiment.stopping import Design
 from calm.models.pacing import in_round
 from calm.models.wire import Limits, Traits
 from tests.planted import Asking, Local, Planted, engine, fair, pairs, setup

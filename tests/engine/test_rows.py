@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from calm.core.templates import Message
+from calm.core.edits import Message
 from calm.engine.store import messages_in, prompt_in, request_text
 from calm.models.server import PROVIDERS, Server
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).parent / "plugin"
-HEAVY = ("numpy", "calm.commands.hunt", "calm.commands.uda", "calm_longer.command")
+HEAVY = ("numpy", "calm.plugins.search.hunt_command", "calm.plugins.uda.command", "calm_longer.command")
 DECLARED = "COMMANDS = {{{!r}: ({!r}, 'x:y')}}\n"
 
 

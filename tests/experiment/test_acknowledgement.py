@@ -8,7 +8,7 @@ import pytest
 
 from calm.cases import bundled
 from calm.cases.lines import line
-from calm.core.material import Passage
+from calm.core.case import Passage
 from calm.perturbations import authority
 from calm.results.audit import read
 from calm.results.wording import flip_words

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from calm.core.case import Answer, Case
-from calm.core.material import Passage, Step, Turn
+from calm.core.case import Answer, Case, Passage, Step, Turn
 from calm.core.texts import CaseTexts
-from calm.experiment.altered import MOST, changes_of
+from calm.experiment.altered import MOST_PARTS as MOST
+from calm.experiment.altered import changes_of
 from calm.results.audit import texts_from_json, texts_to_json
 from calm.results.parts import line_of, places_of
 

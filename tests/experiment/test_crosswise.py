@@ -12,8 +12,8 @@ from calm.core.reasons import Kind, because, reason_of
 from calm.core.verdict import Preferred, Ranking, Unreadable
 from calm.engine.money import Caps
 from calm.errors import JudgeError
-from calm.experiment.equal import equal_pair
 from calm.experiment.inert import BYLINES
+from calm.experiment.pairs import equal_pair
 from calm.experiment.run import run
 from calm.experiment.stopping import Stopping
 from calm.judges.wrapper import JointRecord

@@ -28,12 +28,11 @@ from calm.core.reasons import Kind, because, reason_of
 from calm.core.verdict import Criteria, Preferred, Ranking, Scale, Score, Tie, Unreadable
 from calm.engine.money import Caps
 from calm.errors import ClaimError, EditError, JudgeError
-from calm.experiment.asks import Design
-from calm.experiment.changes import came_and_went
+from calm.experiment.altered import came_and_went
 from calm.experiment.pairs import in_order
 from calm.experiment.run import check, run
 from calm.experiment.setup import TOGETHER, Setup
-from calm.experiment.stopping import Stopping
+from calm.experiment.stopping import Design, Stopping
 from calm.models.wire import Limits, Reply, Traits
 from tests.planted import (
     Asking,

@@ -7,10 +7,10 @@ from difflib import SequenceMatcher
 import pytest
 
 from calm.cases import bundled, shaped_cases
+from calm.core.case import Passage, Step, Turn
 from calm.core.edits import Edit
-from calm.core.material import Passage, Step, Turn
+from calm.experiment.altered import aligned
 from calm.experiment.inert import floor_of
-from calm.experiment.inert_beside import aligned
 from calm.gate.catalogue import entries
 from tests.each import each
 from tests.planted import pair

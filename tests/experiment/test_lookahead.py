@@ -12,10 +12,9 @@ import pytest
 
 from calm.core.edits import Expects, perturbation
 from calm.core.measures import net_robustness
-from calm.experiment.asks import Design
 from calm.experiment.lookahead import Lookahead, Order
 from calm.experiment.setup import Setup
-from calm.experiment.stopping import Stopping
+from calm.experiment.stopping import Design, Stopping
 from calm.models.wire import Traits
 from tests.planted import Planted, engine, fair, pair, pairs
 

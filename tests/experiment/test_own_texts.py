@@ -6,10 +6,10 @@ from calm import Answer, Case, gain, rotate
 from calm.core.edits import Expects
 from calm.core.reasons import Kind
 from calm.core.verdict import Preferred, Ranking
-from calm.experiment.asks import Design
 from calm.experiment.pairs import pair_up
 from calm.experiment.run import run
-from calm.gate.ready_texts import texts_outlook
+from calm.experiment.stopping import Design
+from calm.gate.catalogue import texts_outlook
 from calm.perturbations.authority import cite_book, cite_url
 from calm.perturbations.sentiment import sad
 from calm.results.findings import finding

@@ -3,8 +3,8 @@
 from random import Random
 
 from calm.core.case import Answer, Case
+from calm.experiment.arms import SURFACES, surface
 from calm.experiment.referee import Flip, Stand, Terms, rule, rule_both
-from calm.experiment.surfaces import SURFACES, surface
 
 
 class Table:

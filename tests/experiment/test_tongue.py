@@ -9,11 +9,10 @@ from calm.cases import bundled, language_cases
 from calm.core.languages import SERVED, language_of, language_of_case, spoken_words
 from calm.core.reasons import Kind
 from calm.errors import ConfigError
-from calm.experiment.asks import Design
-from calm.experiment.inert import CLASSES, floor_of, forms, pilot_of, stocks
+from calm.experiment.inert import CLASSES, floor_of, forms, not_served, not_spoken, pilot_of, stocks
 from calm.experiment.pairs import _made
 from calm.experiment.setup import Setup
-from calm.experiment.tongue import not_served, not_spoken
+from calm.experiment.stopping import Design
 from calm.gate.from_spec import judge_from
 from calm.perturbations.authority import cite_book, cite_tradition, claim_expertise, expert_consensus
 from calm.perturbations.injection import ignore_previous

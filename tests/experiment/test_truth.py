@@ -17,10 +17,9 @@ from calm.core.reasons import Kind
 from calm.core.trials import Trial, Trials
 from calm.core.verdict import Label, Preferred, Refused, Scale, Score, Tie, Unreadable
 from calm.errors import EstimateError
-from calm.experiment.asks import Asks
 from calm.experiment.run import run
-from calm.experiment.stopping import LEVEL, Ruling, Stopping, may_decide, rule_on
-from calm.gate.proof import FINE
+from calm.experiment.stopping import LEVEL, Asks, Ruling, Stopping, may_decide, rule_on
+from calm.gate.question import FINE
 from calm.statistics.sequential import Look
 from tests.planted import Planted, chance, pairs, setup, singles
 

@@ -15,35 +15,41 @@ from pathlib import Path
 from random import Random
 
 from calm.cases import read_cases
-from calm.cases.edited import to_row
 from calm.cases.foreign import import_cases
 from calm.cases.foreign.columns import Columns
-from calm.cases.lines import line
-from calm.cases.logs import Wanted, deepeval, gathered, inspect_logs, is_log, read_logs
-from calm.cases.logs.agents import holds_runs, import_runs
+from calm.cases.lines import line, to_row
+from calm.cases.logs import (
+    Wanted,
+    gathered,
+    is_log,
+    read_logs,
+)
 from calm.cases.shapes import parts_in
 from calm.commands.report import kind_of
+from calm.core.families import stated
 from calm.core.verdict import Scale
-from calm.engine.batching.later import LaterBatches
 from calm.engine.database import SqliteFile
 from calm.engine.places import copy
 from calm.engine.store import Entry, Mode, Store, request_text
-from calm.gate.peers import read_peers
+from calm.gate.probe import read_peers
 from calm.judges.judgefile import read_judge
-from calm.judges.lint.subject import judges_of, subjects_of
 from calm.judges.reading import Format
 from calm.judges.recorded.kept import recorded_toml, verdict_lines
 from calm.judges.recorded.replay import Replay, table_in
 from calm.models.wire import Reply
-from calm.results import audit, baseline, hunts
+from calm.plugins.batches.waiting.later import LaterBatches
+from calm.plugins.diagnose.study.asking import read_paraphrases
+from calm.plugins.lint.lint.subject import judges_of, subjects_of
+from calm.plugins.logs import deepeval, inspect_logs
+from calm.plugins.logs.agents import holds_runs, import_runs
+from calm.plugins.search import pages as hunts
+from calm.plugins.search.hunt import kept_rows
+from calm.plugins.search.hunt.written import SCHEMA as FOUND
+from calm.plugins.watch.study.history import read_history
+from calm.results import audit, baseline
 from calm.results.codes import canonical, digest_of
 from calm.results.gatefile import read_gate
 from calm.results.reports import pages
-from calm.selfpreference.families import stated
-from calm.studies.diagnose.asking import read_paraphrases
-from calm.studies.hunt import kept_rows
-from calm.studies.hunt.written import SCHEMA as FOUND
-from calm.studies.watch.history import read_history
 from calm.testing import found as found_text
 from tests.fuzz import mutations as change
 from tests.planted import pair
@@ -390,7 +396,7 @@ def read_page(folder: Path) -> None:
 def self_preference(folder: Path) -> list[Files]:
     """A record of self-preference, with the cases that it is about."""
     from calm.core.verdict import Preferred, Score
-    from tests.studies.uda.test_bridge import record, write
+    from tests.plugins.uda.test_bridge import record, write
 
     answers = write(folder / "answers.jsonl")
     found = []
@@ -402,9 +408,9 @@ def self_preference(folder: Path) -> list[Files]:
 
 def read_self_preference(folder: Path) -> None:
     """As peers, as likelihoods, as comparisons, and as a page."""
-    from calm.judges.mitigations.panels import read_likelihoods
-    from calm.studies.uda.comparisons import HashedWords
-    from calm.studies.uda.reading import read
+    from calm.plugins.mitigate.mitigations.panels import read_likelihoods
+    from calm.plugins.uda.study.comparisons import HashedWords
+    from calm.plugins.uda.study.reading import read
 
     path = folder / "own.json"
     for use in (
@@ -455,7 +461,7 @@ def chained(text: str) -> str:
 
 def histories(folder: Path) -> list[Files]:
     """A history of three runs."""
-    from tests.studies.test_watch import kept
+    from tests.plugins.watch.test_watch import kept
 
     kept(folder / "watch.jsonl", 3)
     return [{"watch.jsonl": (folder / "watch.jsonl").read_bytes()}]
@@ -559,9 +565,9 @@ CELLS = (
 
 def read_compared(folder: Path) -> None:
     """Comparisons, ratings that are true, and weights."""
-    from calm.studies.uda.comparisons import HashedWords
-    from calm.studies.uda.ratings import choice_of
-    from calm.studies.uda.reading import read, read_gold
+    from calm.plugins.uda.study.comparisons import HashedWords
+    from calm.plugins.uda.study.ratings import choice_of
+    from calm.plugins.uda.study.reading import read, read_gold
 
     path = only(folder)
     with suppress(ValueError):
@@ -573,8 +579,8 @@ def read_compared(folder: Path) -> None:
 
 def models(folder: Path) -> list[Files]:
     """A trained model."""
-    from calm.studies.uda.training import Model, new_state, save_model
-    from tests.studies.uda.test_checkpoint import SMALL
+    from calm.plugins.uda.study.training import Model, new_state, save_model
+    from tests.plugins.uda.test_checkpoint import SMALL
 
     save_model(folder / "model.safetensors", Model(new_state(4, SMALL).params, SMALL, 4, "hashed:4"))
     return [{"model.safetensors": (folder / "model.safetensors").read_bytes()}]
@@ -595,7 +601,7 @@ def framed(data: bytes, rng: Random) -> bytes:
 
 def read_model(folder: Path) -> None:
     """As `calm uda rate` does."""
-    from calm.studies.uda.training import load_model
+    from calm.plugins.uda.study.training import load_model
 
     load_model(only(folder))
 
@@ -630,8 +636,8 @@ def replies(_: Path) -> list[Files]:
 
 def read_replies(folder: Path) -> None:
     """As `calm batch read` does, with two calls that are held."""
-    from calm.engine.batching.records import BatchedCall, BatchRecords, State
     from calm.judges.judgefile import read_judge as judge_of
+    from calm.plugins.batches.waiting.records import BatchedCall, BatchRecords, State
 
     (folder / "judge").mkdir()
     toml = folder / "judge" / "judge.toml"

@@ -17,13 +17,22 @@ from calm.core.measures import gain, net_robustness
 from calm.core.reasons import Kind, because
 from calm.core.trials import CUED, PLAIN
 from calm.core.verdict import FAMILIES, Preferred, Score
-from calm.experiment.asks import Design
 from calm.experiment.lookahead import Order
 from calm.experiment.setup import Setup
-from calm.experiment.stopping import Stopping
+from calm.experiment.stopping import Design, Stopping
 from calm.gate import resolution
-from calm.gate.outlook import TRIED, attained, outlook, without_gold
-from calm.gate.resolution import Attainable, Claimed, attainable, green, knows, missed
+from calm.gate.resolution import (
+    TRIED,
+    Attainable,
+    Claimed,
+    attainable,
+    attained,
+    green,
+    knows,
+    missed,
+    outlook,
+    without_gold,
+)
 from calm.gate.sizing import ProbeClaims, Rules, Simulated, _bounds, _Probe, _Sample, all_green
 from calm.results.pairing import limits_of
 from calm.statistics.power import Noise
@@ -400,7 +409,7 @@ def test_the_line_needs_no_array_library():
     """Neither numpy nor scipy is loaded to say it."""
     code = (
         "import sys; from calm.core.claims import Claim; from calm.core.edits import Expects; "
-        "from calm.gate.resolution import Claimed, green; import calm.gate.outlook; "
+        "from calm.gate.resolution import Claimed, green; import calm.gate.resolution; "
         "green([Claimed((Claim('gain', '<=', 0.15),), Expects.NOT_BETTER, False, 60)], 'pairwise', ()); "
         "assert not {'numpy', 'scipy'} & set(sys.modules)"
     )

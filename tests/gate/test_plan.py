@@ -9,23 +9,27 @@ import pytest
 
 from calm.core.case import Answer
 from calm.core.edits import Expects, perturbation, rotate
-from calm.core.measures import gain, net_detection, net_robustness, readable_rate, slot_pull, worst_gain
+from calm.core.measures import (
+    gain,
+    net_detection,
+    net_robustness,
+    readable_rate,
+    self_preference_excess,
+    slot_pull,
+    worst_gain,
+)
 from calm.core.verdict import Preferred, Ranking
 from calm.errors import ClaimError, ConfigError
-from calm.experiment.asks import Design
 from calm.experiment.lookahead import NeedsData
 from calm.experiment.run import run
-from calm.experiment.stopping import Stopping
+from calm.experiment.stopping import Design, Stopping
 from calm.gate import rehearsal
-from calm.gate.fit import STEP, PlanBudget, fit
 from calm.gate.plan import PlanSettings, survey
-from calm.gate.plan_text import render, render_fit
 from calm.gate.prices import Assumptions, Tally, plan_of
-from calm.gate.requests import CallSize, Source
-from calm.gate.stand_in import StandIn
+from calm.gate.rehearsal import STEP, PlanBudget, fit, render, render_fit
+from calm.gate.requests import CallSize, Source, StandIn
 from calm.models.wire import Limits, Price
 from calm.results.gatefile import Gate, Override
-from calm.selfpreference.symbols import self_preference_excess
 from tests.planted import Asking, Local, Planted, fair, pair, pairs, setup, single, traced
 
 CHEAP = Price(1.0, 2.0, "a test")

@@ -19,10 +19,9 @@ from calm.core.measures import (
 )
 from calm.core.verdict import Preferred, Score
 from calm.errors import ClaimError, ConfigError, EditError
-from calm.experiment.asks import Design
-from calm.gate.context import Context, Node
+from calm.experiment.stopping import Design
 from calm.gate.probe import Probe
-from calm.gate.proof import MAX_REPR, CalmUndecidedWarning
+from calm.gate.question import MAX_REPR, CalmUndecidedWarning, Context, Node
 from tests.planted import Planted, chance, constant_score, fair, no_reply, pair, pairs, setup, singles
 
 NODE = Node("suites/test_authority.py::test_x", "authority")

@@ -12,12 +12,11 @@ from calm.core.reasons import Reason
 from calm.core.trials import Trial, Trials
 from calm.core.verdict import Preferred, Scale
 from calm.errors import ConfigError
-from calm.experiment.asks import Design
-from calm.experiment.stopping import Stopping, rule_on
+from calm.experiment.stopping import Design, Stopping, rule_on
 from calm.gate import sizing
-from calm.gate.power_text import in_words, power_report
 from calm.gate.scenario import ABOUT, scenario
 from calm.gate.sizing import ProbeClaims, Rules, Simulated, all_green, modelled, odds, provable, worst_outcomes
+from calm.plugins.power.command import in_words, power_report
 from calm.statistics.power import Bias, Noise, true_gain, true_movement
 
 NET, GAIN = Claim("net_robustness", ">=", 0.90), Claim("gain", "<=", 0.15)

@@ -10,7 +10,7 @@ from calm.core.reasons import Kind
 from calm.engine.money import Caps
 from calm.experiment.lookahead import Order
 from calm.experiment.setup import Setup
-from calm.gate.turns import WEIGHT, by_weight, shortage
+from calm.gate.question import WEIGHT, by_weight, shortage
 from calm.results.audit import AGREEMENT, CONTROLS, read
 from tests.inside import calm_inside
 from tests.planted import Planted, fair, pairs

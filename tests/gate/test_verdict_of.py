@@ -7,8 +7,8 @@ import pytest
 from calm.core.case import Answer
 from calm.core.verdict import Preferred, Ranking, Score, Tie, Unreadable
 from calm.errors import ClaimError, ConfigError, JudgeError
+from calm.experiment.arms import SURFACES
 from calm.experiment.lookahead import NeedsData
-from calm.experiment.surfaces import SURFACES
 from calm.gate.verdict_of import KEEPING, KEPT, TERMS, NoVerdict, VerdictOf
 from calm.models.wire import Traits
 from tests.planted import Planted, chance, fair, pair, pairs, setup, single

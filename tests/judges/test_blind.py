@@ -17,10 +17,10 @@ from calm.engine.store import Mode, Store
 from calm.experiment.pairs import pair_up
 from calm.experiment.setup import Setup
 from calm.judges.blind import GOLD, READABLE, blinded, visible
-from calm.judges.mitigations import mitigated
 from calm.judges.panel import panel
 from calm.judges.python import VISIBLE, PythonJudge, judge_of
 from calm.perturbations.planted import planted
+from calm.plugins.mitigate.mitigations import mitigated
 from calm.suites.test_sensitivity import DEFECTS
 from tests.each import each
 from tests.planted import Planted

@@ -9,9 +9,9 @@ from calm import Answer, Case, JudgeError, Preferred, Refused, Score, Tie, Unrea
 from calm.core.reasons import Kind, reason_of
 from calm.core.verdict import NoReply, Scale
 from calm.engine.asks import PlainQuestion
-from calm.judges.adapters.judge import Runner
 from calm.judges.panel import panel
 from calm.judges.python import PythonJudge, judge_of
+from calm.plugins.adapters.judges.judge import Runner
 from tests.planted import Planted, engine, pairs, tied
 
 PAIR = Case("c1", "Why?", (Answer("good", "So."), Answer("bad", "No.")), better="good").present(order=("bad", "good"))

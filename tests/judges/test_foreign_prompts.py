@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from calm.core.case import Answer, Case
-from calm.core.foreign_names import meaning_of
-from calm.core.templates import Message, Prompt
+from calm.core.edits import Message, Prompt
+from calm.core.names import meaning_of
 from calm.core.verdict import Scale
 from calm.judges.prompts import render
 from calm.judges.prompts.foreign import placeholders, style_of, translate

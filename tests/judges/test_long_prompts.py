@@ -7,8 +7,7 @@ from dataclasses import replace
 import pytest
 
 from calm.core.case import Answer as Text
-from calm.core.case import Case
-from calm.core.material import Passage
+from calm.core.case import Case, Passage
 from calm.core.memo import Memo
 from calm.core.reasons import Kind, because, reason_of
 from calm.core.verdict import Preferred, Scale
@@ -16,8 +15,8 @@ from calm.engine.engine import Engine
 from calm.engine.store import Mode, Store
 from calm.errors import ConfigError, JudgeError
 from calm.experiment.pairs import pair_up
+from calm.experiment.run import refuse_unshowable
 from calm.experiment.setup import Setup
-from calm.experiment.showing import refuse_unshowable
 from calm.judges.prompted import PromptedJudge
 from calm.judges.prompts import bundled
 from calm.judges.reading import Format

@@ -2,7 +2,7 @@
 
 import pytest
 
-from calm.core.foreign_names import of_pair
+from calm.core.names import of_pair
 from calm.judges.prompts.foreign import missed, translate
 
 COLUMNS = ("ticket id", "KB article (policy)", "Bot v1")

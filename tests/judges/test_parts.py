@@ -9,9 +9,9 @@ from calm.core.case import Framing
 from calm.core.verdict import Criteria, Preferred, Ranking, Refused, Scale, Score, Tie, Unreadable
 from calm.errors import ConfigError
 from calm.judges.judgefile import read_judge
-from calm.judges.lint import lint, subjects_of
 from calm.judges.reading import TWO_SCORES, Format, Part, View, formula_problems, labelled, read, read_parts, way
 from calm.models.wire import Reply
+from calm.plugins.lint.lint import lint, subjects_of
 
 ANY = Scale(-math.inf, math.inf)
 TEN = Scale(1, 10)

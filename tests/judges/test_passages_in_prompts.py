@@ -2,14 +2,13 @@
 
 import pytest
 
-from calm.core.case import Answer, Case
-from calm.core.material import Passage
-from calm.core.templates import Message, Prompt
+from calm.core.case import Answer, Case, Passage
+from calm.core.edits import Message, Prompt
 from calm.core.verdict import Scale
 from calm.errors import ConfigError
 from calm.judges import prompts
-from calm.judges.adapters.evaluator import Evaluator
 from calm.judges.prompts.foreign import translate
+from calm.plugins.adapters.judges.evaluator import Evaluator
 
 WHOLE = "[p1] Returns take 30 days.\n[p2] Bulbs are sold."
 CASE = Case(

@@ -11,14 +11,13 @@ from sklearn.metrics import accuracy_score, balanced_accuracy_score, cohen_kappa
 
 from calm.core.agreement import truth_of
 from calm.core.measures import MEASURES
-from calm.core.people import people_of, replacing
-from calm.core.references import references
+from calm.core.people import people_of, references, replacing
 from calm.core.trials import Trials
 from calm.engine.engine import Engine
 from calm.engine.store import Mode, Store
-from calm.experiment.asks import Design
 from calm.experiment.run import run
 from calm.experiment.setup import Setup
+from calm.experiment.stopping import Design
 from calm.gate.from_spec import cases_from, judge_from
 from calm.statistics.agreement import gwet_ac1
 from tests.statistics.oracles.alternative_annotator import alternative_test

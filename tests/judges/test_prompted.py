@@ -7,16 +7,16 @@ import pytest
 
 from calm.core.case import Answer as Text
 from calm.core.case import Case, Criterion, Framing
+from calm.core.edits import Prompt
 from calm.core.reasons import Kind
-from calm.core.templates import Prompt
 from calm.core.verdict import Criteria, Preferred, Refused, Scale, Score, Tie, Unreadable
 from calm.errors import ConfigError, JudgeError
-from calm.judges.mitigations import mitigated, swap
 from calm.judges.prompted import PromptedJudge, joined
 from calm.judges.prompts import bundled
 from calm.judges.reading import Format
 from calm.models.server import Server
 from calm.models.wire import Message
+from calm.plugins.mitigate.mitigations import mitigated, swap
 from tests.servers import Answer, wire_server
 
 PAIR = Case("c1", "Which?", (Text("a", "text of a"), Text("b", "text of b")))

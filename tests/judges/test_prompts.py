@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from calm.core.case import Answer, Case, Criterion, Example, Framing
-from calm.core.templates import FORMS, Prompt
+from calm.core.edits import FORMS, Prompt
 from calm.core.verdict import Scale, Task, Unreadable
 from calm.errors import ConfigError
 from calm.judges.prompts import bundled, check, neutral, render, rendered_with_places, sandbox

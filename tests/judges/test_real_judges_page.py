@@ -16,8 +16,7 @@ from benchmarks.real_judges.tables import CLAIMS, ran, replayed, specs, tables
 from calm import accuracy, consistency_rate, readable_rate
 from calm.core.claims import Claim, Outcome
 from calm.core.trials import Trials
-from calm.experiment.asks import Asks
-from calm.experiment.stopping import Stopping, looks, rule_on
+from calm.experiment.stopping import Asks, Stopping, looks, rule_on
 from calm.statistics.intervals import clopper_pearson
 from calm.statistics.sequential import Look
 from tests.judges.test_real_records import apart, lines

@@ -20,7 +20,7 @@ from calm.core.case import Framing
 from calm.core.verdict import Criteria, Preferred, Ranking, Score, Tie, Unreadable
 from calm.errors import ConfigError, JudgeError
 from calm.gate.from_spec import cases_from, judge_from
-from calm.judges.recorded.bundled import RecordedJudge
+from calm.plugins.self_preference.bundled import RecordedJudge
 
 PAIR = Case("one", "Why?", (Answer("good", "So."), Answer("bad", "Thus.")), better="good")
 SINGLE = Case("one", "Why?", (Answer("only", "So."),))

@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from calm.core.case import Answer, Case, Criterion, Example, Framing, Presentation
-from calm.core.material import Passage, Step, Turn
-from calm.core.templates import FORMS, Prompt
+from calm.core.case import Answer, Case, Criterion, Example, Framing, Passage, Presentation, Step, Turn
+from calm.core.edits import FORMS, Prompt
 from calm.core.verdict import Scale, Task
 from calm.errors import ConfigError
 from calm.judges.prompts import bundled, render, sandbox

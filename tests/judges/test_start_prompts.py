@@ -5,10 +5,9 @@ from collections import Counter
 
 import pytest
 
-from calm.commands.init_files import STARTERS, starter
-from calm.core.case import Answer, Case, Criterion, Framing
-from calm.core.material import Passage, Step, Turn
-from calm.core.templates import Message, Prompt
+from calm.commands.init_prompts import STARTERS, starter
+from calm.core.case import Answer, Case, Criterion, Framing, Passage, Step, Turn
+from calm.core.edits import Message, Prompt
 from calm.core.verdict import Scale
 from calm.judges.prompts import TAGS, bundled, render
 from calm.judges.prompts.sandbox import parsed, work_of

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from calm.core.templates import FORMS, Prompt
+from calm.core.edits import FORMS, Prompt
 from calm.core.verdict import Task
 from calm.errors import ConfigError
 from calm.judges.prompts import bundled, check, render, sandbox

@@ -1,7 +1,7 @@
 """Parts of cases for which a judge's prompt has no place: found by rendering, for each part by itself."""
 
 from calm import Answer, Case
-from calm.core.material import Passage, Step, Turn
+from calm.core.case import Passage, Step, Turn
 from calm.judges.judgefile import read_judge
 from calm.judges.lexical import LexicalJudge
 from calm.judges.wrapper import Unseen, unseen

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from calm.core.case import Answer, Case
-from calm.core.templates import Message, Prompt
+from calm.core.edits import Message, Prompt
 from calm.core.verdict import Preferred
 from calm.engine.calls import prepared
 from calm.engine.engine import Engine

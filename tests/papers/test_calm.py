@@ -2,8 +2,13 @@
 
 import pytest
 
-from calm.results.calm_protocol import ALIGNMENT, enhancement_of, mean_of, share_of
-from calm.selfpreference import calm_errors
+from calm.plugins.papers.protocol import (
+    ALIGNMENT,
+    enhancement_of,
+    mean_of,
+    share_of,
+)
+from calm.plugins.self_preference import calm_errors
 from tests.papers.published import by, rows
 
 RATES, ERRORS = by("calm_table4.csv", "judge"), by("calm_table5_errors.csv", "judge")

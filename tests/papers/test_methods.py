@@ -10,9 +10,9 @@ import pytest
 from benchmarks.methods import METHODS
 from benchmarks.paper_lines import PAPERS
 from benchmarks.papers import BY
-from calm.judges.mitigations import fault
+from calm.plugins.mitigate.mitigations import fault
 from tests.papers import small_runs
-from tests.selfpreference.conftest import Studio, judge_file, questions
+from tests.plugins.self_preference.conftest import Studio, judge_file, questions
 from tests.servers import wire_server
 from tests.servers.authors import MARKS, authors_respond
 

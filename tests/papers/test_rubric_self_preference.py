@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from calm.selfpreference import overestimation, recorded, rubric
-from calm.selfpreference.contrasts import Grid
+from calm.plugins.self_preference import overestimation, recorded, rubric
+from calm.plugins.self_preference.contrasts import Grid
 from tests.papers.published import by, expected, pairwise_signs, rows
 
 TABLE = recorded.rubric_table()

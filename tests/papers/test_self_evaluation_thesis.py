@@ -11,7 +11,7 @@ from scipy.stats import nct, t
 from benchmarks.paper_lines import thesis_cells
 from calm.commands import cli
 from calm.core.case import Framing
-from calm.selfpreference import recorded, scores
+from calm.plugins.self_preference import recorded, scores
 from tests.papers.published import rows
 
 FRAMINGS = {"pos": Framing.STANDARD, "neg": Framing.NEGATIVE}

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import ndtri
 
-from calm.selfpreference import opportunity
+from calm.plugins.self_preference import opportunity
 from calm.statistics.power import uniforms
 from tests.papers.published import by, rows
 

@@ -1,5 +1,5 @@
 """
-UDA, from its printed matrices: what its paper reports, recomputed by `calm.studies.uda`, and what does not come out.
+UDA, from its printed matrices: what its paper reports, recomputed by `calm.plugins.uda`, and what does not come out.
 
 Source: "UDA: Unsupervised Debiasing Alignment for Pair-wise LLM-as-a-Judge", appendix and Table 4. The figures that do
 not follow from the matrices are stated here with ours beside them.
@@ -15,9 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.uda_arena import play, world
-from calm.studies.uda import ratings, report
-from calm.studies.uda.network import Settings, width
-from calm.studies.uda.training import train
+from calm.plugins.uda.study import ratings, report
+from calm.plugins.uda.study.network import Settings, width
+from calm.plugins.uda.study.training import train
 
 DATA = Path(__file__).parent / "data"
 

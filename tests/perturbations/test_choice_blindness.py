@@ -6,8 +6,8 @@ from calm.cases import bundled, sample
 from calm.core.case import Answer, Case
 from calm.core.measures import gain
 from calm.core.verdict import Preferred, Scale
-from calm.experiment.asks import Design
 from calm.experiment.run import run
+from calm.experiment.stopping import Design
 from calm.judges.prompted import PromptedJudge
 from calm.judges.prompts import bundled as bundled_prompt
 from calm.judges.reading import Format

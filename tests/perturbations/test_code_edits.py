@@ -7,7 +7,7 @@ from random import Random
 
 from calm import Answer, Case
 from calm.perturbations import code_comments, code_style, injection_smuggling
-from calm.perturbations.python_code import python_block
+from calm.perturbations.code import python_block
 from tests.each import each
 
 EDITS = [

@@ -6,7 +6,7 @@ from random import Random
 import pytest
 
 from calm import Answer, Case, ConfigError
-from calm.core.templates import Message, Prompt
+from calm.core.edits import Message, Prompt
 from calm.judges.prompts import bundled
 from calm.perturbations import anchoring, injection, loaded_question, reference, reference_belief, sycophancy
 from calm.perturbations.irrelevant_context import MOST, pad_context

@@ -25,9 +25,14 @@ import calm.suites
 from calm import Answer, Case, Criterion, Expects
 from calm.cases import bundled as bundled_cases
 from calm.cases import shaped_cases
-from calm.core.case import Example
+from calm.core.case import (
+    Example,
+    Passage,
+    Step,
+    Turn,
+    texts_of_steps,
+)
 from calm.core.edits import Edit, PromptEdit
-from calm.core.material import Passage, Step, Turn, texts_of_steps
 from calm.core.reasons import Kind
 from calm.core.verdict import FAMILIES
 from calm.experiment.aim import aim

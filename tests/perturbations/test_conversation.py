@@ -6,9 +6,9 @@ import pytest
 
 from calm import Answer, Case, Criterion
 from calm.cases import bundled, shaped_cases
-from calm.core.material import Turn
+from calm.core.case import Turn
 from calm.experiment.aim import aim
-from calm.experiment.inert_beside import beside
+from calm.experiment.altered import beside
 from calm.gate.catalogue import entries
 from calm.perturbations import (
     false_memory,

@@ -5,7 +5,7 @@ from random import Random
 import pytest
 
 from calm import Answer
-from calm.core.templates import Message, Prompt
+from calm.core.edits import Message, Prompt
 from calm.core.verdict import Scale
 from calm.perturbations import authority, decoy, defect_place, recency, score_options, self_authorship, stakes
 from tests.each import each

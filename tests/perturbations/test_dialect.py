@@ -6,8 +6,8 @@ from calm import Answer, Case
 from calm.cases import bundled, sample
 from calm.core.claims import Outcome
 from calm.core.measures import gain, net_robustness
-from calm.experiment.asks import Design
 from calm.experiment.run import run
+from calm.experiment.stopping import Design
 from calm.perturbations import planted as judges
 from calm.perturbations.dialect import (
     AFRICAN_AMERICAN,

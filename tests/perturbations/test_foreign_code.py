@@ -6,11 +6,11 @@ from pygments.token import Error
 from calm import Answer, Case, rotate
 from calm.core.claims import Outcome
 from calm.core.measures import gain
-from calm.experiment.asks import Design
 from calm.experiment.run import run
+from calm.experiment.stopping import Design
 from calm.perturbations import code_comments, code_style, injection_smuggling
 from calm.perturbations import planted as judges
-from calm.perturbations.foreign_code import NAMES, code_block
+from calm.perturbations.code import NAMES, code_block
 from calm.suites.test_code_comments import CLAIMS
 from calm.testing import check_perturbation
 from tests.each import each

@@ -11,8 +11,8 @@ from calm.core.reasons import Kind
 from calm.core.trials import Trial, Trials
 from calm.core.verdict import Scale, Score, Unreadable
 from calm.errors import EstimateError
-from calm.experiment.asks import Design
 from calm.experiment.run import run
+from calm.experiment.stopping import Design
 from calm.judges.prompted import PromptedJudge
 from calm.judges.prompts import bundled as bundled_prompt
 from calm.judges.reading import Format
@@ -20,7 +20,7 @@ from calm.models.server import Server
 from calm.perturbations import planted as judges
 from calm.perturbations.bundled_prompt import rephrase
 from calm.perturbations.grading_scale import to_five, to_grades, to_hundred, to_ten
-from calm.perturbations.planted.gold import moved
+from calm.perturbations.planted.mind import moved
 from calm.suites.test_grading_scale import SCALES
 from tests.planted import setup
 from tests.servers import wire_server

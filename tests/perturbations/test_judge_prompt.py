@@ -11,8 +11,7 @@ from calm.cases import bundled as bundled_cases
 from calm.cases import sample as sample_of
 from calm.core.case import Answer as Text
 from calm.core.case import Case, Criterion
-from calm.core.edits import PromptEdit
-from calm.core.templates import FORMS, Message, Prompt
+from calm.core.edits import FORMS, Message, Prompt, PromptEdit
 from calm.core.verdict import FAMILY, Scale
 from calm.errors import ConfigError
 from calm.judges.prompted import PromptedJudge

@@ -8,8 +8,7 @@ import pytest
 
 from calm import Answer, Case
 from calm.cases import bundled, shaped_cases
-from calm.core.case import Criterion
-from calm.core.material import Passage
+from calm.core.case import Criterion, Passage
 from calm.perturbations import grounding, passage_citations, passage_conflict, passage_injection, passage_noise
 from calm.perturbations.passage_ids import turn_ids
 from calm.perturbations.passage_order import carrier_to_middle, reverse_passages, shuffle_passages

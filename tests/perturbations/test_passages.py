@@ -3,7 +3,14 @@
 import re
 
 from calm import Answer, Case
-from calm.perturbations.passages import asides, body, final, lexicon, on_stronger, replaced
+from calm.perturbations.prose import (
+    asides,
+    body,
+    final,
+    lexicon,
+    on_stronger,
+    replaced,
+)
 from tests.each import each
 
 WORD = re.compile(r"[a-z]+")

@@ -26,9 +26,8 @@ from calm import (
     Score,
     Tie,
 )
-from calm.core.case import TIE
+from calm.core.case import TIE, Passage, Step, Turn
 from calm.core.edits import Edit
-from calm.core.material import Passage, Step, Turn
 from calm.gate.catalogue import entries
 from calm.models.wire import Judge, Reply
 from calm.perturbations.added_answers import add_fillers

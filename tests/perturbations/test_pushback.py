@@ -12,8 +12,8 @@ from calm.core.claims import Outcome
 from calm.core.edits import Edit
 from calm.core.measures import gain, net_robustness
 from calm.core.verdict import Scale
-from calm.experiment.asks import Design
 from calm.experiment.run import run
+from calm.experiment.stopping import Design
 from calm.judges.prompted import PromptedJudge
 from calm.judges.prompts import bundled
 from calm.judges.reading import Format

@@ -5,7 +5,7 @@ from random import Random
 import pytest
 
 from calm.core.classes import checked
-from calm.core.templates import Message, Prompt
+from calm.core.edits import Message, Prompt
 from calm.core.verdict import Scale
 from calm.judges import prompts
 from calm.perturbations.score_options import reverse_classes

@@ -7,8 +7,8 @@ import pytest
 
 from calm import Answer, Case, Criterion
 from calm.cases import bundled
+from calm.core.case import Turn
 from calm.core.checks import verify
-from calm.core.material import Turn
 from calm.errors import ConfigError
 from calm.perturbations.prose import sentences
 from calm.perturbations.sensitivity import (

@@ -7,9 +7,8 @@ import pytest
 
 from calm import Answer, Case
 from calm.cases import bundled, shaped_cases
-from calm.core.case import Criterion
+from calm.core.case import Criterion, Step, Turn
 from calm.core.edits import Expects
-from calm.core.material import Step, Turn
 from calm.experiment.aim import aim
 from calm.perturbations.sensitivity_runs import change_amount, drop_call, fail_call, stop_early
 

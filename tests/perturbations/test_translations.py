@@ -17,8 +17,8 @@ from calm.perturbations.language_preference import (
     weaker_in_another_language,
     weaker_in_english,
 )
+from calm.perturbations.phrases import base_of, one_language_each
 from calm.perturbations.planted import planted
-from calm.perturbations.translations import base_of, one_language_each
 from tests.each import each
 
 PAIRS = [case for case in language_cases("pairwise", []) if case.tags["item"] <= "004"]

@@ -22,8 +22,7 @@ from calm.core.measures import MEASURES
 from calm.core.order import place_of, start_of
 from calm.core.trials import Trial, Trials
 from calm.core.verdict import Preferred, Scale
-from calm.experiment.asks import Design
-from calm.experiment.stopping import LEVEL
+from calm.experiment.stopping import LEVEL, Design
 from calm.results.audit import Audit, JudgeRecord
 from calm.results.findings import finding
 from calm.results.pairing import Growth

@@ -8,7 +8,17 @@ is far from it.
 
 import pytest
 
-from tests.studies.unsure import PAIRS, RUBRICS, SCORES, VAGUE, diagnosed, names, of_pairs, of_rubrics, of_scores
+from tests.plugins.diagnose.unsure import (
+    PAIRS,
+    RUBRICS,
+    SCORES,
+    VAGUE,
+    diagnosed,
+    names,
+    of_pairs,
+    of_rubrics,
+    of_scores,
+)
 
 RUNS = 100
 KINDS = {"pairwise": (of_pairs, PAIRS), "score": (of_scores, SCORES), "rubric": (of_rubrics, RUBRICS)}

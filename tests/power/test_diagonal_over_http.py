@@ -11,7 +11,7 @@ import pytest
 
 from benchmarks.planted_biases import BIASES, CODE, SUITES, code_cases, rows, suite_of
 from calm.cases import bundled, language_cases, lines, shaped_cases
-from calm.commands.init_files import starter
+from calm.commands.init_prompts import starter
 from tests.servers import wire_server
 from tests.servers.planted import planted_respond
 from tests.suites.gate import run_gate

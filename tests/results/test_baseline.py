@@ -29,8 +29,7 @@ from calm.core.reasons import Kind, because, counted, in_words, reason_of
 from calm.core.verdict import Criteria, Preferred, Scale, Score, Tie, Unreadable
 from calm.errors import ConfigError
 from calm.experiment import run as experiment
-from calm.experiment.asks import Design
-from calm.experiment.stopping import LEVEL, Stopping
+from calm.experiment.stopping import LEVEL, Design, Stopping
 from calm.results.audit import Audit, JudgeRecord, Limit, Run
 from calm.results.baseline import accept, read_baseline, recalled, undecided, write_baseline
 from calm.results.codes import Ending, State

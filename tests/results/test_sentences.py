@@ -10,14 +10,13 @@ import pytest
 from calm import Expects, perturbation, rotate, suites
 from calm.core.claims import Claim, Estimate, Outcome, decide
 from calm.core.edits import Edit, PromptEdit
-from calm.core.measures import MEASURES
+from calm.core.measures import MEASURES, TABLE_MEASURES
 from calm.core.reasons import NONE, Kind, because
 from calm.core.verdict import FAMILIES
 from calm.gate.catalogue import entries
 from calm.results.audit import Limit
 from calm.results.findings import _what
 from calm.results.sentences import allows, base, doing, sentence
-from calm.selfpreference.symbols import TABLE_MEASURES
 from tests.reports.planted_audit import finding, trial
 
 TEN = {"low": 1.0, "high": 10.0}

@@ -7,8 +7,8 @@ import pytest
 from calm.core.case import COPY
 from calm.core.claims import Outcome
 from calm.core.reasons import Kind, because
-from calm.judges.mitigations import MITIGATIONS
-from calm.judges.mitigations.mitigation import EVERY
+from calm.plugins.mitigate.mitigations import MITIGATIONS
+from calm.plugins.mitigate.mitigations.mitigation import EVERY
 from calm.results.audit import Audit, Limit
 from calm.results.codes import Ending, State
 from calm.results.reports import html, markdown, terminal

@@ -19,8 +19,7 @@ from threading import Lock
 
 from rapidfuzz import fuzz, process
 
-from calm.core.case import Case, Framing, digest
-from calm.core.material import Passage, Step, Turn
+from calm.core.case import Case, Framing, Passage, Step, Turn, digest
 from calm.core.verdict import FAMILY, Scale
 from calm.engine.engine import Engine
 from calm.engine.store import Mode, Store
@@ -30,7 +29,7 @@ from calm.experiment.setup import Setup
 from calm.perturbations.criterion_fidelity import put_so_that_it_holds
 from calm.perturbations.late_correction import follow_old_fact
 from calm.perturbations.planted import Gold, Seen, Slot, gold_of, planted
-from calm.perturbations.planted.gold import moved
+from calm.perturbations.planted.mind import moved
 from calm.perturbations.reference_belief import swap_reference
 from calm.suites.test_criterion_fidelity import OPPOSITES
 from calm.suites.test_fallacy_oversight import fallacy

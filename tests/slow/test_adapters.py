@@ -26,9 +26,9 @@ from tests.slow.apart import environment
 ROOT = Path(__file__).parents[2]
 OWN = "tests/slow/adapters"
 TOOLS = {
-    "autoevals": (["autoevals"], ["tests/judges/adapters/test_autoevals.py", f"{OWN}/of_autoevals.py"]),
+    "autoevals": (["autoevals"], ["tests/plugins/adapters/test_autoevals.py", f"{OWN}/of_autoevals.py"]),
     "deepeval": (["deepeval"], [f"{OWN}/of_deepeval.py", f"{OWN}/of_deepeval_start.py"]),
-    "inspect": (["inspect"], ["tests/judges/adapters/test_inspect.py"]),
+    "inspect": (["inspect"], ["tests/plugins/adapters/test_inspect.py"]),
     "openevals": (["openevals", "langchain"], [f"{OWN}/of_openevals.py"]),
     "ragas": (["ragas"], [f"{OWN}/of_ragas.py"]),
 }

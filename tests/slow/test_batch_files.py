@@ -6,7 +6,7 @@ Files in the place of a provider: the requests of each wave go out by `calm batc
 
 import json
 
-from tests.commands.test_batch import calm, findings, gate, judge, server
+from tests.plugins.batches.test_batch import calm, findings, gate, judge, server
 
 __all__ = ["calm", "server"]
 

@@ -19,7 +19,7 @@ import pytest
 
 from benchmarks.uda_arena import play, world
 from calm.cases import bundled
-from tests.commands.test_rewrite import script
+from tests.plugins.search.test_rewrite import script
 from tests.servers.batching import batch_server
 from tests.servers.planted import planted_respond
 

@@ -19,7 +19,7 @@ from calm.cases import bundled
 from tests.servers import wire_server
 
 ROOT = Path(__file__).parents[2]
-SKILL = files("calm").joinpath("commands", "data", "SKILL.md").read_text("utf-8")
+SKILL = files("calm").joinpath("plugins", "agents", "data", "SKILL.md").read_text("utf-8")
 BLOCKS = re.findall(r"```sh\n(.*?)```", SKILL, re.DOTALL)
 COMMANDS = [line.strip() for block in BLOCKS for line in block.splitlines() if line.strip()]
 TURNED = {"A": "B", "B": "A", "C": "C"}

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from calm.core.templates import Message
+from calm.core.edits import Message
 from calm.errors import JudgeError
 from calm.judges.judgefile.judge import read_judge
 from tests.slow.apart import environment

@@ -9,7 +9,7 @@ from calm.core.people import differences, replacing
 from calm.core.trials import Trial, Trials
 from calm.core.verdict import Preferred, Scale, Score, Tie, Unreadable
 from calm.errors import EstimateError
-from calm.statistics.alternative_annotator import LEAST, alternative_annotator
+from calm.statistics.agreement import LEAST, alternative_annotator
 from tests.statistics.oracles.alternative_annotator import alternative_test, signed_rank_test, t_test
 
 PEOPLE = ("ann", "ben", "eva")

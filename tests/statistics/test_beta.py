@@ -6,7 +6,7 @@ import pytest
 from scipy import special
 
 from calm.errors import EstimateError
-from calm.statistics.beta import betainc, betaincinv, student_quantile
+from calm.statistics.intervals import betainc, betaincinv, student_quantile
 
 SIZES = (0.5, 1, 2, 7, 50, 300, 5000, 1e5)
 

@@ -9,7 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from calm.errors import EstimateError
-from calm.statistics.betting import capital, confidence_sequence, decide_anytime, evidence, kelly_bets
+from calm.statistics.sequential import (
+    capital,
+    confidence_sequence,
+    decide_anytime,
+    evidence,
+    kelly_bets,
+)
 
 VALUES = st.lists(st.sampled_from([0.0, 0.25, 0.5, 1.0]), min_size=1, max_size=60)
 

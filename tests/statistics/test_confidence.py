@@ -6,7 +6,7 @@ from random import Random
 import pytest
 
 from calm.errors import EstimateError
-from calm.statistics.confidence import calibration_error, reliability
+from calm.statistics.calibration import calibration_error, reliability
 
 
 def test_by_hand():

@@ -6,7 +6,7 @@ import pytest
 from scipy import special, stats
 
 from calm.errors import EstimateError
-from calm.statistics.contingency import chi_squared_p, gammaincc
+from calm.statistics.paired import chi_squared_p, gammaincc
 
 
 def test_p_values_agree_with_scipy():

@@ -7,7 +7,14 @@ import pytest
 from scipy.optimize import isotonic_regression
 
 from calm.errors import EstimateError
-from calm.statistics.mapping import Band, Line, Steps, fit_band, fit_line, fit_steps
+from calm.statistics.calibration import (
+    Band,
+    Line,
+    Steps,
+    fit_band,
+    fit_line,
+    fit_steps,
+)
 
 
 def test_the_line_is_that_of_numpy():

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from calm.errors import EstimateError
-from calm.statistics.prediction_powered import Clusters, prediction_powered_mean, tuned_power
+from calm.statistics.calibration import Clusters, prediction_powered_mean, tuned_power
 
 
 def sample(rng, n, bias=0.15, skill=0.8):

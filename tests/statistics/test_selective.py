@@ -6,7 +6,7 @@ import pytest
 from scipy.stats import beta
 
 from calm.errors import EstimateError
-from calm.statistics.selective import least_without_error, select
+from calm.statistics.calibration import least_without_error, select
 
 
 def test_the_bound_is_that_of_clopper_and_pearson():

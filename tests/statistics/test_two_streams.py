@@ -6,7 +6,8 @@ from random import Random
 import pytest
 
 from calm.errors import EstimateError
-from calm.statistics.two_streams import Block, evidence, gap_bounds
+from calm.statistics.sequential import Block, gap_bounds
+from calm.statistics.sequential import evidence_of_two as evidence
 
 
 def blocks(rng, first, second, count=24, each=2):

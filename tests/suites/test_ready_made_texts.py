@@ -9,10 +9,10 @@ import pytest
 from calm.cases import read_cases
 from calm.cases.foreign import import_cases
 from calm.cases.lines import line
-from calm.commands.ready_texts import outlooks, suite_of
+from calm.commands.plan import outlooks, suite_of
 from calm.core.ready_made import KINDS, text_kind
-from tests.commands.test_rewrite import answer_in, calm, padded, writer_file
 from tests.lanes import slow
+from tests.plugins.search.test_rewrite import answer_in, calm, padded, writer_file
 from tests.servers import wire_server
 from tests.suites.gate import run_gate
 

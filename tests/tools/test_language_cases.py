@@ -12,8 +12,8 @@ from calm.cases import bundled, language_cases
 from calm.cases.generate import generate_in
 from calm.cases.generate.languages import drawn, languages, texts_of, wording
 from calm.cases.reading import read
-from calm.core.items import ITEM, LANGUAGE
 from calm.core.languages import SERVED, language_of, language_of_case
+from calm.core.order import ITEM, LANGUAGE
 from calm.errors import ConfigError
 from tests.each import each
 from tools.cases.__main__ import FOLDER

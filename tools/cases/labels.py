@@ -6,8 +6,15 @@ import json
 import random
 from typing import Final
 
-from calm.cases.generate import KINDS, instructions, problems, results
-from calm.cases.generate.topics import topic_list
+from calm.cases.generate import (
+    KINDS,
+    problems,
+    rubrics,
+)
+from calm.cases.generate import (
+    problems as results,
+)
+from calm.cases.generate.rubrics import topic_list
 from calm.core.classes import SHIPPED
 
 _TURNS: Final = 100_000
@@ -44,6 +51,6 @@ def label_cases(count: int, seed: int) -> list[dict[str, object]]:
 def _draft(kind: str, rng: random.Random, turn: int) -> dict[str, object] | None:
     if kind == "instructions":
         topics = topic_list()
-        return instructions.case_of(topics[turn % len(topics)], "label", rng, turn)
+        return rubrics.case_of(topics[turn % len(topics)], "label", rng, turn)
     wells = problems.BY_KIND[kind]
     return results.case_of(wells[turn % len(wells)](rng), "label", rng, turn // len(wells))

@@ -18,8 +18,8 @@ from babel.numbers import format_currency, format_decimal, format_percent
 from calm.cases.generate.languages import PARTS, drawn, languages, pair_of, wording
 from calm.cases.generate.scores import gold
 from calm.core.case import Case
-from calm.core.items import ITEM, LANGUAGE
 from calm.core.languages import language_of
+from calm.core.order import ITEM, LANGUAGE
 
 ITEMS: Final = 60
 SEED: Final = 20261

@@ -10,8 +10,9 @@ from __future__ import annotations
 import random
 from typing import Final
 
-from calm.cases.generate import instructions, problems, results
-from calm.cases.generate.topics import topic_list
+from calm.cases.generate import problems, rubrics
+from calm.cases.generate import problems as results
+from calm.cases.generate.rubrics import topic_list
 
 __all__ = ["KINDS", "list_cases"]
 
@@ -37,6 +38,6 @@ def list_cases(count: int, seed: int) -> list[dict[str, object]]:
 def _drawn(kind: str, rng: random.Random, turn: int) -> dict[str, object] | None:
     if kind == "instructions":
         topics = topic_list()
-        return instructions.case_of(topics[turn % len(topics)], "listwise", rng, turn)
+        return rubrics.case_of(topics[turn % len(topics)], "listwise", rng, turn)
     draws = problems.BY_KIND[kind]
     return results.case_of(draws[turn % len(draws)](rng), "listwise", rng, turn)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import random
 
-from calm.cases.generate.rubrics import rubric_case
-from calm.cases.generate.topics import topic_list
+from calm.cases.generate.rubrics import rubric_case, topic_list
 
 
 def rubric_cases(count: int, seed: int) -> list[dict[str, object]]:

@@ -5,12 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final, Literal, TypeAlias, get_args
 
-from calm.cases.foreign.calm_files import import_calm
 from calm.cases.foreign.columns import FIELDS, Columns, columns_from, import_table
-from calm.cases.foreign.ifeval import import_ifeval
-from calm.cases.foreign.pairs import import_llmbar, import_mtbench
-from calm.cases.foreign.records import Kind, load
-from calm.cases.foreign.result import ImportResult
+from calm.cases.foreign.formats import import_calm, import_ifeval, import_llmbar, import_mtbench
+from calm.cases.foreign.records import ImportResult, Kind, load
 from calm.errors import ConfigError, nearest
 
 __all__ = ["FIELDS", "FORMATS", "Columns", "Format", "ImportResult", "columns_from", "import_cases"]

@@ -10,15 +10,31 @@ from dataclasses import dataclass, field, replace
 from string import ascii_lowercase
 from typing import Final
 
-from calm.cases.foreign.conversations import PREFERRED, Talk, columns_of, lacking, messages_of, replied, talk_of
-from calm.cases.foreign.naming import case_id, named
-from calm.cases.foreign.records import Faults, Row, Table, names_of, shown, written
-from calm.cases.foreign.result import ImportResult, listed
-from calm.cases.foreign.votes import polls
-from calm.cases.retrieved import passages_in
-from calm.core.case import TIE, Case
-from calm.core.material import ASSISTANT, USER, Turn
-from calm.core.shell import quote
+from calm.cases.foreign.formats import polls
+from calm.cases.foreign.records import (
+    Faults,
+    ImportResult,
+    Row,
+    Table,
+    case_id,
+    listed,
+    named,
+    names_of,
+    shown,
+    written,
+)
+from calm.cases.foreign.texts import (
+    PREFERRED,
+    Talk,
+    columns_of,
+    lacking,
+    messages_of,
+    replied,
+    talk_of,
+)
+from calm.cases.material import passages_in
+from calm.core.case import ASSISTANT, TIE, USER, Case, Turn
+from calm.core.files import quote
 from calm.errors import ConfigError, closest, nearest
 
 _PLAIN: Final = ("id", "question", "turns", "context", "reference", "better", "answer", "author", "score", "label")

@@ -8,26 +8,141 @@ import json
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from io import BytesIO, StringIO
 from itertools import chain
 from pathlib import Path
 from typing import Final, Literal, TypeAlias, cast
 
-from calm.cases.foreign.result import ImportResult, listed
+import pyarrow
+import pyarrow.parquet
+
 from calm.cases.reading import MAX_SHOWN, read
-from calm.core.case import Case
+from calm.core.annotations import renamed
+from calm.core.case import TIE, Answer, Case, digest
 from calm.core.files import (
+    MOST_BYTES,
     MOST_COLUMNS,
     MOST_VALUES,
     json_of,
+    megabytes,
     read_bytes,
     refuse_values,
     spreadsheet,
     unopened,
 )
-from calm.core.unfolding import unfolded
+from calm.core.files import unfolded as unfolding_unfolded
+from calm.core.order import item_of
 from calm.errors import ConfigError, few_of
+
+Unfolded: TypeAlias = tuple[tuple[str, ...], list[dict[str, object]]]
+"""The names of the columns, and a record for each row."""
+
+_ROWS: Final = 50
+"""Rows that are unfolded at a time."""
+
+
+def unfolded(data: bytes) -> Unfolded | str:
+    """Return the records of a Parquet file, or what is wrong with it."""
+    try:
+        file = pyarrow.parquet.ParquetFile(BytesIO(data))
+        if fault := _too_much(file.metadata):
+            return fault
+        columns = tuple(str(name) for name in file.schema_arrow.names)
+        rows: list[dict[str, object]] = []
+        size = 0
+        for batch in file.iter_batches(_ROWS, use_threads=False):
+            size += batch.nbytes
+            if size > MOST_BYTES:
+                return f"expected at most {megabytes(MOST_BYTES)} once unfolded, got more; keep fewer rows or columns"
+            rows += batch.to_pylist()  # not pandas: it writes NaN where a value is missing
+    except pyarrow.ArrowMemoryError as error:
+        raise MemoryError from error
+    except (OSError, ValueError, pyarrow.ArrowException) as error:
+        return f"expected a Parquet file, got an error: {str(error).partition(chr(10))[0]}"
+    return columns, rows
+
+
+def _too_much(metadata: pyarrow.parquet.FileMetaData) -> str:
+    """Return what a file says of itself that is over a limit."""
+    if metadata.num_columns > MOST_COLUMNS:
+        return f"expected at most {MOST_COLUMNS} columns, got {metadata.num_columns}"
+    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+    values = sum(group.column(place).num_values for group in groups for place in range(group.num_columns))
+    if values > MOST_VALUES:
+        return f"expected at most {MOST_VALUES:,} values, got {values:,}"
+    return ""
+
+
+_HELD: Final = ("question", "answers", "reference", "fields", "variants")
+"""What of a row its digest covers: a corrected label makes no other case."""
+_DIGITS: Final = 8
+
+
+def case_id(file: str, record: int, row: Mapping[str, object]) -> str:
+    """Return the id of the case of a row: the name of its file, the number of its record, and a digest of it."""
+    return f"{Path(file).stem}-{record:05d}-{digest('case', [row.get(key) for key in _HELD])[:_DIGITS]}"
+
+
+def named(cases: Sequence[Case]) -> list[Case]:
+    """Return cases in which the ids of several answers name their authors, and each id names one answer a question."""
+    meant: dict[tuple[str, str], set[tuple[str | None, str]]] = {}
+    for case in cases:
+        for answer in case.answers:
+            meant.setdefault((item_of(case), _base(answer)), set()).add((answer.author, answer.text))
+    return [_renamed(case, meant) if len(case.answers) > 1 else case for case in cases]
+
+
+def _base(answer: Answer) -> str:
+    """Return the name of an author as an id may be, or the id that the answer has."""
+    name = " ".join((answer.author or "").replace("~", "-").split()).lstrip("! ")
+    return f"author {name}" if name == TIE else name or answer.id
+
+
+def _renamed(case: Case, meant: Mapping[tuple[str, str], set[tuple[str | None, str]]]) -> Case:
+    names: dict[str, str] = {}
+    for answer in case.answers:
+        base = _base(answer)
+        name = base
+        if len(meant[item_of(case), base]) > 1:
+            name = f"{base}-{digest('answer', answer.author, answer.text)[:_DIGITS]}"
+        while name in names.values():  # the same answer twice in one case
+            name = f"{base}-{digest('again', name)[:_DIGITS]}"
+        names[answer.id] = name
+    return replace(
+        case,
+        answers=tuple(replace(answer, id=names[answer.id]) for answer in case.answers),
+        better=None if case.better is None else names.get(case.better, case.better),
+        scores={names[key]: value for key, value in case.scores.items()},
+        met={names[key]: value for key, value in case.met.items()},
+        annotations=renamed(case.annotations, names),
+        variants={edit: {names[key]: text for key, text in texts.items()} for edit, texts in case.variants.items()},
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ImportResult:
+    """
+    The cases of a foreign file in its order, the number of its records, and notes about them for the user.
+
+    `left` are the records, from 1, of which nothing is taken.
+    """
+
+    cases: tuple[Case, ...]
+    records: int
+    notes: tuple[str, ...] = ()
+    left: frozenset[int] = frozenset()
+
+
+def listed(records: list[int], *, most: int = 10) -> str:
+    """
+    Return record numbers in words, only the first if they are many.
+
+    >>> listed([3]), listed([3, 5]), listed(list(range(1, 15)), most=3)
+    ('record 3', 'records 3, 5', 'records 1, 2, 3 and 11 more')
+    """
+    return f"record{'s' if len(records) > 1 else ''} {few_of([str(record) for record in records], most)}"
+
 
 Kind: TypeAlias = Literal["json", "csv", "tsv", "parquet"]
 """How a file is written; `json` is a list of objects, or one object a line."""
@@ -351,6 +466,6 @@ def _parquet(path: Path, data: bytes) -> Table:
         raise ConfigError(
             f"{path}: expected pyarrow to read Parquet, got none; {install('parquet')}, or save the file as JSON Lines"
         )
-    found = unfolded(f"{__package__}.parquet:unfolded", path, "a Parquet file", data)
+    found = unfolding_unfolded(f"{__package__}.parquet:unfolded", path, "a Parquet file", data)
     columns, rows = cast("tuple[tuple[str, ...], list[Row]]", found)
     return Table(str(path), columns, tuple(rows))

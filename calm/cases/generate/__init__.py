@@ -9,9 +9,18 @@ from io import BytesIO
 from typing import Final
 
 from calm.cases import bundled, language_cases
-from calm.cases.generate import instructions, problems, results, workings
+from calm.cases.generate import (
+    problems,
+    rubrics,
+)
+from calm.cases.generate import (
+    problems as results,
+)
+from calm.cases.generate import (
+    problems as workings,
+)
 from calm.cases.generate.languages import drawn, languages, pair_of, single_of, texts_of
-from calm.cases.generate.topics import Topic, topic_list
+from calm.cases.generate.rubrics import Topic, topic_list
 from calm.cases.generate.working import Template, better_first
 from calm.cases.reading import read
 from calm.core.case import Case, digest
@@ -152,12 +161,12 @@ def _wells(task: Task, kind: str) -> list[Well]:
     if kind == "instructions":
         return [_of_topic(topic, task) for topic in topic_list()]
     asked = [_of_problem(draw, task) for draw in problems.BY_KIND[kind]]
-    worked = workings.BY_KIND.get(kind, ()) if FAMILY[task] == "pairwise" else ()
+    worked = workings.WORKINGS.get(kind, ()) if FAMILY[task] == "pairwise" else ()
     return [*(_of_working(template) for template in worked), *asked]
 
 
 def _of_topic(topic: Topic, task: Task) -> Well:
-    return lambda rng, turn: instructions.case_of(topic, task, rng, turn)
+    return lambda rng, turn: rubrics.case_of(topic, task, rng, turn)
 
 
 def _of_problem(draw: problems.Draw, task: Task) -> Well:

@@ -15,8 +15,8 @@ from typing import Final
 from calm.cases.generate.scores import gold
 from calm.cases.generate.working import better_first
 from calm.core.case import digest
-from calm.core.items import ITEM, LANGUAGE
 from calm.core.languages import UNSPACED
+from calm.core.order import ITEM, LANGUAGE
 
 __all__ = ["PARTS", "Item", "Wording", "drawn", "languages", "pair_of", "single_of", "texts_of", "wording"]
 

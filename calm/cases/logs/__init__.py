@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from calm.cases.foreign.result import ImportResult
+from calm.cases.foreign.records import ImportResult
 from calm.cases.logs.gathering import Gathered, Wanted, gathered
 from calm.cases.logs.judgments import Judgment, Log
-from calm.core.material import Turn
+from calm.core.case import Turn
 from calm.core.plugins import hook, needed
 from calm.core.verdict import Scale
 

@@ -10,13 +10,10 @@ from math import isnan
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from calm.cases.foreign.naming import case_id
-from calm.cases.foreign.records import Faults
-from calm.cases.logs.judgments import ANY, PAIR, Judgment, Log
-from calm.cases.logs.people import labels_of, seen
-from calm.cases.logs.scales import Scaled, scaled
+from calm.cases.foreign.records import Faults, case_id
+from calm.cases.logs.judgments import ANY, PAIR, Judgment, Log, Scaled, labels_of, scaled, seen
 from calm.cases.logs.values import clean, question_in, texts_in, written
-from calm.cases.messages import dig
+from calm.cases.material import dig
 from calm.core.case import Case, digest
 from calm.core.verdict import Scale
 from calm.errors import ConfigError, nearest

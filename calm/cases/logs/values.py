@@ -7,8 +7,18 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from calm.cases.messages import TOOLS, about_tools, content_of, dig, string, turns_of, unpacked
-from calm.core.material import Turn
+from calm.cases.material import (
+    TOOLS,
+    about_tools,
+    content_of,
+    dig,
+    string,
+    unpacked,
+)
+from calm.cases.material import (
+    turns_of_messages as turns_of,
+)
+from calm.core.case import Turn
 
 QUESTIONS: Final = (
     *("question", "query", "input", "inputs", "user_input", "user_query", "prompt", "instruction", "message"),

@@ -15,8 +15,13 @@ from typing import Final, cast
 from jinja2 import TemplateError, meta
 
 from calm.core.classes import Classes, checked
+from calm.core.edits import (
+    FORMS,
+    NOTES,
+    Message,
+    Prompt,
+)
 from calm.core.files import json_of
-from calm.core.templates import FORMS, NOTES, Message, Prompt
 from calm.core.verdict import FAMILY, Family, Scale, Task
 from calm.errors import ConfigError, nearest
 from calm.judges import prompts, reading

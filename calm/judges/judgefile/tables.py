@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Final, Literal, TypeAlias, TypeVar
 from unicodedata import category
 
+from calm.core.edits import FORMS, NOTES
 from calm.core.files import MOST_SETTINGS, read_bytes, read_toml, undecoded, unopened
-from calm.core.templates import FORMS, NOTES
 from calm.core.verdict import RULES, TASKS, Task
 from calm.errors import ConfigError, nearest
 from calm.models.server import PROVIDERS

@@ -17,7 +17,18 @@ from typing import Final, Literal, TypeAlias, TypeVar
 from jinja2 import Environment, TemplateSyntaxError, nodes
 from jinja2.defaults import DEFAULT_NAMESPACE
 
-from calm.core.foreign_names import OF_ANSWER, OF_QUESTION, SIDES, Role, apart, meaning_of, parts, plain
+from calm.core.names import (
+    OF_ANSWER,
+    OF_QUESTION,
+    SIDES,
+    Role,
+    apart,
+    meaning_of,
+    parts,
+)
+from calm.core.names import (
+    plain_name as plain,
+)
 from calm.judges.prompts.placeholders import (
     TAG,
     WHOLE,

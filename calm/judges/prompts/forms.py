@@ -9,7 +9,7 @@ from itertools import islice, permutations
 from keyword import iskeyword
 from typing import Final
 
-from calm.core.foreign_names import SIDES, apart, parts
+from calm.core.names import SIDES, apart, parts
 from calm.core.verdict import Scale, Task
 from calm.judges.prompts.direction import direction_of
 

@@ -9,7 +9,18 @@ from itertools import permutations
 from types import MappingProxyType
 from typing import Final, Literal, TypeAlias
 
-from calm.core.foreign_names import OF_ANSWER, OF_QUESTION, SIDES, Role, apart, meaning_of, parts, plain
+from calm.core.names import (
+    OF_ANSWER,
+    OF_QUESTION,
+    SIDES,
+    Role,
+    apart,
+    meaning_of,
+    parts,
+)
+from calm.core.names import (
+    plain_name as plain,
+)
 
 OURS: Final[Mapping[Role, str]] = {
     "question": "question",

@@ -9,10 +9,25 @@ from functools import lru_cache, partial
 from importlib.resources import files
 from typing import Final, get_args
 
-from calm.core.case import Answer, Case, Criterion, Example, Framing
+from calm.core.case import (
+    ASSISTANT,
+    USER,
+    Answer,
+    Case,
+    Criterion,
+    Example,
+    Framing,
+    Passage,
+    Step,
+    Turn,
+)
 from calm.core.classes import Classes
-from calm.core.material import ASSISTANT, USER, Passage, Step, Turn
-from calm.core.templates import FORMS, Message, Messages, Prompt
+from calm.core.edits import (
+    FORMS,
+    Message,
+    Messages,
+    Prompt,
+)
 from calm.core.verdict import Scale, Task
 from calm.errors import ConfigError, nearest
 from calm.judges.prompts.sandbox import MAX_RENDERED, TemplateFault, rendered

@@ -17,8 +17,7 @@ from typing import Final, TypeAlias
 
 from jinja2 import nodes
 
-from calm.core.case import Answer, Case, Criterion, Example, Presentation
-from calm.core.material import Passage, Step, Turn
+from calm.core.case import Answer, Case, Criterion, Example, Passage, Presentation, Step, Turn
 from calm.core.verdict import Scale
 from calm.judges.prompts.sandbox import parsed
 from calm.judges.prompts.variables import as_is, attribute, neutral

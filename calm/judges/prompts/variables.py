@@ -7,9 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from calm.core.case import Answer, Case, Criterion, Example
-from calm.core.identity import Identity
-from calm.core.material import Passage, Step, Turn
+from calm.core.case import Answer, Case, Criterion, Example, Passage, Step, Turn
+from calm.core.memo import Identity
 from calm.core.verdict import Scale
 
 VARIABLES: Final = (

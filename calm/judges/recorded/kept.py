@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 
 from calm.cases.logs import Gathered
-from calm.core.toml_text import Value, toml
+from calm.core.files import Value, toml
 from calm.core.verdict import Scale
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from calm.cases.logs import Gathered
-from calm.cases.logs.scales import stretched
+from calm.cases.logs.judgments import stretched
 from calm.core.case import Case
 from calm.core.verdict import Preferred, Score, Unreadable, Verdict
 from calm.errors import CalmError

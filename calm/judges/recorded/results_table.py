@@ -9,12 +9,11 @@ from pathlib import Path
 
 from calm.cases.foreign.columns import NOTHING, Columns, import_table, lean, leans, shared_columns, unknown_columns
 from calm.cases.foreign.records import Table, load, names_of, written
-from calm.cases.logs.judgments import Judgment
-from calm.cases.logs.scales import scaled
+from calm.cases.logs.judgments import Judgment, scaled
 from calm.cases.proposed import OF_JUDGE, VERDICT, proposal
 from calm.core.case import TIE, Case, Framing
 from calm.core.files import read_bytes
-from calm.core.foreign_names import parts
+from calm.core.names import parts
 from calm.core.verdict import Scale, Task
 from calm.errors import ConfigError
 from calm.judges.reading import Format

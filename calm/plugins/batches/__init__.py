@@ -1,3 +1,3 @@
 """Calls by the batch API of a provider: `--batch` and `calm batch`."""
 
-COMMANDS = {"batch": ("show, collect or cancel batches of a run", "calm.commands.batch:register")}
+COMMANDS = {"batch": ("show, collect or cancel batches of a run", "calm.plugins.batches.command:register")}

@@ -1,3 +1,3 @@
 """A judge beside the labels of people: `calm calibrate`."""
 
-COMMANDS = {"calibrate": ("compare a judge with labels of people", "calm.commands.calibrate:register")}
+COMMANDS = {"calibrate": ("compare a judge with labels of people", "calm.plugins.calibrate.command:register")}

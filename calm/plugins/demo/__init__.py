@@ -1,3 +1,3 @@
 """A first look: `calm demo`."""
 
-COMMANDS = {"demo": ("show a red gate of three suites on a simulated judge", "calm.commands.demo:register")}
+COMMANDS = {"demo": ("show a red gate of three suites on a simulated judge", "calm.plugins.demo.command:register")}

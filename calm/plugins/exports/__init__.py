@@ -1,8 +1,8 @@
 """Tools that a run is sent to: `calm report RESULTS --to TARGET`."""
 
 EXPORTS = {
-    "otel": "calm.results.reports.targets:OTEL",
-    "mlflow": "calm.results.reports.targets:MLFLOW",
-    "langfuse": "calm.results.reports.targets:LANGFUSE",
-    "wandb": "calm.results.reports.targets:WANDB",
+    "otel": "calm.plugins.exports.targets:OTEL",
+    "mlflow": "calm.plugins.exports.targets:MLFLOW",
+    "langfuse": "calm.plugins.exports.targets:LANGFUSE",
+    "wandb": "calm.plugins.exports.targets:WANDB",
 }

@@ -1,3 +1,3 @@
 """Logs of other tools, and runs of agents, that `calm cases import` and `calm init` read."""
 
-HOOKS = {"logs": "calm.cases.logs.opening", "runs": "calm.cases.logs.agents"}
+HOOKS = {"logs": "calm.plugins.logs.opening", "runs": "calm.plugins.logs.agents"}

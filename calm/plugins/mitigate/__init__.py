@@ -1,9 +1,9 @@
 """Mitigations of biases, in judge.toml and by `calm mitigate`."""
 
 COMMANDS = {
-    "mitigate": ("audit a judge alone and with each mitigation, and compare", "calm.commands.mitigate:register")
+    "mitigate": ("audit a judge alone and with each mitigation, and compare", "calm.plugins.mitigate.command:register")
 }
 
-HOOKS = {"mitigations": "calm.judges.mitigations"}
+HOOKS = {"mitigations": "calm.plugins.mitigate.mitigations"}
 
 PAGES = {"calm-mitigations": "calm.plugins.mitigate.page:page"}

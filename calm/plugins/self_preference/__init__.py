@@ -1,15 +1,15 @@
 """Whether judges prefer their own answers: `calm self-preference`."""
 
 COMMANDS = {
-    "self-preference": ("test whether judges prefer their own answers", "calm.commands.self_preference:register")
+    "self-preference": ("test whether judges prefer their own answers", "calm.plugins.self_preference.command:register")
 }
 
-RECORDED = dict.fromkeys(("headlines", "ifeval"), "calm.judges.recorded.bundled:bundled")
+RECORDED = dict.fromkeys(("headlines", "ifeval"), "calm.plugins.self_preference.bundled:bundled")
 
 HOOKS = {
     "cross": "calm.plugins.self_preference.cross:decide",
-    "peers": "calm.selfpreference.crossing.record:members_from",
-    "likelihoods": "calm.selfpreference.crossing.record:likely_from",
+    "peers": "calm.plugins.self_preference.record:members_from",
+    "likelihoods": "calm.plugins.self_preference.record:likely_from",
 }
 
 PAGES = {"calm-self-preference": "calm.plugins.self_preference.page:page"}

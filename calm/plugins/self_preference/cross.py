@@ -6,12 +6,17 @@ from collections.abc import Sequence
 from typing import cast
 
 from calm.core.claims import Claim, Outcome
+from calm.experiment.crossing import CrossResult, TableJudge, model_of
 from calm.experiment.stopping import Ruling
 from calm.gate.question import not_tested
 from calm.models.wire import Json, Judge
-from calm.selfpreference.crossing.design import CrossResult, TableJudge, model_of
-from calm.selfpreference.crossing.record import record
-from calm.selfpreference.crossing.tables import decide_on, recorded_tables, tables_of, trials_of
+from calm.plugins.self_preference.record import record
+from calm.plugins.self_preference.tables import (
+    decide_on,
+    recorded_tables,
+    tables_of,
+    trials_of,
+)
 
 
 def decide(

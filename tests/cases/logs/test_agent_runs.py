@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from calm.cases.logs.agents import holds_runs, import_runs
-from calm.core.material import Step, Turn
+from calm.core.case import Step, Turn
 from calm.errors import ConfigError
+from calm.plugins.logs.agents import holds_runs, import_runs
 
 
 def user(text):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.judges.adapters.twins import module_of
+from tests.plugins.adapters.twins import module_of
 from tests.servers import wire_server
 from tests.servers.biased import biased, score_of
 from tests.slow.adapters.audits import both

@@ -6,11 +6,11 @@ from calm.core.verdict import NoReply, Preferred, Score, Unreadable
 from calm.engine.store import Mode
 from calm.errors import ConfigError
 from calm.gate.from_spec import judge_from
-from calm.judges.adapters import adapted
+from calm.plugins.adapters.judges import adapted
 from tests.docs.pages import load_generator
-from tests.judges.adapters.page import PAGE
-from tests.judges.adapters.twins import by_hand, cases_in, found, module_of
 from tests.planted import engine
+from tests.plugins.adapters.page import PAGE
+from tests.plugins.adapters.twins import by_hand, cases_in, found, module_of
 from tests.servers import Answer, wire_server
 from tests.servers.biased import biased, score_of, weighed
 from tests.slow.adapters.audits import both

@@ -6,8 +6,8 @@ import pytest
 
 from calm.core.verdict import Scale
 from calm.errors import ConfigError
-from calm.judges.adapters import adapted
-from tests.judges.adapters.twins import by_hand, cases_in, found, module_of, posted
+from calm.plugins.adapters.judges import adapted
+from tests.plugins.adapters.twins import by_hand, cases_in, found, module_of, posted
 from tests.servers import wire_server
 from tests.servers.biased import biased, place_of, score_of
 from tests.slow.adapters.audits import both

@@ -6,9 +6,9 @@ import pytest
 
 from calm.core.verdict import NoReply, Score, Unreadable
 from calm.engine.store import Mode
-from calm.judges.adapters import adapted
-from tests.judges.adapters.twins import cases_in
+from calm.plugins.adapters.judges import adapted
 from tests.planted import engine
+from tests.plugins.adapters.twins import cases_in
 from tests.servers import Answer, wire_server
 from tests.servers.biased import biased, score_of
 

@@ -5,7 +5,7 @@ import os
 import pytest
 
 from calm.core.verdict import readable
-from tests.judges.adapters.page import asked, judges_of
+from tests.plugins.adapters.page import asked, judges_of
 
 
 @pytest.mark.filterwarnings("ignore")

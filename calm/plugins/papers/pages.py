@@ -1,0 +1,320 @@
+"""CALM's figures as text, as a page and as CSV: by bias in a run, and of several judges."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from io import StringIO
+from itertools import groupby
+from pathlib import Path
+
+from calm import __version__
+from calm.errors import ConfigError
+from calm.plugins.papers.protocol import (
+    BiasFigures,
+    CalmProtocol,
+    Column,
+    Figure,
+    JudgeRow,
+    JudgeTable,
+    Ratio,
+    Share,
+    calm_protocol,
+)
+from calm.results import outputs
+from calm.results.audit import Audit
+from calm.results.parts import aligned
+from calm.results.reports.extras import Table
+from calm.results.reports.html import environment, safety
+from calm.results.reports.tables import neutral
+from calm.results.tabular import Unread
+from calm.results.wording import clipped, unnamed
+
+HEADING = "CALM's protocol: RR and CR with 95% intervals, accuracy before and after"
+LACKING = "-"
+PLACES = 3
+"""The paper prints rates in three digits."""
+HEAD = ("bias", "RR", "CR", "Acc", "Acc_hack", "n")
+SIDES = "{} is the mean of its sides: {}"
+UNREAD = "unread replies, clean + edited"
+"""What is counted: replies that were unreadable or refused, before the edit and after it."""
+NOTICED = "fallacy-oversight: a high RR means that broken steps went unnoticed; noticed, net: {}"
+
+
+@dataclass(frozen=True, slots=True)
+class ProtocolView:
+    """The parts of the report: the table of biases, the edits that took turns, figures by name, and remarks."""
+
+    table: Table
+    variants: Table | None
+    facts: tuple[tuple[str, str], ...]
+    notes: tuple[str, ...]
+
+
+def decimal(value: float | None, *, sign: bool = False) -> str:
+    """
+    Return a rate or an error in three digits, a dash for none.
+
+    >>> decimal(0.9), decimal(-0.0001), decimal(0.25, sign=True), decimal(None)
+    ('0.900', '0.000', '+0.250', '-')
+    """
+    if value is None:
+        return LACKING
+    shown = round(value, PLACES) + 0.0
+    return f"{shown:+.{PLACES}f}" if sign and shown else f"{shown:.{PLACES}f}"
+
+
+def rate(share: Share | None) -> str:
+    """
+    Return a rate with its 95% interval.
+
+    >>> rate(Share(0.9, 0.699, 0.972, 20)), rate(None)
+    ('0.900 [0.70, 0.97]', '-')
+    """
+    return LACKING if share is None else f"{decimal(share.value)} [{share.low:.2f}, {share.high:.2f}]"
+
+
+def told(audit: Audit) -> list[str]:
+    """Return the lines of a run for a terminal; none of a run that has no such figures."""
+    found = calm_protocol(audit)
+    return [] if found is None else lines_of(found)
+
+
+def unbroken(share: Share | None) -> str:
+    """Return a rate for a page: no line breaks inside of its interval."""
+    return rate(share).replace(", ", ",\N{NO-BREAK SPACE}")
+
+
+def lines_of(found: CalmProtocol) -> list[str]:
+    """Return the figures for a terminal, in columns that 80 characters hold, then a line for each figure of its own."""
+    rows = [_cells(one) for one in found.biases if one.unread]
+    told = [f"{name}: {value}" for name, value in _facts(found)]
+    return [HEADING, *aligned([HEAD, *rows]), *told, *_notes(found)]
+
+
+def view_of(audit: Audit) -> ProtocolView | None:
+    """Return the figures for the report; None of a run that has no such figures, or whose record is damaged."""
+    found = None
+    with suppress(ConfigError):  # it costs this part, not the report
+        found = calm_protocol(audit)
+    if found is None:
+        return None
+    rated = (f"{name} [95%]" for name in ("RR", "CR", "Acc", "Acc_hack"))
+    heads = ("Bias", *rated, "Questions", "Unread clean", "Unread edited")
+    rows = tuple(
+        (
+            one.bias,
+            *map(unbroken, (one.robustness_rate, one.consistency_rate, one.accuracy, one.accuracy_hacked)),
+            str(one.robustness_rate.n) if one.robustness_rate else LACKING,
+            *(str(one.unread.get(arm, LACKING)) for arm in ("clean", "perturbed")),
+        )
+        for one in found.biases
+        if one.unread
+    )
+    apart = tuple(
+        (one.bias, name, unbroken(share), str(share.n))
+        for one in found.biases
+        for name, share in (*(one.sides.items()), *(one.variants.items()))
+    )
+    return ProtocolView(
+        Table(heads, rows),
+        Table(("Bias", "Edit", "RR [95%]", "Questions"), apart) if apart else None,
+        tuple(_facts(found)),
+        tuple(_notes(found)),
+    )
+
+
+def _cells(one: BiasFigures) -> tuple[str, ...]:
+    right = [decimal(share.value if share else None) for share in (one.accuracy, one.accuracy_hacked)]
+    n = str(one.robustness_rate.n) if one.robustness_rate else LACKING
+    return one.bias, rate(one.robustness_rate), rate(one.consistency_rate), *right, n
+
+
+def _facts(found: CalmProtocol) -> list[tuple[str, str]]:
+    facts = [(UNREAD, _unread(found))]
+    if found.consistency_rate:
+        facts.append(("CR of all cases", f"{rate(found.consistency_rate)}, n={found.consistency_rate.n}"))
+    if found.intensity:
+        kinds = [f"{kind} {decimal(value)}" for kind, value in found.intensity.items() if kind != "all"]
+        facts.append(("BIS (CR - mean RR)", f"{decimal(found.intensity['all'])} ({', '.join(kinds)})"))
+    if found.reasoning:
+        told = ratio(found.reasoning, ("Acc_ori", "Acc_CoT", "AIR"))
+        facts.append(("chain-of-thought", told))
+    if found.refinement:
+        facts.append(("refinement-aware", ratio(found.refinement, ("mean score", "with the history", "Err_RA"))))
+    if found.enhancement:
+        facts.append(("self-enhancement", ratio(found.enhancement, ("by others", "by itself", "Err_SE"))))
+    return facts
+
+
+def _unread(found: CalmProtocol) -> str:
+    none = Unread(0, 0)
+    counts = {one.bias: [one.unread.get(arm, none) for arm in ("clean", "perturbed")] for one in found.biases}
+    total = [Unread(sum(a.count for a in arm), sum(a.of for a in arm)) for arm in zip(*counts.values(), strict=True)]
+    apart = [f"{bias} {c.count} + {p.count}" for bias, (c, p) in counts.items() if c.count or p.count]
+    return f"{total[0]} + {total[1]}" + (f" ({', '.join(apart)})" if apart else "")
+
+
+def ratio(found: Ratio, names: tuple[str, str, str]) -> str:
+    """
+    Return two means and what they come to; `names` are theirs and that of the figure.
+
+    >>> ratio(Ratio(8.0, 6.0, -0.25, 1 / 3, 20), ("mean score", "with the history", "Err_RA"))
+    'mean score 8.000, with the history 6.000: Err_RA -0.250 (preprint 0.333), n=20'
+    """
+    before, after, name = names
+    old = "" if found.absolute is None else f" (preprint {decimal(found.absolute)})"
+    n = "" if found.n is None else f", n={found.n}"
+    means = f"{before} {decimal(found.before)}, {after} {decimal(found.after)}"
+    return f"{means}: {name} {decimal(found.value, sign=True)}{old}{n}"
+
+
+def _notes(found: CalmProtocol) -> list[str]:
+    notes = [SIDES.format(f"{one.bias}: RR", _sides(one)) for one in found.biases if one.sides]
+    notes += [NOTICED.format(decimal(one.detection)) for one in found.biases if one.detection is not None]
+    missing: dict[str, list[str]] = {}
+    for one in found.biases:
+        if one.reason and not one.robustness_rate:
+            missing.setdefault(str(unnamed(one.reason)), []).append(one.bias)
+    return [*notes, *(f"without figures: {', '.join(names)} ({reason})" for reason, names in missing.items())]
+
+
+def _sides(one: BiasFigures) -> str:
+    shown: Sequence[str] = [f"{name} {decimal(share.value)}" for name, share in one.sides.items()]
+    return ", ".join(shown)
+
+
+NAME = 24
+"""Characters of a judge's name in a terminal."""
+GAP = 2
+ARROW = " -> "
+CSV_PLACES = 6
+"""A CSV file holds figures as precisely as a record."""
+
+
+def render_text(table: JudgeTable, width: int) -> str:
+    """Return the table for a terminal: a part for each group of figures, as many columns beside each other as fit."""
+    names = [clipped(row.name, NAME) for row in table.rows]
+    parts = [f"CALM's figures of {len(names)} judges; rates with 95% intervals"]
+    for group, heads in _grouped(table.columns):
+        parts += ["", group]
+        columns = [(head, [_short(row, columns) for row in table.rows]) for head, columns in heads]
+        for block in _blocks(columns, width - max(map(len, ("judge", *names)))):
+            rows = [("judge", *(head for head, _ in block))]
+            rows += [(name, *(cells[place] for _, cells in block)) for place, name in enumerate(names)]
+            parts += aligned(rows)
+    parts += ["", *(f"{row.name}: {row.figures.task}, {row.cases} cases, {row.source}" for row in table.rows)]
+    return "\n".join([*parts, *table.notes])
+
+
+def render(table: JudgeTable) -> str:
+    """Return the page; everything that a user wrote is escaped."""
+    pages = environment()
+    return pages.get_template("calm_judges.html.jinja").render(
+        names=[row.name for row in table.rows],
+        groups=[(group, _page_table(table.rows, heads)) for group, heads in _grouped(table.columns)],
+        runs=Table(
+            ("Judge", "Verdicts", "Cases", "Results"),
+            tuple((row.name, row.figures.task, str(row.cases), row.source) for row in table.rows),
+        ),
+        notes=table.notes,
+        calm=__version__,
+        **safety(pages),
+    )
+
+
+def render_csv(table: JudgeTable) -> str:
+    """
+    Return the table as CSV: a row for each judge, a column for each figure.
+
+    A rate has three columns more: the ends of its 95% interval (`low`, `high`) and its number of questions (`n`).
+    """
+    out = StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    rated = {c.name for c in table.columns if any(isinstance(c.of(row.figures), Share) for row in table.rows)}
+    heads = [name for c in table.columns for name in _heads(c.name, rated=c.name in rated)]
+    writer.writerow([*outputs.JUDGES_BEGIN.rstrip(",").split(","), *heads])
+    for row in table.rows:
+        about = [neutral(row.name), neutral(row.source), row.figures.task, row.cases]
+        cells = [cell for c in table.columns for cell in _cells_calm_judges(c.of(row.figures), rated=c.name in rated)]
+        writer.writerow([*about, *cells])
+    return out.getvalue()
+
+
+def write(table: JudgeTable, path: Path) -> None:
+    """
+    Write the table as a page, or as CSV where the name ends so; the file appears whole or not at all.
+
+    Raises:
+        ConfigError: the file cannot be written.
+    """
+    made = render_csv(table) if form_of(path) is outputs.JUDGES else render(table)
+    outputs.write_whole(path, [made], form_of(path))
+
+
+def form_of(path: Path) -> outputs.Form:
+    """Return the form of a table that is written to this place."""
+    return outputs.JUDGES if path.suffix.lower() == ".csv" else outputs.REPORT
+
+
+def _grouped(columns: Sequence[Column]) -> list[tuple[str, list[tuple[str, list[Column]]]]]:
+    groups = groupby(columns, key=lambda column: column.group)
+    return [
+        (group, [(head, list(same)) for head, same in groupby(some, key=lambda column: column.head)])
+        for group, some in groups
+    ]
+
+
+def _blocks(columns: Sequence[tuple[str, Sequence[str]]], width: int) -> list[list[tuple[str, Sequence[str]]]]:
+    blocks: list[list[tuple[str, Sequence[str]]]] = []
+    left = 0
+    for head, cells in columns:
+        wide = GAP + max(map(len, (head, *cells)))
+        if not blocks or wide > left:
+            blocks.append([])
+            left = width
+        blocks[-1].append((head, cells))
+        left -= wide
+    return blocks
+
+
+def _short(row: JudgeRow, columns: Sequence[Column]) -> str:
+    first = columns[0].of(row.figures)
+    if len(columns) == 1:
+        return rate(first) if isinstance(first, Share) else _plain(first, columns[0])
+    cells = [_plain(column.of(row.figures), column) for column in columns]
+    return LACKING if set(cells) == {LACKING} else ARROW.join(cells)
+
+
+def _page_table(rows: Sequence[JudgeRow], heads: Sequence[tuple[str, Sequence[Column]]]) -> Table:
+    cells = tuple((row.name, *(_long(row, columns) for _, columns in heads)) for row in rows)
+    return Table(("Judge", *(head for head, _ in heads)), cells)
+
+
+def _long(row: JudgeRow, columns: Sequence[Column]) -> str:
+    shown = []
+    for column in columns:
+        found = column.of(row.figures)
+        shown.append(f"{unbroken(found)}, n={found.n}" if isinstance(found, Share) else _plain(found, column))
+    return LACKING if set(shown) == {LACKING} else " \N{RIGHTWARDS ARROW} ".join(shown)
+
+
+def _plain(found: Figure, column: Column) -> str:
+    value = found.value if isinstance(found, Share) else found
+    if isinstance(value, int):
+        return str(value)
+    return LACKING if value is None else decimal(value, sign=column.signed)
+
+
+def _heads(name: str, *, rated: bool) -> list[str]:
+    return [name, f"{name} low", f"{name} high", f"{name} n"] if rated else [name]
+
+
+def _cells_calm_judges(found: Figure, *, rated: bool) -> list[str | float | int]:
+    if isinstance(found, Share):
+        return [*(round(value, CSV_PLACES) for value in (found.value, found.low, found.high)), found.n]
+    if found is None:
+        return [""] * (4 if rated else 1)
+    return [found if isinstance(found, int) else round(found, CSV_PLACES) + 0.0]

@@ -1,0 +1,168 @@
+"""The verdicts of all judges as tables, and what they decide of a claim."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from math import log
+
+from calm.core.case import Framing
+from calm.core.claims import Claim, Decision, Estimate, Outcome, cases_to_decide, decide
+from calm.core.measures import own_pull, self_preference_excess, self_preference_ratio
+from calm.core.reasons import Kind, because
+from calm.core.trials import Trial, Trials
+from calm.core.verdict import readable
+from calm.errors import EstimateError
+from calm.experiment.crossing import (
+    UNIT,
+    CrossResult,
+    Judgment,
+    TableJudge,
+    identity,
+    unread_of,
+    why_none,
+)
+from calm.experiment.stopping import LEVEL
+from calm.plugins.self_preference.pairs import Known, pull_of_own
+from calm.plugins.self_preference.report import Tables
+from calm.plugins.self_preference.rubric import rubric_table_of
+from calm.plugins.self_preference.scores import averaged, score_tables_of
+from calm.plugins.self_preference.skill import Excess
+from calm.statistics.intervals import smallest_n
+
+
+def tables_of(crossed: CrossResult) -> Tables:
+    """
+    Return the tables of the verdicts.
+
+    Raises `EstimateError` without a readable verdict.
+    """
+    families, judged, family = crossed.crossing.families, crossed.judged, crossed.crossing.family
+    shapes = {member.model: member.task for member in crossed.crossing.members}
+    asked = tuple(shapes)
+    if not any(readable(one.verdict) for one in judged):
+        raise EstimateError("no reply holds a verdict")
+    if family == "rubric":
+        table = rubric_table_of(judged, families)
+        return Tables(family, families, rubrics=table, unread=unread_of(judged), shapes=shapes, asked=asked)
+    if family == "score":
+        worded = score_tables_of(judged, families, UNIT)
+        usual = averaged([table for wording, table in worded.items() if wording.framing is Framing.STANDARD])
+        scales = {one.model: one.asked_scale or one.scale for one in crossed.crossing.members}
+        return Tables(
+            family,
+            families,
+            scores=usual,
+            worded=worded,
+            unread=unread_of(judged),
+            scales=scales,
+            shapes=shapes,
+            cases=crossed.crossing.cases,
+            asked=asked,
+        )
+    return Tables(family, families, pairs=tuple(judged), asked=asked)
+
+
+def recorded_tables(judge: TableJudge) -> Tables:
+    """Return the tables of a recorded judge."""
+    return Tables.of(judge.table(), judge.worded())
+
+
+def decide_on(tables: Tables, model: str, claim: Claim, seed: int) -> Decision:
+    """Return the decision of a claim about a judge of the tables: NOT_TESTED, with the reason, where they lack data."""
+    if claim.measure == own_pull.name:
+        return decide_pull(lambda: tables.known(model), lambda: tables.excess(model), claim)
+    if claim.measure == self_preference_excess.name:
+        return observe_excess(lambda: tables.excess(model), claim)
+    try:
+        return _decided(tables.ratio(model, seed), claim)
+    except EstimateError as error:
+        return _untested(claim, error)
+
+
+def decide_pull(known: Callable[[], Known], excess: Callable[[], Excess], claim: Claim) -> Decision:
+    """
+    Return the decision of a claim about the pull of own answers, from pairs that are known to be equal.
+
+    Where too few are, pairs that the own answer truly lost can only disprove it: a fair judge takes its own in at most
+    half of these. Else the excess is OBSERVED in its place, since nothing tells it from skill; NOT_TESTED where there
+    is none.
+    """
+    try:
+        found = known()
+    except EstimateError as error:
+        return _untested(claim, error)
+    try:
+        pull = pull_of_own(found.equal, level=LEVEL)
+    except EstimateError as error:
+        few = why_none(error)
+    else:
+        decided, value, others = _decided(pull.estimate, claim), pull.estimate.value, pull.outsiders or 0.0
+        if decided.outcome is Outcome.UNDECIDED and value - max(others, 0.0) <= claim.limit < value:
+            reason = because(Kind.SHARED_PULL, round(value, 2), round(others, 2))
+            return replace(decided, reason=reason, cases_to_decide=None)
+        return decided
+    try:
+        lost = pull_of_own([found.lost], level=LEVEL).estimate
+        if decide(lost, replace(claim, op="<=")) is Outcome.FAIL:
+            return Decision(claim.measure, claim, Outcome.FAIL, lost, because(Kind.OWN_WRONG))
+    except EstimateError:
+        pass
+    beyond = observe_excess(excess, replace(claim, measure=self_preference_excess.name))
+    if beyond.outcome is Outcome.NOT_TESTED:
+        return Decision(claim.measure, claim, Outcome.NOT_TESTED, reason=few)
+    return beyond if beyond.reason.kind is Kind.NO_TRUTH else replace(beyond, reason=few)
+
+
+def observe_excess(measured: Callable[[], Excess], claim: Claim) -> Decision:
+    """
+    Return an excess as OBSERVED, whatever is claimed of it; NOT_TESTED, with the reason, where it cannot be `measured`.
+
+    A fair judge has one as well where outsiders miss a quality that it sees, or share a taste against its style.
+    """
+    try:
+        found = measured()
+    except EstimateError as error:
+        return _untested(claim, error)
+    reason = because(Kind.NO_TRUTH)
+    if found.skill is not None:
+        numbers = (*found.skill, *(one.value for one in found.readings))
+        reason = because(Kind.SKILL_OR_PREFERENCE, *(round(number, 2) for number in numbers))
+    return Decision(claim.measure, None, Outcome.OBSERVED, found.estimate, reason)
+
+
+def _untested(claim: Claim, error: EstimateError) -> Decision:
+    return Decision(claim.measure, claim, Outcome.NOT_TESTED, reason=why_none(error))
+
+
+def _decided(found: Estimate, claim: Claim) -> Decision:
+    outcome = decide(found, claim)
+    needed = _needed(found, claim) if outcome is Outcome.UNDECIDED else None
+    return Decision(claim.measure, claim, outcome, found, cases_to_decide=needed)
+
+
+def _needed(found: Estimate, claim: Claim) -> int | None:
+    if claim.measure != self_preference_ratio.name:
+        return cases_to_decide(found, claim, smallest_n(min(0.5, claim.limit), LEVEL))
+    low, value, high, limit = (log(x) for x in (found.low, found.value, found.high, claim.limit))
+    return cases_to_decide(replace(found, low=low, value=value, high=high), replace(claim, limit=limit), 2)
+
+
+def trials_of(crossed: CrossResult) -> Trials:
+    """Return the verdicts of the judge in question as trials of one ask a case."""
+    first = crossed.crossing.members[0]
+    rows = tuple(_row(one) for one in crossed.judged if one.judge == first.model)
+    scale = UNIT if crossed.crossing.family == "score" else first.scale
+    return Trials(rows, crossed.crossing.family, scale, {}, crossed.lost, "1+0")
+
+
+def _row(one: Judgment) -> Trial:
+    case = one.case
+    return Trial(
+        case=case.id,
+        hash=identity(case)[:16],
+        better=case.better,
+        met=case.met.get(case.answers[0].id, {}) if len(case.answers) == 1 else {},
+        points={c.id: c.points for c in case.criteria},
+        clean=(one.verdict,),
+    )

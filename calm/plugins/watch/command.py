@@ -1,0 +1,358 @@
+"""`calm watch`: ask a judge about fixed anchor cases again and again, and say when it no longer answers as before."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from calm.commands import CASES, DONE, JUDGES, REFUSED, add_command, cache_files
+from calm.commands.spending import CONTINUE, add_caps, bill, impossible, opened_engine
+from calm.errors import ConfigError
+from calm.results.wording import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from calm.core.case import Case
+    from calm.engine.engine import Engine
+    from calm.models.wire import Json, Judge
+    from calm.plugins.watch.study import (
+        Comparison,
+        History,
+        Reference,
+        Run,
+    )
+    from calm.results.outputs import Output
+
+MOST_ASKS = 100
+"""How often a run may ask about an anchor."""
+HOUR_S = 3600.0
+MOST_NAMED = 5
+"""How many of the differences between two judges are named."""
+MOST_SHOWN = 24
+"""How many characters of each are shown."""
+
+
+def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add `watch`."""
+    watch = add_command(
+        commands,
+        "watch",
+        "Compare a judge with its own verdicts of earlier days. It is asked about fixed anchor cases. Run the command "
+        "daily or weekly. Each run adds to a history. Exit status 1 is an alarm: the judge does not answer as before. "
+        "Status 4 means that nothing was decided.",
+        "calm watch judge.toml --cases anchors.jsonl --history watch.jsonl",
+    )
+    watch.add_argument("judge", metavar="JUDGE", help=JUDGES)
+    watch.add_argument("--cases", action="append", default=[], metavar="FILE", help=f"the anchors: {CASES}")
+    watch.add_argument(
+        "--history", default="watch.jsonl", metavar="FILE", help="the file of all runs (default watch.jsonl)"
+    )
+    watch.add_argument(
+        "--asks", type=int, metavar="K", help="asks of each anchor in a run (default 2, or as in the history)"
+    )
+    watch.add_argument(
+        "--false-alarms",
+        type=float,
+        metavar="P",
+        help="the probability that a judge that never moves ever raises an alarm (default 0.01, or as in the history)",
+    )
+    watch.add_argument(
+        "--horizon",
+        type=int,
+        metavar="N",
+        help="half of the false alarms are kept for the first N runs, where the command is most watchful "
+        "(default 365, or as in the history)",
+    )
+    watch.add_argument(
+        "--new-reference",
+        action="store_true",
+        help="accept the judge as it is now: this run begins a new reference in the same history",
+    )
+    watch.add_argument(
+        "--resume-hours",
+        type=float,
+        default=12.0,
+        metavar="H",
+        help="a run that was stopped goes on with its replies of the last H hours (default 12)",
+    )
+    add_caps(watch)
+    watch.add_argument("--plan", action="store_true", help="show how many calls a run takes; make none")
+    watch.add_argument(
+        "-o", "--out", default="watch.json", metavar="FILE", help="where the record goes (default watch.json)"
+    )
+    watch.add_argument("--summary", metavar="FILE.md", help="also write a summary as Markdown")
+    watch.set_defaults(run=_watch)
+
+
+def _watch(options: argparse.Namespace) -> int:
+    from calm.core.files import inputs
+    from calm.core.reasons import Kind, because
+    from calm.experiment.run import refuse_unshowable
+    from calm.gate.from_spec import cases_from, judge_from
+    from calm.plugins.watch import study as watch
+    from calm.results.outputs import refuse
+
+    _check(options)
+    judge = judge_from(options.judge)
+    if judge.traits.recorded is not None or judge.traits.repeats is not None:
+        raise ConfigError(f"{judge.name} cannot be watched, since it cannot move: {because(Kind.REPLAYED)}")
+    cases = cases_from(options.cases, judge)
+    refuse_unshowable(judge, cases)
+    path = Path(options.history)
+    outputs = _outputs(options)
+    refuse(outputs, inputs=inputs(), caches=cache_files(options))
+    if options.plan:
+        history = watch.read_history(path)
+        print(printable(_plan(options, judge, cases, history), "\n"))
+        return DONE
+    with watch.held(path):
+        history = watch.read_history(path)
+        reference = _reference(options, judge, history)
+        runs = history.runs if reference is history.reference else ()
+        _refuse_strangers(path, runs, cases)
+        run, replayed, spent = _run(options, judge, cases, reference, history)
+        found = watch.compare([*runs, run], cases, judge.scale, reference.promise)
+        run = replace(run, alarm=found.alarm)
+        late = _backwards(runs, run)
+        watch.with_run(path, history, reference, run)
+        watch.end(path)
+    print(printable(watch.in_words(found, reference), "\n"))
+    for note in (_replays(replayed), late, _unknown(judge)):
+        if note:
+            print(printable(note))
+    print(printable(spent))
+    _write(options, found, reference, run, replayed)
+    return REFUSED if found.alarm else DONE
+
+
+def _check(options: argparse.Namespace) -> None:
+    """
+    Refuse impossible options.
+
+    Raises:
+        ConfigError: all of them.
+    """
+    problems = impossible(options)
+    if options.asks is not None and not 1 <= options.asks <= MOST_ASKS:
+        problems.append(f"--asks: expected a number from 1 to {MOST_ASKS}, got {options.asks}")
+    if options.false_alarms is not None and not 0 < options.false_alarms <= 0.5:
+        problems.append(f"--false-alarms: expected a probability above 0, at most 0.5, got {options.false_alarms!r}")
+    if options.horizon is not None and options.horizon < 1:
+        problems.append(f"--horizon: expected a number of runs above 0, got {options.horizon}")
+    if not 0 <= options.resume_hours < float("inf"):
+        problems.append(f"--resume-hours: expected a number of hours from 0 on, got {options.resume_hours!r}")
+    if problems:
+        raise ConfigError(problems)
+
+
+def _outputs(options: argparse.Namespace) -> list[Output]:
+    from calm.plugins.watch.study.history import place_of
+    from calm.results.outputs import WATCH, WATCH_BEGUN, WATCH_PAGE, WATCHED, Output
+
+    history = Path(options.history)
+    found = [Output("--history", history, WATCHED), Output("-o", Path(options.out), WATCH)]
+    found.append(Output("--history", place_of(history), WATCH_BEGUN))
+    if options.summary:
+        found.append(Output("--summary", Path(options.summary), WATCH_PAGE))
+    return found
+
+
+def _reference(options: argparse.Namespace, judge: Judge, history: History) -> Reference:
+    """
+    Return the reference of a history, or a new one.
+
+    Raises:
+        ConfigError: the history is about another judge, or was begun with other settings.
+    """
+    from calm.plugins.watch.study import Promise, Reference
+
+    old = history.reference
+    fresh = Reference(
+        judge.name,
+        judge.fingerprint,
+        judge.task,
+        options.asks or 2,
+        Promise(options.false_alarms or 0.01, options.horizon or 365),
+        dict(judge.about),
+    )
+    if old is None:
+        return fresh
+    if options.new_reference:
+        promise = Promise(options.false_alarms or old.promise.rate, options.horizon or old.promise.horizon)
+        return replace(fresh, asks=options.asks or old.asks, promise=promise)
+    how = "Give another --history, or --new-reference to begin a new reference with this run"
+    if old.task != judge.task or _identity(old.fingerprint, old.judge) != _identity(judge.fingerprint, judge.name):
+        raise ConfigError(
+            f"{options.history}: its runs are those of another judge: expected {old.judge}, as it was, got "
+            f"{judge.name}{_differences(old, fresh)}. Two judges say nothing about the drift of one. {how}"
+        )
+    given = {
+        "--asks": (options.asks, old.asks),
+        "--false-alarms": (options.false_alarms, old.promise.rate),
+        "--horizon": (options.horizon, old.promise.horizon),
+    }
+    problems = [
+        f"{name}: expected {before!r}, as in the runs of {options.history}, got {now!r}. {how}"
+        for name, (now, before) in given.items()
+        if now is not None and now != before
+    ]
+    if problems:
+        raise ConfigError(problems)
+    return old
+
+
+def _differences(old: Reference, new: Reference) -> str:
+    """Return what two judges differ in, as far as they say it of themselves."""
+    before, now = (_flat({"task": one.task, **one.about}) for one in (old, new))
+    found = [
+        f"{key}: {_short(before.get(key))} -> {_short(now.get(key))}"
+        for key in sorted(before.keys() | now.keys())
+        if before.get(key) != now.get(key)
+    ]
+    return f" ({'; '.join(found[:MOST_NAMED])})" if found else ""
+
+
+def _flat(about: Mapping[str, Json], within: str = "") -> dict[str, Json]:
+    flat: dict[str, Json] = {}
+    for key, value in about.items():
+        flat |= _flat(value, f"{within}{key}.") if isinstance(value, dict) else {f"{within}{key}": value}
+    return flat
+
+
+def _short(value: Json) -> str:
+    text = "none" if value is None else str(value)
+    return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}..."
+
+
+def _identity(fingerprint: str | None, name: str) -> str:
+    return name if fingerprint is None else fingerprint
+
+
+def _refuse_strangers(path: Path, runs: Sequence[Run], cases: Sequence[Case]) -> None:
+    """
+    Refuse cases none of which was ever asked before, though there were runs.
+
+    Raises:
+        ConfigError: it is so.
+    """
+    from calm.plugins.watch.study import anchors_of
+
+    known = {anchor.key for run in runs for anchor in run.anchors}
+    if known and not any(anchor.key in known for anchor in anchors_of(cases)):
+        raise ConfigError(
+            f"{path}: none of the {len(cases)} cases was asked in an earlier run (by id and text), so that nothing can "
+            "be compared. Give the anchors of before, another --history, or --new-reference to begin with these cases"
+        )
+
+
+def _run(
+    options: argparse.Namespace, judge: Judge, cases: Sequence[Case], reference: Reference, history: History
+) -> tuple[Run, int, str]:
+    """
+    Make a run, or go on with the one that was stopped; return it, how many replies it replays, and the bill.
+
+    Raises:
+        ConfigError: nothing can be decided.
+    """
+    from calm.engine.money import Keys, saved
+    from calm.plugins.watch import study as watch
+
+    path, keys, answers = Path(options.history), Keys(), 0
+    begun = watch.begin(path, history.sum)
+    oldest = time.time() - options.resume_hours * HOUR_S
+    try:
+        with opened_engine(options, *_outputs(options), oldest=oldest, series=begun.series) as engine:
+            engine.ledger.keys = keys
+            try:
+                run = _asked(engine, judge, cases, reference, history.count + 1)
+            finally:
+                answers = engine.ledger.answers
+            return run, saved([keys.packed()]), bill(engine)
+    except ConfigError:
+        if not answers and not begun.again:
+            watch.end(path)
+        raise
+
+
+def _replays(count: int) -> str:
+    """Return that a run holds replies of an earlier, stopped one, if it does."""
+    some = "1 reply" if count == 1 else f"{count} replies"
+    return f"replayed {some} of a stopped run: what was answered then was not asked again" if count else ""
+
+
+def _asked(engine: Engine, judge: Judge, cases: Sequence[Case], reference: Reference, number: int) -> Run:
+    """
+    Ask about all anchors, and return what was said as a run.
+
+    Raises:
+        ConfigError: too much was not answered, so that nothing can be decided.
+    """
+    from calm.plugins.watch import study as watch
+    from calm.plugins.watch.study.history import said
+
+    engine.admit(judge)
+    asked = watch.ask_anchors(engine, judge, cases, number, reference.asks)
+    if asked.incomplete is not None:
+        raise ConfigError(
+            f"run {number} is not complete, so nothing was recorded and nothing decided: "
+            f"{asked.lost} of {len(cases) * reference.asks} asks have no reply: {asked.incomplete}. "
+            f"{bill(engine)}; {CONTINUE}"
+        )
+    verdicts = tuple(tuple(map(said, row)) for row in asked.verdicts)
+    served = {one.model: engine.served[one.identity] for one in judge.endpoints if engine.served.get(one.identity)}
+    at = datetime.now(UTC).isoformat(timespec="seconds")
+    return watch.Run(number, at, watch.anchors_of(cases), verdicts, served)
+
+
+def _backwards(runs: Sequence[Run], run: Run) -> str:
+    """Return that the clock stands before an earlier run, if it does."""
+    latest = max((one.at for one in runs), default="")
+    if run.at >= latest:
+        return ""
+    return f"note: the clock says {run.at}, but a run was made at {latest}; runs count in the order of the history"
+
+
+def _unknown(judge: Judge) -> str:
+    """Return that nobody can tell whether a judge was changed, if it does not say who it is."""
+    if judge.fingerprint is not None:
+        return ""
+    return (
+        f"note: {judge.name} has no `fingerprint`, so a change of its code looks like drift, and a stopped run asks "
+        "everything again"
+    )
+
+
+def _plan(options: argparse.Namespace, judge: Judge, cases: Sequence[Case], history: History) -> str:
+    from calm.experiment.stopping import Design
+    from calm.gate.plan import PlanSettings, survey_clean
+    from calm.gate.prices import plan_of
+    from calm.plugins.watch import study as watch
+
+    reference, number = _reference(options, judge, history), history.count + 1
+    runs = history.runs if reference is history.reference else ()
+    few = watch.too_few(watch.reach_of(runs, watch.anchors_of(cases), number, reference.promise), number)
+    asks = Design(reference.asks, 0)
+    most = plan_of(survey_clean(judge, cases, PlanSettings(len(cases), 0, asks)), len(cases), asks).most
+    return (
+        f"run {number} of {judge.name}: {len(cases)} anchors, {reference.asks} asks each; no call is made\n"
+        f"at most {most.calls} calls, {most.cost}" + (f"\n{few}" if few else "")
+    )
+
+
+def _write(options: argparse.Namespace, found: Comparison, reference: Reference, run: Run, replayed: int) -> None:
+    from calm.plugins.watch import study as watch
+    from calm.results.outputs import WATCH, WATCH_PAGE, write_whole
+
+    body = json.dumps(watch.to_json(found, reference, run, replayed), indent=1, ensure_ascii=False, allow_nan=False)
+    write_whole(Path(options.out), [f"{body}\n"], WATCH)
+    written = f"wrote {options.history} ({run.number} run{'s' if run.number > 1 else ''}) and {options.out}"
+    if options.summary:
+        write_whole(Path(options.summary), [watch.markdown(found, reference, run)], WATCH_PAGE)
+        written += f" and {options.summary}"
+    print(printable(written))

@@ -1,1 +1,0 @@
-"""Studies beyond the gate: attacks, mitigations, joint ratings, and texts that a model writes."""
