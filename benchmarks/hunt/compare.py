@@ -5,8 +5,8 @@ What `calm hunt` finds on ten planted rules that its author did not see, with an
     python -m benchmarks.hunt.compare --rows rows.jsonl --workers 2  # goes on where it stopped
     python -m benchmarks.hunt.compare --rows rows.jsonl --write docs/measured/hunts.md
 
-Each hunt is one call of `hunt` (`calm.plugins.search`): a method, a rule, a budget of asks and a seed. Methods differ in who
-proposes texts; they have the same cases, referee, shrinker and confirmation. The rules are in
+Each hunt is one call of `hunt` (`calm.plugins.search`): a method, a rule, a budget of asks and a seed. They differ in
+who proposes texts; they have the same cases, referee, shrinker and confirmation. The rules are in
 `benchmarks/hunt/rules.py`, written by somebody else than the search, and so is the writer
 (`benchmarks/hunt/writer.py`). No row names a rule: only its class is shown. A file of rows belongs to the code that
 wrote it: after a change, begin another one.
