@@ -31,7 +31,7 @@ from calm.core.files import (
     spreadsheet,
     unopened,
 )
-from calm.core.files import unfolded as unfolding_unfolded
+from calm.core.files import unfolded
 from calm.core.order import item_of
 from calm.errors import ConfigError, few_of
 
@@ -42,7 +42,7 @@ _ROWS: Final = 50
 """Rows that are unfolded at a time."""
 
 
-def unfolded(data: bytes) -> Unfolded | str:
+def rows_unfolded(data: bytes) -> Unfolded | str:
     """Return the records of a Parquet file, or what is wrong with it."""
     try:
         file = pyarrow.parquet.ParquetFile(BytesIO(data))
@@ -466,6 +466,6 @@ def _parquet(path: Path, data: bytes) -> Table:
         raise ConfigError(
             f"{path}: expected pyarrow to read Parquet, got none; {install('parquet')}, or save the file as JSON Lines"
         )
-    found = unfolding_unfolded(f"{__package__}.parquet:unfolded", path, "a Parquet file", data)
+    found = unfolded(f"{__name__}:{rows_unfolded.__name__}", path, "a Parquet file", data)
     columns, rows = cast("tuple[tuple[str, ...], list[Row]]", found)
     return Table(str(path), columns, tuple(rows))
