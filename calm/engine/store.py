@@ -412,21 +412,12 @@ class Store:
         self._spill.write(answered, self.host.wall())
         return self._spill.path
 
-    @property
-    def alone(self) -> bool:
-        """Whether no other process can make the calls of this one."""
-        return self._alone
-
-    def claim(self, key: bytes) -> bool:
-        """
-        Return whether this process is to make a call; False while another live process makes it.
-
-        The lease ends with `put` or `release`, or with the process that holds it.
-        """
-        return self.claim_all([key])[0]
-
     def claim_all(self, keys: Sequence[bytes]) -> list[bool]:
-        """Return the same for each of some calls, with one write to the file."""
+        """
+        Return for each of some calls whether this process is to make it; False while another live process makes it.
+
+        The lease ends with `put_all` or `release`, or with the process that holds it. All take one write to the file.
+        """
         if self._alone:
             return [True] * len(keys)
         with self.leases.kept(), self.database.writing() as db:

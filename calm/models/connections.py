@@ -334,8 +334,10 @@ class FastTransport:
                 self._url = url
             async with asyncio.timeout(self._address.timeout_s):
                 if self._direct is not None:
-                    connection = self._direct.free() or await self._direct.opened()
-                    return await connection.ask(self._request(self._url, body, version))
+                    request = self._request(self._url, body, version)
+                    answer = (self._direct.free() or await self._direct.opened()).ask(request)
+                    del request  # it may be long, and the answer takes its time
+                    return await answer
                 assert self._proxied is not None, "requests go one way or the other"
                 named = _checked(ours(self._address, version))
                 return await self._proxied.post(self._url.geturl(), named, encoded(body))

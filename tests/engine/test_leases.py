@@ -43,7 +43,7 @@ def watched(store, host, seconds, *, each=BEAT_S):
     """Let a process want a lease again and again for so many seconds of its clock; return whether it got it."""
     for _ in range(int(seconds / each)):
         host.at_s += each
-        if store.claim(KEY):
+        if store.claim_all([KEY])[0]:
             return True
     return False
 
@@ -55,7 +55,7 @@ def asking(tmp_path):
 
     def opens(mine, theirs):
         opened[:] = [Store(tmp_path / "cache.sqlite", Mode.ON, host=host) for host in (mine, theirs)]
-        assert opened[1].claim(KEY)
+        assert opened[1].claim_all([KEY])[0]
         return opened
 
     yield opens
@@ -72,7 +72,7 @@ def test_the_number_of_a_process_says_nothing_in_another_place(asking):
         theirs.at_s += BEAT_S
         there.show_life()
         mine.at_s += BEAT_S
-        assert not here.claim(KEY)
+        assert not here.claim_all([KEY])[0]
 
 
 def test_a_holder_of_another_place_that_shows_no_life_is_dead_after_a_while(asking):
@@ -90,7 +90,7 @@ def test_a_holder_of_the_same_place_that_is_gone_is_not_waited_for(asking):
     mine, theirs = Elsewhere("one", 7, alive=(7,)), Elsewhere("one", 8)
     here, _ = asking(mine, theirs)
 
-    assert here.claim(KEY)
+    assert here.claim_all([KEY])[0]
 
 
 def test_a_number_that_another_process_has_now_keeps_no_lease(asking):
@@ -106,11 +106,11 @@ def test_whoever_stood_still_has_watched_nothing(asking):
     """A laptop that slept, or a file that was locked for a minute, is no proof that others are dead."""
     mine, theirs = Elsewhere("one"), Elsewhere("two")
     here, _ = asking(mine, theirs)
-    assert not here.claim(KEY)
+    assert not here.claim_all([KEY])[0]
 
     mine.at_s += 600
 
-    assert not here.claim(KEY)
+    assert not here.claim_all([KEY])[0]
 
 
 def test_a_holder_of_an_earlier_day_is_watched_for_a_moment(asking):
@@ -133,7 +133,7 @@ def test_a_wrong_calendar_takes_no_lease(asking):
         theirs.at_s += BEAT_S
         there.show_life()
         mine.at_s += BEAT_S
-        assert not here.claim(KEY)
+        assert not here.claim_all([KEY])[0]
 
 
 def test_whoever_stood_still_claims_its_leases_again(asking):
@@ -148,7 +148,7 @@ def test_whoever_stood_still_claims_its_leases_again(asking):
     assert not there.holds(KEY)
     there.show_life()
     assert not there.holds(KEY)
-    assert not there.claim(KEY)
+    assert not there.claim_all([KEY])[0]
     assert here.holds(KEY)
 
 

@@ -232,7 +232,7 @@ def test_what_was_spilled_by_one_that_lives_is_taken_in_and_its_file_left_to_it(
     """It may go on writing; who lives in another container cannot be known."""
     path = tmp_path / "cache.sqlite"
     one = Store(path, Mode.ON)
-    one.claim(b"x" * 32)
+    one.claim_all([b"x" * 32])
     where = one.spill([entry(1)])
 
     two = Store(path, Mode.ON)
@@ -246,7 +246,7 @@ def test_a_torn_line_of_what_was_spilled_is_not_taken_in(tmp_path):
     """The file of a process that is gone goes, with what was torn."""
     path = tmp_path / "cache.sqlite"
     one = Store(path, Mode.ON)
-    one.claim(b"x" * 32)
+    one.claim_all([b"x" * 32])
     where = one.spill([entry(1), entry(2)])
     one.close()
     where.write_bytes(where.read_bytes()[:-20])
@@ -311,7 +311,7 @@ def test_a_row_with_a_right_checksum_that_is_no_reply_is_asked_again(tmp_path):
     db.close()
 
     assert store.get(entry(1).key) is None
-    assert store.claim(entry(1).key)
+    assert store.claim_all([entry(1).key])[0]
     store.close()
 
 
