@@ -34,6 +34,17 @@ QUESTION = 240
 """Characters kept of the question of any other row."""
 FAR = 0.25
 """Distance from the gold label from which a verdict speaks against the judge: a quarter of a scale or more."""
+_CHANNEL = {
+    "answers": "answer",
+    "bylines": "label",
+    "labels": "label",
+    "notes": "note",
+    "examples": "example",
+    "turns": "turn",
+    "context": "passage",
+    "steps": "step",
+}
+"""The parts of a case that an edit changed, as results name them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +135,7 @@ class Arms:
         """Return a case under as many variants as it has asks; where fewer apply, the first are asked again."""
         if pair.shown is None:
             return [Row(pair, 0)]
-        pairs = self._pairing.under(pair, asks.perturbed)
+        pairs = self._pairing.under(pair, asks.perturbed) if asks.perturbed > 1 else [pair]
         return [Row(one, len(range(place, asks.perturbed, len(pairs)))) for place, one in enumerate(pairs)]
 
     def _questions(self, row: Row, asks: Asks) -> tuple[list[Question], list[Question], list[Question]]:
@@ -219,7 +230,7 @@ class Arms:
         cued, before = self._cued(pair, clean, perturbed)
         return {
             "hash": pair.hash,
-            "channel": pair.channel,
+            "channel": ", ".join(sorted(_CHANNEL.get(part, part) for part in pair.changed)),
             "floor": "" if not inert else REPEATS if self._setup.judge.traits.recorded else self._floor(pair, 1).name,
             "places": tuple(sorted(pair.places)),
             "own": pair.own,

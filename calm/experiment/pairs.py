@@ -74,16 +74,6 @@ def equal_pair(case: Case) -> Case:
 
 
 ORDER_SALT = "slot order 1"
-_CHANNEL = {
-    "answers": "answer",
-    "bylines": "label",
-    "labels": "label",
-    "notes": "note",
-    "examples": "example",
-    "turns": "turn",
-    "context": "passage",
-    "steps": "step",
-}
 _NOUN = {
     "bylines": "labels",
     "framing": "inverted framing",
@@ -161,11 +151,6 @@ class Pair:
             return rewritten(aimed, base, self.neutral, number)
         return floor_of(aimed, base, shown, self.changed, number, brief=self.brief, memo=memo)
 
-    @property
-    def channel(self) -> str:
-        """The parts that were changed, as results name them."""
-        return ", ".join(sorted(_CHANNEL.get(c, c) for c in self.changed))
-
     def ask(self, number: int) -> tuple[Recipe[Case], int]:
         """
         Return the edited case and the repeat index of one perturbed ask, counted from 1.
@@ -230,6 +215,7 @@ class Pairing:
 
         Several threads may ask at a time, also about the same cases.
         """
+        assert self.edit is not None, "there is an edit"
         gone: Counter[Reason] = Counter()
         missing = [pair.source for pair in pairs if self.wants(pair)]
         verdicts = dict(zip([c.id for c in missing], _pilots(self.setup, missing), strict=True))
@@ -240,13 +226,14 @@ class Pairing:
                 continue
             case, start = self._starts[case_id]
             self._starts[case_id] = case, replace(start, pilot=verdict)
-            self._under[case_id] = [self._with_room(one, verdict) for one in self._under[case_id]]
+            self._under[case_id] = [_piloted(self.setup, self.edit, one, verdict) for one in self._under[case_id]]
         here = {pair.source.id: place for place, pair in enumerate(self.pairs)}
         for case_id in verdicts.keys() & here.keys():
             self.pairs[here[case_id]] = self._under[case_id][0]
         kept = [pair for pair in pairs if pair.source.id in here]
         self.lost += gone
-        return [self._with_room(pair, self._starts[pair.source.id][1].pilot) for pair in kept], gone
+        pilots = [self._starts[pair.source.id][1].pilot for pair in kept]
+        return [_piloted(self.setup, self.edit, *one) for one in zip(kept, pilots, strict=True)], gone
 
     def wants(self, pair: Pair) -> bool:
         """Return whether a case still needs its pilot."""
@@ -257,10 +244,6 @@ class Pairing:
             and known[1].pilot is None
             and wants_pilot(pair.source, self.edit.expects)
         )
-
-    def _with_room(self, pair: Pair, pilot: Verdict | None) -> Pair:
-        assert self.edit is not None, "there is an edit"
-        return _with_pilot(self.setup, self.edit, pair, pilot, pair.source)
 
     @property
     def known(self) -> list[Pair]:
@@ -300,8 +283,8 @@ def pair_up(
     answer is the better one; `ties`: or if its gold label is a tie. What a cue does between equal answers, and between
     two without gold, is asked crosswise (`calm.experiment.pulls`).
     """
-    first = 0.0 if edit is None else start_of(edit.bias, len(setup.cases))
-    cases = in_order(setup.cases, setup.seed, first, as_given=setup.judge.traits.as_given, memo=setup.memo)
+    bias = None if edit is None else edit.bias
+    cases = in_order(setup.cases, setup.seed, bias, as_given=setup.judge.traits.as_given, memo=setup.memo)
     clusters = once(setup.memo, lambda: clusters_of(setup.cases), setup.cases, "clusters")
     found = Pairing(setup, edit, plain=against is None)
     if (record := setup.judge.traits.recorded) is not None:
@@ -316,7 +299,8 @@ def pair_up(
         cases = [case for case, bar in bars if not bar]
         found.excluded.update(bar for _, bar in bars if bar)
     if edit is None:
-        found.pairs = [Pair(c, c, hash=_hash(setup, c), cluster=clusters[c.id]) for c in cases]
+        hashes = ["" if setup.counting else case.identity() for case in cases]
+        found.pairs = [Pair(c, c, hash=one, cluster=clusters[c.id]) for c, one in zip(cases, hashes, strict=True)]
         return found
     aimed_by_pilot = [c for c in cases if target is None and aims_by_pilot(c, edit.expects)]
     pilots = dict(zip([c.id for c in aimed_by_pilot], _pilots(setup, aimed_by_pilot), strict=True))
@@ -329,12 +313,14 @@ def pair_up(
             pilot = None  # an order or a framing treats no answer of its own, and its case has other verdicts
         memo = setup.memo if pilot is None else None
         if target is None:
-            aimed = once(memo, partial(_aimed, setup.memo, case, edit.expects, pilot), (case,), "aim", edit.expects)
+            aimed = once(memo, partial(aim, case, edit.expects, pilot), (case,), "aim", edit.expects)
         else:
-            aimed = _same(setup.memo, case, case.treat(target))
+            aimed = case.treat(target)
         if isinstance(aimed, Reason):
             found.excluded[aimed] += 1
             continue
+        treat = partial(case.treat, aimed.target)
+        aimed = once(setup.memo, treat, (case,), "aimed", aimed.treatment)  # one object for all edits that aim at it
         cluster = clusters[case.id]
         start = once(
             memo, partial(Pair, case, case, pilot=pilot, cluster=cluster, memo=setup.memo), (case,), "start", cluster
@@ -344,9 +330,11 @@ def pair_up(
             if isinstance(compared, Reason):
                 found.excluded[because(Kind.CONTROL, compared)] += 1
                 continue
-            start = replace(start, clean=compared.ask(1)[0], control=compared.judge)
+            assert compared.shown is not None, "it was edited"
+            start = replace(start, clean=compared.shown, control=compared.judge)
         found.add(aimed, start)
-    found.excluded = _together(found.excluded)
+    if any(reason.kind is Kind.EDIT_TOO_LONG for reason in found.excluded):
+        found.excluded = _together(found.excluded)
     return found
 
 
@@ -385,16 +373,6 @@ def _together(excluded: Counter[Reason]) -> Counter[Reason]:
     return found
 
 
-def _aimed(memo: Memo | None, case: Case, expects: Expects, pilot: Verdict | None) -> Treated | Reason:
-    aimed = aim(case, expects, pilot)
-    return aimed if isinstance(aimed, Reason) else _same(memo, case, aimed)
-
-
-def _same(memo: Memo | None, case: Case, aimed: Treated) -> Treated:
-    """Return the case with its treated answer as the object that it was before."""
-    return once(memo, lambda: aimed, (case,), "aimed", aimed.treatment)
-
-
 def _pilots(setup: Setup, cases: Sequence[Case]) -> list[Verdict]:
     """
     Ask about cases with inert words, and return the verdicts.
@@ -416,20 +394,25 @@ def piloted(case: Case, setup: Setup) -> Case | Recipe[Case]:
 
 
 def in_order(
-    cases: Sequence[Case], seed: int, start: float = 0.0, *, as_given: bool, memo: Memo | None = None
+    cases: Sequence[Case], seed: int, bias: str | None = None, *, as_given: bool, memo: Memo | None = None
 ) -> list[Case]:
     """
-    Return the cases in the order in which they are asked, each with an order of its answers.
+    Return the cases in the order in which they are asked about a bias, each with an order of its answers.
 
     It is the order of `calm.cases.sample`: looks are taken in it, so it may not be that of a file or of a test's list.
     """
     salt = "" if as_given else ORDER_SALT
+    start = 0.0 if bias is None else start_of(bias, len(cases))
 
-    def drawn() -> list[Case]:
-        placed = sorted(cases, key=lambda case: place_of(seed, case.id, start))
-        return [once(memo, partial(case.with_order, salt), (case,), "order", salt) for case in placed]
-
-    return once(memo, drawn, tuple(cases), "drawn", seed, start, salt)
+    return once(
+        memo,
+        lambda: [
+            once(memo, partial(case.with_order, salt), (case,), "order", salt)
+            for case in sorted(cases, key=lambda case: place_of(seed, case.id, start))
+        ],
+        tuple(cases),
+        *("drawn", seed, start, salt),
+    )
 
 
 def _edited(
@@ -442,7 +425,10 @@ def _edited(
     are passed over.
     """
     reasons: list[Reason] = []
-    for variant in _choices(setup, edit, case):
+    variants: Sequence[AnyEdit] = (edit,)
+    if edit.variants:  # the one drawn for the case first
+        variants = once(setup.memo, lambda: edit.choices(case, setup.seed), (edit, case), "choices", setup.seed)
+    for variant in variants:
         if variant.label in used:
             continue
         found = _varied(setup, variant, case, start, compared=compared)
@@ -454,13 +440,6 @@ def _edited(
         reasons.append(found)
     # "does not apply" is the weakest reason: another variant's says more
     return next((r for r in reasons if r.kind is not Kind.APPLIES_NOT), because(Kind.APPLIES_NOT))
-
-
-def _choices(setup: Setup, edit: AnyEdit, case: Treated) -> Sequence[AnyEdit]:
-    """Return the edits to try on a case, the one drawn for it first."""
-    if not edit.variants:
-        return (edit,)
-    return once(setup.memo, lambda: edit.choices(case, setup.seed), (edit, case), "choices", setup.seed)
 
 
 def _varied(setup: Setup, variant: AnyEdit, case: Treated, start: Pair, *, compared: bool) -> Pair | Reason:
@@ -478,21 +457,24 @@ def _varied(setup: Setup, variant: AnyEdit, case: Treated, start: Pair, *, compa
     found = found if found.cluster == start.cluster else changed(found, cluster=start.cluster)
     if found.pilot is start.pilot or found.shown is None:
         return found
-    return _with_pilot(setup, variant, found, start.pilot, found.shown())
+    return _piloted(setup, variant, found, start.pilot, found.shown())
 
 
 def _varied_anew(setup: Setup, variant: AnyEdit, case: Treated, start: Pair, *, compared: bool) -> Pair | Reason:
     found = _applied(setup, variant, case, start)
     if isinstance(found, Reason):
         return found
-    record = (found.judge or setup.judge).traits.recorded
-    if record is not None and found.shown is not None and not record.held(found.shown()):
+    assert found.shown is not None, "it was edited"
+    judge, control = found.judge or setup.judge, found.control or setup.judge
+    if (record := judge.traits.recorded) is not None and not record.held(found.shown()):
         return because(Kind.NOT_RECORDED)
+    memo = setup.memo if found.control is None else None
     try:
-        visible = _visible(setup, found)
+        clean = once(memo, lambda: control.sees(found.base), (found.clean,), "seen")
+        visible = judge.sees(found.shown()) != clean
     except TooLongError as error:
         return because(Kind.EDIT_TOO_LONG, name(error.model), error.window, name(case.id))
-    return found if visible or not compared else unseen(found.judge or setup.judge, found.changed)
+    return found if visible or not compared else unseen(judge, found.changed)
 
 
 def unseen(judge: Judge, changed: Iterable[str]) -> Reason:
@@ -504,14 +486,6 @@ def unseen(judge: Judge, changed: Iterable[str]) -> Reason:
     if isinstance(declared, list) and "passed" not in judge.about and "prompt" not in fields:
         return because(Kind.NOT_READ, nouns, ", ".join(map(repr, fields)))
     return because(Kind.NOT_SHOWN, nouns)
-
-
-def _visible(setup: Setup, found: Pair) -> bool:
-    """Return whether the judge sees a difference between the edited case and the clean one."""
-    judge, control = found.judge or setup.judge, found.control or setup.judge
-    shown, _ = found.ask(1)
-    memo = setup.memo if found.control is None else None
-    return judge.sees(shown()) != once(memo, lambda: control.sees(found.base), (found.clean,), "seen")
 
 
 @dataclass(frozen=True, slots=True)
@@ -538,12 +512,12 @@ def _made(variant: AnyEdit, case: Treated, setup: Setup, *, both_orders: bool) -
     else:
         shown = recipe(setup.memo, case_shown, partial(_shown, variant, case, setup.seed))
     turned = _turned(setup.memo, shown) if both_orders else None
-    return _Edited(after, shown, turned, _hash(setup, case_shown, words))
+    return _Edited(after, shown, turned, "" if setup.counting else case_shown.identity(words))
 
 
 def edited_by(variant: Edit, case: Treated, seed: int) -> Treated | Reason:
     """Return a case after one edit, or why it may not be asked about so."""
-    if (unserved := not_served(variant, case)) is not None:
+    if variant.languages is not None and (unserved := not_served(variant, case)) is not None:
         return unserved
     edited = variant.apply(case, seed)
     if edited is None:
@@ -561,11 +535,7 @@ def _shown(variant: Edit, case: Treated | Recipe[Treated], seed: int) -> Case:
 
 def _turned(memo: Memo | None, shown: Recipe[Case]) -> Recipe[Case]:
     """Return a case with its answers the other way round."""
-    return remade(memo, _other_way_round, shown)
-
-
-def _other_way_round(shown: Recipe[Case]) -> Case:
-    return shown().arranged(shown.slots[::-1])
+    return remade(memo, lambda one: one().arranged(one.slots[::-1]), shown)
 
 
 def _applied(setup: Setup, variant: AnyEdit, case: Treated, start: Pair) -> Pair | Reason:
@@ -585,20 +555,27 @@ def _applied(setup: Setup, variant: AnyEdit, case: Treated, start: Pair) -> Pair
     if isinstance(edited, Reason):
         return edited
     if not isinstance(variant, PromptEdit):
-        start = _compared(variant, case, edited, start)
+        own = variant.own_text(case)
+        if own is None:
+            start = changed(start, changed=case.differences(edited.after))
+        else:
+            start = _beside_own(variant, own, case, edited.after, start)
+    asked, places, memo = start.judge or setup.judge, frozenset[str](), setup.memo if start.judge is None else None
+    if isinstance(asked, Placing) and not setup.counting:
+        places = once(memo, lambda: asked.places(edited.shown()), (edited.shown,), "places")
     again = partial(_again, setup, variant, case, edited.shown, own=bool(start.own))
-    return changed(
+    found = changed(
         start,
         shown=edited.shown,
         turned=edited.turned,
         variant=variant.label,
         hash=edited.hash,
-        room=_has_room(setup, variant, edited.after, _telling(start, start.pilot)),
         brief=variant.bias in TESTS_LENGTH,
         again=again if setup.repeatable else None,
         treatment=edited.after.treatment,
-        places=_places(setup, start.judge, edited.shown),
+        places=places,
     )
+    return _piloted(setup, variant, found, start.pilot, edited.after)
 
 
 def _asked_otherwise(setup: Setup, edit: PromptEdit, case: Treated) -> Judge | Reason:
@@ -621,43 +598,21 @@ def _asked_otherwise(setup: Setup, edit: PromptEdit, case: Treated) -> Judge | R
     return judge.on_scale(reworded.scale)
 
 
-def _with_pilot(setup: Setup, edit: AnyEdit, pair: Pair, pilot: Verdict | None, case: Case) -> Pair:
-    """Return a pair with what its pilot said, and with whether the treated answer of the case can still move."""
-    treated = recast(Treated, case, treatment=pair.treatment)
-    return changed(pair, pilot=pilot, room=_has_room(setup, edit, treated, _telling(pair, pilot)))
+def _piloted(setup: Setup, edit: AnyEdit, pair: Pair, pilot: Verdict | None, case: Case | None = None) -> Pair:
+    """
+    Return a pair with what its pilot said, and with whether the treated answer of a case can still move.
+
+    A pilot that was asked about other criteria than the clean arm says nothing of that.
+    """
+    treated = recast(Treated, case or pair.source, treatment=pair.treatment)
+    telling = pilot if pair.base.criteria == pair.source.criteria else None
+    room = has_room(treated, edit.expects, telling, setup.family, setup.judge.scale)
+    return changed(pair, pilot=pilot, room=room)
 
 
-def _has_room(setup: Setup, edit: AnyEdit, case: Treated, pilot: Verdict | None) -> bool:
-    return has_room(case, edit.expects, pilot, setup.family, setup.judge.scale)
-
-
-def _telling(pair: Pair, pilot: Verdict | None) -> Verdict | None:
-    """Return what a pilot says of the room to move: nothing if it was asked about other criteria than the clean arm."""
-    return pilot if pair.base.criteria == pair.source.criteria else None
-
-
-def _hash(setup: Setup, case: Case, words: str = "") -> str:
-    """Return the hash of what the judge is shown; nothing where it is not needed."""
-    return "" if setup.counting else case.identity(words)
-
-
-def _places(setup: Setup, reworded: Judge | None, shown: Recipe[Case]) -> frozenset[str]:
-    """Return where the judge is shown what its own prompt has no place for; nothing where it is not needed."""
-    if setup.counting:
-        return frozenset()
-    asked = reworded or setup.judge
-
-    def found() -> frozenset[str]:
-        return asked.places(shown()) if isinstance(asked, Placing) else frozenset()
-
-    return once(setup.memo if reworded is None else None, found, (shown,), "places")
-
-
-def _compared(variant: Edit, case: Treated, found: _Edited, start: Pair) -> Pair:
-    """Return the pair with what the edit changed, which text of the case it shows, and what that is compared with."""
-    edited, memo, text = found.after, start.memo, variant.own_text(case)
-    if text is None:
-        return changed(start, changed=case.differences(edited))
+def _beside_own(variant: Edit, text: Held, case: Treated, edited: Treated, start: Pair) -> Pair:
+    """Return the pair with what an edit changed that shows a text of the case, and with what that is compared."""
+    memo = start.memo
     as_it_is = start.base == case.untreated()
     base = variant.base(case) if as_it_is else case
     kind = text_kind(text.name)
@@ -695,23 +650,13 @@ def _edited_again(
     """
     memo = setup.memo
     if own:
-        return remade(memo, _worded, shown, number)
-    with_words = once(memo, lambda: remade(memo, _treated_with_words, case, number), (case,), "worded", number)
+        return remade(memo, lambda: worded(shown(), number))
+    with_words = once(
+        memo, lambda: remade(memo, lambda: worded(case, number).treat(case.target)), (case,), "worded", number
+    )
     if isinstance(variant, PromptEdit):
-        return remade(memo, _untreated, with_words)
+        return remade(memo, lambda: with_words().untreated())
     edited = variant.apply(with_words(), setup.seed)
     if edited is None or fault_in(variant, with_words(), edited) is not None:
         return shown
     return recipe(memo, edited.untreated(), partial(_shown, variant, with_words, setup.seed))
-
-
-def _worded(shown: Recipe[Case], number: int) -> Case:
-    return worded(shown(), number)
-
-
-def _treated_with_words(case: Treated, number: int) -> Treated:
-    return worded(case, number).treat(case.target)
-
-
-def _untreated(case: Recipe[Treated]) -> Case:
-    return case().untreated()

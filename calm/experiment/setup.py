@@ -71,21 +71,12 @@ def clusters_of(cases: Sequence[Case]) -> dict[str, str]:
     Cases with the same question, reference, fields, turns and passages are about the same question. Where all cases
     have them in common, they say nothing, and each case is a cluster of its own.
     """
-    about = {c.id: _about(c) for c in cases}
-    found = {c.id: c.tags.get(CLUSTER) or _translated(c) or about[c.id] for c in cases}
+    found = {}
+    for case in cases:
+        around, item = case.around(), case.tags.get(ITEM, "") if case.tags.get(LANGUAGE) else ""
+        about = digest("question", case.question, case.reference, dict(case.fields), *([around] if around else []))[:16]
+        found[case.id] = case.tags.get(CLUSTER) or (digest("item", item)[:16] if item else about)
     if len(set(found.values())) == 1 and not any(CLUSTER in c.tags for c in cases):
         return {c.id: c.id for c in cases}
     size = Counter(found.values())
     return {case: key if size[key] > 1 else case for case, key in found.items()}
-
-
-def _about(case: Case) -> str:
-    """Return what a case asks about, whatever the answers to it."""
-    around = case.around()
-    return digest("question", case.question, case.reference, dict(case.fields), *([around] if around else []))[:16]
-
-
-def _translated(case: Case) -> str:
-    """Return a name for the item of a case of which there may be others in another language; "" for any other case."""
-    named = case.tags.get(ITEM, "")
-    return digest("item", named)[:16] if named and case.tags.get(LANGUAGE) else ""

@@ -26,6 +26,7 @@ from calm.errors import ConfigError, closest
 from calm.experiment.aim import aim, aims_by_pilot
 from calm.experiment.lookahead import Order
 from calm.experiment.pairs import barred
+from calm.models.wire import Judge
 from calm.results.audit import AGREEMENT, BASELINE, CONTROLS, RUN
 
 GROUP = "calm.perturbations"
@@ -129,10 +130,6 @@ def _modules_on(path: tuple[str, ...]) -> tuple[tuple[str, ModuleType], ...]:
     return (*own, *_installed_on(path))
 
 
-def _installed() -> tuple[tuple[str, ModuleType], ...]:
-    return _installed_on(tuple(sys.path))
-
-
 @lru_cache(maxsize=1)
 def _installed_on(_path: tuple[str, ...]) -> tuple[tuple[str, ModuleType], ...]:
     points = sorted(entry_points(group=GROUP), key=lambda point: point.name)
@@ -197,14 +194,19 @@ def find_edit(name: str, model: str = "", cases: Sequence[Case] = ()) -> AnyEdit
     return found
 
 
-def name_of(edit: AnyEdit, model: str = "") -> str:
-    """Return the name by which `find_edit` finds an edit again, from this folder; nothing where none does."""
+def name_of(edit: AnyEdit, judge: Judge | None = None) -> str:
+    """
+    Return the name by which `find_edit` finds an edit again, from this folder; nothing where none does.
+
+    `judge`: the one whose model some edits name.
+    """
     home = edit.rewrite.__module__
     ours = home.partition(".")[0] == perturbations.__name__.partition(".")[0]
     at_home = getattr(sys.modules.get(home), edit.name, None) is edit
     if at_home and home.startswith(f"{perturbations.__name__}."):
         return f"{home.rpartition('.')[2]}.{edit.name}"
-    for module, place in _modules() if ours else _installed():  # what is not written here stands in no module of ours
+    places = _modules() if ours else _installed_on(tuple(sys.path))  # what others wrote stands in no module of ours
+    for module, place in places:
         value = vars(place).get(edit.name)
         if value is edit:
             return f"{module}.{edit.name}"
@@ -213,6 +215,7 @@ def name_of(edit: AnyEdit, model: str = "") -> str:
         if not _is_factory(value, place):
             continue
         name = f"{module}.{edit.name}" if edit.dose is None else f"{module}.{edit.name}@{edit.dose:g}"
+        model = "" if judge is None else str(judge.about.get("model") or judge.name)
         with suppress(ConfigError):
             if (found := find_edit(name, model)).label == edit.label and found.bias == edit.bias:
                 return name
@@ -274,18 +277,12 @@ def named(order: Order, trials: Trials | None) -> dict[str, str]:
     if trials is None or order.own_cases:
         return {}
     labels = {row.edit for row in trials.rows}
-    model = str(order.setup.judge.about.get("model") or order.setup.judge.name)
     found = {"": ""} if "" in labels else {}
-    for one in _single(order.edit) + _single(order.against):
+    for one in (one for edit in (order.edit, order.against) if edit is not None for one in edit.variants or (edit,)):
         wanted = one.label in labels or one is order.against
-        if wanted and one.label not in found and (name := name_of(one, model)):
+        if wanted and one.label not in found and (name := name_of(one, order.setup.judge)):
             found[one.label] = name
     return found
-
-
-def _single(edit: AnyEdit | None) -> tuple[AnyEdit, ...]:
-    """Return the edits that take turns, or the one edit; none where there is none."""
-    return () if edit is None else edit.variants or (edit,)
 
 
 @dataclass(frozen=True, slots=True)

@@ -239,7 +239,7 @@ class _Surveyor:
             return
         for order in (entry.order, *entry.beside):
             if reason := order.unserved or _nothing_asked(order):
-                self.skipped.append((_name(order), str(reason)))
+                self.skipped.append((order.title, str(reason)))
                 continue
             crossed, rest = order.parted()
             if crossed is not None:
@@ -262,7 +262,7 @@ class _Surveyor:
         own = not order.own_cases and not order.setup.equals
         units = tuple(CaseArm(case.id, PERTURBED, (prompt,), own) for case, prompt in prompts)
         asks = 2 if order.edit is None else 4 * len(equals.variants) + 1
-        name = f"{_name(order)}: equal answers"
+        name = f"{order.title}: equal answers"
         return ProbeRow(name, units, edited=True, alone=True, variants=len(equals.variants), equal=asks)
 
     def _row(self, order: Order, *, conditional: bool) -> ProbeRow:
@@ -273,11 +273,11 @@ class _Surveyor:
         pairs, excluded, wanting, unsure = _paired(setup, edit, order.against)
         units = self._units(order, setup, wanting, pairs)
         if not pairs:
-            self.skipped.append((_name(order), str(counted(excluded) or because(Kind.NO_CASES))))
+            self.skipped.append((order.title, str(counted(excluded) or because(Kind.NO_CASES))))
         if unsure:
             self._finders.assumed.append(_PILOTS)
         return ProbeRow(
-            _name(order),
+            order.title,
             tuple(units),
             staged=self._staged(order, setup),
             open=unsure or conditional or judge.traits.at_most,
@@ -331,9 +331,9 @@ class _Surveyor:
             measures = [claim.measure for claim in order.claims]
             crossing = arranged_for(order.setup.judge, wanted, self._settings.seed, measures)
         except EstimateError as error:
-            self.skipped.append((_name(order), str(error)))
+            self.skipped.append((order.title, str(error)))
             return
-        self.cross(crossing, _name(order))
+        self.cross(crossing, order.title)
 
     def cross(self, crossing: CrossDesign, title: str) -> None:
         """Add a row for each judge of a crossing that is to be asked."""
@@ -389,11 +389,6 @@ def has_floor(order: Order, setup: Setup) -> bool:
     if order.edit is None or alone(order.edit, setup.family) or not setup.repeatable:
         return False
     return any(m.floored for m in (*(MEASURES[c.measure] for c in order.claims), *order.observed))
-
-
-def _name(order: Order) -> str:
-    """Return what the plan calls an order: the bias, and the perturbation if it has a name of its own."""
-    return f"{order.bias}/{order.edit.label}" if order.edit and order.edit.name else order.bias
 
 
 def _nothing_asked(order: Order) -> Reason:

@@ -44,12 +44,11 @@ def hunted(order: Order, trials: Trials | None) -> dict[str, str]:
     if not wanted or trials is None or order.against or order.own_cases or judge.traits.recorded is not None:
         return {}
     assert isinstance(edit, Edit)
-    model = str(judge.about.get("model") or judge.name)
     counts = _flipped(trials)
     found: dict[str, list[tuple[str, str]]] = {}
     totals: Counter[str] = Counter()
     for one in edit.variants or (edit,):
-        if counts[one.label] and (place := _place(one, order)) and (name := name_of(one, model)):
+        if counts[one.label] and (place := _place(one, order)) and (name := name_of(one, judge)):
             found.setdefault(place, []).append((one.label, name))
             totals[place] += counts[one.label]
     if not found:
