@@ -142,10 +142,11 @@ def run(
         ClaimError: a claim that says nothing about this edit or task.
         EditError: an edit that changed nothing, or changed what it must not.
     """
-    check(edit, claims, setup.family)
+    family, anew = setup.family, setup.repeatable
+    check(edit, claims, family)
     claims = [c for c in claims if not MEASURES[c.measure].worst_of or (edit is not None and len(edit.variants) > 1)]
     for one in (edit, against):
-        if one is not None and setup.family not in one.tasks:
+        if one is not None and family not in one.tasks:
             reason = because(Kind.OTHER_TASK, name(repr(one)), ", ".join(one.tasks), setup.judge.task)
             return Result(tuple(untested(claims, observed, reason)))
     crossed, others = parted(claims, observed, lambda measure: of_equals(measure, edit))
@@ -171,7 +172,7 @@ def run(
             edit is None and all(MEASURES[c.measure].with_ties for c in claims) and all(m.with_ties for m in observed)
         )
         pairing = pair_up(setup, edit, against, ties=agreed)
-        by_room = limiter is not None and setup.family in FAMILIES_BY_ROOM
+        by_room = limiter is not None and family in FAMILIES_BY_ROOM
         if by_room:
             pairing.pilot(len(pairing.pairs))
     if not pairing.pairs:
@@ -179,8 +180,8 @@ def run(
             return Result(tuple(untested(claims, observed, counted(pairing.lost), Outcome.INCOMPLETE)))
         return Result(tuple(untested(claims, observed, pairing.why_none)))
     measures = [*(MEASURES[c.measure] for c in claims), *observed]
-    has_clean = not alone(edit, setup.family)
-    fits = setup.repeatable or (setup.judge.traits.recorded is not None and setup.judge.traits.repeats != 1)
+    has_clean = not alone(edit, family)
+    fits = anew or (setup.judge.traits.recorded is not None and setup.judge.traits.repeats != 1)
     has_floor = has_clean and fits and edit is not None and any(m.floored for m in measures)
     questions = len({pair.cluster for pair in pairing.pairs})
     room = len({pair.cluster for pair in pairing.pairs if pair.room}) if by_room else None
@@ -297,9 +298,9 @@ def _looked(
     """Return the rulings of the looks, then of the worst variants."""
     claims = chosen.claims
     means = [c for c in claims if not MEASURES[c.measure].worst_of]
+    topped = any(MEASURES[c.measure].topped for c in means)
     stages = _stages(setup, pairing, means, observed)
     first = stages[0]
-    topped = any(MEASURES[c.measure].topped for c in means)
     # agreement is as good as its cases are many: all are asked, but where one may look anytime
     rule = Stopping.FIXED if not means or (not topped and setup.stopping is not Stopping.ANYTIME) else setup.stopping
     edited_alone = rule is Stopping.SEQUENTIAL and not observed and acquits(claims, setup.family)

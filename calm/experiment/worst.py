@@ -34,7 +34,8 @@ from calm.core.reasons import NONE, Kind, Reason, because, listed, name
 from calm.core.trials import Trial, Trials
 from calm.errors import EstimateError
 from calm.experiment.arms import Arms, Row
-from calm.experiment.pairs import Pair, Pairing
+from calm.experiment.edited import Pair
+from calm.experiment.pairs import Pairing
 from calm.experiment.stopping import (
     LEVEL,
     Asks,

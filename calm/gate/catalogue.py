@@ -23,9 +23,8 @@ from calm.core.reasons import NONE, Kind, Reason, because
 from calm.core.trials import Trials
 from calm.core.verdict import Family
 from calm.errors import ConfigError, closest
-from calm.experiment.aim import aim, aims_by_pilot
 from calm.experiment.lookahead import Order
-from calm.experiment.pairs import barred
+from calm.experiment.pairs import aim, aims_by_pilot, barred
 from calm.models.wire import Judge
 from calm.results.audit import AGREEMENT, BASELINE, CONTROLS, RUN
 

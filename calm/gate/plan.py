@@ -24,16 +24,16 @@ from calm.core.reasons import NONE, Kind, Reason, because, counted
 from calm.core.verdict import Preferred, Ranking, Task, Tie, Unreadable, Verdict
 from calm.engine.thread import RareCollections
 from calm.errors import EstimateError
-from calm.experiment.aim import aims_by_pilot, open_to_pilot, wants_pilot
 from calm.experiment.crossing import (
     CrossDesign,
     CrossInputs,
     TableJudge,
     arranged_for,
 )
+from calm.experiment.edited import Pair
 from calm.experiment.inert import CLASSES
 from calm.experiment.lookahead import Order
-from calm.experiment.pairs import Pair, pair_up, piloted
+from calm.experiment.pairs import aims_by_pilot, open_to_pilot, pair_up, piloted, wants_pilot
 from calm.experiment.pulls import Equals
 from calm.experiment.run import alone, check
 from calm.experiment.setup import Setup

@@ -17,10 +17,10 @@ from calm.core.measures import ADVANTAGE, MEASURES
 from calm.core.reasons import Kind, because
 from calm.core.verdict import Family, Label, Score, Verdict
 from calm.errors import few_of
-from calm.experiment.aim import aims_by_pilot, has_room
+from calm.experiment.edited import Pair, has_room
 from calm.experiment.lookahead import Order
-from calm.experiment.pairs import Pair, pair_up
-from calm.experiment.setup import Setup, clusters_of
+from calm.experiment.pairs import aims_by_pilot, clusters_of, pair_up
+from calm.experiment.setup import Setup
 from calm.experiment.stopping import LEVEL, Design, Stopping
 from calm.results.audit import CONTROLS
 from calm.results.pairing import FEWEST, limits_of

@@ -29,7 +29,7 @@ from calm.core.claims import Claim
 from calm.core.edits import Expects
 from calm.core.measures import MEASURES, Measure
 from calm.core.verdict import Family
-from calm.experiment.aim import NO_ROOM
+from calm.experiment.edited import NO_ROOM
 from calm.experiment.stopping import LEVEL, TOP_UPS, Design, Stopping, looks, most_harm
 from calm.experiment.worst import DECISIONS, FAIL_SPENT, FEWEST, PASS_SPENT, SCREEN_LEVELS, SCREENS
 from calm.gate.scenario import Scenario

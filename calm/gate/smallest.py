@@ -12,8 +12,8 @@ from calm.core.edits import Edit, Expects
 from calm.core.measures import flips
 from calm.core.trials import Trials
 from calm.errors import CalmError
-from calm.experiment.aim import aim
 from calm.experiment.lookahead import Order
+from calm.experiment.pairs import aim
 from calm.gate.catalogue import name_of
 
 PLACES: Final[Mapping[str, str]] = {
