@@ -13,7 +13,6 @@ from calm.core.acknowledgement import names_cue, reason_in
 from calm.core.agreement import on_scale, said_by, truth_of
 from calm.core.annotations import mean_places
 from calm.core.case import Answer, Case, Criterion, Framing, digest
-from calm.core.edits import Message
 from calm.core.measures import MEASURES, flip
 from calm.core.order import Recipe, made
 from calm.core.reasons import Reason, reason_of
@@ -247,7 +246,8 @@ class Arms:
         said = [[a for a in arm if not isinstance(a.verdict, NoReply)] for arm in (perturbed, clean)]
         if edit is None or all(same(one.verdict, other.verdict) for one in said[0] for other in said[1]):
             return (), ()
-        reasons = [[reason_in(_replies(store, judgment)) for judgment in arm] for arm in said]
+        replies = [[[store.get(key) for key in judgment.calls] for judgment in arm] for arm in said]
+        reasons = [[reason_in([one.text for one in ask if one is not None]) for ask in arm] for arm in replies]
         if not any(reasons[0]):
             return (), ()
         came, _ = _change(pair)
@@ -377,19 +377,10 @@ def _exchanges(
         if reply is None:
             continue
         prompt = store.prompt(key)
-        name = _name(prompt)
+        name = digest([[message.role, message.text] for message in prompt])[:16]
         prompts[name] = tuple({"role": m.role, "text": m.text} for m in prompt)
         found.append(Exchange(name, reply.text))
     return tuple(found)
-
-
-def _replies(store: Store, asked: Judgment) -> list[str]:
-    """Return the texts of the calls that an ask took, as far as they are kept."""
-    return [reply.text for key in asked.calls if (reply := store.get(key)) is not None]
-
-
-def _name(prompt: tuple[Message, ...]) -> str:
-    return digest([[m.role, m.text] for m in prompt])[:16]
 
 
 def _tells(row: Trial, trials: Trials) -> bool:

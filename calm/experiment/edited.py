@@ -95,11 +95,8 @@ class Pair:
         base = self.clean
         if isinstance(base, Recipe):  # then what is made of it may not hold it either
             found = self._floor_on(base(), shown, number, None)
-            return Floor(found.name, remade(self.memo, self._floor_again, base, shown, number))
+            return Floor(found.name, remade(self.memo, lambda: self._floor_on(base(), shown, number, None).case))
         return self._floor_on(base, shown, number, self.memo)
-
-    def _floor_again(self, base: Recipe[Case], shown: Recipe[Case], number: int) -> Case:
-        return self._floor_on(base(), shown, number, None).case
 
     def _floor_on(self, base: Case, shown: Recipe[Case], number: int, memo: Memo | None) -> Floor:
         aimed = self.source.treat(self.treatment.target)

@@ -7,7 +7,7 @@ import inspect
 import sys
 import sysconfig
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -93,16 +93,14 @@ def entries() -> Iterator[Entry]:
 @lru_cache(maxsize=1)
 def _entries(path: tuple[str, ...]) -> tuple[Entry, ...]:
     """Return the entries of all modules, made once on each `sys.path`."""
-    return tuple(_read(_modules_on(path)))
-
-
-def _read(modules: Iterable[tuple[str, ModuleType]]) -> Iterator[Entry]:
-    for module, place in modules:
+    found = []
+    for module, place in _modules_on(path):
         for name, value in vars(place).items():
             if isinstance(value, Edit | PromptEdit):
-                yield Entry(module, name, value)
+                found.append(Entry(module, name, value))
             elif _is_factory(value, place) and (made := _shown(value)) is not None:
-                yield Entry(module, name, made, tuple(inspect.signature(value).parameters))
+                found.append(Entry(module, name, made, tuple(inspect.signature(value).parameters)))
+    return tuple(found)
 
 
 def known_biases() -> frozenset[str]:

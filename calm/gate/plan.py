@@ -212,10 +212,6 @@ class _Surveyor:
         self.rows: list[ProbeRow] = []
         self.skipped: list[tuple[str, str]] = []
 
-    @property
-    def _anytime(self) -> bool:
-        return self._settings.stopping is Stopping.ANYTIME
-
     def survey(self, judge: str, task: Task, cases: Sequence[Case], there: int) -> Survey:
         """Return what was gathered about these cases, of so many."""
         return Survey(
@@ -294,7 +290,9 @@ class _Surveyor:
 
     def _staged(self, order: Order, setup: Setup) -> bool:
         """Return whether undecided claims of an order are topped up."""
-        return order.top_up and setup.repeatable and bool(order.claims) and not self._anytime
+        return (
+            order.top_up and setup.repeatable and bool(order.claims) and self._settings.stopping is not Stopping.ANYTIME
+        )
 
     def _units(self, order: Order, setup: Setup, wanting: Sequence[Case], pairs: Sequence[Pair]) -> list[CaseArm]:
         """Return each case in each arm, with the prompts that it takes there."""

@@ -355,7 +355,10 @@ def outlook(orders: Iterable[Order]) -> str:
 
     Each edit is tried on `TRIED` of its cases. Where they have gold, it says in how many of them the answer can move.
     """
-    asked = [o for o in orders if _sized(o) and o.top_up and not o.idle]
+    claimed = [(o, [MEASURES[claim.measure] for claim in o.claims]) for o in orders]
+    # of agreement no chances are known: they depend on the labels, too
+    sized = [o for o, measures in claimed if any(one.topped or one.about_silence for one in measures)]
+    asked = [o for o in sized if o.top_up and not o.idle]
     if not asked or not all(_known(o.setup) for o in asked):
         return ""
     family, fitted = asked[0].setup.family, any(order.limiter is not None for order in asked)
@@ -443,12 +446,6 @@ def foreseen(order: Order, questions: int, room: int | None = None) -> tuple[Cla
     return tuple(claim for claim in limited if claim is not None)
 
 
-def _sized(order: Order) -> bool:
-    """Return whether anything is claimed whose chances are known: those of agreement depend on the labels, too."""
-    measures = [MEASURES[claim.measure] for claim in order.claims]
-    return any(measure.topped or measure.about_silence for measure in measures)
-
-
 def _known(setup: Setup) -> bool:
     return setup.repeatable and knows(setup.design, setup.stopping)
 
@@ -522,14 +519,13 @@ class _Sample:
         """Return the cases that an edit applies to; where a pilot aims, the first answer is taken as the best."""
         key = edit.expects, len(tried)
         if key not in self._known:
-            self._known[key] = tuple(_ranked(c) if aims_by_pilot(c, edit.expects) else c for c in tried)
+            found = []
+            for case in tried:
+                by_id = {one: float(-place) for place, one in enumerate(sorted(answer.id for answer in case.answers))}
+                # with scores by their ids, no pilot has to be asked
+                found.append(replace(case, scores=by_id) if aims_by_pilot(case, edit.expects) else case)
+            self._known[key] = tuple(found)
         return pair_up(replace(order.setup, cases=self._known[key]), edit, order.against).pairs
-
-
-def _ranked(case: Case) -> Case:
-    """Return a case with gold scores that rank its answers by their ids: then no pilot has to be asked."""
-    ids = sorted(answer.id for answer in case.answers)
-    return replace(case, scores={one: float(-place) for place, one in enumerate(ids)})
 
 
 def _has_room(order: Order, edit: AnyEdit, pair: Pair) -> bool | None:

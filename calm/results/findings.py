@@ -246,7 +246,7 @@ def control_of(trials: Trials | None, bias: str) -> tuple[Control | None, Reason
     if moved is None:
         return None, NONE
     floor = ", ".join(sorted({row.floor for row in rows}))
-    control = Control(floor, round(moved.value, 6) + 0.0, _rounded(gained and gained.value), len(rows))
+    control = Control(floor, round(moved.value, 6) + 0.0, _rounded(None if gained is None else gained.value), len(rows))
     if bias in TESTS_LENGTH:
         return control, NONE
     longer = any(IN_ANSWER in row.channel.split(", ") for row in rows)
