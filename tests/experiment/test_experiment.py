@@ -23,7 +23,6 @@ from calm.core.measures import (
     tie_rate,
     unreadable_gain,
 )
-from calm.core.order import start_of
 from calm.core.reasons import Kind, because, reason_of
 from calm.core.verdict import Criteria, Preferred, Ranking, Scale, Score, Tie, Unreadable
 from calm.engine.money import Caps
