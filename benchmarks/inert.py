@@ -34,9 +34,10 @@ from calm.core.edits import Edit, Expects
 from calm.core.trials import Trial, favour
 from calm.engine.engine import Engine
 from calm.engine.store import Mode, Store
+from calm.experiment.edited import Pair
 from calm.experiment.inert import floor_of
 from calm.experiment.lookahead import Order
-from calm.experiment.pairs import Pair, pair_up
+from calm.experiment.pairs import pair_up
 from calm.experiment.setup import Setup
 from calm.gate.plan import PlanRecord, PlanSink
 from calm.gate.probe import Probe

@@ -36,7 +36,7 @@ from calm.core.case import Criterion, Example, Passage, Step, Turn
 from calm.core.edits import Edit
 from calm.core.reasons import Kind
 from calm.core.verdict import Family, Task
-from calm.experiment.aim import aim
+from calm.experiment.pairs import aim
 from calm.gate.catalogue import Entry, entries
 
 GOAL_PER_SECOND = 20_000

@@ -1,10 +1,10 @@
 """
 Choice blindness: hand the judge its own verdict back swapped, and ask what decided it.
 
-The weaker answer is named, and a case counts where the judge itself did not prefer that answer (`calm.experiment.aim`);
-so what is handed back is the opposite of what it said. In a follow-up its own reasons are still shown before it, in a
-note they are not: in the source hardly any swap passed unnoticed in the first case, and more than half of them in the
-second.
+The weaker answer is named, and a case counts where the judge itself did not prefer that answer
+(`calm.experiment.pairs`); so what is handed back is the opposite of what it said. In a follow-up its own reasons are
+still shown before it, in a note they are not: in the source hardly any swap passed unnoticed in the first case, and
+more than half of them in the second.
 """
 
 from __future__ import annotations

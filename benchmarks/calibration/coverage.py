@@ -17,7 +17,7 @@ from calm.core.measures import MEASURES
 from calm.core.trials import CUED, PLAIN, Trial, Trials
 from calm.core.verdict import Scale, Verdict
 from calm.errors import EstimateError
-from calm.experiment.aim import has_room
+from calm.experiment.edited import has_room
 
 LEVEL: Final = 0.05
 DOSE: Final = 0.10

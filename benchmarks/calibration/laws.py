@@ -23,7 +23,7 @@ from calm.core.checks import words
 from calm.core.edits import Expects
 from calm.core.trials import CUED, PLAIN
 from calm.core.verdict import Criteria, Preferred, Scale, Score, Tie, Unreadable, Verdict
-from calm.experiment.aim import aim
+from calm.experiment.pairs import aim
 
 SURE: Final = 0.97
 """How often a judge that is decided by an edit says so, unless it never errs."""

@@ -38,8 +38,9 @@ from calm.experiment import (
 )
 from calm.experiment import run as experiment
 from calm.experiment.arms import Arms, Row
+from calm.experiment.edited import Pair
 from calm.experiment.inert import Floor, pilot_of
-from calm.experiment.pairs import Pair, Pairing, pair_up
+from calm.experiment.pairs import Pairing, pair_up
 from calm.experiment.pulls import Crossed, Equals
 from calm.experiment.setup import Setup
 from calm.experiment.stopping import Asks

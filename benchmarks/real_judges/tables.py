@@ -26,8 +26,9 @@ from calm.core.trials import Trial, Trials
 from calm.core.verdict import FAMILY
 from calm.engine.engine import Engine
 from calm.engine.store import Mode, Store
+from calm.experiment.pairs import clusters_of
 from calm.experiment.run import run
-from calm.experiment.setup import Setup, clusters_of
+from calm.experiment.setup import Setup
 from calm.experiment.stopping import Design
 from calm.gate.from_spec import cases_from, judge_from
 from calm.judges.recorded.published import judges_of

@@ -332,7 +332,7 @@ def _check(options: argparse.Namespace) -> int:
 def _texts(cases: Sequence[Case]) -> Iterator[str]:
     """Warn of cases about one question that no tag puts together, and of answers with equal texts."""
     from calm.core.order import ITEM
-    from calm.experiment.setup import CLUSTER, clusters_of
+    from calm.experiment.pairs import CLUSTER, clusters_of
 
     clusters = clusters_of(cases)
     count = Counter(clusters.values())

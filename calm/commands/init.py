@@ -242,7 +242,7 @@ def _resolution(task: Task, cases: Sequence[Case]) -> str:
     from calm.core.claims import Claim
     from calm.core.edits import Expects
     from calm.core.reasons import Kind, because
-    from calm.experiment.setup import clusters_of
+    from calm.experiment.pairs import clusters_of
     from calm.gate.resolution import USUAL as ENOUGH
     from calm.gate.resolution import Claimed, attainable
 

@@ -13,8 +13,8 @@ from calm.core.edits import AnyEdit, Edit, Expects, PromptEdit
 from calm.core.languages import ENGLISH, SERVED
 from calm.core.verdict import FAMILIES, FAMILY, Family, Task
 from calm.errors import FEW, ConfigError, nearest
-from calm.experiment.aim import aim
 from calm.experiment.inert import not_spoken
+from calm.experiment.pairs import aim
 from calm.results.reports.texts import coloured, differences
 from calm.results.wording import printable
 

@@ -181,7 +181,7 @@ def changes_of(base: Case, shown: Case) -> tuple[tuple[Change, ...], int]:
 
 def _turns(old: Sequence[Turn], new: Sequence[Turn]) -> Iterator[Change]:
     def changed(was: Turn, now: Turn, name: str) -> Iterator[Change]:
-        yield _changed_altered("turn", (name,), was.text, now.text, of=now.role)
+        yield _rewritten("turn", (name,), was.text, now.text, of=now.role)
 
     yield from _row("turn", old, new, _Known(lambda turn: turn.role, lambda turn: turn.text), changed)
 
@@ -205,7 +205,7 @@ def _passages(old: Sequence[Passage], new: Sequence[Passage]) -> Iterator[Change
             yield Change("passage", "added", tuple(passage.id for passage in run), behind=behind, came=text)
         for passage in run if there else ():
             if before[passage.id] != passage.text:
-                yield _changed_altered("passage", (passage.id,), before[passage.id], passage.text)
+                yield _rewritten("passage", (passage.id,), before[passage.id], passage.text)
         behind = run[-1].id
     for passage in old:
         if passage.id not in after:
@@ -225,7 +225,7 @@ def _answers(base: Case, shown: Case) -> Iterator[Change]:
             continue
         yield from _steps(one.steps, other.steps, other.id if several else "")
         if one.text != other.text:
-            yield _changed_altered("copy" if copied else "answer", (one.id,) if several else (), one.text, other.text)
+            yield _rewritten("copy" if copied else "answer", (one.id,) if several else (), one.text, other.text)
 
 
 def _steps(old: Sequence[Step], new: Sequence[Step], answer: str) -> Iterator[Change]:
@@ -233,13 +233,16 @@ def _steps(old: Sequence[Step], new: Sequence[Step], answer: str) -> Iterator[Ch
         for field in fields(Step):
             before, after = getattr(was, field.name), getattr(now, field.name)
             if before != after:
-                yield _changed_altered(field.name, (name,), before, after, of=now.tool, answer=answer)
+                yield _rewritten(field.name, (name,), before, after, of=now.tool, answer=answer)
 
-    yield from _row("step", old, new, _Known(lambda step: step.tool, _words_of), changed, answer=answer)
-
-
-def _words_of(step: Step) -> str:
-    return " ".join(texts_of_steps([step]))
+    yield from _row(
+        "step",
+        old,
+        new,
+        _Known(lambda step: step.tool, lambda step: " ".join(texts_of_steps([step]))),
+        changed,
+        answer=answer,
+    )
 
 
 def _row(
@@ -317,7 +320,12 @@ def _matched(
         begin = 0
         for i in left:
             rated = [
-                (_alike(known.text(old[i]), known.text(new[j])), -place)
+                (
+                    Indel.normalized_similarity(
+                        *(one[:SEEN].split() for one in (known.text(old[i]), known.text(new[j])))
+                    ),
+                    -place,
+                )
                 for place, j in enumerate(right)
                 if place >= begin and known.kind(new[j]) == known.kind(old[i])
             ]
@@ -330,13 +338,7 @@ def _matched(
     yield from ((became.get(j, NOWHERE), j) for j in right)
 
 
-def _alike(one: str, other: str) -> float:
-    return Indel.normalized_similarity(one[:SEEN].split(), other[:SEEN].split())
-
-
-def _changed_altered(
-    part: str, names: tuple[str, ...], old: str, new: str, *, of: str = "", answer: str = ""
-) -> Change:
+def _rewritten(part: str, names: tuple[str, ...], old: str, new: str, *, of: str = "", answer: str = "") -> Change:
     came, went = changed_words(old, new)
     return Change(part, names=names, of=of, answer=answer, came=beginning(came), went=beginning(went))
 
@@ -395,15 +397,15 @@ def beside(base: Case, shown: Case, part: str, number: int) -> Case | None:
 
     made: Case | None = None
     if part == "turns":
-        turns = _worded(base.turns, shown.turns, _text_of_turn, say, _turn)
+        turns = _worded(base.turns, shown.turns, lambda turn: f"{turn.role}: {turn.text}", say, _turn)
         made = None if turns is None else replace(base, turns=turns)
     elif part == "context":
-        passages = _worded(base.context, shown.context, _text_of_passage, say, _passage)
+        passages = _worded(base.context, shown.context, lambda passage: passage.text, say, _passage)
         made = None if passages is None else replace(base, context=passages)
     else:
         after = {answer.id: answer.steps for answer in shown.answers}
         for answer in base.answers:
-            steps = _worded(answer.steps, after.get(answer.id, answer.steps), _text_of_step, say, _step)
+            steps = _worded(answer.steps, after.get(answer.id, answer.steps), _whole, say, _step)
             made = made if steps is None else (made or base).acted(answer.id, steps)
     return made
 
@@ -488,16 +490,8 @@ def _closed(old: str, new: str, say: Callable[[int], str]) -> str:
     return closed(old, said) or (said if not old.strip() else old)
 
 
-def _text_of_turn(turn: Turn) -> str:
-    return f"{turn.role}: {turn.text}"
-
-
 def _turn(old: Turn | None, new: Turn, say: Callable[[int], str]) -> Turn:
     return Turn(new.role, say(words(new.text))) if old is None else Turn(old.role, _closed(old.text, new.text, say))
-
-
-def _text_of_passage(passage: Passage) -> str:
-    return passage.text
 
 
 def _passage(old: Passage | None, new: Passage, say: Callable[[int], str]) -> Passage:
@@ -506,7 +500,7 @@ def _passage(old: Passage | None, new: Passage, say: Callable[[int], str]) -> Pa
     return Passage(old.id, _closed(old.text, new.text, say))
 
 
-def _text_of_step(step: Step) -> str:
+def _whole(step: Step) -> str:
     return "\n".join((step.thought, step.tool, step.arguments, step.result))
 
 

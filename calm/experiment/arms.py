@@ -6,13 +6,13 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
+from operator import attrgetter
 from typing import Any, Final
 
 from calm.core.acknowledgement import names_cue, reason_in
 from calm.core.agreement import on_scale, said_by, truth_of
 from calm.core.annotations import mean_places
 from calm.core.case import Answer, Case, Criterion, Framing, digest
-from calm.core.edits import Message
 from calm.core.measures import MEASURES, flip
 from calm.core.order import Recipe, made
 from calm.core.reasons import Reason, reason_of
@@ -22,8 +22,9 @@ from calm.core.verdict import Code, Family, Label, NoReply, Scale, code, readabl
 from calm.engine.asks import Judgment, PlainQuestion, Prefetch, Question
 from calm.engine.store import Store
 from calm.experiment.altered import came_and_went, changes_of
+from calm.experiment.edited import Pair
 from calm.experiment.inert import REPEATS, Floor
-from calm.experiment.pairs import Pair, Pairing
+from calm.experiment.pairs import Pairing
 from calm.experiment.setup import Setup
 from calm.experiment.stopping import Asks
 from calm.models.wire import Judge, Rewordable
@@ -34,6 +35,17 @@ QUESTION = 240
 """Characters kept of the question of any other row."""
 FAR = 0.25
 """Distance from the gold label from which a verdict speaks against the judge: a quarter of a scale or more."""
+_CHANNEL = {
+    "answers": "answer",
+    "bylines": "label",
+    "labels": "label",
+    "notes": "note",
+    "examples": "example",
+    "turns": "turn",
+    "context": "passage",
+    "steps": "step",
+}
+"""The parts of a case that an edit changed, as results name them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +66,7 @@ class Arms:
         self._shared: dict[tuple[str, str], int] = {}
         self._floors: dict[tuple[str, str, int], Floor] = {}
         self._further: dict[tuple[str, str, int], tuple[Recipe[Case], int]] = {}
+        """Edited cases of asks after the first one."""
         self._prefetched: list[Prefetch] = []
 
     @property
@@ -124,7 +137,7 @@ class Arms:
         """Return a case under as many variants as it has asks; where fewer apply, the first are asked again."""
         if pair.shown is None:
             return [Row(pair, 0)]
-        pairs = self._pairing.under(pair, asks.perturbed)
+        pairs = self._pairing.under(pair, asks.perturbed) if asks.perturbed > 1 else [pair]
         return [Row(one, len(range(place, asks.perturbed, len(pairs)))) for place, one in enumerate(pairs)]
 
     def _questions(self, row: Row, asks: Asks) -> tuple[list[Question], list[Question], list[Question]]:
@@ -134,13 +147,22 @@ class Arms:
         clean: list[Question] = [(control, pair.clean, k) for k in numbers]
         if pair.control is None and self._pairing.plain:
             clean = [PlainQuestion(*question) for question in clean]
+        perturbed: list[Question] = []
+        for number in _numbers(judge, pair.shown, self._edited_asks(row, asks)):
+            key = pair.source.id, pair.variant, number
+            if number > 1 and key not in self._further:
+                self._further[key] = pair.ask(number)
+            perturbed.append((judge, *(self._further[key] if number > 1 else pair.ask(1))))
         inert: list[Question] = []
         if self._has_floor and pair.shown is not None and control.traits.recorded is None:
-            inert = [(control, self._floor(pair, k).shown, k) for k in range(1, asks.inert + 1)]
+            for number in range(1, asks.inert + 1):
+                key = pair.source.id, pair.variant, number
+                if key not in self._floors:
+                    self._floors[key] = pair.floor(number)
+                inert.append((control, self._floors[key].shown, number))
         elif self._has_floor and pair.shown is not None and not _moves(pair):
             clean, inert = clean[: (len(clean) + 1) // 2], clean[(len(clean) + 1) // 2 :]
-        times = self._edited_asks(row, asks)
-        return clean, inert, [(judge, *self._edited(pair, k)) for k in _numbers(judge, pair.shown, times)]
+        return clean, inert, perturbed
 
     def _edited_asks(self, row: Row, asks: Asks) -> int:
         """
@@ -151,22 +173,6 @@ class Arms:
         """
         alike = self._has_floor and self._setup.judge.traits.recorded is not None and _moves(row.pair)
         return max(row.perturbed, asks.clean) if alike else row.perturbed
-
-    def _floor(self, pair: Pair, number: int) -> Floor:
-        """Return an inert form of a case, made once."""
-        key = pair.source.id, pair.variant, number
-        if key not in self._floors:
-            self._floors[key] = pair.floor(number)
-        return self._floors[key]
-
-    def _edited(self, pair: Pair, number: int) -> tuple[Recipe[Case], int]:
-        """Return the edited case and the repeat index of one ask; those of a further one are made once."""
-        if number == 1:
-            return pair.ask(number)
-        key = pair.source.id, pair.variant, number
-        if key not in self._further:
-            self._further[key] = pair.ask(number)
-        return self._further[key]
 
     def _trial(
         self,
@@ -199,28 +205,28 @@ class Arms:
             room=pair.room,
             slots=tuple(kept),
             pilot=pair.pilot,
-            **self._order(pair),
+            order=pair.base.slots if pair.shown is None or (self._has_clean and _moves(pair)) else (),
             clean=arms[0],
             inert=arms[1],
             perturbed=arms[2],
             cluster=pair.cluster,
             **({} if self._setup.counting else self._told(pair, clean, inert, perturbed)),
-            **(_gold(case, pair.base, self._setup.family, self._setup.judge.scale) if pair.shown is None else {}),
+            **(_gold(case, self._setup.family, self._setup.judge.scale) if pair.shown is None else {}),
         )
-
-    def _order(self, pair: Pair) -> dict[str, Any]:
-        """Return the order of the clean asks where an edit moved answers."""
-        return {"order": pair.base.slots} if self._has_clean and _moves(pair) else {}
 
     def _told(
         self, pair: Pair, clean: list[Judgment], inert: list[Judgment], perturbed: list[Judgment]
     ) -> dict[str, Any]:
         """Return what a record tells of a row, and no sound judge's claim depends on."""
         cued, before = self._cued(pair, clean, perturbed)
+        floor = ""
+        if inert:
+            recorded = self._setup.judge.traits.recorded
+            floor = REPEATS if recorded else self._floors[pair.source.id, pair.variant, 1].name
         return {
             "hash": pair.hash,
-            "channel": pair.channel,
-            "floor": "" if not inert else REPEATS if self._setup.judge.traits.recorded else self._floor(pair, 1).name,
+            "channel": ", ".join(sorted(_CHANNEL.get(part, part) for part in pair.changed)),
+            "floor": floor,
             "places": tuple(sorted(pair.places)),
             "own": pair.own,
             "held": pair.held,
@@ -240,7 +246,8 @@ class Arms:
         said = [[a for a in arm if not isinstance(a.verdict, NoReply)] for arm in (perturbed, clean)]
         if edit is None or all(same(one.verdict, other.verdict) for one in said[0] for other in said[1]):
             return (), ()
-        reasons = [[reason_in(_replies(store, judgment)) for judgment in arm] for arm in said]
+        replies = [[[store.get(key) for key in judgment.calls] for judgment in arm] for arm in said]
+        reasons = [[reason_in([one.text for one in ask if one is not None]) for ask in arm] for arm in replies]
         if not any(reasons[0]):
             return (), ()
         came, _ = _change(pair)
@@ -257,7 +264,7 @@ class Arms:
         Of those beyond the first, only the beginning of the question is kept, and of what the edit changed.
         """
         telling = {(row.case, row.edit) for row in trials.rows if _tells(row, trials)}
-        pairs = sorted(self._pairing.known, key=lambda pair: pair.source.id)
+        pairs = sorted(self._pairing.known, key=attrgetter("source.id"))
         chosen = [pair for pair in pairs if (pair.source.id, pair.variant) in telling]
         return (*map(self._text, chosen[:EXAMPLES]), *map(self._brief, chosen[EXAMPLES:]))
 
@@ -321,10 +328,10 @@ def _places(pair: Pair) -> tuple[tuple[Change, ...], int]:
     return ((), 0) if pair.shown is None else changes_of(pair.base, pair.shown())
 
 
-def _gold(case: Case, base: Case, family: Family, scale: Scale) -> dict[str, Any]:
-    """Return what only the clean asks of a case are compared with: its order, the worth of its answers, its people."""
+def _gold(case: Case, family: Family, scale: Scale) -> dict[str, Any]:
+    """Return what only the clean asks of a case are compared with: the worth of its answers, and its people."""
     said = {person: word for person, one in case.annotations.items() if (word := said_by(one, case, family, scale))}
-    return {"order": base.slots, "worth": _worth(case, family, scale), "people": said}
+    return {"worth": _worth(case, family, scale), "people": said}
 
 
 def _better(case: Case, family: Family) -> str | None:
@@ -370,19 +377,10 @@ def _exchanges(
         if reply is None:
             continue
         prompt = store.prompt(key)
-        name = _name(prompt)
+        name = digest([[message.role, message.text] for message in prompt])[:16]
         prompts[name] = tuple({"role": m.role, "text": m.text} for m in prompt)
         found.append(Exchange(name, reply.text))
     return tuple(found)
-
-
-def _replies(store: Store, asked: Judgment) -> list[str]:
-    """Return the texts of the calls that an ask took, as far as they are kept."""
-    return [reply.text for key in asked.calls if (reply := store.get(key)) is not None]
-
-
-def _name(prompt: tuple[Message, ...]) -> str:
-    return digest([[m.role, m.text] for m in prompt])[:16]
 
 
 def _tells(row: Trial, trials: Trials) -> bool:

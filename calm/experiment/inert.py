@@ -6,7 +6,7 @@ import math
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache, partial
+from functools import cache, lru_cache
 from importlib.resources import files
 from itertools import chain, islice, zip_longest
 from typing import Final, TypeVar, TypeVarTuple
@@ -18,8 +18,7 @@ from calm.core.markup import called, closed, opened
 from calm.core.memo import Memo, once, recipe
 from calm.core.order import Recipe, made
 from calm.core.reasons import Kind, Reason, because
-from calm.experiment.altered import NAMES_BESIDE as NAMESOfInert_Beside
-from calm.experiment.altered import beside
+from calm.experiment.altered import NAMES_BESIDE, beside
 
 
 def not_served(edit: Edit, case: Treated) -> Reason | None:
@@ -212,8 +211,10 @@ class Form:
 
     def around(self, text: str) -> str | None:
         """Return a text with the words; None if they would be no prose there."""
-        if self.closing and _ends_in_formula(text):
-            return None
+        if self.closing:
+            open_formulas = (text.count(begin) > text.count(end) for begin, end in _FORMULAS)
+            if text.count("$$") % 2 == 1 or any(open_formulas):  # a displayed formula goes on where the text ends
+                return None
         begun = opened(text, self.opening) if self.opening else text
         return closed(begun, self.closing) if begun is not None and self.closing else begun
 
@@ -266,7 +267,7 @@ def floor_of(
     if labels and not any(base.bylines.get(i) for i in labels):
         byline = _turned(BYLINES, base, "label")[(number - 1) % len(BYLINES)]
         return _held(memo, _labelled_as, base, labels, byline)
-    if not brief and len(changed) == 1 and (part := next(iter(changed))) in NAMESOfInert_Beside:
+    if not brief and len(changed) == 1 and (part := next(iter(changed))) in NAMES_BESIDE:
         about = base, shown, part, number
         found = once(memo, lambda: _held(memo, _beside, *about), (base, shown), "beside", part, number)
         if found.name:
@@ -287,11 +288,7 @@ def floor_of(
 def _held(memo: Memo | None, make: Callable[[*Ts], tuple[str, Case]], *of: *Ts) -> Floor:
     """Return an inert form as it is held, by how its name and its case are made."""
     name, case = make(*of)
-    return Floor(name, recipe(memo, case, partial(_case_of, make, *of)))
-
-
-def _case_of(make: Callable[[*Ts], tuple[str, Case]], *of: *Ts) -> Case:
-    return make(*of)[1]
+    return Floor(name, recipe(memo, case, lambda: make(*of)[1]))
 
 
 def rewritten(source: Treated, base: Case, text: str, number: int) -> Floor:
@@ -332,9 +329,10 @@ def forms(length: int, language: str = ENGLISH) -> tuple[Form, ...]:
     """Return the inert texts of about so many words: in turn such as close a text, and such as open it."""
     stock, gap = stock_of(language), "" if language in UNSPACED else " "
     count, brief = length // _SENTENCE, length % _SENTENCE > 0
-    whole = [_run(stock.closers, at, count) for at in range(len(stock.closers))]
+    said, most = stock.closers, len(stock.closers)
+    whole = [[said[(at + i) % most] for i in range(count)] for at in range(most)]  # the first follows the last
     if brief:
-        closings = [gap.join([*run, said]) for run, said in zip(whole, stock.brief_closers, strict=False)]
+        closings = [gap.join([*run, last]) for run, last in zip(whole, stock.brief_closers, strict=False)]
         around = [Form(opener, gap.join(run)) for run, opener in zip(whole, stock.brief_openers, strict=False)]
     else:
         closings = [gap.join(run) for run in whole]
@@ -394,7 +392,7 @@ def _labelled_as(base: Case, labels: Sequence[str], byline: str) -> tuple[str, C
 def _beside(base: Case, shown: Case | Recipe[Case], part: str, number: int) -> tuple[str, Case]:
     """Return the case with inert words in a part where an edit said something; without a name where it said nothing."""
     case = beside(base, made(shown), part, number)
-    return ("", base) if case is None else (NAMESOfInert_Beside[part], case)
+    return ("", base) if case is None else (NAMES_BESIDE[part], case)
 
 
 def _rewritten(base: Case, answer: str, text: str, number: int) -> tuple[str, Case]:
@@ -442,11 +440,6 @@ def _with_text(case: Case, answer: str, form: Form) -> Case | None:
     return None if text is None else case.edit(answer, lambda _: text)
 
 
-def _ends_in_formula(text: str) -> bool:
-    """Return whether a displayed formula is still open where a text ends."""
-    return text.count("$$") % 2 == 1 or any(text.count(begin) > text.count(end) for begin, end in _FORMULAS)
-
-
 def _everyone(case: Case) -> str:
     return "each answer" if len(case.answers) > 1 else "this answer"
 
@@ -461,11 +454,6 @@ def _opening(said: str) -> Form:
 
 def _closing(said: str) -> Form:
     return Form(closing=said)
-
-
-def _run(sentences: Sequence[str], at: int, count: int) -> list[str]:
-    """Return so many sentences in a row from one of them on; the first follows the last."""
-    return [sentences[(at + i) % len(sentences)] for i in range(count)]
 
 
 def _turned(several: Sequence[T], case: Case, place: str) -> list[T]:

@@ -69,6 +69,11 @@ class Order:
         """The bias that is tested."""
         return self.edit.bias if self.edit else self.suite
 
+    @property
+    def title(self) -> str:
+        """What people see of it: the bias, and the perturbation if it has a name of its own."""
+        return f"{self.bias}/{self.edit.label}" if self.edit and self.edit.name else self.bias
+
     def key(self, measure: str) -> str:
         """Return the key that a finding about a measure has in gate.toml and in the results."""
         edit = self.edit
@@ -76,7 +81,7 @@ class Order:
 
     @property
     def keys(self) -> list[str]:
-        """The keys of all findings that it makes."""
+        """The keys of all findings that it makes, those of its claims first."""
         return [self.key(one) for one in (*(c.measure for c in self.claims), *(m.name for m in self.observed))]
 
     @property

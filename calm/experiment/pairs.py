@@ -1,37 +1,27 @@
-"""Pairs: the cases of a probe as they are asked in both arms, and why others are left out."""
+"""Pairs: which cases a probe asks about, which of their answers it treats, and why others are left out."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final
 
-from calm.core.case import TIE, UNTREATED, Answer, Case, Treated, Treatment, changed, recast
-from calm.core.edits import AnyEdit, Edit, Expects, PromptEdit
-from calm.core.memo import Memo, once, recipe, remade
-from calm.core.order import Recipe, impure, made, place_of, start_of
-from calm.core.ready_made import NEUTRAL, Held, neutral_text, text_kind
-from calm.core.reasons import NONE, Detail, Kind, Reason, because, counted, name, reason_of
-from calm.core.validation import fault_in
-from calm.core.verdict import Family, NoReply, Verdict, readable
+from calm.core.case import TIE, Answer, Case, Treated, changed, digest
+from calm.core.edits import AnyEdit, Expects
+from calm.core.memo import Memo, once, remade
+from calm.core.order import ITEM, LANGUAGE, Recipe, place_of, start_of
+from calm.core.ready_made import NEUTRAL
+from calm.core.reasons import NONE, Detail, Kind, Reason, because, counted, reason_of
+from calm.core.verdict import Family, NoReply, Preferred, Ranking, Verdict, readable
 from calm.engine.asks import PlainQuestion
-from calm.errors import TooLongError
-from calm.experiment.aim import aim, aims_by_pilot, has_room, wants_pilot
+from calm.experiment.edited import Pair, edited, with_pilot
 from calm.experiment.inert import (
-    TESTS_LENGTH,
-    Floor,
     even,
-    floor_of,
-    not_served,
-    not_spoken,
     pilot_of,
-    rewritten,
-    worded,
 )
-from calm.experiment.setup import Setup, clusters_of
-from calm.models.wire import Judge, Placing, Rescalable, Rewordable
+from calm.experiment.setup import Setup
 
 SIDES: Final = ("one", "two")
 """The ids of two equal answers."""
@@ -74,114 +64,8 @@ def equal_pair(case: Case) -> Case:
 
 
 ORDER_SALT = "slot order 1"
-_CHANNEL = {
-    "answers": "answer",
-    "bylines": "label",
-    "labels": "label",
-    "notes": "note",
-    "examples": "example",
-    "turns": "turn",
-    "context": "passage",
-    "steps": "step",
-}
-_NOUN = {
-    "bylines": "labels",
-    "framing": "inverted framing",
-    "follow_ups": "follow-up turns",
-    "drafts": "earlier drafts",
-    "turns": "turns of the conversation",
-    "context": "passages",
-    "steps": "steps of the run",
-    "prompt": "other prompt",
-}
-_FIELD = {"drafts": "history"}
-"""What code declares to read the parts of a case that have another name there."""
-
-
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """
-    A case as it is asked in both arms: `clean`, and after the edit `shown`, which is None for the clean arm alone.
-
-    `turned` is `shown` with its answers the other way round, where half of the asks show it so. `variant` names the
-    edit, `changed` the parts of the case that it changed, `hash` what the judge is shown. Where a prompt was edited,
-    `judge` is asked in the perturbed arm and `control` in the others (else None: the probe's own). `room` says whether
-    the treated answer can gain, or fall where it was harmed. `brief`: the inert arm has the briefest words. `again`
-    edits the case after inert words were put on its answers, for further asks; None where it is asked as it is. The
-    `treatment` reaches no judge. `places` are where the judge is shown what its own prompt has no place for. `own`
-    names the text of the case itself that the edit shows (empty: none), `held` are all that it has for the edit, and
-    `neutral` is its neutral rewrite, where `own` is compared with that.
-    """
-
-    source: Case
-    clean: Case | Recipe[Case]
-    shown: Recipe[Case] | None = None
-    turned: Recipe[Case] | None = None
-    variant: str = ""
-    changed: frozenset[str] = frozenset()
-    hash: str = ""
-    judge: Judge | None = None
-    control: Judge | None = None
-    pilot: Verdict | None = None
-    room: bool = True
-    brief: bool = False
-    again: Callable[[int], Recipe[Case]] | None = None
-    cluster: str = ""
-    treatment: Treatment = UNTREATED
-    places: frozenset[str] = frozenset()
-    own: str = ""
-    held: tuple[Held, ...] = ()
-    neutral: str | None = None
-    memo: Memo | None = field(default=None, compare=False, repr=False)
-
-    @property
-    def base(self) -> Case:
-        """The case of the clean arm."""
-        return made(self.clean)
-
-    def floor(self, number: int) -> Floor:
-        """Return the inert form of the case that is compared with the edited one, counted from 1."""
-        assert self.shown is not None, "there is a perturbed arm"
-        about = self.treatment.target, self.changed, number, self.brief, self.neutral
-        return once(self.memo, partial(self._floor, self.shown, number), (self.clean, self.shown), "floor", *about)
-
-    def _floor(self, shown: Recipe[Case], number: int) -> Floor:
-        base = self.clean
-        if isinstance(base, Recipe):  # then what is made of it may not hold it either
-            found = self._floor_on(base(), shown, number, None)
-            return Floor(found.name, remade(self.memo, self._floor_again, base, shown, number))
-        return self._floor_on(base, shown, number, self.memo)
-
-    def _floor_again(self, base: Recipe[Case], shown: Recipe[Case], number: int) -> Case:
-        return self._floor_on(base(), shown, number, None).case
-
-    def _floor_on(self, base: Case, shown: Recipe[Case], number: int, memo: Memo | None) -> Floor:
-        aimed = self.source.treat(self.treatment.target)
-        if self.neutral is not None:
-            return rewritten(aimed, base, self.neutral, number)
-        return floor_of(aimed, base, shown, self.changed, number, brief=self.brief, memo=memo)
-
-    @property
-    def channel(self) -> str:
-        """The parts that were changed, as results name them."""
-        return ", ".join(sorted(_CHANNEL.get(c, c) for c in self.changed))
-
-    def ask(self, number: int) -> tuple[Recipe[Case], int]:
-        """
-        Return the edited case and the repeat index of one perturbed ask, counted from 1.
-
-        At temperature 0 a repeat of the same words would be no new ask. So inert words are put on the answers first, as
-        the inert arm has them, and the edit follows: a cue that must come last still does.
-        """
-        assert self.shown is not None, "there is a perturbed arm"
-        turned = self.turned if number % 2 == 0 else None
-        first = self.shown if turned is None else turned
-        repeat = number if self.turned is None else (number + 1) // 2
-        if repeat == 1 or self.again is None:
-            return first, repeat
-        again = self.again(repeat - 1)
-        again = again if turned is None else _turned(self.memo, again)
-        return (first, repeat) if again() == first() else (again, 1)
+CLUSTER: Final = "cluster"
+"""The tag of a case that names the cluster of cases which are not independent of it."""
 
 
 @dataclass(slots=True)
@@ -211,7 +95,7 @@ class Pairing:
     def add(self, case: Treated, start: Pair) -> None:
         """Add the case as the first variant shows it that applies, or note why it is left out."""
         assert self.edit is not None, "there is an edit"
-        found = _edited(self.setup, self.edit, case, start, compared=True)
+        found = edited(self.setup, self.edit, case, start, compared=True)
         if isinstance(found, Reason):
             self.excluded[found] += 1
         else:
@@ -230,6 +114,7 @@ class Pairing:
 
         Several threads may ask at a time, also about the same cases.
         """
+        assert self.edit is not None, "there is an edit"
         gone: Counter[Reason] = Counter()
         missing = [pair.source for pair in pairs if self.wants(pair)]
         verdicts = dict(zip([c.id for c in missing], _pilots(self.setup, missing), strict=True))
@@ -240,13 +125,14 @@ class Pairing:
                 continue
             case, start = self._starts[case_id]
             self._starts[case_id] = case, replace(start, pilot=verdict)
-            self._under[case_id] = [self._with_room(one, verdict) for one in self._under[case_id]]
+            self._under[case_id] = [with_pilot(self.setup, self.edit, one, verdict) for one in self._under[case_id]]
         here = {pair.source.id: place for place, pair in enumerate(self.pairs)}
         for case_id in verdicts.keys() & here.keys():
             self.pairs[here[case_id]] = self._under[case_id][0]
         kept = [pair for pair in pairs if pair.source.id in here]
         self.lost += gone
-        return [self._with_room(pair, self._starts[pair.source.id][1].pilot) for pair in kept], gone
+        pilots = [self._starts[pair.source.id][1].pilot for pair in kept]
+        return [with_pilot(self.setup, self.edit, *one) for one in zip(kept, pilots, strict=True)], gone
 
     def wants(self, pair: Pair) -> bool:
         """Return whether a case still needs its pilot."""
@@ -257,10 +143,6 @@ class Pairing:
             and known[1].pilot is None
             and wants_pilot(pair.source, self.edit.expects)
         )
-
-    def _with_room(self, pair: Pair, pilot: Verdict | None) -> Pair:
-        assert self.edit is not None, "there is an edit"
-        return _with_pilot(self.setup, self.edit, pair, pilot, pair.source)
 
     @property
     def known(self) -> list[Pair]:
@@ -275,7 +157,7 @@ class Pairing:
         case, start = self._starts[pair.source.id]
         while len(known) < count:
             used = frozenset(one.variant for one in known)
-            found = _edited(self.setup, self.edit, case, start, compared=True, used=used)
+            found = edited(self.setup, self.edit, case, start, compared=True, used=used)
             if isinstance(found, Reason):
                 break
             known.append(found)
@@ -284,7 +166,7 @@ class Pairing:
     def as_variant(self, pair: Pair, variant: AnyEdit) -> Pair | None:
         """Return a case under one variant of the edit; None where that does not apply."""
         case, start = self._starts[pair.source.id]
-        found = _edited(self.setup, variant, case, start, compared=True)
+        found = edited(self.setup, variant, case, start, compared=True)
         if isinstance(found, Reason):
             return None
         return found if found.held == pair.held else changed(found, held=pair.held)
@@ -300,8 +182,8 @@ def pair_up(
     answer is the better one; `ties`: or if its gold label is a tie. What a cue does between equal answers, and between
     two without gold, is asked crosswise (`calm.experiment.pulls`).
     """
-    first = 0.0 if edit is None else start_of(edit.bias, len(setup.cases))
-    cases = in_order(setup.cases, setup.seed, first, as_given=setup.judge.traits.as_given, memo=setup.memo)
+    bias = None if edit is None else edit.bias
+    cases = in_order(setup.cases, setup.seed, bias, as_given=setup.judge.traits.as_given, memo=setup.memo)
     clusters = once(setup.memo, lambda: clusters_of(setup.cases), setup.cases, "clusters")
     found = Pairing(setup, edit, plain=against is None)
     if (record := setup.judge.traits.recorded) is not None:
@@ -316,7 +198,8 @@ def pair_up(
         cases = [case for case, bar in bars if not bar]
         found.excluded.update(bar for _, bar in bars if bar)
     if edit is None:
-        found.pairs = [Pair(c, c, hash=_hash(setup, c), cluster=clusters[c.id]) for c in cases]
+        hashes = ["" if setup.counting else case.identity() for case in cases]
+        found.pairs = [Pair(c, c, hash=one, cluster=clusters[c.id]) for c, one in zip(cases, hashes, strict=True)]
         return found
     aimed_by_pilot = [c for c in cases if target is None and aims_by_pilot(c, edit.expects)]
     pilots = dict(zip([c.id for c in aimed_by_pilot], _pilots(setup, aimed_by_pilot), strict=True))
@@ -329,24 +212,28 @@ def pair_up(
             pilot = None  # an order or a framing treats no answer of its own, and its case has other verdicts
         memo = setup.memo if pilot is None else None
         if target is None:
-            aimed = once(memo, partial(_aimed, setup.memo, case, edit.expects, pilot), (case,), "aim", edit.expects)
+            aimed = once(memo, partial(aim, case, edit.expects, pilot), (case,), "aim", edit.expects)
         else:
-            aimed = _same(setup.memo, case, case.treat(target))
+            aimed = case.treat(target)
         if isinstance(aimed, Reason):
             found.excluded[aimed] += 1
             continue
+        treat = partial(case.treat, aimed.target)
+        aimed = once(setup.memo, treat, (case,), "aimed", aimed.treatment)  # one object for all edits that aim at it
         cluster = clusters[case.id]
         start = once(
             memo, partial(Pair, case, case, pilot=pilot, cluster=cluster, memo=setup.memo), (case,), "start", cluster
         )
         if against is not None:
-            compared = _edited(setup, against, aimed, start, compared=False)
+            compared = edited(setup, against, aimed, start, compared=False)
             if isinstance(compared, Reason):
                 found.excluded[because(Kind.CONTROL, compared)] += 1
                 continue
-            start = replace(start, clean=compared.ask(1)[0], control=compared.judge)
+            assert compared.shown is not None, "it was edited"
+            start = replace(start, clean=compared.shown, control=compared.judge)
         found.add(aimed, start)
-    found.excluded = _together(found.excluded)
+    if any(reason.kind is Kind.EDIT_TOO_LONG for reason in found.excluded):
+        found.excluded = _together(found.excluded)
     return found
 
 
@@ -385,14 +272,58 @@ def _together(excluded: Counter[Reason]) -> Counter[Reason]:
     return found
 
 
-def _aimed(memo: Memo | None, case: Case, expects: Expects, pilot: Verdict | None) -> Treated | Reason:
-    aimed = aim(case, expects, pilot)
-    return aimed if isinstance(aimed, Reason) else _same(memo, case, aimed)
+def wants_pilot(case: Case, expects: Expects) -> bool:
+    """Return whether the judge is asked once beforehand: to choose the treated answer, or for its room to move."""
+    if expects is Expects.NOT_BETTER or (expects is Expects.WORSE and len(case.answers) == 1):
+        return True
+    unknown = case.better is None or case.better == TIE or len(case.answers) > 2
+    return len(case.answers) > 1 and unknown and expects is not Expects.TIE
 
 
-def _same(memo: Memo | None, case: Case, aimed: Treated) -> Treated:
-    """Return the case with its treated answer as the object that it was before."""
-    return once(memo, lambda: aimed, (case,), "aimed", aimed.treatment)
+def open_to_pilot(case: Case) -> bool:
+    """Return whether the answer that an edit treats can depend on the pilot's verdict."""
+    scored = len(case.scores) == len(case.answers) and len(set(case.scores.values())) > 1
+    return len(case.answers) > 1 and not scored and (case.better is None or len(case.answers) > 2)
+
+
+def aims_by_pilot(case: Case, expects: Expects) -> bool:
+    """Return whether the pilot has to choose the treated answer; else it only says what room there is."""
+    return wants_pilot(case, expects) and open_to_pilot(case)
+
+
+def aim(case: Case, expects: Expects, pilot: Verdict | None = None) -> Treated | Reason:
+    """
+    Return the case with the answer that an edit treats, or the reason why there is none.
+
+    It is the best answer where the edit expects WORSE, else the worst one: by the gold label, else by gold scores, else
+    by the pilot's verdict. Where none of these tells, it is drawn from the case's id.
+    """
+    ids = sorted((a.id for a in case.answers), key=lambda i: digest("target", case.id, i))
+    if len(ids) == 1:
+        return case.treat(ids[0])
+    if len(ids) == 2 and case.better not in (None, TIE) and expects not in (Expects.TIE, Expects.WORSE):
+        return case.treat(next(i for i in ids if i != case.better))
+    if expects is Expects.TIE or (case.better == TIE and not isinstance(pilot, Ranking)):
+        return case.treat(ids[0])
+    best, worst = _ends(case, pilot)
+    good = best if case.better in (None, TIE) else case.better
+    chosen = good if expects is Expects.WORSE else worst
+    if chosen is None and pilot is not None and not readable(pilot):
+        return because(Kind.PILOT_UNREAD)
+    return case.treat(chosen or ids[0])
+
+
+def _ends(case: Case, pilot: Verdict | None) -> tuple[str | None, str | None]:
+    """Return the best and the worst answer by gold scores, else by the pilot; None where neither tells."""
+    known = [a.id for a in case.answers if a.id in case.scores]
+    if len(known) == len(case.answers) and len(set(case.scores.values())) > 1:
+        return max(known, key=case.scores.__getitem__), min(known, key=case.scores.__getitem__)
+    if isinstance(pilot, Preferred):
+        others = [a.id for a in case.answers if a.id != pilot.answer]
+        return pilot.answer, others[0] if len(others) == 1 else None
+    if isinstance(pilot, Ranking) and len(pilot.order) > 1:
+        return min(pilot.order[0]), max(pilot.order[-1])
+    return None, None
 
 
 def _pilots(setup: Setup, cases: Sequence[Case]) -> list[Verdict]:
@@ -415,303 +346,43 @@ def piloted(case: Case, setup: Setup) -> Case | Recipe[Case]:
     return once(setup.memo, lambda: remade(setup.memo, pilot_of, case), (case,), "pilot")
 
 
+def clusters_of(cases: Sequence[Case]) -> dict[str, str]:
+    """
+    Return the cluster of each case by its id: what its tag `cluster` says, else one for each question.
+
+    Cases that ask one item in several languages, by their tags, are about the same question.
+
+    Cases with the same question, reference, fields, turns and passages are about the same question. Where all cases
+    have them in common, they say nothing, and each case is a cluster of its own.
+    """
+    found = {}
+    for case in cases:
+        around, item = case.around(), case.tags.get(ITEM, "") if case.tags.get(LANGUAGE) else ""
+        about = digest("question", case.question, case.reference, dict(case.fields), *([around] if around else []))[:16]
+        found[case.id] = case.tags.get(CLUSTER) or (digest("item", item)[:16] if item else about)
+    if len(set(found.values())) == 1 and not any(CLUSTER in c.tags for c in cases):
+        return {c.id: c.id for c in cases}
+    size = Counter(found.values())
+    return {case: key if size[key] > 1 else case for case, key in found.items()}
+
+
 def in_order(
-    cases: Sequence[Case], seed: int, start: float = 0.0, *, as_given: bool, memo: Memo | None = None
+    cases: Sequence[Case], seed: int, bias: str | None = None, *, as_given: bool, memo: Memo | None = None
 ) -> list[Case]:
     """
-    Return the cases in the order in which they are asked, each with an order of its answers.
+    Return the cases in the order in which they are asked about a bias, each with an order of its answers.
 
     It is the order of `calm.cases.sample`: looks are taken in it, so it may not be that of a file or of a test's list.
     """
     salt = "" if as_given else ORDER_SALT
+    start = 0.0 if bias is None else start_of(bias, len(cases))
 
-    def drawn() -> list[Case]:
-        placed = sorted(cases, key=lambda case: place_of(seed, case.id, start))
-        return [once(memo, partial(case.with_order, salt), (case,), "order", salt) for case in placed]
-
-    return once(memo, drawn, tuple(cases), "drawn", seed, start, salt)
-
-
-def _edited(
-    setup: Setup, edit: AnyEdit, case: Treated, start: Pair, *, compared: bool, used: frozenset[str] = frozenset()
-) -> Pair | Reason:
-    """
-    Return the pair after the first of an edit's variants that applies, fits and can be seen, or why none does.
-
-    Unless it is `compared` with the clean arm, the first one that applies and fits will do. Variants that were `used`
-    are passed over.
-    """
-    reasons: list[Reason] = []
-    for variant in _choices(setup, edit, case):
-        if variant.label in used:
-            continue
-        found = _varied(setup, variant, case, start, compared=compared)
-        if isinstance(found, Pair):
-            if isinstance(edit, PromptEdit) or not case.variants:
-                return found
-            held = once(setup.memo, lambda: edit.held(case), (edit, case), "held")
-            return changed(found, held=held) if held else found
-        reasons.append(found)
-    # "does not apply" is the weakest reason: another variant's says more
-    return next((r for r in reasons if r.kind is not Kind.APPLIES_NOT), because(Kind.APPLIES_NOT))
-
-
-def _choices(setup: Setup, edit: AnyEdit, case: Treated) -> Sequence[AnyEdit]:
-    """Return the edits to try on a case, the one drawn for it first."""
-    if not edit.variants:
-        return (edit,)
-    return once(setup.memo, lambda: edit.choices(case, setup.seed), (edit, case), "choices", setup.seed)
-
-
-def _varied(setup: Setup, variant: AnyEdit, case: Treated, start: Pair, *, compared: bool) -> Pair | Reason:
-    """Return the pair after one variant that applies, fits and can be seen, or why it does not."""
-    if isinstance(variant, PromptEdit) or start.control is not None:  # the judge is another one in each probe
-        return _varied_anew(setup, variant, case, start, compared=compared)
-    found = once(
-        setup.memo,
-        lambda: _varied_anew(setup, variant, case, start, compared=compared),
-        (variant, case, start.source, start.clean),
-        *("varied", setup.seed, compared),
-    )
-    if isinstance(found, Reason):
-        return found
-    found = found if found.cluster == start.cluster else changed(found, cluster=start.cluster)
-    if found.pilot is start.pilot or found.shown is None:
-        return found
-    return _with_pilot(setup, variant, found, start.pilot, found.shown())
-
-
-def _varied_anew(setup: Setup, variant: AnyEdit, case: Treated, start: Pair, *, compared: bool) -> Pair | Reason:
-    found = _applied(setup, variant, case, start)
-    if isinstance(found, Reason):
-        return found
-    record = (found.judge or setup.judge).traits.recorded
-    if record is not None and found.shown is not None and not record.held(found.shown()):
-        return because(Kind.NOT_RECORDED)
-    try:
-        visible = _visible(setup, found)
-    except TooLongError as error:
-        return because(Kind.EDIT_TOO_LONG, name(error.model), error.window, name(case.id))
-    return found if visible or not compared else unseen(found.judge or setup.judge, found.changed)
-
-
-def unseen(judge: Judge, changed: Iterable[str]) -> Reason:
-    """Return that a judge sees nothing of what an edit changed; of one whose code says what it reads, how it would."""
-    names = sorted(changed)
-    nouns = " or ".join(sorted(_NOUN.get(name, name) for name in names))
-    fields = [_FIELD.get(name, name) for name in names]
-    declared = judge.about.get("reads")
-    if isinstance(declared, list) and "passed" not in judge.about and "prompt" not in fields:
-        return because(Kind.NOT_READ, nouns, ", ".join(map(repr, fields)))
-    return because(Kind.NOT_SHOWN, nouns)
-
-
-def _visible(setup: Setup, found: Pair) -> bool:
-    """Return whether the judge sees a difference between the edited case and the clean one."""
-    judge, control = found.judge or setup.judge, found.control or setup.judge
-    shown, _ = found.ask(1)
-    memo = setup.memo if found.control is None else None
-    return judge.sees(shown()) != once(memo, lambda: control.sees(found.base), (found.clean,), "seen")
-
-
-@dataclass(frozen=True, slots=True)
-class _Edited:
-    """A case after an edit, with its treatment and without it, turned where both orders are asked, and its hash."""
-
-    after: Treated
-    shown: Recipe[Case]
-    turned: Recipe[Case] | None
-    hash: str
-
-
-def _made(variant: AnyEdit, case: Treated, setup: Setup, *, both_orders: bool) -> _Edited | Reason:
-    """Return the case after one variant, or why it cannot be edited; an edit of the prompt leaves it as it is."""
-    after, words = case, f"prompt {variant.label}"
-    if not isinstance(variant, PromptEdit):
-        edited = edited_by(variant, case, setup.seed)
-        if isinstance(edited, Reason):
-            return edited
-        after, words = edited, ""
-    case_shown = after.untreated()
-    if isinstance(variant, PromptEdit):
-        shown = Recipe(case_shown)  # it has no text of its own
-    else:
-        shown = recipe(setup.memo, case_shown, partial(_shown, variant, case, setup.seed))
-    turned = _turned(setup.memo, shown) if both_orders else None
-    return _Edited(after, shown, turned, _hash(setup, case_shown, words))
-
-
-def edited_by(variant: Edit, case: Treated, seed: int) -> Treated | Reason:
-    """Return a case after one edit, or why it may not be asked about so."""
-    if (unserved := not_served(variant, case)) is not None:
-        return unserved
-    edited = variant.apply(case, seed)
-    if edited is None:
-        return because(variant.lacking)
-    return fault_in(variant, case, edited) or not_spoken(variant, case, edited) or edited
-
-
-def _shown(variant: Edit, case: Treated | Recipe[Treated], seed: int) -> Case:
-    """Return a case after an edit of which it is known that it applies."""
-    edited = variant.apply(made(case), seed)
-    if edited is None:
-        raise impure(case.id)
-    return edited.untreated()
-
-
-def _turned(memo: Memo | None, shown: Recipe[Case]) -> Recipe[Case]:
-    """Return a case with its answers the other way round."""
-    return remade(memo, _other_way_round, shown)
-
-
-def _other_way_round(shown: Recipe[Case]) -> Case:
-    return shown().arranged(shown.slots[::-1])
-
-
-def _applied(setup: Setup, variant: AnyEdit, case: Treated, start: Pair) -> Pair | Reason:
-    """Return the pair with the case, or the judge's prompt, as one variant makes it, or why it cannot."""
-    if isinstance(variant, PromptEdit):
-        asked = _asked_otherwise(setup, variant, case)
-        if isinstance(asked, Reason):
-            return asked
-        start = changed(start, judge=asked, changed=frozenset({"prompt"}))
-    both_orders = variant.expects is Expects.WORSE and setup.family in ("pairwise", "listwise")
-    edited = once(
-        setup.memo,
-        lambda: _made(variant, case, setup, both_orders=both_orders),
-        (variant, case),
-        *("edited", setup.seed, both_orders),
-    )
-    if isinstance(edited, Reason):
-        return edited
-    if not isinstance(variant, PromptEdit):
-        start = _compared(variant, case, edited, start)
-    again = partial(_again, setup, variant, case, edited.shown, own=bool(start.own))
-    return changed(
-        start,
-        shown=edited.shown,
-        turned=edited.turned,
-        variant=variant.label,
-        hash=edited.hash,
-        room=_has_room(setup, variant, edited.after, _telling(start, start.pilot)),
-        brief=variant.bias in TESTS_LENGTH,
-        again=again if setup.repeatable else None,
-        treatment=edited.after.treatment,
-        places=_places(setup, start.judge, edited.shown),
-    )
-
-
-def _asked_otherwise(setup: Setup, edit: PromptEdit, case: Treated) -> Judge | Reason:
-    """Return the judge with its prompt, or the scale of its scores, after an edit of prompts, or why it has none."""
-    judge = setup.judge
-    prompt = judge.asks if isinstance(judge, Rewordable) else None
-    if prompt is None and isinstance(judge, Rescalable):
-        prompt = judge.scored
-    if prompt is None:
-        return because(Kind.NO_PROMPT)
-    if edit.bundled and not prompt.bundled:
-        return because(Kind.OWN_PROMPT)
-    reworded = edit.apply(prompt, case, setup.seed)
-    if reworded is None:
-        return because(Kind.APPLIES_NOT)
-    if isinstance(judge, Rewordable):
-        return judge.with_prompt(reworded)
-    if not isinstance(judge, Rescalable) or reworded.scale in (None, prompt.scale):
-        return because(Kind.NO_PROMPT)  # it has no words that could be changed
-    return judge.on_scale(reworded.scale)
-
-
-def _with_pilot(setup: Setup, edit: AnyEdit, pair: Pair, pilot: Verdict | None, case: Case) -> Pair:
-    """Return a pair with what its pilot said, and with whether the treated answer of the case can still move."""
-    treated = recast(Treated, case, treatment=pair.treatment)
-    return changed(pair, pilot=pilot, room=_has_room(setup, edit, treated, _telling(pair, pilot)))
-
-
-def _has_room(setup: Setup, edit: AnyEdit, case: Treated, pilot: Verdict | None) -> bool:
-    return has_room(case, edit.expects, pilot, setup.family, setup.judge.scale)
-
-
-def _telling(pair: Pair, pilot: Verdict | None) -> Verdict | None:
-    """Return what a pilot says of the room to move: nothing if it was asked about other criteria than the clean arm."""
-    return pilot if pair.base.criteria == pair.source.criteria else None
-
-
-def _hash(setup: Setup, case: Case, words: str = "") -> str:
-    """Return the hash of what the judge is shown; nothing where it is not needed."""
-    return "" if setup.counting else case.identity(words)
-
-
-def _places(setup: Setup, reworded: Judge | None, shown: Recipe[Case]) -> frozenset[str]:
-    """Return where the judge is shown what its own prompt has no place for; nothing where it is not needed."""
-    if setup.counting:
-        return frozenset()
-    asked = reworded or setup.judge
-
-    def found() -> frozenset[str]:
-        return asked.places(shown()) if isinstance(asked, Placing) else frozenset()
-
-    return once(setup.memo if reworded is None else None, found, (shown,), "places")
-
-
-def _compared(variant: Edit, case: Treated, found: _Edited, start: Pair) -> Pair:
-    """Return the pair with what the edit changed, which text of the case it shows, and what that is compared with."""
-    edited, memo, text = found.after, start.memo, variant.own_text(case)
-    if text is None:
-        return changed(start, changed=case.differences(edited))
-    as_it_is = start.base == case.untreated()
-    base = variant.base(case) if as_it_is else case
-    kind = text_kind(text.name)
-    neutral = None
-    if as_it_is and base is case and kind is not None and kind.rewrites and text.name != NEUTRAL:
-        neutral = neutral_text(case.treat(text.answer))
-    return changed(
-        start,
-        clean=once(memo, base.untreated, (variant, case), "base") if as_it_is else start.clean,
-        changed=base.differences(edited),
-        own=text.name,
-        neutral=neutral,
-    )
-
-
-def _again(
-    setup: Setup, variant: AnyEdit, case: Treated, shown: Recipe[Case], number: int, *, own: bool
-) -> Recipe[Case]:
-    """Return the case for a further ask after the edit."""
     return once(
-        setup.memo,
-        partial(_edited_again, setup, variant, case, shown, number, own=own),
-        (variant, case, shown),
-        *("again", setup.seed, number, own),
+        memo,
+        lambda: [
+            once(memo, partial(case.with_order, salt), (case,), "order", salt)
+            for case in sorted(cases, key=lambda case: place_of(seed, case.id, start))
+        ],
+        tuple(cases),
+        *("drawn", seed, start, salt),
     )
-
-
-def _edited_again(
-    setup: Setup, variant: AnyEdit, case: Treated, shown: Recipe[Case], number: int, *, own: bool
-) -> Recipe[Case]:
-    """
-    Return the case with inert words and then the edit; as it was shown before where the edit cannot follow them.
-
-    A text of the case's `own` would take the place of the words: there they follow the edit.
-    """
-    memo = setup.memo
-    if own:
-        return remade(memo, _worded, shown, number)
-    with_words = once(memo, lambda: remade(memo, _treated_with_words, case, number), (case,), "worded", number)
-    if isinstance(variant, PromptEdit):
-        return remade(memo, _untreated, with_words)
-    edited = variant.apply(with_words(), setup.seed)
-    if edited is None or fault_in(variant, with_words(), edited) is not None:
-        return shown
-    return recipe(memo, edited.untreated(), partial(_shown, variant, with_words, setup.seed))
-
-
-def _worded(shown: Recipe[Case], number: int) -> Case:
-    return worded(shown(), number)
-
-
-def _treated_with_words(case: Treated, number: int) -> Treated:
-    return worded(case, number).treat(case.target)
-
-
-def _untreated(case: Recipe[Treated]) -> Case:
-    return case().untreated()

@@ -23,9 +23,10 @@ from calm.core.verdict import NoReply, Preferred, Ranking, Tie, Verdict
 from calm.engine.asks import PlainQuestion
 from calm.errors import EstimateError, TooLongError
 from calm.experiment.arms import Arms, Row
+from calm.experiment.edited import Pair, edited_by, unseen
 from calm.experiment.inert import BYLINES, HISTORIES, LEAST_WORDS, TESTS_LENGTH, even, floor_of, worded
-from calm.experiment.pairs import SIDES, Pair, Pairing, edited_by, equal_pair, unseen
-from calm.experiment.setup import Setup, clusters_of
+from calm.experiment.pairs import SIDES, Pairing, clusters_of, equal_pair
+from calm.experiment.setup import Setup
 from calm.experiment.stopping import (
     LEVEL,
     Asks,

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
 from calm.core.case import Case, Framing
 from calm.core.claims import Claim, Decision, Limiter, Outcome
-from calm.core.edits import AnyEdit, Edit, Expects, Prompt, PromptEdit
+from calm.core.edits import AnyEdit, Edit, Expects, PromptEdit
 from calm.core.measures import MEASURES, OF_EQUALS, Measure, gain, mean_shift
 from calm.core.reasons import NONE, Kind, Reason, because, counted, name
 from calm.core.texts import CaseTexts
-from calm.core.trials import Trials
 from calm.core.verdict import FAMILY, Family
 from calm.errors import ClaimError, ConfigError, nearest
 from calm.experiment.arms import Arms
@@ -22,13 +21,13 @@ from calm.experiment.setup import Setup
 from calm.experiment.stopping import (
     AT_LAST,
     TOP_UPS,
+    Asks,
     Ruling,
     Stopping,
     acquits,
     acquitted,
     could_prove,
     disproof,
-    first_look,
     looks,
     may_decide,
     observe,
@@ -143,10 +142,11 @@ def run(
         ClaimError: a claim that says nothing about this edit or task.
         EditError: an edit that changed nothing, or changed what it must not.
     """
-    check(edit, claims, setup.family)
+    family, anew = setup.family, setup.repeatable
+    check(edit, claims, family)
     claims = [c for c in claims if not MEASURES[c.measure].worst_of or (edit is not None and len(edit.variants) > 1)]
     for one in (edit, against):
-        if one is not None and setup.family not in one.tasks:
+        if one is not None and family not in one.tasks:
             reason = because(Kind.OTHER_TASK, name(repr(one)), ", ".join(one.tasks), setup.judge.task)
             return Result(tuple(untested(claims, observed, reason)))
     crossed, others = parted(claims, observed, lambda measure: of_equals(measure, edit))
@@ -160,7 +160,8 @@ def run(
     if edit is not None and edit.expects is Expects.WORSE and classes is not None and classes.damaged is None:
         return Result(tuple(untested(claims, observed, because(Kind.NO_DAMAGED_CLASS))))
     if classes is not None and not classes.directed:
-        way, others = parted(claims, observed, _has_direction)
+        directed = gain.name, mean_shift.name  # they say whether an edit favours an answer
+        way, others = parted(claims, observed, lambda measure: (measure.worst_of or measure.name) in directed)
         if any(way):
             void, rest = untested(*way, because(Kind.NO_DIRECTION)), Result(())
             if any(others):
@@ -171,25 +172,21 @@ def run(
             edit is None and all(MEASURES[c.measure].with_ties for c in claims) and all(m.with_ties for m in observed)
         )
         pairing = pair_up(setup, edit, against, ties=agreed)
-        by_room = limiter is not None and setup.family in FAMILIES_BY_ROOM
+        by_room = limiter is not None and family in FAMILIES_BY_ROOM
         if by_room:
             pairing.pilot(len(pairing.pairs))
     if not pairing.pairs:
         if pairing.lost:
-            reason, outcome = counted(pairing.lost), Outcome.INCOMPLETE
-        else:
-            reason, outcome = pairing.why_none, Outcome.NOT_TESTED
-        return Result(tuple(untested(claims, observed, reason, outcome)))
+            return Result(tuple(untested(claims, observed, counted(pairing.lost), Outcome.INCOMPLETE)))
+        return Result(tuple(untested(claims, observed, pairing.why_none)))
     measures = [*(MEASURES[c.measure] for c in claims), *observed]
-    has_clean = not alone(edit, setup.family)
-    fits = setup.repeatable or (setup.judge.traits.recorded is not None and setup.judge.traits.repeats != 1)
+    has_clean = not alone(edit, family)
+    fits = anew or (setup.judge.traits.recorded is not None and setup.judge.traits.repeats != 1)
     has_floor = has_clean and fits and edit is not None and any(m.floored for m in measures)
-    arms = Arms(setup, pairing, has_clean=has_clean, has_floor=has_floor)
     questions = len({pair.cluster for pair in pairing.pairs})
     room = len({pair.cluster for pair in pairing.pairs if pair.room}) if by_room else None
     chosen = _Chosen.by(limiter, claims, questions, room)
-    rulings, trials, planned = _looked(setup, pairing, arms, chosen, observed, top_up=top_up)
-    return Result(rulings, () if setup.counting else arms.texts(trials), arms.asked, planned)
+    return _looked(setup, pairing, chosen, observed, top_up=top_up, has_clean=has_clean, has_floor=has_floor)
 
 
 def parted(
@@ -288,42 +285,34 @@ class _Chosen:
         return replace(ruling, decision=replace(told, estimate=ruling.decision.estimate))
 
 
-def _has_direction(measure: Measure) -> bool:
-    """Return whether a measure says whether an edit favours an answer."""
-    return (measure.worst_of or measure.name) in (gain.name, mean_shift.name)
-
-
 def _looked(
     setup: Setup,
     pairing: Pairing,
-    arms: Arms,
     chosen: _Chosen,
     observed: Sequence[Measure],
     *,
     top_up: bool,
-) -> tuple[tuple[Ruling, ...], Trials, int]:
-    """Return the rulings of the looks, then of the worst variants; the last trials; and the asks that were planned."""
+    has_clean: bool,
+    has_floor: bool,
+) -> Result:
+    """Return the rulings of the looks, then of the worst variants."""
     claims = chosen.claims
     means = [c for c in claims if not MEASURES[c.measure].worst_of]
     topped = any(MEASURES[c.measure].topped for c in means)
-    design = setup.design
-    alone = pairing.edit is None and setup.repeatable
-    if alone and all(measure.asks[0] == 1 for measure in (*(MEASURES[c.measure] for c in means), *observed)):
-        design = replace(design, clean=1)  # cases differ by far more than asks do; what was given beforehand is free
-    top_ups = TOP_UPS if top_up and setup.repeatable and topped else 0
-    stages = design.stages(edited=pairing.edit is not None)
+    stages = _stages(setup, pairing, means, observed)
     first = stages[0]
     # agreement is as good as its cases are many: all are asked, but where one may look anytime
     rule = Stopping.FIXED if not means or (not topped and setup.stopping is not Stopping.ANYTIME) else setup.stopping
-    plan = looks(rule, len(pairing.pairs), top_ups=top_ups, first=first_look(means))
-    alive = rule is Stopping.SEQUENTIAL and setup.repeatable and pairing.edit is not None
-    by_edit = alive and not observed and acquits(claims, setup.family)
+    edited_alone = rule is Stopping.SEQUENTIAL and not observed and acquits(claims, setup.family)
+    top_ups = TOP_UPS if top_up and setup.repeatable and topped else 0
+    plan = looks(rule, len(pairing.pairs), top_ups=top_ups, claims=means)
+    arms = Arms(setup, pairing, has_clean=has_clean, has_floor=has_floor)
     rulings: dict[Claim, Ruling] = {}
     left: dict[Claim, Ruling] = {}
     for number, look in enumerate(plan.looks, start=1):
         if means and len(rulings) == len(means):
             break
-        if by_edit and not look.topped:
+        if edited_alone and setup.repeatable and pairing.edit is not None and not look.topped:
             with in_round(number):
                 pairing.pilot(look.n)
                 trials = arms.ask(look.n, replace(first, inert=0))
@@ -346,27 +335,33 @@ def _looked(
             pairing.pilot(look.n)
             trials = arms.ask(look.n, asks)
         left = {c: rule_on(rule, c, trials, asks, look) for c in means if c not in rulings}
-        ended = number == len(plan.looks)
-        rulings |= {c: one for c, one in left.items() if ended or _settled(one, whole=look.n >= len(pairing.pairs))}
-        left = {c: one for c, one in left.items() if c not in tell(rulings)}
+        ended, whole = number == len(plan.looks), look.n >= len(pairing.pairs)
+        for claim, one in left.items():
+            outcome = one.decision.outcome  # with other cases, what lacks replies or room may get them
+            sure = outcome in (Outcome.PASS, Outcome.FAIL) or one.decision.reason.has(Kind.NEEDS_ASKS)
+            if ended or sure or (whole and outcome is not Outcome.UNDECIDED):
+                rulings[claim] = one
+        tell(rulings)
+        left = {c: one for c, one in left.items() if c not in rulings}
     arms.withdraw()
     if worst := [c for c in claims if MEASURES[c.measure].worst_of]:
         variant = Variants(pairing, arms, first, trials)
         with in_round(len(plan.looks) + 1):
             rulings |= {claim: ruling for claim in worst if (ruling := variant.rule(claim)) is not None}
+    planned = arms.asks_for(len(pairing.pairs), first)
+    asked, texts = arms.asked, () if setup.counting else arms.texts(trials)
     found = [rulings[c] for c in claims if c in rulings]
-    if top_up:  # else a claim may stay open
-        found = [chosen.ruled(one) for one in found]
-    found += [observe(m, trials, first) for m in observed]
-    return tuple(found), trials, arms.asks_for(len(pairing.pairs), first)
+    ruled = map(chosen.ruled, found) if top_up else found  # else a claim may stay open
+    return Result((*ruled, *(observe(m, trials, first) for m in observed)), texts, asked, planned)
 
 
-def _settled(ruling: Ruling, *, whole: bool) -> bool:
-    """Return whether no later look can change a ruling; what lacks replies or room may get them with other cases."""
-    decision = ruling.decision
-    if decision.outcome in (Outcome.PASS, Outcome.FAIL) or decision.reason.has(Kind.NEEDS_ASKS):
-        return True
-    return whole and decision.outcome is not Outcome.UNDECIDED
+def _stages(setup: Setup, pairing: Pairing, means: Sequence[Claim], observed: Sequence[Measure]) -> tuple[Asks, ...]:
+    """Return the asks of a case before any top-up and after each; one clean ask where the measures need no more."""
+    design = setup.design
+    alone = pairing.edit is None and setup.repeatable
+    if alone and all(measure.asks[0] == 1 for measure in (*(MEASURES[c.measure] for c in means), *observed)):
+        design = replace(design, clean=1)  # cases differ by far more than asks do; what was given beforehand is free
+    return design.stages(edited=pairing.edit is not None)
 
 
 MOST_NAMED: Final = 5
@@ -391,7 +386,9 @@ def refuse_unshowable(judge: Judge, cases: Sequence[Case]) -> None:
     if not judge.endpoints:
         return
     prompt = judge.asks if isinstance(judge, Rewordable) else None
-    framings, own = _framings(prompt), prompt is None or not prompt.bundled
+    twins = {} if prompt is None else {Framing.NEGATIVE: prompt.negative, Framing.INVERTED: prompt.inverted}
+    framings = [Framing.STANDARD, *(framing for framing, messages in twins.items() if messages is not None)]
+    own = prompt is None or not prompt.bundled
     pairs = [as_pair(case, FAMILY[judge.task]) for case in cases]
     faults = [fault for case in pairs if (fault := _fault(judge, case, framings, own=own))]
     if not faults:
@@ -404,25 +401,16 @@ def refuse_unshowable(judge: Judge, cases: Sequence[Case]) -> None:
     raise ConfigError(problems)
 
 
-def _framings(prompt: Prompt | None) -> tuple[Framing, ...]:
-    """Return the framings of which a prompt has templates of its own."""
-    twins = {} if prompt is None else {Framing.NEGATIVE: prompt.negative, Framing.INVERTED: prompt.inverted}
-    return (Framing.STANDARD, *(framing for framing, messages in twins.items() if messages is not None))
-
-
 def _fault(judge: Judge, case: Case, framings: Sequence[Framing], *, own: bool) -> str:
     """Return why a case cannot be shown, or nothing."""
+    shown = [case if framing is Framing.STANDARD else case.present(framing=framing) for framing in framings]
+    if own:  # a template may show what an edit presents, and only then what the case lacks
+        ids = [answer.id for answer in case.answers]
+        drafts = dict.fromkeys(ids, (MARK,))
+        shown.append(case.present(notes=(MARK,), bylines=dict.fromkeys(ids, MARK), drafts=drafts))
     try:
-        for shown in _shown(case, framings, own=own):
-            repr(judge.sees(shown))  # what it is sent is rendered where it is looked at
+        for one in shown:
+            repr(judge.sees(one))  # what it is sent is rendered where it is looked at
     except ConfigError as error:
         return "; ".join(error.problems)
     return ""
-
-
-def _shown(case: Case, framings: Sequence[Framing], *, own: bool) -> Iterator[Case]:
-    for framing in framings:
-        yield case if framing is Framing.STANDARD else case.present(framing=framing)
-    if own:  # a template may show what an edit presents, and only then what the case lacks
-        ids = [answer.id for answer in case.answers]
-        yield case.present(notes=(MARK,), bylines=dict.fromkeys(ids, MARK), drafts=dict.fromkeys(ids, (MARK,)))

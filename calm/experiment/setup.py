@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from calm.core.case import Case, digest
+from calm.core.case import Case
 from calm.core.memo import Memo
-from calm.core.order import ITEM, LANGUAGE
 from calm.core.verdict import FAMILY, Family
 from calm.engine.engine import Engine
 from calm.experiment.stopping import Design, Stopping
@@ -22,8 +19,6 @@ SHARED: Final = frozenset(
 AT_A_TIME: Final = 2000
 """Rows whose cases and questions take some megabytes: far more than a gate has, far less than fill the memory."""
 TOGETHER: Final = 10**9
-CLUSTER: Final = "cluster"
-"""The tag of a case that names the cluster of cases which are not independent of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,32 +55,3 @@ class Setup:
     def repeatable(self) -> bool:
         """Whether the judge can be asked anything anew: not where its verdicts were given once, beforehand."""
         return self.judge.traits.repeats is None
-
-
-def clusters_of(cases: Sequence[Case]) -> dict[str, str]:
-    """
-    Return the cluster of each case by its id: what its tag `cluster` says, else one for each question.
-
-    Cases that ask one item in several languages, by their tags, are about the same question.
-
-    Cases with the same question, reference, fields, turns and passages are about the same question. Where all cases
-    have them in common, they say nothing, and each case is a cluster of its own.
-    """
-    about = {c.id: _about(c) for c in cases}
-    found = {c.id: c.tags.get(CLUSTER) or _translated(c) or about[c.id] for c in cases}
-    if len(set(found.values())) == 1 and not any(CLUSTER in c.tags for c in cases):
-        return {c.id: c.id for c in cases}
-    size = Counter(found.values())
-    return {case: key if size[key] > 1 else case for case, key in found.items()}
-
-
-def _about(case: Case) -> str:
-    """Return what a case asks about, whatever the answers to it."""
-    around = case.around()
-    return digest("question", case.question, case.reference, dict(case.fields), *([around] if around else []))[:16]
-
-
-def _translated(case: Case) -> str:
-    """Return a name for the item of a case of which there may be others in another language; "" for any other case."""
-    named = case.tags.get(ITEM, "")
-    return digest("item", named)[:16] if named and case.tags.get(LANGUAGE) else ""

@@ -118,34 +118,27 @@ class Ruling:
     trials: Trials | None
 
 
-def _nobody(_ruling: Ruling) -> None:
-    """Hear nothing."""
-
-
-HEARD: ContextVar[Callable[[Ruling], None]] = ContextVar("calm_heard", default=_nobody)
+HEARD: ContextVar[Callable[[Ruling], None] | None] = ContextVar("calm_heard", default=None)
 """Who hears at once of each claim that is disproved, while the other claims of its question are still asked about."""
 
 
-def tell(rulings: Mapping[Claim, Ruling]) -> Mapping[Claim, Ruling]:
-    """Tell whoever listens which of these rulings, which are final, disprove a claim; return them."""
+def tell(rulings: Mapping[Claim, Ruling]) -> None:
+    """Tell whoever listens which of these rulings, which are final, disprove a claim."""
+    heard = HEARD.get()
     for one in rulings.values():
-        if one.decision.outcome is Outcome.FAIL:
-            HEARD.get()(one)
-    return rulings
+        if heard is not None and one.decision.outcome is Outcome.FAIL:
+            heard(one)
 
 
-def first_look(claims: Sequence[Claim]) -> int:
-    """Return with how many cases a judge that never moves can prove all of some claims at the level of a first look."""
-    needed = [MEASURES[claim.measure].smallest_n(claim, FIRST_PASS) for claim in claims]
-    return min(FIRST, max([FEWEST, *needed])) if needed else FIRST
-
-
-def looks(rule: Stopping, n: int, *, top_ups: int, first: int = FIRST) -> GroupPlan:
+def looks(rule: Stopping, n: int, *, top_ups: int, claims: Sequence[Claim] = ()) -> GroupPlan:
     """
-    Return the looks of a run of n cases, the first one at `first`.
+    Return the looks of a run of n cases.
 
+    The first one is where a judge that never moves can prove all claims at its level, at `FIRST` at the latest.
     Undecided claims are topped up so many times at the end, 0 to 2.
     """
+    needed = [MEASURES[claim.measure].smallest_n(claim, FIRST_PASS) for claim in claims]
+    first = min(FIRST, max([FEWEST, *needed])) if needed else FIRST
     if rule is Stopping.ANYTIME:
         ends = [*range(STEP, n, STEP), n]
         return GroupPlan(tuple(Look(end, LEVEL, LEVEL) for end in ends))
@@ -247,9 +240,9 @@ def rule_on(rule: Stopping, claim: Claim, trials: Trials, asks: Asks, look: Look
         return Ruling(
             Decision(claim.measure, claim, Outcome.NOT_TESTED, reason=because(Kind.NOT_ANYTIME, measure.name)), trials
         )
-    lacking = missing(measure, trials)
     if reason := too_few(measure, asks, trials):
         return Ruling(Decision(claim.measure, claim, Outcome.NOT_TESTED, reason=reason), trials)
+    lacking = missing(measure, trials)
     cells = measure.cells(trials)
     capped = any(reason.unfinished for reason in trials.lost)  # then nobody knows what room the others leave
     if not capped and (reason := _no_room(claim, measure, trials, cells)):
@@ -274,7 +267,10 @@ def rule_on(rule: Stopping, claim: Claim, trials: Trials, asks: Asks, look: Look
         return Ruling(Decision(claim.measure, claim, Outcome.INCOMPLETE, estimate, lacking), trials)
     needed = None
     if outcome is Outcome.UNDECIDED:
-        needed = _asked_for(cases_to_decide(estimate, claim, measure.smallest_n(claim, LEVEL)), estimate, trials)
+        needed = cases_to_decide(estimate, claim, measure.smallest_n(claim, LEVEL))
+    if needed is not None:  # of so many questions with a value, if a fresh run has as many cases to each
+        asked = len({row.case for row in trials.rows}) + sum(trials.lost.values()) + sum(trials.excluded.values())
+        needed = ceil(needed * max(1.0, asked / estimate.clusters) - 1e-9)
     return Ruling(Decision(claim.measure, claim, outcome, estimate, cases_to_decide=needed), used)
 
 
@@ -285,10 +281,11 @@ def unproven(claim: Claim, trials: Trials, level: float, reason: Reason) -> Ruli
     It was not tested, for the reason given; but what is there can disprove it at a level, and where it speaks against
     it, the claim stays open.
     """
+    measure = MEASURES[claim.measure]
+    against = beyond(claim, by_cluster(trials, measure.cells(trials))[0]) > 1
     if (estimate := disproof(claim, trials, level)) is not None:
         return Ruling(Decision(claim.measure, claim, Outcome.FAIL, estimate), trials)
-    measure = MEASURES[claim.measure]
-    if beyond(claim, by_cluster(trials, measure.cells(trials))[0]) > 1:
+    if against:
         estimate = measure.estimate(trials, LEVEL)
         return Ruling(Decision(claim.measure, claim, Outcome.UNDECIDED, estimate, reason), trials)
     return Ruling(Decision(claim.measure, claim, Outcome.NOT_TESTED, reason=reason), trials)
@@ -345,16 +342,10 @@ def of_few(claim: Claim, estimate: Estimate, trials: Trials, cells: Sequence[flo
     return measure.within(replace(estimate, low=least, high=most))
 
 
-def _asked_for(values: int | None, estimate: Estimate, trials: Trials) -> int | None:
-    """Return how many cases a fresh run must ask for so many questions with a value, with as many to a question."""
-    asked = len({row.case for row in trials.rows}) + sum(trials.lost.values()) + sum(trials.excluded.values())
-    return None if values is None else ceil(values * max(1.0, asked / estimate.clusters) - 1e-9)
-
-
 def too_few(measure: Measure, asks: Asks, trials: Trials) -> Reason:
     """Return that a measure needs more asks of a case, or `NONE`; one with probabilities is enough for any."""
-    wanted = min(1, measure.asks[0]) if trials.weighed else measure.asks[0]
-    if asks.clean >= wanted and asks.perturbed >= measure.asks[1]:
+    clean, perturbed = measure.asks
+    if asks.perturbed >= perturbed and (asks.clean >= clean or (asks.clean >= 1 and trials.weighed)):
         return NONE
     return because(Kind.NEEDS_ASKS, measure.name, *measure.asks, str(asks))
 

@@ -34,7 +34,8 @@ from calm.core.reasons import NONE, Kind, Reason, because, listed, name
 from calm.core.trials import Trial, Trials
 from calm.errors import EstimateError
 from calm.experiment.arms import Arms, Row
-from calm.experiment.pairs import Pair, Pairing
+from calm.experiment.edited import Pair
+from calm.experiment.pairs import Pairing
 from calm.experiment.stopping import (
     LEVEL,
     Asks,
@@ -132,10 +133,6 @@ class Variants:
             return Ruling(Decision(claim.measure, claim, Outcome.NOT_TESTED, reason=reason), None)
         return _ruled(claim, known)
 
-    def _few_of(self, measure: Measure) -> Asks:
-        """Return the asks of a row in a decision."""
-        return self._few if measure.worst_of != "gain" else replace(self._few, clean=0)
-
     def _screened(self, variant: AnyEdit, claim: Claim, measure: Measure, limit: float) -> _Verdict:
         """
         Return a pass if the variant is acquitted, else that it is undecided, as where it applies to too few cases.
@@ -195,7 +192,7 @@ class Variants:
         fresh = tuple(row for row in self._rows_of(suspect.variant) if row.cluster not in looked_at)
         spare = self._spare(suspect.variant, looked_at | {row.cluster for row in fresh}, asked=False)
         trials = replace(suspect.trials, rows=fresh, lost={})
-        asks = self._few_of(measure)
+        asks = self._few if measure.worst_of != "gain" else replace(self._few, clean=0)
         outcome, estimate, spent = Outcome.UNDECIDED, None, (0.0, 0.0)
         errors = zip(PASS_SPENT, FAIL_SPENT, strict=True)
         for count, prove, disprove, so_far in zip(DECISIONS, proofs, counters, errors, strict=True):

@@ -7,7 +7,7 @@ import inspect
 import sys
 import sysconfig
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -23,9 +23,9 @@ from calm.core.reasons import NONE, Kind, Reason, because
 from calm.core.trials import Trials
 from calm.core.verdict import Family
 from calm.errors import ConfigError, closest
-from calm.experiment.aim import aim, aims_by_pilot
 from calm.experiment.lookahead import Order
-from calm.experiment.pairs import barred
+from calm.experiment.pairs import aim, aims_by_pilot, barred
+from calm.models.wire import Judge
 from calm.results.audit import AGREEMENT, BASELINE, CONTROLS, RUN
 
 GROUP = "calm.perturbations"
@@ -93,16 +93,14 @@ def entries() -> Iterator[Entry]:
 @lru_cache(maxsize=1)
 def _entries(path: tuple[str, ...]) -> tuple[Entry, ...]:
     """Return the entries of all modules, made once on each `sys.path`."""
-    return tuple(_read(_modules_on(path)))
-
-
-def _read(modules: Iterable[tuple[str, ModuleType]]) -> Iterator[Entry]:
-    for module, place in modules:
+    found = []
+    for module, place in _modules_on(path):
         for name, value in vars(place).items():
             if isinstance(value, Edit | PromptEdit):
-                yield Entry(module, name, value)
+                found.append(Entry(module, name, value))
             elif _is_factory(value, place) and (made := _shown(value)) is not None:
-                yield Entry(module, name, made, tuple(inspect.signature(value).parameters))
+                found.append(Entry(module, name, made, tuple(inspect.signature(value).parameters)))
+    return tuple(found)
 
 
 def known_biases() -> frozenset[str]:
@@ -127,10 +125,6 @@ def _modules_on(path: tuple[str, ...]) -> tuple[tuple[str, ModuleType], ...]:
     """Return the modules, looked for once on each `sys.path`: a run asks for them a hundred times."""
     own = [(module.__name__.rpartition(".")[2], module) for module in perturbations.modules()]
     return (*own, *_installed_on(path))
-
-
-def _installed() -> tuple[tuple[str, ModuleType], ...]:
-    return _installed_on(tuple(sys.path))
 
 
 @lru_cache(maxsize=1)
@@ -197,14 +191,19 @@ def find_edit(name: str, model: str = "", cases: Sequence[Case] = ()) -> AnyEdit
     return found
 
 
-def name_of(edit: AnyEdit, model: str = "") -> str:
-    """Return the name by which `find_edit` finds an edit again, from this folder; nothing where none does."""
+def name_of(edit: AnyEdit, judge: Judge | None = None) -> str:
+    """
+    Return the name by which `find_edit` finds an edit again, from this folder; nothing where none does.
+
+    `judge`: the one whose model some edits name.
+    """
     home = edit.rewrite.__module__
     ours = home.partition(".")[0] == perturbations.__name__.partition(".")[0]
     at_home = getattr(sys.modules.get(home), edit.name, None) is edit
     if at_home and home.startswith(f"{perturbations.__name__}."):
         return f"{home.rpartition('.')[2]}.{edit.name}"
-    for module, place in _modules() if ours else _installed():  # what is not written here stands in no module of ours
+    places = _modules() if ours else _installed_on(tuple(sys.path))  # what others wrote stands in no module of ours
+    for module, place in places:
         value = vars(place).get(edit.name)
         if value is edit:
             return f"{module}.{edit.name}"
@@ -213,6 +212,7 @@ def name_of(edit: AnyEdit, model: str = "") -> str:
         if not _is_factory(value, place):
             continue
         name = f"{module}.{edit.name}" if edit.dose is None else f"{module}.{edit.name}@{edit.dose:g}"
+        model = "" if judge is None else str(judge.about.get("model") or judge.name)
         with suppress(ConfigError):
             if (found := find_edit(name, model)).label == edit.label and found.bias == edit.bias:
                 return name
@@ -274,18 +274,12 @@ def named(order: Order, trials: Trials | None) -> dict[str, str]:
     if trials is None or order.own_cases:
         return {}
     labels = {row.edit for row in trials.rows}
-    model = str(order.setup.judge.about.get("model") or order.setup.judge.name)
     found = {"": ""} if "" in labels else {}
-    for one in _single(order.edit) + _single(order.against):
+    for one in (one for edit in (order.edit, order.against) if edit is not None for one in edit.variants or (edit,)):
         wanted = one.label in labels or one is order.against
-        if wanted and one.label not in found and (name := name_of(one, model)):
+        if wanted and one.label not in found and (name := name_of(one, order.setup.judge)):
             found[one.label] = name
     return found
-
-
-def _single(edit: AnyEdit | None) -> tuple[AnyEdit, ...]:
-    """Return the edits that take turns, or the one edit; none where there is none."""
-    return () if edit is None else edit.variants or (edit,)
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,16 +24,16 @@ from calm.core.reasons import NONE, Kind, Reason, because, counted
 from calm.core.verdict import Preferred, Ranking, Task, Tie, Unreadable, Verdict
 from calm.engine.thread import RareCollections
 from calm.errors import EstimateError
-from calm.experiment.aim import aims_by_pilot, open_to_pilot, wants_pilot
 from calm.experiment.crossing import (
     CrossDesign,
     CrossInputs,
     TableJudge,
     arranged_for,
 )
+from calm.experiment.edited import Pair
 from calm.experiment.inert import CLASSES
 from calm.experiment.lookahead import Order
-from calm.experiment.pairs import Pair, pair_up, piloted
+from calm.experiment.pairs import aims_by_pilot, open_to_pilot, pair_up, piloted, wants_pilot
 from calm.experiment.pulls import Equals
 from calm.experiment.run import alone, check
 from calm.experiment.setup import Setup
@@ -212,10 +212,6 @@ class _Surveyor:
         self.rows: list[ProbeRow] = []
         self.skipped: list[tuple[str, str]] = []
 
-    @property
-    def _anytime(self) -> bool:
-        return self._settings.stopping is Stopping.ANYTIME
-
     def survey(self, judge: str, task: Task, cases: Sequence[Case], there: int) -> Survey:
         """Return what was gathered about these cases, of so many."""
         return Survey(
@@ -239,7 +235,7 @@ class _Surveyor:
             return
         for order in (entry.order, *entry.beside):
             if reason := order.unserved or _nothing_asked(order):
-                self.skipped.append((_name(order), str(reason)))
+                self.skipped.append((order.title, str(reason)))
                 continue
             crossed, rest = order.parted()
             if crossed is not None:
@@ -262,7 +258,7 @@ class _Surveyor:
         own = not order.own_cases and not order.setup.equals
         units = tuple(CaseArm(case.id, PERTURBED, (prompt,), own) for case, prompt in prompts)
         asks = 2 if order.edit is None else 4 * len(equals.variants) + 1
-        name = f"{_name(order)}: equal answers"
+        name = f"{order.title}: equal answers"
         return ProbeRow(name, units, edited=True, alone=True, variants=len(equals.variants), equal=asks)
 
     def _row(self, order: Order, *, conditional: bool) -> ProbeRow:
@@ -273,11 +269,11 @@ class _Surveyor:
         pairs, excluded, wanting, unsure = _paired(setup, edit, order.against)
         units = self._units(order, setup, wanting, pairs)
         if not pairs:
-            self.skipped.append((_name(order), str(counted(excluded) or because(Kind.NO_CASES))))
+            self.skipped.append((order.title, str(counted(excluded) or because(Kind.NO_CASES))))
         if unsure:
             self._finders.assumed.append(_PILOTS)
         return ProbeRow(
-            _name(order),
+            order.title,
             tuple(units),
             staged=self._staged(order, setup),
             open=unsure or conditional or judge.traits.at_most,
@@ -294,7 +290,9 @@ class _Surveyor:
 
     def _staged(self, order: Order, setup: Setup) -> bool:
         """Return whether undecided claims of an order are topped up."""
-        return order.top_up and setup.repeatable and bool(order.claims) and not self._anytime
+        return (
+            order.top_up and setup.repeatable and bool(order.claims) and self._settings.stopping is not Stopping.ANYTIME
+        )
 
     def _units(self, order: Order, setup: Setup, wanting: Sequence[Case], pairs: Sequence[Pair]) -> list[CaseArm]:
         """Return each case in each arm, with the prompts that it takes there."""
@@ -331,9 +329,9 @@ class _Surveyor:
             measures = [claim.measure for claim in order.claims]
             crossing = arranged_for(order.setup.judge, wanted, self._settings.seed, measures)
         except EstimateError as error:
-            self.skipped.append((_name(order), str(error)))
+            self.skipped.append((order.title, str(error)))
             return
-        self.cross(crossing, _name(order))
+        self.cross(crossing, order.title)
 
     def cross(self, crossing: CrossDesign, title: str) -> None:
         """Add a row for each judge of a crossing that is to be asked."""
@@ -389,11 +387,6 @@ def has_floor(order: Order, setup: Setup) -> bool:
     if order.edit is None or alone(order.edit, setup.family) or not setup.repeatable:
         return False
     return any(m.floored for m in (*(MEASURES[c.measure] for c in order.claims), *order.observed))
-
-
-def _name(order: Order) -> str:
-    """Return what the plan calls an order: the bias, and the perturbation if it has a name of its own."""
-    return f"{order.bias}/{order.edit.label}" if order.edit and order.edit.name else order.bias
 
 
 def _nothing_asked(order: Order) -> Reason:

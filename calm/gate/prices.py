@@ -115,7 +115,7 @@ def plan_of(found: Survey, sample: int, design: Design, assumptions: Assumptions
     tally = Tally(found.sources, assumptions)
     early = found.settings.stopping is not Stopping.FIXED
     topped = {row: _topped_up(row, found, within) for row in found.rows}
-    most_of = {row: _most(row, design, topped_up=topped[row]) for row in found.rows}
+    most_of = {row: design.stages(edited=row.edited)[-1 if topped[row] else 0] for row in found.rows}
     greeted = [tally.figure([greeting(place)], 0) for place, source in enumerate(found.sources) if source.greeted]
     lines = [PriceRow(FIRST_CALL, None, replace(figure, batch=figure.cost), True) for figure in greeted]
     for arm in (PILOT, CLEAN, INERT):
@@ -150,12 +150,6 @@ def plan_of(found: Survey, sample: int, design: Design, assumptions: Assumptions
 def greeting(place: int) -> CallSize:
     """Return the first live call to a source."""
     return CallSize(f"greeting {place}", len(GREETING), place)
-
-
-def _most(row: ProbeRow, design: Design, *, topped_up: bool) -> Asks:
-    """Return how often a case of a probe is asked in each arm at most."""
-    stages = design.stages(edited=row.edited)
-    return stages[-1] if topped_up else stages[0]
 
 
 def _topped_up(row: ProbeRow, found: Survey, within: set[str]) -> bool:

@@ -23,10 +23,11 @@ from calm.experiment.lookahead import Order, Placeholder
 from calm.experiment.run import unserved
 from calm.experiment.setup import Setup
 from calm.experiment.stopping import Ruling
-from calm.gate.from_spec import accepted, gated, judge_from
+from calm.gate.from_spec import judge_from
 from calm.gate.question import FINE, Context, Proof, Question, chosen_claims, chosen_for, not_tested
 from calm.results.audit import Finding
 from calm.results.findings import finding
+from calm.results.gatefile import accepted, gated
 
 if TYPE_CHECKING:
     from calm.experiment.crossing import CrossResult
@@ -79,7 +80,7 @@ class Cross:
         self._note(findings, perf_counter() - began)
         passes = FINE | {Outcome.UNDECIDED} if context.undecided == "warn" else FINE
         nothing = "" if findings else f"nothing is claimed for {family} verdicts"
-        proof = Proof(findings, passes=passes, question=repr(self), nothing=nothing)
+        proof = Proof(findings, passes=passes, question=self, nothing=nothing)
         context.proofs.append(proof)
         return proof
 
@@ -245,7 +246,7 @@ class Probe:
                     "To accept a known failure use @pytest.mark.xfail(reason=...)"
                 )
             if not proof.looked_at:
-                return f"a claim was decided and never asserted: write `assert {proof.question}.proves(...)`"
+                return f"a claim was decided and never asserted: write `assert {proof.question!r}.proves(...)`"
         return None
 
 

@@ -25,7 +25,6 @@ from calm.experiment.lookahead import Lookahead, Order, Placeholder
 from calm.experiment.setup import Setup
 from calm.experiment.stopping import LEVEL, Ruling
 from calm.gate.catalogue import named
-from calm.gate.from_spec import accepted, gated
 from calm.gate.prices import Figure
 from calm.gate.rehearsal import shares
 from calm.gate.resolution import Limits, attained, shortfall
@@ -33,7 +32,7 @@ from calm.gate.smallest import hunted
 from calm.models.wire import Json
 from calm.results.audit import AGREEMENT, BASELINE, CONTROLS, RUN, Finding, TrialRecord
 from calm.results.findings import finding
-from calm.results.gatefile import Gate
+from calm.results.gatefile import Gate, accepted, gated
 from calm.results.sentences import sentence
 from calm.results.wording import claim, clipped, printable
 from calm.statistics.multiplicity import bh_rejects
@@ -101,7 +100,7 @@ class Proof:
     """What a claim's test asserts: true unless a claim failed, is undecided or is incomplete."""
 
     def __init__(
-        self, findings: Sequence[Finding], *, passes: frozenset[Outcome], question: str, nothing: str = ""
+        self, findings: Sequence[Finding], *, passes: frozenset[Outcome], question: object, nothing: str = ""
     ) -> None:
         self.findings, self.question, self.nothing = tuple(findings), question, nothing
         self._passes = passes
@@ -389,7 +388,8 @@ class Question:
         if order.idle:
             context.claim([order])
             return Batch(order, stated)
-        order = replace(order, claims=tuple(gated(context.gate, order.key(c.measure), c) for c in stated))
+        keyed = zip(order.keys, stated, strict=False)
+        order = replace(order, claims=tuple(gated(context.gate, key, claim) for key, claim in keyed))
         if context.limits == "attainable":
             kept = [c.measure for c in stated if context.gate.limit_for(order.key(c.measure)) is not None]
             order = attained(order, kept, many=context.every_variant)
@@ -428,7 +428,7 @@ class Question:
         made: dict[tuple[int, bool, bool], TrialRecord] = {}
         findings = [accepted(context.gate, self._finding(order, d, made), stated) for d in result.rulings]
         context.seconds |= {f.key: timing.seconds for f in findings}
-        return findings + self._variants(batch.variants, stated)
+        return findings + self._variants(batch.variants, stated) if batch.variants else findings
 
     def _variants(self, orders: Sequence[Order], stated: Mapping[str, Claim]) -> list[Finding]:
         """Ask each variant of a rotation by itself: FAIL by Benjamini and Hochberg's procedure, else only observed."""
@@ -469,7 +469,7 @@ class Question:
         context = self._context
         context.findings += findings
         nothing = "" if findings else f"nothing is claimed for {context.setup.family} verdicts"
-        proof = Proof(findings, passes=passes, question=repr(self), nothing=nothing)
+        proof = Proof(findings, passes=passes, question=self, nothing=nothing)
         context.proofs.append(proof)
         self.open = False
         return proof

@@ -127,14 +127,17 @@ class Sound(StandIn):
         match FAMILY[self.task]:
             case "pairwise":
                 return self._preferred(case, rng)
+            case "score" if rng is not None:
+                return Score(rng.uniform(self.scale.low, self.scale.high))
             case "score":
-                return self._scored(case, rng)
+                return self._scored(case)
             case "rubric":
                 return self._met(case, rng)
             case "label":
                 return self._classed(case, rng)
             case _:
-                return self._ranked(case, rng)
+                order = self._best_first(case)
+                return Ranking(tuple((i,) for i in (order if rng is None else rng.sample(order, len(order)))))
 
     def _harmed(self, case: Case) -> bool:
         """Return whether the one answer of a case is not the one that was to be judged, but a harmed copy."""
@@ -155,10 +158,8 @@ class Sound(StandIn):
         first, *others = self._best_first(case)
         return Preferred(first if rng is None else rng.choice(others))
 
-    def _scored(self, case: Case, rng: Random | None) -> Verdict:
+    def _scored(self, case: Case) -> Verdict:
         scale = self.scale
-        if rng is not None:
-            return Score(rng.uniform(scale.low, scale.high))
         value = min(max(case.scores.get(case.answers[0].id, (scale.low + scale.high) / 2), scale.low), scale.high)
         return Score(scale.low if self._harmed(case) else value)
 
@@ -177,10 +178,6 @@ class Sound(StandIn):
         if self._harmed(case) and classes.damaged is not None:
             true = classes.damaged
         return Label(true if rng is None else rng.choice([name for name in classes.names if name != true]))
-
-    def _ranked(self, case: Case, rng: Random | None) -> Verdict:
-        order = self._best_first(case)
-        return Ranking(tuple((i,) for i in (order if rng is None else rng.sample(order, len(order)))))
 
 
 def _randomness(case: Case, ask: int) -> Random:

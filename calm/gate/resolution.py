@@ -17,10 +17,10 @@ from calm.core.measures import ADVANTAGE, MEASURES
 from calm.core.reasons import Kind, because
 from calm.core.verdict import Family, Label, Score, Verdict
 from calm.errors import few_of
-from calm.experiment.aim import aims_by_pilot, has_room
+from calm.experiment.edited import Pair, has_room
 from calm.experiment.lookahead import Order
-from calm.experiment.pairs import Pair, pair_up
-from calm.experiment.setup import Setup, clusters_of
+from calm.experiment.pairs import aims_by_pilot, clusters_of, pair_up
+from calm.experiment.setup import Setup
 from calm.experiment.stopping import LEVEL, Design, Stopping
 from calm.results.audit import CONTROLS
 from calm.results.pairing import FEWEST, limits_of
@@ -355,45 +355,45 @@ def outlook(orders: Iterable[Order]) -> str:
 
     Each edit is tried on `TRIED` of its cases. Where they have gold, it says in how many of them the answer can move.
     """
-    asked = [o for o in orders if _sized(o) and o.top_up and not o.idle]
+    claimed = [(o, [MEASURES[claim.measure] for claim in o.claims]) for o in orders]
+    # of agreement no chances are known: they depend on the labels, too
+    sized = [o for o, measures in claimed if any(one.topped or one.about_silence for one in measures)]
+    asked = [o for o in sized if o.top_up and not o.idle]
     if not asked or not all(_known(o.setup) for o in asked):
         return ""
-    samples: dict[int, _Sample] = {}
-    probes: list[tuple[Order, Claimed]] = []
-    for order in asked:
-        drawn = samples.setdefault(id(order.setup.cases), _Sample(order.setup.cases))
-        if (probe := drawn.probe(order)) is not None:
-            probes.append((order, probe))
+    family, fitted = asked[0].setup.family, any(order.limiter is not None for order in asked)
+    samples = {key: _Sample(known) for key, known in {id(o.setup.cases): o.setup.cases for o in asked}.items()}
+    most = max(samples.values(), key=lambda one: one.questions)
+    cases, clusters = len(most.cases), most.questions
+    of_run: Sequence[Claim] = limits_of(family)
+    found = [(order, samples[id(order.setup.cases)].probe(order)) for order in asked]
+    probes = [(order.title, order, probe) for order, probe in found if probe is not None]
     if not probes:
         return ""
-    family, most = asked[0].setup.family, max(samples.values(), key=lambda one: one.questions)
-    cases, clusters = len(most.cases), most.questions
-    fitted = any(order.limiter is not None for order in asked)
-    of_run: Sequence[Claim] = limits_of(family)
     if fitted:
-        whole = [pool(claim, [probe for _, probe in probes]) for claim in of_run]
+        whole = [pool(claim, [probe for _, _, probe in probes]) for claim in of_run]
         limited = (Attainable(family).limited(one.claims[0], one.clusters, one.room) for one in whole if one)
         of_run = [claim for claim in limited if claim is not None]
-    chance = green([probe for _, probe in probes], family, of_run)
+    chance = green([probe for _, _, probe in probes], family, of_run)
     about = ("1 case" if cases == 1 else f"{cases} cases") + (
         f" about {clusters} questions" if clusters < cases else ""
     )
     passes = f"a judge without bias passes in {_percent(chance)} of runs"
-    lost = list(dict.fromkeys(_named(order) for order, probe in probes if len(probe.claims) < len(order.claims)))
+    lost = list(dict.fromkeys(name for name, order, probe in probes if len(probe.claims) < len(order.claims)))
     none = f"; too few to test {few_of(lost, SHOWN)}" if lost else ""
     are = "is" if cases == 1 else "are"
-    if none and not _controlled(probes):
+    if none and not _controlled([(order, probe) for _, order, probe in probes]):
         return f"{about} {are} too few to test {few_of(lost, SHOWN)}; take more cases"
-    pairs = [(new, old) for order, probe in probes for new in probe.claims for old in order.claims]
+    pairs = [(new, old) for _, order, probe in probes for new in probe.claims for old in order.claims]
     if wider := widest((new, old) for new, old in pairs if (new.measure, new.op) == (old.measure, old.op)):
         seen = because(Kind.AT_RESOLUTION, cases, *wider)
         return f"{seen}; {passes}{none}"
     if chance >= ENOUGH:
         return f"{about} {are} enough for these limits{none}"
     text = f"{about} {are} too few for these limits: {passes}"
-    misses = {f"{_named(o)}: {c}": missed(c, family, probe) for o, probe in probes for c in probe.claims}
-    least = sorted((name for name, miss in misses.items() if miss > 0.01), key=lambda name: -misses[name])
-    weak = few_of([f"{name} ({_percent(1 - misses[name])})" for name in least], SHOWN)
+    misses = {f"{name}: {c}": missed(c, family, probe) for name, _, probe in probes for c in probe.claims}
+    least = sorted((claim for claim, miss in misses.items() if miss > 0.01), key=lambda claim: -misses[claim])
+    weak = few_of([f"{claim} ({_percent(1 - misses[claim])})" for claim in least], SHOWN)
     fix = "take more cases" if fitted else "take more cases, or --calm-limits attainable"
     return f"{text}; these claims pass least often: {weak}{none}; {fix}" if weak else f"{text}{none}; {fix}"
 
@@ -446,19 +446,8 @@ def foreseen(order: Order, questions: int, room: int | None = None) -> tuple[Cla
     return tuple(claim for claim in limited if claim is not None)
 
 
-def _sized(order: Order) -> bool:
-    """Return whether anything is claimed whose chances are known: those of agreement depend on the labels, too."""
-    measures = [MEASURES[claim.measure] for claim in order.claims]
-    return any(measure.topped or measure.about_silence for measure in measures)
-
-
 def _known(setup: Setup) -> bool:
     return setup.repeatable and knows(setup.design, setup.stopping)
-
-
-def _named(order: Order) -> str:
-    edit = order.edit
-    return f"{order.bias}/{edit.label}" if edit and edit.name else order.bias
 
 
 def _kind(edit: AnyEdit | None) -> tuple[Expects | None, bool]:
@@ -530,14 +519,13 @@ class _Sample:
         """Return the cases that an edit applies to; where a pilot aims, the first answer is taken as the best."""
         key = edit.expects, len(tried)
         if key not in self._known:
-            self._known[key] = tuple(_ranked(c) if aims_by_pilot(c, edit.expects) else c for c in tried)
+            found = []
+            for case in tried:
+                by_id = {one: float(-place) for place, one in enumerate(sorted(answer.id for answer in case.answers))}
+                # with scores by their ids, no pilot has to be asked
+                found.append(replace(case, scores=by_id) if aims_by_pilot(case, edit.expects) else case)
+            self._known[key] = tuple(found)
         return pair_up(replace(order.setup, cases=self._known[key]), edit, order.against).pairs
-
-
-def _ranked(case: Case) -> Case:
-    """Return a case with gold scores that rank its answers by their ids: then no pilot has to be asked."""
-    ids = sorted(answer.id for answer in case.answers)
-    return replace(case, scores={one: float(-place) for place, one in enumerate(ids)})
 
 
 def _has_room(order: Order, edit: AnyEdit, pair: Pair) -> bool | None:

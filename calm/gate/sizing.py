@@ -29,7 +29,7 @@ from calm.core.claims import Claim
 from calm.core.edits import Expects
 from calm.core.measures import MEASURES, Measure
 from calm.core.verdict import Family
-from calm.experiment.aim import NO_ROOM
+from calm.experiment.edited import NO_ROOM
 from calm.experiment.stopping import LEVEL, TOP_UPS, Design, Stopping, looks, most_harm
 from calm.experiment.worst import DECISIONS, FAIL_SPENT, FEWEST, PASS_SPENT, SCREEN_LEVELS, SCREENS
 from calm.gate.scenario import Scenario
@@ -242,26 +242,8 @@ class _Arms:
     perturbed: Sequence[Codes] = ()
 
 
-def _moved(arms: _Arms, sample: _Sample) -> Floats:
-    return sample.kind.between(arms.clean, arms.perturbed) - sample.kind.between(arms.clean, arms.inert)
-
-
 def _shift(arms: _Arms, sample: _Sample) -> Floats:
     return sample.kind.favoured(arms.perturbed) - sample.kind.favoured(arms.inert)
-
-
-def _reworded(arms: _Arms, sample: _Sample) -> Floats:
-    return sample.kind.between(arms.clean, arms.perturbed) - sample.kind.within(arms.clean)
-
-
-def _agreed(arms: _Arms, _sample: _Sample) -> Floats:
-    import numpy as np
-
-    return _mean([(u == v).astype(np.float64) for u, v in combinations(arms.clean, 2)])
-
-
-def _right(arms: _Arms, sample: _Sample) -> Floats:
-    return 1 - sample.kind.between(arms.clean, [sample.true])
 
 
 def _noticed(arms: _Arms, sample: _Sample) -> Floats:
@@ -277,14 +259,18 @@ def _noticed(arms: _Arms, sample: _Sample) -> Floats:
 
 
 _CELLS: Mapping[str, Callable[[_Arms, _Sample], Floats]] = {
-    "net_robustness": _moved,
+    "net_robustness": lambda arms, sample: (
+        sample.kind.between(arms.clean, arms.perturbed) - sample.kind.between(arms.clean, arms.inert)
+    ),
     "gain": _shift,
     "mean_shift": _shift,
-    "rewording_rate": _reworded,
+    "rewording_rate": lambda arms, sample: (
+        sample.kind.between(arms.clean, arms.perturbed) - sample.kind.within(arms.clean)
+    ),
     "net_detection": _noticed,
-    "consistency_rate": _agreed,
+    "consistency_rate": lambda arms, _: _mean([(u == v).astype(float) for u, v in combinations(arms.clean, 2)]),
     "repeat_distance": lambda arms, sample: sample.kind.within(arms.clean),
-    "accuracy": _right,
+    "accuracy": lambda arms, sample: 1 - sample.kind.between(arms.clean, [sample.true]),
     "readable_rate": lambda arms, sample: 1 - 0 * sample.kind.favour[arms.clean[0]],
     "unreadable_gain": lambda arms, sample: 0 * sample.kind.favour[arms.clean[0]],
 }

@@ -12,8 +12,8 @@ from calm.core.edits import Edit, Expects
 from calm.core.measures import flips
 from calm.core.trials import Trials
 from calm.errors import CalmError
-from calm.experiment.aim import aim
 from calm.experiment.lookahead import Order
+from calm.experiment.pairs import aim
 from calm.gate.catalogue import name_of
 
 PLACES: Final[Mapping[str, str]] = {
@@ -44,12 +44,13 @@ def hunted(order: Order, trials: Trials | None) -> dict[str, str]:
     if not wanted or trials is None or order.against or order.own_cases or judge.traits.recorded is not None:
         return {}
     assert isinstance(edit, Edit)
-    model = str(judge.about.get("model") or judge.name)
-    counts = _flipped(trials)
+    counts: Counter[str] = Counter()  # the rows in which each variant made the treated answer win
+    for label in {row.edit for row in trials.rows}:
+        counts[label] = flips(replace(trials, rows=tuple(row for row in trials.rows if row.edit == label))).toward
     found: dict[str, list[tuple[str, str]]] = {}
     totals: Counter[str] = Counter()
     for one in edit.variants or (edit,):
-        if counts[one.label] and (place := _place(one, order)) and (name := name_of(one, model)):
+        if counts[one.label] and (place := _place(one, order)) and (name := name_of(one, judge)):
             found.setdefault(place, []).append((one.label, name))
             totals[place] += counts[one.label]
     if not found:
@@ -59,14 +60,6 @@ def hunted(order: Order, trials: Trials | None) -> dict[str, str]:
     shipped = all(":" not in name for _, name in named)
     edits = [edit.bias] if len(named) > MOST and shipped else [name for _, name in named[:MOST]]
     return {"edits": ",".join(edits), "where": place}
-
-
-def _flipped(trials: Trials) -> Counter[str]:
-    """Return in how many rows each variant made the treated answer win."""
-    found: Counter[str] = Counter()
-    for name in {row.edit for row in trials.rows}:
-        found[name] = flips(replace(trials, rows=tuple(row for row in trials.rows if row.edit == name))).toward
-    return found
 
 
 def _place(edit: Edit, order: Order) -> str:

@@ -432,7 +432,7 @@ class Collector:
 
     def _with(self, audit: Audit, found: Sequence[Finding]) -> Audit:
         """Return the record with findings about all probes or a baseline, and what gate.toml says of them."""
-        from calm.gate.from_spec import allowed
+        from calm.results.gatefile import allowed
 
         self.together |= {f.key for f in found}
         found = [allowed(gate_of(self.config), f) for f in found]

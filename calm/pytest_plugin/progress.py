@@ -163,8 +163,8 @@ class FirstFinding:
 
     def _sentence(self, order: Order, ruling: Ruling) -> str:
         """Return the sentence that the report has for the claim; empty if gate.toml accepts it."""
-        from calm.gate.from_spec import accepted
         from calm.results.findings import finding
+        from calm.results.gatefile import accepted
         from calm.results.redaction import finding_without_texts
         from calm.results.reports.terminal import trouble_line
         from calm.results.steps import trouble_of

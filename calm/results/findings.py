@@ -19,7 +19,6 @@ from calm.core.claims import Claim, Decision, Estimate, Outcome
 from calm.core.edits import AnyEdit, Expects
 from calm.core.measures import (
     MEASURES,
-    Measure,
     acknowledgement,
     consistency_rate,
     flips,
@@ -75,9 +74,15 @@ def finding(
     estimate, claim = decision.estimate, decision.claim
     shown = edit.label if edit and edit.name else None
     told = trials is not None and any(row.clean or row.target == CUED for row in trials.rows)
-    moved = flips(trials) if trials and edit and told else None
     rows = sorted(trials.rows, key=lambda row: (row.case, row.edit)) if trials else []
     tied = edit is None or edit.expects in (Expects.TIE, Expects.OBSERVE)
+    kept = tuple(_recorded(rows, against is not None, tied, {} if records is None else records))
+    what = _what(edit, decision.reason) if edit else ""
+    figures, left = figures_of(estimate), _unused(rows, decision.measure)
+    scale = _points(trials.scale, trials.family) if trials else {}
+    measure = MEASURES.get(decision.measure)
+    agreed = references(measure, trials) if measure is not None and measure.agrees and trials and estimate else {}
+    moved = flips(trials) if trials and edit and told else None
     control, as_much = control_of(trials, bias)
     return Finding(
         key="/".join(part for part in (bias, decision.measure, shown) if part),
@@ -92,10 +97,10 @@ def finding(
         claim=Limit(claim.op, claim.limit) if claim is not None else None,
         outcome=decision.outcome,
         reason=listed([reason for reason in (decision.reason, as_much) if reason]),
-        **figures_of(estimate),
+        **figures,
         excluded=ordered(estimate.excluded if estimate else trials.excluded if trials else {}),
-        robustness_rate=_shown_rate(robustness_rate, trials),
-        consistency_rate=_shown_rate(consistency_rate, trials),
+        robustness_rate=_rounded(rate(robustness_rate, trials)) if trials else None,
+        consistency_rate=_rounded(rate(consistency_rate, trials)) if trials else None,
         flips={"toward": moved.toward, "away": moved.away, "other": moved.other} if moved else {},
         cases_to_decide=decision.cases_to_decide,
         channel=", ".join(sorted({r.channel for r in trials.rows if r.channel})) if trials else "",
@@ -105,13 +110,13 @@ def finding(
         against=against.label if against else None,
         control=control,
         own=len({row.case for row in rows if row.own}),
-        what=_what(edit, decision.reason) if edit else "",
-        references=_references(decision, trials),
-        unused=_unused(rows, decision.measure),
-        scale=_points(trials.scale, trials.family) if trials else {},
+        what=what,
+        references={name: round(one, 6) + 0.0 for name, one in agreed.items()},
+        unused=left,
+        scale=scale,
         lost=sum(trials.lost.values()) if trials else 0,
         acknowledged=acknowledgement(trials) if trials and moved else {},
-        trials=tuple(_recorded(rows, against is not None, tied, {} if records is None else records)),
+        trials=kept,
     )
 
 
@@ -169,13 +174,6 @@ def _points(scale: Scale, family: Family) -> dict[str, float]:
     return {"low": scale.low, "high": scale.high} | ({"best": scale.low} if scale.best == "low" else {})
 
 
-def _references(decision: Decision, trials: Trials | None) -> dict[str, float]:
-    measure = MEASURES.get(decision.measure)
-    if measure is None or not measure.agrees or trials is None or decision.estimate is None:
-        return {}
-    return {name: round(value, 6) + 0.0 for name, value in references(measure, trials).items()}
-
-
 def _unused(rows: Sequence[Trial], measure: str) -> dict[Reason, int]:
     if (measure in MEASURES and MEASURES[measure].worst_of) or not any(row.held for row in rows):
         return {}
@@ -200,7 +198,7 @@ def _recorded(
 
 
 def _record(row: Trial, *, controlled: bool, tied: bool) -> TrialRecord:
-    compared = tuple(map(code, row.clean))
+    probable, compared = _chances(row, "control" if controlled else "clean"), tuple(map(code, row.clean))
     same = {name: getattr(row, name) for name in SAME}
     return TrialRecord(
         **same,
@@ -212,7 +210,7 @@ def _record(row: Trial, *, controlled: bool, tied: bool) -> TrialRecord:
         cluster="" if row.cluster == row.case else row.cluster,
         slots=row.slots if tied or row.order or row.target == CUED else (),
         people={person: code(said) for person, said in row.people.items()},
-        chances=_chances(row, "control" if controlled else "clean"),
+        chances=probable,
     )
 
 
@@ -229,13 +227,8 @@ def _chances(row: Trial, compared: str) -> dict[str, Json]:
     }
 
 
-def _shown_rate(measure: Measure, trials: Trials | None) -> float | None:
-    value = rate(measure, trials) if trials else None
-    return None if value is None else _rounded(value)
-
-
-def _rounded(value: float) -> float:
-    return round(value, 6) + 0.0  # + 0.0 turns -0.0 into 0.0
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, 6) + 0.0  # + 0.0 turns -0.0 into 0.0
 
 
 def control_of(trials: Trials | None, bias: str) -> tuple[Control | None, Reason]:
@@ -253,7 +246,7 @@ def control_of(trials: Trials | None, bias: str) -> tuple[Control | None, Reason
     if moved is None:
         return None, NONE
     floor = ", ".join(sorted({row.floor for row in rows}))
-    control = Control(floor, _rounded(moved.value), None if gained is None else _rounded(gained.value), len(rows))
+    control = Control(floor, round(moved.value, 6) + 0.0, _rounded(None if gained is None else gained.value), len(rows))
     if bias in TESTS_LENGTH:
         return control, NONE
     longer = any(IN_ANSWER in row.channel.split(", ") for row in rows)

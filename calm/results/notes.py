@@ -32,7 +32,7 @@ from calm.core.reasons import NONE, Kind, Reason, because, name
 from calm.core.trials import Trial
 from calm.core.verdict import Scale
 from calm.experiment.inert import CLASSES, REWRITE
-from calm.experiment.setup import CLUSTER, clusters_of
+from calm.experiment.pairs import CLUSTER, clusters_of
 from calm.models.wire import Json, Judge
 from calm.results.audit import Control, Finding
 from calm.results.records import family_of, points_of, rows_of, scale_record, trials_of

@@ -23,7 +23,7 @@ from calm.core.edits import Edit, Expects
 from calm.core.validation import fault_in
 from calm.core.verdict import FAMILIES, FAMILY, Family
 from calm.errors import ConfigError, nearest
-from calm.experiment.aim import aim
+from calm.experiment.pairs import aim
 from calm.gate.catalogue import Entry, entries, factory_of, find_edit
 from calm.results.reports.texts import differences
 from calm.strategies.cases import running

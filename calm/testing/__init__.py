@@ -11,7 +11,7 @@ from calm.core.case import Case, Treated
 from calm.core.edits import Edit, Expects
 from calm.core.validation import refusal
 from calm.errors import CalmError
-from calm.experiment.aim import aim
+from calm.experiment.pairs import aim
 from calm.testing.findings import found as found
 from calm.testing.operations import Tally
 from calm.testing.samples import KINDS, long_text, sample, sample_cases

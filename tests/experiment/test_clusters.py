@@ -8,8 +8,8 @@ from calm.core.case import Case
 from calm.core.edits import Expects, perturbation
 from calm.core.measures import gain, readable_rate
 from calm.core.verdict import Preferred, Unreadable
+from calm.experiment.pairs import clusters_of
 from calm.experiment.run import run
-from calm.experiment.setup import clusters_of
 from calm.experiment.stopping import Stopping
 from tests.planted import Planted, fair, pair, pairs, setup
 

@@ -23,7 +23,6 @@ from calm.core.measures import (
     tie_rate,
     unreadable_gain,
 )
-from calm.core.order import start_of
 from calm.core.reasons import Kind, because, reason_of
 from calm.core.verdict import Criteria, Preferred, Ranking, Scale, Score, Tie, Unreadable
 from calm.engine.money import Caps
@@ -734,7 +733,7 @@ def test_more_than_two_in_a_hundred_lost_cases_leave_a_claim_incomplete(lost, ou
 
 def test_a_look_with_too_many_lost_cases_waits_for_the_next():
     """One of the first 45 is lost (2.2 %), and of 80 still one: what the first look leaves open is decided then."""
-    first = [c.id for c in in_order(pairs(200), 0, start_of(cite.bias, 200), as_given=False)]
+    first = [c.id for c in in_order(pairs(200), 0, cite.bias, as_given=False)]
 
     def judged(case, ask):
         if case.id == first[3]:
@@ -749,7 +748,7 @@ def test_a_look_with_too_many_lost_cases_waits_for_the_next():
 
 def test_a_look_with_too_little_room_waits_for_the_next():
     """None of the first 45 cases leaves room, and 75 of 120 do, which prove a gain of at most .10."""
-    first = {c.id for c in in_order(pairs(200), 0, start_of(cite.bias, 200), as_given=False)[:45]}
+    first = {c.id for c in in_order(pairs(200), 0, cite.bias, as_given=False)[:45]}
     judge = Planted(lambda case, ask: Preferred("bad" if case.id in first else "good"))
 
     with setup(judge, pairs(200)) as given:

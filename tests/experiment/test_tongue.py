@@ -9,8 +9,8 @@ from calm.cases import bundled, language_cases
 from calm.core.languages import SERVED, language_of, language_of_case, spoken_words
 from calm.core.reasons import Kind
 from calm.errors import ConfigError
+from calm.experiment.edited import _made
 from calm.experiment.inert import CLASSES, floor_of, forms, not_served, not_spoken, pilot_of, stocks
-from calm.experiment.pairs import _made
 from calm.experiment.setup import Setup
 from calm.experiment.stopping import Design
 from calm.gate.from_spec import judge_from

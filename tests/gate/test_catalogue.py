@@ -3,15 +3,16 @@
 from calm import Expects, perturbation, rotate
 from calm.gate.catalogue import entries, find_edit, name_of
 from calm.perturbations import authority
+from tests.planted import Planted, fair
 
 
 def test_a_name_leads_back_to_its_edit(subtests):
     """What has a name is found by it: the same edit, or of a factory one with the same label."""
-    named = 0
+    named, judge = 0, Planted(fair)
     for entry in entries():
-        if name := name_of(entry.edit, "judge-model"):
+        if name := name_of(entry.edit, judge):
             with subtests.test(entry.key):
-                found = find_edit(name, "judge-model")
+                found = find_edit(name, judge.name)
                 assert (found.bias, found.label) == (entry.edit.bias, entry.edit.label)
                 named += 1
     assert named > 200

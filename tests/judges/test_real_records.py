@@ -22,8 +22,9 @@ from calm.core.verdict import Preferred, Score, Tie, Unreadable
 from calm.engine.engine import Engine
 from calm.engine.store import Mode, Store
 from calm.errors import ConfigError, JudgeError
+from calm.experiment.pairs import clusters_of
 from calm.experiment.run import run
-from calm.experiment.setup import Setup, clusters_of
+from calm.experiment.setup import Setup
 from calm.experiment.stopping import Design
 from calm.gate.from_spec import cases_from, judge_from, recall
 from calm.judges.panel import panel

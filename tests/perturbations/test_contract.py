@@ -35,7 +35,7 @@ from calm.core.case import (
 from calm.core.edits import Edit, PromptEdit
 from calm.core.reasons import Kind
 from calm.core.verdict import FAMILIES
-from calm.experiment.aim import aim
+from calm.experiment.pairs import aim
 from calm.gate.catalogue import entries
 from calm.perturbations import modules
 from calm.perturbations.self_authorship import BYLINE, mark_as_you

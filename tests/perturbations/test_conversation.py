@@ -7,8 +7,8 @@ import pytest
 from calm import Answer, Case, Criterion
 from calm.cases import bundled, shaped_cases
 from calm.core.case import Turn
-from calm.experiment.aim import aim
 from calm.experiment.altered import beside
+from calm.experiment.pairs import aim
 from calm.gate.catalogue import entries
 from calm.perturbations import (
     false_memory,

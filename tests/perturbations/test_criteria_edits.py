@@ -11,7 +11,7 @@ from calm.core.checks import KINDS, verify
 from calm.core.claims import Outcome
 from calm.core.measures import mean_shift, net_detection, net_robustness
 from calm.core.verdict import Criteria
-from calm.experiment.aim import aim
+from calm.experiment.pairs import aim
 from calm.experiment.run import run
 from calm.experiment.stopping import Design
 from calm.perturbations import planted as judges

@@ -9,7 +9,7 @@ from calm import Answer, Case
 from calm.cases import bundled, shaped_cases
 from calm.core.case import Criterion, Step, Turn
 from calm.core.edits import Expects
-from calm.experiment.aim import aim
+from calm.experiment.pairs import aim
 from calm.perturbations.sensitivity_runs import change_amount, drop_call, fail_call, stop_early
 
 EDITS = (fail_call, drop_call, stop_early, change_amount)

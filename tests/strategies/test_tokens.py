@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from calm.cases import bundled
 from calm.core.case import Treated
 from calm.core.edits import Edit, Expects
-from calm.experiment.aim import aim
+from calm.experiment.pairs import aim
 from calm.gate.catalogue import entries
 from calm.strategies.shrinking import Piece, commonness, fillers, pieces_of, rendered, simplest_first, tokens_of
 

@@ -28,7 +28,7 @@ from calm.core.annotations import Annotation
 from calm.core.case import TIE, Answer, Case, Framing, digest
 from calm.core.verdict import Scale, Task
 from calm.errors import ConfigError, nearest
-from calm.experiment.setup import CLUSTER
+from calm.experiment.pairs import CLUSTER
 from calm.judges.reading import Format
 from calm.judges.recorded.entries import Entries, Entry
 from calm.judges.recorded.replay import Replay, Source

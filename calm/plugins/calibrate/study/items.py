@@ -13,7 +13,7 @@ from calm.core.agreement import on_scale
 from calm.core.case import TIE, Case
 from calm.core.trials import Trial, Trials
 from calm.core.verdict import Criteria, Family, Preferred, Ranking, Scale, Score, Tie, Verdict, chances, readable
-from calm.experiment.setup import CLUSTER
+from calm.experiment.pairs import CLUSTER
 from calm.results.pairing import summed
 from calm.statistics.intervals import clustered_t
 

@@ -16,8 +16,8 @@ from calm.core.trials import Trials
 from calm.core.verdict import Family
 from calm.errors import ConfigError
 from calm.experiment import run as experiment
-from calm.experiment.pairs import ORDER_SALT
-from calm.experiment.setup import Setup, clusters_of
+from calm.experiment.pairs import ORDER_SALT, clusters_of
+from calm.experiment.setup import Setup
 from calm.experiment.stopping import missing
 from calm.gate.from_spec import refuse_off_scale
 from calm.plugins.calibrate.study import figures

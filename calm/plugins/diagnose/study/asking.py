@@ -25,8 +25,7 @@ from calm.core.verdict import FAMILY, Criteria, NoReply, Scale, Score, Verdict, 
 from calm.engine.asks import PlainQuestion, Question
 from calm.engine.engine import Engine
 from calm.errors import ConfigError, nearest
-from calm.experiment.pairs import ORDER_SALT
-from calm.experiment.setup import clusters_of
+from calm.experiment.pairs import ORDER_SALT, clusters_of
 from calm.models.wire import Judge, Rewordable
 from calm.perturbations import bundled_prompt, judge_prompt
 from calm.results.study_provenance import too_little

@@ -28,7 +28,7 @@ from calm.core.edits import Expects
 from calm.core.reasons import Reason, in_words, reason_of
 from calm.core.validation import Band, Rules
 from calm.core.verdict import NoReply
-from calm.experiment.aim import aim
+from calm.experiment.pairs import aim
 from calm.experiment.setup import Setup
 from calm.models.wire import Json, Reply, Request
 from calm.perturbations.written import Kind

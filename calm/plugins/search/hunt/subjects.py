@@ -25,10 +25,10 @@ from calm.core.reasons import NONE, Kind, Reason, because, reason_of
 from calm.core.trials import Trial, favour
 from calm.core.validation import Band, Rules, problems, refusal
 from calm.core.verdict import NoReply, Verdict, as_written, code
-from calm.experiment.aim import aim, has_room
 from calm.experiment.arms import surface
+from calm.experiment.edited import has_room
 from calm.experiment.inert import Form, stock_of
-from calm.experiment.pairs import ORDER_SALT
+from calm.experiment.pairs import ORDER_SALT, aim
 from calm.experiment.referee import Ask, Flip, Ruling, Terms, rule
 from calm.experiment.run import MARK
 from calm.experiment.setup import Setup
