@@ -23,7 +23,6 @@ from calm.commands.file_set import put
 from calm.commands.init_drafts import (
     CASES,
     RECORDED,
-    USUAL,
     cases_in,
     draft_judge,
     lacking_in,
@@ -49,13 +48,12 @@ from calm.core.files import quote
 from calm.core.plugins import hook
 from calm.core.verdict import FAMILY, Task
 from calm.errors import CalmError, ConfigError, Interruption
-from calm.models.transport import Provider
+from calm.models.apis import APIS, PROVIDERS
 
 if TYPE_CHECKING:
     from calm.core.case import Case
 
 TASKS: Final[tuple[Task, ...]] = get_args(Task)
-PROVIDERS: Final[tuple[Provider, ...]] = get_args(Provider)
 CI: Final = ("github", "gitlab", "none")
 PROMPTS: Final = (".txt", ".md", ".jinja", ".jinja2", ".j2", ".prompt")
 TABLES: Final = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet")
@@ -368,7 +366,7 @@ def _ask_model(options: argparse.Namespace, prompt: Prompt, draft: Draft) -> Non
         options.provider = next((one for one in PROVIDERS if one == said), None)
         options.base_url = said if re.match("https?://", said) else None
     if options.model is None:
-        usual = USUAL[cast("Provider", options.provider or PROVIDERS[0])]
+        usual = APIS[options.provider or PROVIDERS[0]].model
         options.model = answered("Which model", "" if options.base_url else usual)
 
 

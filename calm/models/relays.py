@@ -10,12 +10,12 @@ from inspect import signature
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from calm.models.apis import Provider
 from calm.models.transport import (
     ANTHROPIC_VERSION,
     Address,
     Cut,
     NoResponse,
-    Provider,
     Response,
     of_the_sdk,
     packed,
