@@ -26,16 +26,17 @@ class Api:
     How one API writes a request and its reply.
 
     `home` is the URL of the provider's own server, `path` what is added to it, `key_name` the variable that its key is
-    usually read from, `model` what `calm init` writes where none is named. `body` takes the messages, the most tokens
-    of the reply, and whether the model wants that limit by its newer name. `schema` and `logprobs` return what is added
-    to a body to ask for them; `logprobs` takes how many alternatives to a token are wanted. `written` is the inverse of
-    `reply`: the JSON that a server would have sent.
+    usually read from, `model` what `calm init` writes where none is named, `sdk` the package that may send instead.
+    `body` takes the messages, the most tokens of the reply, and whether the model wants that limit by its newer name.
+    `schema` and `logprobs` return what is added to a body to ask for them; `logprobs` takes how many alternatives to a
+    token are wanted. `written` is the inverse of `reply`: the JSON that a server would have sent.
     """
 
     home: str
     path: str
     key_name: str
     model: str
+    sdk: Literal["openai", "anthropic"]
     body: Callable[[Sequence[Message], int, bool], dict[str, Json]]
     schema: Callable[[Mapping[str, Json]], dict[str, Json]]
     logprobs: Callable[[int], dict[str, Json]]
@@ -238,6 +239,7 @@ OPENAI_CHAT: Final = Api(
     "/chat/completions",
     "OPENAI_API_KEY",
     "gpt-4.1-mini",
+    "openai",
     _chat_body,
     _chat_schema,
     _chat_logprobs,
@@ -342,6 +344,7 @@ OPENAI_RESPONSES: Final = Api(
     "/responses",
     "OPENAI_API_KEY",
     "gpt-4.1-mini",
+    "openai",
     _responses_body,
     _responses_schema,
     _responses_logprobs,
@@ -434,6 +437,7 @@ ANTHROPIC: Final = Api(
     "/v1/messages",
     "ANTHROPIC_API_KEY",
     "claude-haiku-4-5",
+    "anthropic",
     _anthropic_body,
     _anthropic_schema,
     _anthropic_logprobs,

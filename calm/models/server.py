@@ -533,7 +533,7 @@ def opened(address: Address, name: TransportName = "fast") -> Transport:
         from calm.models.connections import FastTransport  # a run that asks nobody needs neither of them
 
         return FastTransport(address)
-    refuse_other_releases(address.provider.partition("-")[0])  # it brings its own httpx
+    refuse_other_releases(APIS[address.provider].sdk)  # it brings its own httpx
     from calm.models.relays import SdkTransport
 
     return SdkTransport(address)
