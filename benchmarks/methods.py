@@ -35,12 +35,14 @@ def _calm(name: str, calls: str, test: str, run: str = "protocol") -> Method:
 
 def _own(name: str, calls: str, test: str, run: str = "pairwise", option: str = "") -> Method:
     command = f"`calm self-preference{' ' + option if option else ''}`"
-    where = calls if calls.startswith("statistics.") else f"selfpreference.{calls}"
+    where = calls if calls.startswith("statistics.") else f"plugins.self_preference.{calls}"
     return Method(name, command, run, (where,), test)
 
 
 def _uda(name: str, calls: str, test: str, option: str = "") -> Method:
-    return Method(name, f"`calm uda train{' ' + option if option else ''}`", "uda", (f"studies.uda.{calls}",), test)
+    return Method(
+        name, f"`calm uda train{' ' + option if option else ''}`", "uda", (f"plugins.uda.study.{calls}",), test
+    )
 
 
 def _mitigation(name: str, entry: str, test: str) -> Method:
@@ -61,17 +63,17 @@ METHODS: Final[tuple[tuple[str, tuple[Method, ...]], ...]] = (
     (
         "CALM",
         (
-            _calm("RR and CR of each bias", "results.calm_protocol:calm_protocol", _PROTOCOL),
+            _calm("RR and CR of each bias", "plugins.papers.protocol:calm_protocol", _PROTOCOL),
             _calm(
-                "accuracy before and after the edit (Acc, Acc_hack)", "results.calm_protocol:calm_protocol", _PROTOCOL
+                "accuracy before and after the edit (Acc, Acc_hack)", "plugins.papers.protocol:calm_protocol", _PROTOCOL
             ),
-            _calm("AIR of chain-of-thought", "selfpreference.calm_errors:improvement_rate", _PROTOCOL),
-            _calm("BIS", "selfpreference.calm_errors:bias_intensity", _PROTOCOL),
-            _calm("Err_RA", "selfpreference.calm_errors:refinement_error", _ERRORS, "protocol of scores"),
+            _calm("AIR of chain-of-thought", "plugins.self_preference.calm_errors:improvement_rate", _PROTOCOL),
+            _calm("BIS", "plugins.self_preference.calm_errors:bias_intensity", _PROTOCOL),
+            _calm("Err_RA", "plugins.self_preference.calm_errors:refinement_error", _ERRORS, "protocol of scores"),
             _own("Err_SE", "calm_errors:self_enhancement_error", _ERRORS, "score"),
             _calm(
                 "Tables 4 and 5: judges side by side",
-                "results.calm_protocol:judge_table",
+                "plugins.papers.protocol:judge_table",
                 "plugins/papers/test_compare_as_calm.py::test_csv_holds_every_figure_as_computed_by_hand",
                 "compare",
             ),
@@ -103,7 +105,7 @@ METHODS: Final[tuple[tuple[str, tuple[Method, ...]], ...]] = (
             ),
             _own(
                 "Peer Rank of models",
-                "statistics.peers:peer_rank",
+                "statistics.ratings:peer_rank",
                 "plugins/self_preference/test_ranking.py::test_peer_rank_is_the_fixed_point_written_out",
             ),
             _own(

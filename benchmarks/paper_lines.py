@@ -46,7 +46,7 @@ class Line:
     raw: bool = True
 
 
-SELF = "selfpreference."
+SELF = "plugins.self_preference."
 TABLE_1 = {
     "ifeval_mra": "mra",
     "ifeval_hspp_self": "hspp_rubric_self",
@@ -245,20 +245,24 @@ def uda() -> Iterator[Line]:
             f"deviations between judges, transfer set, {name.partition('_')[2]}",
             str(len(found)),
             f"{equal} equal",
-            "studies.uda.ratings:inter_judge_std",
+            "plugins.uda.study.ratings:inter_judge_std",
             remark,
             raw=False,
         )
     fall = consensus.inter_judge_std(after).mean() / consensus.inter_judge_std(before).mean() - 1
     yield Line(
-        "fall of the mean deviation", "-63.4 %", f"{100 * fall:.1f} %", "studies.uda.ratings:inter_judge_std", raw=False
+        "fall of the mean deviation",
+        "-63.4 %",
+        f"{100 * fall:.1f} %",
+        "plugins.uda.study.ratings:inter_judge_std",
+        raw=False,
     )
     own = [consensus.self_deviation(m, judges, models).values() for m in (before, after)]
     yield Line(
         "deviations of own ratings, in percent",
         "-21.0 to +56.4, -15.4 to +3.9",
         ", ".join(f"{100 * min(each):+.1f} to {100 * max(each):+.1f}" for each in own),
-        "studies.uda.ratings:self_deviation",
+        "plugins.uda.study.ratings:self_deviation",
         raw=False,
     )
     near = [float(np.mean([consensus.correlation(row, people) for row in m])) for m in (before, after)]
@@ -266,7 +270,7 @@ def uda() -> Iterator[Line]:
         "mean correlation with people",
         "0.651, 0.812",
         f"{near[0]:.3f}, {near[1]:.3f}",
-        "studies.uda.ratings:correlation",
+        "plugins.uda.study.ratings:correlation",
         "the printed matrices do not give the printed means; no variant tried does",
         raw=False,
     )

@@ -39,7 +39,7 @@ from calm.gate.from_spec import judge_from
 from calm.models.apis import APIS
 from calm.results.outputs import VERDICTS
 
-LOGS = Path(__file__).parents[1] / "cases" / "logs"
+LOGS = Path(__file__).parents[1] / "plugins" / "logs"
 FILES = {"judge.toml", "judge.jinja", "judge.negative.jinja", "cases.jsonl", "gate.toml", ".github/workflows/judge.yml"}
 
 

@@ -1,4 +1,4 @@
-"""The examples in the docstrings of `calm.selfpreference` are known values: they run."""
+"""The examples in the docstrings of `calm.plugins.self_preference` are known values: they run."""
 
 import doctest
 from importlib import import_module
@@ -6,7 +6,6 @@ from importlib import import_module
 MODULES = [
     "calm_errors",
     "contrasts",
-    "families",
     "scores",
     "opportunity",
     "overestimation",
@@ -22,7 +21,7 @@ def test_the_examples_hold(subtests):
     """Every doctest of the module passes, and there is at least one."""
     for name in MODULES:
         with subtests.test(name=name):
-            found = doctest.testmod(import_module(f"calm.selfpreference.{name}"))
+            found = doctest.testmod(import_module(f"calm.plugins.self_preference.{name}"))
 
             assert found.failed == 0
             assert found.attempted > 0
