@@ -4,7 +4,7 @@ What an audit may carry beside its findings: self-preference and mitigations, re
 Two keys of `extras` are read here, and `hunt` in `reports.hunt`; all others are kept in the record and not shown. Every
 part is optional, and one of the wrong kind is left out: a report must open whatever an analysis wrote.
 
-`self_preference` is what `calm.plugins.self_preference` writes (schema `calm-self-preference/1`), or shorter:
+`self_preference` is what `calm self-preference` writes (schema `calm-self-preference/1`), or shorter:
 
     {"judges": [NAME], "generators": [NAME], "families": {NAME: FAMILY}, "unit": TEXT,
      "matrix": [[NUMBER or null]],                     by judge, then by generator

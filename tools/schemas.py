@@ -1,7 +1,7 @@
 """
 Write the JSON Schemas of judge.toml, gate.toml and a line of a case file, as `calm schema` prints them.
 
-    python -m tools.schemas          # write them into calm/commands/data
+    python -m tools.schemas          # write them into calm/plugins/shell/data
     python -m tools.schemas --check  # write nothing; exit 1 and name those that are out of date
 
 Keys, choices, ranges and counts are those of the readers, and kinds of values in a case are those of `Case`. What an
@@ -55,7 +55,7 @@ from calm.results import gatefile
 Schema: TypeAlias = dict[str, Any]
 
 ROOT: Final = Path(__file__).resolve().parent.parent
-FOLDER: Final = ROOT / "calm" / "commands" / "data"
+FOLDER: Final = ROOT / "calm" / "plugins" / "shell" / "data"
 DRAFT: Final = "http://json-schema.org/draft-07/schema#"
 HOW_TO: Final = ROOT / "docs" / "how-to"
 _LINK: Final = re.compile(r"\[([^\]]+)\]\([^)]*\)")

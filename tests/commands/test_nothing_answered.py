@@ -43,9 +43,9 @@ def row(number):
 
 
 COMMANDS = {
-    "attack": (["attack", "j.toml", "--method", "stack", "--cases", "two.jsonl", "-o", OUT], [OUT]),
+    "attack": (["attack", "j.toml", "--cases", "two.jsonl", "-o", OUT], [OUT]),
     "attack, texts": (
-        ["attack", "j.toml", "--method", "stack", "--cases", "two.jsonl", "-o", "new.json", "--write", OUT],
+        ["attack", "j.toml", "--cases", "two.jsonl", "-o", "new.json", "--write", OUT],
         [OUT],
     ),
     "cross-check": (["cross-check", "j.toml", "--cases", "three.jsonl", "-o", OUT], [OUT]),

@@ -78,7 +78,7 @@ def test_what_a_case_and_a_server_say_is_shown_and_not_obeyed(folder, capsys):
         server.respond = lambda *_: Answer(f"{HOSTILE} [[A]]", model=f"m{HOSTILE}")
         printed(capsys, "try", "judge.toml", "--cases=cases.jsonl")
         printed(capsys, "try", "judge.toml", "--server")
-        printed(capsys, "attack", "judge.toml", "--method=stack", "--cases=cases.jsonl", "--sample=2", "--max-calls=9")
+        printed(capsys, "attack", "judge.toml", "--cases=cases.jsonl", "--sample=2", "--max-calls=9")
         printed(capsys, "cache", "show")
         printed(capsys, "cache", "prune", f"--model={HOSTILE}")
 
@@ -117,9 +117,9 @@ def test_what_a_case_and_a_server_say_is_shown_and_not_obeyed(folder, capsys):
         ["rewrite", "cases.jsonl", "--offline", "--kinds=verbosity", "-o", f"out{TITLE}"],
         ["rewrite", "cases.jsonl", "--offline", f"--kinds={HOSTILE}", "-o", "out.jsonl"],
         ["answer", "cases.jsonl", f"--with={HOSTILE}"],
-        ["attack", HOSTILE, "--method=stack"],
-        ["attack", "planted:verbosity=0.9", "--method=stack", "--cases=cases.jsonl", "--edits=verbosity"],
-        ["attack", "planted:", "--method=stack", f"--edits={HOSTILE}"],
+        ["attack", HOSTILE],
+        ["attack", "planted:verbosity=0.9", "--cases=cases.jsonl", "--edits=verbosity"],
+        ["attack", "planted:", f"--edits={HOSTILE}"],
         ["cross-check", HOSTILE, "--cases=cases.jsonl"],
         ["self-preference", "lexical", "--cases=cases.jsonl", f"--family={HOSTILE}=x"],
         ["mitigate", "lexical", f"--try={HOSTILE}"],

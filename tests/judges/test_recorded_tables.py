@@ -266,7 +266,7 @@ def test_a_judge_file_with_what_cannot_be_replayed_is_refused(lines, message):
     assert message in " ".join(faults("j.toml", PAIR))
 
 
-@pytest.mark.parametrize("command", [["attack", "--method=stack"], ["cross-check"]])
+@pytest.mark.parametrize("command", [["attack"], ["cross-check"]])
 def test_a_command_that_makes_new_questions_refuses_a_table(command, capsys):
     """It would find that nothing is on record, case by case."""
     Path("cases.jsonl").write_text(line(PAIR), "utf-8")

@@ -68,7 +68,7 @@ def test_the_wheel_holds_no_page_and_no_tool_of_our_own(wheel):
     """Beside modules there is data, each set with a note that says whose it is, templates, and nothing else."""
     inside = {PurePosixPath(name) for name in wheel.in_wheel() if name.startswith("calm/")}
     others = {path for path in inside if path.suffix != ".py"} - {PurePosixPath("calm/py.typed")}
-    others -= {PurePosixPath("calm/commands/data/SKILL.md")}  # what `calm skill` writes
+    others -= {PurePosixPath("calm/plugins/agents/data/SKILL.md")}  # what `calm skill` writes
     notes = {path for path in others if path.suffix == ".md"}
 
     assert {path for path in others if not {"data", "templates"} & set(path.parts)} == {

@@ -123,7 +123,7 @@ def test_every_command_that_asks_a_judge_checks_its_cases(shown, monkeypatch, ca
         "audit": ["audit", "judge.toml", *cases],
         "plan": ["plan", "judge.toml", *cases],
         "try": ["try", "judge.toml", *cases, "--case", "c007"],
-        "attack": ["attack", "judge.toml", "--method", "stack", *cases],
+        "attack": ["attack", "judge.toml", *cases],
         "mitigate": ["mitigate", "judge.toml", "--try", "swap", *cases],
         "cross-check": ["cross-check", "judge.toml", *cases],
         "self-preference": ["self-preference", "judge.toml", "other.toml", "--cases", "answers.jsonl"],

@@ -78,7 +78,7 @@ COMMANDS = (
     (0, "calm self-preference recorded:ifeval/GPT-5 -o own.json --report own.html"),
     (
         0,
-        "calm attack planted:authority=0.5 --method stack --edits authority --sample 6 --write found.jsonl -o hit.json",
+        "calm attack planted:authority=0.5 --edits authority --sample 6 --write found.jsonl -o hit.json",
     ),
     (
         0,

@@ -112,13 +112,15 @@ def crossed_from(body: Mapping[str, Json]) -> CrossResult:
             Leak(str(one["role"]), str(one["model"]), Relation(str(one["relation"])), str(one["judge"]))
             for one in map(_object, _array(body["leaks"]))
         )
+        asked = _object(body["questions"])
+        int(str(asked["n"]))  # a damaged count is no record
         crossing = CrossDesign(
             tuple(members),
             tuple(cases.values()),
             {name: str(family) for name, family in _object(body["families"]).items()},
             leaking,
             {name: int(str(count)) for name, count in _object(body["left_out"]).items()},
-            int(str(_object(body["questions"])["of"])),
+            int(str(asked["of"])),
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise ConfigError(

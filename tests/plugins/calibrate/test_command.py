@@ -17,7 +17,7 @@ from calm.commands import cli
 from calm.errors import ConfigError
 from calm.results.baseline import read_baseline
 
-SCHEMA = Path(__file__).parents[2] / "calm/results/data/calm-calibration-1.schema.json"
+SCHEMA = Path(__file__).parents[3] / "calm/results/data/calm-calibration-1.schema.json"
 JUDGES = '''
 import time
 from pathlib import Path
@@ -534,7 +534,7 @@ def test_sudden_death_leaves_nothing_half_written(folder):
     calm("people:skilled", "--cases", "pairs.jsonl")
     before = Path("calibration.json").read_bytes()
     command = [sys.executable, "-m", "calm", "calibrate", "people:slow", "--cases", "pairs.jsonl"]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(folder), str(Path(__file__).parents[2])])}
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(folder), str(Path(__file__).parents[3])])}
     process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     time.sleep(1.5)
     process.send_signal(signal.SIGKILL)
@@ -551,7 +551,7 @@ def gate(judge, *arguments):
     options.append("--calm-results=gate.json")
     done = subprocess.run(
         [*command, f"--calm-judge={judge}", *options, *arguments],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(Path.cwd()), str(Path(__file__).parents[2])])},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(Path.cwd()), str(Path(__file__).parents[3])])},
         capture_output=True,
         text=True,
         check=False,
@@ -603,7 +603,7 @@ def test_a_damaged_record_is_refused(folder):
 def test_two_processes_share_a_cache_and_a_place(folder):
     """Both end well, and what stands there is whole."""
     command = [sys.executable, "-m", "calm", "calibrate", "people:skilled", "--cases", "pairs.jsonl"]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(folder), str(Path(__file__).parents[2])])}
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(folder), str(Path(__file__).parents[3])])}
     both = [subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL) for _ in range(2)]
 
     assert [process.wait() for process in both] == [0, 0]

@@ -16,9 +16,9 @@ from calm.gate.from_spec import judge_from
 from calm.models import llama
 from tests.lanes import slow
 
-STAND_IN = Path(__file__).parents[1] / "servers" / "llama"
+STAND_IN = Path(__file__).parents[2] / "servers" / "llama"
 """A package that serves as llama.cpp's server does, without a model."""
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 def free_port():

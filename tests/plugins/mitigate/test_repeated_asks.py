@@ -4,10 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from calm.core.edits import Message, Prompt
+from calm.core.edits import Message, Prompt, ordered
 from calm.core.verdict import Criteria, Preferred, Scale, Score, Tie
 from calm.judges.prompts import bundled
-from calm.plugins.lint.lint.verdict_rules import ordered
 from calm.plugins.mitigate.mitigations import NotApplicable, mitigated
 from calm.plugins.mitigate.mitigations.asks import permuted
 from tests.plugins.mitigate.judging import PAIR, RUBRIC, SINGLE, asked, judge_at, system, user

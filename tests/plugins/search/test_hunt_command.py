@@ -16,7 +16,7 @@ from calm.plugins.search.hunt import LEAST, PLACES, Progress
 from calm.plugins.search.hunt_command import progress
 from tests.inside import calm_inside
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 KNOWN = '("question", "answers", "better")'
 JUDGE = '''
 import os, signal
