@@ -346,7 +346,9 @@ def write_files(page, folder):
         (folder / file).write_text(body, "utf-8")
 
 
-@pytest.mark.parametrize(("page", "file"), [(p, f) for p, f, _ in FILES if f.endswith(".toml") and f != "pyproject.toml"])
+@pytest.mark.parametrize(
+    ("page", "file"), [(p, f) for p, f, _ in FILES if f.endswith(".toml") and f != "pyproject.toml"]
+)
 def test_a_judge_file_in_the_docs_can_be_read(page, file, tmp_path):
     """Each judge.toml describes a judge, with the templates that its page shows."""
     write_files(page, tmp_path)
