@@ -31,11 +31,7 @@ from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from calm import (
-    perturbations,
-    pytest_plugin,
-    suites,
-)
+from calm import perturbations, plugins, pytest_plugin, suites
 from calm.commands import cli
 from calm.commands.parsing import helps_of
 from calm.core.checks import KINDS
@@ -398,25 +394,43 @@ def layers() -> list[list[str]]:
 
 
 def rooms() -> str:
-    """Return the rooms of `calm/`, highest layer first: what each is, and the modules in it."""
+    """Return the rooms of `calm/`, highest layer first, and what each is."""
     rows = []
     for number, names in zip(range(len(layers()), 0, -1), layers(), strict=True):
         for name in names:
             folder = ROOT / name if (ROOT / name).is_dir() else ROOT / "calm" / name
             file = folder / "__init__.py" if folder.is_dir() else folder.with_suffix(".py")
             does = first_line(ast.get_docstring(ast.parse(file.read_text("utf-8"))))
-            rows.append((number, f"`{file.name if file.parent != folder else f'{name}/'}`", does, modules_of(folder)))
-    return markdown(("layer", "room", "what it is", "its modules"), rows)
+            rows.append((number, f"`{name}/`" if folder.is_dir() else f"`{file.name}`", does))
+    return markdown(("layer", "room", "what it is"), rows)
 
 
-def modules_of(folder: Path) -> str:
-    """Return the modules of a room; one that stands beside `calm/` names its folder."""
-    if folder.parent == ROOT:
-        return f"in [`{folder.name}/`]({folder.name}/)"
-    if not folder.is_dir():
-        return ""
-    found = sorted(path for path in folder.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists())
-    return ", ".join(f"`{path.stem}{'/' * path.is_dir()}`" for path in found if path.stem != "__init__")
+SHOWN_AS = {
+    "COMMANDS": ("", "`calm {}`"),
+    "JUDGES": ("judges ", "`{}:`"),
+    "RECORDED": ("judges ", "`recorded:{}/`"),
+    "CASES": ("cases ", "`{}`"),
+    "MITIGATIONS": ("mitigations ", "`{}`"),
+    "EXPORTS": ("targets ", "`{}`"),
+    "PAGES": ("pages ", "`{}`"),
+    "HOOKS": ("to the core ", "`{}`"),
+}
+"""What a plug-in gives: its kind in words, and how a name of it is written."""
+
+
+def own_plugins() -> str:
+    """Return calm's own plug-ins: what each is, and what it gives."""
+    rows = []
+    for name in (module.name for module in pkgutil.iter_modules(plugins.__path__)):
+        module = importlib.import_module(f"calm.plugins.{name}")
+        told = [
+            kind + ", ".join(how.format(one) for one in sorted(names))
+            for constant, (kind, how) in SHOWN_AS.items()
+            if (names := getattr(module, constant, ()))
+        ]
+        does = re.sub(r":[^:]*`.*", "", first_line(module.__doc__)).rstrip(".")
+        rows.append((f"`{name}/`", does, "; ".join(told)))
+    return markdown(("plug-in", "what it is", "what it gives"), rows)
 
 
 def table_in(docstring: str | None) -> str:
@@ -453,6 +467,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "checks": checks,
     "lint-rules": lint_rules,
     "rooms": rooms,
+    "plugins": own_plugins,
     "python-judge": lambda: table_in(PythonJudge.__doc__),
     "planted-triggers": planted_triggers,
 }

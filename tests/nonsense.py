@@ -11,7 +11,10 @@ import calm
 from calm.commands.init_ci import PACKAGES
 
 ROOT = Path(calm.__file__).parent
-CONTENT = ("perturbations", "suites", "cases", "plugins/mitigate/mitigations", "judges/prompts", "core/families.py")
+CONTENT = (
+    *("perturbations", "suites", "cases", "judges/prompts", "core/families.py"),
+    *("plugins/logs", "plugins/mitigate/mitigations"),
+)
 """Where sentences are what a judge is shown, or what calm works on: they are content, not messages."""
 MARKUP = re.compile(r"[<>]|^\s*(?:select|insert|update|delete|create|pragma|begin|attach|with)\b|\bon conflict\b", re.I)
 SENTENCE = re.compile(r"[A-Za-z]{2,}[,;:']? [a-z]|^ ?[a-z]{3,} $|^[;:,] [a-z]|[a-z] [a-z(]")

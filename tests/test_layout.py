@@ -15,6 +15,13 @@ def test_every_room_has_its_tests():
     assert {room for room in rooms if not any((TESTS / name).exists() for name in (room, f"test_{room}.py"))} == set()
 
 
+def test_every_plugin_has_its_tests():
+    """They can be taken away with it."""
+    plugins = {path.parent.name for path in (ROOT / "calm" / "plugins").glob("*/__init__.py")}
+
+    assert {name for name in plugins if not any((TESTS / "plugins" / name).glob("test_*.py"))} == set()
+
+
 def test_the_readme_names_every_folder():
     """Nobody has to guess what a folder is for."""
     page = (TESTS / "README.md").read_text("utf-8")

@@ -16,7 +16,7 @@ from calm.core.classes import SHIPPED
 from calm.core.files import join, quote
 from calm.core.verdict import Scale, Task
 from calm.errors import ConfigError
-from calm.models.transport import Provider
+from calm.models.apis import APIS, Provider
 
 if TYPE_CHECKING:
     from calm.cases.foreign.records import Table
@@ -180,12 +180,6 @@ def _meaning(guess: Guess, columns: Mapping[str, str]) -> str:
 
 RECORDED: Final = "recorded.toml"
 """The judge that replays the verdicts of a log."""
-USUAL: Final[Mapping[Provider, str]] = {
-    "openai": "gpt-4.1-mini",
-    "openai-responses": "gpt-4.1-mini",
-    "anthropic": "claude-haiku-4-5",
-}
-"""The model that is written if none is named."""
 CASES: Final = "cases.jsonl"
 """The cases that are written, as judge.toml names them."""
 MADE: Final = 120
@@ -481,4 +475,4 @@ def _model(options: argparse.Namespace, found: Gathered | None, draft: Draft) ->
         if known is None and not options.base_url:
             draft.notes.append(f"the log calls the model {found.model}: check provider and model in judge.toml")
     provider = provider or "openai"
-    return provider, model or USUAL[cast("Provider", provider)]
+    return provider, model or APIS[cast("Provider", provider)].model

@@ -72,7 +72,8 @@ def check(written: Mapping[str, str], judge: str, *, filled: bool = True) -> str
     from calm.experiment.run import refuse_unshowable
     from calm.gate.from_spec import recall
     from calm.judges.judgefile import read_judge
-    from calm.models.server import APIS, Server
+    from calm.models.apis import APIS
+    from calm.models.server import Server
 
     with TemporaryDirectory(prefix="calm-init-") as stage:
         place = Path(stage)

@@ -1,4 +1,4 @@
-"""The APIs of the providers: how each writes a request, and how its reply is read. A new one is an `Api` more."""
+"""The APIs of the providers, in `APIS`: how each writes a request, and how its reply is read."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ MOST_TOKENS: Final = 10**9
 MOST_SAID: Final = 200
 """The most characters of a server's own words that an error repeats."""
 
+Provider: TypeAlias = Literal["openai", "openai-responses", "anthropic"]
 Stop: TypeAlias = Literal["stop", "length", "refusal", "other"]
 
 
@@ -25,14 +26,17 @@ class Api:
     How one API writes a request and its reply.
 
     `home` is the URL of the provider's own server, `path` what is added to it, `key_name` the variable that its key is
-    usually read from. `body` takes the messages, the most tokens of the reply, and whether the model wants that limit
-    by its newer name. `schema` and `logprobs` return what is added to a body to ask for them; `logprobs` takes how many
-    alternatives to a token are wanted. `written` is the inverse of `reply`: the JSON that a server would have sent.
+    usually read from, `model` what `calm init` writes where none is named, `sdk` the package that may send instead.
+    `body` takes the messages, the most tokens of the reply, and whether the model wants that limit by its newer name.
+    `schema` and `logprobs` return what is added to a body to ask for them; `logprobs` takes how many alternatives to a
+    token are wanted. `written` is the inverse of `reply`: the JSON that a server would have sent.
     """
 
     home: str
     path: str
     key_name: str
+    model: str
+    sdk: Literal["openai", "anthropic"]
     body: Callable[[Sequence[Message], int, bool], dict[str, Json]]
     schema: Callable[[Mapping[str, Json]], dict[str, Json]]
     logprobs: Callable[[int], dict[str, Json]]
@@ -234,6 +238,8 @@ OPENAI_CHAT: Final = Api(
     "https://api.openai.com/v1",
     "/chat/completions",
     "OPENAI_API_KEY",
+    "gpt-4.1-mini",
+    "openai",
     _chat_body,
     _chat_schema,
     _chat_logprobs,
@@ -337,6 +343,8 @@ OPENAI_RESPONSES: Final = Api(
     "https://api.openai.com/v1",
     "/responses",
     "OPENAI_API_KEY",
+    "gpt-4.1-mini",
+    "openai",
     _responses_body,
     _responses_schema,
     _responses_logprobs,
@@ -428,9 +436,18 @@ ANTHROPIC: Final = Api(
     "https://api.anthropic.com",
     "/v1/messages",
     "ANTHROPIC_API_KEY",
+    "claude-haiku-4-5",
+    "anthropic",
     _anthropic_body,
     _anthropic_schema,
     _anthropic_logprobs,
     _anthropic_reply,
     _anthropic_written,
 )
+
+APIS: Final[Mapping[Provider, Api]] = {
+    "openai": OPENAI_CHAT,
+    "openai-responses": OPENAI_RESPONSES,
+    "anthropic": ANTHROPIC,
+}
+PROVIDERS: Final[tuple[Provider, ...]] = tuple(APIS)

@@ -17,8 +17,7 @@ from itertools import accumulate
 from typing import Final
 
 from calm.core.edits import Messages
-from calm.models.apis import items, table
-from calm.models.transport import Provider
+from calm.models.apis import Provider, items, table
 from calm.models.wire import Json
 
 _OWN: Final = frozenset({"cache_control", "prompt_cache_options"})

@@ -10,12 +10,12 @@ from inspect import signature
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from calm.models.apis import APIS, Provider
 from calm.models.transport import (
     ANTHROPIC_VERSION,
     Address,
     Cut,
     NoResponse,
-    Provider,
     Response,
     of_the_sdk,
     packed,
@@ -115,7 +115,7 @@ class SdkTransport:
 
 def package(provider: Provider) -> ModuleType:
     """Return the SDK for a provider, imported now if it was not."""
-    return import_module("anthropic" if provider == "anthropic" else "openai")
+    return import_module(APIS[provider].sdk)
 
 
 def httpx_of(provider: Provider) -> ModuleType:

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from calm.models.transport import Provider
+from calm.models.apis import Provider
 from calm.models.wire import Json, Sent
 
 AS_OF: Final = "2026-11-25"

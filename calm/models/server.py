@@ -17,7 +17,7 @@ from calm.core.edits import Message
 from calm.core.releases import refuse_other_releases
 from calm.errors import JudgeError
 from calm.models import faults
-from calm.models.apis import ANTHROPIC, OLD_VERSION, OPENAI_CHAT, OPENAI_RESPONSES, Api, BadReply
+from calm.models.apis import APIS, OLD_VERSION, BadReply, Provider
 from calm.models.faults import token_fault
 from calm.models.pricing import window_of
 from calm.models.prompt_cache import LEAST_CHARACTERS, CacheRule, cache_rule, marked, texts_in
@@ -38,7 +38,6 @@ from calm.models.secrets import SHAPES, Secrets
 from calm.models.transport import (
     Address,
     NoResponse,
-    Provider,
     Response,
     Transport,
     TransportName,
@@ -217,12 +216,6 @@ def _shown_url(url: str) -> str:
     return "one that cannot be shown, as it may hold a password" if "@" in url else repr(url)
 
 
-APIS: Final[Mapping[Provider, Api]] = {
-    "openai": OPENAI_CHAT,
-    "openai-responses": OPENAI_RESPONSES,
-    "anthropic": ANTHROPIC,
-}
-PROVIDERS: Final = tuple(APIS)
 GREETING: Final = "Answer with the one word: ready."
 RETRIES: Final = 6
 _NOT_TAKEN: Final = frozenset({400, 404, 415, 422, 500, 501})
@@ -540,7 +533,7 @@ def opened(address: Address, name: TransportName = "fast") -> Transport:
         from calm.models.connections import FastTransport  # a run that asks nobody needs neither of them
 
         return FastTransport(address)
-    refuse_other_releases(address.provider.partition("-")[0])  # it brings its own httpx
+    refuse_other_releases(APIS[address.provider].sdk)  # it brings its own httpx
     from calm.models.relays import SdkTransport
 
     return SdkTransport(address)

@@ -19,10 +19,9 @@ from importlib.metadata import version as release
 from typing import Final, Literal, Protocol, TypeAlias, get_args
 from urllib.parse import SplitResult, urlsplit
 
+from calm.models.apis import Provider
 from calm.models.secrets import Secrets, learn
 from calm.models.wire import Json
-
-Provider: TypeAlias = Literal["openai", "openai-responses", "anthropic"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,9 +242,13 @@ def ours(address: Address, version: str = "") -> dict[str, str]:
     named = {"accept": "application/json", "content-type": "application/json", "user-agent": _agent()}
     if address.provider == "anthropic":
         named["anthropic-version"] = version or ANTHROPIC_VERSION
-    elif address.own:
+    elif _of_openai(address):
         named |= {name: said for name, variable in _SCOPES.items() if (said := os.environ.get(variable))}
     return named | _given(address)
+
+
+def _of_openai(address: Address) -> bool:
+    return address.own and address.provider.startswith("openai")
 
 
 @cache
@@ -259,7 +262,7 @@ def of_the_sdk(address: Address, drawn: Mapping[str, str]) -> dict[str, str]:
 
     It adds some from the environment, keys included, so that only the ones that a server needs are taken over.
     """
-    kept = _SDK_HEADERS | (_SCOPES.keys() if address.own else set())
+    kept = _SDK_HEADERS | (_SCOPES.keys() if _of_openai(address) else set())
     named = {name.lower(): value for name, value in drawn.items()}
     sdks = {name: value for name, value in named.items() if name in kept or name.startswith("x-stainless-")}
     return sdks | _given(address)

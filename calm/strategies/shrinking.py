@@ -365,7 +365,7 @@ def insertions_into(before: str, pieces: Sequence[Piece], common: Counter[str]) 
     Args:
         before: the text as it was.
         pieces: what was put into it.
-        common: how often each word is used (`calm.strategies.tokens.commonness`).
+        common: how often each word is used (`commonness`).
     """
     used = simplest_first([t for piece in pieces for t in piece.tokens], common)
     spare = [one for one in fillers(common) if one not in used]

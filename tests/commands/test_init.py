@@ -36,9 +36,10 @@ from calm.commands import (
 )
 from calm.core.case import Framing
 from calm.gate.from_spec import judge_from
+from calm.models.apis import APIS
 from calm.results.outputs import VERDICTS
 
-LOGS = Path(__file__).parents[1] / "cases" / "logs"
+LOGS = Path(__file__).parents[1] / "plugins" / "logs"
 FILES = {"judge.toml", "judge.jinja", "judge.negative.jinja", "cases.jsonl", "gate.toml", ".github/workflows/judge.yml"}
 
 
@@ -121,7 +122,7 @@ def test_the_workflow_names_the_variable_of_the_key(folder):
 
     text = (folder / ".github" / "workflows" / "judge.yml").read_text("utf-8")
     assert "secrets.ANTHROPIC_API_KEY" in text
-    assert tomllib.loads((folder / "judge.toml").read_text("utf-8"))["model"]["model"] == init_drafts.USUAL["anthropic"]
+    assert tomllib.loads((folder / "judge.toml").read_text("utf-8"))["model"]["model"] == APIS["anthropic"].model
 
 
 def test_a_judge_without_a_key_is_never_replayed_in_its_place(folder, capsys):

@@ -28,7 +28,7 @@ from tests.servers.authors import logprobs
 from tests.servers.biased import biased, cases_of, plain
 from tests.servers.planted import planted_respond
 
-LOGS = Path(__file__).parents[1] / "cases" / "logs"
+LOGS = Path(__file__).parents[1] / "plugins" / "logs"
 FEW = 12
 """Cases in a file."""
 MODEL = 'provider = "openai"\nmodel = "{model}"\nprice_usd_per_mtok = {{ input = 1.0, output = 2.0 }}\n'

@@ -14,12 +14,12 @@ import pytest
 
 from calm.cases import read_files
 from calm.commands.cli import main
-from tests.cases.logs.desk import ITEMS
 from tests.docs.pages import DOCS, blocks
+from tests.plugins.logs.desk import ITEMS
 from tests.servers import wire_server
 
 PAGE = DOCS / "how-to" / "start-from-what-you-have.md"
-LOGS = Path(__file__).parents[1] / "cases" / "logs"
+LOGS = Path(__file__).parents[1] / "plugins" / "logs"
 PROMPT, TABLE, RESULTS, LIVE = blocks(PAGE, "sh")[:4]
 SMALL = ["--", "-k", "position or consistency or verbosity", "--calm-cache=off"]
 

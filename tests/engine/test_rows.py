@@ -6,7 +6,8 @@ import pytest
 
 from calm.core.edits import Message
 from calm.engine.store import messages_in, prompt_in, request_text
-from calm.models.server import PROVIDERS, Server
+from calm.models.apis import PROVIDERS
+from calm.models.server import Server
 
 PROMPTS = {
     "one message": (Message("user", "Which? é 判 \ud800"),),

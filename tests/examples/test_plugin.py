@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.docs.pages import ROOT, load_generator
+
 HERE = Path(__file__).parent / "plugin"
 HEAVY = ("numpy", "calm.plugins.search.hunt_command", "calm.plugins.uda.command", "calm_longer.command")
 DECLARED = "COMMANDS = {{{!r}: ({!r}, 'x:y')}}\n"
@@ -52,6 +54,14 @@ def test_the_example_gives_a_command_a_study_a_page_and_a_format(packaged, tmp_p
     done = run(site, "report", "longer.json", "-o", "longer.html", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "a judge and long answers" in (tmp_path / "longer.html").read_text()
+
+
+def test_the_example_is_that_of_the_page():
+    """Whoever follows the page has these files."""
+    written = load_generator().files_in(ROOT / "docs" / "how-to" / "write-a-plugin.md")
+    there = {path.relative_to(HERE).as_posix(): path for path in HERE.rglob("*") if path.suffix in (".py", ".toml")}
+
+    assert {name: written[name] for name in there} == {name: path.read_text("utf-8") for name, path in there.items()}
 
 
 def test_a_plugin_that_cannot_be_imported_is_named_and_the_others_go_on(packaged, tmp_path):

@@ -57,7 +57,7 @@ from tests.reports.planted_audit import sample
 
 Files = Mapping[str, bytes]
 ROOT = Path(__file__).parents[2]
-LOGS = ROOT / "tests" / "cases" / "logs"
+LOGS = ROOT / "tests" / "plugins" / "logs"
 
 
 @dataclass(frozen=True)

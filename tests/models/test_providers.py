@@ -15,8 +15,9 @@ from calm.engine.engine import Engine
 from calm.engine.store import Mode, Store
 from calm.errors import ConfigError, JudgeError
 from calm.judges.python import PythonJudge
+from calm.models.apis import PROVIDERS
 from calm.models.secrets import Secrets
-from calm.models.server import GREETING, PROVIDERS, Server, wrong_settings
+from calm.models.server import GREETING, Server, wrong_settings
 from calm.models.wire import Message, Request, Usage
 from tests.planted import pair
 from tests.servers import SAMPLED, Answer, wire_server

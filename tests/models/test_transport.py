@@ -17,8 +17,9 @@ import pytest
 from calm.errors import JudgeError
 from calm.models import connections, relays
 from calm.models import transport as transports
+from calm.models.apis import PROVIDERS
 from calm.models.secrets import Secrets
-from calm.models.server import PROVIDERS, Server
+from calm.models.server import Server
 from calm.models.transport import TRANSPORTS, NoResponse, TooLarge
 from calm.models.wire import Message, encoded
 from tests.servers import Answer, wire_server

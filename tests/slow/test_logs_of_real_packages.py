@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from calm.cases.logs import Wanted, gathered, read_logs
-from tests.cases.logs.desk import ITEMS
+from tests.plugins.logs.desk import ITEMS
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = {

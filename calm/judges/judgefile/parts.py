@@ -42,9 +42,10 @@ from calm.judges.judgefile.tables import (
 from calm.judges.prompts.sandbox import parsed
 from calm.judges.reading import SYMBOLS, Format, Kind, Part
 from calm.judges.reading.formats import NOTHING
+from calm.models.apis import APIS, PROVIDERS, Provider
 from calm.models.secrets import Secrets
-from calm.models.server import APIS, BATCH_SHARE, PROVIDERS, Server
-from calm.models.transport import KEY_HEADERS, TRANSPORTS, Provider
+from calm.models.server import BATCH_SHARE, Server
+from calm.models.transport import KEY_HEADERS, TRANSPORTS
 from calm.models.wire import Json, Limits, Price
 
 CACHE_READ: Final = 0.1

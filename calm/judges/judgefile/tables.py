@@ -14,7 +14,7 @@ from calm.core.edits import FORMS, NOTES
 from calm.core.files import MOST_SETTINGS, read_bytes, read_toml, undecoded, unopened
 from calm.core.verdict import RULES, TASKS, Task
 from calm.errors import ConfigError, nearest
-from calm.models.server import PROVIDERS
+from calm.models.apis import PROVIDERS
 from calm.models.transport import TRANSPORTS
 
 Kind: TypeAlias = Literal[

@@ -231,7 +231,7 @@ def _trusted(judge: str | None) -> Callable[[Mapping[str, Json]], BatchableEndpo
     """
     from calm.gate.from_spec import judge_from
     from calm.judges.judgefile.judge import endpoint_of
-    from calm.models.server import APIS
+    from calm.models.apis import APIS
     from calm.models.wire import Batchable
 
     known = [one for one in judge_from(judge).endpoints if isinstance(one, Batchable)] if judge else []

@@ -15,7 +15,7 @@ from tests.servers import wire_server
 from tests.servers.biased import weighed
 
 PAGE = DOCS / "how-to" / "start-from-what-you-have.md"
-LOG = Path(__file__).parents[2] / "cases" / "logs" / "deepeval.json"
+LOG = Path(__file__).parents[2] / "plugins" / "logs" / "deepeval.json"
 INSTALL, *COMMANDS = next(block for block in blocks(PAGE, "sh") if "deepeval:" in block).splitlines()
 MADE = {
     *("metrics.py", "test_run.json", "cases.jsonl", "cases.recorded.toml", "cases.verdicts.jsonl"),

@@ -13,7 +13,7 @@ from deepeval.metrics import GEval
 from deepeval.models import DeepEvalBaseLLM
 from deepeval.test_case import LLMTestCase, SingleTurnParams
 
-from tests.cases.logs.desk import CONTEXT, ITEMS, REPEATS, Planted
+from tests.plugins.logs.desk import CONTEXT, ITEMS, REPEATS, Planted
 
 JUDGE = Planted()
 

@@ -9,7 +9,7 @@ from inspect_ai.model import ModelOutput, ModelUsage, get_model
 from inspect_ai.scorer import includes, model_graded_qa
 from inspect_ai.solver import solver
 
-from tests.cases.logs.desk import CONTEXT, ITEMS, REPEATS, Planted
+from tests.plugins.logs.desk import CONTEXT, ITEMS, REPEATS, Planted
 
 JUDGE = Planted()
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from langfuse.api import Score_Numeric
 
-from tests.cases.logs.desk import CONTEXT, ITEMS, REPEATS, Planted, prompt
+from tests.plugins.logs.desk import CONTEXT, ITEMS, REPEATS, Planted, prompt
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 STAMP = NOW.isoformat()

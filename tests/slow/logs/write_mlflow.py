@@ -11,7 +11,7 @@ os.environ |= {"MLFLOW_DISABLE_TELEMETRY": "true", "MLFLOW_ALLOW_FILE_STORE": "t
 import mlflow
 from mlflow.entities import AssessmentSource, Document, Expectation, Feedback, SpanType
 
-from tests.cases.logs.desk import CONTEXT, ITEMS, REPEATS, Planted, prompt
+from tests.plugins.logs.desk import CONTEXT, ITEMS, REPEATS, Planted, prompt
 
 JUDGE = AssessmentSource("LLM_JUDGE", "openai:/planted-judge")
 PERSON = AssessmentSource("HUMAN", "reader")

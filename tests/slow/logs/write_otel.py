@@ -12,7 +12,7 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from tests.cases.logs.desk import CONTEXT, ITEMS, REPEATS, Planted, prompt
+from tests.plugins.logs.desk import CONTEXT, ITEMS, REPEATS, Planted, prompt
 
 
 def messages(role, text):

@@ -7,7 +7,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tests.cases.logs.desk import CONTEXT, ITEMS, REPEATS
+from tests.plugins.logs.desk import CONTEXT, ITEMS, REPEATS
 
 APP = """\
 const items = require('./items.json');

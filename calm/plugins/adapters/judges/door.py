@@ -28,10 +28,10 @@ from calm.core.edits import Message
 from calm.core.reasons import NONE
 from calm.errors import JudgeError
 from calm.judges.reading import key_twice
-from calm.models.apis import items, string, table, texts
+from calm.models.apis import APIS, Provider, items, string, table, texts
 from calm.models.secrets import Secrets
-from calm.models.server import APIS, Server
-from calm.models.transport import ANTHROPIC_VERSION, Provider
+from calm.models.server import Server
+from calm.models.transport import ANTHROPIC_VERSION
 from calm.models.wire import Json, Reply, Request, Send
 
 PATHS: Final[Mapping[str, Provider]] = {

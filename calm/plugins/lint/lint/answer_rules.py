@@ -389,3 +389,9 @@ def _says(line: str) -> bool:
 
 def _called(subject: Subject, slot: Slot) -> str:
     return "the answer" if len(subject.page.answers) < 2 else f"answer {slot.number + 1}"
+
+
+STRUCTURE: Final = (answers, leftovers, unknown, question, parts, room, late, label_order, author, delimited, closable)
+"""Checks of what stands where, in any language. Each check of this module is in one of the two."""
+WORDING: Final = (reference, label_rank, tie, orders, last_words, rule_of_use)
+"""Checks that look for English words."""

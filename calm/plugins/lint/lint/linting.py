@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
 from calm.errors import nearest
-from calm.judges import data
 from calm.plugins.lint.lint import answer_rules as on_answers
 from calm.plugins.lint.lint import verdict_rules as on_verdicts
 from calm.plugins.lint.lint.answer_rules import is_english
 from calm.plugins.lint.lint.page import Page, Place, Sources
-from calm.plugins.lint.lint.subject import Found, Subject
+from calm.plugins.lint.lint.subject import Found, Subject, data
 
 Severity: TypeAlias = Literal["error", "warning", "note"]
 SEVERITIES: Final[tuple[Severity, ...]] = ("error", "warning", "note")
@@ -41,7 +40,7 @@ class Rule:
     stops: bool = False
 
 
-RULES: Final[Mapping[str, Rule]] = {name: Rule(name, **given) for name, given in data("lint.toml").items()}
+RULES: Final[Mapping[str, Rule]] = {name: Rule(name, **given) for name, given in data("rules.toml").items()}
 """All rules by their id, in the order in which findings are listed within a line."""
 
 
@@ -107,18 +106,8 @@ def sorted_out(found: Sequence[Found], allows: Sequence[Allow]) -> tuple[list[Fo
 
 Check: TypeAlias = Callable[[Subject], Iterator[Found]]
 
-_STRUCTURE: Final[tuple[Check, ...]] = (
-    *(on_answers.answers, on_answers.leftovers, on_answers.unknown, on_answers.question, on_answers.parts),
-    *(on_answers.room, on_answers.late, on_answers.label_order, on_answers.author, on_answers.delimited),
-    *(on_answers.closable, on_verdicts.asked, on_verdicts.read, on_verdicts.ends, on_verdicts.twice),
-)
-"""Rules that look at what stands where, in any language."""
-_WORDING: Final[tuple[Check, ...]] = (
-    *(on_answers.reference, on_answers.label_rank, on_answers.tie, on_answers.orders, on_answers.last_words),
-    *(on_answers.rule_of_use, on_verdicts.stated, on_verdicts.ordered, on_verdicts.directed, on_verdicts.order),
-    on_verdicts.form,
-)
-"""Rules that look for English words."""
+_STRUCTURE: Final[tuple[Check, ...]] = (*on_answers.STRUCTURE, *on_verdicts.STRUCTURE)
+_WORDING: Final[tuple[Check, ...]] = (*on_answers.WORDING, *on_verdicts.WORDING)
 
 
 @dataclass(frozen=True, slots=True)

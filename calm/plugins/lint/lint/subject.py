@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -22,7 +23,7 @@ from calm.core.files import read_text, read_toml
 from calm.core.names import meaning_of
 from calm.core.verdict import Scale, Task
 from calm.errors import ConfigError, JudgeError
-from calm.judges import data, reading
+from calm.judges import reading
 from calm.judges.judgefile import read_judge
 from calm.judges.panel import Panel
 from calm.judges.prompted import PromptedJudge, prompted
@@ -214,6 +215,11 @@ def marker_of(name: str) -> str:
     parts = [part.lower() for part in _PARTS.findall(name)]
     letters = [part for part in parts if part in _MARKERS and part.isalpha()]
     return next(iter([*letters, *(part for part in parts if part in _MARKERS)]), "")
+
+
+def data(name: str) -> dict[str, Any]:
+    """Return a table of the folder `data` of this plug-in."""
+    return tomllib.loads(Path(__file__).parents[1].joinpath("data", name).read_text("utf-8"))
 
 
 @cache

@@ -383,3 +383,9 @@ def _filled(how: Reading, parts: Sequence[str]) -> Iterator[str]:
         else:
             tag = how.form.tag
             yield re.sub(rf"<{tag}>.*?</{tag}>", f"<{tag}>{value}</{tag}>", part, flags=re.IGNORECASE)
+
+
+STRUCTURE: Final = (asked, read, ends, twice)
+"""Checks of what stands where, in any language. Each check of this module is in one of the two."""
+WORDING: Final = (stated, ordered, directed, order, form)
+"""Checks that look for English words."""

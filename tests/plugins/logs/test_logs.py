@@ -16,9 +16,9 @@ from calm.cases.material import turns_of_messages as turns_of
 from calm.core.verdict import Scale
 from calm.judges.recorded.live import format_in, prompt_in
 from calm.plugins.logs.opening import READERS, sniffed
-from tests.cases.logs.desk import CONTEXT, ITEMS, REPEATS, prompt
+from tests.plugins.logs.desk import CONTEXT, ITEMS, REPEATS, prompt
 
-LOGS = Path(__file__).parent / "logs"
+LOGS = Path(__file__).parent
 FILES = {
     "promptfoo": ["promptfoo.json"],
     "deepeval": ["deepeval.json"],
