@@ -172,7 +172,6 @@ def _shaped(part: Part, task: Task, *, right: bool) -> tuple[Case, ...]:
 
 
 def _are(cases: Sequence[Case], shipped: Sequence[Case]) -> bool:
-    """Return whether the cases of a run are those that ship."""
     return {case.id for case in cases} == {case.id for case in shipped}
 
 
@@ -224,7 +223,6 @@ def _shipped(name: str, task: Task | None) -> tuple[Case, ...]:
 
 
 def _shipped_texts(name: str) -> dict[str, dict[str, dict[str, str]]]:
-    """Return the texts that ship for a file of cases, by case, name and answer."""
     texts: dict[str, dict[str, dict[str, str]]] = json.loads(
         files("calm").joinpath("cases", "data", TEXTS[name]).read_text("utf-8")
     )
@@ -251,7 +249,6 @@ def _turned(case: Case, scale: Scale) -> Case:
 
 @cache
 def _graded() -> frozenset[tuple[str, str, float]]:
-    """Return the gold scores that ship, each with its question and its answer."""
     held = (_shipped(name, None) for name in (BUNDLED["score"], LANGUAGES, CODE, *SHAPED.values()))
     return frozenset(grade for cases in held for case in cases for grade in _grades(case))
 

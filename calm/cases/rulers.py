@@ -226,7 +226,6 @@ def _level(share: float, low: float) -> Level:
 
 
 def _authors(cases: Sequence[Case]) -> list[Ruler]:
-    """Return a ruler for each frequent author who is compared with others."""
     count: Counter[str] = Counter()
     first: dict[str, str] = {}
     for case in cases:
@@ -265,7 +264,6 @@ def _constants(cases: Sequence[Case], golds: Mapping[str, Mapping[str, float]]) 
 
 
 def _constant_class(cases: Sequence[Case]) -> list[RulerAgreement]:
-    """Return how often the commonest class is right."""
     classed = [case.label for case in cases if case.label is not None]
     if not classed:
         return []

@@ -108,7 +108,6 @@ def _classed(case: Case) -> Case:
 
 
 def _only(case: Case, names: Mapping[str, str]) -> Case:
-    """Return a case with some of its answers, in their order, under other ids."""
     texts = {
         name: {names[answer]: text for answer, text in held.items() if answer in names}
         for name, held in case.variants.items()

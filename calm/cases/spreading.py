@@ -72,7 +72,6 @@ def all_pairs(case: Case) -> list[Case]:
 
 
 def _alone(case: Case, answer: str) -> dict[str, Annotation]:
-    """Return what people said of one answer, under the id that it has alone."""
     about = restricted(case.annotations, (answer,))
     kept = {person: replace(one, better=None, order=()) for person, one in about.items()}
     return renamed({person: one for person, one in kept.items() if one}, {answer: ANSWER})
@@ -80,13 +79,11 @@ def _alone(case: Case, answer: str) -> dict[str, Annotation]:
 
 def _chosen(case: Case, first: str, second: str) -> dict[str, Annotation]:
     """Return which of two answers each person prefers: the one said, or by the scores or the order of all answers."""
-    said = {person: _between(one, first, second) for person, one in case.annotations.items()}
+    said = {
+        person: (one.preferred(first, second) if one.better in (None, first, second, TIE) else None)
+        for person, one in case.annotations.items()
+    }
     return {person: Annotation(better=better) for person, better in said.items() if better is not None}
-
-
-def _between(one: Annotation, first: str, second: str) -> str | None:
-    """Return what a person says of two answers of several; a choice of a third one says nothing of them."""
-    return one.preferred(first, second) if one.better in (None, first, second, TIE) else None
 
 
 def _better(case: Case, first: str, second: str) -> str | None:

@@ -113,7 +113,6 @@ def _lacking(keys: Sequence[str], table: Table, prompt: Prompt | None) -> str:
 
 
 def _called(key: str) -> str:
-    """Return the name of a field as people say it."""
     if key.startswith("history."):
         turn, _, side = key.removeprefix("history.").partition(".")
         return f"reply {side} of turn {turn}".replace("  ", " ")
@@ -136,7 +135,6 @@ def _paragraph(found: Proposal, table: Table) -> str:
 def _command(
     options: argparse.Namespace, columns: Mapping[str, str], words: Mapping[str, str], prompt: Prompt | None
 ) -> str:
-    """Return the command line that says all that is guessed."""
     said = {} if prompt is None else prompt.said
     full = {
         "map": [f"{key}={column}" for key, column in columns.items() if key != column],
@@ -157,7 +155,6 @@ def _command(
 
 
 def _column(key: str, usual: str, table: Table) -> str:
-    """Ask which column holds a field."""
     while True:
         said = answered(f"Which column is the {_called(key)}", usual)
         if said in table.columns:
@@ -166,7 +163,6 @@ def _column(key: str, usual: str, table: Table) -> str:
 
 
 def _meaning(guess: Guess, columns: Mapping[str, str]) -> str:
-    """Ask what a word of the gold means."""
     from calm.cases.foreign.columns import NOTHING, is_number
 
     letters = [key[-1] for key in sorted(columns) if key.startswith("answer_")]
@@ -284,7 +280,6 @@ def lacking_in(prompt: Prompt, cases: Sequence[Case], draft: Draft) -> list[str]
 
 
 def _moved(score: float, scale: Scale) -> float:
-    """Return where a score from 1 to 10 stands on another scale."""
     share = (score - Scale().low) / (Scale().high - Scale().low)
     steps = (share if scale.best == "high" else 1 - share) * (scale.high - scale.low) / (scale.step or 1e-3)
     return scale.low + round(steps) * (scale.step or 1e-3)

@@ -456,7 +456,6 @@ def _field(one: Placeholder) -> str:
 
 
 def _put(roles: Sequence[str], templates: Sequence[str], prompt: Prompt, draft: Draft) -> None:
-    """Draft the files of a prompt's messages, and name them in its table."""
     if tuple(roles) in (("user",), ("system", "user")):
         draft.files["judge.jinja"] = templates[-1]
         prompt.table["user_file"] = "judge.jinja"
@@ -471,7 +470,6 @@ def _put(roles: Sequence[str], templates: Sequence[str], prompt: Prompt, draft: 
 
 
 def _own_twin(options: argparse.Namespace, prompt: Prompt, draft: Draft) -> None:
-    """Draft the twin that a person has."""
     from calm.judges.prompts.foreign import missed, translate
     from calm.judges.prompts.turns import text_of, turns_of
 

@@ -275,7 +275,6 @@ def _messages(before: Prompt, after: Prompt) -> Iterator[tuple[str, str, str]]:
 
 
 def _line(name: str, before: str, after: str) -> None:
-    """Print a text with what was taken out and what was put in."""
     print(printable(f"-- {name}{'' if before != after else ' (unchanged)'}"))
     text = printable(after, keep="\n") if before == after else differences(before, after, colour=coloured())
     for line in text.split("\n"):

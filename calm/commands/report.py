@@ -208,7 +208,6 @@ def _send(options: argparse.Namespace, to: Given) -> int:
 
 
 def _trend(options: argparse.Namespace) -> int:
-    """Show the runs of a folder over time, and write them as a page."""
     from calm.core.files import inputs
     from calm.results.history import history, render_text
     from calm.results.outputs import REPORT, Output, refuse

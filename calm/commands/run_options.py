@@ -58,5 +58,4 @@ def _dest(name: str) -> str:
 
 
 def _short(text: str) -> str:
-    """Return the help of an option as argparse takes it, with the short names."""
     return text.replace("--calm-", "--").replace("%", "%%")

@@ -196,7 +196,6 @@ def _numbered(trials: Trials, row: Trial, truth: Verdict, said: Verdict) -> Item
 
 
 def _of_known(said: Verdict, truth: Verdict) -> Verdict:
-    """Return a verdict on the criteria whose truth is known, and on no others."""
     if not isinstance(said, Criteria) or not isinstance(truth, Criteria):
         return said
     return Criteria({criterion: said.met.get(criterion) for criterion in truth.met})
@@ -256,7 +255,6 @@ def _off_scale(trials: Trials) -> Reason:
 
 
 def _same_gold(trials: Trials) -> Reason:
-    """Return that all gold labels are the same, or `NONE`."""
     known: set[Label] = set()
     for row in trials.rows:
         truth = truth_of(row, trials.family)
@@ -314,13 +312,6 @@ def _gwet_among(could: Sequence[Label], true: Sequence[Label], said: Sequence[La
     return gwet_ac(true, [None if label == UNREAD else label for label in said], could)
 
 
-def _gwet_of_classes(trials: Trials) -> Whole | Reason:
-    """Return AC1 of classes without an order: those of the judge, and those of the gold labels."""
-    names = () if trials.scale.classes is None else trials.scale.classes.names
-    own = {str(code(ClassLabel(name))) for name in names}
-    return by_labels(lambda true, said, _: _gwet_among(sorted(own | set(true)), true, said))(trials)
-
-
 def _gwet_on(scale: Scale) -> Table:
     """Return AC2 of places on a scale, with all its steps as categories, or the values that occur where it has none."""
     step = step_of(scale)
@@ -366,7 +357,8 @@ _labels_ac = by_labels(_gwet)
 def gwet_ac_of(trials: Trials) -> Whole | Reason:
     """Return AC1 of labels, or AC2 of scores and of classes in an order."""
     if trials.scale.classes is not None and not trials.scale.classes.ordered:
-        return _gwet_of_classes(trials)
+        own = {str(code(ClassLabel(name))) for name in trials.scale.classes.names}
+        return by_labels(lambda true, said, _: _gwet_among(sorted(own | set(true)), true, said))(trials)
     if trials.scale.classes is not None:
         return by_numbers(_gwet_on(trials.scale), on_scale=True)(trials)
     return by_numbers(_gwet_on(trials.scale), on_scale=True)(trials) if trials.family == "score" else _labels_ac(trials)
@@ -416,8 +408,6 @@ def absolute_error_of(trials: Trials) -> Whole | Reason:
 
 
 def _errors(trials: Trials, apart: Callable[[float, float], float], low: float) -> Whole | Reason:
-    """Return the mean over rows of what each is apart from its gold."""
-
     def each(true: Sequence[Label], said: Sequence[Label], _: Sequence[str]) -> Statistic:
         items = tuple(apart(one, other) for one, other in zip(true, said, strict=True))
         return Statistic(fsum(items) / len(items), items, low, 1.0)
@@ -510,7 +500,8 @@ def alignments(row: Trial, said: Verdict, scale: Scale) -> dict[str, tuple[float
     for person, own in row.people.items():
         sides: tuple[list[float], list[float]] = [], []
         for other, word in row.people.items():
-            about = _shared(own, word)
+            both = own.met.keys() & word.met.keys() if isinstance(own, Criteria) and isinstance(word, Criteria) else ()
+            about = dict.fromkeys(sorted(both), 1.0)
             if other == person or (isinstance(word, Criteria) and not about):
                 continue
             shown = replace(row, points=about) if isinstance(word, Criteria) else row
@@ -521,12 +512,6 @@ def alignments(row: Trial, said: Verdict, scale: Scale) -> dict[str, tuple[float
             person_apart, judge_apart = (sqrt(_mean([x * x for x in s])) if squared else _mean(s) for s in sides)
             found[person] = 1 - person_apart, 1 - judge_apart
     return found
-
-
-def _shared(own: Verdict, word: Verdict) -> dict[str, float]:
-    """Return the criteria that two people labelled, each with the same weight."""
-    both = own.met.keys() & word.met.keys() if isinstance(own, Criteria) and isinstance(word, Criteria) else ()
-    return dict.fromkeys(sorted(both), 1.0)
 
 
 def units_of(row: Trial, names: Sequence[str], family: Family) -> list[list[Label | None]]:

@@ -73,7 +73,6 @@ class Kind:
 
 
 def _flags(lines: list[str]) -> list[bool]:
-    """Return for each line whether it is part of a closed code block."""
     fences = [number for number, line in enumerate(lines) if line.startswith("```")]
     inside = [False] * len(lines)
     for first, last in zip(fences[::2], fences[1::2], strict=False):
@@ -82,7 +81,6 @@ def _flags(lines: list[str]) -> list[bool]:
 
 
 def _prose(text: str) -> list[tuple[int, str]]:
-    """List the lines outside code blocks with their positions."""
     lines = text.split("\n")
     return [(number, line) for number, (line, code) in enumerate(zip(lines, _flags(lines), strict=True)) if not code]
 
@@ -93,7 +91,6 @@ def words(text: str) -> int:
 
 
 def _bare(line: str) -> str:
-    """Take the bullet or number off a line."""
     return _ITEM.sub("", _BULLET.sub("", line))
 
 

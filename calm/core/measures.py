@@ -305,17 +305,13 @@ def _reworded(row: Trial, scale: Scale) -> float | Reason:
 
 def _favours(verdicts: tuple[Verdict, ...], row: Trial, scale: Scale) -> list[float]:
     found = []
-    silent = 0.5 if _is_pairwise(row) else None
+    silent = 0.5 if any(isinstance(v, Preferred | Tie) for v in (*row.clean, *row.inert, *row.perturbed)) else None
     for verdict in verdicts:
         x = favour(verdict, row.target, row, scale)
         x = silent if x is None else x
         if x is not None:
             found.append(x)
     return found
-
-
-def _is_pairwise(row: Trial) -> bool:
-    return any(isinstance(v, Preferred | Tie) for v in (*row.clean, *row.inert, *row.perturbed))
 
 
 def _before(row: Trial) -> tuple[Verdict, ...]:
@@ -332,21 +328,16 @@ def _shift_from(row: Trial, arm: tuple[Verdict, ...], scale: Scale) -> float | R
     if row.target is None:
         return because(Kind.NO_TARGET)
     if scale.classes is not None:
-        return _moved_class(arm, row.perturbed, scale)
+        if not scale.classes.directed:
+            return because(Kind.NO_DIRECTION)
+        moves = [move(u, v, scale) for u in arm for v in row.perturbed if isinstance(u, Label) and isinstance(v, Label)]
+        return _mean(moves) if moves else because(Kind.UNREAD_ARM)
     if silent := _silent(row.perturbed, arm):
         return silent
     before, after = _favours(arm, row, scale), _favours(row.perturbed, row, scale)
     if not before or not after:
         return because(Kind.UNREAD_ARM)
     return _mean(after) - _mean(before)
-
-
-def _moved_class(before: tuple[Verdict, ...], after: tuple[Verdict, ...], scale: Scale) -> float | Reason:
-    """Return the mean over pairs of verdicts of two arms of how bad the move from one class to the other is."""
-    if scale.classes is None or not scale.classes.directed:
-        return because(Kind.NO_DIRECTION)
-    moves = [move(u, v, scale) for u in before for v in after if isinstance(u, Label) and isinstance(v, Label)]
-    return _mean(moves) if moves else because(Kind.UNREAD_ARM)
 
 
 def _gain(row: Trial, scale: Scale) -> float | Reason:
@@ -371,7 +362,7 @@ def _detection(row: Trial, scale: Scale) -> float | Reason:
         return _noticed(row, scale)
     after = [_quality(v, row, scale) for v in row.perturbed]
     before = [_quality(v, row, scale) for v in row.clean] or [0.5]
-    return _mean([_sign(b, a) for b in before for a in after])
+    return _mean([(0.0 if b is None or a is None else float(a < b) - float(a > b)) for b in before for a in after])
 
 
 def _noticed(row: Trial, scale: Scale) -> float | Reason:
@@ -393,10 +384,6 @@ def _quality(verdict: Verdict, row: Trial, scale: Scale) -> float | None:
         met = verdict.met.get(row.hit) if isinstance(verdict, Criteria) else None
         return None if met is None else float(met == (row.points.get(row.hit, 1.0) >= 0))
     return favour(verdict, row.damaged, row, scale)
-
-
-def _sign(before: float | None, after: float | None) -> float:
-    return 0.0 if before is None or after is None else float(after < before) - float(after > before)
 
 
 def unread(verdicts: tuple[Verdict, ...], row: Trial) -> float:

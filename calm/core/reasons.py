@@ -500,7 +500,6 @@ def _shown_by(measure: str, limit: float) -> str:
 
 
 def _part(limit: float) -> str:
-    """Return a limit as so many of a hundred."""
     return f"{100 * limit:.3g}"
 
 

@@ -291,7 +291,7 @@ class _Wanted:
             raise ConfigError(f"{whose}: there is no bias {bias!r}{nearest(bias, known)}")
         if expects is not None and expects not in tuple(Expects):
             raise ConfigError(f"{whose}: expected one of {', '.join(Expects)}, got expects={expects!r}")
-        own = tuple(_entry(name) for name in names if "@" in name or ":" in name)
+        own = tuple(_Own("", name, find_edit(name, running().model)) for name in names if "@" in name or ":" in name)
         plain = frozenset(names) - {entry.name for entry in own}
         for name in plain:
             find_edit(name.partition("@")[0], "judge-model") if name else None
@@ -316,11 +316,6 @@ class _Wanted:
         edit = entry.edit
         fits = self.expects in (None, edit.expects) and self.bias in (None, edit.bias)
         return fits and (edit.expects in HARMLESS or not self.harmless)
-
-
-def _entry(name: str) -> Entry:
-    """Return an edit that was named with an argument, or by its module, as an entry of its own."""
-    return _Own("", name, find_edit(name, running().model))
 
 
 @dataclass(frozen=True, slots=True)
@@ -366,7 +361,6 @@ def _written(family: Family) -> tuple[str, ...]:
 
 
 def _notes_of(edit: Edit, case: Case) -> tuple[str, ...]:
-    """Return what an edit writes beside a case, if that is all that it does."""
     aimed = aim(case, edit.expects)
     edited = edit.apply(aimed, 0) if isinstance(aimed, Treated) else None
     if edited is None or edited.differences(case) != {"notes"}:

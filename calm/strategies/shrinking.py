@@ -457,7 +457,6 @@ def by_length(
 
 
 def _words(pieces: Sequence[Piece]) -> tuple[Piece, ...]:
-    """Return pieces of a single token, or of none that take something away."""
     found: list[Piece] = []
     for piece in pieces:
         if piece.removes:

@@ -88,7 +88,6 @@ def _on(edit: Edit, case: Treated) -> Generator[str, None, int]:
 
 
 def _growth(edit: Edit) -> Iterator[str]:
-    """Yield where the operations of an edit grow faster than its text."""
     for variant in edit.variants or (edit,):
         for kind in KINDS:
             counted = [operations(variant, long_text(kind, size)) for size in SIZES]

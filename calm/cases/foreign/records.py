@@ -64,7 +64,6 @@ def unfolded(data: bytes) -> Unfolded | str:
 
 
 def _too_much(metadata: pyarrow.parquet.FileMetaData) -> str:
-    """Return what a file says of itself that is over a limit."""
     if metadata.num_columns > MOST_COLUMNS:
         return f"expected at most {MOST_COLUMNS} columns, got {metadata.num_columns}"
     groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]

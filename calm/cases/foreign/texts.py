@@ -126,7 +126,6 @@ def _texts(case: Case, given: Case) -> Sequence[Answer]:
 
 
 def _by_author(case: Case, given: Case) -> bool:
-    """Return whether a case and a record name the same authors."""
     named = {answer.author for answer in case.answers}
     return None not in named and named == {answer.author for answer in given.answers}
 
