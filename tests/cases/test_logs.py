@@ -12,7 +12,7 @@ from calm import ConfigError
 from calm.cases.lines import line
 from calm.cases.logs import Log, Wanted, gathered, is_log, read_logs
 from calm.cases.logs.values import prompt_of
-from calm.cases.material import turns_of_messages as turns_of
+from calm.cases.rows import turns_of_messages as turns_of
 from calm.core.verdict import Scale
 from calm.judges.recorded.live import format_in, prompt_in
 from calm.plugins.logs.opening import READERS, sniffed

@@ -32,7 +32,7 @@ from calm.cases.foreign.texts import (
     replied,
     talk_of,
 )
-from calm.cases.material import passages_in
+from calm.cases.rows import passages_in
 from calm.core.case import ASSISTANT, TIE, USER, Case, Turn
 from calm.core.files import quote
 from calm.errors import ConfigError, closest, nearest

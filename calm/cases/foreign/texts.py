@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from calm.cases.foreign.records import ImportResult, listed, shown
-from calm.cases.material import dig, lacks_parts, unpacked
-from calm.cases.material import turns_of_messages as turns_of
+from calm.cases.rows import dig, lacks_parts, unpacked
+from calm.cases.rows import turns_of_messages as turns_of
 from calm.core.case import ASSISTANT, USER, Answer, Case, Turn
 from calm.errors import ConfigError
 

@@ -13,7 +13,7 @@ from typing import Any, Final, Literal
 from calm.cases.foreign.records import Faults, case_id
 from calm.cases.logs.judgments import ANY, PAIR, Judgment, Log, Scaled, labels_of, scaled, seen
 from calm.cases.logs.values import clean, question_in, texts_in, written
-from calm.cases.material import dig
+from calm.cases.rows import dig
 from calm.core.case import Case, digest
 from calm.core.verdict import Scale
 from calm.errors import ConfigError, nearest
