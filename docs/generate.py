@@ -37,7 +37,7 @@ from calm import (
     suites,
 )
 from calm.commands import cli
-from calm.commands.parsing import helps_of
+from calm.commands.cli import helps_of
 from calm.core.checks import KINDS
 from calm.core.edits import Edit
 from calm.core.measures import MEASURES

@@ -25,6 +25,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from math import fsum, sqrt
+from statistics import fmean
 from typing import Any, Final, TypeAlias
 
 from calm.core.annotations import Annotation
@@ -426,15 +427,15 @@ def share_right(verdicts: Sequence[Verdict], row: Trial, scale: Scale) -> float 
     answer is alone at its head.
     """
     if scale.classes is not None:
-        return because(Kind.NO_GOLD) if row.better is None else _mean([float(code(v) == row.better) for v in verdicts])
+        return because(Kind.NO_GOLD) if row.better is None else fmean([float(code(v) == row.better) for v in verdicts])
     if row.met and not any(isinstance(v, Score) for v in verdicts):
         read = [v.met if isinstance(v, Criteria) else {} for v in verdicts]
-        return _mean([float(met.get(c) == true) for met in read for c, true in row.met.items()])
+        return fmean([float(met.get(c) == true) for met in read for c, true in row.met.items()])
     if len(row.order) == 1:
         return _near(verdicts, row, scale)
     if row.better is None:
         return because(Kind.NO_GOLD)
-    return _mean([float(_chosen(v) == row.better) for v in verdicts])
+    return fmean([float(_chosen(v) == row.better) for v in verdicts])
 
 
 def _chosen(verdict: Verdict) -> str | None:
@@ -456,7 +457,7 @@ def _near(verdicts: Sequence[Verdict], row: Trial, scale: Scale) -> float | Reas
     step = step_of(scale)
     if step is None:
         return because(Kind.NO_STEP)
-    return _mean([float(isinstance(v, Score) and abs(v.value - gold) <= step / 2 + 1e-9) for v in verdicts])
+    return fmean([float(isinstance(v, Score) and abs(v.value - gold) <= step / 2 + 1e-9) for v in verdicts])
 
 
 # ---------------------------------------------------------------------------------------------------------- people
@@ -486,7 +487,7 @@ def _advantage(row: Trial, scale: Scale) -> float | Reason:
         for said in row.clean
         for person, judge in alignments(row, said, scale).values()
     ]
-    return _mean(found) if found else because(Kind.FEW_PEOPLE)
+    return fmean(found) if found else because(Kind.FEW_PEOPLE)
 
 
 def alignments(row: Trial, said: Verdict, scale: Scale) -> dict[str, tuple[float, float]]:
@@ -509,7 +510,7 @@ def alignments(row: Trial, said: Verdict, scale: Scale) -> dict[str, tuple[float
                 side.append(distance(one, word, shown, scale))
         if sides[0]:
             squared = isinstance(own, Score)
-            person_apart, judge_apart = (sqrt(_mean([x * x for x in s])) if squared else _mean(s) for s in sides)
+            person_apart, judge_apart = (sqrt(fmean([x * x for x in s])) if squared else fmean(s) for s in sides)
             found[person] = 1 - person_apart, 1 - judge_apart
     return found
 
@@ -549,7 +550,3 @@ def alpha_of(trials: Trials) -> float | None:
         return krippendorff_alpha(units, scale="interval" if numbers else "nominal")
     except EstimateError:
         return None
-
-
-def _mean(values: Sequence[float]) -> float:
-    return fsum(values) / len(values)

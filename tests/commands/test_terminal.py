@@ -181,11 +181,11 @@ def test_a_terminal_shows_colours_where_a_person_sees_them():
 
 def test_an_error_that_nobody_expected_is_safe_too(monkeypatch):
     """The last words of a process go the same way."""
-    from calm.commands.terminal import told
+    from calm.commands.terminal import print_unexpected
 
     error = io.StringIO()
     monkeypatch.setattr(sys, "stderr", error)
-    told(RuntimeError, RuntimeError(HOSTILE), None)
+    print_unexpected(RuntimeError, RuntimeError(HOSTILE), None)
 
     assert "owned" in error.getvalue()
     assert not ACTS.search(error.getvalue())

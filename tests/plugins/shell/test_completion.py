@@ -13,7 +13,7 @@ from contextlib import redirect_stdout
 import pytest
 
 from calm.commands import cli
-from calm.commands.parsing import verbs_of
+from calm.commands.cli import verbs_of
 from calm.plugins.shell.completion import SHELLS, words_of
 
 LINES = {
