@@ -38,7 +38,7 @@ def scripts(tmp_path_factory):
     folder = tmp_path_factory.mktemp("shells")
     for shell in SHELLS:
         with (folder / f"calm.{shell}").open("w") as out, redirect_stdout(out):
-            options = cli._options(["completion", shell])
+            options = cli._options_of(["completion", shell])
             assert options.run(options) == 0
     (folder / "judge one.toml").touch()
     return folder
