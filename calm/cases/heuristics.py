@@ -75,14 +75,6 @@ class HeuristicAgreement:
         return f"the heuristic `{self.heuristic}` {how}: {share} of n={self.n}; {self.fix}"
 
 
-def _digits(case: Case, answer: Answer) -> float:
-    return sum(character.isdigit() for character in answer.text)
-
-
-def _markup(case: Case, answer: Answer) -> float:
-    return len(_MARKUP.findall(answer.text))
-
-
 def _words(text: str) -> set[str]:
     return set(_WORD.findall(text.casefold()))
 
@@ -108,13 +100,13 @@ HEURISTICS: Final[tuple[Heuristic, ...]] = (
     Heuristic(
         "most lists and markup",
         "least lists and markup",
-        _markup,
+        lambda case, answer: len(_MARKUP.findall(answer.text)),
         "write answers of both kinds with and without lists, headings and bold",
     ),
     Heuristic(
         "most digits",
         "fewest digits",
-        _digits,
+        lambda case, answer: sum(character.isdigit() for character in answer.text),
         "add cases where the worse answer has as many numbers, but wrong ones",
     ),
     Heuristic(

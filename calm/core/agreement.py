@@ -293,22 +293,6 @@ def _values(true: Sequence[Label], said: Sequence[Label]) -> list[Label]:
     return sorted({*true, *said})
 
 
-def _kappa(true: Sequence[Label], said: Sequence[Label], kinds: Sequence[str]) -> Statistic:
-    return kappa(true, said, _categories(true, said), strata=kinds)
-
-
-def _weighted(true: Sequence[Label], said: Sequence[Label], _: Sequence[str]) -> Statistic:
-    return kappa(true, said, _values(true, said), weights="quadratic")
-
-
-def _balanced(true: Sequence[Label], said: Sequence[Label], _: Sequence[str]) -> Statistic:
-    return balanced_accuracy(true, said)
-
-
-def _gwet(true: Sequence[Label], said: Sequence[Label], _: Sequence[str]) -> Statistic:
-    return _gwet_among((FIRST, LAST, EQUAL) if isinstance(true[0], str) else (False, True), true, said)
-
-
 def _gwet_among(could: Sequence[Label], true: Sequence[Label], said: Sequence[Label]) -> Statistic:
     return gwet_ac(true, [None if label == UNREAD else label for label in said], could)
 
@@ -347,12 +331,16 @@ def _in_order(statistic: Callable[[Sequence[float], Sequence[float]], Statistic]
     return found
 
 
-kappa_of = by_labels(_kappa)
-balanced_accuracy_of = by_labels(_balanced)
-weighted_kappa_of = by_numbers(_weighted, on_scale=True)
+kappa_of = by_labels(lambda true, said, kinds: kappa(true, said, _categories(true, said), strata=kinds))
+balanced_accuracy_of = by_labels(lambda true, said, _: balanced_accuracy(true, said))
+weighted_kappa_of = by_numbers(
+    lambda true, said, _: kappa(true, said, _values(true, said), weights="quadratic"), on_scale=True
+)
 correlation_of = by_numbers(_in_order(spearman))
 _tau_of = by_numbers(_in_order(kendall_tau_b))
-_labels_ac = by_labels(_gwet)
+_labels_ac = by_labels(
+    lambda true, said, _: _gwet_among((FIRST, LAST, EQUAL) if isinstance(true[0], str) else (False, True), true, said)
+)
 
 
 def gwet_ac_of(trials: Trials) -> Whole | Reason:
