@@ -48,7 +48,6 @@ def add_stray_answer(case: Treated, rng: Random) -> Treated | None:
 
 
 def _grown(case: Treated, texts: Sequence[str], rng: Random) -> Treated | None:
-    """Return the case with more answers."""
     if len(case.answers) < 2 or case.labels:
         return None
     added = tuple(Answer(f"{ADDED}{digest(text)[:8]}", text) for text in texts)

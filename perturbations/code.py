@@ -357,7 +357,6 @@ def _is_known(block: Code, words: Sequence[Token], number: int, around: str) -> 
 
 
 def _statement(words: Sequence[Token], number: int) -> list[str]:
-    """Return the words of a statement that stand before one of them."""
     before: list[str] = []
     for token in reversed(words[max(0, number - _LONGEST) : number]):
         if not _is(token, String) and set(";{}") & set(token.text):
@@ -397,7 +396,6 @@ def _brackets(words: Sequence[Token]) -> Iterator[str]:
 
 
 def _opened(words: Sequence[Token], number: int, mark: str) -> str:
-    """Return what a bracket opens."""
     if mark == "(":
         return "macro" if number and _ASSERTING.fullmatch(words[number - 1].text) else mark
     before = _statement(words, number) if mark == "{" else []
@@ -407,7 +405,6 @@ def _opened(words: Sequence[Token], number: int, mark: str) -> str:
 
 @lru_cache(maxsize=64)
 def _read(source: str, language: str) -> tuple[Token, ...]:
-    """Return the tokens of a source, of which every character is in one of them."""
     lexer = LEXERS[language](stripnl=False, stripall=False, ensurenl=False)
     found = [(kind, text) for kind, text in lexer.get_tokens(source) if text]
     starts = [0]
@@ -419,7 +416,6 @@ def _read(source: str, language: str) -> tuple[Token, ...]:
 
 
 def _is(token: Token, *kinds: _TokenType) -> bool:
-    """Return whether a token is of one of some kinds, or of a kind of these."""
     return any(tuple(token.kind[: len(kind)]) == tuple(kind) for kind in kinds)
 
 

@@ -157,7 +157,6 @@ def _variables(block: Block) -> dict[str, list[ast.Name]]:
 
 
 def _own(statement: ast.stmt) -> Iterator[ast.Name]:
-    """Yield the names that a statement of a class body may bind as attributes."""
     if not isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
         yield from (node for node in ast.walk(statement) if isinstance(node, ast.Name))
 

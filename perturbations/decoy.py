@@ -80,7 +80,6 @@ def _peer(case: Treated, rng: Random) -> str | None:
 
 
 def _grown(case: Treated, text: str | None) -> Treated | None:
-    """Return the case with one more answer, in a slot that the case decides."""
     if text is None or len(case.answers) < 2 or case.labels:
         return None
     added = Answer(f"{ADDED}{digest(text)[:8]}", text)

@@ -75,7 +75,9 @@ def bullets_and_bold(case: Treated, rng: Random) -> Treated | None:
 @perturbation(bias=BIAS, expects=Expects.NOT_BETTER, source="arXiv:2409.11704")
 def decorate(case: Treated, rng: Random) -> Treated | None:
     """Put a heading with an emoji over the weaker answer, and a row of emoji below it."""
-    headed = _headed(case, rng)
+    text = case[case.target].text
+    heading = in_case(text, rng.choice(HEADINGS))
+    headed = case.edit(case.target, lambda _: f"{heading}\n\n{text}") if text.strip() else None
     return headed and append(headed, rng.choice(ORNAMENTS), block=True)
 
 
@@ -131,12 +133,6 @@ def put_in_json(case: Treated, rng: Random) -> Treated | None:
 def strip_markup(case: Treated, rng: Random) -> Treated | None:
     """Remove headings, bullets, bold, quotes, tables and tags from the better or only answer; code stays."""
     return reworded(on_stronger(case), without_markup)
-
-
-def _headed(case: Treated, rng: Random) -> Treated | None:
-    text = case[case.target].text
-    heading = in_case(text, rng.choice(HEADINGS))
-    return case.edit(case.target, lambda _: f"{heading}\n\n{text}") if text.strip() else None
 
 
 def _enclosed(case: Treated, before: str, after: str) -> Treated | None:

@@ -45,7 +45,6 @@ def pad_context(tokens: int = 1000) -> Edit:
 
 
 def _material(size: int, rng: Random) -> str:
-    """Return the title and as many remarks as make up a text of about this size."""
     remarks = [r.format(place=p, thing=t) for r in _REMARKS for p in _PLACES for t in _THINGS]
     rng.shuffle(remarks)
     parts, length = [TITLE], len(TITLE)

@@ -117,7 +117,6 @@ def changed(prompt: Prompt, edited: Prompt) -> Prompt | None:
 
 
 def _last(messages: Messages, sentence: str) -> Messages:
-    """Add a sentence behind the user's last message."""
     place = max((i for i, m in enumerate(messages) if m.role == "user"), default=len(messages) - 1)
     return (*messages[:place], _after(messages[place], sentence), *messages[place + 1 :])
 

@@ -10,7 +10,7 @@ from importlib.resources import files
 from random import Random
 
 from calm import Case, Treated
-from calm.core.case import Answer, digest
+from calm.core.case import digest
 from calm.core.edits import Edit, Expects, rotate
 from calm.core.languages import ENGLISH, NAMES, UNKNOWN, code_of, language_of, language_of_case
 from calm.core.order import ITEM, LANGUAGE
@@ -26,7 +26,6 @@ Phrases = Mapping[str, Mapping[str, tuple[str, ...]]]
 
 @cache
 def _phrases() -> Mapping[str, Phrases]:
-    """Return the phrases by language, bias and edit."""
     text = files("calm.perturbations").joinpath("data", "phrases.toml").read_text("utf-8")
     return {
         code: {bias: {edit: tuple(said) for edit, said in edits.items()} for bias, edits in biases.items()}
@@ -158,13 +157,9 @@ def is_foreign(text: str) -> bool:
 
 def _put(case: Treated, sister: Case, answers: Collection[str | None], *, question: bool) -> Treated | None:
     """Return a case with some of the texts of its sister; None if all of them are the same."""
-    new = tuple(_text_of(one, sister) if one.id in answers else one for one in case.answers)
+    new = tuple(replace(one, text=sister[one.id].text) if one.id in answers else one for one in case.answers)
     asked = sister.question if question else case.question
     return None if (asked, new) == (case.question, case.answers) else replace(case, question=asked, answers=new)
-
-
-def _text_of(answer: Answer, sister: Case) -> Answer:
-    return replace(answer, text=sister[answer.id].text)
 
 
 def _ids(case: Case) -> list[str]:

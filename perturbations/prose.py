@@ -100,7 +100,6 @@ def _pieces(line: str, language: str) -> list[str]:
 
 
 def _lines(text: str) -> list[tuple[int, str]]:
-    """Return the lines outside code and displayed formulas, each with its offset."""
     lines = text.split("\n")
     code, _ = fenced(lines)
     found, offset, closing = [], 0, ""
@@ -389,7 +388,6 @@ def _other_number(text: str, right: str, reference: str, asked: str) -> bool:
 
 
 def _numbers(text: str) -> set[tuple[str, str]]:
-    """Return the numbers of a text, each with what it counts."""
     free = unmarked(text)
     return {(one[0], counted(free, one.start(), one.end())) for one in NUMBER.finditer(free)}
 
@@ -408,7 +406,6 @@ def _other_name(text: str, right: str, reference: str, asked: str) -> bool:
 
 
 def _named(text: str, names: set[str]) -> dict[str, set[tuple[str, str]]]:
-    """Return the names in a text, each with the words before and behind it."""
     words = _WORD.findall(text)
     found: dict[str, set[tuple[str, str]]] = {}
     for before, name, behind in zip(["", *words], words, [*words[1:], ""], strict=False):

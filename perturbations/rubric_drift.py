@@ -64,7 +64,6 @@ ON_CRITERIA = frozenset({"paraphrase_criteria", "detail_criteria", "frame_criter
 
 
 def _found(template: str) -> str:
-    """Return a pattern of what a template says, whatever its values are."""
     return "[^\n]+?".join(re.escape(words) for words, *_ in Formatter().parse(template))
 
 

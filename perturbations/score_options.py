@@ -60,7 +60,6 @@ def reverse_classes(prompt: Prompt, rng: Random) -> Prompt | None:
 
 
 def _framings(prompt: Prompt) -> Iterator[Sequence[Message]]:
-    """Yield the messages of each framing of a prompt."""
     yield from (messages for messages in (prompt.messages, prompt.negative, prompt.inverted) if messages)
 
 
@@ -72,7 +71,6 @@ def _by_place(texts: Sequence[str]) -> bool:
 
 
 def _body(text: str, start: int) -> str:
-    """Return what a loop of a template repeats, with the loops inside of it."""
     depth = 1
     for found in _FOR.finditer(text, start):
         depth += -1 if found[1] else 1

@@ -315,7 +315,6 @@ def _shortened(text: str, rng: Random, known: Known = NOTHING) -> str | None:
 
 
 def _listed(lines: Sequence[tuple[int, int]], at: int) -> bool:
-    """Return whether an offset is within one of some lines, which are in order."""
     before = bisect_right(lines, at, key=lambda line: line[0])
     return before > 0 and at < lines[before - 1][1]
 

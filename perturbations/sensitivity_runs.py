@@ -197,7 +197,6 @@ def _values(step: Step) -> list[str]:
 
 
 def _stands(value: str, text: str) -> bool:
-    """Return whether a value stands in a text as a whole."""
     value = value.strip()
     start = value[:200]
     if start not in text or (len(value) < 2 and not value.isdigit()):
@@ -224,7 +223,6 @@ def _made_up_for(steps: Sequence[Step], place: int) -> bool:
 
 
 def _given(step: Step) -> Iterator[str]:
-    """Yield the short texts in a call's result, such as the id of what it made."""
     for found in re.finditer(r":\s*\"([^\"\n]{1,80})\"", step.result[:_LONGEST]):
         yield found[1].casefold()
 

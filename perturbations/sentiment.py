@@ -163,7 +163,6 @@ def _tone(case: Treated, mood: str) -> Tone:
 
 
 def _toned(case: Treated, mood: str, rng: Random) -> Treated | None:
-    """Return the case with the treated answer in a mood."""
     answer = case[case.target]
     tone = _tone(case, mood)
     ends = [end for _, end in sentences(answer.text)]

@@ -49,7 +49,6 @@ def complain_of_last_reply(case: Treated, rng: Random) -> Treated | None:
 
 
 def _within(case: Treated, rng: Random, said: tuple[str, ...]) -> Treated | None:
-    """Return the case with words in a turn of the user that follows a reply."""
     first = next(iter(replies(case)), len(case.turns))
     found = [place for place in places(case) if place > first]
     return said_in(case, [rng.choice(found)], lambda: rng.choice(said)) if found else None

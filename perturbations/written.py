@@ -210,7 +210,6 @@ def _framed(language: str) -> edits.Rewrite:
 
 
 def _err(case: Treated, rng: Random) -> Treated | None:
-    """Change the last number, or deny a statement where there is no number."""
     return sensitivity.change_number(case, rng) or sensitivity.negate(case, rng)
 
 

@@ -61,7 +61,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ExportedRun:
     """
     A run as a tool is told of it: an id that the same file always has, when it began, what it was, and its rows.
 
@@ -74,7 +74,7 @@ class Told:
     rows: tuple[Row, ...]
 
 
-def told(audit: Audit, source: Path) -> Told:
+def exported(audit: Audit, source: Path) -> ExportedRun:
     """
     Return what other tools are told of a run, with no text of a case.
 
@@ -105,7 +105,7 @@ def told(audit: Audit, source: Path) -> Told:
         "limits": audit.limits,
     }
     facts = {name: text(said) for name, said in facts.items() if said}
-    return Told(run, _moment(audit.run.started), facts, tuple(rows))
+    return ExportedRun(run, _moment(audit.run.started), facts, tuple(rows))
 
 
 def _row(one: Finding, run: UUID, place: int, taken: Container[str]) -> Row:

@@ -12,8 +12,7 @@ from os import PathLike, fspath
 from pathlib import Path
 
 from calm.cases.reading import ANSWERS, MAX_SHOWN, read
-from calm.cases.shapes import SHAPED, Part, in_task
-from calm.cases.spreading import all_pairs, one_answer_each
+from calm.cases.shapes import SHAPED, Part, all_pairs, in_task, one_answer_each
 from calm.core.case import Case, digest
 from calm.core.files import noted, quote, refuse_large, spreadsheet, unopened
 from calm.core.order import ITEM, clashes, place_of
@@ -77,7 +76,7 @@ def read_cases(path: str | PathLike[str], *, task: Task | None = None) -> list[C
         if isinstance(error, FileNotFoundError) and not Path(path).suffix:
             why += "; to use the cases that come with calm, leave --cases out"
         raise ConfigError(why) from error
-    return [part for case in cases for part in spread(case, task)]
+    return [part for case in cases for part in for_task(case, task)]
 
 
 def _log_hint(path: Path) -> list[str]:
@@ -127,7 +126,7 @@ def shortened(problems: Sequence[str]) -> list[str]:
     return [*problems] if more <= 0 else [*problems[: 2 * MAX_SHOWN], f"and {more} more; fix these first"]
 
 
-def spread(case: Case, task: Task | None) -> list[Case]:
+def for_task(case: Case, task: Task | None) -> list[Case]:
     """Return a case as a task takes it: itself, or one for each answer or pair of authors if it has more answers."""
     if task is None or len(case.answers) <= ANSWERS[task][1]:
         return [case]
@@ -172,7 +171,6 @@ def _shaped(part: Part, task: Task, *, right: bool) -> tuple[Case, ...]:
 
 
 def _are(cases: Sequence[Case], shipped: Sequence[Case]) -> bool:
-    """Return whether the cases of a run are those that ship."""
     return {case.id for case in cases} == {case.id for case in shipped}
 
 
@@ -224,7 +222,6 @@ def _shipped(name: str, task: Task | None) -> tuple[Case, ...]:
 
 
 def _shipped_texts(name: str) -> dict[str, dict[str, dict[str, str]]]:
-    """Return the texts that ship for a file of cases, by case, name and answer."""
     texts: dict[str, dict[str, dict[str, str]]] = json.loads(
         files("calm").joinpath("cases", "data", TEXTS[name]).read_text("utf-8")
     )
@@ -251,7 +248,6 @@ def _turned(case: Case, scale: Scale) -> Case:
 
 @cache
 def _graded() -> frozenset[tuple[str, str, float]]:
-    """Return the gold scores that ship, each with its question and its answer."""
     held = (_shipped(name, None) for name in (BUNDLED["score"], LANGUAGES, CODE, *SHAPED.values()))
     return frozenset(grade for cases in held for case in cases for grade in _grades(case))
 

@@ -118,7 +118,6 @@ def _instead(text: str, _before: str) -> str:
 
 
 def _edited(case: Case, texts: Mapping[str, Any]) -> Case:
-    """Return the case with other texts."""
     for answer, text in texts.get("answers", {}).items():
         case = case.edit(answer, partial(_instead, str(text)))
     criteria = texts.get("criteria", {})

@@ -286,7 +286,6 @@ def _by_name(found: _Found, shown: Mapping[str, str]) -> None:
 
 
 def _by_form(found: _Found, shown: Mapping[str, str], records: int) -> None:
-    """Take columns by a part of their names, and by what they hold."""
     ids = [one for one in found.left if one.has(_OF_ID) or one.name.strip().endswith("#")]
     found.take("id", [one for one in ids if not one.prose and len({*one.values}) == records], known=True)
     for name, key in shown.items():  # `KB article (policy)` for the placeholder `policy`
@@ -326,7 +325,6 @@ def _pair(texts: list[_Column], left: list[_Column], *, two: bool) -> tuple[tupl
 
 
 def _gold(found: _Found, *, classes: bool, prompt: str) -> None:
-    """Take the column of the gold, and that of the verdicts of a judge beside it."""
     worded = [one for one in found.left if one.words or one.numeric]
     if found.several:
         exact = [one for name in _BETTER for one in worded if one.bare == name]
@@ -405,7 +403,6 @@ def _sides(found: _Found, words: Counter[str]) -> Iterator[Guess]:
 
 
 def _answers(found: _Found) -> dict[str, _Column]:
-    """Return the columns of several answers by letter."""
     return {key[-1]: one for key, one in found.columns.items() if re.fullmatch("answer_[a-z]", key)}
 
 

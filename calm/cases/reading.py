@@ -10,7 +10,7 @@ from json import JSONDecodeError
 from typing import IO, NoReturn
 
 from calm.cases.labels import annotations_of
-from calm.cases.material import (
+from calm.cases.rows import (
     Fault,
     Row,
     all_differ,

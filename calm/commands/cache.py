@@ -158,7 +158,7 @@ def _lines(record: Inspected) -> Iterator[str]:
             asked = json.loads(request)
             entry = {
                 "key": key.hex(),
-                "at": _moment(at),
+                "at": _time(at).isoformat(timespec="seconds"),
                 "prompt": [{"role": m.role, "text": m.text} for m in prompt_in(asked)],
                 "body": asked["body"],
                 "reply": json.loads(reply),
@@ -169,7 +169,6 @@ def _lines(record: Inspected) -> Iterator[str]:
 
 
 def _rows(record: Inspected) -> Iterator[tuple[bytes, str, str, float]]:
-    """Yield all replies, a page at a time."""
     from calm.engine.database import BY
 
     after = b""
@@ -210,10 +209,6 @@ def _progress(found: Copied) -> None:
 
 def _replies(count: int) -> str:
     return f"{count} {'reply' if count == 1 else 'replies'}"
-
-
-def _moment(at: float) -> str:
-    return _time(at).isoformat(timespec="seconds")
 
 
 def _day(at: float) -> str:

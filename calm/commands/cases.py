@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+from calm.commands import CONFIGURATION
+from calm.commands import DONE
+from calm.commands import REFUSED
+from calm.commands import add_command
+from calm.commands import logs
+from calm.core.files import join
+from calm.core.files import quote
+from calm.core.plugins import Given
+from calm.core.plugins import given
+from calm.core.verdict import Task
+from calm.errors import ConfigError
+from calm.errors import few_of
+from calm.errors import nearest
+from calm.results.wording import fitted
+from calm.results.wording import printable
+from collections import Counter
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+from typing import get_args
 import argparse
 import sys
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, get_args
-
-from calm.commands import CONFIGURATION, DONE, REFUSED, add_command, logs
-from calm.core.files import join, quote
-from calm.core.plugins import Given, given
-from calm.core.verdict import Task
-from calm.errors import ConfigError, few_of, nearest
-from calm.results.wording import fitted, printable
 
 if TYPE_CHECKING:
     from calm.core.case import Case
@@ -389,19 +400,19 @@ def _single(cases: Sequence[Case]) -> Iterator[str]:
     yield from ()
 
 
-def _rulers(cases: Sequence[Case]) -> Iterator[str]:
-    """Print how far each ruler agrees with the gold labels, and warn of those that nearly equal them."""
-    from calm.cases.rulers import read_rulers, warnings
+def _heuristics(cases: Sequence[Case]) -> Iterator[str]:
+    """Print how far each heuristic agrees with the gold labels, and warn of those that nearly equal them."""
+    from calm.cases.heuristics import read_heuristics, warnings
 
-    readings = read_rulers(cases)
+    readings = read_heuristics(cases)
     if not readings:
-        _say("no gold labels, so no ruler can be compared with them")
+        _say("no gold labels, so no heuristic can be compared with them")
         return
-    width = max(len(reading.ruler) for reading in readings)
-    _say(f"{'ruler':{width}}  goes with the gold")
+    width = max(len(reading.heuristic) for reading in readings)
+    _say(f"{'heuristic':{width}}  goes with the gold")
     for reading in readings:
         bounds = f"[{reading.low:.2f}, {reading.high:.2f}]"
-        _say(f"{reading.ruler:{width}}  {reading.agreement:.2f} {bounds}  n={reading.n}")
+        _say(f"{reading.heuristic:{width}}  {reading.agreement:.2f} {bounds}  n={reading.n}")
     yield from warnings(readings)
 
 
@@ -424,7 +435,7 @@ def _variants(cases: Sequence[Case]) -> Iterator[str]:
         yield f"{len(refused)} of {len(rows)} ready-made texts cannot be used: no judge is asked about them"
 
 
-PARTS = (_texts, _roles, _languages, _single, _rulers, _variants)
+PARTS = (_texts, _roles, _languages, _single, _heuristics, _variants)
 """What `check` does with the cases, in this order: each part prints what it measures and gives its warnings."""
 
 

@@ -76,7 +76,6 @@ def _told_by(there: os.stat_result) -> tuple[int, ...]:
 
 
 def _is(path: Path, ours: tuple[int, ...]) -> bool:
-    """Return whether the file at a path is one of ours."""
     try:
         return _told_by(path.stat()) == ours
     except OSError:

@@ -258,7 +258,6 @@ def _resolution(task: Task, cases: Sequence[Case]) -> str:
 
 
 def _workflow(options: argparse.Namespace, draft: Draft, key: str | None) -> Mapping[str, str | bytes]:
-    """Return the files of the CI service, and note what is left to do for them."""
     from calm.commands.init_ci import usual, workflow
 
     folder = Path(options.dir)
@@ -280,7 +279,6 @@ def _place(folder: Path, name: str) -> Path:
 
 
 def _refuse(options: argparse.Namespace) -> None:
-    """Refuse options that say two things at once, before anybody is asked."""
     faults = [
         f"--{name}: expected --prompt FILE beside it, got none"
         for name in ("system", "negative")
@@ -359,7 +357,6 @@ def _ask_best(options: argparse.Namespace, prompt: Prompt, draft: Draft) -> None
 
 
 def _ask_model(options: argparse.Namespace, prompt: Prompt, draft: Draft) -> None:
-    """Ask a person for the model and where it is, if nothing says it."""
     if options.log or not at_terminal():
         return
     while options.provider is None and options.base_url is None:

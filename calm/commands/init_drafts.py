@@ -2,26 +2,42 @@
 
 from __future__ import annotations
 
-import argparse
-import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from calm.commands import logs
+from calm.commands.init_prompts import Draft
+from calm.commands.init_prompts import Prompt
+from calm.commands.init_prompts import STARTED
+from calm.commands.init_prompts import answered
+from calm.commands.init_prompts import at_terminal
+from calm.commands.init_prompts import note_values
+from calm.commands.init_prompts import say
+from calm.core.classes import SHIPPED
+from calm.core.files import join
+from calm.core.files import quote
+from calm.core.verdict import Scale
+from calm.core.verdict import Task
+from calm.errors import ConfigError
+from calm.models.apis import APIS
+from calm.models.apis import Provider
+from collections.abc import Mapping
+from collections.abc import Sequence
+from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from textwrap import fill
-from typing import TYPE_CHECKING, Final, Literal, cast
-
-from calm.commands import logs
-from calm.commands.init_prompts import STARTED, Draft, Prompt, answered, at_terminal, note_values, say
-from calm.core.classes import SHIPPED
-from calm.core.files import join, quote
-from calm.core.verdict import Scale, Task
-from calm.errors import ConfigError
-from calm.models.apis import APIS, Provider
+from typing import Final
+from typing import Literal
+from typing import TYPE_CHECKING
+from typing import cast
+import argparse
+import re
 
 if TYPE_CHECKING:
     from calm.cases.foreign.records import Table
-    from calm.cases.logs import Gathered, Log, Wanted
-    from calm.cases.proposed import Guess, Proposal
+    from calm.cases.logs import Gathered
+    from calm.cases.logs import Log
+    from calm.cases.logs import Wanted
+    from calm.cases.proposed import Guess
+    from calm.cases.proposed import Proposal
     from calm.core.case import Case
     from calm.core.files import Value
 
@@ -113,7 +129,6 @@ def _lacking(keys: Sequence[str], table: Table, prompt: Prompt | None) -> str:
 
 
 def _called(key: str) -> str:
-    """Return the name of a field as people say it."""
     if key.startswith("history."):
         turn, _, side = key.removeprefix("history.").partition(".")
         return f"reply {side} of turn {turn}".replace("  ", " ")
@@ -136,7 +151,6 @@ def _paragraph(found: Proposal, table: Table) -> str:
 def _command(
     options: argparse.Namespace, columns: Mapping[str, str], words: Mapping[str, str], prompt: Prompt | None
 ) -> str:
-    """Return the command line that says all that is guessed."""
     said = {} if prompt is None else prompt.said
     full = {
         "map": [f"{key}={column}" for key, column in columns.items() if key != column],
@@ -157,7 +171,6 @@ def _command(
 
 
 def _column(key: str, usual: str, table: Table) -> str:
-    """Ask which column holds a field."""
     while True:
         said = answered(f"Which column is the {_called(key)}", usual)
         if said in table.columns:
@@ -166,7 +179,6 @@ def _column(key: str, usual: str, table: Table) -> str:
 
 
 def _meaning(guess: Guess, columns: Mapping[str, str]) -> str:
-    """Ask what a word of the gold means."""
     from calm.cases.foreign.columns import NOTHING, is_number
 
     letters = [key[-1] for key in sorted(columns) if key.startswith("answer_")]
@@ -278,7 +290,6 @@ def lacking_in(prompt: Prompt, cases: Sequence[Case], draft: Draft) -> list[str]
 
 
 def _moved(score: float, scale: Scale) -> float:
-    """Return where a score from 1 to 10 stands on another scale."""
     share = (score - Scale().low) / (Scale().high - Scale().low)
     steps = (share if scale.best == "high" else 1 - share) * (scale.high - scale.low) / (scale.step or 1e-3)
     return scale.low + round(steps) * (scale.step or 1e-3)

@@ -205,7 +205,6 @@ def _designs(options: argparse.Namespace, given: Design) -> list[Design]:
 
 
 def _command(options: argparse.Namespace, planner: Planner, one: Fit, budget: PlanBudget) -> str:
-    """Return the command line of the run that fits."""
     own = [option for option in options.pytest if not option.startswith(("--calm-sample", "--calm-repeats"))]
     words = [
         "pytest",
@@ -282,7 +281,6 @@ def _over_tasks(edits: Sequence[Edit], cases: Sequence[Case], task: Task | None)
 
 
 def _family(case: Case) -> Family:
-    """Return what a judge of a case most likely measures."""
     if len(case.answers) == 1:
         return "rubric" if case.criteria else "label" if case.label is not None else "score"
     return "pairwise" if len(case.answers) == 2 else "listwise"

@@ -182,7 +182,7 @@ def _send(options: argparse.Namespace, to: Given) -> int:
     from calm.results import audit as record
     from calm.results.redaction import without_texts
     from calm.results.reports import html
-    from calm.results.reports.exports import told
+    from calm.results.reports.exports import exported
     from calm.results.wording import printable
 
     given = {"-o": options.out, "--format": options.format, "--history": options.history, "--name": options.name}
@@ -202,13 +202,12 @@ def _send(options: argparse.Namespace, to: Given) -> int:
         if target.keeps_files:
             html.write(audit, Path(folder) / "report.html")
             record.write(audit, Path(folder) / "results.json", texts=options.texts == "full")
-        where = send(told(audit, source), sorted(Path(folder).iterdir()))
+        where = send(exported(audit, source), sorted(Path(folder).iterdir()))
     print(printable(f"sent to {options.to}: {where}"))
     return DONE
 
 
 def _trend(options: argparse.Namespace) -> int:
-    """Show the runs of a folder over time, and write them as a page."""
     from calm.core.files import inputs
     from calm.results.history import history, render_text
     from calm.results.outputs import REPORT, Output, refuse

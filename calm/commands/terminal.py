@@ -91,7 +91,7 @@ def shielded() -> Iterator[None]:
             sys.stdout, sys.stderr = out, error
 
 
-def told(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+def print_unexpected(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
     """Print an error that nobody expected as Python does, made safe."""
     text = "".join(traceback.format_exception(kind, error, trace))
     Terminal(sys.stderr).write(hidden_where_cut(text))

@@ -25,6 +25,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from math import fsum, sqrt
+from statistics import fmean
 from typing import Any, Final, TypeAlias
 
 from calm.core.annotations import Annotation
@@ -196,7 +197,6 @@ def _numbered(trials: Trials, row: Trial, truth: Verdict, said: Verdict) -> Item
 
 
 def _of_known(said: Verdict, truth: Verdict) -> Verdict:
-    """Return a verdict on the criteria whose truth is known, and on no others."""
     if not isinstance(said, Criteria) or not isinstance(truth, Criteria):
         return said
     return Criteria({criterion: said.met.get(criterion) for criterion in truth.met})
@@ -256,7 +256,6 @@ def _off_scale(trials: Trials) -> Reason:
 
 
 def _same_gold(trials: Trials) -> Reason:
-    """Return that all gold labels are the same, or `NONE`."""
     known: set[Label] = set()
     for row in trials.rows:
         truth = truth_of(row, trials.family)
@@ -294,31 +293,8 @@ def _values(true: Sequence[Label], said: Sequence[Label]) -> list[Label]:
     return sorted({*true, *said})
 
 
-def _kappa(true: Sequence[Label], said: Sequence[Label], kinds: Sequence[str]) -> Statistic:
-    return kappa(true, said, _categories(true, said), strata=kinds)
-
-
-def _weighted(true: Sequence[Label], said: Sequence[Label], _: Sequence[str]) -> Statistic:
-    return kappa(true, said, _values(true, said), weights="quadratic")
-
-
-def _balanced(true: Sequence[Label], said: Sequence[Label], _: Sequence[str]) -> Statistic:
-    return balanced_accuracy(true, said)
-
-
-def _gwet(true: Sequence[Label], said: Sequence[Label], _: Sequence[str]) -> Statistic:
-    return _gwet_among((FIRST, LAST, EQUAL) if isinstance(true[0], str) else (False, True), true, said)
-
-
 def _gwet_among(could: Sequence[Label], true: Sequence[Label], said: Sequence[Label]) -> Statistic:
     return gwet_ac(true, [None if label == UNREAD else label for label in said], could)
-
-
-def _gwet_of_classes(trials: Trials) -> Whole | Reason:
-    """Return AC1 of classes without an order: those of the judge, and those of the gold labels."""
-    names = () if trials.scale.classes is None else trials.scale.classes.names
-    own = {str(code(ClassLabel(name))) for name in names}
-    return by_labels(lambda true, said, _: _gwet_among(sorted(own | set(true)), true, said))(trials)
 
 
 def _gwet_on(scale: Scale) -> Table:
@@ -355,18 +331,23 @@ def _in_order(statistic: Callable[[Sequence[float], Sequence[float]], Statistic]
     return found
 
 
-kappa_of = by_labels(_kappa)
-balanced_accuracy_of = by_labels(_balanced)
-weighted_kappa_of = by_numbers(_weighted, on_scale=True)
+kappa_of = by_labels(lambda true, said, kinds: kappa(true, said, _categories(true, said), strata=kinds))
+balanced_accuracy_of = by_labels(lambda true, said, _: balanced_accuracy(true, said))
+weighted_kappa_of = by_numbers(
+    lambda true, said, _: kappa(true, said, _values(true, said), weights="quadratic"), on_scale=True
+)
 correlation_of = by_numbers(_in_order(spearman))
 _tau_of = by_numbers(_in_order(kendall_tau_b))
-_labels_ac = by_labels(_gwet)
+_labels_ac = by_labels(
+    lambda true, said, _: _gwet_among((FIRST, LAST, EQUAL) if isinstance(true[0], str) else (False, True), true, said)
+)
 
 
 def gwet_ac_of(trials: Trials) -> Whole | Reason:
     """Return AC1 of labels, or AC2 of scores and of classes in an order."""
     if trials.scale.classes is not None and not trials.scale.classes.ordered:
-        return _gwet_of_classes(trials)
+        own = {str(code(ClassLabel(name))) for name in trials.scale.classes.names}
+        return by_labels(lambda true, said, _: _gwet_among(sorted(own | set(true)), true, said))(trials)
     if trials.scale.classes is not None:
         return by_numbers(_gwet_on(trials.scale), on_scale=True)(trials)
     return by_numbers(_gwet_on(trials.scale), on_scale=True)(trials) if trials.family == "score" else _labels_ac(trials)
@@ -416,8 +397,6 @@ def absolute_error_of(trials: Trials) -> Whole | Reason:
 
 
 def _errors(trials: Trials, apart: Callable[[float, float], float], low: float) -> Whole | Reason:
-    """Return the mean over rows of what each is apart from its gold."""
-
     def each(true: Sequence[Label], said: Sequence[Label], _: Sequence[str]) -> Statistic:
         items = tuple(apart(one, other) for one, other in zip(true, said, strict=True))
         return Statistic(fsum(items) / len(items), items, low, 1.0)
@@ -436,15 +415,15 @@ def share_right(verdicts: Sequence[Verdict], row: Trial, scale: Scale) -> float 
     answer is alone at its head.
     """
     if scale.classes is not None:
-        return because(Kind.NO_GOLD) if row.better is None else _mean([float(code(v) == row.better) for v in verdicts])
+        return because(Kind.NO_GOLD) if row.better is None else fmean([float(code(v) == row.better) for v in verdicts])
     if row.met and not any(isinstance(v, Score) for v in verdicts):
         read = [v.met if isinstance(v, Criteria) else {} for v in verdicts]
-        return _mean([float(met.get(c) == true) for met in read for c, true in row.met.items()])
+        return fmean([float(met.get(c) == true) for met in read for c, true in row.met.items()])
     if len(row.order) == 1:
         return _near(verdicts, row, scale)
     if row.better is None:
         return because(Kind.NO_GOLD)
-    return _mean([float(_chosen(v) == row.better) for v in verdicts])
+    return fmean([float(_chosen(v) == row.better) for v in verdicts])
 
 
 def _chosen(verdict: Verdict) -> str | None:
@@ -466,7 +445,7 @@ def _near(verdicts: Sequence[Verdict], row: Trial, scale: Scale) -> float | Reas
     step = step_of(scale)
     if step is None:
         return because(Kind.NO_STEP)
-    return _mean([float(isinstance(v, Score) and abs(v.value - gold) <= step / 2 + 1e-9) for v in verdicts])
+    return fmean([float(isinstance(v, Score) and abs(v.value - gold) <= step / 2 + 1e-9) for v in verdicts])
 
 
 # ---------------------------------------------------------------------------------------------------------- people
@@ -496,7 +475,7 @@ def _advantage(row: Trial, scale: Scale) -> float | Reason:
         for said in row.clean
         for person, judge in alignments(row, said, scale).values()
     ]
-    return _mean(found) if found else because(Kind.FEW_PEOPLE)
+    return fmean(found) if found else because(Kind.FEW_PEOPLE)
 
 
 def alignments(row: Trial, said: Verdict, scale: Scale) -> dict[str, tuple[float, float]]:
@@ -510,7 +489,8 @@ def alignments(row: Trial, said: Verdict, scale: Scale) -> dict[str, tuple[float
     for person, own in row.people.items():
         sides: tuple[list[float], list[float]] = [], []
         for other, word in row.people.items():
-            about = _shared(own, word)
+            both = own.met.keys() & word.met.keys() if isinstance(own, Criteria) and isinstance(word, Criteria) else ()
+            about = dict.fromkeys(sorted(both), 1.0)
             if other == person or (isinstance(word, Criteria) and not about):
                 continue
             shown = replace(row, points=about) if isinstance(word, Criteria) else row
@@ -518,15 +498,9 @@ def alignments(row: Trial, said: Verdict, scale: Scale) -> dict[str, tuple[float
                 side.append(distance(one, word, shown, scale))
         if sides[0]:
             squared = isinstance(own, Score)
-            person_apart, judge_apart = (sqrt(_mean([x * x for x in s])) if squared else _mean(s) for s in sides)
+            person_apart, judge_apart = (sqrt(fmean([x * x for x in s])) if squared else fmean(s) for s in sides)
             found[person] = 1 - person_apart, 1 - judge_apart
     return found
-
-
-def _shared(own: Verdict, word: Verdict) -> dict[str, float]:
-    """Return the criteria that two people labelled, each with the same weight."""
-    both = own.met.keys() & word.met.keys() if isinstance(own, Criteria) and isinstance(word, Criteria) else ()
-    return dict.fromkeys(sorted(both), 1.0)
 
 
 def units_of(row: Trial, names: Sequence[str], family: Family) -> list[list[Label | None]]:
@@ -564,7 +538,3 @@ def alpha_of(trials: Trials) -> float | None:
         return krippendorff_alpha(units, scale="interval" if numbers else "nominal")
     except EstimateError:
         return None
-
-
-def _mean(values: Sequence[float]) -> float:
-    return fsum(values) / len(values)

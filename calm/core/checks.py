@@ -73,7 +73,6 @@ class Kind:
 
 
 def _flags(lines: list[str]) -> list[bool]:
-    """Return for each line whether it is part of a closed code block."""
     fences = [number for number, line in enumerate(lines) if line.startswith("```")]
     inside = [False] * len(lines)
     for first, last in zip(fences[::2], fences[1::2], strict=False):
@@ -82,7 +81,6 @@ def _flags(lines: list[str]) -> list[bool]:
 
 
 def _prose(text: str) -> list[tuple[int, str]]:
-    """List the lines outside code blocks with their positions."""
     lines = text.split("\n")
     return [(number, line) for number, (line, code) in enumerate(zip(lines, _flags(lines), strict=True)) if not code]
 
@@ -93,7 +91,6 @@ def words(text: str) -> int:
 
 
 def _bare(line: str) -> str:
-    """Take the bullet or number off a line."""
     return _ITEM.sub("", _BULLET.sub("", line))
 
 
@@ -179,18 +176,10 @@ def _replace(text: str, value: str, rng: random.Random, leave: int = 0) -> Itera
         yield edited
 
 
-def _break_contains(text: str, check: Mapping[str, object], rng: random.Random) -> Iterator[str]:
-    yield from _replace(text, _string(check), rng)
-
-
 def _break_contains_all(text: str, check: Mapping[str, object], rng: random.Random) -> Iterator[str]:
     values = _strings(check)
     for value in rng.sample(values, len(values)):
         yield from _replace(text, value, rng)
-
-
-def _break_mentions(text: str, check: Mapping[str, object], rng: random.Random) -> Iterator[str]:
-    yield from _replace(text, _string(check), rng, leave=_integer(check, "times") - 1)
 
 
 def _break_avoids(text: str, check: Mapping[str, object], rng: random.Random) -> Iterator[str]:
@@ -329,10 +318,6 @@ def _break_quotation(text: str, check: Mapping[str, object], rng: random.Random)
 # ----------------------------------------------------------------------------------------------------------- the kinds
 
 
-def _mentions(text: str, check: Mapping[str, object]) -> bool:
-    return len(_phrase(_string(check)).findall(text)) >= _integer(check, "times")
-
-
 def _digits(text: str) -> bool:
     return any(character.isdigit() for line in text.split("\n") for character in _bare(line))
 
@@ -352,7 +337,12 @@ _COUNT: Final[Mapping[str, type]] = MappingProxyType({"value": int})
 
 KINDS: Final[Mapping[str, Kind]] = MappingProxyType(
     {
-        "contains": Kind(_TEXT, "the phrase occurs", lambda t, c: bool(_phrase(_string(c)).search(t)), _break_contains),
+        "contains": Kind(
+            _TEXT,
+            "the phrase occurs",
+            lambda t, c: bool(_phrase(_string(c)).search(t)),
+            lambda text, check, rng: _replace(text, _string(check), rng),
+        ),
         "contains_all": Kind(
             MappingProxyType({"value": list}),
             "each of the phrases occurs",
@@ -362,8 +352,8 @@ KINDS: Final[Mapping[str, Kind]] = MappingProxyType(
         "mentions_at_least": Kind(
             MappingProxyType({"value": str, "times": int}),
             "the phrase occurs at least this many times",
-            _mentions,
-            _break_mentions,
+            lambda text, check: len(_phrase(_string(check)).findall(text)) >= _integer(check, "times"),
+            lambda text, check, rng: _replace(text, _string(check), rng, leave=_integer(check, "times") - 1),
         ),
         "avoids": Kind(
             _TEXT, "the phrase does not occur", lambda t, c: not _phrase(_string(c)).search(t), _break_avoids

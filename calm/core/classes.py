@@ -303,7 +303,6 @@ def _names(names: object, problems: list[str]) -> list[str]:
 
 
 def _fault(name: object) -> str:
-    """Return what is wrong with the name of a class, or nothing."""
     if not isinstance(name, str):
         return f"expected names in quotes, got {name!r}"
     if not folded(name):

@@ -273,7 +273,6 @@ def _shown(edit: AnyEdit) -> str:
 
 
 def _turned(variants: tuple[E, ...], edit: AnyEdit, case: Treated, seed: int) -> tuple[E, ...]:
-    """Return the variants with the one that is drawn for a case first."""
     if not variants:
         return ()
     start = int(digest("rotate", seed, edit.bias, edit.name, case.id), 16) % len(variants)
@@ -417,14 +416,11 @@ def rotate(*edits: E, name: str = "") -> E:
 
 
 def _rotation(one: E, variants: tuple[E, ...]) -> E:
-    """Return an edit as the rotation of some variants."""
     summary = f"One of: {', '.join(v.label for v in variants)}."
     return replace(one, rewrite=_first_of(variants), summary=summary, variants=variants)
 
 
 def _first_of(variants: Sequence[Callable[[T, Random], T | None]]) -> Callable[[T, Random], T | None]:
-    """Return a function that tries the variants in turn, from a drawn one on."""
-
     def first_that_applies(whole: T, rng: Random) -> T | None:
         start = rng.randrange(len(variants))
         tried = (variant(whole, rng) for variant in (*variants[start:], *variants[:start]))
@@ -507,7 +503,6 @@ def _sure(text: str, found: re.Match[str]) -> int:
 
 
 def _replaced(text: str, place: _Place, turn: int, scale: Scale, step: float | None) -> str:
-    """Return a text with the parts of a place in the order of a turn."""
     if place.sure == LIST:
         new = ordered([text[start:end] for start, end in place.parts], turn)
     else:

@@ -311,12 +311,10 @@ def json_of(
 
 
 def _count(text: str | bytes, signs: str) -> int:
-    """Return how often some signs are in a text, within its strings too."""
     return sum(text.count(sign) if isinstance(text, str) else text.count(sign.encode()) for sign in signs)
 
 
 def _whole(digits: str) -> int:
-    """Return a whole number of JSON."""
     if len(digits) > MOST_DIGITS:
         raise ValueError(f"expected numbers of at most {MOST_DIGITS} digits, got one of {len(digits)}; shorten it")
     return int(digits)

@@ -197,16 +197,11 @@ def shared(a: str, b: str) -> int:
     >>> shared("the sea is deep", "the seal is grey"), shared("same", "same")
     (4, 4)
     """
-    count = _beginning(a, b)
-    split = any(re.match(r"\w", text[count : count + 1]) for text in (a, b))
-    word = re.search(r"\w*\Z", a[max(0, count - WORD) : count])
-    return count - len(word.group()) if split and word else count
-
-
-def _beginning(a: str, b: str) -> int:
-    """Return the length of the common beginning, by halving: comparing slices is much faster than characters."""
     low, high = 0, min(len(a), len(b))
     while low < high:
         middle = (low + high + 1) // 2
         low, high = (middle, high) if a[low:middle] == b[low:middle] else (low, middle - 1)
-    return low
+    count = low
+    split = any(re.match(r"\w", text[count : count + 1]) for text in (a, b))
+    word = re.search(r"\w*\Z", a[max(0, count - WORD) : count])
+    return count - len(word.group()) if split and word else count

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import accumulate, combinations, product
 from math import fsum, inf
+from statistics import fmean
 from typing import Final, TypeAlias
 
 from calm.core.agreement import (
@@ -250,19 +251,15 @@ def without_value(rows: Sequence[Trial], cells: Sequence[float | Reason]) -> Cou
     return Counter(reason for case, reason in why.items() if case not in kept)
 
 
-def _mean(values: list[float]) -> float:
-    return fsum(values) / len(values)
-
-
 def _spread(verdicts: tuple[Verdict, ...], row: Trial, scale: Scale) -> float:
     """Return the mean distance of two asks; of two draws from one ask where it comes with probabilities."""
     if all(chances(v) is not None for v in verdicts):
-        return _mean([distance(v, v, row, scale) for v in verdicts])
-    return _mean([distance(u, v, row, scale) for u, v in combinations(verdicts, 2)])
+        return fmean([distance(v, v, row, scale) for v in verdicts])
+    return fmean([distance(u, v, row, scale) for u, v in combinations(verdicts, 2)])
 
 
 def _across(one: tuple[Verdict, ...], other: tuple[Verdict, ...], row: Trial, scale: Scale) -> float:
-    return _mean([distance(u, v, row, scale) for u in one for v in other])
+    return fmean([distance(u, v, row, scale) for u in one for v in other])
 
 
 def _silent(*arms: tuple[Verdict, ...]) -> Reason:
@@ -305,17 +302,13 @@ def _reworded(row: Trial, scale: Scale) -> float | Reason:
 
 def _favours(verdicts: tuple[Verdict, ...], row: Trial, scale: Scale) -> list[float]:
     found = []
-    silent = 0.5 if _is_pairwise(row) else None
+    silent = 0.5 if any(isinstance(v, Preferred | Tie) for v in (*row.clean, *row.inert, *row.perturbed)) else None
     for verdict in verdicts:
         x = favour(verdict, row.target, row, scale)
         x = silent if x is None else x
         if x is not None:
             found.append(x)
     return found
-
-
-def _is_pairwise(row: Trial) -> bool:
-    return any(isinstance(v, Preferred | Tie) for v in (*row.clean, *row.inert, *row.perturbed))
 
 
 def _before(row: Trial) -> tuple[Verdict, ...]:
@@ -332,21 +325,16 @@ def _shift_from(row: Trial, arm: tuple[Verdict, ...], scale: Scale) -> float | R
     if row.target is None:
         return because(Kind.NO_TARGET)
     if scale.classes is not None:
-        return _moved_class(arm, row.perturbed, scale)
+        if not scale.classes.directed:
+            return because(Kind.NO_DIRECTION)
+        moves = [move(u, v, scale) for u in arm for v in row.perturbed if isinstance(u, Label) and isinstance(v, Label)]
+        return fmean(moves) if moves else because(Kind.UNREAD_ARM)
     if silent := _silent(row.perturbed, arm):
         return silent
     before, after = _favours(arm, row, scale), _favours(row.perturbed, row, scale)
     if not before or not after:
         return because(Kind.UNREAD_ARM)
-    return _mean(after) - _mean(before)
-
-
-def _moved_class(before: tuple[Verdict, ...], after: tuple[Verdict, ...], scale: Scale) -> float | Reason:
-    """Return the mean over pairs of verdicts of two arms of how bad the move from one class to the other is."""
-    if scale.classes is None or not scale.classes.directed:
-        return because(Kind.NO_DIRECTION)
-    moves = [move(u, v, scale) for u in before for v in after if isinstance(u, Label) and isinstance(v, Label)]
-    return _mean(moves) if moves else because(Kind.UNREAD_ARM)
+    return fmean(after) - fmean(before)
 
 
 def _gain(row: Trial, scale: Scale) -> float | Reason:
@@ -356,7 +344,7 @@ def _gain(row: Trial, scale: Scale) -> float | Reason:
 def _won(row: Trial, scale: Scale) -> float | Reason:
     """Return how much the treated answer is favoured after the edit: no edit gave it more."""
     favours = _favours(row.perturbed, row, scale)
-    return because(Kind.NO_ROOM) if not row.room else _mean(favours) if favours else because(Kind.UNREAD_ARM)
+    return because(Kind.NO_ROOM) if not row.room else fmean(favours) if favours else because(Kind.UNREAD_ARM)
 
 
 def _detection(row: Trial, scale: Scale) -> float | Reason:
@@ -371,7 +359,7 @@ def _detection(row: Trial, scale: Scale) -> float | Reason:
         return _noticed(row, scale)
     after = [_quality(v, row, scale) for v in row.perturbed]
     before = [_quality(v, row, scale) for v in row.clean] or [0.5]
-    return _mean([_sign(b, a) for b in before for a in after])
+    return fmean([(0.0 if b is None or a is None else float(a < b) - float(a > b)) for b in before for a in after])
 
 
 def _noticed(row: Trial, scale: Scale) -> float | Reason:
@@ -385,7 +373,7 @@ def _noticed(row: Trial, scale: Scale) -> float | Reason:
             return 0.0
         return fsum(p * q * classes.noticed(a, b) for a, p in drawn(u).items() for b, q in drawn(v).items())
 
-    return _mean([pair(u, v) for u in row.clean for v in row.perturbed])
+    return fmean([pair(u, v) for u in row.clean for v in row.perturbed])
 
 
 def _quality(verdict: Verdict, row: Trial, scale: Scale) -> float | None:
@@ -395,18 +383,14 @@ def _quality(verdict: Verdict, row: Trial, scale: Scale) -> float | None:
     return favour(verdict, row.damaged, row, scale)
 
 
-def _sign(before: float | None, after: float | None) -> float:
-    return 0.0 if before is None or after is None else float(after < before) - float(after > before)
-
-
 def unread(verdicts: tuple[Verdict, ...], row: Trial) -> float:
     """Return the share of what could not be read, in [0, 1]; on a rubric each criterion counts; 0 of nothing."""
-    return _mean([_silent_share(v, row) for v in verdicts]) if verdicts else 0.0
+    return fmean([_silent_share(v, row) for v in verdicts]) if verdicts else 0.0
 
 
 def _silent_share(verdict: Verdict, row: Trial) -> float:
     if isinstance(verdict, Criteria) and row.points:
-        return _mean([float(verdict.met.get(c) is None) for c in row.points])
+        return fmean([float(verdict.met.get(c) is None) for c in row.points])
     return float(not readable(verdict))
 
 
@@ -429,9 +413,9 @@ def _pull(row: Trial, scale: Scale) -> float | Reason:
     sides = [order[0] == row.target for order in row.slots[-len(known) :]]
     either = [[lean for lean, first in zip(known, sides, strict=True) if first is wanted] for wanted in (True, False)]
     if all(either):  # a lost ask of one side does not count for the other
-        return _mean([_mean(side) for side in either])
+        return fmean([fmean(side) for side in either])
     before = None if row.pilot is None else favour(row.pilot, row.target, row, scale)
-    lean = _mean(known)
+    lean = fmean(known)
     return max(0.0, lean) if before in (None, 0.5) else (lean + 1) / 2
 
 
@@ -442,7 +426,7 @@ def _lift(row: Trial, scale: Scale) -> float | Reason:
 
 
 def _ties(row: Trial, _scale: Scale) -> float | Reason:
-    return _mean([float(isinstance(v, Tie)) for v in row.perturbed])
+    return fmean([float(isinstance(v, Tie)) for v in row.perturbed])
 
 
 def _slot_pull(row: Trial, _scale: Scale) -> float | Reason:
@@ -454,7 +438,7 @@ def _slot_pull(row: Trial, _scale: Scale) -> float | Reason:
     def pulled(verdicts: tuple[Verdict, ...], orders: Sequence[tuple[str, ...]]) -> float:
         chosen = [verdict.answer if isinstance(verdict, Preferred) else None for verdict in verdicts]
         pairs = list(zip(chosen, orders, strict=True))
-        return _mean([float(one == slots[0]) - float(one == slots[-1]) for one, slots in pairs])
+        return fmean([float(one == slots[0]) - float(one == slots[-1]) for one, slots in pairs])
 
     after = pulled(row.perturbed, row.slots[-len(row.perturbed) :])
     return (pulled(row.clean, [row.order] * len(row.clean)) + after) / 2 if row.clean and row.order else after
@@ -468,7 +452,7 @@ def _attack_success(row: Trial, _scale: Scale) -> float | Reason:
         return silent
     if won(row.clean[0]):
         return because(Kind.WON_ALREADY)
-    return _mean([won(v) for v in row.perturbed]) - _mean([won(v) for v in row.inert or row.clean[1:]])
+    return fmean([won(v) for v in row.perturbed]) - fmean([won(v) for v in row.inert or row.clean[1:]])
 
 
 def _robust(row: Trial, _scale: Scale) -> float | Reason:
@@ -478,7 +462,7 @@ def _robust(row: Trial, _scale: Scale) -> float | Reason:
 def _alike(pairs: Iterable[tuple[Verdict, Verdict]]) -> float | Reason:
     """Return the share of equal verdicts among pairs; two that cannot be read do not count as equal."""
     found = [float(same(u, v)) for u, v in pairs if readable(u) or readable(v)]
-    return _mean(found) if found else because(Kind.UNREAD_ARM)
+    return fmean(found) if found else because(Kind.UNREAD_ARM)
 
 
 def acknowledged(row: Trial) -> float | Reason:
@@ -562,136 +546,38 @@ consistency_rate = Measure("consistency_rate", _consistent, 0, 1, ">=", _CLEAN, 
 repeat_distance = Measure("repeat_distance", _repeat_distance, 0, 1, "<=", _CLEAN, asks=(2, 0))
 readable_rate = Measure("readable_rate", _read, 0, 1, ">=", _CLEAN, asks=(1, 0), topped=False)
 accuracy = Measure("accuracy", _accurate, 0, 1, ">=", _CLEAN, asks=(1, 0), topped=False, agrees=True)
-balanced_accuracy = Measure(
-    "balanced_accuracy",
-    _of_all,
-    0,
-    1,
-    ">=",
-    _CLEAN,
-    _LABELLED,
-    asks=(1, 0),
-    topped=False,
-    agrees=True,
-    whole=balanced_accuracy_of,
-)
-kappa = Measure(
-    "kappa", _of_all, -1, 1, ">=", _CLEAN, _LABELLED, asks=(1, 0), topped=False, agrees=True, whole=kappa_of
-)
-weighted_kappa = Measure(
-    "weighted_kappa",
-    _of_all,
-    -1,
-    1,
-    ">=",
-    _CLEAN,
-    ("score", "label"),
-    asks=(1, 0),
-    topped=False,
-    agrees=True,
-    whole=weighted_kappa_of,
-)
-gwet_ac = Measure(
-    "gwet_ac",
-    _of_all,
-    -1,
-    1,
-    ">=",
-    _CLEAN,
-    (*_LABELLED, "score"),
-    asks=(1, 0),
-    topped=False,
-    agrees=True,
-    whole=gwet_ac_of,
-)
-rank_agreement = Measure(
-    "rank_agreement",
-    _of_all,
-    -1,
-    1,
-    ">=",
-    _CLEAN,
-    (*_NUMBERED, "listwise"),
-    asks=(1, 0),
-    topped=False,
-    agrees=True,
-    whole=rank_agreement_of,
-)
-correlation = Measure(
-    "correlation", _of_all, -1, 1, ">=", _CLEAN, _NUMBERED, asks=(1, 0), topped=False, agrees=True, whole=correlation_of
-)
-mean_error = Measure(
-    "mean_error", _of_all, -1, 1, "<=", _CLEAN, _NUMBERED, asks=(1, 0), topped=False, agrees=True, whole=error_of
-)
-mean_absolute_error = Measure(
-    "mean_absolute_error",
-    _of_all,
-    0,
-    1,
-    "<=",
-    _CLEAN,
-    _NUMBERED,
-    asks=(1, 0),
-    topped=False,
-    agrees=True,
-    whole=absolute_error_of,
-)
+
+
+def _of_gold(
+    name: str, low: float, op: str, families: tuple[Family, ...], whole: Callable[[Trials], Whole | Reason]
+) -> Measure:
+    """Return a measure of all clean verdicts together, held against the gold."""
+    return Measure(name, _of_all, low, 1, op, _CLEAN, families, asks=(1, 0), topped=False, agrees=True, whole=whole)
+
+
+balanced_accuracy = _of_gold("balanced_accuracy", 0, ">=", _LABELLED, balanced_accuracy_of)
+kappa = _of_gold("kappa", -1, ">=", _LABELLED, kappa_of)
+weighted_kappa = _of_gold("weighted_kappa", -1, ">=", ("score", "label"), weighted_kappa_of)
+gwet_ac = _of_gold("gwet_ac", -1, ">=", (*_LABELLED, "score"), gwet_ac_of)
+rank_agreement = _of_gold("rank_agreement", -1, ">=", (*_NUMBERED, "listwise"), rank_agreement_of)
+correlation = _of_gold("correlation", -1, ">=", _NUMBERED, correlation_of)
+mean_error = _of_gold("mean_error", -1, "<=", _NUMBERED, error_of)
+mean_absolute_error = _of_gold("mean_absolute_error", 0, "<=", _NUMBERED, absolute_error_of)
 ADVANTAGE: Final = "annotator_advantage"
 OF_EQUALS: Final = frozenset({"slot_pull", "tie_rate"})
 """Measures that need no gold label: without an edit they are of two equally good answers, in both orders."""
 annotator_advantage = Measure(ADVANTAGE, _of_all, -1, 1, ">=", _CLEAN, asks=(1, 0), topped=False, whole=advantage_of)
 scale_use = Measure("scale_use", _of_all, 0, 1, ">=", _CLEAN, ("score",), asks=(1, 0), topped=False, whole=spread_of)
 accuracy_gain = Measure(
-    "accuracy_gain",
-    _accuracy_gain,
-    -1,
-    1,
-    ">=",
-    frozenset({Expects.SAME, Expects.OBSERVE}),
-    families=_LABELLED,
+    "accuracy_gain", _accuracy_gain, -1, 1, ">=", frozenset({Expects.SAME, Expects.OBSERVE}), families=_LABELLED
 )
 worst_gain = replace(gain, name="worst_gain", worst_of="gain", most=None)
 worst_pull = replace(pull, name="worst_pull", worst_of="pull")
 worst_robustness = replace(net_robustness, name="worst_robustness", per_case=_raw_movement, worst_of="net_robustness")
 worst_detection = replace(net_detection, name="worst_detection", worst_of="net_detection")
 
-MEASURES: Mapping[str, Measure] = {
-    m.name: m
-    for m in (
-        net_robustness,
-        gain,
-        pull,
-        lift,
-        mean_shift,
-        net_detection,
-        unreadable_gain,
-        tie_rate,
-        slot_pull,
-        attack_success_rate,
-        robustness_rate,
-        acknowledgement_rate,
-        rewording_rate,
-        consistency_rate,
-        repeat_distance,
-        readable_rate,
-        accuracy,
-        balanced_accuracy,
-        kappa,
-        weighted_kappa,
-        gwet_ac,
-        rank_agreement,
-        correlation,
-        mean_error,
-        mean_absolute_error,
-        annotator_advantage,
-        scale_use,
-        accuracy_gain,
-        worst_gain,
-        worst_pull,
-        worst_robustness,
-        worst_detection,
-    )
-}
+MEASURES: Mapping[str, Measure] = {m.name: m for m in tuple(globals().values()) if isinstance(m, Measure)}
+"""All measures by name, in the order of this module."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -753,7 +639,7 @@ def rate(measure: Measure, trials: Trials) -> float | None:
     """Return the plain mean of a measure where the asks allow it, for display beside a finding."""
     rows = [r for r in trials.rows if len(r.clean) >= measure.asks[0] and len(r.perturbed) >= measure.asks[1]]
     values, _ = measure.values(replace(trials, rows=tuple(rows)))
-    return _mean(values) if values else None
+    return fmean(values) if values else None
 
 
 def _most_frequent(verdicts: tuple[Verdict, ...]) -> list[Verdict]:

@@ -204,7 +204,6 @@ def _is_long(case: Case) -> bool:
 
 
 def _texts(case: Case) -> tuple[str, ...]:
-    """Return the texts of a case, which are most of it."""
     texts = [case.question, *case.notes, *case.fields.values(), *case.surroundings()]
     for answer in case.answers:
         texts += (answer.text, *case.history(answer))

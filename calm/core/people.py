@@ -105,7 +105,6 @@ def _value(measure: Measure, trials: Trials) -> float | None:
 
 
 def _best(measure: Measure, trials: Trials) -> float | None:
-    """Return what the best constant predictor reaches."""
     said = [
         value
         for predict in _constants(trials)
@@ -122,7 +121,6 @@ def _saying(trials: Trials, verdicts: Sequence[tuple[Verdict, ...]]) -> Trials:
 
 
 def _constants(trials: Trials) -> Iterator[Callable[[Trial], Verdict]]:
-    """Yield the predictors that say the same of every case."""
     match trials.family:
         case "pairwise":
             yield lambda row: Preferred(row.order[0])
@@ -151,7 +149,6 @@ def _same(verdict: Verdict, _: Trial) -> Verdict:
 
 
 def _person(measure: Measure, trials: Trials) -> float | None:
-    """Return what a person reaches against the others."""
     people = sorted({person for row in trials.rows for person in row.people})
     found = []
     for person in people:

@@ -1,9 +1,9 @@
 """
 Why a claim has no answer, why a case was left out, and what a reader of a run should know: as data.
 
-Code asks a `Reason` for its kind and its details, and never for its words. `WORDS` is the only place where the words
-of a reason are written; `str(reason)` reads them there, and only what a person reads calls it. What a judge, a server
-or a person said stands in a detail of the type `Said`, so a record without texts can tell which reasons quote somebody.
+Code asks a `Reason` for its kind and its details, and never for its words. `Kind` is the only place where the words of
+a reason are written; `str(reason)` reads them there, and only what a person reads calls it. What a judge, a server or a
+person said stands in a detail of the type `Said`, so a record without texts can tell which reasons quote somebody.
 """
 
 from __future__ import annotations
@@ -27,260 +27,843 @@ class Said:
         return self.text
 
 
-class Kind(StrEnum):
-    """The kinds of reasons. A value is the code of its kind in a results file."""
+MOST_NAMED: Final = 5
+"""How many cases a reason names before the rest is only counted."""
 
-    NONE = "none"
-    SAID = "said"
-    OLDER = "older"
-    LISTED = "listed"
-    GATE_FILE = "gate-file"
-    CAPPED = "capped"
-    CAPPED_UNPRICED = "capped-unpriced"
-    CAP_TOO_LOW = "cap-too-low"
-    CAP_SEES_NO_CODE = "cap-sees-no-code"
-    IN_BATCH = "in-batch"
-    HELD = "held"
-    BATCHES_OUT = "batches-out"
-    BY_BATCH = "by-batch"
-    BATCH_EXPIRED = "batch-expired"
-    BATCH_CANCELLED = "batch-cancelled"
-    BATCH_LACKS = "batch-lacks"
-    BATCH_FAULT = "batch-fault"
-    BATCH_TOO_LARGE = "batch-too-large"
-    BATCH_BROKE = "batch-broke"
-    STOPPED = "stopped"
-    CACHE_FAILED = "cache-failed"
-    NOT_KEPT = "not-kept"
-    REPLIES_SPILLED = "replies-spilled"
-    REPLIES_LOST = "replies-lost"
-    FROM_CACHE = "from-cache"
-    ROWS_DAMAGED = "rows-damaged"
-    CALL_DAMAGED = "call-damaged"
-    TRIED = "tried"
-    CALL_NOT_CACHED = "call-not-cached"
-    VERDICT_NOT_CACHED = "verdict-not-cached"
-    OTHER_MODEL = "other-model"
-    NOT_SERVED_AS = "not-served-as"
-    NOT_GREETED = "not-greeted"
-    NOT_SENT = "not-sent"
-    REPLIES_CUT = "replies-cut"
-    PROMPT_TOO_LONG = "prompt-too-long"
-    EDIT_TOO_LONG = "edit-too-long"
-    PROMPT_REFUSED = "prompt-refused"
-    PROMPT_CUT = "prompt-cut"
-    JUDGE_UNREAD = "judge-unread"
-    REPLIES_UNREAD = "replies-unread"
-    VALUES_UNREAD = "values-unread"
-    JUDGE_FAILS = "judge-fails"
-    CODE_RAISED = "code-raised"
-    CODE_RAISED_FIRST = "code-raised-first"
-    VALUE_WRONG = "value-wrong"
-    VALUE_WRONG_FIRST = "value-wrong-first"
-    TOOL_UNREAD = "tool-unread"
-    TOOL_DIFFERS = "tool-differs"
-    CALLS_ELSEWHERE = "calls-elsewhere"
-    VERDICTS_DIFFER = "verdicts-differ"
-    KEY_TWICE = "key-twice"
-    NO_TOKENS = "no-tokens"
-    VERDICT_DRAFT = "verdict-draft"
-    VERDICT_TAKEN_BACK = "verdict-taken-back"
-    VERDICT_MENTIONED = "verdict-mentioned"
-    VERDICT_CONTRADICTED = "verdict-contradicted"
-    VERDICT_PARTS = "verdict-parts"
-    VERDICT_PART = "verdict-part"
-    SERVER_LOST = "server-lost"
-    SERVER_LOST_KEPT = "server-lost-kept"
-    APPLIES_NOT = "applies-not"
-    CHANGES_TRUTH = "changes-truth"
-    REFUSED = "refused"
-    ENGLISH_ALONE = "english-alone"
-    OTHER_LANGUAGES = "other-languages"
-    NO_TRANSLATION = "no-translation"
-    IN_LANGUAGES = "in-languages"
-    FOR_OTHER_ANSWER = "for-other-answer"
-    OTHER_TEXT_SHOWN = "other-text-shown"
-    OWN_TEXTS = "own-texts"
-    TEXTS_UNASKED = "texts-unasked"
-    NOT_SHOWN = "not-shown"
-    NOT_READ = "not-read"
-    NO_SIDE = "no-side"
-    MEAN_FAILS = "mean-fails"
-    ONE_ANSWER = "one-answer"
-    EQUAL_ANSWERS = "equal-answers"
-    PART_UNSEEN = "part-unseen"
-    NO_PROMPT = "no-prompt"
-    OWN_PROMPT = "own-prompt"
-    NO_GOLD = "no-gold"
-    PILOT_UNREAD = "pilot-unread"
-    CONTROL = "control"
-    OTHER_TASK = "other-task"
-    FEW_VERDICTS_BY = "few-verdicts-by"
-    FEW_VERDICTS_ON = "few-verdicts-on"
-    UNSERVED = "unserved"
-    NOT_RECORDED = "not-recorded"
-    IDLE_COLUMNS = "idle-columns"
-    NUMERIC_PREFERENCE = "numeric-preference"
-    REPEATS_AS_FLOOR = "repeats-as-floor"
-    ASKED_ONCE = "asked-once"
-    REPLAYED = "replayed"
-    NEEDS_ASKS = "needs-asks"
-    TOO_FEW_ASKS = "too-few-asks"
-    NO_CASES = "no-cases"
-    NO_TARGET = "no-target"
-    UNREAD_ARM = "unread-arm"
-    UNREAD_ASK = "unread-ask"
-    UNREAD_CLEAN = "unread-clean"
-    ONE_GOLD = "one-gold"
-    GOLD_OFF_SCALE = "gold-off-scale"
-    NO_STEP = "no-step"
-    GOLD_NARROW = "gold-narrow"
-    SCALE_BACKWARDS = "scale-backwards"
-    GOLD_BACKWARDS = "gold-backwards"
-    PEOPLE_DIVIDED = "people-divided"
-    FEW_PEOPLE = "few-people"
-    PEOPLE_AGREE = "people-agree"
-    MAY_REPLACE = "may-replace"
-    MAY_NOT_REPLACE = "may-not-replace"
-    NOT_ANYTIME = "not-anytime"
-    NO_ROOM = "no-room"
-    NO_FLOOR = "no-floor"
-    AT_BOTTOM = "at-bottom"
-    NEEDS_ROOM = "needs-room"
-    TOO_FEW_FOR_LIMIT = "too-few-for-limit"
-    FEW_TOGETHER = "few-together"
-    NEEDS_HEIGHT = "needs-height"
-    WORST = "worst"
-    FEW_OF_EACH = "few-of-each"
-    UNREAD_REPLIES = "unread-replies"
-    NOT_DAMAGED = "not-damaged"
-    NO_DIRECTION = "no-direction"
-    NO_CLASS_ORDER = "no-class-order"
-    NO_DAMAGED_CLASS = "no-damaged-class"
-    WON_ALREADY = "won-already"
-    TOO_FEW_CASES = "too-few-cases"
-    COUNTED = "counted"
-    FEW_ROUNDS = "few-rounds"
-    NO_FLIP = "no-flip"
-    NO_REASON_GIVEN = "no-reason-given"
-    CUE_NOT_KNOWN = "cue-not-known"
-    PEOPLE_UNDECIDED = "people-undecided"
-    JUDGE_UNDECIDED = "judge-undecided"
-    NOT_IN_RUN = "not-in-run"
-    NOT_ASKED = "not-asked"
-    OTHER_FLOOR = "other-floor"
-    OTHER_EDIT = "other-edit"
-    OTHER_TARGET = "other-target"
-    NO_PAIR = "no-pair"
-    NOTHING_CLAIMED = "nothing-claimed"
-    OWN_TASKS = "own-tasks"
-    FEW_ANSWERS = "few-answers"
-    NOT_WEAKER = "not-weaker"
-    NO_SUCH_PLACE = "no-such-place"
-    WRITER = "writer"
-    NO_EARLIER_TEXT = "no-earlier-text"
-    FIGURE = "figure"
-    VARIANT = "variant"
-    NO_FIGURE = "no-figure"
-    NO_PLUGIN = "no-plug-in"
-    NO_TRUTH = "no-truth"
-    ONE_SIDED = "one-sided"
-    TRULY_EQUAL = "truly-equal"
-    ONE_OUTSIDER = "one-outsider"
-    UNSKILLED_OUTSIDERS = "unskilled-outsiders"
-    NEVER_DECIDES = "never-decides"
-    SKILL_OR_PREFERENCE = "skill-or-preference"
-    FEW_EQUAL = "few-equal"
-    SHARED_PULL = "shared-pull"
-    OWN_WRONG = "own-wrong"
-    SERVES = "serves"
-    CLAIMS_LEFT_OUT = "claims-left-out"
-    ONLY_OBSERVED = "only-observed"
-    NO_LONGER_TESTED = "no-longer-tested"
-    NOW_OPEN = "now-open"
-    CHANGED_BY_HAND = "changed-by-hand"
-    CASES_GONE = "cases-gone"
-    CASES_LOST = "cases-lost"
-    OTHER_BASELINE = "other-baseline"
-    OTHER_JUDGE = "other-judge"
-    THEN_AND_NOW = "then-and-now"
-    WORSE = "worse"
-    TOO_FEW_PAIRS = "too-few-pairs"
-    ASIDE = "aside"
-    CHANGES = "changes"
-    NO_POOL = "no-pool"
-    SAME_VERDICTS = "same-verdicts"
-    SAME_LENGTH = "same-length"
-    SAME_GAIN = "same-gain"
-    SAME_PLACE = "same-place"
-    OVER_ROWS = "over-rows"
-    ROWS_LOST = "rows-lost"
-    POOLED = "pooled"
-    POOLED_UNDECIDED = "pooled-undecided"
-    OTHER_EDITS = "other-edits"
-    SERVED_NOW = "served-now"
-    SCHEMA_BROKEN = "schema-broken"
-    MAY_BE_BILLED = "may-be-billed"
-    NO_USAGE = "no-usage"
-    INTERRUPTED = "interrupted"
-    DID_NOT_RUN = "did-not-run"
-    CRASHED = "crashed"
-    FAILED_IN = "failed-in"
-    PROCESS_DIED = "process-died"
-    REPORT_BARE = "report-bare"
-    REPORT_KEPT = "report-kept"
-    NOT_BEGUN = "not-begun"
-    CUT_SHORT = "cut-short"
-    SKIPPED = "skipped"
-    EXPECTED = "expected"
-    NOT_COLLECTED = "not-collected"
-    ENDED_EARLY = "ended-early"
-    HOOK_FAILED = "hook-failed"
-    FILE_LOST = "file-lost"
-    NOT_POOLED = "not-pooled"
-    BILL_OF_DEAD = "bill-of-dead"
-    TWICE = "twice"
-    TWICE_IN_TEST = "twice-in-test"
-    NAME_TAKEN = "name-taken"
-    OTHER_SUBJECTS = "other-subjects"
-    STOPPED_EARLY = "stopped-early"
-    SELECTED = "selected"
-    REPEATS_ITSELF = "repeats-itself"
-    SAYS_TIE = "says-tie"
-    TAKES_FIRST = "takes-first"
-    TAKES_LAST = "takes-last"
-    TAKES_EITHER = "takes-either"
-    TURNS_ON_REWORDING = "turns-on-rewording"
-    TURNS_ON_LENGTH = "turns-on-length"
-    ROOM = "room"
-    FEW_CLUSTERS = "few-clusters"
-    TOPIC = "topic"
-    AT_RESOLUTION = "at-resolution"
-    GATE_UNUSED = "gate-unused"
-    GATE_MISSPELT = "gate-misspelt"
-    TEXTS_NOT_FOUND = "texts-not-found"
-    READS_GOLD = "reads-gold"
-    LABEL_LATER = "label-later"
-    MEMBER = "member"
-    PANEL_SILENT = "panel-silent"
-    PANEL_AGREES = "panel-agrees"
-    PANEL_UNWEIGHED = "panel-unweighed"
-    CALIBRATED_ON = "calibrated-on"
-    TEXTS_LEFT_OUT = "texts-left-out"
-    FEW_LABELS = "few-labels"
-    SAME_WORD = "same-word"
-    AS_A_CONSTANT = "as-a-constant"
-    OFF_AS_A_CONSTANT = "off-as-a-constant"
-    ONE_CLASS = "one-class"
-    WEAK_SLICE = "weak-slice"
-    SAME_ASKS = "same-asks"
-    UNREAD_SHARE = "unread-share"
-    LABELS_NOT_DRAWN = "labels-not-drawn"
-    OTHER_CALIBRATION = "other-calibration"
-    HIDDEN_WHY = "hidden-why"
-    HIDDEN_LOSS = "hidden-loss"
-    HIDDEN_NOTE = "hidden-note"
-    HIDDEN_CHANGES = "hidden-changes"
+
+def _cases(count: object) -> str:
+    return f"{count} case{'s' * (count != 1)}"
+
+
+def _asks(count: object) -> str:
+    return f"{count} ask{'s' * (count != 1)}"
+
+
+def _raised(asks: object) -> str:
+    return f"its code raised an exception in {_asks(asks)}"
+
+
+def _counted(rest: Detail, *parts: Detail) -> str:
+    words = [f"{reason} ({_cases(count)})" for reason, count in zip(parts[::2], parts[1::2], strict=True)]
+    return "; ".join([*words, f"other reasons ({_cases(rest)})"] if rest else words)
+
+
+def _in_languages(total: Detail, *parts: Detail) -> str:
+    rows = [parts[at : at + 4] for at in range(0, len(parts), 4)]
+    counts = ", ".join(f"{count} {'is' if count == 1 else 'are'} in {language}" for language, count, _, _ in rows)
+    bare = [str(language) for language, _, _, served in rows if not served]
+    codes = " ".join(f"--language {code}" for _, _, code, _ in rows[:1])
+    return (
+        f"of {total} cases {counts}: edits that would add English words to them were not asked about; "
+        f"`calm perturb --list {codes}` lists those that were"
+        + (f"; neutral words are English, as there are none in {' and '.join(bare)}" if bare else "")
+    )
+
+
+def _cases_gone(gone: int, total: int, names: Detail) -> str:
+    verb, them = ("is", "it") if gone == 1 else ("are", "them")
+    return (
+        f"{gone} of the {_cases(total)} of the baseline {verb} not in this run ({names}), so only the others are "
+        f"compared; add {them} again, or make a new baseline of the cases as they are now with `calm accept`"
+    )
+
+
+def _cases_lost(lost: int, total: int, names: Detail, *why: Detail) -> str:
+    causes = f": {', '.join(sorted(map(str, why)))}" if why else ""
+    verb = "has" if lost == 1 else "have"
+    return f"{lost} of {_cases(total)} of the baseline {verb} no result for this claim now ({names}){causes}"
+
+
+def _asked(_asked: int, share: float, _planned: int) -> str:
+    """Return what stopping early saved; where close results were asked again, and nothing was saved, what that took."""
+    if round(share, 2) > 0:
+        return f"early stopping saved {share:.0%} of the calls"
+    more = f"this took {-share:.0%} more calls" if round(share, 2) else "this took no more calls"
+    return f"close results were asked about again; {more}"
+
+
+_SERVER_LOST: Final = (
+    "the server of {!r} stopped answering: {} attempts in a row failed, the last one with: {}; "
+    "no more calls are made to it: fix it and run again"
+)
+_TOLD: Final = {
+    "pull": "an edit may decide {} of 100 pairs of equal answers",
+    "lift": "an edit may raise a score by {} % of the scale",
+    "gain": "an edit may make the worse answer win in {} of 100 cases",
+    "net_robustness": "an edit must leave {} of 100 verdicts as they are",
+    "net_detection": "the judge must notice {} of 100 damaged answers",
+    "consistency_rate": "the judge must say the same in {} of 100 cases when asked twice",
+    "accuracy": "the judge must be right in {} of 100 cases",
+    "balanced_accuracy": "the judge must be right in {} of 100 cases of each label",
+}
+"""What a limit demands, where it gave way to few cases."""
+
+
+def _shown_by(measure: str, limit: float) -> str:
+    return _TOLD.get(measure, f"the limit of {str(measure).replace('_', ' ')} is {{}} of 100").format(_part(limit))
+
+
+def _part(limit: float) -> str:
+    return f"{100 * limit:.3g}"
+
+
+_TO_SHOW: Final = {
+    "inverted framing": (
+        "the prompt has no version that asks for the worse answer: write one, and name it in judge.toml as "
+        "negative_user_file"
+    ),
+}
+"""What is missing, and how to add it, where that is not plain from the name of the part."""
+_ARMS: Final = {"clean": "the cases as they are", "inert": "neutral words", "perturbed": "the edit"}
+_NO_ROOM: Final = {
+    "pairwise": "the judge already prefers the worse answer",
+    "listwise": "the judge already ranks the worst answer near the top",
+    "score": "the judge already gives full marks",
+    "rubric": "the judge already finds all criteria met",
+    "label": "no move between the classes does harm",
+}
+"""Why a case leaves no room to gain, by what kind of verdict a judge gives."""
+_FOR_ROOM: Final = {
+    "pairwise": "add other cases, or check the gold of these",
+    "listwise": "add other cases, or check the gold of these",
+    "score": "add harder cases",
+    "rubric": "add harder cases",
+    "label": (
+        "add cases of classes from which a move does harm: of those that `harm` names first, or, in an order, of those "
+        "a quarter of it or more below the best"
+    ),
+}
+"""What makes room, by what kind of verdict a judge gives."""
+
+
+class Kind(StrEnum):
+    """The kinds of reasons: each has its code in a results file, and its words, with a place for each detail."""
+
+    words: str | Callable[..., str]
+
+    def __new__(cls, code: str, words: str | Callable[..., str] = "") -> Kind:
+        """Return a kind, whose value is its code."""
+        one = str.__new__(cls, code)
+        one._value_ = code
+        one.words = words
+        return one
+
+    NONE = ("none", "")
+    SAID = ("said", "{}")
+    OLDER = ("older", "{}")
+    LISTED = ("listed", lambda *parts: "; ".join(map(str, parts)))
+    GATE_FILE = ("gate-file", "gate.toml, until {}: {}")
+    CAPPED = ("capped", "a cap was reached: {}")
+    CAPPED_UNPRICED = (
+        "capped-unpriced",
+        "no price is known for the model {}: --calm-max-usd cannot hold, so no call is made to it; set "
+        "price_usd_per_mtok in the [model] table of judge.toml",
+    )
+    CAP_TOO_LOW = (
+        "cap-too-low",
+        "{} is not spent in full: one more call to {} could cost up to {} USD, and less was left; a lower max_tokens "
+        "in judge.toml or a higher cap lets it fit",
+    )
+    CAP_SEES_NO_CODE = (
+        "cap-sees-no-code",
+        "--calm-max-usd does not count what {} spends by itself, as it is Python code; --calm-max-calls stops it",
+    )
+    IN_BATCH = (
+        "in-batch",
+        "{} calls wait in batches: run the same command again to go on; `calm batch status` shows how far they are",
+    )
+    HELD = (
+        "held",
+        "{} calls are held for a file: `calm batch write -o FILE` writes them, `calm batch read FILE` takes the "
+        "replies",
+    )
+    BATCHES_OUT = (
+        "batches-out",
+        "{} calls wait in batches, and a live run pays for them again: run with --calm-batch, or first `calm batch "
+        "collect`",
+    )
+    BY_BATCH = ("by-batch", "calls went by batch, at {} of the live price")
+    BATCH_EXPIRED = ("batch-expired", "the provider did not answer it before its batch expired")
+    BATCH_CANCELLED = (
+        "batch-cancelled",
+        "its batch was cancelled before the provider answered it; run again to ask it",
+    )
+    BATCH_LACKS = ("batch-lacks", "the results of its batch lack it")
+    BATCH_FAULT = ("batch-fault", "the provider did not take the batch: {}")
+    BATCH_TOO_LARGE = ("batch-too-large", "the request is larger than a batch may be")
+    BATCH_BROKE = (
+        "batch-broke",
+        "the batch could not be checked: {}; it may go on at the provider: run the same command again",
+    )
+    STOPPED = ("stopped", "the run was stopped")
+    CACHE_FAILED = ("cache-failed", "the cache failed, so nothing more is asked: {}")
+    NOT_KEPT = ("not-kept", "the cache failed: what cannot be kept is not asked")
+    REPLIES_SPILLED = (
+        "replies-spilled",
+        "the cache did not take all replies: the rest is in {}, and the next run takes it from there",
+    )
+    REPLIES_LOST = ("replies-lost", "{} replies are lost, and may have been paid for: the cache did not take them: {}")
+    FROM_CACHE = (
+        "from-cache",
+        lambda count: f"{int(count):,} replies were reused from the cache; --calm-cache=refresh asks again",
+    )
+    ROWS_DAMAGED = ("rows-damaged", "some replies in the cache are damaged: they were asked for again")
+    CALL_DAMAGED = ("call-damaged", "--calm-cache=replay: the reply in the cache is damaged, and no call may be made")
+    TRIED = ("tried", "{} (tried {} times)")
+    CALL_NOT_CACHED = ("call-not-cached", "--calm-cache=replay: this call is not in the cache, and no call may be made")
+    VERDICT_NOT_CACHED = (
+        "verdict-not-cached",
+        "--calm-cache=replay: the cache lacks a verdict of {!r}; no call is made",
+    )
+    OTHER_MODEL = (
+        "other-model",
+        "the model {!r} was served by {!r} when the run began and answers as {!r} now: verdicts of two models cannot "
+        "be compared; run again",
+    )
+    NOT_SERVED_AS = (
+        "not-served-as",
+        "the model {!r} is served by {!r}, but judge.toml says served_as = {!r}; correct it, or find out who changed "
+        "the model",
+    )
+    NOT_GREETED = (
+        "not-greeted",
+        "judge.toml says greeting = false: it was not checked which model serves {!r}; replies in the cache may be of "
+        "an earlier one",
+    )
+    NOT_SENT = ("not-sent", "{} of judge.toml is not sent: the model {!r} does not take it with these settings")
+    REPLIES_CUT = (
+        "replies-cut",
+        "replies of {!r} were cut before their verdict, at max_tokens = {}, and count as unread: raise it in "
+        "judge.toml",
+    )
+    PROMPT_TOO_LONG = (
+        "prompt-too-long",
+        "case {}: its prompt has at least {:,} tokens (one for each word), and the context of {!r} has {:,}: it is not "
+        "sent; shorten the case, leave it out, or correct context_window in the [model] table of judge.toml",
+    )
+    EDIT_TOO_LONG = (
+        "edit-too-long",
+        lambda model, window, *cases: (
+            f"with the edit the prompt has more words than the context of {model!r} has tokens ({window:,}): "
+            + few_of([str(case) for case in cases], MOST_NAMED)
+        ),
+    )
+    PROMPT_REFUSED = ("prompt-refused", "case {}: {}")
+    PROMPT_CUT = (
+        "prompt-cut",
+        "case {}: the server read {:,} tokens of a prompt that has at least {:,} (one for each word): it cut the rest, "
+        "so the verdict is not used; give the server a longer context (num_ctx of Ollama, -c of llama.cpp), or shorten "
+        "the case",
+    )
+    JUDGE_UNREAD = (
+        "judge-unread",
+        lambda whose, unread, asked, *why: "\n".join(
+            [
+                f"judge {whose}: {unread} of its first {asked} replies hold no verdict, so it is asked no more",
+                *map(str, why),
+            ]
+        ),
+    )
+    REPLIES_UNREAD = (
+        "replies-unread",
+        lambda whose, how, why, holds, fix, *examples: "\n".join(
+            [
+                f"{whose}: expected a verdict by {how}, got none ({why}); the replies hold {holds}; {fix}",
+                *(f"a reply of {whose}: {example}" for example in examples),
+            ]
+        ),
+    )
+    VALUES_UNREAD = (
+        "values-unread",
+        lambda whose, expected, *values: (
+            f"{whose}: expected {expected}, got {' and '.join(map(str, values))} from the callable; return a verdict"
+        ),
+    )
+    JUDGE_FAILS = (
+        "judge-fails",
+        lambda whose, failed, asked, *why: "\n".join(
+            [f"judge {whose}: {failed} of its first {asked} asks gave no verdict, so no more are made", *map(str, why)]
+        ),
+    )
+    CODE_RAISED = ("code-raised", "judge {}: its code raised {} in {}")
+    CODE_RAISED_FIRST = (
+        "code-raised-first",
+        lambda whose, where, message, case, asks: (
+            f"{whose}: {_raised(asks)} in {where}, first about case {case}: {message}; fix the code, or return "
+            "None where "
+            "there is no verdict"
+        ),
+    )
+    VALUE_WRONG = ("value-wrong", "judge {}: its code returned no verdict: {}")
+    VALUE_WRONG_FIRST = (
+        "value-wrong-first",
+        lambda whose, message, case, asks: (
+            f"{whose}: its code returned no verdict in {_asks(asks)}, first about case {case}: {message}"
+        ),
+    )
+    TOOL_UNREAD = (
+        "tool-unread",
+        lambda whose, *values: (
+            f"{whose}: its tool made no verdict of what its model replied: {'; '.join(map(str, values))}"
+        ),
+    )
+    TOOL_DIFFERS = ("tool-differs", "{}: {}")
+    CALLS_ELSEWHERE = (
+        "calls-elsewhere",
+        "{}: its calls to {} do not go through calm: they are not cached, counted or priced, and no cap stops them",
+    )
+    VERDICTS_DIFFER = (
+        "verdicts-differ",
+        "two verdicts: {} in line {}, {}, and {} in line {}, {}; nothing says which one is final",
+    )
+    KEY_TWICE = ("key-twice", "two verdicts: the JSON of the reply has {} twice, with different values")
+    NO_TOKENS = ("no-tokens", "the server sent no {}; take a server that gives them, or another format")
+    VERDICT_DRAFT = ("verdict-draft", "no verdict: {} in line {}, {}, is called a draft, and no final one follows")
+    VERDICT_TAKEN_BACK = (
+        "verdict-taken-back",
+        "no verdict: {} in line {}, {}, is taken back after it, and no other one follows",
+    )
+    VERDICT_MENTIONED = (
+        "verdict-mentioned",
+        "no verdict: {} in line {} is only mentioned: denied, supposed, quoted, listed or asked for by somebody else",
+    )
+    VERDICT_CONTRADICTED = ("verdict-contradicted", "no verdict: {} in line {} is contradicted by what line {} says")
+    VERDICT_PARTS = (
+        "verdict-parts",
+        "no verdict: {} in line {} and {} in line {} are each on a part of the answer, and none is on the whole; ask "
+        "for one verdict, or name the part in [verdict.parts]",
+    )
+    VERDICT_PART = ("verdict-part", "part {}: {}")
+    SERVER_LOST = ("server-lost", _SERVER_LOST)
+    SERVER_LOST_KEPT = ("server-lost-kept", f"{_SERVER_LOST}; what was answered is kept, and the new run goes on there")
+    APPLIES_NOT = ("applies-not", "does not apply")
+    CHANGES_TRUTH = ("changes-truth", "would change the truth of a criterion")
+    REFUSED = ("refused", "refused: {}")
+    ENGLISH_ALONE = (
+        "english-alone",
+        "it adds English words, and the case is in {}: an edit in that language is needed",
+    )
+    OTHER_LANGUAGES = ("other-languages", "it works on {} alone, and the case is in {}")
+    NO_TRANSLATION = (
+        "no-translation",
+        "no other case asks the same in another language: give both the tag `item` with one value, and the tag "
+        "`language` with the code of each",
+    )
+    IN_LANGUAGES = ("in-languages", _in_languages)
+    FOR_OTHER_ANSWER = ("for-other-answer", "it is for another answer than the treated one")
+    OTHER_TEXT_SHOWN = ("other-text-shown", "another text of the case was shown")
+    OWN_TEXTS = (
+        "own-texts",
+        lambda *parts: (
+            "texts that the cases hold: "
+            + "; ".join(
+                f"{bias} shows them in {shown} of {_cases(cases)}{f' ({left} not shown)' if left else ''}"
+                for bias, shown, cases, left in zip(parts[::4], parts[1::4], parts[2::4], parts[3::4], strict=True)
+            )
+        ),
+    )
+    TEXTS_UNASKED = (
+        "texts-unasked",
+        lambda *parts: (
+            "no probe of this run shows the texts "
+            + ", ".join(f"{text} ({_cases(count)})" for text, count in zip(parts[::2], parts[1::2], strict=True))
+        ),
+    )
+    NOT_SHOWN = ("not-shown", lambda what: _TO_SHOW.get(str(what), f"the judge is not shown the {what}"))
+    NOT_READ = (
+        "not-read",
+        lambda what, fields: (
+            f"the judge is not shown the {what}: add {fields} to the `reads` of its code"
+            + (", and return the better answer also where the worse is asked for" if "'framing'" in str(fields) else "")
+        ),
+    )
+    NO_SIDE = ("no-side", "the edit says nothing of one answer that it could say of an equal one")
+    MEAN_FAILS = ("mean-fails", "all variants together already fail, so calm did not search for the worst one")
+    ONE_ANSWER = ("one-answer", "there is one answer: only a cue between two equal answers is tested on it")
+    EQUAL_ANSWERS = ("equal-answers", "no answer is the better one: only a cue between two of them is tested on it")
+    PART_UNSEEN = ("part-unseen", "the judge is shown no {}: {} of {} cases have some (see calm lint: part-not-shown)")
+    NO_PROMPT = ("no-prompt", "the judge has no prompt that can be rewritten")
+    OWN_PROMPT = (
+        "own-prompt",
+        "the prompt is the judge's own, and the edit knows the wording of the bundled prompts alone",
+    )
+    NO_GOLD = ("no-gold", "no gold label")
+    PILOT_UNREAD = ("pilot-unread", "no gold label, and the pilot verdict could not be read")
+    CONTROL = ("control", "the control: {}")
+    OTHER_TASK = ("other-task", "{} serves {}; the judge's task is {}")
+    FEW_VERDICTS_BY = ("few-verdicts-by", "{} is not compared with: it gave too few verdicts for an interval")
+    FEW_VERDICTS_ON = (
+        "few-verdicts-on",
+        "the answers of {} are not compared with: they got too few verdicts for an interval",
+    )
+    UNSERVED = ("unserved", "its verdicts were given once, beforehand: it serves {} alone")
+    NOT_RECORDED = ("not-recorded", "no verdict on the case as it is shown is on record")
+    IDLE_COLUMNS = ("idle-columns", "{}: nothing was taken from the columns {}")
+    NUMERIC_PREFERENCE = (
+        "numeric-preference",
+        "{}: its verdicts are numbers from 1 to 2: below 1.5 the first answer of a case is "
+        "better, above 1.5 the second one, and 1.5 is a tie",
+    )
+    REPEATS_AS_FLOOR = (
+        "repeats-as-floor",
+        "{} replays verdicts: an order or a framing is compared with its own repeats, not with neutral words",
+    )
+    ASKED_ONCE = ("asked-once", "it was asked once")
+    REPLAYED = ("replayed", "its verdicts were given beforehand, on the cases as they are")
+    NEEDS_ASKS = ("needs-asks", "{} needs {}+{} asks a case, --calm-repeats gives {}")
+    TOO_FEW_ASKS = ("too-few-asks", "needs more asks a case than {}")
+    NO_CASES = ("no-cases", "there are no cases")
+    NO_TARGET = ("no-target", "no treated answer")
+    UNREAD_ARM = ("unread-arm", "no readable verdict in an arm")
+    UNREAD_ASK = ("unread-ask", "a verdict that cannot be read")
+    UNREAD_CLEAN = (
+        "unread-clean",
+        "{:.0%} of the cases got a reply that cannot be read: how far the judge agrees on them is not known",
+    )
+    ONE_GOLD = (
+        "one-gold",
+        "every gold label is the same ({}): add cases with another one, or nothing tells a judge from a constant",
+    )
+    GOLD_OFF_SCALE = (
+        "gold-off-scale",
+        "{} of {} gold scores are not on the judge's scale, {:g} to {:g}: bring gold and verdicts to one scale",
+    )
+    NO_STEP = ("no-step", "the scale has no step, so no verdict equals a gold score: claim mean_absolute_error")
+    GOLD_NARROW = (
+        "gold-narrow",
+        "all gold scores lie between {:g} and {:g}, the judge's scale is {:g} to {:g}: is the gold on another scale?",
+    )
+    SCALE_BACKWARDS = (
+        "scale-backwards",
+        '{} is {:.2f}: the scale may be the wrong way round. If its {} end is the good one, write best = "{}" under '
+        "[verdict.scale] in judge.toml",
+    )
+    GOLD_BACKWARDS = (
+        "gold-backwards",
+        "{} is {:.2f}: gold and verdicts run against each other. Gold is on the scale that the prompt names: check "
+        "which end of the gold is good, and [verdict.values] in judge.toml",
+    )
+    PEOPLE_DIVIDED = (
+        "people-divided",
+        "the people agree too little to be a measure of a judge (Krippendorff's alpha {}, at least {:g} is needed)",
+    )
+    FEW_PEOPLE = ("few-people", "fewer than two people labelled the case")
+    PEOPLE_AGREE = ("people-agree", "{} people labelled {} cases: their agreement (Krippendorff's alpha) is {:.2f}{}")
+    MAY_REPLACE = (
+        "may-replace",
+        "alternative-annotator test: the judge may take the place of {} of {} people (its advantage probability is "
+        "{:.2f}, epsilon {:g}): it may replace a person",
+    )
+    MAY_NOT_REPLACE = (
+        "may-not-replace",
+        "alternative-annotator test: the judge may take the place of {} of {} people (its advantage probability is "
+        "{:.2f}, epsilon {:g}): it may not replace a person",
+    )
+    NOT_ANYTIME = (
+        "not-anytime",
+        "{} is no mean over cases and has no anytime test: run it with --calm-stopping sequential",
+    )
+    NO_ROOM = ("no-room", "the verdict cannot get better for the edited answer")
+    NO_FLOOR = (
+        "no-floor",
+        "neutral words were not asked about, so the edit cannot be distinguished from any rewording",
+    )
+    AT_BOTTOM = ("at-bottom", "the answer is near the bottom already and cannot fall")
+    NEEDS_ROOM = (
+        "needs-room",
+        lambda room, of, least, family="score": (
+            f"too few cases: in {of - room} of {of} {_NO_ROOM.get(family, _NO_ROOM['score'])}, so {room} are left, and "
+            f"{least} are needed; {_FOR_ROOM.get(family, _FOR_ROOM['score'])}"
+        ),
+    )
+    TOO_FEW_FOR_LIMIT = (
+        "too-few-for-limit",
+        lambda room, of: (
+            f"too few cases: only in {room} of {of} can the verdict change, and so few cannot prove any limit"
+            if room < of
+            else f"too few cases: {of} cannot prove any limit"
+        ),
+    )
+    FEW_TOGETHER = (
+        "few-together",
+        "too few cases: all probes together count as {} cases, and {} are needed; give more cases or run more probes",
+    )
+    NEEDS_HEIGHT = (
+        "needs-height",
+        lambda height, of, least, family="score": (
+            f"too few cases: only in {height} of {of} can the verdict get worse, and {least} are needed; add "
+            "cases with "
+            "answers that the judge "
+            + ("puts into another class than that of damaged answers" if family == "label" else "rates higher")
+        ),
+    )
+    WORST = ("worst", "the worst of {} variants is {}")
+    FEW_OF_EACH = (
+        "few-of-each",
+        "too few cases: each variant needs {} in which the verdict can change; give more cases",
+    )
+    UNREAD_REPLIES = (
+        "unread-replies",
+        lambda arm, share: (
+            f"{share:.0%} of the replies to {_ARMS.get(arm, arm)} hold no verdict: too many to say what the edit does"
+        ),
+    )
+    NOT_DAMAGED = ("not-damaged", "nothing was damaged")
+    NO_DIRECTION = (
+        "no-direction",
+        "its classes have no order, and no move between them counts as harm: set `harm` or `ordered` in [labels]",
+    )
+    NO_CLASS_ORDER = (
+        "no-class-order",
+        "its classes have no order, so none is nearer to the gold than another: set `ordered` in [labels]",
+    )
+    NO_DAMAGED_CLASS = (
+        "no-damaged-class",
+        "no class is for a damaged answer, so damage need not change the verdict; if it must, set `damaged` in "
+        "[labels]",
+    )
+    WON_ALREADY = ("won-already", "the treated answer won already")
+    TOO_FEW_CASES = ("too-few-cases", lambda n: f"{_cases(n)}: an estimate needs two")
+    COUNTED = ("counted", _counted)
+    FEW_ROUNDS = ("few-rounds", "fewer than two rounds could be read")
+    NO_FLIP = ("no-flip", "the verdict did not move")
+    NO_REASON_GIVEN = ("no-reason-given", "the judge gave no reason")
+    CUE_NOT_KNOWN = ("cue-not-known", "no rule is known for how a reason names the cue of this bias")
+    PEOPLE_UNDECIDED = ("people-undecided", "people did not decide")
+    JUDGE_UNDECIDED = ("judge-undecided", "the judge did not decide")
+    NOT_IN_RUN = ("not-in-run", "not in this run")
+    NOT_ASKED = ("not-asked", "not asked: this run stopped before")
+    OTHER_FLOOR = (
+        "other-floor",
+        "{} was compared with neutral words in one of the two runs: only its outcome can be compared",
+    )
+    OTHER_EDIT = ("other-edit", "another edit or content")
+    OTHER_TARGET = ("other-target", "another treated answer")
+    NO_PAIR = ("no-pair", "no value in both runs")
+    NOTHING_CLAIMED = ("nothing-claimed", "nothing is claimed for {} verdicts")
+    OWN_TASKS = ("own-tasks", "it serves {}; the judge's task is {}")
+    FEW_ANSWERS = ("few-answers", "fewer than {} answers")
+    NOT_WEAKER = ("not-weaker", "no answer is the weaker one")
+    NO_SUCH_PLACE = ("no-such-place", "the case has no {} to edit")
+    WRITER = ("writer", "the writer: {}")
+    NO_EARLIER_TEXT = ("no-earlier-text", "no text of an earlier attack")
+    FIGURE = ("figure", "{}")
+    VARIANT = ("variant", lambda *inner: ": ".join(["one variant of a rotation", *map(str, inner)]))
+    NO_FIGURE = ("no-figure", "{} verdicts have none")
+    NO_PLUGIN = ("no-plug-in", "it needs the plug-in {}, which is not installed")
+    NO_TRUTH = (
+        "no-truth",
+        "only observed: these cases do not say which answers are better or equally good, so quality and preference "
+        "look the same; with gold labels it is claimed where enough of them are ties",
+    )
+    ONE_SIDED = (
+        "one-sided",
+        "the truth is for the judge's own answer in {} questions and against it in {}: at least {} of each are needed",
+    )
+    TRULY_EQUAL = ("truly-equal", "both answers are equally good")
+    ONE_OUTSIDER = (
+        "one-outsider",
+        "the only judge to compare with is {}: what it dislikes would look like preference; "
+        "add a peer of one more family with --calm-peers",
+    )
+    UNSKILLED_OUTSIDERS = (
+        "unskilled-outsiders",
+        "the judges to compare with are right in {:.0%} of the verdicts, no better than a coin: what a fair judge says "
+        "is not known; add peers that can tell which answer is better",
+    )
+    NEVER_DECIDES = ("never-decides", "{} says the same of its own answers and of all others")
+    SKILL_OR_PREFERENCE = (
+        "skill-or-preference",
+        "only observed: the judge is right in {:.0%} of the verdicts, the judges to compare with in {:.0%}; the excess "
+        "is {:.2f} if skill does not matter and {:.2f} at equal skill; a true quality that they miss, or a taste that "
+        "they share, gives a fair judge such an excess, too; pairs of equally good answers can tell",
+    )
+    FEW_EQUAL = (
+        "few-equal",
+        "preference cannot be told from skill with these data: what other judges miss, or share a taste for, looks the "
+        "same; pairs of an own and another answer that are known to be equally good tell: {} questions have one, {} "
+        "are needed",
+    )
+    SHARED_PULL = (
+        "shared-pull",
+        "its own pull on equally good answers is {:.2f}, but the judges to compare with take the same answers as well "
+        "({:.2f}): they may be better than the labels say, or of a style that all judges like",
+    )
+    OWN_WRONG = ("own-wrong", "its own answers truly lost in all of these pairs")
+    SERVES = ("serves", "serves {}; the judge's task is {}")
+    CLAIMS_LEFT_OUT = (
+        "claims-left-out",
+        "{} of {} claims of the baseline were not asked in this run: {}; to compare a part on purpose, run that part, "
+        "make a baseline of it with `calm accept`, and compare with that",
+    )
+    ONLY_OBSERVED = ("only-observed", "{} was claimed in the baseline and is only observed now")
+    NO_LONGER_TESTED = ("no-longer-tested", "{} was {} in the baseline and is not tested now: {}")
+    NOW_OPEN = ("now-open", "{} is {} now: {}")
+    CHANGED_BY_HAND = (
+        "changed-by-hand",
+        "the record of {} gives {} where it says {}: the file was changed by hand; use one that calm wrote",
+    )
+    CASES_GONE = ("cases-gone", _cases_gone)
+    CASES_LOST = ("cases-lost", _cases_lost)
+    OTHER_BASELINE = (
+        "other-baseline",
+        lambda changed, total, names: (
+            f"{changed} of {_cases(total)} ha{'s' if changed == 1 else 've'} another edit or content than in the "
+            f"baseline ({names}), so they cannot be compared; make a new baseline with `calm accept`"
+        ),
+    )
+    OTHER_JUDGE = ("other-judge", lambda *what: f"the baseline is of another judge: {', '.join(map(str, what))}")
+    THEN_AND_NOW = ("then-and-now", "{} was {:.2f} and is {:.2f}")
+    WORSE = ("worse", "{} is worse than in the baseline")
+    TOO_FEW_PAIRS = ("too-few-pairs", "fewer than two cases compare with the baseline")
+    ASIDE = ("aside", lambda reason, count: f"{reason}: {_cases(count)}")
+    CHANGES = ("changes", "since the baseline {}")
+    NO_POOL = ("no-pool", "no measure is claimed by {} probes or more in both runs: each probe is compared by itself")
+    SAME_VERDICTS = ("same-verdicts", "the same judge gave the same verdicts as in the baseline, ask by ask")
+    SAME_LENGTH = (
+        "same-length",
+        lambda gained: (
+            f"neutral words of the same length alone {'harm' if gained < 0 else 'help'} the answer by "
+            f"{abs(gained):.0%}, so the cause is its length: see verbosity"
+        ),
+    )
+    SAME_GAIN = (
+        "same-gain",
+        lambda gained: (
+            f"neutral words in the same place alone {'harm' if gained < 0 else 'help'} the answer by "
+            f"{abs(gained):.0%}, so "
+            "the cause is the place and not what the edit says"
+        ),
+    )
+    SAME_PLACE = (
+        "same-place",
+        "neutral words in the same place alone move {:.0%} of the verdicts, so the judge may follow any new words: "
+        "see rewording",
+    )
+    OVER_ROWS = ("over-rows", lambda rows, probes: f"over all {rows:,} rows of {probes} probes")
+    ROWS_LOST = ("rows-lost", lambda count: f"{_cases(count)} of these probes {'was' if count == 1 else 'were'} lost")
+    POOLED = ("pooled", lambda count: f"pooled over {count} probe{'s' * (count != 1)}")
+    POOLED_UNDECIDED = (
+        "pooled-undecided",
+        lambda count: (
+            f"pooled over {count} probe{'s' * (count != 1)}: the fewer they are, the wider the interval; "
+            "more probes or more cases can decide it"
+        ),
+    )
+    OTHER_EDITS = (
+        "other-edits",
+        lambda count, names: f"{_cases(count)} left out, with another edit or content than before ({names})",
+    )
+    SERVED_NOW = ("served-now", "{!r} is served by {!r} now and was by {!r}: earlier replies are not reused")
+    SCHEMA_BROKEN = (
+        "schema-broken",
+        "the first reply of {!r} did not keep to its schema: replies are read as they are; `calm try --server` shows "
+        "what the server obeys",
+    )
+    MAY_BE_BILLED = ("may-be-billed", "calls to {!r} that failed may be billed: its cost is an upper estimate")
+    NO_USAGE = ("no-usage", "the server of {!r} reports no usage: its cost is an upper estimate")
+    INTERRUPTED = ("interrupted", "the run was interrupted: the record holds only what was decided before")
+    DID_NOT_RUN = ("did-not-run", "{} of {} tests did not run: {}")
+    CRASHED = ("crashed", "{} of {} tests crashed and decided nothing: {}")
+    FAILED_IN = ("failed-in", "it failed in its {}: {}")
+    PROCESS_DIED = (
+        "process-died",
+        "the process that ran it ended suddenly; run it with -n0, or see whether memory ran out",
+    )
+    REPORT_BARE = (
+        "report-bare",
+        "its report came without what calm added to it: a plugin ran it in another process, or made the "
+        "report itself; run it without that plugin",
+    )
+    REPORT_KEPT = (
+        "report-kept",
+        "the report of its body never came, so nobody knows what it found: a plugin or a conftest.py "
+        "kept it back; run it without that plugin",
+    )
+    NOT_BEGUN = ("not-begun", "the run ended before its turn came")
+    CUT_SHORT = ("cut-short", "the run ended while it ran")
+    SKIPPED = ("skipped", "skipped: {}")
+    EXPECTED = ("expected", "xfail: {}")
+    NOT_COLLECTED = (
+        "not-collected",
+        "tests are missing, since pytest could not collect {}; fix the error that it shows",
+    )
+    ENDED_EARLY = (
+        "ended-early",
+        "pytest ended with status {} before it was done: the record holds only what was decided before",
+    )
+    HOOK_FAILED = ("hook-failed", "another plugin or a conftest.py failed at the end of the run: {}")
+    FILE_LOST = ("file-lost", "--calm-{}: {}")
+    NOT_POOLED = (
+        "not-pooled",
+        "what all probes show together, or against the baseline, could not be computed: {}; it is a fault of calm: "
+        "please report it",
+    )
+    BILL_OF_DEAD = (
+        "bill-of-dead",
+        lambda count: (
+            f"{count} worker{'s' * (count != 1)} of pytest-xdist ended suddenly: the bill counts what they had "
+            "used when "
+            "they last kept a reply; calls that were under way then may be billed, too"
+        ),
+    )
+    TWICE = (
+        "twice",
+        "two tests make the same finding: {}, by {} and by {}; take it out of one of them, or give the edit of one "
+        "another name: dataclasses.replace(edit, name=...)",
+    )
+    TWICE_IN_TEST = (
+        "twice-in-test",
+        "a test makes the same finding twice: {}, by {}; take one of them out, or give one edit another name: "
+        "dataclasses.replace(edit, name=...)",
+    )
+    NAME_TAKEN = (
+        "name-taken",
+        "expected a bias with a name of its own, got {}, which names findings about all tests together; "
+        "rename the bias of the edit, or the file of the test",
+    )
+    OTHER_SUBJECTS = (
+        "other-subjects",
+        "{} tests have other cases or another judge: the record names those of the first test",
+    )
+    STOPPED_EARLY = ("stopped-early", _asked)
+    SELECTED = (
+        "selected",
+        lambda some, of=0: (
+            f"only {some}{f' of {of}' if of else ''} test{'s' * ((of or some) != 1)} of the gate were selected "
+            "(-k, -m, --lf or the like): the others are not tested"
+        ),
+    )
+    REPEATS_ITSELF = (
+        "repeats-itself",
+        "asked twice about {} cases, the judge always said the same, so calm measures its noise with neutral words",
+    )
+    SAYS_TIE = ("says-tie", "between two equal answers the judge says tie in {} of 100 asks")
+    TAKES_FIRST = (
+        "takes-first",
+        "between two equal answers the judge takes the first in {} of 100 asks: ask in both orders",
+    )
+    TAKES_LAST = (
+        "takes-last",
+        "between two equal answers the judge takes the last in {} of 100 asks: ask in both orders",
+    )
+    TAKES_EITHER = (
+        "takes-either",
+        "between two equal answers the judge takes the first in {} of 100 asks, the last in {}",
+    )
+    TURNS_ON_REWORDING = (
+        "turns-on-rewording",
+        "neutral words alone change {:.0%} of the verdicts: see the control 'rewording'",
+    )
+    TURNS_ON_LENGTH = (
+        "turns-on-length",
+        lambda probes: (
+            f"length alone changes verdicts: in {probes} probe{'s' * (probes != 1)} neutral words as long as the "
+            "edit did; "
+            "see verbosity"
+        ),
+    )
+    ROOM = (
+        "room",
+        lambda cases, total: (
+            f"in {cases} of {_cases(total)} the score can rise; in the others it is near the top already"
+            if cases < total
+            else f"in all {_cases(total)} the score can rise"
+        ),
+    )
+    FEW_CLUSTERS = ("few-clusters", "{0} cases are about {1} questions: every interval rests on {1}, not on {0}")
+    TOPIC = (
+        "topic",
+        "questions with the same `{0}` move together: {2} are in {1} groups, so intervals are too narrow; that of {3} "
+        "would be {4:.1f} times as wide; give the cases of one group the same tag `cluster`",
+    )
+    AT_RESOLUTION = (
+        "at-resolution",
+        lambda cases, measure, limit, stated: (
+            f"{_cases(cases)} prove{'s' * (cases == 1)} less than 200, so the limits are wider: "
+            f"{_shown_by(measure, limit)} (with 200 cases: {_part(stated)})"
+            if cases < 200
+            else f"{cases} cases are too few for some limits, so these are wider: {_shown_by(measure, limit)} "
+            f"(the suite states {_part(stated)})"
+        ),
+    )
+    GATE_UNUSED = ("gate-unused", "--calm-gate: {} is no claim of this run; correct or remove it")
+    GATE_MISSPELT = ("gate-misspelt", "--calm-gate: {}: no bias has this name; did you mean {!r}?")
+    TEXTS_NOT_FOUND = ("texts-not-found", "the texts of this run were not found: {} does not lie beside {}")
+    READS_GOLD = (
+        "reads-gold",
+        "judge {} reads the gold labels ({}): a copy of them passes all tests that use them, so this run proves "
+        "nothing about a judge that does not",
+    )
+    LABEL_LATER = (
+        "label-later",
+        "{}: in {} of the {} replies with a verdict the label was not the first token: the last of these has it as "
+        "token {}, {}, after {}; its probabilities are those after that text",
+    )
+    MEMBER = ("member", "{}: {}")
+    PANEL_SILENT = ("panel-silent", "panel {}: {} gave no verdict in {} of {} asks; the panel went without it")
+    PANEL_AGREES = ("panel-agrees", "panel {}: its members agree: {}")
+    PANEL_UNWEIGHED = (
+        "panel-unweighed",
+        "perplexity-panel {}: in {} of {} asks no member has a log-perplexity of an answer, so these verdicts are the "
+        "plain mean; name the record of calm self-preference --perplexity on these answers after its judges",
+    )
+    CALIBRATED_ON = (
+        "calibrated-on",
+        "judge {}: {} of the cases are among those of {}, from which its criteria come: what it says of them is no "
+        "evidence; leave them out",
+    )
+    TEXTS_LEFT_OUT = (
+        "texts-left-out",
+        "texts were left out of this record: no question, answer, prompt or reply is in it",
+    )
+    FEW_LABELS = (
+        "few-labels",
+        "{} labelled questions: with fewer than {} no mapping is fitted, and intervals are wide",
+    )
+    SAME_WORD = (
+        "same-word",
+        "the judge says {!r} in {:.0%} of its verdicts, and people in {:.0%} of theirs: it hardly looks at the case",
+    )
+    AS_A_CONSTANT = (
+        "as-a-constant",
+        "the judge is right in {:.0%} of the cases, and one that always says {!r} in {:.0%}: "
+        "nothing shows that it does better than that",
+    )
+    OFF_AS_A_CONSTANT = (
+        "off-as-a-constant",
+        "the judge is off by {:.2f} on average, and one that gives every case {:g} by {:.2f}: "
+        "nothing shows that it does better than that",
+    )
+    ONE_CLASS = (
+        "one-class",
+        "the judge is right in {:.0%} of the cases of which people say {!r}, and in {:.0%} of those of which they say "
+        "{!r}: its agreement comes from the easy kind, and falls where the other one is more frequent",
+    )
+    WEAK_SLICE = (
+        "weak-slice",
+        "the judge is right in {:.0%} of the cases with {} = {}, and in {:.0%} of the others: "
+        "the share over all cases hides it",
+    )
+    SAME_ASKS = (
+        "same-asks",
+        "all asks of a case say the same, in every case: repeats tell nothing about how sure the judge is",
+    )
+    UNREAD_SHARE = ("unread-share", "{:.0%} of the replies hold no verdict; each counts as wrong")
+    LABELS_NOT_DRAWN = (
+        "labels-not-drawn",
+        "the labelled cases are not drawn like the others: the judge's mean is {:.2f} on them and {:.2f} on the others "
+        "(p={:.2g}), so the labels tell no mean of these; label a random sample of all cases",
+    )
+    OTHER_CALIBRATION = (
+        "other-calibration",
+        "the calibration is of another judge, prompt or model than this run: its thresholds, its corrected rates and "
+        "its share of cases to decide alone say nothing of this one; run `calm calibrate` again",
+    )
+    HIDDEN_WHY = ("hidden-why", "why is left out with the texts")
+    HIDDEN_LOSS = ("hidden-loss", "lost, or for a reason left out with the texts")
+    HIDDEN_NOTE = ("hidden-note", "a note of the run is left out with the texts")
+    HIDDEN_CHANGES = ("hidden-changes", "since the baseline something changed, and what is left out with the texts")
 
 
 Detail: TypeAlias = "str | int | float | Said | Reason"
@@ -298,7 +881,7 @@ class Reason:
         return self.kind is not Kind.NONE
 
     def __str__(self) -> str:
-        words = WORDS[self.kind]
+        words = self.kind.words
         return words.format(*self.details) if isinstance(words, str) else words(*self.details)
 
     @property
@@ -336,8 +919,6 @@ NONE: Final = Reason(Kind.NONE)
 """No reason: it is false, and has no words."""
 LONGEST_NAME: Final = 100
 """How many characters the name of a model, a judge or an edit may have."""
-MOST_NAMED: Final = 5
-"""How many cases a reason names before the rest is only counted."""
 MOST_REASONS: Final = 3
 """How many reasons are named before the rest is only counted."""
 
@@ -425,610 +1006,3 @@ def _rank(reason: Reason) -> tuple[object, ...]:
     """Order reasons by what they are, not by their words."""
     parts = [_rank(d) if isinstance(d, Reason) else (str(d),) for d in reason.details]
     return (reason.kind.value, *(str(part) for part in parts))
-
-
-def _cases(count: object) -> str:
-    return f"{count} case{'s' * (count != 1)}"
-
-
-def _asks(count: object) -> str:
-    return f"{count} ask{'s' * (count != 1)}"
-
-
-def _raised(asks: object) -> str:
-    return f"its code raised an exception in {_asks(asks)}"
-
-
-def _counted(rest: Detail, *parts: Detail) -> str:
-    words = [f"{reason} ({_cases(count)})" for reason, count in zip(parts[::2], parts[1::2], strict=True)]
-    return "; ".join([*words, f"other reasons ({_cases(rest)})"] if rest else words)
-
-
-def _in_languages(total: Detail, *parts: Detail) -> str:
-    rows = [parts[at : at + 4] for at in range(0, len(parts), 4)]
-    counts = ", ".join(f"{count} {'is' if count == 1 else 'are'} in {language}" for language, count, _, _ in rows)
-    bare = [str(language) for language, _, _, served in rows if not served]
-    codes = " ".join(f"--language {code}" for _, _, code, _ in rows[:1])
-    return (
-        f"of {total} cases {counts}: edits that would add English words to them were not asked about; "
-        f"`calm perturb --list {codes}` lists those that were"
-        + (f"; neutral words are English, as there are none in {' and '.join(bare)}" if bare else "")
-    )
-
-
-def _cases_gone(gone: int, total: int, names: Detail) -> str:
-    verb, them = ("is", "it") if gone == 1 else ("are", "them")
-    return (
-        f"{gone} of the {_cases(total)} of the baseline {verb} not in this run ({names}), so only the others are "
-        f"compared; add {them} again, or make a new baseline of the cases as they are now with `calm accept`"
-    )
-
-
-def _cases_lost(lost: int, total: int, names: Detail, *why: Detail) -> str:
-    causes = f": {', '.join(sorted(map(str, why)))}" if why else ""
-    verb = "has" if lost == 1 else "have"
-    return f"{lost} of {_cases(total)} of the baseline {verb} no result for this claim now ({names}){causes}"
-
-
-def _asked(_asked: int, share: float, _planned: int) -> str:
-    """Return what stopping early saved; where close results were asked again, and nothing was saved, what that took."""
-    if round(share, 2) > 0:
-        return f"early stopping saved {share:.0%} of the calls"
-    more = f"this took {-share:.0%} more calls" if round(share, 2) else "this took no more calls"
-    return f"close results were asked about again; {more}"
-
-
-_SERVER_LOST: Final = (
-    "the server of {!r} stopped answering: {} attempts in a row failed, the last one with: {}; "
-    "no more calls are made to it: fix it and run again"
-)
-_TOLD: Final = {
-    "pull": "an edit may decide {} of 100 pairs of equal answers",
-    "lift": "an edit may raise a score by {} % of the scale",
-    "gain": "an edit may make the worse answer win in {} of 100 cases",
-    "net_robustness": "an edit must leave {} of 100 verdicts as they are",
-    "net_detection": "the judge must notice {} of 100 damaged answers",
-    "consistency_rate": "the judge must say the same in {} of 100 cases when asked twice",
-    "accuracy": "the judge must be right in {} of 100 cases",
-    "balanced_accuracy": "the judge must be right in {} of 100 cases of each label",
-}
-"""What a limit demands, where it gave way to few cases."""
-
-
-def _shown_by(measure: str, limit: float) -> str:
-    return _TOLD.get(measure, f"the limit of {str(measure).replace('_', ' ')} is {{}} of 100").format(_part(limit))
-
-
-def _part(limit: float) -> str:
-    """Return a limit as so many of a hundred."""
-    return f"{100 * limit:.3g}"
-
-
-_TO_SHOW: Final = {
-    "inverted framing": (
-        "the prompt has no version that asks for the worse answer: write one, and name it in judge.toml as "
-        "negative_user_file"
-    ),
-}
-"""What is missing, and how to add it, where that is not plain from the name of the part."""
-_ARMS: Final = {"clean": "the cases as they are", "inert": "neutral words", "perturbed": "the edit"}
-_NO_ROOM: Final = {
-    "pairwise": "the judge already prefers the worse answer",
-    "listwise": "the judge already ranks the worst answer near the top",
-    "score": "the judge already gives full marks",
-    "rubric": "the judge already finds all criteria met",
-    "label": "no move between the classes does harm",
-}
-"""Why a case leaves no room to gain, by what kind of verdict a judge gives."""
-_FOR_ROOM: Final = {
-    "pairwise": "add other cases, or check the gold of these",
-    "listwise": "add other cases, or check the gold of these",
-    "score": "add harder cases",
-    "rubric": "add harder cases",
-    "label": (
-        "add cases of classes from which a move does harm: of those that `harm` names first, or, in an order, of those "
-        "a quarter of it or more below the best"
-    ),
-}
-"""What makes room, by what kind of verdict a judge gives."""
-
-WORDS: Final[Mapping[Kind, str | Callable[..., str]]] = {
-    Kind.NONE: "",
-    Kind.SAID: "{}",
-    Kind.OLDER: "{}",
-    Kind.LISTED: lambda *parts: "; ".join(map(str, parts)),
-    Kind.GATE_FILE: "gate.toml, until {}: {}",
-    Kind.CAPPED: "a cap was reached: {}",
-    Kind.CAPPED_UNPRICED: (
-        "no price is known for the model {}: --calm-max-usd cannot hold, so no call is made to it; set "
-        "price_usd_per_mtok in the [model] table of judge.toml"
-    ),
-    Kind.CAP_TOO_LOW: (
-        "{} is not spent in full: one more call to {} could cost up to {} USD, and less was left; a lower max_tokens "
-        "in judge.toml or a higher cap lets it fit"
-    ),
-    Kind.CAP_SEES_NO_CODE: (
-        "--calm-max-usd does not count what {} spends by itself, as it is Python code; --calm-max-calls stops it"
-    ),
-    Kind.IN_BATCH: (
-        "{} calls wait in batches: run the same command again to go on; `calm batch status` shows how far they are"
-    ),
-    Kind.HELD: (
-        "{} calls are held for a file: `calm batch write -o FILE` writes them, `calm batch read FILE` takes the replies"
-    ),
-    Kind.BATCHES_OUT: (
-        "{} calls wait in batches, and a live run pays for them again: run with --calm-batch, or first `calm batch "
-        "collect`"
-    ),
-    Kind.BY_BATCH: "calls went by batch, at {} of the live price",
-    Kind.BATCH_EXPIRED: "the provider did not answer it before its batch expired",
-    Kind.BATCH_CANCELLED: "its batch was cancelled before the provider answered it; run again to ask it",
-    Kind.BATCH_LACKS: "the results of its batch lack it",
-    Kind.BATCH_FAULT: "the provider did not take the batch: {}",
-    Kind.BATCH_BROKE: "the batch could not be checked: {}; it may go on at the provider: run the same command again",
-    Kind.BATCH_TOO_LARGE: "the request is larger than a batch may be",
-    Kind.STOPPED: "the run was stopped",
-    Kind.CACHE_FAILED: "the cache failed, so nothing more is asked: {}",
-    Kind.NOT_KEPT: "the cache failed: what cannot be kept is not asked",
-    Kind.REPLIES_SPILLED: "the cache did not take all replies: the rest is in {}, and the next run takes it from there",
-    Kind.REPLIES_LOST: "{} replies are lost, and may have been paid for: the cache did not take them: {}",
-    Kind.FROM_CACHE: lambda count: (
-        f"{int(count):,} replies were reused from the cache; --calm-cache=refresh asks again"
-    ),
-    Kind.ROWS_DAMAGED: "some replies in the cache are damaged: they were asked for again",
-    Kind.CALL_DAMAGED: "--calm-cache=replay: the reply in the cache is damaged, and no call may be made",
-    Kind.TRIED: "{} (tried {} times)",
-    Kind.CALL_NOT_CACHED: "--calm-cache=replay: this call is not in the cache, and no call may be made",
-    Kind.VERDICT_NOT_CACHED: "--calm-cache=replay: the cache lacks a verdict of {!r}; no call is made",
-    Kind.OTHER_MODEL: (
-        "the model {!r} was served by {!r} when the run began and answers as {!r} now: verdicts of two models cannot "
-        "be compared; run again"
-    ),
-    Kind.NOT_SERVED_AS: (
-        "the model {!r} is served by {!r}, but judge.toml says served_as = {!r}; correct it, or find out who changed "
-        "the model"
-    ),
-    Kind.REPLIES_CUT: (
-        "replies of {!r} were cut before their verdict, at max_tokens = {}, and count as unread: raise it in judge.toml"
-    ),
-    Kind.PROMPT_TOO_LONG: (
-        "case {}: its prompt has at least {:,} tokens (one for each word), and the context of {!r} has {:,}: it is not "
-        "sent; shorten the case, leave it out, or correct context_window in the [model] table of judge.toml"
-    ),
-    Kind.EDIT_TOO_LONG: lambda model, window, *cases: (
-        f"with the edit the prompt has more words than the context of {model!r} has tokens ({window:,}): "
-        + few_of([str(case) for case in cases], MOST_NAMED)
-    ),
-    Kind.PROMPT_REFUSED: "case {}: {}",
-    Kind.PROMPT_CUT: (
-        "case {}: the server read {:,} tokens of a prompt that has at least {:,} (one for each word): it cut the rest, "
-        "so the verdict is not used; give the server a longer context (num_ctx of Ollama, -c of llama.cpp), or shorten "
-        "the case"
-    ),
-    Kind.NOT_SENT: ("{} of judge.toml is not sent: the model {!r} does not take it with these settings"),
-    Kind.NOT_GREETED: (
-        "judge.toml says greeting = false: it was not checked which model serves {!r}; replies in the cache may be of "
-        "an earlier one"
-    ),
-    Kind.JUDGE_UNREAD: lambda whose, unread, asked, *why: "\n".join(
-        [
-            f"judge {whose}: {unread} of its first {asked} replies hold no verdict, so it is asked no more",
-            *map(str, why),
-        ]
-    ),
-    Kind.REPLIES_UNREAD: lambda whose, how, why, holds, fix, *examples: "\n".join(
-        [
-            f"{whose}: expected a verdict by {how}, got none ({why}); the replies hold {holds}; {fix}",
-            *(f"a reply of {whose}: {example}" for example in examples),
-        ]
-    ),
-    Kind.VALUES_UNREAD: lambda whose, expected, *values: (
-        f"{whose}: expected {expected}, got {' and '.join(map(str, values))} from the callable; return a verdict"
-    ),
-    Kind.JUDGE_FAILS: lambda whose, failed, asked, *why: "\n".join(
-        [f"judge {whose}: {failed} of its first {asked} asks gave no verdict, so no more are made", *map(str, why)]
-    ),
-    Kind.CODE_RAISED: "judge {}: its code raised {} in {}",
-    Kind.CODE_RAISED_FIRST: lambda whose, where, message, case, asks: (
-        f"{whose}: {_raised(asks)} in {where}, first about case {case}: {message}; fix the code, or return None where "
-        "there is no verdict"
-    ),
-    Kind.VALUE_WRONG: "judge {}: its code returned no verdict: {}",
-    Kind.VALUE_WRONG_FIRST: lambda whose, message, case, asks: (
-        f"{whose}: its code returned no verdict in {_asks(asks)}, first about case {case}: {message}"
-    ),
-    Kind.TOOL_UNREAD: lambda whose, *values: (
-        f"{whose}: its tool made no verdict of what its model replied: {'; '.join(map(str, values))}"
-    ),
-    Kind.TOOL_DIFFERS: "{}: {}",
-    Kind.CALLS_ELSEWHERE: (
-        "{}: its calls to {} do not go through calm: they are not cached, counted or priced, and no cap stops them"
-    ),
-    Kind.VERDICTS_DIFFER: "two verdicts: {} in line {}, {}, and {} in line {}, {}; nothing says which one is final",
-    Kind.KEY_TWICE: "two verdicts: the JSON of the reply has {} twice, with different values",
-    Kind.NO_TOKENS: "the server sent no {}; take a server that gives them, or another format",
-    Kind.VERDICT_DRAFT: "no verdict: {} in line {}, {}, is called a draft, and no final one follows",
-    Kind.VERDICT_TAKEN_BACK: "no verdict: {} in line {}, {}, is taken back after it, and no other one follows",
-    Kind.VERDICT_MENTIONED: (
-        "no verdict: {} in line {} is only mentioned: denied, supposed, quoted, listed or asked for by somebody else"
-    ),
-    Kind.VERDICT_CONTRADICTED: "no verdict: {} in line {} is contradicted by what line {} says",
-    Kind.VERDICT_PARTS: (
-        "no verdict: {} in line {} and {} in line {} are each on a part of the answer, and none is on the whole; ask "
-        "for one verdict, or name the part in [verdict.parts]"
-    ),
-    Kind.VERDICT_PART: "part {}: {}",
-    Kind.SERVER_LOST: _SERVER_LOST,
-    Kind.SERVER_LOST_KEPT: f"{_SERVER_LOST}; what was answered is kept, and the new run goes on there",
-    Kind.APPLIES_NOT: "does not apply",
-    Kind.CHANGES_TRUTH: "would change the truth of a criterion",
-    Kind.REFUSED: "refused: {}",
-    Kind.ENGLISH_ALONE: "it adds English words, and the case is in {}: an edit in that language is needed",
-    Kind.OTHER_LANGUAGES: "it works on {} alone, and the case is in {}",
-    Kind.IN_LANGUAGES: _in_languages,
-    Kind.NO_TRANSLATION: (
-        "no other case asks the same in another language: give both the tag `item` with one value, and the tag "
-        "`language` with the code of each"
-    ),
-    Kind.FOR_OTHER_ANSWER: "it is for another answer than the treated one",
-    Kind.OTHER_TEXT_SHOWN: "another text of the case was shown",
-    Kind.OWN_TEXTS: lambda *parts: (
-        "texts that the cases hold: "
-        + "; ".join(
-            f"{bias} shows them in {shown} of {_cases(cases)}{f' ({left} not shown)' if left else ''}"
-            for bias, shown, cases, left in zip(parts[::4], parts[1::4], parts[2::4], parts[3::4], strict=True)
-        )
-    ),
-    Kind.TEXTS_UNASKED: lambda *parts: (
-        "no probe of this run shows the texts "
-        + ", ".join(f"{text} ({_cases(count)})" for text, count in zip(parts[::2], parts[1::2], strict=True))
-    ),
-    Kind.NOT_SHOWN: lambda what: _TO_SHOW.get(str(what), f"the judge is not shown the {what}"),
-    Kind.NOT_READ: lambda what, fields: (
-        f"the judge is not shown the {what}: add {fields} to the `reads` of its code"
-        + (", and return the better answer also where the worse is asked for" if "'framing'" in str(fields) else "")
-    ),
-    Kind.MEAN_FAILS: "all variants together already fail, so calm did not search for the worst one",
-    Kind.NO_SIDE: "the edit says nothing of one answer that it could say of an equal one",
-    Kind.ONE_ANSWER: "there is one answer: only a cue between two equal answers is tested on it",
-    Kind.EQUAL_ANSWERS: "no answer is the better one: only a cue between two of them is tested on it",
-    Kind.NO_PROMPT: "the judge has no prompt that can be rewritten",
-    Kind.OWN_PROMPT: "the prompt is the judge's own, and the edit knows the wording of the bundled prompts alone",
-    Kind.NO_GOLD: "no gold label",
-    Kind.PILOT_UNREAD: "no gold label, and the pilot verdict could not be read",
-    Kind.CONTROL: "the control: {}",
-    Kind.FEW_VERDICTS_BY: "{} is not compared with: it gave too few verdicts for an interval",
-    Kind.FEW_VERDICTS_ON: "the answers of {} are not compared with: they got too few verdicts for an interval",
-    Kind.OTHER_TASK: "{} serves {}; the judge's task is {}",
-    Kind.UNSERVED: "its verdicts were given once, beforehand: it serves {} alone",
-    Kind.NOT_RECORDED: "no verdict on the case as it is shown is on record",
-    Kind.REPEATS_AS_FLOOR: (
-        "{} replays verdicts: an order or a framing is compared with its own repeats, not with neutral words"
-    ),
-    Kind.ASKED_ONCE: "it was asked once",
-    Kind.REPLAYED: "its verdicts were given beforehand, on the cases as they are",
-    Kind.IDLE_COLUMNS: "{}: nothing was taken from the columns {}",
-    Kind.NUMERIC_PREFERENCE: "{}: its verdicts are numbers from 1 to 2: below 1.5 the first answer of a case is "
-    "better, above 1.5 the second one, and 1.5 is a tie",
-    Kind.NEEDS_ASKS: "{} needs {}+{} asks a case, --calm-repeats gives {}",
-    Kind.TOO_FEW_ASKS: "needs more asks a case than {}",
-    Kind.NO_CASES: "there are no cases",
-    Kind.NO_TARGET: "no treated answer",
-    Kind.UNREAD_ARM: "no readable verdict in an arm",
-    Kind.UNREAD_ASK: "a verdict that cannot be read",
-    Kind.UNREAD_CLEAN: (
-        "{:.0%} of the cases got a reply that cannot be read: how far the judge agrees on them is not known"
-    ),
-    Kind.ONE_GOLD: (
-        "every gold label is the same ({}): add cases with another one, or nothing tells a judge from a constant"
-    ),
-    Kind.GOLD_OFF_SCALE: (
-        "{} of {} gold scores are not on the judge's scale, {:g} to {:g}: bring gold and verdicts to one scale"
-    ),
-    Kind.PART_UNSEEN: "the judge is shown no {}: {} of {} cases have some (see calm lint: part-not-shown)",
-    Kind.GOLD_NARROW: (
-        "all gold scores lie between {:g} and {:g}, the judge's scale is {:g} to {:g}: is the gold on another scale?"
-    ),
-    Kind.SCALE_BACKWARDS: (
-        '{} is {:.2f}: the scale may be the wrong way round. If its {} end is the good one, write best = "{}" under '
-        "[verdict.scale] in judge.toml"
-    ),
-    Kind.GOLD_BACKWARDS: (
-        "{} is {:.2f}: gold and verdicts run against each other. Gold is on the scale that the prompt names: check "
-        "which end of the gold is good, and [verdict.values] in judge.toml"
-    ),
-    Kind.PEOPLE_DIVIDED: (
-        "the people agree too little to be a measure of a judge (Krippendorff's alpha {}, at least {:g} is needed)"
-    ),
-    Kind.NO_STEP: "the scale has no step, so no verdict equals a gold score: claim mean_absolute_error",
-    Kind.FEW_PEOPLE: "fewer than two people labelled the case",
-    Kind.PEOPLE_AGREE: ("{} people labelled {} cases: their agreement (Krippendorff's alpha) is {:.2f}{}"),
-    Kind.MAY_REPLACE: (
-        "alternative-annotator test: the judge may take the place of {} of {} people (its advantage probability is "
-        "{:.2f}, epsilon {:g}): it may replace a person"
-    ),
-    Kind.MAY_NOT_REPLACE: (
-        "alternative-annotator test: the judge may take the place of {} of {} people (its advantage probability is "
-        "{:.2f}, epsilon {:g}): it may not replace a person"
-    ),
-    Kind.NOT_ANYTIME: "{} is no mean over cases and has no anytime test: run it with --calm-stopping sequential",
-    Kind.NO_ROOM: "the verdict cannot get better for the edited answer",
-    Kind.NO_FLOOR: "neutral words were not asked about, so the edit cannot be distinguished from any rewording",
-    Kind.AT_BOTTOM: "the answer is near the bottom already and cannot fall",
-    Kind.NEEDS_ROOM: lambda room, of, least, family="score": (
-        f"too few cases: in {of - room} of {of} {_NO_ROOM.get(family, _NO_ROOM['score'])}, so {room} are left, and "
-        f"{least} are needed; {_FOR_ROOM.get(family, _FOR_ROOM['score'])}"
-    ),
-    Kind.TOO_FEW_FOR_LIMIT: lambda room, of: (
-        f"too few cases: only in {room} of {of} can the verdict change, and so few cannot prove any limit"
-        if room < of
-        else f"too few cases: {of} cannot prove any limit"
-    ),
-    Kind.FEW_TOGETHER: (
-        "too few cases: all probes together count as {} cases, and {} are needed; give more cases or run more probes"
-    ),
-    Kind.NEEDS_HEIGHT: lambda height, of, least, family="score": (
-        f"too few cases: only in {height} of {of} can the verdict get worse, and {least} are needed; add cases with "
-        "answers that the judge "
-        + ("puts into another class than that of damaged answers" if family == "label" else "rates higher")
-    ),
-    Kind.WORST: "the worst of {} variants is {}",
-    Kind.FEW_OF_EACH: "too few cases: each variant needs {} in which the verdict can change; give more cases",
-    Kind.UNREAD_REPLIES: lambda arm, share: (
-        f"{share:.0%} of the replies to {_ARMS.get(arm, arm)} hold no verdict: too many to say what the edit does"
-    ),
-    Kind.NOT_DAMAGED: "nothing was damaged",
-    Kind.NO_DIRECTION: (
-        "its classes have no order, and no move between them counts as harm: set `harm` or `ordered` in [labels]"
-    ),
-    Kind.NO_CLASS_ORDER: (
-        "its classes have no order, so none is nearer to the gold than another: set `ordered` in [labels]"
-    ),
-    Kind.NO_DAMAGED_CLASS: (
-        "no class is for a damaged answer, so damage need not change the verdict; if it must, set `damaged` in [labels]"
-    ),
-    Kind.WON_ALREADY: "the treated answer won already",
-    Kind.TOO_FEW_CASES: lambda n: f"{_cases(n)}: an estimate needs two",
-    Kind.COUNTED: _counted,
-    Kind.PEOPLE_UNDECIDED: "people did not decide",
-    Kind.JUDGE_UNDECIDED: "the judge did not decide",
-    Kind.NOT_IN_RUN: "not in this run",
-    Kind.NOT_ASKED: "not asked: this run stopped before",
-    Kind.OTHER_FLOOR: "{} was compared with neutral words in one of the two runs: only its outcome can be compared",
-    Kind.OTHER_EDIT: "another edit or content",
-    Kind.OTHER_TARGET: "another treated answer",
-    Kind.NO_PAIR: "no value in both runs",
-    Kind.NOTHING_CLAIMED: "nothing is claimed for {} verdicts",
-    Kind.OWN_TASKS: "it serves {}; the judge's task is {}",
-    Kind.FEW_ROUNDS: "fewer than two rounds could be read",
-    Kind.NO_FLIP: "the verdict did not move",
-    Kind.NO_REASON_GIVEN: "the judge gave no reason",
-    Kind.CUE_NOT_KNOWN: "no rule is known for how a reason names the cue of this bias",
-    Kind.FEW_ANSWERS: "fewer than {} answers",
-    Kind.NOT_WEAKER: "no answer is the weaker one",
-    Kind.NO_SUCH_PLACE: "the case has no {} to edit",
-    Kind.WRITER: "the writer: {}",
-    Kind.NO_EARLIER_TEXT: "no text of an earlier attack",
-    Kind.FIGURE: "{}",
-    Kind.VARIANT: lambda *inner: ": ".join(["one variant of a rotation", *map(str, inner)]),
-    Kind.NO_FIGURE: "{} verdicts have none",
-    Kind.NO_PLUGIN: "it needs the plug-in {}, which is not installed",
-    Kind.NO_TRUTH: (
-        "only observed: these cases do not say which answers are better or equally good, so quality and preference "
-        "look the same; with gold labels it is claimed where enough of them are ties"
-    ),
-    Kind.ONE_SIDED: (
-        "the truth is for the judge's own answer in {} questions and against it in {}: at least {} of each are needed"
-    ),
-    Kind.TRULY_EQUAL: "both answers are equally good",
-    Kind.ONE_OUTSIDER: (
-        "the only judge to compare with is {}: what it dislikes would look like preference; "
-        "add a peer of one more family with --calm-peers"
-    ),
-    Kind.UNSKILLED_OUTSIDERS: (
-        "the judges to compare with are right in {:.0%} of the verdicts, no better than a coin: what a fair judge says "
-        "is not known; add peers that can tell which answer is better"
-    ),
-    Kind.NEVER_DECIDES: "{} says the same of its own answers and of all others",
-    Kind.SKILL_OR_PREFERENCE: (
-        "only observed: the judge is right in {:.0%} of the verdicts, the judges to compare with in {:.0%}; the excess "
-        "is {:.2f} if skill does not matter and {:.2f} at equal skill; a true quality that they miss, or a taste that "
-        "they share, gives a fair judge such an excess, too; pairs of equally good answers can tell"
-    ),
-    Kind.FEW_EQUAL: (
-        "preference cannot be told from skill with these data: what other judges miss, or share a taste for, looks the "
-        "same; pairs of an own and another answer that are known to be equally good tell: {} questions have one, {} "
-        "are needed"
-    ),
-    Kind.SHARED_PULL: (
-        "its own pull on equally good answers is {:.2f}, but the judges to compare with take the same answers as well "
-        "({:.2f}): they may be better than the labels say, or of a style that all judges like"
-    ),
-    Kind.OWN_WRONG: "its own answers truly lost in all of these pairs",
-    Kind.SERVES: "serves {}; the judge's task is {}",
-    Kind.CLAIMS_LEFT_OUT: (
-        "{} of {} claims of the baseline were not asked in this run: {}; to compare a part on purpose, run that part, "
-        "make a baseline of it with `calm accept`, and compare with that"
-    ),
-    Kind.ONLY_OBSERVED: "{} was claimed in the baseline and is only observed now",
-    Kind.NO_LONGER_TESTED: "{} was {} in the baseline and is not tested now: {}",
-    Kind.NOW_OPEN: "{} is {} now: {}",
-    Kind.CHANGED_BY_HAND: (
-        "the record of {} gives {} where it says {}: the file was changed by hand; use one that calm wrote"
-    ),
-    Kind.CASES_GONE: _cases_gone,
-    Kind.CASES_LOST: _cases_lost,
-    Kind.OTHER_BASELINE: lambda changed, total, names: (
-        f"{changed} of {_cases(total)} ha{'s' if changed == 1 else 've'} another edit or content than in the baseline "
-        f"({names}), so they cannot be compared; make a new baseline with `calm accept`"
-    ),
-    Kind.OTHER_JUDGE: lambda *what: f"the baseline is of another judge: {', '.join(map(str, what))}",
-    Kind.THEN_AND_NOW: "{} was {:.2f} and is {:.2f}",
-    Kind.WORSE: "{} is worse than in the baseline",
-    Kind.TOO_FEW_PAIRS: "fewer than two cases compare with the baseline",
-    Kind.ASIDE: lambda reason, count: f"{reason}: {_cases(count)}",
-    Kind.CHANGES: "since the baseline {}",
-    Kind.NO_POOL: "no measure is claimed by {} probes or more in both runs: each probe is compared by itself",
-    Kind.SAME_VERDICTS: "the same judge gave the same verdicts as in the baseline, ask by ask",
-    Kind.SAME_LENGTH: lambda gained: (
-        f"neutral words of the same length alone {'harm' if gained < 0 else 'help'} the answer by "
-        f"{abs(gained):.0%}, so the cause is its length: see verbosity"
-    ),
-    Kind.SAME_GAIN: lambda gained: (
-        f"neutral words in the same place alone {'harm' if gained < 0 else 'help'} the answer by {abs(gained):.0%}, so "
-        "the cause is the place and not what the edit says"
-    ),
-    Kind.SAME_PLACE: (
-        "neutral words in the same place alone move {:.0%} of the verdicts, so the judge may follow any new words: "
-        "see rewording"
-    ),
-    Kind.OVER_ROWS: lambda rows, probes: f"over all {rows:,} rows of {probes} probes",
-    Kind.ROWS_LOST: lambda count: f"{_cases(count)} of these probes {'was' if count == 1 else 'were'} lost",
-    Kind.POOLED: lambda count: f"pooled over {count} probe{'s' * (count != 1)}",
-    Kind.POOLED_UNDECIDED: lambda count: (
-        f"pooled over {count} probe{'s' * (count != 1)}: the fewer they are, the wider the interval; "
-        "more probes or more cases can decide it"
-    ),
-    Kind.OTHER_EDITS: lambda count, names: (
-        f"{_cases(count)} left out, with another edit or content than before ({names})"
-    ),
-    Kind.SERVED_NOW: "{!r} is served by {!r} now and was by {!r}: earlier replies are not reused",
-    Kind.SCHEMA_BROKEN: (
-        "the first reply of {!r} did not keep to its schema: replies are read as they are; `calm try --server` shows "
-        "what the server obeys"
-    ),
-    Kind.MAY_BE_BILLED: "calls to {!r} that failed may be billed: its cost is an upper estimate",
-    Kind.NO_USAGE: "the server of {!r} reports no usage: its cost is an upper estimate",
-    Kind.INTERRUPTED: "the run was interrupted: the record holds only what was decided before",
-    Kind.DID_NOT_RUN: "{} of {} tests did not run: {}",
-    Kind.CRASHED: "{} of {} tests crashed and decided nothing: {}",
-    Kind.FAILED_IN: "it failed in its {}: {}",
-    Kind.REPORT_BARE: "its report came without what calm added to it: a plugin ran it in another process, or made the "
-    "report itself; run it without that plugin",
-    Kind.REPORT_KEPT: "the report of its body never came, so nobody knows what it found: a plugin or a conftest.py "
-    "kept it back; run it without that plugin",
-    Kind.PROCESS_DIED: "the process that ran it ended suddenly; run it with -n0, or see whether memory ran out",
-    Kind.NOT_BEGUN: "the run ended before its turn came",
-    Kind.CUT_SHORT: "the run ended while it ran",
-    Kind.SKIPPED: "skipped: {}",
-    Kind.EXPECTED: "xfail: {}",
-    Kind.NOT_COLLECTED: "tests are missing, since pytest could not collect {}; fix the error that it shows",
-    Kind.ENDED_EARLY: "pytest ended with status {} before it was done: the record holds only what was decided before",
-    Kind.HOOK_FAILED: "another plugin or a conftest.py failed at the end of the run: {}",
-    Kind.FILE_LOST: "--calm-{}: {}",
-    Kind.NOT_POOLED: (
-        "what all probes show together, or against the baseline, could not be computed: {}; it is a fault of calm: "
-        "please report it"
-    ),
-    Kind.BILL_OF_DEAD: lambda count: (
-        f"{count} worker{'s' * (count != 1)} of pytest-xdist ended suddenly: the bill counts what they had used when "
-        "they last kept a reply; calls that were under way then may be billed, too"
-    ),
-    Kind.TWICE: (
-        "two tests make the same finding: {}, by {} and by {}; take it out of one of them, or give the edit of one "
-        "another name: dataclasses.replace(edit, name=...)"
-    ),
-    Kind.TWICE_IN_TEST: (
-        "a test makes the same finding twice: {}, by {}; take one of them out, or give one edit another name: "
-        "dataclasses.replace(edit, name=...)"
-    ),
-    Kind.NAME_TAKEN: (
-        "expected a bias with a name of its own, got {}, which names findings about all tests together; "
-        "rename the bias of the edit, or the file of the test"
-    ),
-    Kind.OTHER_SUBJECTS: "{} tests have other cases or another judge: the record names those of the first test",
-    Kind.STOPPED_EARLY: _asked,
-    Kind.SELECTED: lambda some, of=0: (
-        f"only {some}{f' of {of}' if of else ''} test{'s' * ((of or some) != 1)} of the gate were selected "
-        "(-k, -m, --lf or the like): the others are not tested"
-    ),
-    Kind.REPEATS_ITSELF: (
-        "asked twice about {} cases, the judge always said the same, so calm measures its noise with neutral words"
-    ),
-    Kind.SAYS_TIE: "between two equal answers the judge says tie in {} of 100 asks",
-    Kind.TAKES_FIRST: "between two equal answers the judge takes the first in {} of 100 asks: ask in both orders",
-    Kind.TAKES_LAST: "between two equal answers the judge takes the last in {} of 100 asks: ask in both orders",
-    Kind.TAKES_EITHER: "between two equal answers the judge takes the first in {} of 100 asks, the last in {}",
-    Kind.TURNS_ON_REWORDING: "neutral words alone change {:.0%} of the verdicts: see the control 'rewording'",
-    Kind.TURNS_ON_LENGTH: lambda probes: (
-        f"length alone changes verdicts: in {probes} probe{'s' * (probes != 1)} neutral words as long as the edit did; "
-        "see verbosity"
-    ),
-    Kind.ROOM: lambda cases, total: (
-        f"in {cases} of {_cases(total)} the score can rise; in the others it is near the top already"
-        if cases < total
-        else f"in all {_cases(total)} the score can rise"
-    ),
-    Kind.FEW_CLUSTERS: "{0} cases are about {1} questions: every interval rests on {1}, not on {0}",
-    Kind.TOPIC: (
-        "questions with the same `{0}` move together: {2} are in {1} groups, so intervals are too narrow; that of {3} "
-        "would be {4:.1f} times as wide; give the cases of one group the same tag `cluster`"
-    ),
-    Kind.AT_RESOLUTION: lambda cases, measure, limit, stated: (
-        f"{_cases(cases)} prove{'s' * (cases == 1)} less than 200, so the limits are wider: "
-        f"{_shown_by(measure, limit)} (with 200 cases: {_part(stated)})"
-        if cases < 200
-        else f"{cases} cases are too few for some limits, so these are wider: {_shown_by(measure, limit)} "
-        f"(the suite states {_part(stated)})"
-    ),
-    Kind.GATE_UNUSED: "--calm-gate: {} is no claim of this run; correct or remove it",
-    Kind.GATE_MISSPELT: "--calm-gate: {}: no bias has this name; did you mean {!r}?",
-    Kind.TEXTS_NOT_FOUND: "the texts of this run were not found: {} does not lie beside {}",
-    Kind.READS_GOLD: (
-        "judge {} reads the gold labels ({}): a copy of them passes all tests that use them, so this run proves "
-        "nothing about a judge that does not"
-    ),
-    Kind.LABEL_LATER: (
-        "{}: in {} of the {} replies with a verdict the label was not the first token: the last of these has it as "
-        "token {}, {}, after {}; its probabilities are those after that text"
-    ),
-    Kind.MEMBER: "{}: {}",
-    Kind.PANEL_SILENT: "panel {}: {} gave no verdict in {} of {} asks; the panel went without it",
-    Kind.PANEL_AGREES: "panel {}: its members agree: {}",
-    Kind.PANEL_UNWEIGHED: (
-        "perplexity-panel {}: in {} of {} asks no member has a log-perplexity of an answer, so these verdicts are the "
-        "plain mean; name the record of calm self-preference --perplexity on these answers after its judges"
-    ),
-    Kind.CALIBRATED_ON: (
-        "judge {}: {} of the cases are among those of {}, from which its criteria come: what it says of them is no "
-        "evidence; leave them out"
-    ),
-    Kind.TEXTS_LEFT_OUT: "texts were left out of this record: no question, answer, prompt or reply is in it",
-    Kind.FEW_LABELS: "{} labelled questions: with fewer than {} no mapping is fitted, and intervals are wide",
-    Kind.SAME_WORD: (
-        "the judge says {!r} in {:.0%} of its verdicts, and people in {:.0%} of theirs: it hardly looks at the case"
-    ),
-    Kind.AS_A_CONSTANT: (
-        "the judge is right in {:.0%} of the cases, and one that always says {!r} in {:.0%}: "
-        "nothing shows that it does better than that"
-    ),
-    Kind.OFF_AS_A_CONSTANT: (
-        "the judge is off by {:.2f} on average, and one that gives every case {:g} by {:.2f}: "
-        "nothing shows that it does better than that"
-    ),
-    Kind.ONE_CLASS: (
-        "the judge is right in {:.0%} of the cases of which people say {!r}, and in {:.0%} of those of which they say "
-        "{!r}: its agreement comes from the easy kind, and falls where the other one is more frequent"
-    ),
-    Kind.WEAK_SLICE: (
-        "the judge is right in {:.0%} of the cases with {} = {}, and in {:.0%} of the others: "
-        "the share over all cases hides it"
-    ),
-    Kind.SAME_ASKS: (
-        "all asks of a case say the same, in every case: repeats tell nothing about how sure the judge is"
-    ),
-    Kind.UNREAD_SHARE: "{:.0%} of the replies hold no verdict; each counts as wrong",
-    Kind.LABELS_NOT_DRAWN: (
-        "the labelled cases are not drawn like the others: the judge's mean is {:.2f} on them and {:.2f} on the others "
-        "(p={:.2g}), so the labels tell no mean of these; label a random sample of all cases"
-    ),
-    Kind.OTHER_CALIBRATION: (
-        "the calibration is of another judge, prompt or model than this run: its thresholds, its corrected rates and "
-        "its share of cases to decide alone say nothing of this one; run `calm calibrate` again"
-    ),
-    Kind.HIDDEN_WHY: "why is left out with the texts",
-    Kind.HIDDEN_LOSS: "lost, or for a reason left out with the texts",
-    Kind.HIDDEN_NOTE: "a note of the run is left out with the texts",
-    Kind.HIDDEN_CHANGES: "since the baseline something changed, and what is left out with the texts",
-}
-"""The words of each kind, with a place for each detail; what decides anything reads kinds and details instead."""

@@ -148,7 +148,6 @@ def _aside(values: Mapping[str, V]) -> Mapping[str, V]:
 
 
 def _length(value: object) -> int:
-    """Return how many characters the texts have that something holds."""
     if isinstance(value, str):
         return len(value)
     if isinstance(value, Mapping):

@@ -270,7 +270,6 @@ def content_words(text: str) -> frozenset[str]:
 
 
 def _words(text: str) -> set[str]:
-    """Return the words of three letters or more, each once."""
     if not text.isascii():
         return set(_WORD.findall(text))
     return {word for word in set(text.translate(_NO_LETTERS).split()) if len(word) >= _SHORTEST}  # several times faster
@@ -319,7 +318,6 @@ def _new_names(before: str, after: str) -> list[str]:
 
 
 def _few(words: Iterable[str]) -> str:
-    """Return some of the words for a message."""
     return few_of(sorted(words), 4)
 
 
@@ -434,7 +432,6 @@ def _lines(blocks: Iterable[str]) -> list[str]:
 
 
 def _within(part: Sequence[str], whole: Sequence[str]) -> bool:
-    """Return whether all of a sequence occurs in another one, in its order."""
     rest = iter(whole)
     return all(element in rest for element in part)
 

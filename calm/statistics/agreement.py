@@ -7,6 +7,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from math import fsum, isfinite, sqrt
+from statistics import fmean
 from typing import Any, Final, Literal
 
 from calm.errors import EstimateError
@@ -27,7 +28,7 @@ def raw_agreement(ratings: Ratings) -> float:
     >>> raw_agreement([["a", "a"], ["a", "b"]])
     0.5
     """
-    return _mean([_equal_pairs(counts) for counts in _counts(ratings)])
+    return fmean([_equal_pairs(counts) for counts in _counts(ratings)])
 
 
 def cohen_kappa(
@@ -90,7 +91,7 @@ def fleiss_kappa(ratings: Ratings) -> float:
     sizes = {sum(row.values()) for row in counts} | {len(row) for row in ratings}
     if len(sizes) != 1:
         raise EstimateError(f"expected equally many ratings of every item, got {sorted(sizes)}; use krippendorff_alpha")
-    observed = _mean([_equal_pairs(row) for row in counts])
+    observed = fmean([_equal_pairs(row) for row in counts])
     totals = _total(counts)
     n = sum(totals.values())
     expected = fsum((count / n) ** 2 for count in totals.values())
@@ -152,7 +153,7 @@ def gwet_ac1(ratings: Ratings, *, categories: Sequence[Hashable] | None = None) 
     known = list(seen) if categories is None else list(categories)
     if len(known) < 2 or not set(seen) <= set(known):
         raise EstimateError(f"expected two categories or more that hold all ratings, got {known!r} for {list(seen)!r}")
-    shares = [_mean([row[category] / sum(row.values()) for row in rated]) for category in known]
+    shares = [fmean([row[category] / sum(row.values()) for row in rated]) for category in known]
     expected = fsum(share * (1 - share) for share in shares) / (len(known) - 1)
     return (observed - expected) / (1 - expected)
 
@@ -177,8 +178,8 @@ def icc(scores: Sequence[Sequence[float]], *, kind: Literal["2,1", "3,1"] = "2,1
         raise EstimateError(f"expected 2 items and 2 raters or more and no gap, got {n} items of {k} scores")
     if not all(isfinite(score) for row in scores for score in row):
         raise EstimateError("expected finite scores, got infinity or NaN")
-    grand = _mean([score for row in scores for score in row])
-    items, raters = [_mean(row) for row in scores], [_mean(column) for column in zip(*scores, strict=True)]
+    grand = fmean([score for row in scores for score in row])
+    items, raters = [fmean(row) for row in scores], [fmean(column) for column in zip(*scores, strict=True)]
     between_items = k * fsum((m - grand) ** 2 for m in items) / (n - 1)
     between_raters = n * fsum((m - grand) ** 2 for m in raters) / (k - 1)
     total = fsum((score - grand) ** 2 for row in scores for score in row)
@@ -241,10 +242,6 @@ def _ordered(ratings: set[Hashable] | Counter[Hashable]) -> list[Hashable]:
 def _as_is(rating: Hashable) -> Any:
     """Return the rating; only sorting shows whether it has an order."""
     return rating
-
-
-def _mean(values: Sequence[float]) -> float:
-    return fsum(values) / len(values)
 
 
 LEAST: Final = 30

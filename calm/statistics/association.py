@@ -240,7 +240,6 @@ def _values(
 
 
 def _cost(one: float, other: float, weights: Weights) -> float:
-    """Return what a disagreement costs."""
     return (one - other) ** 2 if weights == "quadratic" else float(one != other)
 
 

@@ -505,7 +505,6 @@ def prediction_powered_mean(
 
 
 def _interval(values: Clusters, low: float, high: float, level: float) -> Interval:
-    """Return a mean with its padded t on both sides, within the range."""
     below, above = clustered_t(values.sums, values.sizes, low, high, level / 2)
     return Interval(values.mean, max(low, below), min(high, above))
 

@@ -195,7 +195,6 @@ def _members(block: Block) -> Floats:
 
 
 def _excess(block: Block, given: Floats) -> Floats:
-    """Return the excess of a question for each way to give its asks to wordings."""
     import numpy as np
 
     counts = given[0].sum(axis=0)

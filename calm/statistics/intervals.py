@@ -289,7 +289,7 @@ def wilson(successes: float, n: float, level: float, *, sides: Sides = 1) -> tup
     [0.0552, 0.1744]
     """
     _check_counts(successes, n)
-    z = _normal_quantile(_one_sided(level, sides))
+    z = -NormalDist().inv_cdf(_one_sided(level, sides))
     rate = successes / n
     centre = (rate + z * z / (2 * n)) / (1 + z * z / n)
     half = z * sqrt(rate * (1 - rate) / n + z * z / (4 * n * n)) / (1 + z * z / n)
@@ -331,7 +331,3 @@ def _check_counts(successes: float, n: float) -> None:
         raise EstimateError(f"expected at least one item, got n={n!r}")
     if not 0 <= successes <= n:
         raise EstimateError(f"expected between 0 and n={n!r} successes, got {successes!r}")
-
-
-def _normal_quantile(tail: float) -> float:
-    return -NormalDist().inv_cdf(tail)

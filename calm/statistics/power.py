@@ -217,7 +217,6 @@ def bounds(
 
 
 def _moments(noise: Noise) -> tuple[float, float]:
-    """Return E[theta] and E[theta^2]."""
     if noise.beta is not None:
         return 0.15, 0.15**2 + 0.15 * 0.85 / (noise.beta + 1)
     rest = 1 - noise.close

@@ -193,7 +193,6 @@ def _reached(start: str, links: Mapping[str, set[str]]) -> set[str]:
 
 
 def _newton(names: Sequence[str], won: Mapping[tuple[str, str], float]) -> tuple[list[float], list[list[float]]]:
-    """Return the strengths that maximise the likelihood and their covariance."""
     from scipy.linalg import pinvh  # imported here: only this rating pays for it
 
     place = {name: i for i, name in enumerate(names)}

@@ -137,7 +137,7 @@ def nominal_levels(spent: Sequence[float], information: Sequence[float]) -> tupl
     levels = []
     for target, time in zip(spent, information, strict=True):
         bound = _bound_that_spends(walk, target, time)
-        levels.append(_upper(bound))
+        levels.append(0.5 * erfc(bound / sqrt(2)))
         if len(levels) < len(spent):
             walk = _advance(walk, time, bound)
     return tuple(levels)
@@ -155,15 +155,6 @@ class _Walk:
     points: tuple[float, ...] = (0.0,)
     masses: tuple[float, ...] = (1.0,)
     spent: float = 0.0
-
-
-def _upper(z: float) -> float:
-    return 0.5 * erfc(z / sqrt(2))
-
-
-def _crossing(walk: _Walk, time: float, bound: float) -> float:
-    """Return the probability that the walk first exceeds `bound` standard deviations at `time`."""
-    return 0.5 * sum([m * erfc(z) for z, m in _distances(walk, time, bound)])
 
 
 def _distances(walk: _Walk, time: float, bound: float) -> list[tuple[float, float]]:
@@ -204,7 +195,8 @@ def _advance(walk: _Walk, time: float, bound: float) -> _Walk:
         here = point / scale
         density = sum([m * exp(-(here - p) * (here - p)) for p, m in before])
         masses.append(weight * density / (scale * sqrt(pi)))
-    return _Walk(time, points, tuple(masses), walk.spent + _crossing(walk, time, bound))
+    crossing = 0.5 * sum([m * erfc(z) for z, m in _distances(walk, time, bound)])
+    return _Walk(time, points, tuple(masses), walk.spent + crossing)
 
 
 def _check_looks(information: Sequence[float], expected: int) -> None:
@@ -363,7 +355,6 @@ def confidence_sequence(
 
 
 def _bets(values: Sequence[float], mean: float) -> Iterator[float]:
-    """Yield the bets of `kelly_bets` one after the other."""
     total, squares = mean, _FIRST_VARIANCE
     for count, value in enumerate(values, start=1):
         gap = total / count - mean
@@ -504,7 +495,6 @@ def _factor(block: Block, guess: tuple[float, float], gap: float) -> float:
 
 @lru_cache(maxsize=65_536)
 def _nearest(q1: float, q2: float, n1: int, n2: int, gap: float) -> float:
-    """Return the first rate of the nearest pair of rates that lie `gap` apart."""
     if gap == 0.0:
         return (n1 * q1 + n2 * q2) / (n1 + n2)
     low, high = max(0.0, -gap), min(1.0, 1.0 - gap)

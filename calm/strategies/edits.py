@@ -6,27 +6,43 @@ The simpler edit changes less of a case, and brings in fewer odd characters.
 
 from __future__ import annotations
 
-import inspect
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cache
-from typing import Final
-
-from hypothesis import assume, currently_in_test_context, note
-from hypothesis import strategies as st
-from hypothesis.strategies import DrawFn, SearchStrategy
-from rapidfuzz.distance import Levenshtein
-
-from calm.core.case import Case, Treated, texts_of_steps
-from calm.core.edits import Edit, Expects
+from calm.core.case import Case
+from calm.core.case import Treated
+from calm.core.case import texts_of_steps
+from calm.core.edits import Edit
+from calm.core.edits import Expects
 from calm.core.validation import fault_in
-from calm.core.verdict import FAMILIES, FAMILY, Family
-from calm.errors import ConfigError, nearest
+from calm.core.verdict import FAMILIES
+from calm.core.verdict import FAMILY
+from calm.core.verdict import Family
+from calm.errors import ConfigError
+from calm.errors import nearest
 from calm.experiment.pairs import aim
-from calm.gate.catalogue import Entry, entries, factory_of, find_edit
+from calm.gate.catalogue import Entry
+from calm.gate.catalogue import entries
+from calm.gate.catalogue import factory_of
+from calm.gate.catalogue import find_edit
 from calm.results.reports.texts import differences
 from calm.strategies.cases import running
+from collections import Counter
+from collections.abc import Callable
+from collections.abc import Collection
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+from dataclasses import dataclass
+from dataclasses import replace
+from functools import cache
+from hypothesis import assume
+from hypothesis import currently_in_test_context
+from hypothesis import note
+from hypothesis import strategies as st
+from hypothesis.strategies import DrawFn
+from hypothesis.strategies import SearchStrategy
+from rapidfuzz.distance import Levenshtein
+from typing import Final
+import inspect
 
 SAMPLES: Final = 20
 """An edit is tried on so many bundled cases; one that applies to none of them is the least simple."""
@@ -291,7 +307,7 @@ class _Wanted:
             raise ConfigError(f"{whose}: there is no bias {bias!r}{nearest(bias, known)}")
         if expects is not None and expects not in tuple(Expects):
             raise ConfigError(f"{whose}: expected one of {', '.join(Expects)}, got expects={expects!r}")
-        own = tuple(_entry(name) for name in names if "@" in name or ":" in name)
+        own = tuple(_Own("", name, find_edit(name, running().model)) for name in names if "@" in name or ":" in name)
         plain = frozenset(names) - {entry.name for entry in own}
         for name in plain:
             find_edit(name.partition("@")[0], "judge-model") if name else None
@@ -316,11 +332,6 @@ class _Wanted:
         edit = entry.edit
         fits = self.expects in (None, edit.expects) and self.bias in (None, edit.bias)
         return fits and (edit.expects in HARMLESS or not self.harmless)
-
-
-def _entry(name: str) -> Entry:
-    """Return an edit that was named with an argument, or by its module, as an entry of its own."""
-    return _Own("", name, find_edit(name, running().model))
 
 
 @dataclass(frozen=True, slots=True)
@@ -366,7 +377,6 @@ def _written(family: Family) -> tuple[str, ...]:
 
 
 def _notes_of(edit: Edit, case: Case) -> tuple[str, ...]:
-    """Return what an edit writes beside a case, if that is all that it does."""
     aimed = aim(case, edit.expects)
     edited = edit.apply(aimed, 0) if isinstance(aimed, Treated) else None
     if edited is None or edited.differences(case) != {"notes"}:

@@ -63,8 +63,6 @@ class Tally:
 
 
 def _counting(tally: Tally) -> type[str]:
-    """Return a kind of `str` whose methods add what they read to a tally."""
-
     class Counting(str):
         __slots__ = ()
 
@@ -93,7 +91,6 @@ def _counting(tally: Tally) -> type[str]:
 
 
 def _read(name: str, length: int, given: Sequence[Any], found: Any) -> int:
-    """Return how many characters of a text a method read, of which `found` came."""
     match name:
         case "__add__" | "__getitem__":
             return len(found)

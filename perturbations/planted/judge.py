@@ -263,7 +263,6 @@ def _unpacked_classes(packed: Sequence[Any] | None) -> Classes | None:
 
 
 def _prompt(seen: Seen) -> tuple[Message, ...]:
-    """Return what is seen as people read it."""
     asked = {Framing.STANDARD: "as usual", Framing.NEGATIVE: "which is worse", Framing.INVERTED: "scale turned over"}
     parts = [f"[Example]\n{question}\n{verdict}" for question, verdict in seen.examples]
     parts += [f"[Turn of {turn.role}]\n{turn.text}" for turn in seen.turns]

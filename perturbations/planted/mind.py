@@ -57,7 +57,11 @@ def gold_of(case: Case, task: Task, scale: Scale, criterion: Criterion | None = 
         case "listwise":
             return _ranked_labels(case)
         case "label":
-            return _class(case, scale)
+            classes = scale.classes or SHIPPED
+            found = classes.damaged if case.label == DAMAGED else case.label
+            if found not in classes.names:
+                raise lacking(f"`label` to be one of its classes ({', '.join(classes.names)})")
+            return found
         case _:
             return _met(case, case.criteria if criterion is None else (criterion,))
 
@@ -110,14 +114,6 @@ def _ranked_labels(case: Case) -> tuple[str, ...]:
         return answer.id in added, -worth, digest(case.id, answer.id)
 
     return tuple(labels[a.id] for a in sorted(case.answers, key=rank))
-
-
-def _class(case: Case, scale: Scale) -> str:
-    classes = scale.classes or SHIPPED
-    found = classes.damaged if case.label == DAMAGED else case.label
-    if found not in classes.names:
-        raise lacking(f"`label` to be one of its classes ({', '.join(classes.names)})")
-    return found
 
 
 def _met(case: Case, criteria: Sequence[Criterion]) -> tuple[bool, ...]:
@@ -252,7 +248,6 @@ def _steps(scale: Scale) -> list[float]:
 
 
 def _shuffled(order: list[str], rng: Random) -> list[str]:
-    """Return a uniform draw from the other orders."""
     while (drawn := rng.sample(order, len(order))) == order:
         pass
     return drawn

@@ -20,7 +20,7 @@ from calm.cases.generate import (
     problems as results,
 )
 from calm.cases.generate.scores import gold
-from calm.cases.rulers import read_rulers
+from calm.cases.heuristics import read_heuristics
 from calm.core.checks import verify
 from tests.cases.test_pairwise_cases import FORBIDDEN
 
@@ -143,7 +143,7 @@ def test_pairs_are_balanced():
     """Neither length, markup nor place finds the better answer; a third of the pairs are close."""
     pairs = list(generate("pairwise", 400, 21, kinds=WORKED))
 
-    readings = {reading.ruler: reading for reading in read_rulers(pairs)}
+    readings = {reading.heuristic: reading for reading in read_heuristics(pairs)}
 
     plain = [r for name, r in readings.items() if name.split()[0] in ("longest", "shortest", "first", "last")]
     plain += [r for name, r in readings.items() if "markup" in name]

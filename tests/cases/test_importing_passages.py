@@ -6,8 +6,8 @@ import pytest
 
 from calm.cases.foreign.columns import Columns, columns_from, import_table
 from calm.cases.foreign.records import load
-from calm.cases.material import passages_in, unpacked
 from calm.cases.proposed import proposal
+from calm.cases.rows import passages_in, unpacked
 from calm.core.case import Passage
 from calm.core.files import MOST_VALUES
 from calm.errors import ConfigError

@@ -46,7 +46,7 @@ def test_the_class_follows_from_the_results_that_the_reference_shares():
 
 
 def test_neither_length_nor_the_kind_of_a_case_tells_its_class():
-    """A ruler knows no more than a coin: the bound is that of the score cases."""
+    """A heuristic knows no more than a coin: the bound is that of the score cases."""
     places = [float(SHIPPED.names.index(case.label)) for case in CASES]
     lengths = [float(len(case.answers[0].text)) for case in CASES]
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from calm.cases import read_cases, spread
+from calm.cases import for_task, read_cases
 from calm.cases.lines import line
 from calm.core.annotations import Annotation
 from calm.errors import ConfigError
@@ -69,7 +69,7 @@ def test_labels_of_several_answers_go_with_the_cases_made_of_them(tmp_path):
     assert [case.annotations["ann"].scores for case in alone] == [{"answer": 9}, {"answer": 4}, {"answer": 4}]
     assert [case.annotations["ann"].better for case in pairs] == ["a", "a", "tie"]
     assert [case.annotations["ben"].better for case in pairs] == ["tie", "a", "b"]
-    assert spread(alone[0], "score") == [alone[0]]
+    assert for_task(alone[0], "score") == [alone[0]]
 
 
 @pytest.mark.parametrize(

@@ -115,11 +115,11 @@ def test_good_answers_carry_a_verb_and_numbers(cases: list[Case]) -> None:
     assert sum(any(sign.isdigit() for sign in text(case, "good")) for case in cases) >= 0.85 * len(cases)
 
 
-def test_rulers_know_nothing(cases, subtests):
+def test_heuristics_know_nothing(cases, subtests):
     """Length and markup alone do not find the better answer."""
-    for ruler, value in [("longest", len), ("shortest", lambda answer: -len(answer)), ("markup", markup)]:
-        with subtests.test(ruler=ruler, value=value):
-            assert 0.42 <= wins(cases, value) <= 0.58, ruler
+    for heuristic, value in [("longest", len), ("shortest", lambda answer: -len(answer)), ("markup", markup)]:
+        with subtests.test(heuristic=heuristic, value=value):
+            assert 0.42 <= wins(cases, value) <= 0.58, heuristic
 
 
 def test_markup_is_present(cases: list[Case]) -> None:

@@ -132,7 +132,7 @@ def test_generated_cases_are_read_back_equal(files):
     assert read_cases("new.jsonl", task="pairwise") == list(generate.generate("pairwise", 30, -3, kinds=["dates"]))
 
 
-def test_check_warns_of_rulers_and_of_texts(files, capsys):
+def test_check_warns_of_heuristics_and_of_texts(files, capsys):
     """A planted shortcut, equal answers and a question that occurs twice are told; only --strict makes them fail."""
     rows = [
         {"id": f"c{n}", "question": f"q{n}", "answers": [{"id": "a", "text": "x" * 9}, {"id": "b", "text": "x"}],
@@ -149,7 +149,7 @@ def test_check_warns_of_rulers_and_of_texts(files, capsys):
     assert status == DONE
     assert "warning: 2 cases share their question with another case (c0, again)" in told
     assert "warning: 1 cases have answers with equal texts (same)" in told
-    assert "warning: the ruler `longest answer` nearly equals the gold" in told
+    assert "warning: the heuristic `longest answer` nearly equals the gold" in told
     assert run("cases", "check", "planted.jsonl", "--strict") == REFUSED
 
 
@@ -201,7 +201,7 @@ def test_check_says_that_there_is_nothing_to_warn_of(files, capsys):
     assert status == DONE
     assert first == "2 cases in 2 files"
     assert note.startswith("note: 2 of 2 cases have one answer and no gold")
-    assert rest == ["no gold labels, so no ruler can be compared with them", "no warning"]
+    assert rest == ["no gold labels, so no heuristic can be compared with them", "no warning"]
 
 
 def test_check_refuses_ids_that_two_files_share(files):

@@ -7,7 +7,7 @@ import shlex
 import pytest
 
 from calm.commands import cli
-from calm.commands.parsing import verbs_of
+from calm.commands.cli import verbs_of
 
 
 def parsers(parser, name="calm"):

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from calm.commands import cli, run_options
+from calm.commands import cli
 from calm.commands.spending import caps_of
 from calm.engine.money import Caps
 from calm.pytest_plugin.options import FLAGS, OPTIONS
@@ -25,7 +25,7 @@ def refused(capsys, *words):
 def read(*words):
     """Return what a command line says, and what it hands to pytest."""
     options = cli._parser_for(words).parse_args(words)
-    return options, run_options.given_to_pytest(options)
+    return options, cli.given_to_pytest(options)
 
 
 def test_an_audit_takes_each_option_of_a_run_under_its_short_name():

@@ -1,15 +1,14 @@
 """Nothing that a user's files, a server or a command line says acts on a terminal or on a CI service."""
 
-import io
-import json
-import re
-import sys
-
-import pytest
-
 from calm.commands.cli import main
 from calm.commands.terminal import Terminal
-from tests.servers import Answer, wire_server
+from tests.servers import Answer
+from tests.servers import wire_server
+import io
+import json
+import pytest
+import re
+import sys
 
 TITLE, LINK, BELL = (
     "\x1b]0;owned\x07",
@@ -181,11 +180,11 @@ def test_a_terminal_shows_colours_where_a_person_sees_them():
 
 def test_an_error_that_nobody_expected_is_safe_too(monkeypatch):
     """The last words of a process go the same way."""
-    from calm.commands.terminal import told
+    from calm.commands.terminal import print_unexpected
 
     error = io.StringIO()
     monkeypatch.setattr(sys, "stderr", error)
-    told(RuntimeError, RuntimeError(HOSTILE), None)
+    print_unexpected(RuntimeError, RuntimeError(HOSTILE), None)
 
     assert "owned" in error.getvalue()
     assert not ACTS.search(error.getvalue())

@@ -8,7 +8,7 @@ from collections import Counter
 
 import pytest
 
-from calm.core.acknowledgement import NAMES, names_cue, reason_in
+from calm.core.acknowledgement import names_cue, patterns, reason_in
 from calm.core.measures import acknowledged, acknowledgement, acknowledgement_rate
 from calm.core.reasons import Kind
 from calm.core.trials import Trial, Trials
@@ -66,8 +66,8 @@ def test_each_bias_is_measured_on_labelled_reasons_or_not_at_all():
 
     assert {*reasons_by_part.NAMING} == {*reasons_by_part_held_out.NAMING} == {*PART}
     assert all(len(reasons) >= 6 for reasons in reasons_by_part.NAMING.values())
-    assert set(NAMES) - {"framing"} == labelled
-    assert {entry.edit.bias for entry in entries()} == set(NAMES) | NOT_MEASURED
+    assert set(patterns()) - {"framing"} == labelled
+    assert {entry.edit.bias for entry in entries()} == set(patterns()) | NOT_MEASURED
 
 
 @each("bias", sorted(NOT_MEASURED))

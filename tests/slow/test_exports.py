@@ -25,7 +25,7 @@ import httpx2
 import pytest
 
 from calm.results.audit import write
-from calm.results.reports.exports import told
+from calm.results.reports.exports import exported
 from tests.reports.hostile_texts import HOSTILE, hostile_audit
 from tests.reports.planted_audit import sample
 from tests.servers.langfuse import langfuse_server
@@ -89,7 +89,7 @@ def started(*words, **more):
 
 def rows_of(folder, audit=None):
     """Return what is told of a run, by name."""
-    return {row.name: row for row in told(audit or sample(), folder / "results.json").rows}
+    return {row.name: row for row in exported(audit or sample(), folder / "results.json").rows}
 
 
 # OpenTelemetry

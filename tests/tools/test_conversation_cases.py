@@ -12,7 +12,7 @@ import pytest
 
 import calm
 from calm.cases import bundled, shaped_cases
-from calm.cases.rulers import read_rulers, warnings
+from calm.cases.heuristics import read_heuristics, warnings
 from calm.core.checks import verify
 from tools.cases.scenarios import SCENARIOS, Fact
 from tools.cases.talks import talk_cases
@@ -117,13 +117,13 @@ def test_the_truth_of_criteria_is_computed() -> None:
 
 
 @pytest.mark.parametrize("task", ["pairwise", "score", "rubric", "listwise"])
-def test_they_serve_each_task_and_no_ruler_tells_the_gold(task) -> None:
+def test_they_serve_each_task_and_no_heuristic_tells_the_gold(task) -> None:
     """A run on the bundled cases is asked about them; neither length nor place gives the better reply away."""
     cases = shaped_cases("turns", task, bundled(task))
     assert cases is not None
     assert len(cases) == 200
     assert shaped_cases("turns", task, cases) is None
-    assert list(warnings(read_rulers(cases))) == []
+    assert list(warnings(read_heuristics(cases))) == []
 
 
 def test_length_hardly_goes_with_the_gold() -> None:

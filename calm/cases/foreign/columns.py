@@ -32,7 +32,7 @@ from calm.cases.foreign.texts import (
     replied,
     talk_of,
 )
-from calm.cases.material import passages_in
+from calm.cases.rows import passages_in
 from calm.core.case import ASSISTANT, TIE, USER, Case, Turn
 from calm.core.files import quote
 from calm.errors import ConfigError, closest, nearest
@@ -374,7 +374,8 @@ def _shape(table: Table, plan: Columns) -> _Shape:
         got = ", ".join(f"answer_{letter}" for letter in letters)
         faults.append(f"--map: expected answer_a, answer_b and so on without a gap, got {got}")
     for key in columns:
-        letter = _letter(key)
+        found = _LETTERED.fullmatch(key) or _VARIANT.fullmatch(key) or _HISTORY.fullmatch(key)
+        letter = found[2] if found else None
         if letter and letter not in letters:
             faults.append(f"--map: expected an answer for {key}, got no answer_{letter}; map it, too")
         elif letters and key == "label":
@@ -393,12 +394,6 @@ def _shape(table: Table, plan: Columns) -> _Shape:
         raise ConfigError([*faults, there])
     said = {written(_at(row, columns["better"])).strip() for row in table.rows} if "better" in columns else set()
     return _Shape(letters, columns, plan, letters == "ab" and leans(said, plan.values))
-
-
-def _letter(key: str) -> str | None:
-    """Return the letter of the answer that a field belongs to."""
-    found = _LETTERED.fullmatch(key) or _VARIANT.fullmatch(key) or _HISTORY.fullmatch(key)
-    return found[2] if found else None
 
 
 def _talk(row: Row, record: int, shape: _Shape, faults: Faults) -> Talk:

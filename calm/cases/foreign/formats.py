@@ -66,7 +66,6 @@ def polls(cases: Sequence[tuple[int, Case]], *, blank: str | None = None) -> lis
 
 
 def _about(case: Case) -> object:
-    """Return what two records must have in common to be votes on the same."""
     answers = [
         (
             answer.author or "",
@@ -183,7 +182,6 @@ def _vote(row: Row, record: int, faults: Faults) -> dict[str, object] | None:
 
 
 def _named_by(row: Row, column: str, record: int, faults: Faults) -> str:
-    """Return the text or whole number in the column of the id."""
     value = row.get(column)
     if isinstance(value, bool) or not isinstance(value, str | int) or not str(value).strip():
         faults.add(record, column, f"expected an id, got {shown(value)}; map another column to id, or none")
@@ -192,7 +190,6 @@ def _named_by(row: Row, column: str, record: int, faults: Faults) -> str:
 
 
 def _turns(row: Row, key: str, most: int | None, record: int, faults: Faults) -> list[tuple[str, str]]:
-    """Return what the user and the model said, turn by turn."""
     talk = row.get(key)
     if not isinstance(talk, list) or not talk:
         faults.add(record, key, f"expected a list of messages, got {shown(talk)}; write [{{role, content}}, ...]")
@@ -362,7 +359,6 @@ def _met(followed: object, ids: list[str], models: Row, record: int, faults: Fau
 
 
 def _words(name: str, values: Row) -> str:
-    """Return an instruction and its parameters as a criterion to read."""
     told = [name.replace(":", ": ").replace("_", " ")]
     told += [f"{key.replace('_', ' ')}: {_value(v)}" for key, v in values.items()]
     return "; ".join(told)
@@ -373,7 +369,6 @@ def _value(value: object) -> str:
 
 
 def _check(name: str, values: Row) -> dict[str, object]:
-    """Return the check of an instruction, where one of calm's own decides it."""
     if name in _PLAIN:
         return {"check": {"kind": _PLAIN[name]}}
     count, relation = values.get("num_words"), values.get("relation")

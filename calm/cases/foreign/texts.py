@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from calm.cases.foreign.records import ImportResult, listed, shown
-from calm.cases.material import dig, lacks_parts, unpacked
-from calm.cases.material import turns_of_messages as turns_of
+from calm.cases.rows import dig, lacks_parts, unpacked
+from calm.cases.rows import turns_of_messages as turns_of
 from calm.core.case import ASSISTANT, USER, Answer, Case, Turn
 from calm.errors import ConfigError
 
@@ -126,7 +126,6 @@ def _texts(case: Case, given: Case) -> Sequence[Answer]:
 
 
 def _by_author(case: Case, given: Case) -> bool:
-    """Return whether a case and a record name the same authors."""
     named = {answer.author for answer in case.answers}
     return None not in named and named == {answer.author for answer in given.answers}
 

@@ -148,7 +148,6 @@ def _fresh(wells: list[Well], rng: random.Random, turn: int, seen: set[int]) -> 
 
 
 def _case(identity: str, kind: str, task: Task, draft: Draft) -> Case:
-    """Return the case of a draft, checked as any case that is read from a file."""
     answers, tags = draft["answers"], draft["tags"]
     if FAMILY[task] == "pairwise" and isinstance(answers, list) and not better_first(identity):
         answers = answers[::-1]

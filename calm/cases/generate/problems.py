@@ -249,7 +249,6 @@ def _tank(rng: random.Random) -> Problem:
 
 
 def _drawn(*names: str) -> tuple[Draw, ...]:
-    """Return those of the shipped problems that have these names."""
     by_name = {draw.__name__.lstrip("_"): draw for draw in PROBLEMS}
     return tuple(by_name[name] for name in names)
 
@@ -299,7 +298,6 @@ def case_of(problem: Problem, task: Task, rng: random.Random, turn: int) -> dict
 
 
 def _right(problem: Problem, rng: random.Random, count: int) -> set[int]:
-    """Draw which results are right."""
     return set(rng.sample(range(len(problem.results)), count))
 
 
@@ -340,7 +338,6 @@ def _score(problem: Problem, rng: random.Random, turn: int) -> dict[str, object]
 
 
 def _label(problem: Problem, rng: random.Random, turn: int) -> dict[str, object]:
-    """Return an answer of each class in turn."""
     total = len(problem.results)
     wanted = SHIPPED.names[turn % len(SHIPPED.names)]
     count = rng.choice([n for n in range(total + 1) if grade_class(n, total) == wanted])
@@ -366,7 +363,6 @@ def _rubric(problem: Problem, rng: random.Random, turn: int) -> dict[str, object
 
 
 def _list(problem: Problem, rng: random.Random, turn: int) -> dict[str, object]:
-    """Return three to five answers of which no two have as many right results."""
     total = len(problem.results)
     counts = rng.sample(range(total + 1), 3 + turn % 3)
     names = [f"w{number}" for number in range(1, len(counts) + 1)]

@@ -210,17 +210,12 @@ def _form(rng: random.Random, topic: Topic, kinds: Mapping[str, bool], used: int
     return form
 
 
-def _has(text: str, word: str) -> bool:
-    return verify({"kind": "contains", "value": word}, text)
-
-
 def _askable(topic: Topic, draft: _Draft, text: str) -> tuple[list[str], list[str]]:
-    """List the words that a check may ask for, those in the text and the others."""
     taken = {str(value).lower() for check in draft.checks for value in _values(check)} | {topic.word}
     # A word of the task itself is no fair thing to ask for or to forbid.
     words = [word for word in dict.fromkeys(topic.marked) if word and word.lower() not in taken]
     words = [word for word in words if word.lower() not in topic.task.lower()]
-    inside = [word for word in words if _has(text, word)]
+    inside = [word for word in words if verify({"kind": "contains", "value": word}, text)]
     return inside, [word for word in words if word not in inside]
 
 
@@ -282,7 +277,6 @@ def _close(check: Mapping[str, object], text: str) -> bool:
 
 
 def _reference(rng: random.Random, topic: Topic, checks: list[dict[str, object]]) -> str | None:
-    """Search for a text of 20 to 90 words that meets every check."""
     by_kind = {str(check["kind"]): check for check in checks}
 
     def number(kind: str) -> int:
@@ -358,7 +352,6 @@ def _draw(rng: random.Random, topic: Topic, fragile: str | None, good: bool) -> 
 
 
 def _spell(kind: str, value: object) -> str:
-    """Write small counts as words."""
     if isinstance(value, int) and kind not in {"max_words", "min_words"} and value < len(_NUMBERS):
         return _NUMBERS[value]
     return str(value)
@@ -452,7 +445,7 @@ def case_of(topic: Topic, task: Task, rng: random.Random, turn: int) -> dict[str
     known = {key: drawn[key] for key in ("question", "tags")}
     if family == "score":
         known |= {"answers": [{"id": "only", "text": text}], "reference": reference}
-        return known | {"scores": {"only": _grade(checks, text)}}
+        return known | {"scores": {"only": gold(_kept(checks, text), len(checks))}}
     if family == "label":
         known |= {"answers": [{"id": "only", "text": text}], "reference": reference}
         return known | {"label": grade_class(_kept(checks, text), len(checks))}
@@ -463,10 +456,6 @@ def case_of(topic: Topic, task: Task, rng: random.Random, turn: int) -> dict[str
 
 def _kept(checks: Checks, text: str) -> int:
     return sum(verify(check, text) for check in checks)
-
-
-def _grade(checks: Checks, text: str) -> int:
-    return gold(_kept(checks, text), len(checks))
 
 
 def _broken(checks: Checks, text: str, rng: random.Random) -> str | None:
@@ -501,7 +490,6 @@ def _pair(
 def _list(
     known: dict[str, object], checks: Checks, texts: tuple[str, str], rng: random.Random
 ) -> dict[str, object] | None:
-    """Return answers of which no two keep as many constraints."""
     found = {_kept(checks, text): text for text in texts}
     for text in texts:
         less = _broken(checks, text, rng)

@@ -13,7 +13,7 @@ from typing import Any, Final, Literal
 from calm.cases.foreign.records import Faults, case_id
 from calm.cases.logs.judgments import ANY, PAIR, Judgment, Log, Scaled, labels_of, scaled, seen
 from calm.cases.logs.values import clean, question_in, texts_in, written
-from calm.cases.material import dig
+from calm.cases.rows import dig
 from calm.core.case import Case, digest
 from calm.core.verdict import Scale
 from calm.errors import ConfigError, nearest
@@ -131,7 +131,6 @@ def gathered(log: Log, wanted: Wanted) -> Gathered:
 
 
 def _metric(log: Log, wanted: str | None) -> str:
-    """Return the name of the judge that is meant."""
     known = Counter(one.metric for one in log.judgments if one.who == "judge")
     names = ", ".join(f"{name} ({number})" for name, number in known.most_common(_MOST))
     where = ", ".join(log.names)
@@ -161,7 +160,6 @@ def _no_gold(log: Log, wanted: str) -> str:
 
 
 def _mapped(one: Judgment, columns: Mapping[str, str]) -> Judgment:
-    """Return a judgment with the texts that a user maps to paths of its record."""
     if not columns:
         return one
     held = {name: _at(one.row, path) for name, path in columns.items()}
@@ -227,7 +225,6 @@ def _as_shown(said: Sequence[Judgment]) -> list[Judgment]:
 
 
 def _about(one: Judgment) -> object:
-    """Return what two judgments must have in common to be asks of the same."""
     return one.question, one.answers, one.reference, one.context, tuple(sorted(one.fields.items()))
 
 
@@ -269,7 +266,6 @@ def _lost(one: Judgment, on: Scaled | None, columns: Mapping[str, str]) -> objec
 def _row(
     name: str, one: Judgment, gold: Mapping[str, float | str], on: Scaled | None, columns: Mapping[str, str]
 ) -> dict[str, object]:
-    """Return a case as a row of calm's own format."""
     ids = PLACES if len(one.answers) == PAIR else (ONLY,)
     authors = [*(author or None for author in one.authors), *[None] * len(ids)]
     row: dict[str, object] = {

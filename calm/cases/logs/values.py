@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from calm.cases.material import (
+from calm.cases.rows import (
     TOOLS,
     about_tools,
     content_of,
@@ -15,7 +15,7 @@ from calm.cases.material import (
     string,
     unpacked,
 )
-from calm.cases.material import (
+from calm.cases.rows import (
     turns_of_messages as turns_of,
 )
 from calm.core.case import Turn

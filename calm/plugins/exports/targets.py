@@ -25,10 +25,10 @@ from urllib.parse import unquote
 from calm.errors import ConfigError
 from calm.models import secrets
 from calm.models.secrets import on_guard
-from calm.results.reports.exports import Row, Told, text
+from calm.results.reports.exports import ExportedRun, Row, text
 from calm.results.reports.tables import neutral
 
-Send: TypeAlias = Callable[[Told, Sequence[Path]], str]
+Send: TypeAlias = Callable[[ExportedRun, Sequence[Path]], str]
 """It sends a run with its files, and returns where it is found; the files matter only where a tool keeps files."""
 
 TIMEOUT: Final = 20
@@ -126,16 +126,16 @@ def otel() -> Send:
 
     export([])
 
-    def send(told: Told, files: Sequence[Path]) -> str:
+    def send(sent: ExportedRun, files: Sequence[Path]) -> str:
         logs, api = _package("opentelemetry.sdk._logs", "otel"), _package("opentelemetry._logs", "otel")
         named = "OTEL_SERVICE_NAME" in os.environ or "service.name=" in os.environ.get("OTEL_RESOURCE_ATTRIBUTES", "")
         resource = _package("opentelemetry.sdk.resources", "otel").Resource.create(
             {} if named else {"service.name": "calm"}
         )
         scope = _package("opentelemetry.sdk.util.instrumentation", "otel").InstrumentationScope(
-            "calm", told.facts["version"]
+            "calm", sent.facts["version"]
         )
-        at = int(told.started.timestamp()) * 10**9
+        at = int(sent.started.timestamp()) * 10**9
         with _to("otel", "making the events", "Install the newest packages of OpenTelemetry."):
             events = [
                 logs.ReadableLogRecord(
@@ -144,15 +144,15 @@ def otel() -> Send:
                         observed_timestamp=at,
                         severity_number=api.SeverityNumber.INFO,
                         event_name="gen_ai.evaluation.result",
-                        attributes=_attributes(row, told),
+                        attributes=_attributes(row, sent),
                     ),
                     resource,
                     scope,
                 )
-                for row in told.rows
+                for row in sent.rows
             ]
         export(events)
-        return f"{len(events)} events gen_ai.evaluation.result; calm.run is {told.id}"
+        return f"{len(events)} events gen_ai.evaluation.result; calm.run is {sent.id}"
 
     return send
 
@@ -169,15 +169,15 @@ class _Said(logging.Handler):
         self.lines.append(record.getMessage())
 
 
-def _attributes(row: Row, told: Told) -> dict[str, str | float]:
+def _attributes(row: Row, sent: ExportedRun) -> dict[str, str | float]:
     shown = {
         "gen_ai.evaluation.name": row.name,
         "gen_ai.evaluation.score.value": row.value,
         "gen_ai.evaluation.score.label": row.label,
         "gen_ai.evaluation.explanation": row.sentence,
         "log.record.uid": row.id,
-        "calm.run": str(told.id),
-        **{f"calm.{name}": said for name, said in told.facts.items()},
+        "calm.run": str(sent.id),
+        **{f"calm.{name}": said for name, said in sent.facts.items()},
         **{f"calm.{name}": said for name, said in _more(row).items()},
     }
     return {name: said for name, said in shown.items() if said not in (None, "")}
@@ -210,19 +210,19 @@ def mlflow() -> Send:
             deleted = f"the experiment {name!r} was deleted"
             raise _fault("mlflow", deleted, "Restore it, or set MLFLOW_EXPERIMENT_NAME to another one.")
 
-    def send(told: Told, files: Sequence[Path]) -> str:
-        at = int(told.started.timestamp()) * 1000
-        tags = {"calm.run": str(told.id), "calm.outcome": told.rows[0].label, "calm.headline": told.rows[0].sentence}
+    def send(sent: ExportedRun, files: Sequence[Path]) -> str:
+        at = int(sent.started.timestamp()) * 1000
+        tags = {"calm.run": str(sent.id), "calm.outcome": sent.rows[0].label, "calm.headline": sent.rows[0].sentence}
         metrics = [
             entities.Metric(f"{row.name}{part}", value, at, 0)
-            for row in told.rows
+            for row in sent.rows
             for part, value in (("", row.value), (".low", row.low), (".high", row.high))
             if value is not None
         ]
         with _to("mlflow", "making the run", fix):
             home = client.create_experiment(name) if experiment is None else experiment.experiment_id
-            known = client.search_runs([home], f"tags.`calm.run` = '{told.id}'", max_results=1)
-            run = known[0] if known else client.create_run(home, at, tags, run_name=told.facts.get("judge", "judge"))
+            known = client.search_runs([home], f"tags.`calm.run` = '{sent.id}'", max_results=1)
+            run = known[0] if known else client.create_run(home, at, tags, run_name=sent.facts.get("judge", "judge"))
         run_id = run.info.run_id
         try:
             with _to(
@@ -230,12 +230,12 @@ def mlflow() -> Send:
             ):
                 client.log_batch(
                     run_id,
-                    params=[entities.Param(key, said) for key, said in told.facts.items()],
+                    params=[entities.Param(key, said) for key, said in sent.facts.items()],
                     tags=[entities.RunTag(key, said) for key, said in tags.items()],
                 )
                 for first in range(0, len(metrics), MOST_METRICS):
                     client.log_batch(run_id, metrics=metrics[first : first + MOST_METRICS])
-                client.log_text(run_id, _csv(told.rows), "findings.csv")
+                client.log_text(run_id, _csv(sent.rows), "findings.csv")
                 for file in files:
                     client.log_artifact(run_id, str(file))
                 client.set_terminated(run_id, "FINISHED")
@@ -300,8 +300,8 @@ def langfuse() -> Send:
     if not isinstance(projects, dict) or not isinstance(projects.get("data"), list):
         raise _fault("langfuse", f"expected the projects of a Langfuse server, got {projects!r}", fix)
 
-    def send(told: Told, files: Sequence[Path]) -> str:
-        scores = [score for row in told.rows for score in _scores(row, told)]
+    def send(sent: ExportedRun, files: Sequence[Path]) -> str:
+        scores = [score for row in sent.rows for score in _scores(row, sent)]
         for first in range(0, len(scores), MOST_SCORES):
             some = scores[first : first + MOST_SCORES]
             left = f"{first} of {len(scores)} scores were sent; send the run again, and they are replaced. {fix}"
@@ -311,7 +311,7 @@ def langfuse() -> Send:
                 raise ConfigError(f"{error} {left}") from error
             if status != ACCEPTED and not (isinstance(reply, dict) and reply.get("rejected") == 0):
                 raise _fault("langfuse", f"the server refused scores: {reply!r}", left)
-        return f"{len(scores)} scores of the session calm-{told.id}"
+        return f"{len(scores)} scores of the session calm-{sent.id}"
 
     return send
 
@@ -320,12 +320,12 @@ ACCEPTED: Final = 202
 """The status by which Langfuse takes all scores of a request."""
 
 
-def _scores(row: Row, told: Told) -> Iterator[Mapping[str, object]]:
+def _scores(row: Row, sent: ExportedRun) -> Iterator[Mapping[str, object]]:
     shared = {
-        "sessionId": f"calm-{told.id}",
-        "timestamp": told.started.isoformat(),
+        "sessionId": f"calm-{sent.id}",
+        "timestamp": sent.started.isoformat(),
         "comment": row.sentence,
-        "metadata": {**told.facts, **_more(row)},
+        "metadata": {**sent.facts, **_more(row)},
     }
     yield {
         **shared,
@@ -360,7 +360,7 @@ def wandb() -> Send:
         if not signed:
             raise _fault("wandb", "no key was found", fix)
 
-    def send(told: Told, files: Sequence[Path]) -> str:
+    def send(sent: ExportedRun, files: Sequence[Path]) -> str:
         plain = {"silent": True, "console": "off", "save_code": False, "disable_git": True, "disable_code": True}
         apart = {"x_disable_machine_info": True, "x_disable_stats": True, "x_save_requirements": False}
         names = [field.name for field in fields(Row)]
@@ -369,18 +369,18 @@ def wandb() -> Send:
             _to("wandb", "sending", again),
             package.init(
                 project=os.environ.get("WANDB_PROJECT") or "calm",
-                id=f"calm-{told.id.hex}",
+                id=f"calm-{sent.id.hex}",
                 resume="allow",
-                name=told.facts.get("judge", "judge"),
-                config=told.facts,
+                name=sent.facts.get("judge", "judge"),
+                config=sent.facts,
                 mode=mode,
                 settings=package.Settings(**plain, **apart, init_timeout=3 * TIMEOUT),
             ) as run,
         ):
-            run.summary.update({row.name: row.value for row in told.rows if row.value is not None})
-            run.summary.update({"outcome": told.rows[0].label, "headline": told.rows[0].sentence})
-            run.log({"findings": package.Table(names, [[*asdict(row).values()] for row in told.rows])})
-            artifact = package.Artifact(f"calm-{told.id.hex}", "report")
+            run.summary.update({row.name: row.value for row in sent.rows if row.value is not None})
+            run.summary.update({"outcome": sent.rows[0].label, "headline": sent.rows[0].sentence})
+            run.log({"findings": package.Table(names, [[*asdict(row).values()] for row in sent.rows])})
+            artifact = package.Artifact(f"calm-{sent.id.hex}", "report")
             for file in files:
                 artifact.add_file(str(file))
             kept = run.log_artifact(artifact)
@@ -388,7 +388,7 @@ def wandb() -> Send:
                 kept.wait()
             where = run.dir if mode == "offline" else run.url
         if mode == "offline":
-            return f"offline run calm-{told.id.hex}; send it with: wandb sync {Path(where).parent}"
+            return f"offline run calm-{sent.id.hex}; send it with: wandb sync {Path(where).parent}"
         return f"run {text(where)}"
 
     return send

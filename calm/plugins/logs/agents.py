@@ -9,7 +9,7 @@ from typing import Final, TypeGuard
 
 from calm.cases.foreign.records import Faults, ImportResult, case_id
 from calm.cases.logs.values import clean
-from calm.cases.material import MOST, role_in
+from calm.cases.rows import MOST, role_in
 from calm.core.case import Case, digest
 from calm.core.verdict import Scale
 from calm.errors import ConfigError

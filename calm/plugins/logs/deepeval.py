@@ -14,7 +14,7 @@ from typing import Final
 
 from calm.cases.logs.judgments import Judgment, Log
 from calm.cases.logs.values import number, texts_in, transcript, truth, written
-from calm.cases.material import (
+from calm.cases.rows import (
     dig,
     objects,
     string,

@@ -16,7 +16,7 @@ from zipfile import ZipFile
 
 from calm.cases.logs.judgments import Judgment, Log, State
 from calm.cases.logs.values import CONTEXTS, answer_in, first_of, prompt_of, question_in, texts_in, uses_tools
-from calm.cases.material import dig, objects, string
+from calm.cases.rows import dig, objects, string
 from calm.core.case import Turn
 from calm.core.files import MOST_BYTES, json_of, megabytes, unfolded
 from calm.errors import ConfigError

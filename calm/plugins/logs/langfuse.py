@@ -25,7 +25,7 @@ from calm.cases.logs.values import (
     uses_tools,
     written,
 )
-from calm.cases.material import (
+from calm.cases.rows import (
     dig,
     objects,
     string,

@@ -14,7 +14,7 @@ from typing import Final, Literal, TypeAlias, cast, get_args
 
 from calm.cases.foreign.records import csv_table
 from calm.cases.logs.judgments import Log
-from calm.cases.material import dig, objects
+from calm.cases.rows import dig, objects
 from calm.core.files import MOST_BYTES, json_of, read_bytes, refuse_values, unfolded, unopened
 from calm.errors import ConfigError
 from calm.plugins.logs import (

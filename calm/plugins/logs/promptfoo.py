@@ -11,7 +11,7 @@ from typing import Final
 
 from calm.cases.logs.judgments import ANY, PAIR, Judgment, Log, State
 from calm.cases.logs.values import QUESTIONS, REFERENCES, first_of, number, prompt_of, question_in, texts_in, written
-from calm.cases.material import (
+from calm.cases.rows import (
     dig,
     objects,
     string,

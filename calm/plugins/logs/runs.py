@@ -12,7 +12,7 @@ from typing import Final, TypeAlias, TypeGuard
 from calm.cases.foreign.columns import is_number
 from calm.cases.foreign.records import listed, shown
 from calm.cases.logs.values import clean
-from calm.cases.material import ROLES, dig, in_place_of, kind_of, refusal_in, role_in, string, unpacked
+from calm.cases.rows import ROLES, dig, in_place_of, kind_of, refusal_in, role_in, string, unpacked
 from calm.core.verdict import Scale
 
 USER: Final = "user"

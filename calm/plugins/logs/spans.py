@@ -22,8 +22,8 @@ from calm.cases.logs.values import (
     without_tools,
     written,
 )
-from calm.cases.material import TOOLS, about_tools, dig, objects, string, unpacked
-from calm.cases.material import turns_of_messages as turns_of
+from calm.cases.rows import TOOLS, about_tools, dig, objects, string, unpacked
+from calm.cases.rows import turns_of_messages as turns_of
 from calm.core.case import Turn
 
 Attributes = Mapping[str, object]

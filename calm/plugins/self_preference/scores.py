@@ -264,7 +264,7 @@ def _cell_means(totals: Floats, counts: Floats, usable: Bools) -> Floats:
 
 
 @dataclass(frozen=True, slots=True)
-class Spread:
+class Moments:
     """
     Mean and sample standard deviation (divisor n - 1) of n item values.
 
@@ -307,9 +307,9 @@ class SelfEvaluation:
 
     judge: str
     n: int
-    own: Spread
-    received: Spread | None
-    given: Spread | None
+    own: Moments
+    received: Moments | None
+    given: Moments | None
     own_minus_received: Comparison | None
     own_minus_given: Comparison | None
     received_minus_given: Comparison | None
@@ -361,15 +361,15 @@ def self_evaluation(table: ScoreTable, judge: str, *, alpha: float = 0.05) -> Se
     (4.75, 3.5, 3.0, 5.0)
     """
     means = item_means(table, judge)
-    own, span = _spread(means.own), table.high - table.low
+    own, span = _moments(means.own), table.high - table.low
     if own is None:
         raise EstimateError(f"expected at least 2 scores of {judge!r} of its own texts, got fewer")
     return SelfEvaluation(
         judge,
         own.n,
         own,
-        _spread(means.received),
-        _spread(means.given),
+        _moments(means.received),
+        _moments(means.given),
         compared(means.own - means.received, span, alpha),
         compared(means.own - means.given, span, alpha),
         compared(means.received - means.given, span, alpha),
@@ -405,9 +405,9 @@ def p_holm(found: Sequence[SelfEvaluation], difference: str) -> dict[str, float]
     return dict(zip(known, holm(list(known.values())), strict=True)) if known else {}
 
 
-def _spread(values: Floats) -> Spread | None:
+def _moments(values: Floats) -> Moments | None:
     values = values[~np.isnan(values)]
-    return Spread(float(values.mean()), float(values.std(ddof=1)), values.size) if values.size > 1 else None
+    return Moments(float(values.mean()), float(values.std(ddof=1)), values.size) if values.size > 1 else None
 
 
 def evaluated(table: ScoreTable, judges: Sequence[str]) -> dict[str, SelfEvaluation | str]:

@@ -11,8 +11,7 @@ from textwrap import shorten
 from typing import Final, TypeAlias
 
 from calm.commands import DONE, add_command
-from calm.commands.parsing import BEHIND, helps_of, verbs_of
-from calm.commands.run_options import add_run_options
+from calm.commands.cli import BEHIND, add_run_options, helps_of, verbs_of
 from calm.core.plugins import hook
 
 SHELLS: Final = ("bash", "zsh", "fish")

@@ -10,7 +10,7 @@ from calm.core.claims import Outcome
 from calm.core.plugins import given
 from calm.core.reasons import Kind, Said, because
 from calm.results.audit import write
-from calm.results.reports.exports import GATE, LONGEST, told
+from calm.results.reports.exports import GATE, LONGEST, exported
 from calm.results.tabular import as_read
 from tests.reports.hostile_texts import HOSTILE, hostile_audit
 from tests.reports.planted_audit import empty, sample
@@ -125,7 +125,7 @@ def test_hostile_texts_are_bounded_and_their_names_are_their_own(server, tmp_pat
     source = tmp_path / "results.json"
     for text in HOSTILE:
         with subtests.test(repr(text[:20])):
-            run = told(hostile_audit(text), source)
+            run = exported(hostile_audit(text), source)
 
             assert len({row.name for row in run.rows}) == len({row.id for row in run.rows}) == len(run.rows)
             assert all(re.fullmatch(r"[A-Za-z0-9_./-]{1,150}", row.name) for row in run.rows)

@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from calm.cases import spread
-from calm.cases.spreading import all_pairs
+from calm.cases import for_task
+from calm.cases.shapes import all_pairs
 from calm.core.case import Answer, Case, Criterion
 from calm.core.claims import Claim
 from calm.core.measures import own_pull, self_preference_excess, self_preference_ratio
@@ -53,7 +53,7 @@ MEMBERS = [member(model) for model in AUTHORS]
 
 def ones(cases):
     """Return a case for each answer, as a score judge takes them."""
-    return [one for case in cases for one in spread(case, "score")]
+    return [one for case in cases for one in for_task(case, "score")]
 
 
 def test_every_judge_is_put_to_every_answer():
@@ -99,7 +99,7 @@ def test_an_author_is_the_judge_whose_model_it_is():
 
 def test_pairs_are_asked_in_both_orders_and_only_those_in_question():
     """Two orders of each pair with an own answer; the others tell nothing of this judge."""
-    pairs = spread(answered("q1"), "pairwise")
+    pairs = for_task(answered("q1"), "pairwise")
     judges = [member(model, "pairwise") for model in AUTHORS]
 
     every, own = arrange(judges, pairs), arrange(judges, pairs, about="gpt-5")
@@ -274,7 +274,7 @@ def labelled(task, own_wins, own_loses):
         good = n < own_wins
         met = {"a1": {"c": good}, "a2": {"c": not good}, "a3": {"c": not good}}
         case = answered(f"q{n}", criteria=criteria if task == "rubric" else criteria[:1], met=met)
-        found += spread(case, task)
+        found += for_task(case, task)
     return tuple(found)
 
 

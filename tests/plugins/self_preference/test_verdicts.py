@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from calm.cases.spreading import one_answer_each
+from calm.cases.shapes import one_answer_each
 from calm.core.case import Answer, Case, Criterion, Framing
 from calm.core.verdict import Criteria, Scale, Unreadable
 from calm.errors import EstimateError

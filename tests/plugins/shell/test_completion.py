@@ -13,7 +13,7 @@ from contextlib import redirect_stdout
 import pytest
 
 from calm.commands import cli
-from calm.commands.parsing import verbs_of
+from calm.commands.cli import verbs_of
 from calm.plugins.shell.completion import SHELLS, words_of
 
 LINES = {
@@ -38,7 +38,7 @@ def scripts(tmp_path_factory):
     folder = tmp_path_factory.mktemp("shells")
     for shell in SHELLS:
         with (folder / f"calm.{shell}").open("w") as out, redirect_stdout(out):
-            options = cli._options(["completion", shell])
+            options = cli._options_of(["completion", shell])
             assert options.run(options) == 0
     (folder / "judge one.toml").touch()
     return folder

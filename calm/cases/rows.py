@@ -261,7 +261,6 @@ def _step(item: object, at: str, fault: Fault) -> Step | None:
 
 
 def _json(value: object, at: str, fault: Fault) -> str:
-    """Return a text as it is, and any other JSON value as JSON."""
     if value is None:
         return ""
     return text_of(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False), at, fault) or ""

@@ -1,11 +1,11 @@
-"""Rulers: what they measure, when they warn, and when they do not."""
+"""Heuristics: what they measure, when they warn, and when they do not."""
 
 import random
 from dataclasses import replace
 
 from calm import Answer, Case, Criterion
 from calm.cases import bundled
-from calm.cases.rulers import read_rulers, warnings
+from calm.cases.heuristics import read_heuristics, warnings
 
 
 def pairs(n, change, *, seed=1):
@@ -22,8 +22,8 @@ def pairs(n, change, *, seed=1):
 
 
 def reading_of(cases, *words):
-    """Return the reading of the ruler whose name holds one of the words."""
-    return next(reading for reading in read_rulers(cases) if any(word in reading.ruler for word in words))
+    """Return the reading of the heuristic whose name holds one of the words."""
+    return next(reading for reading in read_heuristics(cases) if any(word in reading.heuristic for word in words))
 
 
 PLANTED = [
@@ -35,20 +35,20 @@ PLANTED = [
 
 
 def test_a_planted_shortcut_is_found_and_warned_of(subtests):
-    """The ruler that equals the gold is named, with its agreement and what to do."""
-    for ruler, change in PLANTED:
-        with subtests.test(ruler=ruler, change=change):
+    """The heuristic that equals the gold is named, with its agreement and what to do."""
+    for heuristic, change in PLANTED:
+        with subtests.test(heuristic=heuristic, change=change):
             cases = pairs(60, change)
 
-            found = reading_of(cases, ruler)
+            found = reading_of(cases, heuristic)
 
             assert (found.agreement, found.n, found.level) == (1.0, 60, "gold")
-            assert warnings([found])[0].startswith(f"the ruler `{ruler}` nearly equals the gold: 100% [")
+            assert warnings([found])[0].startswith(f"the heuristic `{heuristic}` nearly equals the gold: 100% [")
 
 
 def test_unrelated_texts_give_no_warning():
     """Where nothing was planted, nothing is found."""
-    assert warnings(read_rulers(pairs(200, lambda g, b: (g, b)))) == []
+    assert warnings(read_heuristics(pairs(200, lambda g, b: (g, b)))) == []
 
 
 def test_few_cases_do_not_cry_wolf():
@@ -56,10 +56,10 @@ def test_few_cases_do_not_cry_wolf():
     few = pairs(4, PLANTED[0][1])
 
     assert reading_of(few, "longest").agreement == 1.0
-    assert warnings(read_rulers(few)) == []
+    assert warnings(read_heuristics(few)) == []
 
 
-def test_a_ruler_between_coin_and_gold_leans():
+def test_a_heuristic_between_coin_and_gold_leans():
     """Seven of ten, over many cases, is told as less than the gold."""
     longer, shorter = pairs(300, PLANTED[0][1]), pairs(120, PLANTED[1][1], seed=2)
     cases = longer + [replace(case, id=f"d{n}") for n, case in enumerate(shorter)]
@@ -70,33 +70,33 @@ def test_a_ruler_between_coin_and_gold_leans():
     assert "agrees with the gold too often" in found.warning
 
 
-def test_the_words_of_question_and_reference_are_rulers():
+def test_the_words_of_question_and_reference_are_heuristics():
     """An overlap with either that equals the gold is found; without a reference there is nothing to measure."""
     cases = [Case(f"c{n}", f"why {n}", (Answer("b", "red lamp"), Answer("a", f"why {n} so")), "a") for n in range(50)]
     shown = [replace(case, reference=f"{case.id} red lamp", better="b") for case in cases]
 
-    assert reading_of(cases, "question").ruler == "most words of the question"
-    assert reading_of(shown, "reference").ruler == "most words of the reference"
-    assert not any("reference" in reading.ruler for reading in read_rulers(cases))
+    assert reading_of(cases, "question").heuristic == "most words of the question"
+    assert reading_of(shown, "reference").heuristic == "most words of the reference"
+    assert not any("reference" in reading.heuristic for reading in read_heuristics(cases))
 
 
-def test_the_place_in_the_file_is_a_ruler():
+def test_the_place_in_the_file_is_a_heuristic():
     """A file with the better answer always first is told about, as harmless here."""
     cases = [Case(f"c{n}", "q", (Answer("a", "x"), Answer("b", "y")), "a") for n in range(50)]
 
     found = reading_of(cases, "listed")
 
-    assert (found.ruler, found.level) == ("first listed", "gold")
+    assert (found.heuristic, found.level) == ("first listed", "gold")
     assert "harmless in calm" in found.warning
 
 
-def test_an_author_who_always_wins_is_a_ruler():
+def test_an_author_who_always_wins_is_a_heuristic():
     """The name is in the warning; an author against himself counts for nothing."""
     cases = [Case(f"c{n}", "q", (Answer("a", "x", "m1"), Answer("b", "y", f"m{n}")), "a") for n in range(1, 41)]
 
     found = reading_of(cases, "by m1")
 
-    assert (found.ruler, found.agreement, found.n) == ("the answer by m1", 1.0, 39)
+    assert (found.heuristic, found.agreement, found.n) == ("the answer by m1", 1.0, 39)
 
 
 def test_ties_and_cases_without_gold_are_left_out():
@@ -105,11 +105,11 @@ def test_ties_and_cases_without_gold_are_left_out():
     known = [*cases, replace(cases[0], id="t", better="tie"), replace(cases[0], id="u", better=None)]
 
     assert reading_of(known, "longest").n == 10
-    assert read_rulers([replace(case, better=None) for case in cases]) == []
+    assert read_heuristics([replace(case, better=None) for case in cases]) == []
 
 
 def test_a_draw_counts_half():
-    """Answers that a ruler cannot tell apart are worth a coin."""
+    """Answers that a heuristic cannot tell apart are worth a coin."""
     cases = [Case(f"c{n}", "q", (Answer("a", "x"), Answer("b", "y")), "ab"[n % 2]) for n in range(20)]
 
     assert reading_of(cases, "longest").agreement == 0.5
@@ -150,7 +150,7 @@ def test_lists_are_compared_answer_by_answer():
 
 def test_a_reply_that_is_always_right_is_found(subtests):
     """A judge that says the same of everything would look right."""
-    for cases, ruler in [
+    for cases, heuristic in [
         ([Case(f"c{n}", "q", (Answer("a", "x"),), scores={"a": 7 if n else 2}) for n in range(40)], "always 7"),
         (
             [
@@ -160,8 +160,8 @@ def test_a_reply_that_is_always_right_is_found(subtests):
             "every criterion met",
         ),
     ]:
-        with subtests.test(cases=cases, ruler=ruler):
-            found = reading_of(cases, ruler)
+        with subtests.test(cases=cases, heuristic=heuristic):
+            found = reading_of(cases, heuristic)
 
             assert (found.agreement, found.level) == (39 / 40, "gold")
 
@@ -170,7 +170,7 @@ def test_the_shipped_cases_have_no_shortcut_but_their_references(subtests):
     """Only the overlap with the reference knows something of their gold, as a reference should."""
     for task in ["pairwise", "score", "rubric", "listwise"]:
         with subtests.test(task=task):
-            told = warnings(read_rulers(bundled(task)))
+            told = warnings(read_heuristics(bundled(task)))
 
             assert [warning for warning in told if "of the reference" not in warning] == []
 
@@ -179,4 +179,4 @@ def test_the_order_of_the_cases_makes_no_difference():
     """Also where only some of the cases are compared."""
     cases = [Case(f"c{n}", f"q{n}", (Answer("a", "x" * (n % 7)),), scores={"a": n % 5}) for n in range(700)]
 
-    assert read_rulers(cases) == read_rulers(cases[::-1])
+    assert read_heuristics(cases) == read_heuristics(cases[::-1])
