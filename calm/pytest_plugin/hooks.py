@@ -61,6 +61,7 @@ from calm.pytest_plugin.session import (
     handed_on,
     judge_of,
     meet,
+    part,
     part_chosen,
     peers_of,
     refuse_outputs,
@@ -69,7 +70,7 @@ from calm.pytest_plugin.session import (
     speaker,
 )
 from calm.pytest_plugin.trace import MARKER, Tracer, probed, takes_probe, trace
-from calm.pytest_plugin.watch import Watch
+from calm.pytest_plugin.workers import Watch
 
 if TYPE_CHECKING:
     from calm.experiment.lookahead import Order
@@ -272,21 +273,21 @@ def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, objec
     try:
         if ours.lookahead is not None:
             ours.lookahead.begin()
-        if ours.fellows is not None:
-            ours.fellows.serve(ours.lookahead)
+        elif ours.workers is not None:
+            ours.workers.end()
         if not idle:
             _watch_workers(config)
         done = yield
-        if ours.fellows is not None and not (session.shouldfail or session.shouldstop):
-            ours.fellows.wait()
+        if ours.workers is not None and not (session.shouldfail or session.shouldstop):
+            ours.workers.wait()
         return done
     except KeyboardInterrupt as stop:
         if not getattr(option, "fulltrace", False):
             stop.with_traceback(None)  # pytest would take seconds to write down frames that it does not show
         raise
     finally:
-        if ours.fellows is not None:
-            ours.fellows.end()
+        if ours.workers is not None:
+            ours.workers.end()
         if ours.lookahead is not None:
             ours.lookahead.stop()
             if ours.engine is not None:
@@ -414,6 +415,12 @@ def pytest_configure_node(node: Any) -> None:
     except CalmError as error:
         raise pytest.UsageError(indented(str(error))) from error
     node.workerinput |= handed_on(engine, node.config, node.nodemanager.specs)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """Let no worker of xdist wait for one that has ended."""
+    part(node.config, node.gateway.id)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -586,5 +593,3 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         atexit.register(gc.freeze)  # not before: only the interpreter, while it ends, need not walk over what is left
         if session.scratch is not None:
             session.scratch.cleanup()
-        if session.meeting is not None:
-            session.meeting.end()

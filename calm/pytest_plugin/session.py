@@ -59,9 +59,9 @@ if TYPE_CHECKING:
     from calm.gate.resolution import Limits
     from calm.gate.verdict_of import VerdictOf
     from calm.models.wire import Judge
-    from calm.pytest_plugin.fellows import Fellows, Meeting
     from calm.pytest_plugin.progress import FirstFinding
     from calm.pytest_plugin.record import Record
+    from calm.pytest_plugin.workers import Workers
     from calm.results.audit import Audit
     from calm.results.gatefile import Gate
     from calm.results.outputs import Output
@@ -83,10 +83,8 @@ class Session:
     """What says the first disproved claim while the run goes on."""
     scratch: TemporaryDirectory[str] | None = None
     """What the workers of xdist share until the run ends: a file that says so and, without a cache, their replies."""
-    meeting: Meeting | None = None
-    """Where the workers of this controller find each other."""
-    fellows: Fellows | None = None
-    """The other workers, as this one sees them."""
+    workers: Workers | None = None
+    """The workers of this run, as this one sees them."""
     tracing: bool = False
     """Whether tests run for what they would ask: ahead of the run, or for a plan."""
     plan: PlanRecord | None = None
@@ -165,8 +163,8 @@ PROBE: pytest.StashKey[Probe] = pytest.StashKey()
 SUBJECT = pytest.StashKey[dict[str, Any]]()
 CALLED = pytest.StashKey[bool]()
 
-_OVER, _FIRST = "over", "first"
-"""The names of the files that say that the run is over, and which claim was disproved first."""
+_OVER, _FIRST, _SHARED = "over", "first", "shared"
+"""Files that say that the run is over, and which claim was disproved first; the folder of what workers share."""
 
 
 def catch_signals(config: pytest.Config) -> None:
@@ -434,15 +432,14 @@ def _from_controller(config: pytest.Config) -> dict[str, Any]:
 def handed_on(engine: Engine, config: pytest.Config, specs: Sequence[Any]) -> dict[str, Any]:
     """Return what the controller of xdist gives to its workers, which it starts by `specs`."""
     from calm.engine.signals import SIGNALS
-    from calm.pytest_plugin.fellows import meeting
+    from calm.pytest_plugin.workers import sharing
 
-    session = config.stash[SESSION]
     scratch = _scratch(config)
     SIGNALS.share(scratch / _OVER)
-    if batches_of(config) is None:  # each worker counts its own waves: a share of one may be too small for a batch
-        session.meeting = session.meeting or meeting(config, specs)
+    (scratch / _SHARED).mkdir(exist_ok=True)
+    # each worker counts its own waves: a share of one may be too small for a batch
     return {
-        **(session.meeting.handed_on() if session.meeting is not None else {}),
+        "calm_workers": sharing(config, specs) if batches_of(config) is None else [],
         "calm_served": dict(engine.served),
         "calm_run": engine.store.run,
         "calm_oldest": engine.store.oldest,
@@ -453,12 +450,19 @@ def handed_on(engine: Engine, config: pytest.Config, specs: Sequence[Any]) -> di
 
 def meet(config: pytest.Config) -> None:
     """Let a worker of xdist tell others of its machine what it finds; to be called before any of them gets a test."""
-    from calm.pytest_plugin.fellows import FOLDER, KEY, NAMES, Fellows
+    from calm.pytest_plugin.workers import Workers
 
     given = _from_controller(config)
-    if FOLDER in given and lookahead_of(config):
-        with suppress(OSError):  # the path is too long for a socket: each worker looks ahead at all tests
-            config.stash[SESSION].fellows = Fellows(Path(given[FOLDER]), given["workerid"], given[NAMES], given[KEY])
+    if (names := given.get("calm_workers")) and lookahead_of(config):
+        config.stash[SESSION].workers = Workers(_scratch(config) / _SHARED, given["workerid"], names)
+
+
+def part(config: pytest.Config, worker: str) -> None:
+    """In the controller of xdist: note that a worker has ended, so that no other one waits for what it was to find."""
+    from calm.pytest_plugin.workers import strike_out
+
+    if config.stash[SESSION].scratch is not None:
+        strike_out(_scratch(config) / _SHARED, worker)
 
 
 def lookahead_for(config: pytest.Config, judge: Judge) -> Lookahead:
@@ -478,7 +482,7 @@ def lookahead_for(config: pytest.Config, judge: Judge) -> Lookahead:
         progress = ProgressLine(config, engine_of(config), first)
         probes = max(1, lookahead_of(config))
         ends = progress.show, progress.clear, first.hear
-        session.lookahead = Lookahead(probes, *ends, fellows=session.fellows)
+        session.lookahead = Lookahead(probes, *ends, workers=session.workers)
     if is_worker(config) and judge.fingerprint is None:
         idle = Lookahead(1, heard=first.hear)
         idle.stop()

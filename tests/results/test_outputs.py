@@ -374,7 +374,7 @@ def test_no_other_place_opens_a_file_for_writing():
         "commands/init_files.py: write_text(",
         "engine/signals.py: .touch(",
         "judges/adapters/promptfoo.py: write_text(",
-        "pytest_plugin/fellows.py: write_text(",
+        "pytest_plugin/workers.py: write_bytes(",
     }
     root = Path(outputs.__file__).parents[1]
     words = ["write_text(", "write_bytes(", ".touch(", "NamedTemporaryFile", "os.replace(", "shutil.", 'open("w']
