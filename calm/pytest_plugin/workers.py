@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from calm.experiment.lookahead import Order, Timing
     from calm.pytest_plugin.session import Session
 
+OVER, FIRST, SHARED = "over", "first", "shared"
+"""Files that say that the run is over, and which claim was disproved first; the folder of what workers share."""
 LOOK_S = 0.02
 """Seconds between two looks for a result of another worker."""
 LAST_S = 1.0
