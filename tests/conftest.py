@@ -107,7 +107,7 @@ def signals_of_python(pytestconfig):
 
     The plugin takes them for the run of the tests themselves too: some have fixtures that are called like its own.
     """
-    from calm.pytest_plugin.options import SESSION
+    from calm.pytest_plugin.session import SESSION
 
     if (session := pytestconfig.stash.get(SESSION, None)) is not None:
         session.process.release_signals()

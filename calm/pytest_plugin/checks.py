@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
+
 from calm.pytest_plugin.options import (
-    SESSION,
     batch_least_of,
     batches_of,
     caps_of,
@@ -31,9 +31,9 @@ from calm.pytest_plugin.options import (
 from calm.pytest_plugin.outputs import output_faults
 
 if TYPE_CHECKING:
-    import pytest
-
+    from calm.core.case import Case
     from calm.experiment.lookahead import Order
+    from calm.models.wire import Judge
     from calm.results.audit import Audit
     from calm.results.gatefile import Gate
 
@@ -50,12 +50,9 @@ class Checks:
     """Why a worker asks nothing: gate.toml or the baseline does not fit."""
     gate: Gate | None = None
     baseline: Audit | None = None
-    known: int = 0
-    """The number of the last reading of an input before the run."""
-    weighed: int = -1
-    """The number of the last reading when the outputs were looked at."""
-    sources: list[Path] = field(default_factory=list)
-    """The files of the tests, and those that configure them."""
+
+
+CHECKS: pytest.StashKey[Checks] = pytest.StashKey()
 
 
 def check_options(config: pytest.Config) -> None:
@@ -108,7 +105,7 @@ def gate_of(config: pytest.Config) -> Gate:
     """Return what gate.toml says, read once."""
     from calm.results.gatefile import Gate, read_gate
 
-    ours = config.stash[SESSION].checks
+    ours = config.stash[CHECKS]
     if ours.gate is None:
         path = option(config, "gate")
         ours.gate = read_gate(Path(path), datetime.now(UTC).date()) if path else Gate()
@@ -119,24 +116,23 @@ def baseline_of(config: pytest.Config) -> Audit | None:
     """Return the accepted run to compare with, if one was given."""
     from calm.results.baseline import read_baseline
 
-    ours = config.stash[SESSION].checks
+    ours = config.stash[CHECKS]
     if ours.baseline is None and (path := option(config, "baseline")):
         ours.baseline = read_baseline(Path(path))
     return ours.baseline
 
 
-def prompt_errors(config: pytest.Config) -> list[str]:
+def prompt_errors(config: pytest.Config, cases: Callable[[Judge], Sequence[Case]]) -> list[str]:
     """Return a line for each of the first errors that the linter finds in the prompt of the run's judge.toml."""
     from calm.core.files import quote
     from calm.core.plugins import hook
     from calm.errors import CalmError
-    from calm.pytest_plugin.fixtures import cases_of
 
     path = Path(option(config, "judge"))
     if path.suffix != ".toml" or not path.is_file() or (lint := hook("lint")) is None:
         return []
     try:
-        found = lint(path, partial(cases_of, config))
+        found = lint(path, cases)
     except CalmError:  # the run says what is wrong with the file, or the judge has no prompt
         return []
     errors = [one for one in found.findings if one.rule.severity == "error"]

@@ -20,7 +20,6 @@ from calm.pytest_plugin.endings import Endings, Found, Record
 from calm.pytest_plugin.fixtures import cases_asked, named_as, unknown_subject
 from calm.pytest_plugin.options import (
     OUTPUTS,
-    SESSION,
     distributed,
     flag,
     given,
@@ -31,8 +30,9 @@ from calm.pytest_plugin.options import (
     stopping_of,
 )
 from calm.pytest_plugin.outputs import Outputs, output_faults, write
-from calm.pytest_plugin.selection import in_gate, part_chosen
-from calm.pytest_plugin.session import figures_of, figures_of_dead
+from calm.pytest_plugin.selection import SELECTION, in_gate, part_chosen
+from calm.pytest_plugin.session import SESSION, figures_of, figures_of_dead
+from calm.pytest_plugin.shown import SHOWN
 
 if TYPE_CHECKING:
     from calm.core.case import Case
@@ -165,7 +165,7 @@ class Collector:
         for told in filter(None, (getattr(node, "workeroutput", {}).get("calm_gate") for node in self.nodes)):
             self.tests.name(json.loads(told))
         narrowed = (getattr(node, "workeroutput", {}).get("calm_narrowed", False) for node in self.nodes)
-        self.config.stash[SESSION].selection.narrowed |= any(narrowed)
+        self.config.stash[SELECTION].narrowed |= any(narrowed)
         whole = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
         if self.troubles.refused:  # pytest says why
             self.outputs.put_back()
@@ -463,7 +463,7 @@ class Collector:
             told = terminal.whole(audit, ended)
         else:
             columns = size.columns if out.isatty or "COLUMNS" in os.environ else terminal.LOG
-            above = sum(-(-len(text) // columns) for text in self.config.stash[SESSION].shown.said)
+            above = sum(-(-len(text) // columns) for text in self.config.stash[SHOWN].said)
             told = terminal.shown(audit, terminal.Screen(columns, size.lines, above), ended)
         for one in told:
             for part in [one.text] if one.whole else lines(one.text, width):

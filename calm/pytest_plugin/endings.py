@@ -8,18 +8,18 @@ decision ended it; a report that says nothing, as of a worker that died, is take
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from calm.pytest_plugin.fixtures import ended_without_verdict
-
 if TYPE_CHECKING:
     from calm.core.reasons import Reason
     from calm.core.texts import CaseTexts
     from calm.gate.probe import Probe
+    from calm.gate.verdict_of import NoVerdict
     from calm.results.audit import Finding
     from calm.results.codes import Ending, State
 
@@ -28,6 +28,13 @@ PHASES = {"setup": "setup", "call": "body", "teardown": "teardown"}
 
 LONGEST = 300
 """Characters of an error that a record keeps."""
+
+
+def ended_without_verdict(call: pytest.CallInfo[None]) -> NoVerdict | None:
+    """Return what ended a test that got no reply; None for every other end."""
+    known = sys.modules.get("calm.gate.verdict_of")
+    error = call.excinfo.value if call.excinfo is not None else None
+    return error if known is not None and isinstance(error, known.NoVerdict) else None
 
 
 def end_in(item: pytest.Item, call: pytest.CallInfo[None], report: Any, made: Probe | None) -> str:

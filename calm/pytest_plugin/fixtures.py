@@ -11,15 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from calm.pytest_plugin.checks import check_options, gate_of
+from calm.pytest_plugin.checks import CHECKS, check_options, gate_of
 from calm.pytest_plugin.options import (
-    CALLED,
-    CASES,
-    JUDGE,
     MARKER,
-    PROBE,
-    SESSION,
-    SUBJECT,
     batches_of,
     case_files,
     design_in,
@@ -36,8 +30,8 @@ from calm.pytest_plugin.options import (
 )
 from calm.pytest_plugin.outputs import refuse_outputs
 from calm.pytest_plugin.selection import parts_of
-from calm.pytest_plugin.session import engine_of, lookahead_for
-from calm.pytest_plugin.shown import speaker
+from calm.pytest_plugin.session import SESSION, engine_of, lookahead_for
+from calm.pytest_plugin.shown import SHOWN, speaker
 
 if TYPE_CHECKING:
     from calm.core.case import Case
@@ -47,9 +41,15 @@ if TYPE_CHECKING:
     from calm.gate.probe import Probe
     from calm.gate.question import Context
     from calm.gate.resolution import Limits
-    from calm.gate.verdict_of import NoVerdict, VerdictOf
+    from calm.gate.verdict_of import VerdictOf
     from calm.models.wire import Judge
     from calm.results.audit import Audit
+
+JUDGE: pytest.StashKey[Judge] = pytest.StashKey()
+CASES: pytest.StashKey[dict[str, list[Case]]] = pytest.StashKey()
+PROBE: pytest.StashKey[Probe] = pytest.StashKey()
+SUBJECT: pytest.StashKey[dict[str, Any]] = pytest.StashKey()
+CALLED: pytest.StashKey[bool] = pytest.StashKey()
 
 
 def judge_of(config: pytest.Config) -> Judge:
@@ -156,7 +156,7 @@ def setup_of(config: pytest.Config, judge: Judge, cases: Sequence[Case], asks: D
     from calm.experiment.setup import AT_A_TIME, TOGETHER, Setup
 
     check_options(config)
-    if (refusal := config.stash[SESSION].checks.refusal) is not None:
+    if (refusal := config.stash[CHECKS].refusal) is not None:
         raise refusal
     judge = judge_in(config, judge)
     if not isinstance(cases, Sequence) or not all(isinstance(c, Case) for c in cases):
@@ -334,13 +334,6 @@ def asks_alone(item: pytest.Item) -> bool:
     return "verdict_of" in names and "probe" not in names
 
 
-def ended_without_verdict(call: pytest.CallInfo[None]) -> NoVerdict | None:
-    """Return what ended a test that got no reply; None for every other end."""
-    known = sys.modules.get("calm.gate.verdict_of")
-    error = call.excinfo.value if call.excinfo is not None else None
-    return error if known is not None and isinstance(error, known.NoVerdict) else None
-
-
 @contextmanager
 def verdict_of_run(config: pytest.Config, judge: Judge, cases: Sequence[Case]) -> Iterator[VerdictOf]:
     """Give what asks the judge of a run, made once; Hypothesis takes no fixture of a single test."""
@@ -415,7 +408,7 @@ def probe_of(item: pytest.Item, judge: Judge, cases: Sequence[Case]) -> Iterator
         yield Probe(context)
         return
     context = _context(item, judge, cases)
-    context.say, context.announced = speaker(config), ours.shown.announced
+    context.say, context.announced = speaker(config), config.stash[SHOWN].announced
     context.lookahead = lookahead_for(config, judge)
     if ours.ahead.tracing:
         context.sink = LookaheadSink(context.lookahead, ours.ahead.orders)

@@ -11,12 +11,14 @@ import gc
 import json
 import sys
 from collections.abc import Generator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from calm.pytest_plugin.checks import (
+    CHECKS,
     Checks,
     baseline_of,
     check_options,
@@ -27,23 +29,21 @@ from calm.pytest_plugin.checks import (
     refuse_what_fits_not,
 )
 from calm.pytest_plugin.collector import Collector
-from calm.pytest_plugin.endings import Record, end_in
+from calm.pytest_plugin.endings import Record, end_in, ended_without_verdict
 from calm.pytest_plugin.fixtures import (
+    CALLED,
+    PROBE,
+    SUBJECT,
     asking_for,
     asks_alone,
     cases_of,
-    ended_without_verdict,
     judge_of,
     peers_of,
     sample_shown,
     searches,
 )
 from calm.pytest_plugin.options import (
-    CALLED,
     MARKER,
-    PROBE,
-    SESSION,
-    SUBJECT,
     asked,
     caps_of,
     case_files,
@@ -56,8 +56,10 @@ from calm.pytest_plugin.options import (
     lookahead_of,
     option,
 )
-from calm.pytest_plugin.outputs import refuse_outputs
+from calm.pytest_plugin.outputs import INPUTS, Inputs, refuse_outputs
 from calm.pytest_plugin.selection import (
+    SELECTION,
+    Selection,
     count_selected,
     deselect_beyond,
     in_gate,
@@ -65,8 +67,10 @@ from calm.pytest_plugin.selection import (
     probed,
     takes_probe,
 )
-from calm.pytest_plugin.session import Session, engine_of, figures_of, first_of, handed_on, meet, part
+from calm.pytest_plugin.session import SESSION, Session, engine_of, figures_of, first_of, handed_on, meet, part
 from calm.pytest_plugin.shown import (
+    SHOWN,
+    Shown,
     clean_streams,
     private,
     shorten,
@@ -99,10 +103,12 @@ def begin(config: pytest.Config, before: Waiting) -> None:
     """
     from calm.models.pricing import KEPT
 
-    config.stash[SESSION] = Session(config, Checks(known=before.known))
+    session = config.stash[SESSION] = Session(config)
+    config.stash[CHECKS], config.stash[INPUTS] = Checks(), Inputs(before.known)
+    config.stash[SELECTION], config.stash[SHOWN] = Selection(), Shown()
     KEPT.beside(None if option(config, "cache") == "off" else Path(option(config, "cache-file")))
     config.pluginmanager.register(sys.modules[__name__], "calm-hooks")
-    clean_streams(config)
+    clean_streams(config, session.process.until_end)
     if is_worker(config):
         return
     collector = config.stash[COLLECTOR] = Collector(config)
@@ -121,7 +127,7 @@ def begin(config: pytest.Config, before: Waiting) -> None:
 @pytest.hookimpl(specname="pytest_collection_modifyitems", wrapper=True, tryfirst=True)
 def pytest_note_collected(config: pytest.Config, items: list[pytest.Item]) -> Generator[None, None, None]:
     """Note which tests there are before anything leaves some of them out; pytest takes no hook without its prefix."""
-    config.stash[SESSION].selection.collected = tuple(item for item in items if takes_probe(item))
+    config.stash[SELECTION].collected = tuple(item for item in items if takes_probe(item))
     return (yield)
 
 
@@ -139,7 +145,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     count_selected(session)
     conftests = (getattr(plugin, "__file__", None) or "" for plugin in config.pluginmanager.get_plugins())
     sources = [*(item.path for item in session.items), *(Path(p) for p in conftests if p.endswith("conftest.py"))]
-    config.stash[SESSION].checks.sources = list(dict.fromkeys(sources))
+    config.stash[INPUTS].sources = list(dict.fromkeys(sources))
     if any(map(in_gate, session.items)):
         config.stash[SESSION].process.catch_signals(patient=is_worker(config))
         if not is_worker(config) and not distributed(config):
@@ -163,9 +169,9 @@ def collected(session: pytest.Session) -> None:
 
 def _preflight(config: pytest.Config) -> None:
     session = config.stash[SESSION]
-    if session.checks.done or not asked(config):
+    if config.stash[CHECKS].done or not asked(config):
         return
-    session.checks.done = True
+    config.stash[CHECKS].done = True
     session.process.catch_signals(patient=is_worker(config))
     from calm.core.releases import refuse_other_releases
     from calm.errors import CalmError
@@ -176,7 +182,7 @@ def _preflight(config: pytest.Config) -> None:
         check_options(config)
         live = None
         if given(config, "judge") or case_files(config):
-            for text in prompt_errors(config):
+            for text in prompt_errors(config, partial(cases_of, config)):
                 speaker(config)(text)
             judge = judge_of(config)
             if given(config, "peers"):
@@ -210,7 +216,7 @@ def _showable(config: pytest.Config, judge: Judge) -> bool:
 
 def pytest_report_collectionfinish(config: pytest.Config) -> list[str]:
     """Say under `-v` how many tests beyond the default gate were left out: pytest counts them as deselected."""
-    count = len(config.stash[SESSION].selection.beyond)
+    count = len(config.stash[SELECTION].beyond)
     if not count or config.get_verbosity() < 1:
         return []
     return [f"calm: {count} deselected tests are not in the default gate; --calm-every-variant adds them"]
@@ -226,7 +232,7 @@ def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, objec
     ahead = bool(lookahead_of(config))
     weighed = not _plans(config) and any(given(config, name) for name in ("gate", "baseline"))
     items = [] if idle or session.testsfailed or not (ahead or weighed) else probed(session)
-    watch = Watch(ours) if is_worker(config) and any(map(in_gate, session.items)) else None
+    watch = Watch(lambda: ours.engine) if is_worker(config) and any(map(in_gate, session.items)) else None
     if items := [item for item in items if _looks_ahead(item)]:
         ours.ahead.tracing = True
         asked: list[tuple[pytest.Item, int]] = []
@@ -244,7 +250,7 @@ def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, objec
         if wanted is not None:
             session.items.remove(wanted)
             session.items.insert(0, wanted)
-        _announce(config, ahead=ahead and ours.checks.refusal is None)
+        _announce(config, ahead=ahead and config.stash[CHECKS].refusal is None)
     try:
         if ours.ahead.lookahead is not None:
             ours.ahead.lookahead.begin()
@@ -267,7 +273,7 @@ def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, objec
             ours.ahead.lookahead.stop()
             if ours.engine is not None:
                 ours.engine.stop()  # another worker may wait for what this one has in flight
-        for end in [one.end for one in (ours.shown.first, watch) if one is not None]:
+        for end in [one.end for one in (config.stash[SHOWN].first, watch) if one is not None]:
             end()
 
 
@@ -306,7 +312,7 @@ def _weigh(config: pytest.Config, *, known: bool) -> None:
 def _refuse(config: pytest.Config, error: Exception) -> None:
     """Ask nothing, and say why; in a worker of xdist, its first test says it."""
     if is_worker(config):
-        config.stash[SESSION].checks.refusal = error
+        config.stash[CHECKS].refusal = error
         return
     config.stash[COLLECTOR].troubles.refused = True
     raise pytest.UsageError(indented(str(error))) from error
@@ -336,13 +342,13 @@ def _announce(config: pytest.Config, *, ahead: bool) -> None:
 
     ours = config.stash[SESSION]
     if is_worker(config):
-        ours.shown.announced = True  # a worker shows nothing, so there is nothing to work out
+        config.stash[SHOWN].announced = True  # a worker shows nothing, so there is nothing to work out
     else:
         orders = [order for _, order in ours.ahead.orders]
         if bare := without_gold([order.setup for order in orders if not order.own_cases]):
             speaker(config)(bare)
         if text := outlook(orders):
-            ours.shown.announced = True
+            config.stash[SHOWN].announced = True
             speaker(config)(text)
     if ahead and config.option.maxfail != 1:  # else the run ends at the first red test, and asks nothing ahead
         asking = {id(order): lookahead for lookahead, order in ours.ahead.orders}
@@ -540,7 +546,7 @@ def _ends(item: pytest.Item, call: pytest.CallInfo[None], report: Any) -> bool:
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """In a worker: hand its figures to the controller, and the names of its tests, which no report may have carried."""
     if is_worker(session.config):
-        narrowed = session.config.stash[SESSION].selection.narrowed
+        narrowed = session.config.stash[SELECTION].narrowed
         found = {"calm": figures_of(session.config), "calm_gate": _in_gate(session), "calm_narrowed": narrowed}
         session.config.workeroutput |= found  # type: ignore[attr-defined]  # set by xdist
 

@@ -5,22 +5,18 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 import calm
 
 if TYPE_CHECKING:
-    from calm.core.case import Case
     from calm.engine.money import Caps
     from calm.engine.postgres.address import RecordAddress
     from calm.experiment.stopping import Design, Stopping
-    from calm.gate.probe import Probe
     from calm.gate.resolution import Limits
-    from calm.models.wire import Judge
     from calm.plugins.batches.waiting.desk import Batches
-    from calm.pytest_plugin.session import Session
 
 SUITES = Path(calm.__path__[-1], "suites")
 """The suites that ship: inside of a release, beside calm in a checkout."""
@@ -32,13 +28,6 @@ LONGEST_NAME = 200
 """How many characters the name of a run may have."""
 MOST_ASKS = 100
 """More asks of one case in one arm than this are taken for a typing error."""
-
-SESSION: pytest.StashKey[Session] = pytest.StashKey()
-JUDGE: pytest.StashKey[Judge] = pytest.StashKey()
-CASES: pytest.StashKey[dict[str, list[Case]]] = pytest.StashKey()
-PROBE: pytest.StashKey[Probe] = pytest.StashKey()
-SUBJECT: pytest.StashKey[dict[str, Any]] = pytest.StashKey()
-CALLED: pytest.StashKey[bool] = pytest.StashKey()
 
 # option, its default, what it takes, help
 OPTIONS = (

@@ -8,16 +8,32 @@ and removes the earlier ones. One that is killed, or tells nothing, leaves them 
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from calm.pytest_plugin.options import OUTPUTS, SESSION, option, place_of
+import pytest
+
+from calm.pytest_plugin.options import OUTPUTS, option, place_of
 
 if TYPE_CHECKING:
-    import pytest
-
     from calm.results.audit import Audit
     from calm.results.outputs import Form, Output
+
+
+@dataclass
+class Inputs:
+    """What a run reads, which no output may take the place of."""
+
+    known: int = 0
+    """The number of the last reading of an input before the run."""
+    weighed: int = -1
+    """The number of the last reading when the outputs were looked at."""
+    sources: list[Path] = field(default_factory=list)
+    """The files of the tests, and those that configure them."""
+
+
+INPUTS: pytest.StashKey[Inputs] = pytest.StashKey()
 
 
 def outputs_of(config: pytest.Config) -> list[Output]:
@@ -66,7 +82,7 @@ def output_faults(config: pytest.Config, *names: str) -> list[str]:
     from calm.errors import ConfigError
     from calm.results.outputs import faults
 
-    ours = config.stash[SESSION].checks
+    ours = config.stash[INPUTS]
     try:
         caches = files(place_of(config))
     except ConfigError:  # it is said elsewhere
@@ -87,7 +103,7 @@ def refuse_outputs(config: pytest.Config) -> None:
     from calm.core.files import count
     from calm.errors import ConfigError
 
-    ours = config.stash[SESSION].checks
+    ours = config.stash[INPUTS]
     if ours.weighed != count():
         ours.weighed = count()
         if found := output_faults(config):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from calm.pytest_plugin.options import EXTRA, SESSION, case_files, flag
+from calm.pytest_plugin.options import EXTRA, case_files, flag
 
 
 @dataclass
@@ -29,11 +29,14 @@ class Selection:
     """Whether they left out any, in this process or in a worker of xdist that has come to its end."""
 
 
+SELECTION: pytest.StashKey[Selection] = pytest.StashKey()
+
+
 def parts_of(config: pytest.Config) -> frozenset[str]:
     """Return what the cases of the run's files have beside question and answers: turns, context, steps."""
     from calm.cases.shapes import parts_in
 
-    ours = config.stash[SESSION].selection
+    ours = config.stash[SELECTION]
     if ours.parts is None:
         ours.parts = parts_in(case_files(config))
     return ours.parts
@@ -92,14 +95,14 @@ def deselect_beyond(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out the tests beyond the default gate that were not asked for."""
     found = {item.nodeid: why for item in items if (why := beyond(item))}
     if found:
-        config.stash[SESSION].selection.beyond = found
+        config.stash[SELECTION].beyond = found
         config.hook.pytest_deselected(items=[item for item in items if item.nodeid in found])
         items[:] = [item for item in items if item.nodeid not in found]
 
 
 def count_selected(session: pytest.Session) -> None:
     """Note how many tests with a probe are to run, and how many were left out."""
-    ours = session.config.stash[SESSION].selection
+    ours = session.config.stash[SELECTION]
     left = {item.nodeid for item in session.items}
     ours.selected = len(probed(session))
     ours.deselected = sum(item.nodeid not in left and not beyond(item) for item in ours.collected)
@@ -117,7 +120,7 @@ def part_chosen(config: pytest.Config) -> bool:
     Known when the tests are collected; with workers of xdist, at the end.
     """
     narrowed = any(getattr(config.option, name, None) for name in NARROWING)
-    return narrowed or config.stash[SESSION].selection.narrowed or _by_path(config)
+    return narrowed or config.stash[SELECTION].narrowed or _by_path(config)
 
 
 def _by_path(config: pytest.Config) -> bool:

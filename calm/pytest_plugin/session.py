@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from calm.pytest_plugin.checks import Checks, gate_of
+from calm.pytest_plugin.checks import gate_of
 from calm.pytest_plugin.options import (
-    SESSION,
     batch_least_of,
     batches_of,
     caps_of,
@@ -30,8 +29,8 @@ from calm.pytest_plugin.options import (
     run_name_of,
     seed_of,
 )
-from calm.pytest_plugin.selection import Selection, part_chosen
-from calm.pytest_plugin.shown import FirstFinding, ProgressLine, Shown, speaker
+from calm.pytest_plugin.selection import SELECTION, part_chosen
+from calm.pytest_plugin.shown import SHOWN, FirstFinding, ProgressLine, speaker
 from calm.pytest_plugin.workers import FIRST, OVER, SHARED, Workers, sharing, strike_out
 
 if TYPE_CHECKING:
@@ -142,17 +141,17 @@ class Session:
     """What the probes of one process share, made when the first one is used."""
 
     config: pytest.Config
-    checks: Checks
     started: float = field(default_factory=time.time)
     engine: Engine | None = None
     process: Process = field(default_factory=Process)
     subjects: Subjects = field(default_factory=Subjects)
-    selection: Selection = field(default_factory=Selection)
     ahead: Ahead = field(default_factory=Ahead)
     sharing: Sharing = field(default_factory=Sharing)
-    shown: Shown = field(default_factory=Shown)
     records: dict[str, Record] = field(default_factory=dict)
     """What the tests of this process found, until their reports are read."""
+
+
+SESSION: pytest.StashKey[Session] = pytest.StashKey()
 
 
 def engine_of(config: pytest.Config) -> Engine:
@@ -265,11 +264,11 @@ def lookahead_for(config: pytest.Config, judge: Judge) -> Lookahead:
 
 def first_of(config: pytest.Config) -> FirstFinding:
     """Return what says the first disproved claim, made once in each process; those of one run share a file."""
-    session = config.stash[SESSION]
-    if session.shown.first is None:
+    shown = config.stash[SHOWN]
+    if shown.first is None:
         shared = _scratch(config) / FIRST if distributed(config) or is_worker(config) else None
-        session.shown.first = FirstFinding(config, gate_of(config), shared, speaker(config))
-    return session.shown.first
+        shown.first = FirstFinding(config, gate_of(config), shared, speaker(config))
+    return shown.first
 
 
 def figures_of(config: pytest.Config) -> dict[str, Any]:
@@ -345,7 +344,7 @@ def _notes_of(session: Session) -> list[Reason]:
     """
     from calm.core.reasons import Kind, because, reason_of
 
-    chosen = session.selection
+    chosen = session.config.stash[SELECTION]
     of = chosen.selected + chosen.deselected
     part = [because(Kind.SELECTED, chosen.selected, of)] if chosen.deselected else []
     if not part and chosen.selected and part_chosen(session.config):  # pytest does not say how many there are

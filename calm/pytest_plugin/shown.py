@@ -10,7 +10,7 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import ExitStack, nullcontext, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from calm.pytest_plugin.options import SESSION, is_worker, option
+from calm.pytest_plugin.options import is_worker, option
 
 if TYPE_CHECKING:
     from calm.engine.engine import Engine
@@ -58,6 +58,9 @@ class Shown:
     """Whether it was said what the cases of the run can decide."""
 
 
+SHOWN: pytest.StashKey[Shown] = pytest.StashKey()
+
+
 def speaker(config: pytest.Config) -> Callable[[str], None]:
     """Return what shows a message at once, not at the end of the run; a worker of xdist shows none."""
     from calm.results.wording import lines
@@ -65,7 +68,7 @@ def speaker(config: pytest.Config) -> Callable[[str], None]:
     reporter = config.pluginmanager.get_plugin("terminalreporter")
     capture = config.pluginmanager.get_plugin("capturemanager")
 
-    said = config.stash[SESSION].shown.said
+    said = config.stash[SHOWN].said
 
     def say(text: str) -> None:
         if is_worker(config) or text in said or not config.pluginmanager.hasplugin("terminal"):
@@ -354,7 +357,7 @@ def without_credentials(report: Any) -> None:
         _clean(report, vault.hidden_where_cut, set())
 
 
-def clean_streams(config: pytest.Config) -> None:
+def clean_streams(config: pytest.Config, until_end: ExitStack) -> None:
     """
     Take all known credentials out of what comes past pytest's capture, until the run ends.
 
@@ -364,7 +367,7 @@ def clean_streams(config: pytest.Config) -> None:
 
     capture = config.pluginmanager.get_plugin("capturemanager")
     with capture.global_and_fixture_disabled() if capture is not None else nullcontext():
-        config.stash[SESSION].process.until_end.enter_context(cleaned())
+        until_end.enter_context(cleaned())
 
 
 def _clean(found: Any, clean: Callable[[str], str], seen: set[int]) -> Any:

@@ -25,10 +25,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import pytest
 
 from calm.pytest_plugin.checks import check_options
-from calm.pytest_plugin.fixtures import asks_alone, judge_of
+from calm.pytest_plugin.fixtures import JUDGE, asks_alone, judge_of
 from calm.pytest_plugin.options import (
-    JUDGE,
-    SESSION,
     design_of,
     flag,
     indented,
@@ -37,7 +35,8 @@ from calm.pytest_plugin.options import (
     seed_of,
     stopping_of,
 )
-from calm.pytest_plugin.selection import probed
+from calm.pytest_plugin.selection import SELECTION, probed
+from calm.pytest_plugin.session import SESSION
 
 if TYPE_CHECKING:
     from calm.gate.plan import Survey
@@ -240,7 +239,7 @@ class Planner:
         )
         ours.ahead.plan, ours.engine, ours.ahead.tracing = self.record, Engine(Store(None, Mode.OFF)), True
         tracer = Tracer()
-        self.skipped += ours.selection.beyond.items()
+        self.skipped += config.stash[SELECTION].beyond.items()
         self.skipped += [(item.nodeid, AS_IT_GOES) for item in session.items if asks_alone(item)]
         kinds = {"skipped": self.skipped, "data": self.floors, "error": self.troubles}
         for item in trace(session, probed(session), tracer):

@@ -12,7 +12,7 @@ import os
 import pickle
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from time import sleep
@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any
 from calm.experiment.lookahead import stretches
 
 if TYPE_CHECKING:
+    from calm.engine.engine import Engine
     from calm.experiment.lookahead import Order, Timing
-    from calm.pytest_plugin.session import Session
 
 OVER, FIRST, SHARED = "over", "first", "shared"
 """Files that say that the run is over, and which claim was disproved first; the folder of what workers share."""
@@ -127,8 +127,8 @@ class Watch:
     over, and whose test does not end, is ended as well.
     """
 
-    def __init__(self, ours: Session) -> None:
-        self._ours, self._parent = ours, os.getppid()
+    def __init__(self, engine: Callable[[], Engine | None]) -> None:
+        self._engine, self._parent = engine, os.getppid()
         self._over = threading.Event()
         threading.Thread(target=self._watch, name="calm-watch", daemon=True).start()
 
@@ -144,11 +144,11 @@ class Watch:
                 if not SIGNALS.came:
                     SIGNALS.interrupt()
                 # send nothing new, keep what is answered, and end the process even if a test does not
-                if self._ours.engine is not None:
-                    self._ours.engine.stop()
+                if (engine := self._engine()) is not None:
+                    engine.stop()
                 if not self._over.wait(LAST_S):
-                    if self._ours.engine is not None:
-                        self._ours.engine.close()
+                    if (engine := self._engine()) is not None:
+                        engine.close()
                     os._exit(1)
                 return
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from calm.pytest_plugin.options import SESSION
+from calm.pytest_plugin.session import SESSION
 from calm.pytest_plugin.trace import Planner
 from tests.inside import inside
 from tests.lanes import slow
