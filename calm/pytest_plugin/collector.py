@@ -173,7 +173,12 @@ class Collector:
         if exitstatus == pytest.ExitCode.INTERRUPTED and not self.troubles.misconfigured:
             self.troubles.ended.append(because(Kind.INTERRUPTED))
             if self.troubles.pressed:
-                self._say_interrupted()
+                said = self.interrupt()
+                reporter = self.config.pluginmanager.get_plugin("terminalreporter")
+                crash = getattr(getattr(reporter, "_keyboardinterrupt_memo", None), "reprcrash", None)
+                caught = self.config.stash[SESSION].process.caught and not self.config.getoption("fulltrace", False)
+                if crash is not None and caught:  # where calm took the signal there is nothing to see
+                    crash.message = said
         elif exitstatus not in (*whole, pytest.ExitCode.NO_TESTS_COLLECTED):
             self.troubles.ended.append(because(Kind.ENDED_EARLY, int(exitstatus)))
         if not self.found.told and self.troubles.of_tests:
@@ -202,18 +207,6 @@ class Collector:
         place = "" if option(self.config, "cache") == "off" else str(place_of(self.config))
         self.troubles.interrupted = interrupted(sum(figure["calls"].get("made", 0) for figure in self._figures), place)
         return self.troubles.interrupted
-
-    def _say_interrupted(self) -> None:
-        """Let pytest say what was made and is kept, and not where calm took the signal: there is nothing to see."""
-        said = self.interrupt()
-        reporter = self.config.pluginmanager.get_plugin("terminalreporter")
-        crash = getattr(getattr(reporter, "_keyboardinterrupt_memo", None), "reprcrash", None)
-        if (
-            crash is not None
-            and self.config.stash[SESSION].process.caught
-            and not self.config.getoption("fulltrace", False)
-        ):
-            crash.message = said
 
     def _introduce(self, exitstatus: int) -> None:
         """Find whom the record is about where no test told anything: it has to say all the same what became of them."""
@@ -287,7 +280,10 @@ class Collector:
         )
         repeats = Counter(self.found.subjects[node]["repeats"] for node in sorted(self.found.subjects))
         several = [because(Kind.OTHER_SUBJECTS, others)] if others else []
-        run = self._run([*several, *self._saved()])
+        asked, planned = (sum(pair[i] for pair in self.found.asks.values()) for i in (0, 1))
+        if planned and option(self.config, "stopping") != "fixed":
+            several.append(because(Kind.STOPPED_EARLY, asked, round(1 - asked / planned, 4), planned))
+        run = self._run(several)
         audit = Audit(
             calm=__version__,
             judge=JudgeRecord(**subject["judge"]),
@@ -384,15 +380,6 @@ class Collector:
         self.found.together |= {f.key for f in found}
         found = [allowed(gate_of(self.config), f) for f in found]
         return replace(audit, findings=tuple(sorted((*audit.findings, *found), key=lambda f: f.key)))
-
-    def _saved(self) -> list[Reason]:
-        """Say what stopping early saved."""
-        from calm.core.reasons import Kind, because
-
-        if option(self.config, "stopping") == "fixed" or not self.found.asks:
-            return []
-        asked, planned = (sum(pair[i] for pair in self.found.asks.values()) for i in (0, 1))
-        return [because(Kind.STOPPED_EARLY, asked, round(1 - asked / planned, 4), planned)] if planned else []
 
     @property
     def partial(self) -> bool:

@@ -50,7 +50,7 @@ def end_in(item: pytest.Item, call: pytest.CallInfo[None], report: Any, made: Pr
 
 
 def _ended(item: pytest.Item, error: BaseException | None, report: Any, made: Probe | None) -> tuple[State, Reason]:
-    from calm.core.reasons import NONE, Kind, Said, because
+    from calm.core.reasons import NONE, Kind, Said, because, reason_of
     from calm.results.codes import State
 
     if isinstance(error, pytest.skip.Exception):
@@ -62,23 +62,16 @@ def _ended(item: pytest.Item, error: BaseException | None, report: Any, made: Pr
         return State.DECIDED, NONE
     if report.skipped:
         if error is None:
-            return State.NOT_TESTED, _untested(made)
+            if made is None or not (made.context.findings or made.context.proofs):
+                return State.NOT_TESTED, NONE
+            found = made.context.findings
+            return State.NOT_TESTED, found[0].reason if found else reason_of(made.context.proofs[0].nothing)
         if isinstance(error, AssertionError | pytest.fail.Exception):  # an expected failure, of an assertion of its own
             return State.DECIDED, NONE
         if _named(item, error):
             return State.NOT_TESTED, because(Kind.EXPECTED, Said(_first(str(getattr(report, "wasxfail", "")))))
     said = f"{type(error).__name__}: {error}" if error is not None else str(report.longrepr)
     return State.CRASHED, because(Kind.FAILED_IN, PHASES[report.when], Said(_first(said)))
-
-
-def _untested(made: Probe | None) -> Reason:
-    """Return why no claim of a test could be tested."""
-    from calm.core.reasons import NONE, reason_of
-
-    if made is None:
-        return NONE
-    found = made.context.findings
-    return found[0].reason if found else reason_of(made.context.proofs[0].nothing) if made.context.proofs else NONE
 
 
 def _named(item: pytest.Item, error: BaseException) -> bool:

@@ -233,7 +233,8 @@ def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, objec
     weighed = not _plans(config) and any(given(config, name) for name in ("gate", "baseline"))
     items = [] if idle or session.testsfailed or not (ahead or weighed) else probed(session)
     watch = Watch(lambda: ours.engine) if is_worker(config) and any(map(in_gate, session.items)) else None
-    if items := [item for item in items if _looks_ahead(item)]:
+    items = [one for one in items if all(m.kwargs.get("lookahead", True) for m in one.iter_markers(MARKER))]
+    if items := [item for item in items if not searches(item)]:
         ours.ahead.tracing = True
         asked: list[tuple[pytest.Item, int]] = []
         tracer, ends = Tracer(), set()
@@ -369,10 +370,6 @@ def _capped(config: pytest.Config) -> list[Order]:
     if short:
         speaker(config)(short)
     return orders if short else []
-
-
-def _looks_ahead(item: pytest.Item) -> bool:
-    return not searches(item) and all(m.kwargs.get("lookahead", True) for m in item.iter_markers(MARKER))
 
 
 @pytest.hookimpl(optionalhook=True)
