@@ -11,43 +11,6 @@ its own: `python -m benchmarks.planted_biases`.
 
 from __future__ import annotations
 
-from calm import perturbations
-from calm import plugins
-from calm import pytest_plugin
-from calm import suites
-from calm.commands import cli
-from calm.commands.cli import helps_of
-from calm.core.checks import KINDS
-from calm.core.edits import Edit
-from calm.core.measures import MEASURES
-from calm.core.verdict import FAMILIES
-from calm.core.verdict import FAMILY
-from calm.gate.catalogue import entries
-from calm.judges.python import PythonJudge
-from calm.perturbations.triggers import plants
-from calm.plugins.lint.lint import RULES
-from calm.plugins.lint.lint import Rule
-from calm.plugins.lint.shown import in_general
-from calm.plugins.mitigate.mitigations import DEFENCES
-from calm.plugins.mitigate.mitigations import MITIGATIONS
-from calm.results.audit import AGREEMENT
-from calm.results.audit import CONTROLS
-from calm.results.audit import RUN
-from calm.results.audit import finding_from_json
-from calm.results.pairing import limits_of
-from calm.results.sentences import sentence
-from calm.results.wording import figures
-from calm.results.wording import lines as broken
-from calm.suites import limits
-from collections import defaultdict
-from collections.abc import Callable
-from collections.abc import Iterator
-from collections.abc import Sequence
-from dataclasses import dataclass
-from dataclasses import field
-from functools import cache
-from pathlib import Path
-from tempfile import TemporaryDirectory
 import argparse
 import ast
 import csv
@@ -61,6 +24,32 @@ import shlex
 import subprocess
 import sys
 import tomllib
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from calm import perturbations, plugins, pytest_plugin, suites
+from calm.commands import cli
+from calm.commands.cli import helps_of
+from calm.core.checks import KINDS
+from calm.core.edits import Edit
+from calm.core.measures import MEASURES
+from calm.core.verdict import FAMILIES, FAMILY
+from calm.gate.catalogue import entries
+from calm.judges.python import PythonJudge
+from calm.perturbations.triggers import plants
+from calm.plugins.lint.lint import RULES, Rule
+from calm.plugins.lint.shown import in_general
+from calm.plugins.mitigate.mitigations import DEFENCES, MITIGATIONS
+from calm.results.audit import AGREEMENT, CONTROLS, RUN, finding_from_json
+from calm.results.pairing import limits_of
+from calm.results.sentences import sentence
+from calm.results.wording import figures
+from calm.results.wording import lines as broken
+from calm.suites import limits
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))

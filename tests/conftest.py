@@ -107,9 +107,10 @@ def signals_of_python(pytestconfig):
 
     The plugin takes them for the run of the tests themselves too: some have fixtures that are called like its own.
     """
-    from calm.pytest_plugin.session import release_signals
+    from calm.pytest_plugin.session import SESSION
 
-    release_signals(pytestconfig)
+    if (session := pytestconfig.stash.get(SESSION, None)) is not None:
+        session.process.release_signals()
 
 
 @pytest.fixture(autouse=True, scope="session")

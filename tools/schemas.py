@@ -10,71 +10,47 @@ editor shows beside a key is its row in the tables of the documentation.
 
 from __future__ import annotations
 
-from calm.cases.labels import MOST_PEOPLE
-from calm.cases.reading import ANSWERS
-from calm.cases.reading import ANSWER_KEYS
-from calm.cases.reading import CASE_KEYS
-from calm.cases.reading import CRITERION_KEYS
-from calm.cases.rows import MOST
-from calm.cases.rows import PASSAGE_KEYS
-from calm.cases.rows import STEP_KEYS
-from calm.cases.rows import TURN_KEYS
-from calm.core.case import Answer
-from calm.core.case import Case
-from calm.core.case import Criterion
-from calm.core.case import Passage
-from calm.core.case import Step
-from calm.core.case import TIE
-from calm.core.case import Turn
-from calm.core.checks import KINDS
-from calm.core.classes import ARROW
-from calm.core.classes import FIRST
-from calm.core.classes import LONGEST
-from calm.core.classes import MOST_CLASSES
-from calm.core.classes import SIGNS
-from calm.core.verdict import FAMILY
-from calm.core.verdict import TASKS
-from calm.core.verdict import Task
-from calm.judges.judgefile.parts import MEANINGS
-from calm.judges.judgefile.tables import HEADER
-from calm.judges.judgefile.tables import KEYS
-from calm.judges.judgefile.tables import Key
-from calm.judges.judgefile.tables import MOST_COUNT
-from calm.judges.judgefile.tables import OF_PANEL
-from calm.judges.judgefile.tables import OF_RECORDED
-from calm.judges.judgefile.tables import ONE_FORMAT
-from calm.judges.judgefile.tables import OWN_BODY
-from calm.judges.judgefile.tables import PARTED
-from calm.judges.judgefile.tables import PARTED_TASKS
-from calm.judges.judgefile.tables import TABLES
-from calm.judges.judgefile.tables import TEMPLATES
-from calm.judges.judgefile.tables import VARIABLE
-from calm.judges.reading import FUNCTIONS
-from calm.judges.reading.formats import NOTHING
-from calm.models.server import SCHEMES
-from calm.plugins.mitigate.mitigations import MITIGATIONS
-from calm.results import gatefile
-from collections.abc import Mapping
-from collections.abc import Sequence
-from dataclasses import MISSING
-from dataclasses import fields
-from functools import cache
-from math import isfinite
-from pathlib import Path
-from types import NoneType
-from types import UnionType
-from typing import Any
-from typing import Final
-from typing import TypeAlias
-from typing import Union
-from typing import get_args
-from typing import get_origin
-from typing import get_type_hints
 import argparse
 import json
 import keyword
 import re
 import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import MISSING, fields
+from functools import cache
+from math import isfinite
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Any, Final, TypeAlias, Union, get_args, get_origin, get_type_hints
+
+from calm.cases.labels import MOST_PEOPLE
+from calm.cases.reading import ANSWER_KEYS, ANSWERS, CASE_KEYS, CRITERION_KEYS
+from calm.cases.rows import MOST, PASSAGE_KEYS, STEP_KEYS, TURN_KEYS
+from calm.core.case import TIE, Answer, Case, Criterion, Passage, Step, Turn
+from calm.core.checks import KINDS
+from calm.core.classes import ARROW, FIRST, LONGEST, MOST_CLASSES, SIGNS
+from calm.core.verdict import FAMILY, TASKS, Task
+from calm.judges.judgefile.parts import MEANINGS
+from calm.judges.judgefile.tables import (
+    HEADER,
+    KEYS,
+    MOST_COUNT,
+    OF_PANEL,
+    OF_RECORDED,
+    ONE_FORMAT,
+    OWN_BODY,
+    PARTED,
+    PARTED_TASKS,
+    TABLES,
+    TEMPLATES,
+    VARIABLE,
+    Key,
+)
+from calm.judges.reading import FUNCTIONS
+from calm.judges.reading.formats import NOTHING
+from calm.models.server import SCHEMES
+from calm.plugins.mitigate.mitigations import MITIGATIONS
+from calm.results import gatefile
 
 Schema: TypeAlias = dict[str, Any]
 

@@ -2,30 +2,19 @@
 
 from __future__ import annotations
 
-from calm.commands import CONFIGURATION
-from calm.commands import DONE
-from calm.commands import REFUSED
-from calm.commands import add_command
-from calm.commands import logs
-from calm.core.files import join
-from calm.core.files import quote
-from calm.core.plugins import Given
-from calm.core.plugins import given
-from calm.core.verdict import Task
-from calm.errors import ConfigError
-from calm.errors import few_of
-from calm.errors import nearest
-from calm.results.wording import fitted
-from calm.results.wording import printable
-from collections import Counter
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING
-from typing import get_args
 import argparse
 import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, get_args
+
+from calm.commands import CONFIGURATION, DONE, REFUSED, add_command, logs
+from calm.core.files import join, quote
+from calm.core.plugins import Given, given
+from calm.core.verdict import Task
+from calm.errors import ConfigError, few_of, nearest
+from calm.results.wording import fitted, printable
 
 if TYPE_CHECKING:
     from calm.core.case import Case

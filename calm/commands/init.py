@@ -2,55 +2,45 @@
 
 from __future__ import annotations
 
-from calm.commands import CONFIGURATION
-from calm.commands import DONE
-from calm.commands import REFUSED
-from calm.commands import add_command
-from calm.commands import attempt
-from calm.commands import init_prompts
-from calm.commands import logs
-from calm.commands.file_set import put
-from calm.commands.init_drafts import CASES
-from calm.commands.init_drafts import RECORDED
-from calm.commands.init_drafts import cases_in
-from calm.commands.init_drafts import draft_judge
-from calm.commands.init_drafts import lacking_in
-from calm.commands.init_drafts import made_cases
-from calm.commands.init_drafts import named_classes
-from calm.commands.init_drafts import names_in
-from calm.commands.init_drafts import of_log
-from calm.commands.init_drafts import refuse_other_scale
-from calm.commands.init_drafts import task_of
-from calm.commands.init_prompts import Draft
-from calm.commands.init_prompts import Prompt
-from calm.commands.init_prompts import answered
-from calm.commands.init_prompts import at_terminal
-from calm.commands.init_prompts import chosen
-from calm.commands.init_prompts import prompt_of_file
-from calm.commands.init_prompts import prompt_of_log
-from calm.commands.init_prompts import say
-from calm.commands.init_prompts import started
-from calm.core.files import quote
-from calm.core.plugins import hook
-from calm.core.verdict import FAMILY
-from calm.core.verdict import Task
-from calm.errors import CalmError
-from calm.errors import ConfigError
-from calm.errors import Interruption
-from calm.models.apis import APIS
-from calm.models.apis import PROVIDERS
-from collections.abc import Iterable
-from collections.abc import Mapping
-from collections.abc import Sequence
-from dataclasses import replace
-from pathlib import Path
-from typing import Final
-from typing import TYPE_CHECKING
-from typing import cast
-from typing import get_args
 import argparse
 import os
 import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, cast, get_args
+
+from calm.commands import CONFIGURATION, DONE, REFUSED, add_command, attempt, init_prompts, logs
+from calm.commands.file_set import put
+from calm.commands.init_drafts import (
+    CASES,
+    RECORDED,
+    cases_in,
+    draft_judge,
+    lacking_in,
+    made_cases,
+    named_classes,
+    names_in,
+    of_log,
+    refuse_other_scale,
+    task_of,
+)
+from calm.commands.init_prompts import (
+    Draft,
+    Prompt,
+    answered,
+    at_terminal,
+    chosen,
+    prompt_of_file,
+    prompt_of_log,
+    say,
+    started,
+)
+from calm.core.files import quote
+from calm.core.plugins import hook
+from calm.core.verdict import FAMILY, Task
+from calm.errors import CalmError, ConfigError, Interruption
+from calm.models.apis import APIS, PROVIDERS
 
 if TYPE_CHECKING:
     from calm.core.case import Case

@@ -2,42 +2,26 @@
 
 from __future__ import annotations
 
-from calm.commands import logs
-from calm.commands.init_prompts import Draft
-from calm.commands.init_prompts import Prompt
-from calm.commands.init_prompts import STARTED
-from calm.commands.init_prompts import answered
-from calm.commands.init_prompts import at_terminal
-from calm.commands.init_prompts import note_values
-from calm.commands.init_prompts import say
-from calm.core.classes import SHIPPED
-from calm.core.files import join
-from calm.core.files import quote
-from calm.core.verdict import Scale
-from calm.core.verdict import Task
-from calm.errors import ConfigError
-from calm.models.apis import APIS
-from calm.models.apis import Provider
-from collections.abc import Mapping
-from collections.abc import Sequence
-from dataclasses import dataclass
-from dataclasses import replace
-from pathlib import Path
-from textwrap import fill
-from typing import Final
-from typing import Literal
-from typing import TYPE_CHECKING
-from typing import cast
 import argparse
 import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from textwrap import fill
+from typing import TYPE_CHECKING, Final, Literal, cast
+
+from calm.commands import logs
+from calm.commands.init_prompts import STARTED, Draft, Prompt, answered, at_terminal, note_values, say
+from calm.core.classes import SHIPPED
+from calm.core.files import join, quote
+from calm.core.verdict import Scale, Task
+from calm.errors import ConfigError
+from calm.models.apis import APIS, Provider
 
 if TYPE_CHECKING:
     from calm.cases.foreign.records import Table
-    from calm.cases.logs import Gathered
-    from calm.cases.logs import Log
-    from calm.cases.logs import Wanted
-    from calm.cases.proposed import Guess
-    from calm.cases.proposed import Proposal
+    from calm.cases.logs import Gathered, Log, Wanted
+    from calm.cases.proposed import Guess, Proposal
     from calm.core.case import Case
     from calm.core.files import Value
 

@@ -2,43 +2,31 @@
 
 from __future__ import annotations
 
-from calm.core.names import parts
-from calm.core.names import plain_name as plain
-from calm.core.verdict import Scale
-from calm.core.verdict import Task
-from calm.errors import ConfigError
-from calm.errors import nearest
-from calm.results.outputs import Form
-from calm.results.wording import fitted
-from calm.results.wording import printable
-from collections.abc import Collection
-from collections.abc import Mapping
-from collections.abc import Sequence
-from collections.abc import Set
-from dataclasses import dataclass
-from dataclasses import field
-from dataclasses import replace
-from importlib.resources import files
-from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import Final
-from typing import TYPE_CHECKING
-from typing import cast
 import argparse
 import json
 import re
 import sys
+from collections.abc import Collection, Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
+from importlib.resources import files
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Final, cast
+
+from calm.core.names import parts
+from calm.core.names import plain_name as plain
+from calm.core.verdict import Scale, Task
+from calm.errors import ConfigError, nearest
+from calm.results.outputs import Form
+from calm.results.wording import fitted, printable
 
 if TYPE_CHECKING:
     from calm.cases.logs import Gathered
     from calm.core.case import Case
     from calm.core.files import Value
-    from calm.judges.prompts.foreign import Lookalike
-    from calm.judges.prompts.foreign import Style
-    from calm.judges.prompts.foreign import Translation
+    from calm.judges.prompts.foreign import Lookalike, Style, Translation
     from calm.judges.prompts.forms import Asked
-    from calm.judges.prompts.placeholders import Placeholder
-    from calm.judges.prompts.placeholders import Puzzle
+    from calm.judges.prompts.placeholders import Placeholder, Puzzle
     from calm.judges.prompts.turns import Turn
 
 STARTERS: Final = ("pairwise", "score", "rubric")

@@ -2,42 +2,21 @@
 
 from __future__ import annotations
 
-from calm.commands import CASES
-from calm.commands import DONE
-from calm.commands import REFUSED
-from calm.commands import add_command
-from calm.core.case import Case
-from calm.core.case import Framing
-from calm.core.case import Presentation
-from calm.core.case import Step
-from calm.core.case import Treated
-from calm.core.case import digest
-from calm.core.case import texts_of_steps
-from calm.core.edits import AnyEdit
-from calm.core.edits import Edit
-from calm.core.edits import Expects
-from calm.core.edits import PromptEdit
-from calm.core.languages import ENGLISH
-from calm.core.languages import SERVED
-from calm.core.verdict import FAMILIES
-from calm.core.verdict import FAMILY
-from calm.core.verdict import Family
-from calm.core.verdict import Task
-from calm.errors import ConfigError
-from calm.errors import FEW
-from calm.errors import nearest
+import argparse
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import fields
+from typing import TYPE_CHECKING, get_args
+
+from calm.commands import CASES, DONE, REFUSED, add_command
+from calm.core.case import Case, Framing, Presentation, Step, Treated, digest, texts_of_steps
+from calm.core.edits import AnyEdit, Edit, Expects, PromptEdit
+from calm.core.languages import ENGLISH, SERVED
+from calm.core.verdict import FAMILIES, FAMILY, Family, Task
+from calm.errors import FEW, ConfigError, nearest
 from calm.experiment.inert import not_spoken
 from calm.experiment.pairs import aim
-from calm.results.reports.texts import coloured
-from calm.results.reports.texts import differences
+from calm.results.reports.texts import coloured, differences
 from calm.results.wording import printable
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Sequence
-from dataclasses import fields
-from typing import TYPE_CHECKING
-from typing import get_args
-import argparse
 
 if TYPE_CHECKING:
     from calm.core.edits import Prompt

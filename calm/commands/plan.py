@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from calm.gate.prices import Assumptions
     from calm.gate.rehearsal import Fit, PlanBudget
     from calm.models.wire import Judge
-    from calm.pytest_plugin.planner import Planner
+    from calm.pytest_plugin.trace import Planner
 
 
 def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -160,7 +160,7 @@ def traced(judge: Judge, options: argparse.Namespace) -> Planner:
     import pytest
 
     from calm import suites
-    from calm.pytest_plugin.planner import Planner
+    from calm.pytest_plugin.trace import Planner
 
     planner = Planner(judge)
     sample = options.sample or ("1000000000" if options.fit else None)

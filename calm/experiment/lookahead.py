@@ -162,14 +162,17 @@ class Timing:
     seconds: float
 
 
-class Fellows(Protocol):
+class Workers(Protocol):
     """The processes that trace the same tests, in the same order, as this one."""
 
-    def share(self, work: Sequence[int]) -> Sequence[bool]:
-        """Return for each order, given its work, whether this process is to run it."""
+    def share(self, orders: Sequence[Order]) -> Sequence[bool]:
+        """Return for each order whether this process is to run it."""
 
-    def result(self, place: int, name: str) -> Timing | None:
-        """Wait for a result of another process, given the order's place and its name; None: none will come."""
+    def leave(self, place: int, order: Order, timing: Timing | None) -> None:
+        """Leave the result of an order of this process for the others; None: it failed."""
+
+    def result(self, place: int, order: Order) -> Timing | None:
+        """Wait for a result of another process, given the order and its place; None: none will come."""
 
 
 def stretches(work: Sequence[int], count: int) -> list[int]:
@@ -207,7 +210,7 @@ class Lookahead:
     `heard` is called with each claim that is disproved, as soon as it is, in the thread that runs its order; and again
     where its test gets it.
 
-    With `fellows`, this process runs its share of the orders. A result of another process is waited for; where none
+    With `workers`, this process runs its share of the orders. A result of another process is waited for; where none
     comes, the order runs here: its calls are found in the cache.
     """
 
@@ -217,17 +220,16 @@ class Lookahead:
         wait: Callable[[Lookahead], None] = lambda _lookahead: None,
         rest: Callable[[], None] = lambda: None,
         heard: Callable[[Order, Ruling], None] = lambda _order, _ruling: None,
-        fellows: Fellows | None = None,
+        workers: Workers | None = None,
     ) -> None:
         self._probes = probes
         self._pool = ThreadPoolExecutor(max_workers=probes, thread_name_prefix="calm-lookahead")
         self._orders: list[Order] = []
         self._places: dict[Order, int] = {}
         self._futures: dict[int, Future[Timing]] = {}
-        self._lock = threading.Lock()
         self._stopped = threading.Event()
         self._wait, self._rest, self._heard = wait, rest, heard
-        self._fellows = fellows
+        self._workers = workers
         self._done = 0
 
     def one_by_one(self) -> None:
@@ -254,7 +256,7 @@ class Lookahead:
     def begin(self) -> None:
         """Run what was collected, or this process's share of it."""
         orders = self._orders
-        mine = [True] * len(orders) if self._fellows is None else self._fellows.share([one.work for one in orders])
+        mine = [True] * len(orders) if self._workers is None else self._workers.share(orders)
         places = [place for place, own in enumerate(mine) if own]
         if not places or self._stopped.is_set():
             return
@@ -262,7 +264,7 @@ class Lookahead:
             for turn, place in enumerate(places):
                 guest = gathering.guest() if turn < self._probes else None  # the others wait for a thread
                 future = self._futures[place] = self._pool.submit(self._timed, orders[place], self._stopped, guest)
-                future.add_done_callback(partial(self._note, guest))
+                future.add_done_callback(partial(self._note, guest, place))
 
     def result(self, order: Order) -> Timing:
         """Return the result of an order: wait for it if it was submitted, else run it now. It is handed out once."""
@@ -276,28 +278,6 @@ class Lookahead:
         finally:
             self._rest()
 
-    def told(self, place: int, name: str, gone: Callable[[], bool]) -> Timing | None:
-        """
-        Return a result to another process, which wants the order at a place and says its name.
-
-        None: it is no order of this process, it was handed out, it failed, or the wait for it ended: the process that
-        wants it is `gone`, or this one stops.
-        """
-        if place >= len(self._orders) or self._orders[place].name != name:
-            return None
-        future = self._taken(place)
-        while future is not None:
-            try:
-                if settled(future):
-                    return future.result()
-            except CancelledError:
-                return None
-            except Exception:  # noqa: BLE001 - whoever wants it meets the same error, and tells where it arose
-                return None
-            if gone():
-                return None
-        return None
-
     def stop(self) -> None:
         """Begin nothing new; what is under way ends when its answers are there, or when the engine lets go of it."""
         self._stopped.set()
@@ -305,27 +285,22 @@ class Lookahead:
 
     def _found(self, place: int) -> Timing | None:
         """Return a result that was or will be found here or elsewhere; None: there will be none."""
-        future = self._taken(place)
+        future = self._futures.pop(place, None)
         if future is None:
-            return None if self._fellows is None else self._fellows.result(place, self._orders[place].name)
+            return None if self._workers is None else self._workers.result(place, self._orders[place])
         try:
-            return self._waited(future)
+            while not settled(future):
+                self._wait(self)
+            return future.result()
         except CancelledError:  # stopped before its turn came
             return None
 
-    def _taken(self, place: int) -> Future[Timing] | None:
-        with self._lock:
-            return self._futures.pop(place, None)
-
-    def _waited(self, future: Future[Timing]) -> Timing:
-        while not settled(future):
-            self._wait(self)
-        return future.result()
-
-    def _note(self, guest: Guest | None, _future: Future[Timing]) -> None:
+    def _note(self, guest: Guest | None, place: int, future: Future[Timing]) -> None:
         self._done += 1
         if guest is not None:  # it may have asked nothing
             guest.arrived()
+        if self._workers is not None and not future.cancelled():
+            self._workers.leave(place, self._orders[place], None if future.exception() else future.result())
 
     def _timed(self, order: Order, given_up: threading.Event, guest: Guest | None = None) -> Timing:
         tokens = GUEST.set(guest), HEARD.set(partial(self._heard, order))

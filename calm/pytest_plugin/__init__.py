@@ -189,7 +189,7 @@ def pytest_warning_recorded(warning_message: Any) -> None:
 
 def _without_credentials(shown: Any) -> None:
     if "calm.models.secrets" in sys.modules:  # else calm knows of none
-        from calm.pytest_plugin.privacy import without_credentials
+        from calm.pytest_plugin.shown import without_credentials
 
         without_credentials(shown)
 
@@ -209,7 +209,7 @@ def _begun(request: pytest.FixtureRequest) -> pytest.Config:
 def judge(request: pytest.FixtureRequest) -> Judge:
     """The judge under audit: `--calm-judge`, unless a conftest.py overrides this fixture."""
     config = _begun(request)
-    from calm.pytest_plugin.session import judge_of
+    from calm.pytest_plugin.fixtures import judge_of
 
     return judge_of(config)
 
@@ -218,7 +218,7 @@ def judge(request: pytest.FixtureRequest) -> Judge:
 def cases(request: pytest.FixtureRequest, judge: Judge) -> Sequence[Case]:
     """The cases it is asked about: `--calm-cases`, or the bundled ones, unless a conftest.py overrides this fixture."""
     config = _begun(request)
-    from calm.pytest_plugin.session import cases_of, judge_in
+    from calm.pytest_plugin.fixtures import cases_of, judge_in
 
     return cases_of(config, judge_in(config, judge))
 
@@ -227,7 +227,7 @@ def cases(request: pytest.FixtureRequest, judge: Judge) -> Sequence[Case]:
 def probe(request: pytest.FixtureRequest, judge: Judge, cases: Sequence[Case]) -> Iterator[Probe]:
     """Ask the judge about edited cases: `assert probe(edit).proves(net_robustness >= 0.95)`."""
     _begun(request)
-    from calm.pytest_plugin.contexts import probe_of
+    from calm.pytest_plugin.fixtures import probe_of
 
     yield from probe_of(request.node, judge, cases)
 
@@ -236,7 +236,7 @@ def probe(request: pytest.FixtureRequest, judge: Judge, cases: Sequence[Case]) -
 def verdict_of(request: pytest.FixtureRequest, judge: Judge, cases: Sequence[Case]) -> Iterator[VerdictOf]:
     """Ask the judge about one case, in a test of any kind: `verdict_of(case)`, `verdict_of.flips(case, edited)`."""
     config = _begun(request)
-    from calm.pytest_plugin.asking import verdict_of_run
+    from calm.pytest_plugin.fixtures import verdict_of_run
 
     with verdict_of_run(config, judge, cases) as made:
         yield made

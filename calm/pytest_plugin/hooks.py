@@ -11,16 +11,39 @@ import gc
 import json
 import sys
 from collections.abc import Generator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from calm.pytest_plugin.asking import asking_for, asks_alone, ended_without_verdict, searches
-from calm.pytest_plugin.brevity import shorten
+from calm.pytest_plugin.checks import (
+    CHECKS,
+    Checks,
+    baseline_of,
+    check_options,
+    gate_of,
+    left_out,
+    partly,
+    prompt_errors,
+    refuse_what_fits_not,
+)
 from calm.pytest_plugin.collector import Collector
+from calm.pytest_plugin.endings import Record, end_in, ended_without_verdict
+from calm.pytest_plugin.fixtures import (
+    CALLED,
+    PROBE,
+    SUBJECT,
+    asking_for,
+    asks_alone,
+    cases_of,
+    judge_of,
+    peers_of,
+    sample_shown,
+    searches,
+)
 from calm.pytest_plugin.options import (
-    EXTRA,
+    MARKER,
     asked,
     caps_of,
     case_files,
@@ -29,47 +52,36 @@ from calm.pytest_plugin.options import (
     flag,
     given,
     indented,
-    is_named,
     is_worker,
     lookahead_of,
     option,
 )
-from calm.pytest_plugin.privacy import (
+from calm.pytest_plugin.outputs import INPUTS, Inputs, refuse_outputs
+from calm.pytest_plugin.selection import (
+    SELECTION,
+    Selection,
+    count_selected,
+    deselect_beyond,
+    in_gate,
+    part_chosen,
+    probed,
+    takes_probe,
+)
+from calm.pytest_plugin.session import SESSION, Session, engine_of, figures_of, first_of, handed_on, meet, part
+from calm.pytest_plugin.shown import (
+    SHOWN,
+    Shown,
     clean_streams,
     private,
+    shorten,
     shown_safely,
+    speaker,
     veil_assertion,
     veil_findings,
     veil_report,
 )
-from calm.pytest_plugin.record import Record
-from calm.pytest_plugin.roll import end_in, on_roll
-from calm.pytest_plugin.session import (
-    CALLED,
-    PROBE,
-    SESSION,
-    SUBJECT,
-    Session,
-    baseline_of,
-    cases_of,
-    catch_signals,
-    check_options,
-    engine_of,
-    figures_of,
-    first_of,
-    gate_of,
-    handed_on,
-    judge_of,
-    meet,
-    part_chosen,
-    peers_of,
-    refuse_outputs,
-    release_signals,
-    sample_shown,
-    speaker,
-)
-from calm.pytest_plugin.trace import MARKER, Tracer, probed, takes_probe, trace
-from calm.pytest_plugin.watch import Watch
+from calm.pytest_plugin.trace import Planner, PlanPrinter, Tracer, trace
+from calm.pytest_plugin.workers import Watch
 
 if TYPE_CHECKING:
     from calm.experiment.lookahead import Order
@@ -91,17 +103,17 @@ def begin(config: pytest.Config, before: Waiting) -> None:
     """
     from calm.models.pricing import KEPT
 
-    config.stash[SESSION] = Session(config, known=before.known)
+    session = config.stash[SESSION] = Session(config)
+    config.stash[CHECKS], config.stash[INPUTS] = Checks(), Inputs(before.known)
+    config.stash[SELECTION], config.stash[SHOWN] = Selection(), Shown()
     KEPT.beside(None if option(config, "cache") == "off" else Path(option(config, "cache-file")))
     config.pluginmanager.register(sys.modules[__name__], "calm-hooks")
-    clean_streams(config)
+    clean_streams(config, session.process.until_end)
     if is_worker(config):
         return
     collector = config.stash[COLLECTOR] = Collector(config)
     config.pluginmanager.register(collector, "calm-collector")
     if flag(config, "plan"):
-        from calm.pytest_plugin.planner import PlanPrinter
-
         config.pluginmanager.register(PlanPrinter(), "calm-planner")
     collector.catch_up(before)
     if not (config.option.help or config.option.version) and (commanded(config) or distributed(config)):
@@ -115,14 +127,14 @@ def begin(config: pytest.Config, before: Waiting) -> None:
 @pytest.hookimpl(specname="pytest_collection_modifyitems", wrapper=True, tryfirst=True)
 def pytest_note_collected(config: pytest.Config, items: list[pytest.Item]) -> Generator[None, None, None]:
     """Note which tests there are before anything leaves some of them out; pytest takes no hook without its prefix."""
-    config.stash[SESSION].collected = tuple(item for item in items if takes_probe(item))
+    config.stash[SELECTION].collected = tuple(item for item in items if takes_probe(item))
     return (yield)
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out tests that were not asked for, and let a worker of xdist be heard before any of them gets a test."""
-    _deselect_beyond(config, items)
+    deselect_beyond(config, items)
     if is_worker(config) and probed(session):
         meet(config)
 
@@ -130,20 +142,17 @@ def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Check the settings in an ini file, if there is a probe that needs them."""
     config = session.config
-    ours = config.stash[SESSION]
-    ours.selected, left = len(probed(session)), {item.nodeid for item in session.items}
-    ours.deselected = sum(item.nodeid not in left and not _beyond(item) for item in ours.collected)
-    ours.narrowed, ours.collected = ours.deselected > 0, ()
+    count_selected(session)
     conftests = (getattr(plugin, "__file__", None) or "" for plugin in config.pluginmanager.get_plugins())
     sources = [*(item.path for item in session.items), *(Path(p) for p in conftests if p.endswith("conftest.py"))]
-    config.stash[SESSION].sources = list(dict.fromkeys(sources))
-    if any(map(on_roll, session.items)):
-        catch_signals(config)
-    if any(map(on_roll, session.items)) and not is_worker(config) and not distributed(config):
-        _preflight(config)
-        config.stash[COLLECTOR].set_aside()
+    config.stash[INPUTS].sources = list(dict.fromkeys(sources))
+    if any(map(in_gate, session.items)):
+        config.stash[SESSION].process.catch_signals(patient=is_worker(config))
+        if not is_worker(config) and not distributed(config):
+            _preflight(config)
+            config.stash[COLLECTOR].set_aside()
     if hasattr(config.option, "forked"):  # pytest-forked, of which the option is checked with all others
-        forked = (item.nodeid for item in session.items if on_roll(item) and item.get_closest_marker("forked"))
+        forked = (item.nodeid for item in session.items if in_gate(item) and item.get_closest_marker("forked"))
         if (node := next(forked, None)) is not None:
             from calm.engine.thread import FORKED
             from calm.errors import ConfigError
@@ -160,13 +169,12 @@ def collected(session: pytest.Session) -> None:
 
 def _preflight(config: pytest.Config) -> None:
     session = config.stash[SESSION]
-    if session.checked or not asked(config):
+    if config.stash[CHECKS].done or not asked(config):
         return
-    session.checked = True
-    catch_signals(config)
+    config.stash[CHECKS].done = True
+    session.process.catch_signals(patient=is_worker(config))
     from calm.core.releases import refuse_other_releases
     from calm.errors import CalmError
-    from calm.pytest_plugin.beforehand import prompt_errors
 
     collector = config.stash[COLLECTOR]
     try:
@@ -174,7 +182,7 @@ def _preflight(config: pytest.Config) -> None:
         check_options(config)
         live = None
         if given(config, "judge") or case_files(config):
-            for text in prompt_errors(config):
+            for text in prompt_errors(config, partial(cases_of, config)):
                 speaker(config)(text)
             judge = judge_of(config)
             if given(config, "peers"):
@@ -183,13 +191,13 @@ def _preflight(config: pytest.Config) -> None:
             showable = (case_files(config) or calls) and _showable(config, judge)
             live = judge if showable and calls else None
             refuse_outputs(config)
-        session.look_rarely()
+        session.process.look_rarely()
         if commanded(config):
             collector.set_aside()
         if live is not None:
             engine_of(config).admit(live)
     except CalmError as error:
-        collector.aside.put_back()
+        collector.outputs.put_back()
         raise pytest.UsageError(indented(str(error))) from error
 
 
@@ -206,35 +214,9 @@ def _showable(config: pytest.Config, judge: Judge) -> bool:
     return True
 
 
-def _beyond(item: pytest.Item) -> str:
-    """Return why a test is none of the default gate: neither all variants nor its file were asked for; else nothing."""
-    marker = item.get_closest_marker(EXTRA)
-    if marker is None:
-        return ""
-    folder = bool(marker.kwargs.get("folder", False))
-    if (not folder and flag(item.config, "every-variant")) or is_named(item, folder=folder):
-        return ""
-    if (part := marker.kwargs.get("unless")) is not None:
-        if part in item.config.stash[SESSION].parts:
-            return ""
-        how = f"where a case has {part}, with --calm-every-variant, or if its file is named"
-        return f"beyond the default gate: asked {how}"
-    how = "if its folder or file is named" if folder else "with --calm-every-variant, or if its file is named"
-    return f"beyond the default gate: asked {how}"
-
-
-def _deselect_beyond(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out the tests beyond the default gate that were not asked for."""
-    beyond = {item.nodeid: why for item in items if (why := _beyond(item))}
-    if beyond:
-        config.stash[SESSION].beyond = beyond
-        config.hook.pytest_deselected(items=[item for item in items if item.nodeid in beyond])
-        items[:] = [item for item in items if item.nodeid not in beyond]
-
-
 def pytest_report_collectionfinish(config: pytest.Config) -> list[str]:
     """Say under `-v` how many tests beyond the default gate were left out: pytest counts them as deselected."""
-    count = len(config.stash[SESSION].beyond)
+    count = len(config.stash[SELECTION].beyond)
     if not count or config.get_verbosity() < 1:
         return []
     return [f"calm: {count} deselected tests are not in the default gate; --calm-every-variant adds them"]
@@ -250,17 +232,18 @@ def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, objec
     ahead = bool(lookahead_of(config))
     weighed = not _plans(config) and any(given(config, name) for name in ("gate", "baseline"))
     items = [] if idle or session.testsfailed or not (ahead or weighed) else probed(session)
-    watch = Watch(ours) if is_worker(config) and any(map(on_roll, session.items)) else None
-    if items := [item for item in items if _looks_ahead(item)]:
-        ours.tracing = True
+    watch = Watch(lambda: ours.engine) if is_worker(config) and any(map(in_gate, session.items)) else None
+    items = [one for one in items if all(m.kwargs.get("lookahead", True) for m in one.iter_markers(MARKER))]
+    if items := [item for item in items if not searches(item)]:
+        ours.ahead.tracing = True
         asked: list[tuple[pytest.Item, int]] = []
         tracer, ends = Tracer(), set()
         try:
             for item in trace(session, items, tracer):
-                asked.append((item, len(ours.traced)))
+                asked.append((item, len(ours.ahead.orders)))
                 ends.add(tracer.kind)
         finally:
-            ours.tracing = False
+            ours.ahead.tracing = False
         known = ends == {"whole"} and len(asked) == len(session.items)
         _weigh(config, known=known)
         one_red = option.maxfail == 1 and not is_worker(config)
@@ -268,43 +251,35 @@ def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, objec
         if wanted is not None:
             session.items.remove(wanted)
             session.items.insert(0, wanted)
-        _announce(config, ahead=ahead and ours.refusal is None)
+        _announce(config, ahead=ahead and config.stash[CHECKS].refusal is None)
     try:
-        if ours.lookahead is not None:
-            ours.lookahead.begin()
-        if ours.fellows is not None:
-            ours.fellows.serve(ours.lookahead)
-        if not idle:
-            _watch_workers(config)
+        if ours.ahead.lookahead is not None:
+            ours.ahead.lookahead.begin()
+        elif ours.sharing.workers is not None:
+            ours.sharing.workers.end()
+        if not idle and distributed(config) and not is_worker(config) and not _plans(config):
+            first_of(config).watch()  # the controller of xdist says what a worker finds first
         done = yield
-        if ours.fellows is not None and not (session.shouldfail or session.shouldstop):
-            ours.fellows.wait()
+        if ours.sharing.workers is not None and not (session.shouldfail or session.shouldstop):
+            ours.sharing.workers.wait()
         return done
     except KeyboardInterrupt as stop:
         if not getattr(option, "fulltrace", False):
             stop.with_traceback(None)  # pytest would take seconds to write down frames that it does not show
         raise
     finally:
-        if ours.fellows is not None:
-            ours.fellows.end()
-        if ours.lookahead is not None:
-            ours.lookahead.stop()
+        if ours.sharing.workers is not None:
+            ours.sharing.workers.end()
+        if ours.ahead.lookahead is not None:
+            ours.ahead.lookahead.stop()
             if ours.engine is not None:
                 ours.engine.stop()  # another worker may wait for what this one has in flight
-        for end in [one.end for one in (ours.first, watch) if one is not None]:
+        for end in [one.end for one in (config.stash[SHOWN].first, watch) if one is not None]:
             end()
-
-
-def _watch_workers(config: pytest.Config) -> None:
-    """In the controller of xdist: say what a worker finds first."""
-    if distributed(config) and not is_worker(config) and not _plans(config):
-        first_of(config).watch()
 
 
 def _plans(config: pytest.Config) -> bool:
     """Return whether this run only prices what it would ask; then nothing is asked, and tests are traced once."""
-    from calm.pytest_plugin.planner import Planner
-
     return any(isinstance(one, Planner) for one in config.pluginmanager.get_plugins())
 
 
@@ -318,10 +293,9 @@ def _weigh(config: pytest.Config, *, known: bool) -> None:
         UsageError: one line for each fault.
     """
     from calm.errors import CalmError, ConfigError
-    from calm.pytest_plugin.beforehand import left_out, partly, refuse_what_fits_not
 
-    ours = config.stash[SESSION]
-    orders, twice = [order for _, order in ours.traced], list(map(str, ours.twice))
+    ours = config.stash[SESSION].ahead
+    orders, twice = [order for _, order in ours.orders], list(map(str, ours.twice))
     ours.claimed.clear()  # what is asked is noted anew
     baseline, whole = baseline_of(config), known and not part_chosen(config)
     try:
@@ -339,9 +313,9 @@ def _weigh(config: pytest.Config, *, known: bool) -> None:
 def _refuse(config: pytest.Config, error: Exception) -> None:
     """Ask nothing, and say why; in a worker of xdist, its first test says it."""
     if is_worker(config):
-        config.stash[SESSION].refusal = error
+        config.stash[CHECKS].refusal = error
         return
-    config.stash[COLLECTOR].refused = True
+    config.stash[COLLECTOR].troubles.refused = True
     raise pytest.UsageError(indented(str(error))) from error
 
 
@@ -352,7 +326,7 @@ def _scouted(session: pytest.Session, asked: Sequence[tuple[pytest.Item, int]]) 
     Such a question is the cheapest one of a test. So these are asked first, one after the other, and what the run would
     ask ahead is not.
     """
-    traced, begun = session.config.stash[SESSION].traced, 0
+    traced, begun = session.config.stash[SESSION].ahead.orders, 0
     suspects = []
     for item, ended in asked:
         pulled = [order.pulled for _, order in traced[begun:ended]]
@@ -369,37 +343,33 @@ def _announce(config: pytest.Config, *, ahead: bool) -> None:
 
     ours = config.stash[SESSION]
     if is_worker(config):
-        ours.announced = True  # a worker shows nothing, so there is nothing to work out
+        config.stash[SHOWN].announced = True  # a worker shows nothing, so there is nothing to work out
     else:
-        orders = [order for _, order in ours.traced]
+        orders = [order for _, order in ours.ahead.orders]
         if bare := without_gold([order.setup for order in orders if not order.own_cases]):
             speaker(config)(bare)
         if text := outlook(orders):
-            ours.announced = True
+            config.stash[SHOWN].announced = True
             speaker(config)(text)
     if ahead and config.option.maxfail != 1:  # else the run ends at the first red test, and asks nothing ahead
-        asking = {id(order): lookahead for lookahead, order in ours.traced}
+        asking = {id(order): lookahead for lookahead, order in ours.ahead.orders}
         capped = _capped(config) if caps_of(config) != Caps() else []
         for lookahead in asking.values() if capped else ():
             lookahead.one_by_one()
-        for order in capped or [order for _, order in ours.traced]:
+        for order in capped or [order for _, order in ours.ahead.orders]:
             asking[id(order)].submit(order)
-    ours.traced.clear()
+    ours.ahead.orders.clear()
 
 
 def _capped(config: pytest.Config) -> list[Order]:
     """Say what the caps leave open and return the questions by their weight; nothing if the caps are wide enough."""
     from calm.gate.question import by_weight, shortage  # they load the rehearsal
 
-    orders = by_weight(order for _, order in config.stash[SESSION].traced)
+    orders = by_weight(order for _, order in config.stash[SESSION].ahead.orders)
     short = shortage([order for order in orders if not order.idle], caps_of(config))
     if short:
         speaker(config)(short)
     return orders if short else []
-
-
-def _looks_ahead(item: pytest.Item) -> bool:
-    return not searches(item) and all(m.kwargs.get("lookahead", True) for m in item.iter_markers(MARKER))
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -414,6 +384,12 @@ def pytest_configure_node(node: Any) -> None:
     except CalmError as error:
         raise pytest.UsageError(indented(str(error))) from error
     node.workerinput |= handed_on(engine, node.config, node.nodemanager.specs)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """Let no worker of xdist wait for one that has ended."""
+    part(node.config, node.gateway.id)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -431,10 +407,10 @@ def tell(item: pytest.Item, call: pytest.CallInfo[None], report: Any) -> None:
     said: dict[str, Any] = {}
     if is_worker(item.config):
         said = _introduction(item)
-    late = made is not None and not on_roll(item)
+    late = made is not None and not in_gate(item)
     if late:  # it got its probe by `request.getfixturevalue`
         said["late"] = True
-    ours = late or on_roll(item)
+    ours = late or in_gate(item)
     if ours:
         _tell(item, call, report, made)
         if end := end_in(item, call, report, made):
@@ -450,16 +426,16 @@ def _probing(item: pytest.Item) -> bool:
     return takes_probe(item) or PROBE in item.stash or asks_alone(item)
 
 
-def _roll(session: pytest.Session) -> str:
-    return json.dumps([one.nodeid for one in session.items if on_roll(one)])
+def _in_gate(session: pytest.Session) -> str:
+    return json.dumps([one.nodeid for one in session.items if in_gate(one)])
 
 
 def _introduction(item: pytest.Item) -> dict[str, Any]:
     """Return what a worker of xdist tells its controller once: which tests take a probe, and whom they ask."""
-    ours, said = item.config.stash[SESSION], {}
-    if not ours.rolled:
-        ours.rolled = True
-        said["roll"] = _roll(item.session)
+    ours, said = item.config.stash[SESSION].sharing, {}
+    if not ours.named:
+        ours.named = True
+        said["gate"] = _in_gate(item.session)
     if not ours.introduced and SUBJECT in item.stash:
         ours.introduced = True
         said["subject"] = json.dumps(item.stash[SUBJECT])
@@ -565,10 +541,10 @@ def _ends(item: pytest.Item, call: pytest.CallInfo[None], report: Any) -> bool:
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """In a worker: hand the figures of its engine to the controller, and the roll, which no report may have carried."""
+    """In a worker: hand its figures to the controller, and the names of its tests, which no report may have carried."""
     if is_worker(session.config):
-        narrowed = session.config.stash[SESSION].narrowed
-        found = {"calm": figures_of(session.config), "calm_roll": _roll(session), "calm_narrowed": narrowed}
+        narrowed = session.config.stash[SELECTION].narrowed
+        found = {"calm": figures_of(session.config), "calm_gate": _in_gate(session), "calm_narrowed": narrowed}
         session.config.workeroutput |= found  # type: ignore[attr-defined]  # set by xdist
 
 
@@ -577,14 +553,12 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     session = config.stash.get(SESSION, None)
     if session is None:
         return
-    release_signals(config)
-    with session.rare:
+    session.process.release_signals()
+    with session.process.until_end:
         if session.engine is None:
             return
         session.engine.close()
         session.engine = None
         atexit.register(gc.freeze)  # not before: only the interpreter, while it ends, need not walk over what is left
-        if session.scratch is not None:
-            session.scratch.cleanup()
-        if session.meeting is not None:
-            session.meeting.end()
+        if session.sharing.scratch is not None:
+            session.sharing.scratch.cleanup()

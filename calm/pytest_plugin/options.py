@@ -22,6 +22,8 @@ SUITES = Path(calm.__path__[-1], "suites")
 """The suites that ship: inside of a release, beside calm in a checkout."""
 EXTRA = "calm_every_variant"
 """The marker of probes beyond the default gate."""
+MARKER = "calm"
+"""The marker by which a test says how it is asked."""
 LONGEST_NAME = 200
 """How many characters the name of a run may have."""
 MOST_ASKS = 100
@@ -210,23 +212,6 @@ def asked(config: pytest.Config) -> bool:
 def distributed(config: pytest.Config) -> bool:
     """Return whether the tests are spread over workers of xdist."""
     return bool(getattr(config.option, "dist", "no") != "no")
-
-
-def is_named(item: pytest.Item, *, folder: bool) -> bool:
-    """
-    Return whether the command line names the file of a test, or its folder if that will do.
-
-    pytest forgets that a file was named if its folder was named, too. So the arguments themselves are read.
-    """
-    places = {item.path, item.path.parent} if folder else {item.path}
-    if any(item.session.isinitpath(place) for place in places):
-        return True
-    own = item.nodeid.partition("::")[2]
-    for argument in item.config.args:
-        path, _, name = str(argument).partition("::")
-        if Path(path).absolute() in places and (not name or own == name or own.startswith((f"{name}[", f"{name}::"))):
-            return True
-    return False
 
 
 def indented(text: str) -> str:
@@ -421,3 +406,17 @@ def stopping_of(config: pytest.Config) -> Stopping:
     from calm.experiment.stopping import Stopping
 
     return Stopping(option(config, "stopping"))
+
+
+def families_of(config: pytest.Config) -> dict[str, str]:
+    """
+    Return the families that the user states for authors.
+
+    Raises:
+        ConfigError: something that is neither NAME=FAMILY nor a file of them.
+    """
+    if not (said := option(config, "families")):
+        return {}
+    from calm.core.families import stated
+
+    return stated([said], "--calm-families")

@@ -6,43 +6,27 @@ The simpler edit changes less of a case, and brings in fewer odd characters.
 
 from __future__ import annotations
 
-from calm.core.case import Case
-from calm.core.case import Treated
-from calm.core.case import texts_of_steps
-from calm.core.edits import Edit
-from calm.core.edits import Expects
+import inspect
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Final
+
+from hypothesis import assume, currently_in_test_context, note
+from hypothesis import strategies as st
+from hypothesis.strategies import DrawFn, SearchStrategy
+from rapidfuzz.distance import Levenshtein
+
+from calm.core.case import Case, Treated, texts_of_steps
+from calm.core.edits import Edit, Expects
 from calm.core.validation import fault_in
-from calm.core.verdict import FAMILIES
-from calm.core.verdict import FAMILY
-from calm.core.verdict import Family
-from calm.errors import ConfigError
-from calm.errors import nearest
+from calm.core.verdict import FAMILIES, FAMILY, Family
+from calm.errors import ConfigError, nearest
 from calm.experiment.pairs import aim
-from calm.gate.catalogue import Entry
-from calm.gate.catalogue import entries
-from calm.gate.catalogue import factory_of
-from calm.gate.catalogue import find_edit
+from calm.gate.catalogue import Entry, entries, factory_of, find_edit
 from calm.results.reports.texts import differences
 from calm.strategies.cases import running
-from collections import Counter
-from collections.abc import Callable
-from collections.abc import Collection
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
-from dataclasses import dataclass
-from dataclasses import replace
-from functools import cache
-from hypothesis import assume
-from hypothesis import currently_in_test_context
-from hypothesis import note
-from hypothesis import strategies as st
-from hypothesis.strategies import DrawFn
-from hypothesis.strategies import SearchStrategy
-from rapidfuzz.distance import Levenshtein
-from typing import Final
-import inspect
 
 SAMPLES: Final = 20
 """An edit is tried on so many bundled cases; one that applies to none of them is the least simple."""

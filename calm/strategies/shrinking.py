@@ -22,29 +22,21 @@ for what Hypothesis' shrinker does well: it halves integers, deletes from short 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
-from collections.abc import Iterable
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from hypothesis import HealthCheck
-from hypothesis import Phase
-from hypothesis import Verbosity
-from hypothesis import settings
-from hypothesis import strategies as st
-from hypothesis.control import BuildContext
-from hypothesis.database import InMemoryExampleDatabase
-from hypothesis.database import choices_to_bytes
-from hypothesis.internal.conjecture.data import ConjectureData
-from hypothesis.internal.conjecture.engine import ConjectureRunner
-from hypothesis.internal.conjecture.engine import RunIsComplete
-from hypothesis.internal.escalation import InterestingOrigin
 from itertools import pairwise
 from random import Random
-from rapidfuzz.distance import Indel
-from typing import Final
-from typing import Generic
-from typing import TypeVar
+from typing import Final, Generic, TypeVar
+
 import regex
+from hypothesis import HealthCheck, Phase, Verbosity, settings
+from hypothesis import strategies as st
+from hypothesis.control import BuildContext
+from hypothesis.database import InMemoryExampleDatabase, choices_to_bytes
+from hypothesis.internal.conjecture.data import ConjectureData
+from hypothesis.internal.conjecture.engine import ConjectureRunner, RunIsComplete
+from hypothesis.internal.escalation import InterestingOrigin
+from rapidfuzz.distance import Indel
 
 T = TypeVar("T")
 

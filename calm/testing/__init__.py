@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-from calm.core.case import Case
-from calm.core.case import Treated
-from calm.core.edits import Edit
-from calm.core.edits import Expects
+from collections.abc import Generator, Iterator, Sequence
+from copy import deepcopy
+from dataclasses import replace
+from random import Random
+
+from calm.core.case import Case, Treated
+from calm.core.edits import Edit, Expects
 from calm.core.validation import refusal
 from calm.errors import CalmError
 from calm.experiment.pairs import aim
 from calm.testing.findings import found as found
 from calm.testing.operations import Tally
-from calm.testing.samples import KINDS
-from calm.testing.samples import long_text
-from calm.testing.samples import sample
-from calm.testing.samples import sample_cases
-from collections.abc import Generator
-from collections.abc import Iterator
-from collections.abc import Sequence
-from copy import deepcopy
-from dataclasses import replace
-from random import Random
+from calm.testing.samples import KINDS, long_text, sample, sample_cases
 
 __all__ = ["check_perturbation", "found"]
 

@@ -1,14 +1,15 @@
 """Nothing that a user's files, a server or a command line says acts on a terminal or on a CI service."""
 
-from calm.commands.cli import main
-from calm.commands.terminal import Terminal
-from tests.servers import Answer
-from tests.servers import wire_server
 import io
 import json
-import pytest
 import re
 import sys
+
+import pytest
+
+from calm.commands.cli import main
+from calm.commands.terminal import Terminal
+from tests.servers import Answer, wire_server
 
 TITLE, LINK, BELL = (
     "\x1b]0;owned\x07",

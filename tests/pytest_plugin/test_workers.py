@@ -214,21 +214,6 @@ def test_what_cannot_be_sent_is_found_anew(projects):
 
 
 @pytest.mark.slow
-def test_workers_that_cannot_meet_foresee_all_tests(projects, alone):
-    """A temporary folder whose name is too long for a socket: all is done twice, and found once."""
-    project = greeted(projects, "far")
-    far = project.path / ("f" * 100)
-    far.mkdir()
-    done = ran(project, "-n2", env={"TMPDIR": str(far)})
-    by, _ = edited(project)
-
-    assert done.returncode == 0, done.stdout
-    assert {len(processes) for processes in by.values()} == {2}
-    assert project.decided() == alone.decided()
-    assert billed(project)[0] == billed(alone)[0]
-
-
-@pytest.mark.slow
 def test_what_goes_by_batch_is_not_shared(projects):
     """Each worker counts its own waves, and a share of a wave may be too small for a batch; each call is paid once."""
     project = greeted(projects, "batch")

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from calm.pytest_plugin.planner import Planner
 from calm.pytest_plugin.session import SESSION
+from calm.pytest_plugin.trace import Planner
 from tests.inside import inside
 from tests.lanes import slow
 
@@ -19,7 +19,7 @@ class Keys(Planner):
 
     def pytest_sessionfinish(self, session):
         """Keep what was collected."""
-        ours = session.config.stash[SESSION]
+        ours = session.config.stash[SESSION].ahead
         self.claimed, self.twice = dict(ours.claimed), list(ours.twice)
 
 

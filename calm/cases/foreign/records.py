@@ -2,42 +2,33 @@
 
 from __future__ import annotations
 
-from calm.cases.reading import MAX_SHOWN
-from calm.cases.reading import read
-from calm.core.annotations import renamed
-from calm.core.case import Answer
-from calm.core.case import Case
-from calm.core.case import TIE
-from calm.core.case import digest
-from calm.core.files import MOST_COLUMNS
-from calm.core.files import MOST_VALUES
-from calm.core.files import json_of
-from calm.core.files import read_bytes
-from calm.core.files import refuse_values
-from calm.core.files import spreadsheet
-from calm.core.files import unfolded
-from calm.core.files import unopened
-from calm.core.order import item_of
-from calm.errors import ConfigError
-from calm.errors import few_of
-from collections import Counter
-from collections.abc import Mapping
-from collections.abc import Sequence
-from dataclasses import dataclass
-from dataclasses import field
-from dataclasses import replace
-from io import BytesIO
-from io import StringIO
-from itertools import chain
-from pathlib import Path
-from typing import Final
-from typing import Literal
-from typing import TypeAlias
-from typing import cast
 import csv
 import importlib.util
 import json
 import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from io import BytesIO, StringIO
+from itertools import chain
+from pathlib import Path
+from typing import Final, Literal, TypeAlias, cast
+
+from calm.cases.reading import MAX_SHOWN, read
+from calm.core.annotations import renamed
+from calm.core.case import TIE, Answer, Case, digest
+from calm.core.files import (
+    MOST_COLUMNS,
+    MOST_VALUES,
+    json_of,
+    read_bytes,
+    refuse_values,
+    spreadsheet,
+    unfolded,
+    unopened,
+)
+from calm.core.order import item_of
+from calm.errors import ConfigError, few_of
 
 _HELD: Final = ("question", "answers", "reference", "fields", "variants")
 """What of a row its digest covers: a corrected label makes no other case."""

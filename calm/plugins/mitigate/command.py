@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from calm.core.case import Case
     from calm.models.wire import Judge
     from calm.plugins.mitigate.study.study import Cell, MitigationSet, Study
-    from calm.pytest_plugin.planner import Planner
+    from calm.pytest_plugin.trace import Planner
     from calm.results.outputs import Output
 
 _COMMA = re.compile(r",(?![a-z-]+=)")

@@ -1,13 +1,18 @@
-"""What is shown while a run goes on: how far it is, in a line below pytest's own, and the first disproved claim."""
+"""
+What pytest shows of a run beside its own lines: how far it is, and the first disproved claim; of a claim that does not
+hold a few lines, not a screen; and nowhere a credential, or a text with `--calm-texts none`.
+"""
 
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from collections import deque
-from collections.abc import Callable
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, nullcontext, suppress
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from shutil import get_terminal_size
 from time import monotonic
@@ -21,9 +26,14 @@ if TYPE_CHECKING:
     from calm.engine.engine import Engine
     from calm.experiment.lookahead import Lookahead, Order
     from calm.experiment.stopping import Ruling
+    from calm.gate.probe import Probe
     from calm.models.pricing import Cost
     from calm.results.gatefile import Gate
 
+MOST_FOUND = 4
+"""Lines that pytest shows of what an assertion found."""
+_WHERE = "+  "
+"""How pytest begins a line that says where a value came from; of a probe that is the test's own line again."""
 WINDOW_S = 10.0
 """The rate of calls is measured over this many seconds."""
 SOON_S = 1.0
@@ -35,6 +45,48 @@ LOOK_S = 0.2
 # pytest writes next goes on where it stopped. These are sequences of the VT100.
 _BELOW = "\x1bD\x1b[1A\x1b7\r\n"
 _BACK = "\x1b[K\x1b8"
+
+
+@dataclass
+class Shown:
+    """What this process has shown at once, and not at the end of the run."""
+
+    first: FirstFinding | None = None
+    """What says the first disproved claim while the run goes on."""
+    said: set[str] = field(default_factory=set)
+    announced: bool = False
+    """Whether it was said what the cases of the run can decide."""
+
+
+SHOWN: pytest.StashKey[Shown] = pytest.StashKey()
+
+
+def speaker(config: pytest.Config) -> Callable[[str], None]:
+    """Return what shows a message at once, not at the end of the run; a worker of xdist shows none."""
+    from calm.results.wording import lines
+
+    reporter = config.pluginmanager.get_plugin("terminalreporter")
+    capture = config.pluginmanager.get_plugin("capturemanager")
+
+    said = config.stash[SHOWN].said
+
+    def say(text: str) -> None:
+        if is_worker(config) or text in said or not config.pluginmanager.hasplugin("terminal"):
+            return
+        said.add(text)
+        with capture.global_and_fixture_disabled() if capture else nullcontext():
+            if reporter is not None:
+                reporter.ensure_newline()
+                if reporter._tw.width_of_current_line:  # the dots of a run with -q belong to no file
+                    reporter._tw.line()
+            width = get_terminal_size().columns if getattr(reporter, "isatty", False) else 0  # a log stays whole
+            for part in lines(f"calm: {text}", width):
+                if reporter is None:  # pytest is being configured
+                    print(part, flush=True)
+                else:
+                    reporter.write_line(part, yellow=True)
+
+    return say
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,3 +310,123 @@ class ProgressLine:
         with self._capture.global_and_fixture_disabled():
             self._reporter._tw._file.write(text)  # not through its own method: this is no part of the current line
             self._reporter.flush()
+
+
+def shorten(report: Any) -> None:
+    """Cut the traceback of a failed claim to its function, the line that claims, and what was found."""
+    entries = getattr(getattr(report.longrepr, "reprtraceback", None), "reprentries", None) or ()
+    for one in entries:
+        if getattr(one, "style", "") in ("long", "short"):
+            one.lines = shortened(one.lines)
+            one.reprfuncargs = None
+
+
+def shortened(lines: Sequence[str]) -> list[str]:
+    """
+    Return the lines of one entry of a traceback, cut.
+
+    >>> shortened(["    def test_it(probe):", "        # why", ">       assert probe(it).proves(gain <= 0)", "E  FAIL"])
+    ['    def test_it(probe):', '>       assert probe(it).proves(gain <= 0)', 'E  FAIL']
+    """
+    source = [line for line in lines if not line.startswith("E")]
+    found = [line for line in lines if line.startswith("E") and not line[1:].lstrip().startswith(_WHERE)]
+    at = next((place for place, line in enumerate(source) if line.startswith(">")), 0)
+    return [*source[: min(at, 1)], *source[at:], *found[:MOST_FOUND]]
+
+
+def private(config: pytest.Config) -> bool:
+    """Return whether every text is to be left out."""
+    return option(config, "texts") == "none"
+
+
+def shown_safely(report: Any) -> None:
+    """Let nothing that pytest shows of a test with a probe act on a terminal: errors quote cases, servers and files."""
+    from calm.results.wording import printable
+
+    _clean(report, partial(printable, keep="\n\t"), set())
+
+
+def without_credentials(report: Any) -> None:
+    """
+    Take all known credentials out of what pytest shows: messages, source lines, locals (`-l`), captured output, logs.
+
+    A run in which calm knows of no credential is left alone, and imports nothing.
+    """
+    vault = sys.modules.get("calm.models.secrets")
+    if vault is not None and vault.knows_any():
+        _clean(report, vault.hidden_where_cut, set())
+
+
+def clean_streams(config: pytest.Config, until_end: ExitStack) -> None:
+    """
+    Take all known credentials out of what comes past pytest's capture, until the run ends.
+
+    That is what is printed with `-s`, or between two tests: the threads of a judge write when they like.
+    """
+    from calm.models.secrets import cleaned
+
+    capture = config.pluginmanager.get_plugin("capturemanager")
+    with capture.global_and_fixture_disabled() if capture is not None else nullcontext():
+        until_end.enter_context(cleaned())
+
+
+def _clean(found: Any, clean: Callable[[str], str], seen: set[int]) -> Any:
+    """Return what was found with its texts cleaned; objects of pytest are changed in place."""
+    if isinstance(found, str):
+        return clean(found)
+    if found is None or isinstance(found, int | float | bytes | type | Path) or id(found) in seen:
+        return found
+    seen.add(id(found))
+    if isinstance(found, list):
+        found[:] = [_clean(one, clean, seen) for one in found]
+    elif type(found) is tuple:
+        return tuple(_clean(one, clean, seen) for one in found)
+    elif isinstance(found, Warning):
+        found.args = _clean(found.args, clean, seen)
+    elif type(found).__module__.startswith(("_pytest.", "warnings")) and hasattr(found, "__dict__"):
+        for name, value in vars(found).items():
+            if (now := _clean(value, clean, seen)) is not value:
+                object.__setattr__(found, name, now)
+    return found
+
+
+def veil_findings(made: Probe) -> None:
+    """Take all quotations out of the findings of a probe, and so out of what an assertion shows of them."""
+    from calm.results.redaction import finding_without_texts
+
+    made.context.findings = [finding_without_texts(f) for f in made.context.findings]
+    for proof in made.context.proofs:
+        proof.findings = tuple(finding_without_texts(f) for f in proof.findings)
+
+
+def veil_report(
+    item: pytest.Item, raised: pytest.ExceptionInfo[BaseException] | None, report: Any, made: Probe | None
+) -> None:
+    """
+    Take the printed output out of a report, and everything but place and kind out of a failure.
+
+    The message of an exception, the values that pytest shows of an assertion, and the lines of a traceback may all
+    hold a text. A wrong setting and the reason of a skip are still shown.
+    """
+    from calm.errors import ConfigError
+
+    report.sections = []
+    if raised is None or raised.errisinstance(pytest.skip.Exception):
+        return
+    if raised.errisinstance(ConfigError):
+        from calm.results.wording import printable
+
+        report.longrepr = printable(str(raised.value), "\n")
+        return
+    if made is not None and report.when == "teardown" and str(raised.value) == made.complaint():
+        return
+    entry = next((e for e in reversed(raised.traceback) if str(e.path) == str(item.path)), None)
+    path, number, _ = item.location
+    place = f"{path}:{(number if entry is None else entry.lineno) + 1}" if number is not None else path
+    report.place = f"{place}: {raised.typename}"
+    report.longrepr = f"{report.place}; its message is left out with the texts"
+
+
+def veil_assertion(report: Any, words: str) -> None:
+    """Show the numbers of a failed claim."""
+    report.longrepr = f"{getattr(report, 'place', report.longrepr)}: {words}"

@@ -1,19 +1,39 @@
-"""What is wrong with a run and is known before its first question: its prompt, the keys of gate.toml, the baseline."""
+"""What is checked before a run asks anything: its options, its prompt, the keys of gate.toml, the baseline."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from calm.core.files import quote
-from calm.pytest_plugin.options import option
+import pytest
+
+from calm.pytest_plugin.options import (
+    batch_least_of,
+    batches_of,
+    caps_of,
+    commanded,
+    days_of,
+    design_of,
+    distributed,
+    families_of,
+    limits_of,
+    lookahead_of,
+    looks_ahead_of,
+    option,
+    place_of,
+    run_name_of,
+    sample_of,
+    seed_of,
+)
+from calm.pytest_plugin.outputs import output_faults
 
 if TYPE_CHECKING:
-    import pytest
-
+    from calm.core.case import Case
     from calm.experiment.lookahead import Order
+    from calm.models.wire import Judge
     from calm.results.audit import Audit
     from calm.results.gatefile import Gate
 
@@ -21,17 +41,98 @@ NAMED = 3
 """So many errors of a prompt are named, and so many claims or cases that a baseline has and a run does not have."""
 
 
-def prompt_errors(config: pytest.Config) -> list[str]:
+@dataclass
+class Checks:
+    """What was checked before the first question, and what it took to do so."""
+
+    done: bool = False
+    refusal: Exception | None = None
+    """Why a worker asks nothing: gate.toml or the baseline does not fit."""
+    gate: Gate | None = None
+    baseline: Audit | None = None
+
+
+CHECKS: pytest.StashKey[Checks] = pytest.StashKey()
+
+
+def check_options(config: pytest.Config) -> None:
+    """
+    Read every option once, so that a wrong one is reported before any call is paid for.
+
+    Raises:
+        ConfigError: it names each wrong option, what it takes and what it got.
+    """
+    from calm.engine.store import Mode
+    from calm.engine.thread import FORKED
+    from calm.errors import ConfigError
+    from calm.experiment.stopping import Stopping
+
+    problems: list[str] = []
+    readers = (
+        *(design_of, seed_of, sample_of, caps_of, days_of, lookahead_of, looks_ahead_of, gate_of, baseline_of),
+        *(batches_of, batch_least_of, families_of, place_of, run_name_of),
+    )
+    for reader in readers:
+        try:
+            reader(config)
+        except ConfigError as error:
+            problems += error.problems
+    choices = {
+        "cache": [m.value for m in Mode],
+        "undecided": ["fail", "warn"],
+        "texts": ["full", "none"],
+        "stopping": list(map(str, Stopping)),
+    }
+    for name, known in choices.items():
+        if option(config, name) not in known:
+            problems.append(f"--calm-{name}: expected {' or '.join(known)}, got {option(config, name)!r}")
+    forks = getattr(config.option, "forked", False)
+    if forks and (commanded(config) or not distributed(config)):  # else a worker says it, if it has a test of the gate
+        problems.append(f"--forked: {FORKED}")
+    problems += output_faults(config)
+    if not problems:  # it reads what was checked above
+        try:
+            limits_of(config)
+        except ConfigError as error:
+            problems += error.problems
+    if Path(option(config, "cache-file")).is_dir():
+        problems.append(f"--calm-cache-file: expected a file, got the folder {option(config, 'cache-file')!r}")
+    if problems:
+        raise ConfigError(problems)
+
+
+def gate_of(config: pytest.Config) -> Gate:
+    """Return what gate.toml says, read once."""
+    from calm.results.gatefile import Gate, read_gate
+
+    ours = config.stash[CHECKS]
+    if ours.gate is None:
+        path = option(config, "gate")
+        ours.gate = read_gate(Path(path), datetime.now(UTC).date()) if path else Gate()
+    return ours.gate
+
+
+def baseline_of(config: pytest.Config) -> Audit | None:
+    """Return the accepted run to compare with, if one was given."""
+    from calm.results.baseline import read_baseline
+
+    ours = config.stash[CHECKS]
+    if ours.baseline is None and (path := option(config, "baseline")):
+        ours.baseline = read_baseline(Path(path))
+    return ours.baseline
+
+
+def prompt_errors(config: pytest.Config, cases: Callable[[Judge], Sequence[Case]]) -> list[str]:
     """Return a line for each of the first errors that the linter finds in the prompt of the run's judge.toml."""
+    from calm.core.files import quote
     from calm.core.plugins import hook
     from calm.errors import CalmError
-    from calm.pytest_plugin.session import cases_of
 
     path = Path(option(config, "judge"))
     if path.suffix != ".toml" or not path.is_file() or (lint := hook("lint")) is None:
         return []
     try:
-        found = lint(path, partial(cases_of, config))
+        found = lint(path, cases)
     except CalmError:  # the run says what is wrong with the file, or the judge has no prompt
         return []
     errors = [one for one in found.findings if one.rule.severity == "error"]
