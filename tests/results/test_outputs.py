@@ -384,16 +384,8 @@ def test_no_other_place_opens_a_file_for_writing():
         "engine/database.py: .touch(",
         "engine/database.py: write_text(",
         "engine/signals.py: .touch(",
-<<<<<<< ours
         "plugins/adapters/judges/promptfoo.py: write_text(",
-        "pytest_plugin/fellows.py: write_text(",
-||||||| base
-        "judges/adapters/promptfoo.py: write_text(",
-        "pytest_plugin/fellows.py: write_text(",
-=======
-        "judges/adapters/promptfoo.py: write_text(",
         "pytest_plugin/workers.py: write_bytes(",
->>>>>>> theirs
     }
     root = Path(outputs.__file__).parents[1]
     words = ["write_text(", "write_bytes(", ".touch(", "NamedTemporaryFile", "os.replace(", "shutil.", 'open("w']
