@@ -19,9 +19,8 @@ from calm.results.outputs import EXPORT, Output, refuse, written_beside
 from calm.results.wording import printable
 
 if TYPE_CHECKING:
-    from calm.engine.database import Inspected
+    from calm.engine.database import Inspected, RecordAddress
     from calm.engine.places import Copied
-    from calm.engine.postgres.address import RecordAddress
 
 DAY_S = 86_400
 BY_HAND = 100_000

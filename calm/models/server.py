@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
 
 from calm.core.edits import Message
+from calm.core.plugins import needed
 from calm.core.releases import refuse_other_releases
 from calm.errors import JudgeError
 from calm.models import faults
@@ -469,22 +470,20 @@ class Server:
 
     def batching(self) -> Batching:
         """Return the batch API of its server."""
-        from calm.plugins.batches.api import batching_of  # only a run by batches needs it
-
-        return batching_of(self.address, self.version, self.read)
+        made: Batching = needed("batches.api", "a batch").batching_of(self.address, self.version, self.read)
+        return made
 
     def request_line(self, key: bytes, body: str) -> bytes:
         """Return a request in OpenAI's batch format, without the end of its line."""
-        from calm.plugins.batches.api import request_line
-
         path = self.address.path
-        return request_line(key, path if path.startswith("/v1/") else f"/v1{path}", body)
+        path = path if path.startswith("/v1/") else f"/v1{path}"
+        line: bytes = needed("batches.api", "a batch").request_line(key, path, body)
+        return line
 
     def answer(self, line: Mapping[str, object]) -> Reply | JudgeError:
         """Return the reply in a line of OpenAI's batch output; a `JudgeError` if there is none."""
-        from calm.plugins.batches.api import answer_in
-
-        return answer_in(line, self.read)
+        found: Reply | JudgeError = needed("batches.api", "a batch").answer_in(line, self.read)
+        return found
 
     def _read(self, address: Address, response: Response) -> Reply:
         if not response.ok:

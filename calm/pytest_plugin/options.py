@@ -12,11 +12,11 @@ import pytest
 import calm
 
 if TYPE_CHECKING:
+    from calm.engine.database import RecordAddress
+    from calm.engine.engine import Batches
     from calm.engine.money import Caps
-    from calm.engine.postgres.address import RecordAddress
     from calm.experiment.stopping import Design, Stopping
     from calm.gate.resolution import Limits
-    from calm.plugins.batches.waiting.desk import Batches
 
 SUITES = Path(calm.__path__[-1], "suites")
 """The suites that ship: inside of a release, beside calm in a checkout."""
@@ -330,8 +330,8 @@ def batches_of(config: pytest.Config) -> Batches | None:
     Raises:
         ConfigError: two of the options exclude each other, or there would be no record to go on from.
     """
+    from calm.engine.engine import Batches
     from calm.errors import ConfigError
-    from calm.plugins.batches.waiting.desk import Batches
 
     leave, hold, cache = flag(config, "batch-leave"), flag(config, "batch-hold"), option(config, "cache")
     if leave and hold:

@@ -268,7 +268,7 @@ def test_a_copy_says_which_calls_stay_in_batches(cache, tmp_path, capsys):
 
 def test_a_record_on_a_server_is_shown_pruned_and_exported(shared, tmp_path, capsys, monkeypatch):
     """Also texts that the server cannot hold as they are."""
-    from calm.engine.postgres.address import read_address
+    from calm.plugins.postgres.address import read_address
 
     monkeypatch.chdir(tmp_path)
     url = shared()
