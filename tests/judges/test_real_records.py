@@ -8,7 +8,7 @@ import re
 import subprocess
 import sys
 from collections import Counter
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import combinations, product
 from pathlib import Path
 from statistics import fmean
@@ -29,7 +29,6 @@ from calm.gate.from_spec import cases_from, judge_from, recall
 from calm.judges.panel import panel
 from calm.judges.recorded.published import NO_TEXT, PUBLISHED, judges_of, published_cases
 from calm.perturbations.position import swap
-from tests.judges.test_recorded import Ask
 
 DATA = Path(__file__).parents[2] / "calm" / "judges" / "data"
 SIX = (
@@ -40,6 +39,13 @@ SIX = (
     "gpt-4-0125-preview",
     "gpt-4-0613",
 )
+
+
+@dataclass(frozen=True)
+class Ask:
+    """A send that is not used: it says which ask it is."""
+
+    ask: int = 1
 
 
 def lines(name):

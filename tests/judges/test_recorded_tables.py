@@ -20,7 +20,6 @@ from calm.core.case import Framing
 from calm.core.verdict import Criteria, Preferred, Ranking, Score, Tie, Unreadable
 from calm.errors import ConfigError, JudgeError
 from calm.gate.from_spec import cases_from, judge_from
-from calm.plugins.self_preference.bundled import RecordedJudge
 
 PAIR = Case("one", "Why?", (Answer("good", "So."), Answer("bad", "Thus.")), better="good")
 SINGLE = Case("one", "Why?", (Answer("only", "So."),))
@@ -296,9 +295,9 @@ def test_a_path_is_not_taken_for_a_set_that_ships_with_calm(name, task):
 
 def test_a_set_that_ships_with_calm_keeps_its_name():
     """Also where a folder of that name is here."""
-    Path("headlines").mkdir()
+    Path("pandalm").mkdir()
 
-    assert isinstance(judge_from("recorded:headlines/gemini-2.5-pro-preview-05-06"), RecordedJudge)
+    assert judge_from("recorded:pandalm/gpt-3.5").task == "pairwise"
 
 
 @pytest.mark.parametrize(

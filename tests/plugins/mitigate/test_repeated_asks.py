@@ -10,7 +10,8 @@ from calm.judges.prompts import bundled
 from calm.plugins.lint.lint.verdict_rules import ordered
 from calm.plugins.mitigate.mitigations import NotApplicable, mitigated
 from calm.plugins.mitigate.mitigations.asks import permuted
-from tests.plugins.mitigate.judging import PAIR, RUBRIC, SINGLE, asked, judge_at, system, user
+from tests.judges.judging import PAIR, RUBRIC, SINGLE, judge_at, system, user
+from tests.plugins.mitigate.judging import asked
 
 STEPS = Scale(1, 5, 1.0)
 OPTIONS = "Options:\n- 1: bad\n- 2: poor\n- 3: fair\n- 4: so so\n- 5: good\nSay [[N]]."

@@ -11,7 +11,7 @@ from calm.cases.logs import Log, Wanted, gathered
 from calm.judges.recorded.kept import recorded_toml, verdict_lines
 from calm.judges.recorded.live import format_in, prompt_in
 from calm.plugins.logs.opening import READERS
-from tests.cases.test_logs import FILES, LOGS
+from tests.plugins.logs.test_logs import FILES, LOGS
 
 JUNK = (
     *(None, 5, -1.5, True, "", "x", "{", "[1]", [], {}, [1, "a"], {"a": 1}, float("nan"), float("inf"), "\ud800"),

@@ -18,7 +18,7 @@ from calm.judges.recorded.live import format_in, prompt_in
 from calm.plugins.logs.opening import READERS, sniffed
 from tests.cases.logs.desk import CONTEXT, ITEMS, REPEATS, prompt
 
-LOGS = Path(__file__).parent / "logs"
+LOGS = Path(__file__).parents[2] / "cases" / "logs"
 FILES = {
     "promptfoo": ["promptfoo.json"],
     "deepeval": ["deepeval.json"],
