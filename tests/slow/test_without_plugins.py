@@ -25,7 +25,7 @@ ROOMS = sorted(
     if path.name not in OUTSIDE and (ROOT / "tests" / path.name).is_dir()
 )
 """The folders of the core's tests: one for each room."""
-PART = "tests/engine/test_store.py", "tests/core/test_trials.py", "tests/gate/test_worst.py"
+PART = "tests/engine/test_store.py", "tests/core/test_trials.py", "tests/gate/test_verdict_of.py"
 """Tests of the core that are quick."""
 
 
@@ -81,13 +81,11 @@ def test_the_core_goes_on_without_a_plugin(plugin, without):
 def test_the_core_goes_on_without_any_plugin(without):
     """What cannot be done then is said before the first call, and the tests of the gate's own parts pass."""
     run = without(PLUGINS)
-    gate = (*["pytest", "suites/test_position.py", "--calm-judge=planted:noise=0.02", "-q"],)
+    gate = "pytest", "suites/test_position.py", "--calm-judge=planted:noise=0.02", "-q"
 
     goes_on(run)
-    for option, missing in (
-        ("--calm-batch", "gives 'batches.desk'"),
-        ("--calm-cache-url=x://h/d", "a URL needs a plug-in"),
-    ):
+    needs = {"--calm-batch": "gives 'batches.desk'", "--calm-cache-url=x://h/d": "a URL needs a plug-in"}
+    for option, missing in needs.items():
         refused = run(*gate, option)
         assert refused.returncode == 4, refused.stdout
         assert missing in " ".join((refused.stdout + refused.stderr).split())
