@@ -14,7 +14,6 @@ import numpy as np
 
 from calm.core.case import Framing
 from calm.plugins.self_preference import (
-    calm_errors,
     harmful,
     opportunity,
     overestimation,
@@ -24,6 +23,7 @@ from calm.plugins.self_preference import (
 )
 from calm.plugins.self_preference.contrasts import Grid
 from calm.plugins.uda.study import ratings as consensus
+from calm.statistics import calm_errors
 from tests.papers import published
 
 

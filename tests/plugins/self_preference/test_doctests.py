@@ -4,7 +4,6 @@ import doctest
 from importlib import import_module
 
 MODULES = [
-    "calm_errors",
     "contrasts",
     "families",
     "scores",
