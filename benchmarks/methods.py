@@ -10,7 +10,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-
 @dataclass(frozen=True, slots=True)
 class Method:
     """
@@ -50,7 +49,7 @@ def _mitigation(name: str, entry: str, test: str) -> Method:
 
 
 _PROTOCOL: Final = "pytest_plugin/test_protocol.py::test_the_record_holds_the_papers_figures"
-_ERRORS: Final = "plugins/self_preference/test_calm_errors.py::test_both_signs_of_the_papers_versions"
+_ERRORS: Final = "statistics/test_calm_errors.py::test_both_signs_of_the_papers_versions"
 _THESIS: Final = "papers/test_self_evaluation_thesis.py::test_every_cell_of_table_1_is_reproduced"
 _TABLE_1: Final = "papers/test_rubric_self_preference.py::test_table_1_on_ifeval_is_reproduced"
 _PANELS: Final = "plugins/mitigate/test_panels.py::"

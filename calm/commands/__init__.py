@@ -14,7 +14,7 @@ from textwrap import fill
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from calm.engine.postgres.address import RecordAddress
+    from calm.engine.database import RecordAddress
 
 DONE, REFUSED, CONFIGURATION = 0, 1, 4
 """Exit statuses of all commands; usage errors exit with 2, as most command lines do."""

@@ -13,6 +13,7 @@ what the plug-in gives, each a mapping of a name to `"module:attribute"`, which 
 | `CASES` | a format of `calm cases import --format` | `read(paths)`, which returns cases |
 | `PAGES` | the schema of a record without its version | `page(record)`, which returns HTML |
 | `EXPORTS` | a target of `calm report --to` | `open()`, which returns what sends a run, and `keeps_files` |
+| `STORES` | what stands before `://` in a URL | `address(url, option, environment)`, which returns a `RecordAddress` |
 | `HOOKS` | a place in the core that asks for it by that name | what that place says; also a whole `"module"` |
 
 Nothing is read before a name is asked for that the core does not know itself.
@@ -34,7 +35,7 @@ from calm.core.releases import NAME
 from calm.errors import CalmError, ConfigError
 
 GROUP: Final = "calm.plugins"
-KINDS: Final = ("COMMANDS", "JUDGES", "RECORDED", "MITIGATIONS", "CASES", "PAGES", "EXPORTS", "HOOKS")
+KINDS: Final = ("COMMANDS", "JUDGES", "RECORDED", "MITIGATIONS", "CASES", "PAGES", "EXPORTS", "STORES", "HOOKS")
 
 
 @dataclass(frozen=True, slots=True)

@@ -126,6 +126,34 @@ class Inspected(Database, Protocol):
         """Give back the room of what was deleted, where nobody else uses the record."""
 
 
+class RemoteDatabase(Inspected, Protocol):
+    """A database that a server keeps. `clock` is the SQL for the time of that server, in seconds since the epoch."""
+
+    clock: str
+
+    def hurry(self) -> None:
+        """Wait for a server that is away for seconds alone: the run is over."""
+
+    def take_time(self) -> None:
+        """Wait as long as before."""
+
+
+class RecordAddress(Protocol):
+    """Where a server is that keeps a record for several machines. Its text is what people see of it: no password."""
+
+    @property
+    def beside(self) -> Path:
+        """The file of this machine beside which replies go that the server cannot take."""
+
+    def opened(self, *, read_only: bool = False, make: bool = True) -> RemoteDatabase:
+        """
+        Return its record; one that is not there is made, unless it is `read_only`, or `make` is false.
+
+        Raises:
+            ConfigError: it cannot be opened, or is none of ours.
+        """
+
+
 def patiently(step: Callable[[], T]) -> T:
     """
     Return what a step on a database returns; while others keep it busy, it is tried again. Not for an event loop.

@@ -6,11 +6,14 @@ import asyncio
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import TimeoutError as NotYet
 from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import dataclass
+from enum import StrEnum
 from random import Random
 from threading import Event
-from typing import Final, TypeVar
+from typing import Final, Protocol, TypeVar
 
 from calm.core.case import Case
+from calm.core.plugins import hook, needed
 from calm.core.reasons import Kind, Reason, because, name, reason_of
 from calm.engine.asks import Asks, Judgment, Prefetch, Question, Response
 from calm.engine.calls import Calls
@@ -26,13 +29,49 @@ from calm.errors import ConfigError, JudgeError, StorageError
 from calm.models.faults import schema_fault
 from calm.models.pricing import SET_PRICE
 from calm.models.wire import Composed, Endpoint, Judge, Request
-from calm.plugins.batches.waiting.desk import BatchDesk, Batches
-from calm.plugins.batches.waiting.minder import Figures
-from calm.plugins.batches.waiting.records import BatchRecords
-from calm.plugins.batches.waiting.route import BatchRoute
 
 DRAIN_S: Final = 0.02
 """While calls under way are waited for, they are counted again after so many seconds."""
+
+
+class Batches(StrEnum):
+    """
+    What a run does with the calls that gather.
+
+    Where it does not wait, each call without a reply fails with the reason, and a later run goes on.
+    """
+
+    WAIT = "wait"
+    """Hand them in, and wait for the replies."""
+    LEAVE = "leave"
+    """Hand them in, and end."""
+    HOLD = "hold"
+    """Note them, and end: they go to a file, for whatever engine."""
+
+
+@dataclass(slots=True)
+class BatchFigures:
+    """How far the batches of a process are: how many it has seen to, and how many of them are over."""
+
+    batches: int = 0
+    over: int = 0
+
+
+class BatchDesk(Protocol):
+    """Where the calls that go by batch gather. A plug-in brings it, with the `Route` of these calls."""
+
+    @property
+    def figures(self) -> BatchFigures:
+        """How far the batches are."""
+
+    def stop(self, why: Reason) -> None:
+        """Take nothing more, and end all waits with a reason."""
+
+    def trust(self) -> None:
+        """Take calls again."""
+
+    def clear(self) -> None:
+        """Forget who waits."""
 
 
 class Desk:
@@ -77,9 +116,9 @@ class Desk:
             first_wait_s=first_wait_s,
             jitter=Random(f"{store.host.place} {store.host.pid}"),  # processes do not wait in step
         )
-        self.batch_desk = None
+        self.batch_desk: BatchDesk | None = None
         if batches is not None:
-            self.batch_desk = BatchDesk(
+            self.batch_desk = needed("batches.desk", "--calm-batch")(
                 self.calls,
                 self.journal,
                 again=self.scheduler.again,
@@ -90,7 +129,7 @@ class Desk:
                 least=least,
                 first_wait_s=first_wait_s,
             )
-            self.calls.route = BatchRoute(self.calls, self.batch_desk)
+            self.calls.route = needed("batches.route", "--calm-batch")(self.calls, self.batch_desk)
         self.asks = Asks(self.calls, self.scheduler, seed)
 
     def end_waits(self, why: Reason = STOPPED) -> None:
@@ -220,14 +259,15 @@ class Engine:
         return self._desk.scheduler.pending
 
     @property
-    def batch_figures(self) -> Figures | None:
+    def batch_figures(self) -> BatchFigures | None:
         """How far the batches of this process are; None: all calls are made live."""
         return None if self._desk.batch_desk is None else self._desk.batch_desk.figures
 
     def note_batches(self) -> None:
         """Note calls that stand in batches, where this run makes its calls live: it may pay for them twice."""
         with suppress(StorageError):  # another process is writing; the note is not worth a wait
-            if self._desk.batch_desk is None and (count := BatchRecords(self.store).out()):
+            records = hook("batches.records") if self._desk.batch_desk is None else None
+            if records is not None and (count := records(self.store).out()):
                 self.ledger.note(because(Kind.BATCHES_OUT, count))
 
     def greet(self, *endpoints: Endpoint) -> None:

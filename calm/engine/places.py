@@ -9,12 +9,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from calm.engine.database import BY, Database, Inspected, SqliteFile, patiently
-from calm.engine.postgres.address import SCHEMES, VARIABLE, RecordAddress, read_address
-from calm.engine.postgres.server import PostgresRecord
+from calm.core.plugins import find, troubles
+from calm.engine.database import BY, Database, Inspected, RecordAddress, SqliteFile, patiently
 from calm.engine.store import KEEP, checksum, reply_in
 from calm.errors import ConfigError, StorageError
 
+VARIABLE: Final = "CALM_CACHE_URL"
+"""The variable that may hold a whole URL, with its password."""
+_USUAL: Final = "postgresql"
+"""What stands before the colon of the URLs that calm's own plug-in reads."""
 _PAGE: Final = "select key, request, reply, at, sum from reply where key > ? order by key limit ?"
 _SERVED: Final = (
     "insert into served values (?, ?, ?) on conflict (endpoint) do update "
@@ -85,9 +88,6 @@ def _is_whole(key: bytes, request: object, reply: object, _: object, found: obje
     return False
 
 
-URLS: Final = tuple(f"{scheme}://" for scheme in SCHEMES)
-
-
 def _standing(database: Database) -> int:
     """Return how many calls stand in batches of a record; one that is older than all batches has no such table."""
     with suppress(StorageError), database.reading() as db:
@@ -111,10 +111,19 @@ def place(
         other = option.replace("-url", "-file")
         raise ConfigError(f"{other} and {option}: expected one place for the replies, got {file!r} and a URL")
     if url:
-        return read_address(url, option, environment)
+        return _address(url, option, environment)
     if not file and (found := environment.get(VARIABLE)):
-        return read_address(found, VARIABLE, environment)
+        return _address(found, VARIABLE, environment)
     return Path(file or usual)
+
+
+def _address(url: str, option: str, environment: Mapping[str, str]) -> RecordAddress:
+    """Return what the plug-in for a URL makes of it; one that no plug-in knows, the usual one refuses with its form."""
+    store = find("STORES", url.partition(":")[0].lower()) or find("STORES", _USUAL)
+    if store is None:
+        raise ConfigError([f"{option}: a URL needs a plug-in that reads it, and none is installed", *troubles()])
+    address: RecordAddress = store.load()(url, option, environment)
+    return address
 
 
 def files(kept_in: Path | RecordAddress) -> list[Path]:
@@ -129,7 +138,7 @@ def named(text: str, option: str) -> Path | RecordAddress:
     Raises:
         ConfigError: a URL that is none of a server, or holds a password.
     """
-    return read_address(text, option, os.environ) if text.startswith(URLS) else Path(text)
+    return _address(text, option, os.environ) if "://" in text else Path(text)
 
 
 def opened(kept_in: Path | RecordAddress) -> Database:
@@ -139,7 +148,7 @@ def opened(kept_in: Path | RecordAddress) -> Database:
     Raises:
         ConfigError: it cannot be opened, or is none of ours.
     """
-    return SqliteFile(kept_in) if isinstance(kept_in, Path) else PostgresRecord(kept_in)
+    return SqliteFile(kept_in) if isinstance(kept_in, Path) else kept_in.opened()
 
 
 def inspected(kept_in: Path | RecordAddress) -> Inspected:
@@ -149,4 +158,4 @@ def inspected(kept_in: Path | RecordAddress) -> Inspected:
     Raises:
         ConfigError: it is not there, is none of ours, or is damaged; it is left as it was.
     """
-    return SqliteFile.to_inspect(kept_in) if isinstance(kept_in, Path) else PostgresRecord(kept_in, make=False)
+    return SqliteFile.to_inspect(kept_in) if isinstance(kept_in, Path) else kept_in.opened(make=False)

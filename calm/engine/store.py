@@ -1,27 +1,44 @@
-"""The record of replies: a SQLite file or a PostgreSQL server, which processes share, so no reply is paid for twice."""
+"""The record of replies: a file or a server, which processes share, so no reply is paid for twice."""
 
 from __future__ import annotations
 
-import json
-import os
-import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from calm.core.edits import Message
+from calm.engine.accounts import Bills
+from calm.engine.accounts import SharedAccount
+from calm.engine.database import BY
+from calm.engine.database import Connection
+from calm.engine.database import Database
+from calm.engine.database import RecordAddress
+from calm.engine.database import RemoteDatabase
+from calm.engine.database import SqliteFile
+from calm.engine.database import make_private
+from calm.engine.database import marks
+from calm.engine.database import patiently
+from calm.engine.leases import Host
+from calm.engine.leases import Leases
+from calm.errors import ConfigError
+from calm.errors import StorageError
+from calm.models.wire import Json
+from calm.models.wire import Reply
+from calm.models.wire import Token
+from calm.models.wire import Usage
+from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+from contextlib import contextmanager
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
+from typing import Final
 from uuid import uuid4
-
-from calm.core.edits import Message
-from calm.engine.accounts import Bills, SharedAccount
-from calm.engine.database import BY, Connection, Database, SqliteFile, make_private, marks, patiently
-from calm.engine.leases import Host, Leases
-from calm.engine.postgres.address import RecordAddress
-from calm.engine.postgres.server import CLOCK, PostgresRecord
-from calm.errors import ConfigError, StorageError
-from calm.models.wire import Json, Reply, Token, Usage
+import json
+import os
+import sqlite3
 
 SUM_BYTES: Final = 16
 _TURN: Final = {"role", "content"}
@@ -300,7 +317,7 @@ class Store:
         self._alone = place is None or mode in (Mode.OFF, Mode.REPLAY)
         self._spill: Spill | None = None
         self.database, self._server = _opened(place, mode, driver)
-        self.leases = Leases(self.host, CLOCK if self.remote else "")
+        self.leases = Leases(self.host, "" if self._server is None else self._server.clock)
         self.account = SharedAccount(self.database, self.leases, self._common, remote=self.remote)
         self.bills = Bills(self.database, self.leases.me, self.run)
         if place is not None and not self._alone:
@@ -564,12 +581,14 @@ def _sums(db: Connection, keys: Sequence[bytes]) -> dict[bytes, bytes]:
 
 def _opened(
     place: Path | RecordAddress | None, mode: Mode, driver: type[sqlite3.Connection]
-) -> tuple[Database, PostgresRecord | None]:
-    if isinstance(place, RecordAddress) and mode is not Mode.OFF:
-        server = PostgresRecord(place, read_only=mode is Mode.REPLAY)
+) -> tuple[Database, RemoteDatabase | None]:
+    if mode is Mode.OFF or place is None:
+        return SqliteFile(None, driver=driver), None
+    if not isinstance(place, Path):
+        server = place.opened(read_only=mode is Mode.REPLAY)
         return server, server
-    if isinstance(place, Path) and mode is Mode.REPLAY:
+    if mode is Mode.REPLAY:
         if not place.exists():
             raise ConfigError(f"{place}: there is no cache to replay; run once without --calm-cache=replay")
         return SqliteFile.to_read(place), None
-    return SqliteFile(place if isinstance(place, Path) and mode is not Mode.OFF else None, driver=driver), None
+    return SqliteFile(place, driver=driver), None

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-import pytest
-
 import calm
+import os
+import pytest
+import sys
 
 if TYPE_CHECKING:
+    from calm.engine.database import RecordAddress
+    from calm.engine.engine import Batches
     from calm.engine.money import Caps
-    from calm.engine.postgres.address import RecordAddress
-    from calm.experiment.stopping import Design, Stopping
+    from calm.experiment.stopping import Design
+    from calm.experiment.stopping import Stopping
     from calm.gate.resolution import Limits
-    from calm.plugins.batches.waiting.desk import Batches
 
 SUITES = Path(calm.__path__[-1], "suites")
 """The suites that ship: inside of a release, beside calm in a checkout."""
@@ -315,8 +314,8 @@ def batches_of(config: pytest.Config) -> Batches | None:
     Raises:
         ConfigError: two of the options exclude each other, or there would be no record to go on from.
     """
+    from calm.engine.engine import Batches
     from calm.errors import ConfigError
-    from calm.plugins.batches.waiting.desk import Batches
 
     leave, hold, cache = flag(config, "batch-leave"), flag(config, "batch-hold"), option(config, "cache")
     if leave and hold:

@@ -14,7 +14,6 @@ from calm.core.edits import Message
 from calm.engine import database
 from calm.engine.store import Mode, Store
 from calm.models.wire import Reply
-from calm.plugins.batches.waiting.records import BatchedCall, BatchRecords
 
 DAY_S = 86_400
 HOSTILE = "a\0b \ud800 \U0010ffff \\u0000 \\\\u0000 ' % ? {}"
@@ -245,50 +244,3 @@ def test_a_copy_goes_to_a_server_and_back(cache, shared, tmp_path, capsys, monke
     found = said("copy", cache, empty)
     assert "copied 4 replies" in found
     assert "left 1 reply" in found
-
-
-def test_a_copy_says_which_calls_stay_in_batches(cache, tmp_path, capsys):
-    """They are copied once they were collected; a record without batches says nothing."""
-    target = tmp_path / "other.sqlite"
-    assert main(["cache", "copy", str(cache), str(target)]) == 0
-    assert "batches" not in capsys.readouterr().out
-    store = Store(cache, Mode.ON)
-    BatchRecords(store).add(
-        "one", json.dumps({"model": {"model": "big"}}), time(), [BatchedCall(bytes([9]) * 32, "{}")]
-    )
-    store.close()
-
-    assert main(["cache", "copy", str(cache), str(target)]) == 0
-
-    assert "1 calls stand in batches of" in capsys.readouterr().out
-    store = Store(target, Mode.ON)
-    assert not BatchRecords(store).rows()
-    store.close()
-
-
-def test_a_record_on_a_server_is_shown_pruned_and_exported(shared, tmp_path, capsys, monkeypatch):
-    """Also texts that the server cannot hold as they are."""
-    from calm.engine.postgres.address import read_address
-
-    monkeypatch.chdir(tmp_path)
-    url = shared()
-    store = Store(read_address(url, "--cache-url", {}), Mode.ON)
-    for number, model in enumerate(("big", "big", "a\0b\\u0000", "")):
-        body = {"model": "named"} if model else {}
-        store.put(bytes([number]) * 32, (Message("user", HOSTILE),), body, Reply(HOSTILE, model=model))
-    store.close()
-    out = tmp_path / "out.jsonl"
-
-    assert main(["cache", "show", f"--cache-url={url}"]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert main(["cache", "export", str(out), f"--cache-url={url}"]) == 0
-    rows = [json.loads(line) for line in out.read_text("utf-8").split("\n") if line]
-    assert main(["cache", "prune", "--model=big", f"--cache-url={url}"]) == 0
-    pruned = capsys.readouterr().out
-
-    assert ": 4 replies, 0." in lines[0]
-    assert sorted(line.split(None, 1)[0] for line in lines[2:]) == ["1", "1", "2"]
-    assert [row["reply"]["text"] for row in rows] == [HOSTILE] * 4
-    assert "deleted 2 replies, kept 2" in pruned
-    assert main(["cache", "show", "--cache-url=postgresql://u:topsecret-word@h/d"]) == 4
-    assert "topsecret-word" not in capsys.readouterr().err

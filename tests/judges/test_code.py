@@ -11,7 +11,6 @@ from calm.core.verdict import NoReply, Scale
 from calm.engine.asks import PlainQuestion
 from calm.judges.panel import panel
 from calm.judges.python import PythonJudge, judge_of
-from calm.plugins.adapters.judges.judge import Runner
 from tests.planted import Planted, engine, pairs, tied
 
 PAIR = Case("c1", "Why?", (Answer("good", "So."), Answer("bad", "No.")), better="good").present(order=("bad", "good"))
@@ -169,20 +168,6 @@ def test_a_stop_of_the_ask_stops_the_code(subtests):
         with subtests.test(form=form):
             assert asyncio.run(stopped(judge))
             assert judge.remarks.unread == ()
-
-
-@pytest.mark.parametrize("asynchronous", [True, False])
-@pytest.mark.parametrize("raised", RAISED)
-def test_what_the_code_of_a_tool_raises_stops_nobody(raised, asynchronous):
-    """It comes as an error: none that would end the task of whoever waits."""
-
-    def fails():
-        raise raised("by itself")
-
-    with pytest.raises(BaseException) as caught:
-        asyncio.run(Runner().run(fails, asynchronous=asynchronous))
-
-    assert not isinstance(caught.value, asyncio.CancelledError | GeneratorExit)
 
 
 def test_a_run_goes_on_after_one_ask_was_cancelled_by_its_code(subtests):

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from calm.core.verdict import Criteria, NoReply, Preferred, Ranking, Refused, Score, Tie, Unreadable, code, readable
 from calm.judges.combining import combined, unanimous
 from calm.judges.panel import panel
+from tests.judges.judging import PAIR, RUBRIC, SINGLE, TRIPLE, verdict
 from tests.planted import Planted
-from tests.plugins.mitigate.judging import PAIR, RUBRIC, SINGLE, TRIPLE, verdict
 
 A, B, MUTE = Preferred("a"), Preferred("b"), Unreadable("hm")
 CASES = {"pairwise": PAIR, "score": SINGLE, "rubric": RUBRIC, "listwise": TRIPLE}

@@ -11,7 +11,6 @@ from calm.errors import ConfigError
 from calm.judges.judgefile import read_judge
 from calm.judges.reading import TWO_SCORES, Format, Part, View, formula_problems, labelled, read, read_parts, way
 from calm.models.wire import Reply
-from calm.plugins.lint.lint import lint, subjects_of
 
 ANY = Scale(-math.inf, math.inf)
 TEN = Scale(1, 10)
@@ -472,16 +471,3 @@ def test_a_bundled_prompt_asks_for_one_verdict(tmp_path):
     with pytest.raises(ConfigError) as raised:
         read_judge(path, {})
     assert "[verdict] parts: " in str(raised.value)
-
-
-def test_lint_looks_for_what_each_part_is_written_with(tmp_path):
-    def rules(verdict):
-        path = tmp_path / "judge.toml"
-        path.write_text(HEAD.format(task="score") + verdict)
-        return [one.rule.id for one in lint(subjects_of(path)).findings]
-
-    assert "verdict-not-asked" not in rules("formula = 'facts'\nparts = { facts = { label = 'Facts' } }")
-    assert "verdict-not-asked" in rules("formula = 'facts - b'\nparts = { facts = {}, b = { label = 'Tone' } }")
-    assert "verdict-not-asked" not in rules("format = 'json'\nformula = 'facts'\nparts = { facts = {} }")
-    for kind in ("json", "tag"):
-        assert "verdict-not-asked" in rules(f"format = '{kind}'\nformula = 'tone'\nparts = {{ tone = {{}} }}")

@@ -8,7 +8,6 @@ from calm.core.verdict import Scale
 from calm.errors import ConfigError
 from calm.judges import prompts
 from calm.judges.prompts.foreign import translate
-from calm.plugins.adapters.judges.evaluator import Evaluator
 
 WHOLE = "[p1] Returns take 30 days.\n[p2] Bulbs are sold."
 CASE = Case(
@@ -58,12 +57,3 @@ def test_a_prompt_of_another_tool_shows_passages(foreign):
     (template,) = translate(foreign).templates
 
     assert shown(template) == f"{WHOLE} Yes [p1]."
-
-
-def test_the_judge_of_another_tool_is_passed_a_list_of_the_texts():
-    """As JSON, which its adapter unfolds; it is said to read the passages."""
-    names = {"response": "answer", "retrieved_contexts": "context"}
-    found = Evaluator("r 1", "score", Scale(), names, call=lambda values: 1.0, asynchronous=False)
-
-    assert found.values(CASE)["retrieved_contexts"] == '["Returns take 30 days.", "Bulbs are sold."]'
-    assert "context" in found.reads

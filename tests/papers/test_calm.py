@@ -8,7 +8,7 @@ from calm.plugins.papers.protocol import (
     mean_of,
     share_of,
 )
-from calm.plugins.self_preference import calm_errors
+from calm.statistics import calm_errors
 from tests.papers.published import by, rows
 
 RATES, ERRORS = by("calm_table4.csv", "judge"), by("calm_table5_errors.csv", "judge")

@@ -1,5 +1,5 @@
 """Fixtures of the tests of plug-ins, from the rooms whose work they start."""
 
-from tests.pytest_plugin.conftest import project
+from tests.pytest_plugin.conftest import project, workers
 
-__all__ = ["project"]
+__all__ = ["project", "workers"]

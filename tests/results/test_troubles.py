@@ -7,8 +7,6 @@ import pytest
 from calm.core.case import COPY
 from calm.core.claims import Outcome
 from calm.core.reasons import Kind, because
-from calm.plugins.mitigate.mitigations import MITIGATIONS
-from calm.plugins.mitigate.mitigations.mitigation import EVERY
 from calm.results.audit import Audit, Limit
 from calm.results.codes import Ending, State
 from calm.results.reports import html, markdown, terminal
@@ -17,9 +15,7 @@ from calm.results.steps import (
     LOOK,
     MOST_NAMED,
     REMEDIES,
-    SERVES,
     UNNOTICED,
-    WITHOUT_PROMPT,
     next_step,
     proven,
     remedies,
@@ -264,15 +260,6 @@ def test_remedies_fit_the_judge():
     assert remedies("injection", plain) == ("string-filter", "statistical-filter")
     assert remedies("position", judge()) == ("swap", "rotations")
     assert not {"swap", "rotations"}.intersection(*(remedies(bias, scored) for bias in REMEDIES))
-
-
-def test_the_table_of_remedies_fits_that_of_mitigations():
-    """Every remedy is the name of a mitigation, and serves the tasks that the table says."""
-    for names in REMEDIES.values():
-        for name in names:
-            kind = name.partition(":")[0]
-            assert SERVES.get(kind, EVERY) == MITIGATIONS[kind].families
-    assert set(MITIGATIONS) >= WITHOUT_PROMPT
 
 
 def test_of_damage_a_case_that_the_judge_did_not_notice_is_shown():

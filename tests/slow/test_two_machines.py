@@ -18,9 +18,9 @@ from time import monotonic, sleep
 
 import pytest
 
-from calm.engine.postgres.address import read_address
-from calm.engine.postgres.server import PostgresRecord
 from calm.engine.store import prompt_in
+from calm.plugins.postgres.address import read_address
+from calm.plugins.postgres.server import PostgresRecord
 from tests.servers.deaths import CONCURRENCY, SAMPLE, SUITES, WINDOW, Mortal, mortal
 from tests.servers.network import Loopback, network
 from tests.servers.postgres import PASSWORD, Server, running
@@ -28,8 +28,8 @@ from tests.servers.postgres import PASSWORD, Server, running
 WORKERS = 2
 WAITS = """
 import os, sys
-from calm.engine.postgres.address import read_address
-from calm.engine.postgres.server import PostgresRecord
+from calm.plugins.postgres.address import read_address
+from calm.plugins.postgres.server import PostgresRecord
 
 record = PostgresRecord(read_address(sys.argv[1], "--calm-cache-url", os.environ))
 with record.writing() as db:

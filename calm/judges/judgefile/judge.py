@@ -186,7 +186,7 @@ class _Beside:
 
 def _mitigations(judge: Table, task: Task | None) -> tuple[str, ...]:
     value = judge.get("mitigations")
-    if value is None:
+    if value is None or value == []:
         return ()
     try:
         known = needed("mitigations", "[judge] mitigations")

@@ -1,3 +1,10 @@
 """Calls by the batch API of a provider: `--batch` and `calm batch`."""
 
 COMMANDS = {"batch": ("show, collect or cancel batches of a run", "calm.plugins.batches.command:register")}
+
+HOOKS = {
+    "batches.api": "calm.plugins.batches.api",
+    "batches.desk": "calm.plugins.batches.waiting.desk:BatchDesk",
+    "batches.records": "calm.plugins.batches.waiting.records:BatchRecords",
+    "batches.route": "calm.plugins.batches.waiting.route:BatchRoute",
+}

@@ -32,15 +32,15 @@ from calm.core.trials import Trial
 from calm.core.verdict import Scale, Score, Verdict, readable
 from calm.errors import ConfigError, EstimateError
 from calm.models.wire import Json
-from calm.plugins.self_preference.calm_errors import (
+from calm.results.audit import Audit, Finding, read
+from calm.results.records import rows_of, scale_of
+from calm.results.tabular import Unread, unread
+from calm.statistics.calm_errors import (
     bias_intensity,
     improvement_rate,
     refinement_error,
     self_enhancement_error,
 )
-from calm.results.audit import Audit, Finding, read
-from calm.results.records import rows_of, scale_of
-from calm.results.tabular import Unread, unread
 from calm.statistics.intervals import wilson
 
 KEY: Final = "calm_protocol"

@@ -31,7 +31,6 @@ from calm.experiment.crossing import Judgment, Unread, Wording
 from calm.experiment.stopping import LEVEL
 from calm.models.wire import Json
 from calm.plugins.self_preference import (
-    calm_errors,
     harmful,
     opportunity,
     overestimation,
@@ -67,6 +66,7 @@ from calm.plugins.self_preference.scores import (
     score_excess,
 )
 from calm.plugins.self_preference.skill import Excess
+from calm.statistics import calm_errors
 
 SCHEMA = "calm-self-preference/1"
 EXCESS = "self_preference_excess"

@@ -15,9 +15,8 @@ from calm.core.edits import Message, Prompt
 from calm.core.reasons import Kind
 from calm.core.verdict import NoReply, Scale
 from calm.engine import servers
-from calm.engine.engine import Engine
+from calm.engine.engine import Batches, Engine
 from calm.engine.money import Caps
-from calm.engine.postgres.address import read_address
 from calm.engine.store import Mode, Store
 from calm.judges.prompted import PromptedJudge
 from calm.judges.reading import Format
@@ -26,9 +25,9 @@ from calm.models.secrets import Secrets
 from calm.models.server import Server
 from calm.models.wire import Price, Request
 from calm.plugins.batches.waiting import carrier, desk, minder
-from calm.plugins.batches.waiting.desk import Batches
 from calm.plugins.batches.waiting.records import BatchRecords, State
 from calm.plugins.batches.waiting.route import BATCH_RETRIES
+from calm.plugins.postgres.address import read_address
 from tests.servers import Answer
 from tests.servers.batching import Conduct, batch_server
 

@@ -15,7 +15,7 @@ from calm.gate.prices import Assumptions, Tally
 from calm.gate.requests import RequestFinder
 from calm.plugins.mitigate.mitigations import NotApplicable, mitigated
 from calm.plugins.mitigate.mitigations.autocalibrate import correlation
-from tests.plugins.mitigate.judging import judge_at, system, user
+from tests.judges.judging import judge_at, system, user
 from tests.servers import wire_server
 
 STEPS = Scale(1, 10, 1.0)

@@ -8,8 +8,8 @@ from calm.core.verdict import Preferred
 from calm.perturbations import encoding, formatting, injection, invisible_text
 from calm.plugins.mitigate.mitigations import mitigated
 from calm.plugins.mitigate.mitigations.filters import REMOVED, without_oddities, without_orders
+from tests.judges.judging import PAIR, verdict
 from tests.planted import Planted, fair
-from tests.plugins.mitigate.judging import PAIR, verdict
 
 
 def test_clean_cases_are_left_alone(subtests):

@@ -2,8 +2,9 @@
 
 from calm.core.verdict import Preferred, Ranking, Tie, Unreadable
 from calm.plugins.mitigate.mitigations import mitigated
+from tests.judges.judging import PAIR, TRIPLE, verdict
 from tests.planted import Planted
-from tests.plugins.mitigate.judging import PAIR, TRIPLE, asked, verdict
+from tests.plugins.mitigate.judging import asked
 
 
 def first_slot(case, ask):

@@ -16,8 +16,9 @@ from calm.perturbations.planted import planted
 from calm.perturbations.self_authorship import claim_authorship
 from calm.plugins.mitigate.mitigations import mitigated
 from calm.statistics.ratings import CAP, peer_rank
+from tests.judges.judging import PAIR, SINGLE, judge_at, system, user, verdict
 from tests.planted import Planted, setup
-from tests.plugins.mitigate.judging import PAIR, SINGLE, asked, judge_at, system, user, verdict
+from tests.plugins.mitigate.judging import asked
 
 SAYS = {
     "a": Planted(lambda case, ask: Preferred("a"), name="a"),

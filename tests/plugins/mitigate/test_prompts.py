@@ -7,7 +7,8 @@ import pytest
 from calm.core.verdict import Preferred, Scale, Score, Tie, Unreadable
 from calm.judges.prompts import bundled
 from calm.plugins.mitigate.mitigations.prompts import MARK, datamarked, delimited
-from tests.plugins.mitigate.judging import PAIR, SINGLE, asked, judge_at, system, user
+from tests.judges.judging import PAIR, SINGLE, judge_at, system, user
+from tests.plugins.mitigate.judging import asked
 from tests.servers import Answer
 
 LONG = PAIR.edit("b", lambda text: f"{text} {'It is so. ' * 30}")

@@ -15,8 +15,8 @@ from calm.plugins.mitigate.mitigations import (
     NotApplicable,
     mitigated,
 )
+from tests.judges.judging import PAIR, RUBRIC, SINGLE, TRIPLE, judge_at
 from tests.planted import Planted, fair
-from tests.plugins.mitigate.judging import PAIR, RUBRIC, SINGLE, TRIPLE, judge_at
 
 CASES = {"pairwise": PAIR, "score": SINGLE, "rubric": RUBRIC, "listwise": TRIPLE, "label": SINGLE}
 ARGUMENTS = {

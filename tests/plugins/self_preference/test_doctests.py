@@ -1,10 +1,9 @@
 """The examples in the docstrings of `calm.plugins.self_preference` are known values: they run."""
 
-import doctest
 from importlib import import_module
+import doctest
 
 MODULES = [
-    "calm_errors",
     "contrasts",
     "scores",
     "opportunity",

@@ -8,7 +8,7 @@ import numpy as np
 from calm.plugins.uda import page as uda_page
 from calm.plugins.uda.study.report import report
 from calm.results.reports import pages
-from tests.commands.test_record_pages import words
+from tests.plugins.test_record_pages import words
 
 JUDGES = ("m0", "m1", "j-3", "j-4", "<b>j-5</b>")
 MODELS = tuple(f"m{i}" for i in range(9))

@@ -10,12 +10,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
-from enum import StrEnum
 from functools import partial
 from typing import Final
 
 from calm.core.reasons import NONE, Kind, Reason, because, reason_of
 from calm.engine.calls import Calls, PreparedRequest
+from calm.engine.engine import Batches, BatchFigures
 from calm.engine.journal import Journal
 from calm.engine.money import Charge
 from calm.engine.queue import Place
@@ -24,7 +24,7 @@ from calm.engine.store import request_text
 from calm.errors import JudgeError
 from calm.models.wire import Batching
 from calm.plugins.batches.waiting.carrier import Carrier
-from calm.plugins.batches.waiting.minder import Figures, Minder, fault
+from calm.plugins.batches.waiting.minder import Minder, fault
 from calm.plugins.batches.waiting.records import BatchedCall, BatchRecords, State
 from calm.plugins.batches.waiting.waits import GoLive, Outcome, Waits
 from calm.plugins.batches.waiting.waves import Wave, Waves
@@ -34,21 +34,6 @@ SETTLED_S: Final = 0.3
 """A wave is over when nothing came for so many seconds, and all that is under way waits for it."""
 LONGEST_S: Final = 2.0
 """The same where something else is under way, such as a call to a model that is asked live."""
-
-
-class Batches(StrEnum):
-    """
-    What a run does with the calls that gather.
-
-    Where it does not wait, each call without a reply fails with the reason, and a later run goes on.
-    """
-
-    WAIT = "wait"
-    """Hand them in, and wait for the replies."""
-    LEAVE = "leave"
-    """Hand them in, and end."""
-    HOLD = "hold"
-    """Note them, and end: they go to a file, for whatever engine."""
 
 
 class BatchDesk:
@@ -120,7 +105,7 @@ class BatchDesk:
         """For how many seconds nothing came, and nobody computed."""
 
     @property
-    def figures(self) -> Figures:
+    def figures(self) -> BatchFigures:
         """How far the batches are."""
         return self._minder.figures
 

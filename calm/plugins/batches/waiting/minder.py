@@ -12,6 +12,7 @@ from uuid import uuid4
 from calm.core.reasons import Kind, Reason, Said, because, reason_of
 from calm.engine.calls import Calls
 from calm.engine.database import BY
+from calm.engine.engine import BatchFigures
 from calm.engine.journal import Journal
 from calm.engine.servers import Server
 from calm.errors import JudgeError
@@ -29,14 +30,6 @@ WATCH_S: Final = 1.0
 """A batch that another process waits for is looked up every so many seconds."""
 CROWDED: Final = 60.0
 """A batch that does not fit beside others at its server waits for so many first waits, then it is handed in again."""
-
-
-@dataclass(slots=True)
-class Figures:
-    """How far the batches of a process are: how many it has seen to, and how many of them are over."""
-
-    batches: int = 0
-    over: int = 0
 
 
 @dataclass(eq=False, slots=True)
@@ -88,7 +81,7 @@ class Minder:
         """The batches that this process sees to; True: it was looked at, and is not over."""
         self._at_server: set[str] = set()
         self._sizes: dict[str, _Sizes] = {}
-        self.figures = Figures()
+        self.figures = BatchFigures()
 
     @property
     def batches(self) -> Iterable[str]:

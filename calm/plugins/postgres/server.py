@@ -6,21 +6,25 @@ import logging
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from hashlib import blake2b
+from dataclasses import dataclass, field
+from hashlib import blake2b, sha256
+from pathlib import Path
 from time import sleep
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from calm.engine.postgres.address import RecordAddress
-from calm.engine.postgres.faults import fault, gone, passes
-from calm.engine.postgres.statements import Found, all_parameters, parameters, translated
-from calm.engine.postgres.tables import LOCK, check, make
 from calm.errors import ConfigError, StorageError
+from calm.plugins.postgres.faults import fault, gone, passes
+from calm.plugins.postgres.statements import Found, all_parameters, parameters, translated
+from calm.plugins.postgres.tables import LOCK, check, make
 
 if TYPE_CHECKING:
     import psycopg
 
 T = TypeVar("T")
 
+SPILLS: Final = Path(".calm")
+PATIENCE_S: Final = 120.0
+"""For how many seconds a server may be away: it may restart, or another one may take its place."""
 SOON_S: Final = 0.1
 LATE_S: Final = 2.0
 """The first wait before a connection is tried again, and the longest one, in seconds."""
@@ -50,15 +54,42 @@ So a machine that is gone keeps the others waiting for no longer than this.
 A server sends no keepalives while what it sent is not acknowledged, so without `tcp_user_timeout`, in milliseconds, a
 machine that was cut off just when it got the lock would hold it for a quarter of an hour.
 """
-CLOCK: Final = "extract(epoch from clock_timestamp())::double precision"
-"""The SQL for the time of the server, in seconds since the epoch: machines need no clock in common."""
 _STATUS: Final = "select pg_xact_status(%s::xid8)"
+
+
+@dataclass(frozen=True, slots=True)
+class PostgresAddress:
+    """
+    Where a shared record is.
+
+    `conninfo` is what libpq connects by, a URL; it may hold a password, so nothing shows it. The tables stand in
+    `schema`.
+    """
+
+    conninfo: str = field(repr=False)
+    schema: str
+    shown: str
+    """What people see of it: no password, no parameters."""
+    patience_s: float = PATIENCE_S
+    """For how many seconds a server that is away is waited for."""
+
+    @property
+    def beside(self) -> Path:
+        """The file of this machine beside which replies go that the server cannot take."""
+        return SPILLS / f"postgresql-{sha256(self.shown.encode()).hexdigest()[:16]}"
+
+    def __str__(self) -> str:
+        return self.shown
+
+    def opened(self, *, read_only: bool = False, make: bool = True) -> PostgresRecord:
+        """Return its record. Raises as `PostgresRecord` does."""
+        return PostgresRecord(self, read_only=read_only, make=make)
 
 
 class PostgresRecord:
     """
-    A record on a server; a `Database`. It waits for a server that is away, for the seconds that its address states, and
-    in a `hurry` for a few. When these are over, the server is gone for good: no step is tried again.
+    A record on a server. It waits for a server that is away, for the seconds that its address states, and in a `hurry`
+    for a few. When these are over, the server is gone for good: no step is tried again.
 
     Writing blocks exclude each other by an advisory lock, so they are as exact as those of a file. Where the connection
     is lost while a block is committed, the server is asked what became of it: no block is written twice.
@@ -69,7 +100,9 @@ class PostgresRecord:
         ConfigError: psycopg is missing, the database cannot be reached, or holds no record of this version.
     """
 
-    def __init__(self, address: RecordAddress, *, read_only: bool = False, make: bool = True) -> None:
+    clock = "extract(epoch from clock_timestamp())::double precision"
+
+    def __init__(self, address: PostgresAddress, *, read_only: bool = False, make: bool = True) -> None:
         self.address = address
         self._lock = threading.Lock()
         self._psycopg, patience = _library()
@@ -188,8 +221,8 @@ class PostgresRecord:
         try:
             db = self._open()
             if self._makes:
-                make(db, self.address, self._key)
-            check(db, self.address)
+                make(db, self.address.shown, self.address.schema, self._key)
+            check(db, self.address.shown, self.address.schema)
         except self._psycopg.Error as error:
             if db is not None:
                 db.close()
@@ -274,7 +307,7 @@ def _library() -> tuple[Any, Any]:
     try:
         import psycopg
 
-        from calm.engine.postgres import patience
+        from calm.plugins.postgres import patience
     except ImportError as error:
         from calm.core.releases import absent, install
 

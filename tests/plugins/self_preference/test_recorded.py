@@ -3,7 +3,6 @@
 import asyncio
 import subprocess
 import sys
-from dataclasses import dataclass
 
 import pytest
 
@@ -13,15 +12,10 @@ from calm.core.verdict import Criteria, Score, Unreadable
 from calm.errors import ConfigError, JudgeError
 from calm.gate.from_spec import cases_from, judge_from
 from calm.plugins.self_preference import recorded
+from calm.plugins.self_preference.bundled import RecordedJudge
+from tests.judges.test_real_records import Ask
 
 GEMINI = "recorded:headlines/gemini-2.5-pro-preview-05-06"
-
-
-@dataclass(frozen=True)
-class Ask:
-    """A send that is not used: it says which ask it is."""
-
-    ask: int = 1
 
 
 def said(judge, case, ask=1):
@@ -208,3 +202,11 @@ def test_accuracy_on_criteria_is_tested_where_their_truth_is_known(tmp_path):
 
     assert "no claim passed" in output  # no suite claims it of criteria
     assert "\n1 passed, 1 not tested" in read.replace("= ", "\n")
+
+
+def test_a_set_that_ships_with_calm_keeps_its_name(tmp_path, monkeypatch):
+    """Also where a folder of that name is here."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "headlines").mkdir()
+
+    assert isinstance(judge_from(GEMINI), RecordedJudge)

@@ -7,9 +7,11 @@ from contextlib import contextmanager, suppress
 
 import pytest
 
-from calm.engine.postgres.address import PATIENCE_S, VARIABLE, read_address
+from calm.engine.places import VARIABLE
 from calm.engine.store import Mode, Store
 from calm.errors import ConfigError, StorageError
+from calm.plugins.postgres.address import read_address
+from calm.plugins.postgres.server import PATIENCE_S
 
 SECRET = "pass-word-of-nobody"
 SOON_S = 0.3

@@ -19,13 +19,13 @@ from calm.engine.accounts import NOTHING, Amount, Grant
 from calm.engine.engine import Engine
 from calm.engine.leases import STALE_S, Host
 from calm.engine.money import Caps, Money
-from calm.engine.places import place
-from calm.engine.postgres.address import VARIABLE, read_address
-from calm.engine.postgres.statements import read, written
+from calm.engine.places import VARIABLE, place
 from calm.engine.store import Entry, Mode, Store, request_text, spilled
 from calm.errors import ConfigError, StorageError
 from calm.models.secrets import hidden
 from calm.models.wire import Limits, Message, Reply
+from calm.plugins.postgres.address import read_address
+from calm.plugins.postgres.statements import read, written
 from tests.disk import MOUNTS, small_disk
 from tests.planted import Asking, Local, pairs
 from tests.servers.postgres import PASSWORD, Relay, running

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from calm.engine.database import TABLES, VERSION
-from calm.engine.postgres.address import RecordAddress
-from calm.engine.postgres.statements import translated
 from calm.errors import ConfigError
+from calm.plugins.postgres.statements import translated
 
 if TYPE_CHECKING:
     from psycopg import Connection
@@ -20,19 +19,18 @@ _ANOTHER: Final = "name another schema: ?schema=NAME"
 _VERSION_TABLE: Final = "create table if not exists version (version integer not null)"
 
 
-def make(db: Db, address: RecordAddress, key: int) -> None:
+def make(db: Db, address: str, schema: str, key: int) -> None:
     """
     Make the tables, unless they are there, or another process makes them at this time; `key` is that of the lock.
 
     Raises:
         ConfigError: the schema holds other tables.
     """
-    schema = address.schema
-    if _version(db, address) is not None:
+    if _version(db, address, schema) is not None:
         return
     with db.transaction():
         db.execute(LOCK, (key,))
-        if _version(db, address) is not None:
+        if _version(db, address, schema) is not None:
             return
         if names := _tables(db, schema):
             raise ConfigError(
@@ -46,14 +44,14 @@ def make(db: Db, address: RecordAddress, key: int) -> None:
         db.execute("insert into version values (%s)", (VERSION,))
 
 
-def check(db: Db, address: RecordAddress) -> None:
+def check(db: Db, address: str, schema: str) -> None:
     """
     Look whether a schema holds a record that this version of calm can use.
 
     Raises:
         ConfigError: it holds none, or one of another version, or the database cannot hold all texts.
     """
-    version = _version(db, address)
+    version = _version(db, address, schema)
     if version is None:
         raise ConfigError(f"{address}: there is no record of calm; name another schema, or run once")
     if version != VERSION:
@@ -71,14 +69,13 @@ def _tables(db: Db, schema: str) -> list[str]:
     return [name for (name,) in db.execute(f"{named} and c.relkind in ('r', 'v') order by 1", (schema,))]
 
 
-def _version(db: Db, address: RecordAddress) -> int | None:
+def _version(db: Db, address: str, schema: str) -> int | None:
     """
     Return the version of the tables in a schema; None: it holds no record.
 
     Raises:
         ConfigError: it holds a table of the same name that is none of calm.
     """
-    schema = address.schema
     if "version" not in _tables(db, schema):
         return None
     found = db.execute(f'select * from "{schema}".version').fetchone()  # noqa: S608 - a name that was checked

@@ -3,7 +3,7 @@
 import pytest
 
 from calm.errors import EstimateError
-from calm.plugins.self_preference.calm_errors import (
+from calm.statistics.calm_errors import (
     bias_intensity,
     improvement_rate,
     refinement_error,

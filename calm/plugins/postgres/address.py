@@ -5,23 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
-from hashlib import sha256
-from pathlib import Path
 from typing import Final
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit, urlunsplit
 
+from calm.engine.places import VARIABLE
 from calm.errors import ConfigError
 from calm.models.secrets import hidden, keep
 from calm.models.transport import loopback
+from calm.plugins.postgres.server import PATIENCE_S, PostgresAddress
 
 SCHEMES: Final = ("postgresql", "postgres")
 SCHEMA: Final = "calm"
-SPILLS: Final = Path(".calm")
-PATIENCE_S: Final = 120.0
-"""For how many seconds a server may be away: it may restart, or another one may take its place."""
-VARIABLE: Final = "CALM_CACHE_URL"
-"""The variable that may hold a whole URL, with its password."""
 _NAME: Final = re.compile(r"[a-z_][a-z0-9_]{0,62}")
 _DAY_S: Final = 86_400
 _FORM: Final = "postgresql://user@host/database"
@@ -31,32 +25,7 @@ _PASSWORD: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class RecordAddress:
-    """
-    Where a shared record is.
-
-    `conninfo` is what libpq connects by, a URL; it may hold a password, so nothing shows it. The tables stand in
-    `schema`.
-    """
-
-    conninfo: str = field(repr=False)
-    schema: str
-    shown: str
-    """What people see of it: no password, no parameters."""
-    patience_s: float = PATIENCE_S
-    """For how many seconds a server that is away is waited for."""
-
-    @property
-    def beside(self) -> Path:
-        """The file of this machine beside which replies go that the server cannot take."""
-        return SPILLS / f"postgresql-{sha256(self.shown.encode()).hexdigest()[:16]}"
-
-    def __str__(self) -> str:
-        return self.shown
-
-
-def read_address(text: str, option: str, environment: Mapping[str, str]) -> RecordAddress:
+def read_address(text: str, option: str, environment: Mapping[str, str]) -> PostgresAddress:
     """
     Return the address that a URL names; `option` says where it stands, `VARIABLE` for the environment.
 
@@ -95,7 +64,7 @@ def read_address(text: str, option: str, environment: Mapping[str, str]) -> Reco
     conninfo = urlunsplit(("postgresql", parts.netloc, parts.path or "/", urlencode(given, quote_via=quote), ""))
     if not parts.netloc:  # urlunsplit leaves the two slashes out
         conninfo = f"postgresql://{conninfo.partition(':')[2]}"
-    return RecordAddress(conninfo, schema, shown if schema == SCHEMA else f"{shown} (schema {schema})", patience_s)
+    return PostgresAddress(conninfo, schema, shown if schema == SCHEMA else f"{shown} (schema {schema})", patience_s)
 
 
 def _seconds(text: str, option: str) -> float:
