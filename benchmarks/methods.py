@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+
 @dataclass(frozen=True, slots=True)
 class Method:
     """
@@ -66,10 +67,10 @@ METHODS: Final[tuple[tuple[str, tuple[Method, ...]], ...]] = (
             _calm(
                 "accuracy before and after the edit (Acc, Acc_hack)", "plugins.papers.protocol:calm_protocol", _PROTOCOL
             ),
-            _calm("AIR of chain-of-thought", "plugins.self_preference.calm_errors:improvement_rate", _PROTOCOL),
-            _calm("BIS", "plugins.self_preference.calm_errors:bias_intensity", _PROTOCOL),
-            _calm("Err_RA", "plugins.self_preference.calm_errors:refinement_error", _ERRORS, "protocol of scores"),
-            _own("Err_SE", "calm_errors:self_enhancement_error", _ERRORS, "score"),
+            _calm("AIR of chain-of-thought", "statistics.calm_errors:improvement_rate", _PROTOCOL),
+            _calm("BIS", "statistics.calm_errors:bias_intensity", _PROTOCOL),
+            _calm("Err_RA", "statistics.calm_errors:refinement_error", _ERRORS, "protocol of scores"),
+            _own("Err_SE", "statistics.calm_errors:self_enhancement_error", _ERRORS, "score"),
             _calm(
                 "Tables 4 and 5: judges side by side",
                 "plugins.papers.protocol:judge_table",

@@ -7,20 +7,18 @@ a user's own judges, and `tests/papers/test_methods.py` holds both to it.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
 from calm.core.case import Framing
-from calm.plugins.self_preference import harmful
-from calm.plugins.self_preference import opportunity
-from calm.plugins.self_preference import overestimation
-from calm.plugins.self_preference import recorded
-from calm.plugins.self_preference import rubric
-from calm.plugins.self_preference import scores
+from calm.plugins.self_preference import harmful, opportunity, overestimation, recorded, rubric, scores
 from calm.plugins.self_preference.contrasts import Grid
 from calm.plugins.uda.study import ratings as consensus
 from calm.statistics import calm_errors
-from collections.abc import Iterator
-from dataclasses import dataclass
 from tests.papers import published
-import numpy as np
+
 
 @dataclass(frozen=True, slots=True)
 class Line:
@@ -75,7 +73,7 @@ def calm() -> Iterator[Line]:
                 f"Table 5, {row['judge']}: {name} in percent",
                 f"{float(row[f'{name.lower()}_pct']):.2f}",
                 f"{ours:.2f}",
-                f"{SELF}calm_errors:{by.__name__}",
+                f"statistics.calm_errors:{by.__name__}",
                 "from printed means, each rounded to two decimals",
                 raw=False,
             )

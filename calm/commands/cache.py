@@ -2,35 +2,24 @@
 
 from __future__ import annotations
 
-from calm.commands import DONE
-from calm.commands import add_cache
-from calm.commands import add_command
-from calm.commands import cache_files
-from calm.commands import cache_of
-from calm.commands.terminal import end_of_progress
-from calm.commands.terminal import progress_line
-from calm.errors import ConfigError
-from calm.errors import StorageError
-from calm.models.secrets import hidden
-from calm.results.outputs import EXPORT
-from calm.results.outputs import Output
-from calm.results.outputs import refuse
-from calm.results.outputs import written_beside
-from calm.results.wording import printable
+import argparse
+import json
 from collections.abc import Iterator
-from contextlib import closing
-from contextlib import contextmanager
-from datetime import UTC
-from datetime import datetime
+from contextlib import closing, contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from time import time
 from typing import TYPE_CHECKING
-import argparse
-import json
+
+from calm.commands import DONE, add_cache, add_command, cache_files, cache_of
+from calm.commands.terminal import end_of_progress, progress_line
+from calm.errors import ConfigError, StorageError
+from calm.models.secrets import hidden
+from calm.results.outputs import EXPORT, Output, refuse, written_beside
+from calm.results.wording import printable
 
 if TYPE_CHECKING:
-    from calm.engine.database import Inspected
-    from calm.engine.database import RecordAddress
+    from calm.engine.database import Inspected, RecordAddress
     from calm.engine.places import Copied
 
 DAY_S = 86_400

@@ -2,43 +2,34 @@
 
 from __future__ import annotations
 
-from calm.core.edits import Message
-from calm.engine.accounts import Bills
-from calm.engine.accounts import SharedAccount
-from calm.engine.database import BY
-from calm.engine.database import Connection
-from calm.engine.database import Database
-from calm.engine.database import RecordAddress
-from calm.engine.database import RemoteDatabase
-from calm.engine.database import SqliteFile
-from calm.engine.database import make_private
-from calm.engine.database import marks
-from calm.engine.database import patiently
-from calm.engine.leases import Host
-from calm.engine.leases import Leases
-from calm.errors import ConfigError
-from calm.errors import StorageError
-from calm.models.wire import Json
-from calm.models.wire import Reply
-from calm.models.wire import Token
-from calm.models.wire import Usage
-from collections.abc import Callable
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
-from contextlib import contextmanager
-from contextlib import suppress
+import json
+import os
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any
-from typing import Final
+from typing import Any, Final
 from uuid import uuid4
-import json
-import os
-import sqlite3
+
+from calm.core.edits import Message
+from calm.engine.accounts import Bills, SharedAccount
+from calm.engine.database import (
+    BY,
+    Connection,
+    Database,
+    RecordAddress,
+    RemoteDatabase,
+    SqliteFile,
+    make_private,
+    marks,
+    patiently,
+)
+from calm.engine.leases import Host, Leases
+from calm.errors import ConfigError, StorageError
+from calm.models.wire import Json, Reply, Token, Usage
 
 SUM_BYTES: Final = 16
 _TURN: Final = {"role", "content"}

@@ -2,63 +2,42 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
+import math
+import re
+from collections import Counter
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+from urllib.parse import urlsplit
+from weakref import WeakKeyDictionary
+
 from calm.core.edits import Message
 from calm.core.plugins import needed
 from calm.core.releases import refuse_other_releases
 from calm.errors import JudgeError
 from calm.models import faults
-from calm.models.apis import APIS
-from calm.models.apis import BadReply
-from calm.models.apis import OLD_VERSION
-from calm.models.apis import Provider
+from calm.models.apis import APIS, OLD_VERSION, BadReply, Provider
 from calm.models.faults import token_fault
 from calm.models.pricing import window_of
-from calm.models.prompt_cache import CacheRule
-from calm.models.prompt_cache import LEAST_CHARACTERS
-from calm.models.prompt_cache import cache_rule
-from calm.models.prompt_cache import marked
-from calm.models.prompt_cache import texts_in
-from calm.models.sampling import LIMITS_OF_TOKENS
-from calm.models.sampling import SAMPLING
-from calm.models.sampling import effort_of
-from calm.models.sampling import fixed_claude
-from calm.models.sampling import most_logprobs
-from calm.models.sampling import sampling
-from calm.models.sampling import takes_one
-from calm.models.sampling import takes_sampling
-from calm.models.sampling import thinks
-from calm.models.sampling import unknown_effort
-from calm.models.sampling import wants_newer_limit
-from calm.models.secrets import SHAPES
-from calm.models.secrets import Secrets
-from calm.models.transport import Address
-from calm.models.transport import NoResponse
-from calm.models.transport import Response
-from calm.models.transport import Transport
-from calm.models.transport import TransportName
-from calm.models.transport import host_of
-from calm.models.transport import loopback
-from calm.models.transport import proxy_of
-from calm.models.wire import Batching
-from calm.models.wire import Json
-from calm.models.wire import Limits
-from calm.models.wire import Price
-from calm.models.wire import Reply
-from calm.models.wire import Sent
-from collections import Counter
-from collections.abc import AsyncGenerator
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
-from dataclasses import dataclass
-from dataclasses import field
-from typing import Final
-from urllib.parse import urlsplit
-from weakref import WeakKeyDictionary
-import asyncio
-import json
-import math
-import re
+from calm.models.prompt_cache import LEAST_CHARACTERS, CacheRule, cache_rule, marked, texts_in
+from calm.models.sampling import (
+    LIMITS_OF_TOKENS,
+    SAMPLING,
+    effort_of,
+    fixed_claude,
+    most_logprobs,
+    sampling,
+    takes_one,
+    takes_sampling,
+    thinks,
+    unknown_effort,
+    wants_newer_limit,
+)
+from calm.models.secrets import SHAPES, Secrets
+from calm.models.transport import Address, NoResponse, Response, Transport, TransportName, host_of, loopback, proxy_of
+from calm.models.wire import Batching, Json, Limits, Price, Reply, Sent
 
 LEAST_RANDOM: Final = 20
 """Letters and digits in a row that can look random: names, versions, dates and UUIDs have dashes and dots between."""

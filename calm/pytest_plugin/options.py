@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
-import calm
-import os
+
 import pytest
-import sys
+
+import calm
 
 if TYPE_CHECKING:
     from calm.engine.database import RecordAddress
     from calm.engine.engine import Batches
     from calm.engine.money import Caps
-    from calm.experiment.stopping import Design
-    from calm.experiment.stopping import Stopping
+    from calm.experiment.stopping import Design, Stopping
     from calm.gate.resolution import Limits
 
 SUITES = Path(calm.__path__[-1], "suites")

@@ -1,45 +1,35 @@
 """Published verdicts that ship with calm: counted by hand from the tables, and found the same by the gate."""
 
-from calm.cases import read_cases
-from calm.commands import cli
-from calm.core.measures import MEASURES
-from calm.core.verdict import Preferred
-from calm.core.verdict import Score
-from calm.core.verdict import Tie
-from calm.core.verdict import Unreadable
-from calm.engine.engine import Engine
-from calm.engine.store import Mode
-from calm.engine.store import Store
-from calm.errors import ConfigError
-from calm.errors import JudgeError
-from calm.experiment.pairs import clusters_of
-from calm.experiment.run import run
-from calm.experiment.setup import Setup
-from calm.experiment.stopping import Design
-from calm.gate.from_spec import cases_from
-from calm.gate.from_spec import judge_from
-from calm.gate.from_spec import recall
-from calm.judges.panel import panel
-from calm.judges.recorded.published import NO_TEXT
-from calm.judges.recorded.published import PUBLISHED
-from calm.judges.recorded.published import judges_of
-from calm.judges.recorded.published import published_cases
-from calm.perturbations.position import swap
-from collections import Counter
-from dataclasses import dataclass
-from dataclasses import replace
-from itertools import combinations
-from itertools import product
-from pathlib import Path
-from statistics import fmean
 import asyncio
 import csv
 import gzip
 import json
-import pytest
 import re
 import subprocess
 import sys
+from collections import Counter
+from dataclasses import dataclass, replace
+from itertools import combinations, product
+from pathlib import Path
+from statistics import fmean
+
+import pytest
+
+from calm.cases import read_cases
+from calm.commands import cli
+from calm.core.measures import MEASURES
+from calm.core.verdict import Preferred, Score, Tie, Unreadable
+from calm.engine.engine import Engine
+from calm.engine.store import Mode, Store
+from calm.errors import ConfigError, JudgeError
+from calm.experiment.pairs import clusters_of
+from calm.experiment.run import run
+from calm.experiment.setup import Setup
+from calm.experiment.stopping import Design
+from calm.gate.from_spec import cases_from, judge_from, recall
+from calm.judges.panel import panel
+from calm.judges.recorded.published import NO_TEXT, PUBLISHED, judges_of, published_cases
+from calm.perturbations.position import swap
 
 DATA = Path(__file__).parents[2] / "calm" / "judges" / "data"
 SIX = (

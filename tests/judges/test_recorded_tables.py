@@ -1,34 +1,25 @@
 """A table of verdicts as a judge: what it says is what the judge says, and what it does not say is not tested."""
 
-from calm import Answer
-from calm import Case
-from calm import Criterion
-from calm.cases.lines import line
-from calm.commands import cli
-from calm.core.case import Framing
-from calm.core.verdict import Criteria
-from calm.core.verdict import Preferred
-from calm.core.verdict import Ranking
-from calm.core.verdict import Score
-from calm.core.verdict import Tie
-from calm.core.verdict import Unreadable
-from calm.errors import ConfigError
-from calm.errors import JudgeError
-from calm.gate.from_spec import cases_from
-from calm.gate.from_spec import judge_from
-from dataclasses import dataclass
-from dataclasses import replace
-from itertools import combinations
-from itertools import product
-from pathlib import Path
-from random import Random
-from statistics import fmean
 import asyncio
 import csv
 import json
-import pytest
 import subprocess
 import sys
+from dataclasses import dataclass, replace
+from itertools import combinations, product
+from pathlib import Path
+from random import Random
+from statistics import fmean
+
+import pytest
+
+from calm import Answer, Case, Criterion
+from calm.cases.lines import line
+from calm.commands import cli
+from calm.core.case import Framing
+from calm.core.verdict import Criteria, Preferred, Ranking, Score, Tie, Unreadable
+from calm.errors import ConfigError, JudgeError
+from calm.gate.from_spec import cases_from, judge_from
 
 PAIR = Case("one", "Why?", (Answer("good", "So."), Answer("bad", "Thus.")), better="good")
 SINGLE = Case("one", "Why?", (Answer("only", "So."),))

@@ -1,33 +1,24 @@
 """The one writer: what it refuses to replace, and what is there after a write that fails."""
 
-from calm.errors import ConfigError
-from calm.results import outputs
-from calm.results.outputs import Form
-from calm.results.outputs import Output
-from calm.results.outputs import REPORT
-from calm.results.outputs import RESULTS
-from calm.results.outputs import SUMMARY
-from calm.results.outputs import faults
-from calm.results.outputs import refuse
-from calm.results.outputs import stays
-from calm.results.outputs import write_whole
-from calm.results.reports import markdown
-from contextlib import closing
-from contextlib import suppress
-from pathlib import Path
-from tests.reports.planted_audit import empty
-from tests.reports.planted_audit import finding
-from tests.reports.planted_audit import sample
 import errno
 import json
 import os
-import pytest
 import resource
 import socket
 import sqlite3
 import stat
 import subprocess
 import sys
+from contextlib import closing, suppress
+from pathlib import Path
+
+import pytest
+
+from calm.errors import ConfigError
+from calm.results import outputs
+from calm.results.outputs import REPORT, RESULTS, SUMMARY, Form, Output, faults, refuse, stays, write_whole
+from calm.results.reports import markdown
+from tests.reports.planted_audit import empty, finding, sample
 
 OLD = '{\n "schema": "calm-results/2"\n}'
 NEW = '{\n "schema": "calm-results/2", "new": 1\n}'

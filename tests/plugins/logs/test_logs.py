@@ -1,29 +1,22 @@
 """Logs of other tools: the same support desk in six of them gives the same cases and the same verdicts."""
 
+import gzip
+import json
+import shutil
+import sqlite3
+from pathlib import Path
+
+import pytest
+
 from calm import ConfigError
 from calm.cases.lines import line
-from calm.cases.logs import Log
-from calm.cases.logs import Wanted
-from calm.cases.logs import gathered
-from calm.cases.logs import is_log
-from calm.cases.logs import read_logs
+from calm.cases.logs import Log, Wanted, gathered, is_log, read_logs
 from calm.cases.logs.values import prompt_of
 from calm.cases.rows import turns_of_messages as turns_of
 from calm.core.verdict import Scale
-from calm.judges.recorded.live import format_in
-from calm.judges.recorded.live import prompt_in
-from calm.plugins.logs.opening import READERS
-from calm.plugins.logs.opening import sniffed
-from pathlib import Path
-from tests.plugins.logs.desk import CONTEXT
-from tests.plugins.logs.desk import ITEMS
-from tests.plugins.logs.desk import REPEATS
-from tests.plugins.logs.desk import prompt
-import gzip
-import json
-import pytest
-import shutil
-import sqlite3
+from calm.judges.recorded.live import format_in, prompt_in
+from calm.plugins.logs.opening import READERS, sniffed
+from tests.plugins.logs.desk import CONTEXT, ITEMS, REPEATS, prompt
 
 LOGS = Path(__file__).parent
 FILES = {

@@ -1,26 +1,16 @@
 """Samples, orders of the scale, and a plan: several asks for one verdict, and what each of them is shown."""
 
-from calm.core.edits import Message
-from calm.core.edits import Prompt
-from calm.core.edits import ordered
-from calm.core.verdict import Criteria
-from calm.core.verdict import Preferred
-from calm.core.verdict import Scale
-from calm.core.verdict import Score
-from calm.core.verdict import Tie
-from calm.judges.prompts import bundled
-from calm.plugins.mitigate.mitigations import NotApplicable
-from calm.plugins.mitigate.mitigations import mitigated
-from calm.plugins.mitigate.mitigations.asks import permuted
 from dataclasses import replace
-from tests.judges.judging import PAIR
-from tests.judges.judging import RUBRIC
-from tests.judges.judging import SINGLE
-from tests.judges.judging import judge_at
-from tests.judges.judging import system
-from tests.judges.judging import user
-from tests.plugins.mitigate.judging import asked
+
 import pytest
+
+from calm.core.edits import Message, Prompt, ordered
+from calm.core.verdict import Criteria, Preferred, Scale, Score, Tie
+from calm.judges.prompts import bundled
+from calm.plugins.mitigate.mitigations import NotApplicable, mitigated
+from calm.plugins.mitigate.mitigations.asks import permuted
+from tests.judges.judging import PAIR, RUBRIC, SINGLE, judge_at, system, user
+from tests.plugins.mitigate.judging import asked
 
 STEPS = Scale(1, 5, 1.0)
 OPTIONS = "Options:\n- 1: bad\n- 2: poor\n- 3: fair\n- 4: so so\n- 5: good\nSay [[N]]."

@@ -1,7 +1,7 @@
 """The examples in the docstrings of `calm.plugins.self_preference` are known values: they run."""
 
-from importlib import import_module
 import doctest
+from importlib import import_module
 
 MODULES = [
     "contrasts",
