@@ -298,6 +298,9 @@ def alternative_annotator(
 
     Raises:
         EstimateError: fewer than two people, or none with `LEAST` items.
+
+    >>> alternative_annotator({"ann": [0.0] * 30, "ben": [1.0] * 30}, epsilon=0.2).passes
+    True
     """
     if len(differences) < 2:
         raise EstimateError(f"expected two people or more, got {len(differences)}")

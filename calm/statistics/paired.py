@@ -165,7 +165,7 @@ def chi_squared_p(table: Sequence[Sequence[int]]) -> float:
     Raises `EstimateError` for rows of several lengths, and for a row or a column of nothing but zeros.
 
     >>> round(chi_squared_p([[10, 10, 20], [20, 20, 20]]), 6)
-    0.248491
+    0.249352
     """
     columns = len(table[0]) if table else 0
     if not columns or any(len(row) != columns for row in table):

@@ -429,7 +429,7 @@ def evidence_of_two(
 
     Raises `EstimateError` for no blocks, or numbers outside their range.
 
-    >>> [round(e, 2) for e in evidence([Block(0, 1, 1, 1)] * 3, noise=0.05)]
+    >>> [round(e, 2) for e in evidence_of_two([Block(0, 1, 1, 1)] * 3, noise=0.05)]
     [1.28, 2.59, 3.92]
     """
     if not blocks or not 0 < noise < 0.5 or not -1 < gap < 1:

@@ -9,7 +9,7 @@ from calm import ConfigError
 from calm.cases import read_files
 from calm.gate.from_spec import cases_from, judge_from
 
-LOGS = Path(__file__).parent / "logs"
+LOGS = Path(__file__).parents[1] / "plugins" / "logs"
 SCORED = {"id": "c", "question": "q", "answers": [{"id": "a", "text": "x"}], "scores": {"a": 11}}
 
 

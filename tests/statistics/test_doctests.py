@@ -6,7 +6,7 @@ import sys
 from importlib import import_module
 
 MODULES = [
-    *("agreement", "beta", "betting", "intervals", "multiplicity", "paired", "power", "ratings", "sequential"),
+    *("agreement", "intervals", "multiplicity", "paired", "power", "ratings", "sequential"),
 ]
 
 

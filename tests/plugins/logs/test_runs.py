@@ -1,11 +1,11 @@
 """Runs of agents: one that failed refuses no file, and scores are as they were."""
 
 import pytest
-from tests.cases.test_no_verdict import wrote
 
 from calm import ConfigError
 from calm.core.verdict import Scale
 from calm.plugins.logs.agents import import_runs
+from tests.plugins.logs.test_no_verdict import wrote
 
 
 def run(number, *messages, **more):
