@@ -1,0 +1,69 @@
+"""
+What calm makes of fixed cases and edits, and `frozen.json`, which holds what it made of them.
+
+    python -m tests.engine.frozen        # name the families of edits and the biases that have no row yet
+    python -m tests.engine.frozen --add  # add their rows; no existing row changes
+"""
+
+import json
+import sys
+from collections import defaultdict
+from pathlib import Path
+from random import Random
+
+from calm.cases import bundled
+from calm.core.case import digest
+from calm.core.edits import Edit
+from calm.gate.catalogue import entries, known_biases, name_of
+
+FILE = Path(__file__).with_name("frozen.json")
+FROZEN = json.loads(FILE.read_text("utf-8"))
+TASKS = ("pairwise", "score", "rubric", "listwise", "label")
+
+
+def edits():
+    """Return, by family, how many edits it has, and a digest of their names and of what they make."""
+    cases = [case.with_order("frozen") for task in TASKS for case in bundled(task)[:2]]
+    families = defaultdict(list)
+    for entry in sorted(entries(), key=lambda one: one.key):
+        copies = [] if not isinstance(entry.edit, Edit) else [_identity_of(entry.edit, case) for case in cases]
+        about = entry.call, name_of(entry.edit), repr(entry.edit), *copies
+        families[entry.key.partition(".")[0]].append(digest(*about))
+    return {family: [len(found), digest(*found)[:16]] for family, found in families.items()}
+
+
+def _identity_of(edit, case):
+    copy = edit.rewrite(case.treat(case.answers[-1].id if case.answers else None), Random(7))
+    return None if copy is None else copy.identity()
+
+
+def with_new(frozen):
+    """Return what is frozen, with a row for each family of edits and each bias that has none, and what is new."""
+    new = {family: row for family, row in edits().items() if family not in frozen["edits"]}
+    names = known_biases() - {*frozen["biases"]}
+    kept = {"edits": dict(sorted({**frozen["edits"], **new}.items())), "biases": sorted({*frozen["biases"], *names})}
+    return {**frozen, **kept}, [*new, *sorted(names)]
+
+
+def written(frozen):
+    """Return the text of the file: a line for each row."""
+    parts = []
+    for name, rows in frozen.items():
+        lines = [f"{json.dumps(key)}: {json.dumps(row)}" for key, row in rows.items()] if isinstance(rows, dict) else []
+        lines = lines or [json.dumps(row) for row in rows]
+        first, last = "{}" if isinstance(rows, dict) else "[]"
+        body = ",\n".join(f"    {line}" for line in lines)
+        parts.append(f"  {json.dumps(name)}: {first}\n{body}\n  {last}")
+    return "{\n" + ",\n".join(parts) + "\n}\n"
+
+
+def main(add):
+    """Name what has no row, and add it if that is wanted."""
+    frozen, new = with_new(FROZEN)
+    print(f"{'added' if add else 'without a row'}: {', '.join(new) or 'nothing'}")
+    if add and new:
+        FILE.write_text(written(frozen), "utf-8")
+
+
+if __name__ == "__main__":
+    main("--add" in sys.argv[1:])
