@@ -5,13 +5,14 @@ import json
 import socket
 import subprocess
 import sys
+from contextlib import closing
 from dataclasses import replace
 from functools import reduce
 from operator import getitem
 
 import pytest
 
-from calm.engine.engine import Engine
+from calm.engine.engine import Batches, Engine
 from calm.engine.store import Mode, Store
 from calm.errors import ConfigError, JudgeError
 from calm.judges.python import PythonJudge
@@ -951,5 +952,8 @@ def test_another_provider_that_speaks_as_openai_does_is_sent_what_a_compatible_s
     assert server.body(PROMPT).keys() >= {"max_tokens", "top_p"}
     with pytest.raises(ConfigError, match="knows no batch API of the provider 'other'"):
         server.batching()
+    running = Engine(Store(None, Mode.OFF), batches=Batches.WAIT)
+    with pytest.raises(ConfigError, match="knows no batch API"), closing(running):  # before anything is asked
+        running.greet(server)
     for provider in PROVIDERS:
         assert Server(provider, "tiny").batching()
