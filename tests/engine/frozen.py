@@ -2,7 +2,9 @@
 What calm makes of fixed cases and edits, and `frozen.json`, which holds what it made of them.
 
     python -m tests.engine.frozen        # name the families of edits and the biases that have no row yet
-    python -m tests.engine.frozen --add  # add their rows; no existing row changes
+    python -m tests.engine.frozen --add  # add their rows; no existing row of an edit changes
+
+A row of the default gate takes in the findings of new biases, if all its other keys are those that they were.
 """
 
 import json
@@ -10,11 +12,13 @@ import sys
 from collections import defaultdict
 from pathlib import Path
 from random import Random
+from tempfile import TemporaryDirectory
 
 from calm.cases import bundled
 from calm.core.case import digest
 from calm.core.edits import Edit
 from calm.gate.catalogue import entries, known_biases, name_of
+from tests.suites.gate import run_gate
 
 FILE = Path(__file__).with_name("frozen.json")
 FROZEN = json.loads(FILE.read_text("utf-8"))
@@ -45,6 +49,27 @@ def with_new(frozen):
     return {**frozen, **kept}, [*new, *sorted(names)]
 
 
+def gate(task):
+    """Return the bias, and the test with the key, of each finding of the default gate."""
+    with TemporaryDirectory() as folder:
+        found = run_gate(f"planted:task={task},noise=0.02", Path(folder), "--calm-sample=6").results["findings"]
+    return [(one["bias"], f"{one['node']} {one['key']}") for one in found]
+
+
+def row_of(findings, without=()):
+    """Return how many keys the findings have, the first and a digest of all, but for those of some biases."""
+    keys = sorted(key for bias, key in findings if bias not in without)
+    return [len(keys), keys[0], digest(*keys)]
+
+
+def gates_with(gates, names):
+    """Return the rows of some gates with the findings of new biases; a `ValueError` if any other key changed."""
+    found = {task: gate(task) for task in gates}
+    if changed := [task for task, row in gates.items() if row_of(found[task], names) != row]:
+        raise ValueError(f"other keys of the default gate changed, too: {', '.join(changed)}")
+    return {task: row_of(findings) for task, findings in found.items()}
+
+
 def written(frozen):
     """Return the text of the file: a line for each row."""
     parts = []
@@ -60,9 +85,10 @@ def written(frozen):
 def main(add):
     """Name what has no row, and add it if that is wanted."""
     frozen, new = with_new(FROZEN)
-    print(f"{'added' if add else 'without a row'}: {', '.join(new) or 'nothing'}")
     if add and new:
+        frozen["gates"] = gates_with(frozen["gates"], {*frozen["biases"]} - {*FROZEN["biases"]})
         FILE.write_text(written(frozen), "utf-8")
+    print(f"{'added' if add else 'without a row'}: {', '.join(new) or 'nothing'}")
 
 
 if __name__ == "__main__":

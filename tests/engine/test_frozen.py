@@ -17,10 +17,9 @@ from calm.cases import bundled, sha256
 from calm.core.case import digest
 from calm.gate.catalogue import known_biases
 from calm.gate.from_spec import judge_from
-from tests.engine.frozen import FILE, FROZEN, TASKS, edits, with_new, written
+from tests.engine.frozen import FILE, FROZEN, TASKS, edits, gate, gates_with, row_of, with_new, written
 from tests.pytest_plugin.conftest import project
 from tests.servers import wire_server
-from tests.suites.gate import run_gate
 
 __all__ = ["project"]
 
@@ -142,9 +141,16 @@ def test_new_edits_get_rows_and_no_other_row_changes():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("task", TASKS)
-def test_the_default_gate_has_the_keys_that_it_had(task, tmp_path):
+def test_the_default_gate_has_the_keys_that_it_had(task):
     """The test of each finding with the finding's key, as they stand in baselines."""
-    found = run_gate(f"planted:task={task},noise=0.02", tmp_path, "--calm-sample=6").results["findings"]
-    keys = sorted(f"{one['node']} {one['key']}" for one in found)
+    assert row_of(gate(task)) == FROZEN["gates"][task]
 
-    assert [len(keys), keys[0], digest(*keys)] == FROZEN["gates"][task]
+
+@pytest.mark.slow
+def test_a_row_of_the_gate_takes_in_a_new_bias_and_no_other_change():
+    """As if the suite of authority were new; and not if another bias is gone, too."""
+    before = row_of(gate("listwise"), {"authority"})
+
+    assert gates_with({"listwise": before}, {"authority"}) == {"listwise": FROZEN["gates"]["listwise"]}
+    with pytest.raises(ValueError, match="other keys of the default gate changed, too: listwise"):
+        gates_with({"listwise": before}, {"authority", "bandwagon"})
