@@ -79,7 +79,8 @@ def render(body: Mapping[str, Json], source: str) -> str:
         page: Render = found.load()
         return page(body)
     wanted = ", ".join(["calm-results", "calm-baseline", "calm-calibration", *sorted(given("PAGES"))])
-    unknown = f"{source}: expected a record of calm, of schema {wanted}, got schema={body.get('schema')!r}"
+    got = f"got schema={body.get('schema')!r}; a plug-in may be missing"
+    unknown = f"{source}: expected a record of calm, of schema {wanted}, {got}"
     raise ConfigError([unknown, *troubles()])
 
 

@@ -5,7 +5,8 @@ Write the JSON Schemas of judge.toml, gate.toml and a line of a case file, as `c
     python -m tools.schemas --check  # write nothing; exit 1 and name those that are out of date
 
 Keys, choices, ranges and counts are those of the readers, and kinds of values in a case are those of `Case`. What an
-editor shows beside a key is its row in the tables of the documentation.
+editor shows beside a key is its row in the tables of the documentation. So run it after a new key, or a new choice such
+as a model provider.
 """
 
 from __future__ import annotations

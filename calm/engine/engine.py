@@ -28,7 +28,7 @@ from calm.engine.thread import CLOSING_S, LoopThread
 from calm.errors import ConfigError, JudgeError, StorageError
 from calm.models.faults import schema_fault
 from calm.models.pricing import SET_PRICE
-from calm.models.wire import Composed, Endpoint, Judge, Request
+from calm.models.wire import Batchable, Composed, Endpoint, Judge, Request
 
 DRAIN_S: Final = 0.02
 """While calls under way are waited for, they are counted again after so many seconds."""
@@ -275,11 +275,14 @@ class Engine:
         Make one live call to each endpoint and note which model serves it; in `replay`, look that up in the cache.
 
         Raises:
-            ConfigError: no answer, the wrong model, nothing to replay, or a cap in dollars for a model without a price.
+            ConfigError: no answer, the wrong model, nothing to replay, a cap in dollars for a model without a price, or
+                batches of a provider that has none.
         """
         for endpoint in endpoints:
             if self.money.caps.usd is not None and endpoint.live and self._desk.servers.of(endpoint).price is None:
                 raise ConfigError(f"--calm-max-usd: no price is known for the model {endpoint.model!r}; {SET_PRICE}")
+            if self._desk.servers.batches and isinstance(endpoint, Batchable):
+                endpoint.batching()  # refuses a provider without
             self._greet(endpoint)
 
     def _greet(self, endpoint: Endpoint) -> None:

@@ -451,3 +451,8 @@ APIS: Final[Mapping[Provider, Api]] = {
     "anthropic": ANTHROPIC,
 }
 PROVIDERS: Final[tuple[Provider, ...]] = tuple(APIS)
+MAKERS: Final = (OPENAI_CHAT, OPENAI_RESPONSES, ANTHROPIC)
+"""
+The APIs as their makers serve them: the newer limit of tokens, no `top_p`, a batch API. Another provider that speaks as
+one of them does is sent what a compatible server is sent.
+"""

@@ -18,7 +18,7 @@ from calm.core.plugins import needed
 from calm.core.releases import refuse_other_releases
 from calm.errors import JudgeError
 from calm.models import faults
-from calm.models.apis import APIS, OLD_VERSION, BadReply, Provider
+from calm.models.apis import APIS, MAKERS, OLD_VERSION, BadReply, Provider
 from calm.models.faults import token_fault
 from calm.models.pricing import window_of
 from calm.models.prompt_cache import LEAST_CHARACTERS, CacheRule, cache_rule, marked, texts_in
@@ -286,6 +286,11 @@ class Server:
         return host == home or host.endswith(f".{home}")
 
     @property
+    def _of_maker(self) -> bool:
+        """Whether this is the own server of the API's maker, not of a provider that speaks as the maker does."""
+        return self.own and APIS[self.provider] in MAKERS
+
+    @property
     def identity(self) -> str:
         """What decides the answer besides the request; no value of a variable is in it."""
         parts = [self.provider, self.url, self.model, dict(self.query), {k.lower(): v for k, v in self.headers.items()}]
@@ -313,7 +318,8 @@ class Server:
         if self.whole:
             return {}
         model = self.served_as or self.model
-        return sampling(self.provider, model, temperature=self.temperature, own=self.own, extra_body=self.extra_body)
+        own, more = self._of_maker, self.extra_body
+        return sampling(self.provider, model, temperature=self.temperature, own=own, extra_body=more)
 
     @property
     def cached_from(self) -> int:
@@ -344,7 +350,7 @@ class Server:
         """Return the body of a request in the provider's shape; the user's `extra_body` wins over all of it."""
         api, model = APIS[self.provider], self.served_as or self.model
         if not self._fixed:
-            self._fixed.append((self.own or wants_newer_limit(model), self.sampling))
+            self._fixed.append((self._of_maker or wants_newer_limit(model), self.sampling))
         newer, chosen = self._fixed[0]
         body = {"model": self.model, **api.body(messages, self.max_tokens, newer), **chosen}
         if schema is not None:

@@ -9,7 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from calm.cases.lines import line
 from tests.docs.pages import ROOT, load_generator
+from tests.planted import pair
+from tests.servers import wire_server
 
 HERE = Path(__file__).parent / "plugin"
 HEAVY = ("numpy", "calm.plugins.search.hunt_command", "calm.plugins.uda.command", "calm_longer.command")
@@ -49,7 +52,7 @@ def test_the_example_gives_a_command_a_study_a_page_and_a_format(packaged, tmp_p
     done = run(site, "cases", "import", "pairs.txt", "--format", "pairs", "-o", "pairs.jsonl", cwd=tmp_path)
     assert "wrote pairs.jsonl: 2 cases, 2 with gold\n" in done.stdout, done.stderr
     done = run(site, "longer", "lexical", "--cases", "pairs.jsonl", cwd=tmp_path)
-    assert "; wrote longer.json\n" in done.stdout, done.stderr
+    assert "\nwrote longer.json\n" in done.stdout, done.stderr
     assert json.loads((tmp_path / "longer.json").read_text())["schema"] == "longer/1"
     done = run(site, "report", "longer.json", "-o", "longer.html", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
@@ -120,3 +123,72 @@ def test_nothing_is_read_before_a_name_is_asked_for(packaged):
     listed = run(site, code=seen.format(["--help"], HEAVY))
     assert listed.stderr == ""
     assert "\n  longer " in listed.stdout
+
+
+@pytest.fixture
+def longer(packaged, tmp_path):
+    """Return a function that runs `calm longer` in a folder with two cases."""
+    site = packaged("calm-longer", {"longer": "calm_longer"})
+    cases = [pair("one"), pair("two")]
+    (tmp_path / "pairs.jsonl").write_text("".join(map(line, cases)))
+    pairs = ("--cases", "pairs.jsonl")
+    return lambda *words, cases=pairs: run(site, "longer", *words, *cases, cwd=tmp_path)
+
+
+def test_a_study_of_a_dead_server_is_an_error(longer, tmp_path):
+    """It says that nobody answers, and leaves no record."""
+    with wire_server(lambda *_: "[[A]]") as server:
+        (tmp_path / "dead.toml").write_text(judge_at(server.url))
+
+    done = longer("dead.toml")
+
+    assert done.returncode == 4, done.stdout
+    assert "could not be reached" in " ".join(done.stderr.split())
+    assert not (tmp_path / "longer.json").exists()
+
+
+def test_a_study_counts_the_cases_without_a_reply(longer, tmp_path):
+    """A cap leaves a case unasked: the command says which cap, and the status is not that of a whole run."""
+    with wire_server(lambda *_: "[[A]]") as server:
+        (tmp_path / "judge.toml").write_text(judge_at(server.url))
+        done = longer("judge.toml", "--max-calls", "2")
+
+    assert done.returncode == 1, done.stderr
+    assert "no reply in 1 of 2 cases: a cap was reached: --calm-max-calls 2; run the same command again" in done.stdout
+    found = json.loads((tmp_path / "longer.json").read_text())
+    assert (found["decided"], list(found["lost"].values())) == (1, [1])
+
+
+def test_a_study_refuses_a_judge_of_other_verdicts(longer):
+    """A score names no winner."""
+    done = longer("lexical:task=score", cases=())
+
+    assert done.returncode == 4
+    assert "expected a judge of task pairwise, got task='score'" in " ".join(done.stderr.split())
+
+
+@pytest.mark.parametrize("out", ["pairs.jsonl/x.json", ".", "pairs.jsonl"])
+def test_an_output_that_cannot_be_written_is_refused_before_it_is_paid_for(longer, tmp_path, out):
+    """A folder, a place below a file and an input of the run: one line, and no call."""
+    with wire_server(lambda *_: "[[A]]") as server:
+        (tmp_path / "judge.toml").write_text(judge_at(server.url))
+        done = longer("judge.toml", "-o", out)
+
+    assert done.returncode == 4
+    assert "-o: expected a file" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not server.seen
+
+
+def test_a_missing_folder_of_an_output_is_made(longer, tmp_path):
+    """As for the outputs of calm."""
+    done = longer("planted:noise=0.01", "-o", "nofolder/x.json")
+
+    assert done.returncode == 0, done.stderr
+    assert json.loads((tmp_path / "nofolder" / "x.json").read_text())["schema"] == "longer/1"
+
+
+def judge_at(url):
+    return (
+        f'[judge]\nname = "far"\ntask = "pairwise"\n[model]\nprovider = "openai"\nmodel = "tiny"\nbase_url = "{url}"\n'
+    )

@@ -5,17 +5,18 @@ import json
 import socket
 import subprocess
 import sys
+from contextlib import closing
 from dataclasses import replace
 from functools import reduce
 from operator import getitem
 
 import pytest
 
-from calm.engine.engine import Engine
+from calm.engine.engine import Batches, Engine
 from calm.engine.store import Mode, Store
 from calm.errors import ConfigError, JudgeError
 from calm.judges.python import PythonJudge
-from calm.models.apis import PROVIDERS
+from calm.models.apis import ANTHROPIC, APIS, OPENAI_CHAT, OPENAI_RESPONSES, PROVIDERS
 from calm.models.secrets import Secrets
 from calm.models.server import GREETING, Server, wrong_settings
 from calm.models.wire import Message, Request, Usage
@@ -146,10 +147,10 @@ def test_a_schema_is_sent_as_structured_output(subtests):
                 body = wire.seen[0].body
 
             path = {
-                "openai": ("response_format", "json_schema", "schema"),
-                "openai-responses": ("text", "format", "schema"),
-                "anthropic": ("output_config", "format", "schema"),
-            }[provider]
+                OPENAI_CHAT.schema: ("response_format", "json_schema", "schema"),
+                OPENAI_RESPONSES.schema: ("text", "format", "schema"),
+                ANTHROPIC.schema: ("output_config", "format", "schema"),
+            }[APIS[provider].schema]
             assert reduce(getitem, path, body) == SCHEMA
 
 
@@ -411,7 +412,7 @@ def test_usage_that_cannot_be_is_unknown(subtests):
             with subtests.test(provider=provider, put=put):
                 names = (
                     ("prompt_tokens", "completion_tokens")
-                    if provider == "openai"
+                    if APIS[provider].reply is OPENAI_CHAT.reply
                     else ("input_tokens", "output_tokens")
                 )
                 reply = {
@@ -938,3 +939,21 @@ def test_the_identity_names_what_decides():
 
     assert len({s.identity for s in [base, *others]}) == 6
     assert replace(base, secrets=Secrets(CANARY)).identity == base.identity
+
+
+def test_another_provider_that_speaks_as_openai_does_is_sent_what_a_compatible_server_is(monkeypatch):
+    """At its own URL it may not know the newer limit, and may cut the tail; calm knows no batch API of it."""
+    other = replace(OPENAI_CHAT, home="https://api.other.example/v1", key_name="OTHER_API_KEY")
+    monkeypatch.setitem(APIS, "other", other)
+    server = Server("other", "tiny")
+
+    assert server.own
+    assert server.body(PROMPT) == Server("openai", "tiny", base_url="http://127.0.0.1:1/v1").body(PROMPT)
+    assert server.body(PROMPT).keys() >= {"max_tokens", "top_p"}
+    with pytest.raises(ConfigError, match="knows no batch API of the provider 'other'"):
+        server.batching()
+    running = Engine(Store(None, Mode.OFF), batches=Batches.WAIT)
+    with pytest.raises(ConfigError, match="knows no batch API"), closing(running):  # before anything is asked
+        running.greet(server)
+    for provider in PROVIDERS:
+        assert Server(provider, "tiny").batching()

@@ -17,9 +17,9 @@ from urllib.parse import quote
 
 from calm.core.files import json_of
 from calm.core.reasons import Kind, because
-from calm.errors import JudgeError
+from calm.errors import ConfigError, JudgeError
 from calm.models import faults
-from calm.models.apis import BadReply, items, string, table
+from calm.models.apis import APIS, MAKERS, BadReply, items, string, table
 from calm.models.faults import too_large
 from calm.models.transport import MOST_BYTES, Address, Response, ours, plain, proxy_of
 from calm.models.wire import Batching, BatchState, Reply
@@ -442,7 +442,12 @@ def batching_of(address: Address, version: str, read: Callable[[Response], Reply
     Return the batch API at an address; nothing is sent before it is used.
 
     `version` is that of the API, if not the SDK's own. `read` makes a reply of what the live API would have sent.
+
+    Raises:
+        ConfigError: calm knows no batch API of this provider.
     """
+    if APIS[address.provider] not in MAKERS:
+        raise ConfigError(f"calm knows no batch API of the provider {address.provider!r}; run without batches")
     session = BatchSession(address, version)
     if address.provider == "anthropic":
         return AnthropicBatches(session, read)

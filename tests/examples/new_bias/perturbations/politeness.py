@@ -1,9 +1,10 @@
 """Politeness: courtesy without content must not win."""
 
 from calm import Expects, Treated, perturbation
+from calm.perturbations.prose import append
 
 
 @perturbation(bias="politeness", expects=Expects.NOT_BETTER)
-def thank(case: Treated, rng) -> Treated:
+def thank(case: Treated, rng) -> Treated | None:
     """Close the weaker answer with thanks."""
-    return case.edit(case.target, lambda text: f"{text}\n\n{rng.choice(('Many thanks.', 'Thank you.'))}")
+    return append(case, rng.choice(("Many thanks.", "Thank you.")), block=True)

@@ -3,9 +3,13 @@
 import json
 from pathlib import Path
 
-from calm.commands import CASES, DONE, JUDGES, add_command
-from calm.commands.spending import add_caps, opened_engine
+from calm.commands import CASES, DONE, JUDGES, REFUSED, add_command
+from calm.commands.spending import CONTINUE, add_caps, bill, opened_engine, refuse_impossible, stays
+from calm.results.outputs import Form, Output, schema, write_whole
 from calm.results.reports.pages import Page
+from calm.results.wording import printable
+
+RECORD = Form("a record of `calm longer`", (".json",), schema("longer/"))
 
 
 def register(commands):
@@ -28,12 +32,25 @@ def run(options):
     from calm.gate.from_spec import cases_from, judge_from
     from calm_longer.study import longer
 
-    judge = judge_from(options.judge)
-    with opened_engine(options) as engine:
-        found = longer(judge, cases_from(options.cases, judge), engine)
-    Path(options.out).write_text(json.dumps(found))
-    print(f"the longer answer won in {found['longer']} of {found['asked']} cases; wrote {options.out}")
-    return DONE
+    refuse_impossible(options)
+    judge, out = judge_from(options.judge), Path(options.out)
+    cases = cases_from(options.cases, judge)
+    with opened_engine(options, Output("-o", out, RECORD)) as engine:
+        found = longer(judge, cases, engine)
+        spent = bill(engine)
+    print(f"{headline(found)}; {found['undecided']} undecided")
+    for reason, count in found["lost"].items():
+        print(printable(f"no reply in {count} of {len(cases)} cases: {reason}; {CONTINUE}"))
+    print(printable(spent))
+    if not stays(engine, out):
+        write_whole(out, [json.dumps(found)], RECORD)
+        print(printable(f"wrote {out}"))
+    return DONE if found["decided"] and not found["lost"] else REFUSED
 
 
-page = Page("longer \N{MIDDLE DOT} a judge and long answers", lambda found: f"{found['longer']} of {found['asked']}")
+def headline(found):
+    """Return what a record says in one line."""
+    return f"the longer answer won in {found['longer']} of {found['decided']} cases"
+
+
+page = Page("longer \N{MIDDLE DOT} a judge and long answers", headline)
