@@ -96,10 +96,11 @@ def test_a_judge_has_the_fingerprint_that_it_had(furnished, monkeypatch, subtest
 @pytest.mark.parametrize("judge", [*FROZEN["replies"]])
 def test_a_reply_is_kept_under_the_key_that_it_had(judge, furnished, monkeypatch):
     """How many keys a small run leaves, the first, and a digest of all: of live calls and of a judge of code."""
+    kept = furnished.path / "kept.sqlite"
     with wire_server(lambda messages, body: "It is right. [[A]]", model="tiny-2") as server:
         monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{server.port}")
-        furnished.run(f"--calm-cache-file={furnished.path / 'kept.sqlite'}", "--calm-sample=4", "-q", judge=file_of(judge))
-    with closing(sqlite3.connect(furnished.path / "kept.sqlite")) as db:
+        furnished.run(f"--calm-cache-file={kept}", "--calm-sample=4", "-q", judge=file_of(judge))
+    with closing(sqlite3.connect(kept)) as db:
         keys = [key.hex() for (key,) in db.execute("select key from reply order by key")]
 
     assert [len(keys), keys[0], digest(*keys)] == FROZEN["replies"][judge]
