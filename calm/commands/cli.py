@@ -162,6 +162,11 @@ class Commands(Mapping[str, argparse.ArgumentParser]):
             alone = Command(prog="calm").add_subparsers(parser_class=Command)
             found.load()(alone)
             self._made |= alone.choices
+            if name not in self._made:
+                raise ConfigError(
+                    f"the plug-in {found.plugin} of the package {found.package} registers no command {name!r}; update "
+                    "or remove that package"
+                )
         return self._made[name]
 
     def __contains__(self, name: object) -> bool:
@@ -327,7 +332,7 @@ class _Whole(Command):
         formatter.add_text(self.description)
         verbs = verbs_of(self)
         helps = {} if verbs is None else helps_of(verbs)
-        lines = [argparse.Action([], name, help=text) for name, text in helps.items()]
+        lines = [argparse.Action([], name, help=text.replace("%", "%%")) for name, text in helps.items()]
         for title, actions in [
             ("commands, in the order in which you need them", lines[: len(CORE)]),
             ("more", lines[len(CORE) :]),

@@ -10,6 +10,7 @@ import subprocess
 import sys
 from base64 import urlsafe_b64encode
 from collections.abc import Iterator, Mapping
+from configparser import ConfigParser
 from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
@@ -21,6 +22,7 @@ from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 import calm
 import calm_judge
+from calm.core.plugins import GROUP, own
 from calm.core.releases import NAME
 from calm.errors import ConfigError
 
@@ -131,7 +133,12 @@ def _wheel(ours: Distribution) -> bytes:
     """Return a wheel of the package as it is imported here; equal files make equal bytes."""
     about = f"calm_judge-{ours.version}.dist-info"
     files = {f"{about}/METADATA": (ours.read_text("METADATA") or "").encode(), f"{about}/WHEEL": _WHEEL.encode()}
-    files[f"{about}/entry_points.txt"] = (ours.read_text("entry_points.txt") or "").encode()
+    points = ConfigParser(delimiters=("=",), interpolation=None)
+    points.optionxform = str  # type: ignore[assignment, method-assign] - names keep their letters
+    points.read_string(ours.read_text("entry_points.txt") or "")
+    points[GROUP] = dict(own())  # of this code: an editable install may be older
+    points.write(said := io.StringIO())
+    files[f"{about}/entry_points.txt"] = said.getvalue().encode()
     for one in ours.files or ():
         if ".dist-info/licenses/" in one.as_posix():
             files[f"{about}/licenses/{one.as_posix().partition('/licenses/')[2]}"] = one.read_binary()

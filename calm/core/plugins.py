@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
@@ -31,6 +32,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any, Final
 
+from calm import BESIDE
 from calm.core.releases import NAME
 from calm.errors import CalmError, ConfigError
 
@@ -61,7 +63,7 @@ class Given:
             return attrgetter(attribute)(found) if attribute else found
         except CalmError:
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise ConfigError(_broken(self.plugin, self.package, error)) from error
 
 
@@ -75,11 +77,13 @@ def find(kind: str, name: str) -> Given | None:
     Return what a plug-in gives under a name; None if no plug-in does.
 
     Raises:
-        ConfigError: two plug-ins give it.
+        ConfigError: two plug-ins give it, or none does and calm's own are not installed.
     """
     if clash := _read()[1].get((kind, name)):
         raise ConfigError(clash)
-    return given(kind).get(name)
+    if (found := given(kind).get(name)) is None and _STALE in troubles():
+        raise ConfigError(_STALE)
+    return found
 
 
 def hook(name: str) -> Any:
@@ -106,7 +110,15 @@ def troubles() -> tuple[str, ...]:
     return (*broken, *clashes.values())
 
 
-def _broken(plugin: str, package: str, error: Exception) -> str:
+def own() -> Mapping[str, str]:
+    """Return the module of each of calm's own plug-ins, by name."""
+    return {name: module for name, module, package in _declared() if package == NAME}
+
+
+_STALE: Final = f"calm's own plug-ins are not installed: install {NAME} again (a checkout: pip install -e .)"
+
+
+def _broken(plugin: str, package: str, error: BaseException) -> str:
     why = f"{type(error).__name__}: {error}"
     return f"the plug-in {plugin} of the package {package} cannot be imported ({why}); update or remove that package"
 
@@ -120,7 +132,7 @@ def _read() -> tuple[Mapping[str, Mapping[str, Given]], Mapping[tuple[str, str],
     for plugin, module, package in _declared():
         try:
             parts = [(kind, one) for kind in KINDS for one in _parts(kind, module, plugin, package)]
-        except Exception as error:  # noqa: BLE001 - whatever that package raises, the others go on
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever that package raises, the others go on
             broken.append(_broken(plugin, package, error))
             continue
         for kind, one in parts:
@@ -131,8 +143,8 @@ def _read() -> tuple[Mapping[str, Mapping[str, Given]], Mapping[tuple[str, str],
                 )
     for kind, name in clashes:
         del found[kind][name]
-    if not any(one.package == NAME for kind in found.values() for one in kind.values()):
-        broken.append(f"calm's own plug-ins are not installed: install {NAME} again (a checkout: pip install -e .)")
+    if not own() and any(Path(__file__).parents[1].glob("plugins/*/__init__.py")):
+        broken.append(_STALE)
     return found, clashes, tuple(broken)
 
 
@@ -142,20 +154,27 @@ def _declared() -> Iterator[tuple[str, str, str]]:
 
     A checkout says its own in its pyproject.toml: what was installed may be older.
     """
-    checkout = Path(__file__).parents[2] / "pyproject.toml"
-    own = tomllib.loads(checkout.read_text("utf-8")).get("project", {}) if checkout.is_file() else {}
-    here = own.get("name") == NAME
+    said = {}
+    if BESIDE:  # a release looks at no project beside it
+        with suppress(OSError, ValueError):
+            said = tomllib.loads(Path(BESIDE[0], "pyproject.toml").read_text("utf-8")).get("project", {})
+    here = said.get("name") == NAME
     if here:
-        yield from ((name, module, NAME) for name, module in own.get("entry-points", {}).get(GROUP, {}).items())
+        yield from ((name, module, NAME) for name, module in said.get("entry-points", {}).get(GROUP, {}).items())
     for point in entry_points(group=GROUP):
         package = point.dist.name if point.dist is not None else "?"
         if not (here and package == NAME):
-            yield point.name, point.value, package
+            yield point.name, point.module, package
 
 
 def _parts(kind: str, module: str, plugin: str, package: str) -> Iterator[Given]:
-    for name, said in getattr(import_module(module), kind, {}).items():
-        text, target = said if kind == "COMMANDS" else ("", said)
-        if not isinstance(target, str):
-            raise TypeError(f"{module}.{kind}[{name!r}]: expected 'module:attribute', got {target!r}")
-        yield Given(name, target, plugin, package, text)
+    table = getattr(import_module(module), kind, {})
+    if not isinstance(table, Mapping):
+        raise TypeError(f"{module}.{kind}: expected a mapping, got {table!r}")
+    for name, said in table.items():
+        match ("", said) if kind != "COMMANDS" else said:
+            case (str() as text, str() as target):
+                yield Given(name, target, plugin, package, text)
+            case _:
+                wanted = "(help, 'module:attribute')" if kind == "COMMANDS" else "'module:attribute'"
+                raise TypeError(f"{module}.{kind}[{name!r}]: expected {wanted}, got {said!r}")

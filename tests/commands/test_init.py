@@ -215,6 +215,12 @@ def test_the_workflow_installs_the_calm_that_is_here(folder):
     assert all(hashed == init_package._hash(held[name]) for name, hashed, _ in record if hashed)
     assert held["calm/__init__.py"] == Path(calm.__file__).read_bytes()
     assert {"calm/suites/test_authority.py", f"{about}/licenses/LICENSE", f"{about}/entry_points.txt"} <= held.keys()
+    declared = tomllib.loads((Path(calm.__file__).parents[1] / "pyproject.toml").read_text("utf-8"))["project"][
+        "entry-points"
+    ]["calm.plugins"]
+    points = held[f"{about}/entry_points.txt"].decode()
+    assert {f"{name} = {module}" for name, module in declared.items()} <= set(points.splitlines())
+    assert "calm = calm_judge:main" in points
     assert not [name for name in held if "__pycache__" in name or "/." in name]
     assert {"pytest", "openai", "numpy"} <= {line.partition("==")[0] for line in others}
     assert all(re.fullmatch(r"[\w.-]+==[\w.!-]+", line) for line in others)

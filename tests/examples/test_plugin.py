@@ -83,6 +83,55 @@ def test_a_plugin_that_cannot_be_imported_is_named_and_the_others_go_on(packaged
     assert (other.returncode, other.stderr) == (0, "")
 
 
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        ("import sys\nsys.exit(0)\n", "cannot be imported (SystemExit: 0)"),
+        ("COMMANDS = {'faulty': 'faulty_tool:register'}\n", "expected (help, 'module:attribute'), got 'faulty_tool:"),
+        ("JUDGES = ['faulty']\n", "faulty_tool.JUDGES: expected a mapping, got ['faulty']"),
+    ],
+)
+def test_a_faulty_plugin_ends_nothing_else(packaged, tmp_path, code, said):
+    """Whatever its module does, the help names it in a line, and a run of the gate goes on to its end."""
+    site = packaged("faulty-tool", {"faulty": "faulty_tool"})
+    (site / "faulty_tool.py").write_text(code)
+
+    helped = run(site, "--help")
+    assert helped.returncode == 0
+    assert said in " ".join(helped.stdout.split())
+    done = run(site, "audit", "planted:position=0.9", "--sample", "8", "--plan", cwd=tmp_path)
+    assert "calls" in done.stdout, done.stderr
+
+
+def test_a_command_that_is_not_as_declared_names_its_package(packaged):
+    """Its help may hold a per cent sign, and what registers another name is told as a fault of the package."""
+    site = packaged("odd-tool", {"odd": "odd_tool"})
+    (site / "odd_tool.py").write_text(
+        "COMMANDS = {'odd': ('100 % odd', 'odd_tool:register')}\ndef register(verbs):\n    verbs.add_parser('even')\n"
+    )
+
+    assert "odd              100 % odd\n" in run(site, "--help").stdout
+    done = run(site, "odd")
+    assert (done.returncode, "Traceback" in done.stderr) == (4, False)
+    assert "the plug-in odd of the package odd-tool registers no command 'odd'" in " ".join(done.stderr.split())
+
+
+def test_an_installation_without_its_own_plugins_says_so(packaged):
+    """Metadata older than the code name none of them: what needs one refuses, and does not go on without it."""
+    site = packaged("nothing", {})
+
+    done = run(
+        site,
+        code=(
+            "from calm.core import plugins\nplugins._declared = lambda: iter(())\n"
+            "from calm.commands.cli import main\n"
+            "raise SystemExit(main(['audit', 'planted:', '--sample', '4', '--plan']))"
+        ),
+    )
+    assert done.returncode == 4
+    assert "calm's own plug-ins are not installed: install calm-judge again" in " ".join(done.stderr.split())
+
+
 def test_a_part_that_cannot_be_imported_names_its_package(packaged):
     """The declarations can be read, and what they name cannot."""
     site = packaged("half-tool", {"half": "half"})

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
+from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
@@ -219,7 +220,7 @@ def marker_of(name: str) -> str:
 
 def data(name: str) -> dict[str, Any]:
     """Return a table of the folder `data` of this plug-in."""
-    return tomllib.loads(Path(__file__).parents[1].joinpath("data", name).read_text("utf-8"))
+    return tomllib.loads(files("calm").joinpath("plugins", "lint", "data", name).read_text("utf-8"))
 
 
 @cache
