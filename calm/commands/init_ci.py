@@ -10,7 +10,6 @@ import subprocess
 import sys
 from base64 import urlsafe_b64encode
 from collections.abc import Iterator, Mapping
-from configparser import ConfigParser
 from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
@@ -133,12 +132,9 @@ def _wheel(ours: Distribution) -> bytes:
     """Return a wheel of the package as it is imported here; equal files make equal bytes."""
     about = f"calm_judge-{ours.version}.dist-info"
     files = {f"{about}/METADATA": (ours.read_text("METADATA") or "").encode(), f"{about}/WHEEL": _WHEEL.encode()}
-    points = ConfigParser(delimiters=("=",), interpolation=None)
-    points.optionxform = str  # type: ignore[assignment, method-assign] - names keep their letters
-    points.read_string(ours.read_text("entry_points.txt") or "")
-    points[GROUP] = dict(own())  # of this code: an editable install may be older
-    points.write(said := io.StringIO())
-    files[f"{about}/entry_points.txt"] = said.getvalue().encode()
+    points = re.sub(rf"(?ms)^\[{GROUP}\]\n.*?(?=^\[|\Z)", "", ours.read_text("entry_points.txt") or "")
+    named = "".join(f"{name} = {module}\n" for name, module in sorted(own().items()))  # of this code, not as installed
+    files[f"{about}/entry_points.txt"] = f"{points.rstrip()}\n\n[{GROUP}]\n{named}".encode()
     for one in ours.files or ():
         if ".dist-info/licenses/" in one.as_posix():
             files[f"{about}/licenses/{one.as_posix().partition('/licenses/')[2]}"] = one.read_binary()

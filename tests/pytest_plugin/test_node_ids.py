@@ -1,5 +1,7 @@
 """The ids of tests: those of calm's own suites name their file, however they are asked for."""
 
+import sys
+
 import pytest
 
 
@@ -13,8 +15,9 @@ def test_a_suite_of_calm_names_its_file(pytester, file):
     assert {item.nodeid.partition("::")[0] for item in items} == {f"calm/suites/{file}"}
 
 
-def test_a_suite_of_your_own_keeps_its_path(pytester):
+def test_a_suite_of_your_own_keeps_its_path(pytester, monkeypatch):
     """Whatever its folder is called."""
+    monkeypatch.delitem(sys.modules, "suites", raising=False)  # a test before may have imported one of its own
     pytester.mkpydir("suites").joinpath("test_mine.py").write_text("def test_it():\n    pass\n")
 
     items, _ = pytester.inline_genitems("suites")
