@@ -27,9 +27,7 @@ from calm.core.names import (
     apart,
     meaning_of,
     parts,
-)
-from calm.core.names import (
-    plain_name as plain,
+    plain_name,
 )
 from calm.core.verdict import Scale
 
@@ -140,7 +138,7 @@ class _Column:
     @property
     def bare(self) -> str:
         """Its name as it is looked up, without what stands in brackets."""
-        return plain(re.sub(r"[(\[].*?[)\]]", "", self.name).strip() or self.name)
+        return plain_name(re.sub(r"[(\[].*?[)\]]", "", self.name).strip() or self.name)
 
     @property
     def prose(self) -> bool:
@@ -261,7 +259,7 @@ def _column(table: Table, name: str) -> _Column:
 def _by_name(found: _Found, shown: Mapping[str, str]) -> None:
     """Take the columns whose names say by themselves what they hold: those of a prompt, and the usual ones."""
     for name, key in shown.items():
-        found.take(key, [one for one in found.left if plain(one.name) == plain(name)], known=True)
+        found.take(key, [one for one in found.left if plain_name(one.name) == plain_name(name)], known=True)
     for name, key in shown.items():
         if meaning_of(name) == "rubric":  # `criteria` for the placeholder `rubric`
             found.take(key, [one for one in found.left if meaning_of(one.bare) == "rubric"], known=True)
@@ -313,8 +311,8 @@ def _pair(texts: list[_Column], left: list[_Column], *, two: bool) -> tuple[tupl
         for pair in ((one, other), (other, one))
         if apart(*(one.name for one in pair)) in SIDES
     ]
-    voted = {plain(word) for one in left for word in one.words}
-    named = [one for one in texts if plain(one.name) in voted]
+    voted = {plain_name(word) for one in left for word in one.words}
+    named = [one for one in texts if plain_name(one.name) in voted]
     alike = [
         pair
         for pair in combinations(texts, 2)
@@ -418,7 +416,7 @@ def _tied(word: str) -> bool:
 
 def _named(word: str, answers: Mapping[str, _Column]) -> str | None:
     """Return the letter of the answer that a word names; None if it names none, or several."""
-    exact = [letter for letter, one in answers.items() if plain(one.name) == plain(word)]
+    exact = [letter for letter, one in answers.items() if plain_name(one.name) == plain_name(word)]
     exact = [letter for letter in exact if answers[letter].name == word] or exact
     if len(exact) == 1:
         return exact[0]

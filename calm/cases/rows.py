@@ -426,7 +426,7 @@ def _text_of(part: object) -> str:
 NAMES: Final = ("id", "doc_id", "document_id", "passage_id", "title", "source")
 """What tools call the name of a document; LangChain keeps it in `metadata`."""
 TEXTS: Final = ("text", "content", "page_content", "passage", "document", "body")
-_LONGEST_retrieved: Final = 80
+_LONGEST_NAME: Final = 80
 
 
 def passages_in(value: object) -> list[dict[str, str]] | None:
@@ -466,5 +466,5 @@ def _names(one: Mapping[str, object]) -> Iterator[str]:
             value = place.get(key)
             if isinstance(value, str | int) and not isinstance(value, bool):
                 name = str(value).strip()
-                if name and name.isprintable() and len(name) <= _LONGEST_retrieved:
+                if name and name.isprintable() and len(name) <= _LONGEST_NAME:
                     yield name

@@ -13,8 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final, cast
 
-from calm.core.names import parts
-from calm.core.names import plain_name as plain
+from calm.core.names import parts, plain_name
 from calm.core.verdict import Scale, Task
 from calm.errors import ConfigError, nearest
 from calm.results.outputs import Form
@@ -403,7 +402,7 @@ def _refuse_half(options: argparse.Namespace, found: Sequence[Placeholder]) -> N
     name = shown[0].name
     other = of_pair(name)
     said = any(text.startswith(f"{name}=") for text in options.placeholder)
-    if other is None or said or any(plain(one.name) == plain(other) for one in found):
+    if other is None or said or any(plain_name(one.name) == plain_name(other) for one in found):
         return
     raise ConfigError(
         f"{options.prompt} shows one of two answers, {shown[0].written}, and never the other one. To compare two, "
@@ -417,7 +416,7 @@ def _refuse_twice(options: argparse.Namespace, found: Sequence[Placeholder], sai
     for role, meaning in (("answer", "answer"), ("first", "a"), ("second", "b")):
         same = [one for one in found if one.role == role and one.turn is None and one.name not in said]
         names = list(dict.fromkeys(one.name for one in same))
-        if len({plain(name) for name in names}) > 1:
+        if len({plain_name(name) for name in names}) > 1:
             raise ConfigError(
                 f"{options.prompt}: {' and '.join(dict.fromkeys(one.written for one in same))} would both be "
                 f"{_meaning(same[0])}. Say what each of them is, as in --placeholder {names[0]}={meaning} "

@@ -472,12 +472,10 @@ def permuted(prompt: Prompt, turn: int, scale: Scale) -> Prompt:
         return prompt
     asked = prompt.scale or scale
     step = asked.step or (1.0 if prompt.form == "logprobs" else None)
-    return prompt.each(lambda messages: _shown_scale_orders(messages, turn, asked, step))
+    return prompt.each(lambda messages: _scale_turned(messages, turn, asked, step))
 
 
-def _shown_scale_orders(
-    messages: Sequence[Message], turn: int, scale: Scale, step: float | None
-) -> tuple[Message, ...]:
+def _scale_turned(messages: Sequence[Message], turn: int, scale: Scale, step: float | None) -> tuple[Message, ...]:
     """Return messages with one place turned: the surest, and the first of equally sure ones that stand for scores."""
     found = [(n, place) for n, m in enumerate(messages) for place in _places(m.text, scale, step)]
     surest = [(n, place) for n, place in found if place.sure == min(other.sure for _, other in found)]

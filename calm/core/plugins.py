@@ -129,7 +129,8 @@ def _read() -> tuple[Mapping[str, Mapping[str, Given]], Mapping[tuple[str, str],
     found: dict[str, dict[str, Given]] = {kind: {} for kind in KINDS}
     clashes: dict[tuple[str, str], str] = {}
     broken: list[str] = []
-    for plugin, module, package in _declared():
+    declared = tuple(_declared())
+    for plugin, module, package in declared:
         try:
             parts = [(kind, one) for kind in KINDS for one in _parts(kind, module, plugin, package)]
         except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever that package raises, the others go on
@@ -143,7 +144,8 @@ def _read() -> tuple[Mapping[str, Mapping[str, Given]], Mapping[tuple[str, str],
                 )
     for kind, name in clashes:
         del found[kind][name]
-    if not own() and any(Path(__file__).parents[1].glob("plugins/*/__init__.py")):
+    ours = any(package == NAME for _, _, package in declared)
+    if not ours and any(Path(__file__).parents[1].glob("plugins/*/__init__.py")):
         broken.append(_STALE)
     return found, clashes, tuple(broken)
 

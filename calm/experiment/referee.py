@@ -14,8 +14,7 @@ from enum import StrEnum
 from math import log
 from typing import Final, TypeAlias
 
-from calm.statistics.sequential import Block
-from calm.statistics.sequential import evidence_of_two as evidence
+from calm.statistics.sequential import Block, evidence_of_two
 
 CLEAN_EACH: Final = 2
 """So many asks of the case as it is are compared with one of the edited case: other edits share them."""
@@ -100,7 +99,7 @@ def rule(asked: Asked, terms: Terms, first: int = 0) -> Ruling:
     wanted, least = log(1 / terms.level), log(terms.against)
     blocks: list[Block] = []
     edited = list(asked([Ask(True, first)]))
-    if not edited[0] and evidence([Block(0, each, 0, 1)], terms.noise)[-1] <= least:
+    if not edited[0] and evidence_of_two([Block(0, each, 0, 1)], terms.noise)[-1] <= least:
         return Ruling(Flip.NO, ())
     while len(blocks) < terms.most:
         upto = len(blocks) + _still_needed(blocks, terms, wanted)
@@ -111,7 +110,7 @@ def rule(asked: Asked, terms: Terms, first: int = 0) -> Ruling:
         wins = iter(found[len(shown) :])
         for won in edited[len(blocks) :]:
             blocks.append(Block(sum(next(wins) for _ in range(each)), each, int(won), 1))
-            reached = evidence(blocks, terms.noise)[-1]
+            reached = evidence_of_two(blocks, terms.noise)[-1]
             if reached >= wanted and len(blocks) >= terms.least:
                 return Ruling(Flip.YES, tuple(blocks))
             if reached <= least:
@@ -130,11 +129,11 @@ def rule_both(asked: Asked, terms: Terms, stand: Stand) -> Ruling:
     blocks: list[Block] = []
 
     def flips(found: Sequence[Block]) -> bool:
-        return evidence(found, terms.noise)[-1] >= wanted
+        return evidence_of_two(found, terms.noise)[-1] >= wanted
 
     def stands(found: Sequence[Block]) -> bool:
         turned = [Block(b.second, b.of_second, b.first, b.of_first) for b in found]
-        return all(evidence(one, terms.noise, -stand.gap, terms.noise)[-1] >= sure for one in (turned, found))
+        return all(evidence_of_two(one, terms.noise, -stand.gap, terms.noise)[-1] >= sure for one in (turned, found))
 
     while len(blocks) < terms.most:
         for_flip = _needed(blocks, Block(0, 1, 1, 1), terms.most, flips)
@@ -154,7 +153,7 @@ def _still_needed(blocks: Sequence[Block], terms: Terms, wanted: float) -> int:
     """Return how many more blocks a YES takes if all of them speak for a flip; 1 at least."""
 
     def reached(found: Sequence[Block]) -> bool:
-        return len(found) >= terms.least and evidence(found, terms.noise)[-1] >= wanted
+        return len(found) >= terms.least and evidence_of_two(found, terms.noise)[-1] >= wanted
 
     return _needed(blocks, Block(0, terms.clean_each, 1, 1), terms.most, reached)
 

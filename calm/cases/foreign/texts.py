@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from calm.cases.foreign.records import ImportResult, listed, shown
-from calm.cases.rows import dig, lacks_parts, unpacked
-from calm.cases.rows import turns_of_messages as turns_of
+from calm.cases.rows import dig, lacks_parts, turns_of_messages, unpacked
 from calm.core.case import ASSISTANT, USER, Answer, Case, Turn
 from calm.errors import ConfigError
 
@@ -178,7 +177,7 @@ def messages_of(value: object) -> tuple[Turn, ...]:
     if isinstance(held, list) and held and all(_is_pair(one) for one in held):
         said = [(role, text) for pair in held for role, text in zip((USER, ASSISTANT), pair, strict=True)]
         return tuple(Turn(role, text) for role, text in said if text)
-    return turns_of(held) if isinstance(held, list | dict) else ()
+    return turns_of_messages(held) if isinstance(held, list | dict) else ()
 
 
 def _is_pair(value: object) -> bool:

@@ -377,7 +377,7 @@ def _list(problem: Problem, rng: random.Random, turn: int) -> dict[str, object]:
     }
 
 
-_CLOSE_PERIOD_workings: Final = 3
+_CLOSE_PAIRS: Final = 3
 
 WORKINGS: Final[Mapping[str, tuple[Template, ...]]] = {
     "arithmetic": ARITHMETIC,
@@ -388,7 +388,7 @@ WORKINGS: Final[Mapping[str, tuple[Template, ...]]] = {
 
 def pair_of(template: Template, rng: random.Random, turn: int) -> dict[str, object] | None:
     """Return a pair without its id; None where slip and truth happen to be equal."""
-    close = turn % _CLOSE_PERIOD_workings == 0
+    close = turn % _CLOSE_PAIRS == 0
     draft = replace(template(rng, close), close=close)
     if draft.good.result == draft.bad.result:
         return None

@@ -25,9 +25,7 @@ from calm.core.names import (
     apart,
     meaning_of,
     parts,
-)
-from calm.core.names import (
-    plain_name as plain,
+    plain_name,
 )
 from calm.judges.prompts.placeholders import (
     TAG,
@@ -524,8 +522,8 @@ def missed(texts: Sequence[str], made: Translation, columns: Iterable[str] = ())
     is that of a column, or of a part of one. It does not count if the prompt shows the same name in its own notation,
     or begins a placeholder right after it, as a tag without an end does.
     """
-    read = {plain(one.name) for found in made.found for one in found}
-    heads = {plain(column) for column in columns} | {part for column in columns for part in parts(column)}
+    read = {plain_name(one.name) for found in made.found for one in found}
+    heads = {plain_name(column) for column in columns} | {part for column in columns for part in parts(column)}
     many = []
     for text, found in zip(texts, made.found, strict=True):
         ahead = [re.sub(r"\n\s*\Z", "", text[: one.start]) for one in found if one.end]
@@ -539,7 +537,7 @@ def missed(texts: Sequence[str], made: Translation, columns: Iterable[str] = ())
                 if (one.broken and one.written.startswith("{{") and one.written.endswith("}"))
                 or (
                     _is_meant(one.name, read, heads)
-                    and (one.broken or plain(one.name) not in read)
+                    and (one.broken or plain_name(one.name) not in read)
                     and (one.broken or not any(before.endswith(f"<{one.name}>") for before in ahead))
                 )
             )
@@ -548,7 +546,7 @@ def missed(texts: Sequence[str], made: Translation, columns: Iterable[str] = ())
 
 
 def _is_meant(name: str, read: Iterable[str], heads: Iterable[str]) -> bool:
-    word = plain(name)
+    word = plain_name(name)
     if word in _REPLY:
         return False
     return (

@@ -17,9 +17,7 @@ from calm.core.names import (
     apart,
     meaning_of,
     parts,
-)
-from calm.core.names import (
-    plain_name as plain,
+    plain_name,
 )
 
 OURS: Final[Mapping[Role, str]] = {
@@ -114,7 +112,7 @@ def expression(name: str, role: Role | None) -> str:
 
 def field_of(name: str) -> str:
     """Return the name of the field that a name means."""
-    return re.sub(r"\W", "_", plain(name))
+    return re.sub(r"\W", "_", plain_name(name))
 
 
 def guessed(found: Sequence[Placeholder]) -> dict[str, str]:
@@ -146,27 +144,27 @@ def settled(found: Sequence[Placeholder], said: Mapping[str, str] = MappingProxy
     own = {one.written for one in found if one.name in said}
     found = [_as_said(one, said[one.name]) if one.written in own else one for one in _by_turns(found)]
     roles = {one.role for one in found}
-    answers = {plain(one.name) for one in found if one.role == "answer"}
+    answers = {plain_name(one.name) for one in found if one.role == "answer"}
     kept = {role: _keeper(role, found, own) for role in _SINGLE}
     for one in found:
         role = one.role
         if one.written in own:
             yield one
             continue
-        if role in kept and plain(one.name) != kept[role]:
+        if role in kept and plain_name(one.name) != kept[role]:
             role = None  # an input beside an instruction: another text, which the case must have as a field
         if role == "first" and one.turn is None and one.name == "output_1" and "second" not in roles:
             role = "answer"
         if role == "answer" and "second" in roles and "first" not in roles:
             role = "first"
         elif role == "answer" and "answer" in answers and len(answers) > 1 and "reference" not in roles:
-            role = "reference" if plain(one.name) == "answer" else role
+            role = "reference" if plain_name(one.name) == "answer" else role
         yield replace(one, role=role)
 
 
 def _keeper(role: Role, found: Sequence[Placeholder], own: Set[str]) -> str:
     named = sorted((one for one in found if one.role == role), key=lambda one: one.written not in own)
-    names = [plain(one.name) for one in named]
+    names = [plain_name(one.name) for one in named]
     return role if role in names and named[0].written not in own else next(iter(names), "")
 
 
@@ -176,7 +174,7 @@ def _by_turns(found: Sequence[Placeholder]) -> list[Placeholder]:
 
     Of two answers the earlier replies are their history; all other texts of earlier turns are fields.
     """
-    split = {one.written: re.fullmatch(r"(.+)_(\d)", plain(one.name)) for one in found}
+    split = {one.written: re.fullmatch(r"(.+)_(\d)", plain_name(one.name)) for one in found}
     asked = {int(turn[2]) for turn in split.values() if turn is not None and meaning_of(turn[1]) == "question"}
     if asked != {*range(1, len(asked) + 1)} or len(asked) < 2:
         return list(found)

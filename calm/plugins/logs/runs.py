@@ -561,7 +561,7 @@ _ENDED: Final = {
     ),
 }
 """How the end of a run is called that the agent did not choose."""
-_WORDS_run_gold: Final = {
+_GOLD_WORDS: Final = {
     **dict.fromkeys(("success", "succeeded", "successful", "pass", "passed", "correct", "resolved", "solved"), True),
     **dict.fromkeys(("good", "yes", "true"), True),
     **dict.fromkeys(("failure", "failed", "fail", "unsuccessful", "incorrect", "wrong", "unresolved", "error"), False),
@@ -645,7 +645,7 @@ def gold_of(
     if none := Counter(one for one in said if isinstance(one, str) and one in words and words[one] is None):
         notes.append(f"no verdict, so no gold: {', '.join(f'{shown(word)} ({count})' for word, count in none.items())}")
     unknown = Counter(
-        one for one in said if isinstance(one, str) and one not in words and one.strip().lower() not in _WORDS_run_gold
+        one for one in said if isinstance(one, str) and one not in words and one.strip().lower() not in _GOLD_WORDS
     )
     if unknown:
         some = ", ".join(shown(word) for word, _ in unknown.most_common(3))
@@ -676,7 +676,7 @@ def _on(said: object, on: Scale, words: Mapping[str, float | None], *, shares: b
     if isinstance(said, str):
         if said in words:
             return words[said]
-        said = _WORDS_run_gold.get(said.strip().lower())
+        said = _GOLD_WORDS.get(said.strip().lower())
     if isinstance(said, bool):
         return on.high if said == (on.best == "high") else on.low
     if isinstance(said, int | float):

@@ -238,7 +238,7 @@ def render_csv(table: JudgeTable) -> str:
     writer.writerow([*outputs.JUDGES_BEGIN.rstrip(",").split(","), *heads])
     for row in table.rows:
         about = [neutral(row.name), neutral(row.source), row.figures.task, row.cases]
-        cells = [cell for c in table.columns for cell in _cells_calm_judges(c.of(row.figures), rated=c.name in rated)]
+        cells = [cell for c in table.columns for cell in _csv_cells(c.of(row.figures), rated=c.name in rated)]
         writer.writerow([*about, *cells])
     return out.getvalue()
 
@@ -312,7 +312,7 @@ def _heads(name: str, *, rated: bool) -> list[str]:
     return [name, f"{name} low", f"{name} high", f"{name} n"] if rated else [name]
 
 
-def _cells_calm_judges(found: Figure, *, rated: bool) -> list[str | float | int]:
+def _csv_cells(found: Figure, *, rated: bool) -> list[str | float | int]:
     if isinstance(found, Share):
         return [*(round(value, CSV_PLACES) for value in (found.value, found.low, found.high)), found.n]
     if found is None:
