@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import queue
 import socket
 import threading
 from dataclasses import replace
@@ -31,7 +32,6 @@ from tests.servers import Answer, wire_server
 
 CASE = Case("c1", "What holds?", (Text("a", "This holds."),), reference="This.")
 KEY = "key-for-a-test-1"
-SENDS = (httpx2.AsyncClient.send, httpx2.Client.send)
 
 
 def evaluator(call, *, passes=None, asynchronous=True):
@@ -244,11 +244,10 @@ def test_what_a_tool_makes_nothing_of_is_data(said, verdict):
     assert found[0].verdict == verdict
 
 
-def test_nothing_of_the_door_is_left_and_other_code_never_meets_it():
-    """Another thread calls the server while a judge is asked; afterwards the clients are as they were."""
+def test_other_code_never_meets_the_door():
+    """Another thread calls the server while a judge is asked."""
 
     async def call(values):
-        replaced.append(httpx2.AsyncClient.send is not SENDS[0])
         thread = threading.Thread(target=other)
         thread.start()
         await asyncio.to_thread(thread.join)
@@ -258,7 +257,6 @@ def test_nothing_of_the_door_is_left_and_other_code_never_meets_it():
         client = openai.OpenAI(base_url=url, api_key="of-another")
         client.chat.completions.create(model="other", messages=[{"role": "user", "content": "mine"}])
 
-    replaced = []
     with wire_server(lambda messages, body: "0.5", limitless=True) as server:
         url = server.url
         ask = chat(url)
@@ -268,9 +266,37 @@ def test_nothing_of_the_door_is_left_and_other_code_never_meets_it():
             found = running.ask(judge, [(CASE, 1)])
 
     assert found[0].verdict == Score(0.5)
-    assert replaced == [True]
     assert [seen.headers["user-agent"].partition("/")[0] for seen in server.seen] == ["OpenAI", "calm-judge"]
-    assert (httpx2.AsyncClient.send, httpx2.Client.send) == SENDS
+
+
+@pytest.mark.parametrize("blocks", [False, True])
+def test_what_a_judge_leaves_running_asks_no_model(blocks):
+    """One of its votes fails, so that it ends before another is asked: nobody would count or pay that one."""
+
+    async def call(values):
+        asyncio.get_running_loop().create_task(after_it(values))
+        return float("none")
+
+    async def after_it(values):
+        await asyncio.to_thread(ended.wait)
+        try:
+            client = (openai.OpenAI if blocks else openai.AsyncOpenAI)(base_url=url, api_key=KEY)
+            asked = client.responses.create(model="m", input="late")
+            came.put(asked if blocks else await asked)
+        except openai.BadRequestError as error:
+            came.put(error)
+
+    ended, came = threading.Event(), queue.SimpleQueue()
+    with wire_server(lambda messages, body: "0.5", limitless=True) as server:
+        url = server.url
+        judge = adapted_judge("tool:x:y", evaluator(chat(url)))
+        object.__setattr__(judge, "evaluator", evaluator(call))
+        with engine() as running:
+            running.ask(judge, [(CASE, 1)])
+        ended.set()
+
+        assert isinstance(came.get(timeout=30), openai.BadRequestError)
+        assert server.judged == []
 
 
 def test_calls_that_no_door_sees_are_named_and_none_is_made_before_the_run():

@@ -1,10 +1,10 @@
 """
 The door for the judges of other tools: what their clients would send to a model goes through calm's `send`.
 
-While such a judge is asked, `Client.send` and `AsyncClient.send` of httpx and httpx2 are replaced. A POST to the path
-of a model is handed to the `Ask` of the context, which makes it a request of calm, and the reply the JSON that the
-client expects. All else goes on as before: other requests, and all code that is not asked by calm, calm's own calls
-among it. With the end of the last ask everything is as it was.
+From the first ask of such a judge on, `Client.send` and `AsyncClient.send` of httpx and httpx2 are replaced. A POST to
+the path of a model is handed to the `Ask` of the context, which makes it a request of calm, and the reply the JSON that
+the client expects. What a judge leaves running when its ask has ended gets no reply, and asks no model past calm. All
+else goes on as before: other requests, and all code that is not asked by calm, calm's own calls among it.
 """
 
 from __future__ import annotations
@@ -173,7 +173,7 @@ VISITOR: Final[ContextVar[Ask | None]] = ContextVar("calm_visitor", default=None
 
 
 class Patch(NamedTuple):
-    """An attribute of a class that is replaced while a judge is asked: `made` gets what it was."""
+    """An attribute of a class that is replaced before a judge is asked: `made` gets what it was."""
 
     owner: Any
     name: str
@@ -183,31 +183,25 @@ class Patch(NamedTuple):
 FURTHER: Final[list[Patch]] = []
 """What an adapter needs replaced besides."""
 _LOCK: Final = threading.Lock()
-_INSIDE: Final[list[Ask]] = []
-_KEPT: Final[list[tuple[Patch, Any, Any]]] = []
+_OURS: Final = "calm_door"
 
 
 @contextmanager
 def visiting(ask: Ask) -> Iterator[None]:
-    """Let an ask answer what this context sends to models; patches are in place while anybody is inside."""
+    """Let an ask answer what this context sends to models, until it ends; then refuse what still comes from there."""
     with _LOCK:
-        _INSIDE.append(ask)
-        if len(_INSIDE) == 1:
-            for owner, name, made in (*_clients(), *FURTHER):
-                before = vars(owner)[name]
-                _KEPT.append((Patch(owner, name, made), before, ours := made(before)))
+        for owner, name, made in (*_clients(), *FURTHER):
+            before = vars(owner)[name]
+            if not hasattr(before, _OURS):
+                ours = made(before)
+                setattr(ours, _OURS, True)
                 setattr(owner, name, ours)
     token = VISITOR.set(ask)
     try:
         yield
     finally:
         VISITOR.reset(token)
-        with _LOCK:
-            _INSIDE.remove(ask)
-            while not _INSIDE and _KEPT:
-                (owner, name, _), before, ours = _KEPT.pop()
-                if vars(owner).get(name) is ours:  # else somebody else replaced it meanwhile
-                    setattr(owner, name, before)
+        ask.ended = True
 
 
 def _clients() -> Iterator[Patch]:
@@ -224,6 +218,8 @@ def _asynchronous(module: ModuleType, before: Callable[..., Any]) -> Callable[..
         if visitor is None:
             return await before(self, request, **given)
         content = await request.aread()
+        if visitor.ended:
+            return _response(module, request, *LATE)
         reply = visitor.reply(str(request.url), dict(request.headers), content)
         return _response(module, request, *await asyncio.wrap_future(_begun(visitor, reply)))
 
@@ -235,7 +231,10 @@ def _blocking(module: ModuleType, before: Callable[..., Any]) -> Callable[..., A
         visitor = _wanted(module, request)
         if visitor is None:
             return before(self, request, **given)
-        reply = visitor.reply(str(request.url), dict(request.headers), request.read())
+        content = request.read()
+        if visitor.ended:
+            return _response(module, request, *LATE)
+        reply = visitor.reply(str(request.url), dict(request.headers), content)
         return _response(module, request, *_begun(visitor, reply).result())
 
     return send
@@ -273,13 +272,21 @@ REFUSED = 400
 """The status of what has no reply: no SDK tries it again, and the judge's own error is not looked at."""
 
 
+def _refusal(why: object) -> tuple[int, dict[str, Json]]:
+    return REFUSED, {"error": {"message": f"calm: {why}", "type": "invalid_request_error", "code": None}}
+
+
+LATE: Final = _refusal("the judge had ended when it asked this")
+
+
 class Ask:
     """
     The requests of one ask.
 
     `error` is the first one of `send`; after it nothing more is asked. `replies` counts what was answered, of which
     `declined` are refusals and `empty` hold neither a text nor a call. `twice` is why one of them leaves in doubt what
-    it says: its JSON, or that of a call, has a key twice. `elsewhere` names the hosts of other requests.
+    it says: its JSON, or that of a call, has a key twice. `elsewhere` names the hosts of other requests. Once it has
+    `ended`, nothing more is asked.
     """
 
     def __init__(self, send: Send, models: Models) -> None:
@@ -287,6 +294,7 @@ class Ask:
         self.loop = asyncio.get_running_loop()
         self.context: Context = copy_context()
         self.error: JudgeError | None = None
+        self.ended = False
         self.replies = self.declined = self.empty = 0
         self.twice = NONE
         self.refusal = ""
@@ -310,7 +318,7 @@ class Ask:
             replies = [await self._one(server, body) for _ in range(count)]
         except JudgeError as error:
             self.error = self.error or error
-            return REFUSED, {"error": {"message": f"calm: {error}", "type": "invalid_request_error", "code": None}}
+            return _refusal(error)
         written = [APIS[server.provider].written(reply) for reply in replies]
         return 200, _joined(written)
 
