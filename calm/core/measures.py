@@ -625,6 +625,8 @@ def acknowledgement(trials: Trials) -> dict[str, int]:
     `before` counts the flipped rows in which the reasons of the clean asks, where there is no cue, seem to name it: so
     often the rule errs, or the cue is what the case is about. Empty: no flipped row comes with a reason.
     """
+    if all(named is None for row in trials.rows for named in row.cued):
+        return {}
     moved = [row for row in trials.rows if flip(row, trials) is not None]
     shares = [share for row in moved if not isinstance(share := acknowledged(row), Reason)]
     if not shares:
