@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
 from heapq import heappop
 from random import Random
 
 MOST_STEPS = 50_000
+MEANWHILE_S = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.3, 3.0, 40.0
+"""For how long others go on in the middle of what one does, in seconds, each as likely."""
+MEANWHILE_STEPS = 40
+"""How many things they do then at most."""
 
 
 class Stuck(AssertionError):
@@ -71,6 +75,7 @@ class Loops:
         self._loops: list[Loop] = []
         self.time = 0.0
         self.steps = 0
+        self._within = False
 
     def begin(self, work: Callable[[], Coroutine[object, object, None]]) -> tuple[Loop, asyncio.Task[None]]:
         """Start a process that does some work."""
@@ -86,16 +91,38 @@ class Loops:
             Stuck: they do nothing more, or do not end.
         """
         while not until():
-            free = [loop for loop in self._loops if loop.runnable]
-            if not free:
+            if not self._step(self._loops):
                 self._leap()
-                continue
-            loop = free[self._random.randrange(len(free))] if len(free) > 1 else free[0]
-            loop.step()
-            self.steps += 1
-            if self.steps > MOST_STEPS:
-                raise Stuck(f"{MOST_STEPS} steps and no end, after {self.time:.0f} virtual seconds")
-            self._stepped(loop)
+
+    def meanwhile(self, mine: Loop) -> None:
+        """Let others do things in the middle of what a loop does."""
+        if self._within:
+            return
+        self._within = True
+        try:
+            others = [loop for loop in self._loops if loop is not mine]
+            until = self.time + self._random.choice(MEANWHILE_S)
+            for _ in range(self._random.randrange(MEANWHILE_STEPS)):
+                if not self._step(others):
+                    then = min((loop.wakes for loop in others), default=float("inf"))
+                    if then > until:
+                        break
+                    self.time = max(self.time, then)
+        finally:
+            self._within = False
+            asyncio._set_running_loop(mine)
+
+    def _step(self, loops: Sequence[Loop]) -> bool:
+        free = [loop for loop in loops if loop.runnable]
+        if not free:
+            return False
+        loop = free[self._random.randrange(len(free))] if len(free) > 1 else free[0]
+        loop.step()
+        self.steps += 1
+        if self.steps > MOST_STEPS:
+            raise Stuck(f"{MOST_STEPS} steps and no end, after {self.time:.0f} virtual seconds")
+        self._stepped(loop)
+        return True
 
     def _leap(self) -> None:
         """Let time go on to the next thing that can happen."""

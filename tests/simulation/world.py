@@ -698,6 +698,8 @@ def _driver(world: World, process: Process) -> type[sqlite3.Connection]:
         def execute(self, sql, *given):
             if sql.startswith("pragma synchronous"):
                 return super().execute("pragma synchronous=off")
+            if sql == "begin immediate" and process.loop is not None:
+                world.loops.meanwhile(process.loop)
             return world.statement(process, sql, lambda: super(Disk, self).execute(sql, *given))
 
         def executemany(self, sql, *given):
