@@ -22,8 +22,8 @@ from calm.results.wording import printable
 if TYPE_CHECKING:
     from calm.models.server import Server
     from calm.models.wire import BatchableEndpoint, Json
-    from calm.plugins.batches.waiting.later import LaterBatches, Standing
-    from calm.plugins.batches.waiting.records import BatchRow
+    from calm.plugins.batches.later import LaterBatches, Standing
+    from calm.plugins.batches.records import BatchRow
 
 RECORD = "the record of batches"
 MOST_LINE = MOST_BYTES
@@ -200,7 +200,7 @@ def _opened(options: argparse.Namespace, *, asks: bool = False) -> Iterator[Late
         ConfigError: it is not there, is none of ours, or is damaged.
     """
     from calm.engine.store import Mode, Store
-    from calm.plugins.batches.waiting.later import LaterBatches
+    from calm.plugins.batches.later import LaterBatches
 
     place = cache_of(options)
     if isinstance(place, Path) and not place.is_file():
@@ -261,7 +261,7 @@ def _names(table: Json) -> list[str]:
 
 def _standing(standing: Standing) -> str:
     """Return how a batch stands, in one line."""
-    from calm.plugins.batches.waiting.records import State
+    from calm.plugins.batches.records import State
 
     row, state = standing.row, standing.state
     model = row.model["model"]

@@ -24,10 +24,10 @@ from calm.judges.wrapper import JudgeWrapper
 from calm.models.secrets import Secrets
 from calm.models.server import Server
 from calm.models.wire import Price, Request
-from calm.plugins.batches.waiting import carrier, desk, minder
-from calm.plugins.batches.waiting.records import BatchRecords, State
-from calm.plugins.batches.waiting.route import BATCH_RETRIES
-from calm.plugins.postgres.address import read_address
+from calm.plugins.batches import carrier, desk, minder
+from calm.plugins.batches.records import BatchRecords, State
+from calm.plugins.batches.route import BATCH_RETRIES
+from calm.plugins.postgres.server import read_address
 from tests.servers import Answer
 from tests.servers.batching import Conduct, batch_server
 
@@ -459,7 +459,7 @@ def test_a_batch_of_another_model_is_not_kept():
 
 def test_calls_are_held_for_a_file_and_its_replies_are_read(tmp_path):
     """No call is made; the file is in OpenAI's batch format; what failed stays, and what is read is not held."""
-    from calm.plugins.batches.waiting.later import LaterBatches
+    from calm.plugins.batches.later import LaterBatches
 
     path = tmp_path / "c.sqlite"
     with batch_server(respond) as server:
