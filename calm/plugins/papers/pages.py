@@ -215,7 +215,7 @@ def render_text(table: JudgeTable, width: int) -> str:
 def render(table: JudgeTable) -> str:
     """Return the page; everything that a user wrote is escaped."""
     pages = environment()
-    return pages.get_template("html.jinja").render(
+    return pages.get_template("calm_judges.html.jinja").render(
         names=[row.name for row in table.rows],
         groups=[(group, _page_table(table.rows, heads)) for group, heads in _grouped(table.columns)],
         runs=Table(
