@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import BinaryIO, Final, TypeVar
 
-from calm.core.reasons import Kind, Reason, because
+from calm.core.reasons import Kind, because
 from calm.engine.database import BY
 from calm.engine.journal import Journal
+from calm.engine.servers import Server, Servers
 from calm.engine.store import Entry, Store
 from calm.errors import JudgeError
-from calm.models.pricing import cost
-from calm.models.wire import Batching, BatchState, Price, Reply
+from calm.models.wire import Batching, BatchState, Reply
 from calm.plugins.batches.records import BatchRecords, BatchRow, Bill, State
 
 T = TypeVar("T")
@@ -66,9 +66,8 @@ class Carrier:
     """
     Hands the batches for one server in, and collects them.
 
-    `price` is that of a call in a batch (None: not known). `strange` returns why a reply of a model is none of this
-    run, or `NONE`. `first_wait_s` is the first wait after an error, in seconds. One that is not `patient` asks a server
-    that does not answer once alone.
+    `servers` know which replies are none of this run. `first_wait_s` is the first wait after an error, in seconds. One
+    that is not `patient` asks a server that does not answer once alone.
     """
 
     def __init__(
@@ -76,15 +75,15 @@ class Carrier:
         store: Store,
         records: BatchRecords,
         journal: Journal,
-        batching: Batching,
-        price: Price | None,
         *,
-        strange: Callable[[str], Reason],
+        batching: Batching,
+        server: Server,
+        servers: Servers,
         first_wait_s: float,
         patient: bool = True,
     ) -> None:
         self._store, self._records, self._journal = store, records, journal
-        self._batching, self._price, self._strange = batching, price, strange
+        self._batching, self.server, self._servers = batching, server, servers
         self._first_wait_s, self._patient = first_wait_s, patient
         self._finding = asyncio.Lock()
         self._others: set[str] = set()
@@ -180,7 +179,7 @@ class Carrier:
             raise NotOurs
         for key in found.left - found.faults.keys() - found.strange.keys():
             found.faults[key] = JudgeError(because(Kind.BATCH_LACKS), again=True, billed=True)
-        used = replace(self.bill(found.strange.values()), answered=0, failed=len(found.strange))
+        used = replace(Bill.of(found.strange.values(), self.server.batch_price), answered=0, failed=len(found.strange))
         try:
             await self._journal.storing(lambda: self._records.failed(id_, list(found.strange), used))
             await self.give_up(id_, found.faults)
@@ -214,16 +213,6 @@ class Carrier:
         row = await self._row(id_)
         await self._patiently(lambda: self._batching.cancel(row.remote))
 
-    def bill(self, replies: Collection[Reply]) -> Bill:
-        """Return what replies cost in a batch."""
-        used = [reply.usage for reply in replies]
-        return Bill(
-            answered=len(used),
-            input=sum(one.input or 0 for one in used),
-            output=sum(one.output or 0 for one in used),
-            usd=sum(cost(self._price, one) for one in used) if self._price else 0.0,
-        )
-
     async def _read(self, remote: str, into: _Download) -> AsyncIterator[dict[bytes, Reply]]:
         """Yield replies, some at a time, and take their keys out of what is left; note why others have none."""
         some: dict[bytes, Reply] = {}
@@ -232,7 +221,7 @@ class Carrier:
                 into.foreign += 1
             elif isinstance(said, JudgeError):
                 into.faults[key] = said
-            elif self._strange(said.model):
+            elif self._servers.mismatch(self.server, said.model):
                 into.strange[key] = said
             else:
                 into.faults.pop(key, None)
@@ -251,7 +240,8 @@ class Carrier:
         def keep() -> dict[bytes, Reply]:
             requests = self._records.requests(list(some))
             entries = [Entry(key, requests[key], reply) for key, reply in some.items() if key in requests]
-            keys, bill = [entry.key for entry in entries], self.bill([entry.reply for entry in entries])
+            keys = [entry.key for entry in entries]
+            bill = Bill.of([entry.reply for entry in entries], self.server.batch_price)
             # a reply from before the batch is what the batch is to replace
             standing = self._store.put_all(
                 entries, lambda db: self._records.answered(db, row.id, keys, bill), since=row.at

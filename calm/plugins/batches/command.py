@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from calm.plugins.batches.records import BatchRow
 
 RECORD = "the record of batches"
-MOST_LINE = MOST_BYTES
-"""A line of replies that is longer than so many bytes is refused."""
 
 
 def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -185,9 +183,9 @@ def _read(options: argparse.Namespace) -> int:
 
 
 def _lines(file: IO[bytes], path: Path) -> Iterator[bytes]:
-    while line := file.readline(MOST_LINE + 1):
-        if len(line) > MOST_LINE:
-            raise ConfigError(f"{path}: a line is longer than {MOST_LINE} bytes; is it a file of replies?")
+    while line := file.readline(MOST_BYTES + 1):
+        if len(line) > MOST_BYTES:
+            raise ConfigError(f"{path}: a line is longer than {MOST_BYTES} bytes; is it a file of replies?")
         yield line
 
 

@@ -15,7 +15,7 @@ from calm.engine.database import BY
 from calm.engine.journal import Journal
 from calm.engine.leases import BEAT_S
 from calm.engine.money import Ledger
-from calm.engine.servers import Servers
+from calm.engine.servers import Server, Servers
 from calm.engine.store import Entry, Store
 from calm.errors import JudgeError, StorageError
 from calm.models.wire import BatchableEndpoint, BatchState, Json
@@ -46,7 +46,7 @@ class Taken:
     kept: int = 0
     failed: int = 0
     unknown: int = 0
-    faults: dict[Reason, int] = field(default_factory=dict)
+    faults: Counter[Reason] = field(default_factory=Counter)
 
 
 class LaterBatches:
@@ -139,19 +139,20 @@ class LaterBatches:
             taken.unknown += bool(line.strip())
             return None
         row, call = held[key]
-        endpoint = self._endpoint(row)
-        found = endpoint.answer(said)
-        why = reason_of(found) if isinstance(found, JudgeError) else self._strange(endpoint)(found.model)
+        found = self._endpoint(row).answer(said)
+        if isinstance(found, JudgeError):
+            why = reason_of(found)
+        else:
+            why = self._servers.mismatch(self._server(row), found.model)
         if isinstance(found, JudgeError) or why:
             taken.failed += 1
-            taken.faults[why] = taken.faults.get(why, 0) + 1
+            taken.faults[why] += 1
             return None
         taken.kept += 1
         return row, Entry(key, call.request, found)
 
     def _keep(self, row: BatchRow, entries: Sequence[Entry]) -> None:
-        keys, used = [entry.key for entry in entries], [entry.reply.usage for entry in entries]
-        bill = Bill(len(used), 0, sum(one.input or 0 for one in used), sum(one.output or 0 for one in used))
+        keys, bill = [entry.key for entry in entries], Bill.of([entry.reply for entry in entries])
         self._store.put_all(entries, lambda db: self.records.answered(db, row.id, keys, bill), since=row.at)
         if not self.records.keys(row.id):
             self.records.moves(row.id, State.OVER)
@@ -178,9 +179,8 @@ class LaterBatches:
                     keys = self.records.keys(row.id)
                     await carrier.give_up(row.id, dict.fromkeys(keys, JudgeError()))
                     return Standing(row, state, because(Kind.BATCH_FAULT, Said(state.fault)))
-                faults = await carrier.collect(
-                    row.id, lambda replies: carrier.bill(replies.values()).add_to(self.ledger)
-                )
+                price = carrier.server.batch_price
+                faults = await carrier.collect(row.id, lambda some: Bill.of(some.values(), price).add_to(self.ledger))
                 self.faults.update(map(reason_of, faults.values()))
                 return Standing(self.records.row(row.id) or row, state, done=True)
             except NotThere:
@@ -208,27 +208,26 @@ class LaterBatches:
 
     @asynccontextmanager
     async def _carrier(self, row: BatchRow, *, patient: bool = False) -> AsyncIterator[Carrier]:
-        endpoint = self._endpoint(row)
-        batching = endpoint.batching()
+        batching = self._endpoint(row).batching()
         try:
             yield Carrier(
                 self._store,
                 self.records,
                 self._journal,
-                batching,
-                self._servers.of(endpoint).batch_price,
-                strange=self._strange(endpoint),
+                batching=batching,
+                server=self._server(row),
+                servers=self._servers,
                 first_wait_s=FIRST_WAIT_S,
                 patient=patient,
             )
         finally:
             await batching.close()
 
-    def _strange(self, endpoint: BatchableEndpoint) -> Callable[[str], Reason]:
-        server = self._servers.of(endpoint)
+    def _server(self, row: BatchRow) -> Server:
+        server = self._servers.of(self._endpoint(row))
         if (served := self._store.served(server.identity)) is not None:
             self._servers.served.setdefault(server.identity, served)
-        return lambda model: self._servers.mismatch(server, model)
+        return server
 
     def _endpoint(self, row: BatchRow) -> BatchableEndpoint:
         if row.server not in self._known:

@@ -14,11 +14,10 @@ from calm.engine.calls import Calls
 from calm.engine.database import BY
 from calm.engine.engine import BatchFigures
 from calm.engine.journal import Journal
-from calm.engine.servers import Server
 from calm.errors import JudgeError
 from calm.models.wire import Batchable, BatchState, Reply
 from calm.plugins.batches.carrier import Carrier, NotOurs, NotTaken, NotThere
-from calm.plugins.batches.records import BatchRecords
+from calm.plugins.batches.records import BatchRecords, Bill
 from calm.plugins.batches.waits import Anew, Waits
 
 WATCH_S: Final = 1.0
@@ -92,42 +91,45 @@ class Minder:
         """Forget all batches; they stand in the record."""
         self._seen.clear()
 
-    def hand_in(self, carrier: Carrier, server: Server, batch: str) -> None:
+    def hand_in(self, carrier: Carrier, batch: str) -> None:
         """Begin to see to a batch that is to be handed in."""
-        self._begin(carrier, server, batch, adopt=False)
+        self._begin(carrier, batch, adopt=False)
 
-    def take_over(self, carrier: Carrier, server: Server, batch: str) -> None:
+    def take_over(self, carrier: Carrier, batch: str) -> None:
         """Begin to see to a batch of another process, or of an earlier one, unless it is seen to already."""
         if batch not in self._seen:
-            self._begin(carrier, server, batch, adopt=True)
+            self._begin(carrier, batch, adopt=True)
 
-    def _begin(self, carrier: Carrier, server: Server, batch: str, *, adopt: bool) -> None:
+    def _begin(self, carrier: Carrier, batch: str, *, adopt: bool) -> None:
         self._seen[batch] = False
         self.figures.batches += 1
-        self._start(self._see_to(carrier, server, batch, adopt=adopt))
+        self._start(self._see_to(carrier, batch, adopt=adopt))
 
-    async def _see_to(self, carrier: Carrier, server: Server, batch: str, *, adopt: bool) -> None:
+    async def _see_to(self, carrier: Carrier, batch: str, *, adopt: bool) -> None:
         waits = self._waits
         try:
             if not await self._journal.storing(lambda: self._records.claim(batch)):
                 await self._watch(batch)
-            elif (state := await self._over(carrier, server, batch, adopt=adopt)) is None:
+            elif (state := await self._over(carrier, batch, adopt=adopt)) is None:
                 self._seen[batch] = True
             elif state.fault:
-                await self._refused(carrier, batch, JudgeError(because(Kind.BATCH_FAULT, Said(state.fault))))
+                error = JudgeError(because(Kind.BATCH_FAULT, Said(state.fault)))
+                keys = await self._journal.storing(lambda: self._records.keys(batch))
+                await carrier.give_up(batch, dict.fromkeys(keys, error))
+                waits.fail(keys, error)
             else:
-                await self._collect(carrier, server, batch)
+                await self._collect(carrier, batch)
         except NotThere:
             await self._journal.storing(lambda: self._records.drop(batch))
             waits.fail(waits.of(batch), Anew())
         except NotOurs:
             waits.fail(waits.of(batch), Anew())  # they find their batch in the record, and look for it anew
         except NotTaken as refusal:  # no server has it
-            self._lose(server, refusal.error)
+            self._lose(carrier, refusal.error)
             await self._journal.storing(lambda: self._records.drop(batch))
             waits.fail(waits.of(batch), refusal.error)
         except JudgeError as error:  # the record stays: the server may have the batch
-            self._lose(server, error)
+            self._lose(carrier, error)
             waits.fail(waits.of(batch), JudgeError(reason_of(error), pending=True))
         except Exception as error:  # noqa: BLE001 - whoever waits would wait for ever
             waits.fail(waits.of(batch), JudgeError(fault(error), pending=True))
@@ -137,22 +139,22 @@ class Minder:
                 del self._seen[batch]
             self._changed()
 
-    def _lose(self, server: Server, error: JudgeError) -> None:
+    def _lose(self, carrier: Carrier, error: JudgeError) -> None:
         if error.fatal:
-            self._calls.servers.lose(server, reason_of(error))
+            self._calls.servers.lose(carrier.server, reason_of(error))
 
-    async def _over(self, carrier: Carrier, server: Server, batch: str, *, adopt: bool) -> BatchState | None:
+    async def _over(self, carrier: Carrier, batch: str, *, adopt: bool) -> BatchState | None:
         """
         Hand a batch in, or take it over, and return its state once it is over; None: nobody is to wait for that.
 
         What does not fit beside others at its server waits for them, or goes in two halves; so does what its server
         does not take for its size.
         """
-        sizes = self._sizes.setdefault(server.identity, _Sizes())
+        sizes = self._sizes.setdefault(carrier.server.identity, _Sizes())
         while True:
             if adopt:
                 await carrier.adopt(batch)
-            elif not await self._handed_in(carrier, server, batch, sizes):
+            elif not await self._handed_in(carrier, batch, sizes):
                 continue
             self._at_server.add(batch)
             state = await carrier.look(batch)
@@ -166,11 +168,11 @@ class Minder:
             await carrier.taken_back(batch)
             if state.crowded and self._at_server:
                 await asyncio.sleep(CROWDED * self._wait_s)
-            elif not await self._halved(carrier, server, batch):  # it does not even fit alone
+            elif not await self._halved(carrier, batch):  # it does not even fit alone
                 return state
             adopt = False
 
-    async def _handed_in(self, carrier: Carrier, server: Server, batch: str, sizes: _Sizes) -> bool:
+    async def _handed_in(self, carrier: Carrier, batch: str, sizes: _Sizes) -> bool:
         """Hand a batch in; return False where it is half of what it was, since its server does not take so many."""
         async with sizes.turn:  # what the server says of one tells how the next is to be cut
             row = await self._journal.storing(lambda: self._records.row(batch))
@@ -184,13 +186,13 @@ class Minder:
                 if not refusal.error.too_large:
                     raise
                 sizes.refused(row.total, refusal.error)
-                if not await self._halved(carrier, server, batch):
+                if not await self._halved(carrier, batch):
                     raise
                 return False
             sizes.taken = max(sizes.taken, row.total)
         return True
 
-    async def _halved(self, carrier: Carrier, server: Server, batch: str) -> bool:
+    async def _halved(self, carrier: Carrier, batch: str) -> bool:
         """Move half of the calls of a batch to another one; return whether that could be done."""
         row = await self._journal.storing(lambda: self._records.row(batch))
         if row is None or row.total < 2:
@@ -198,19 +200,14 @@ class Minder:
         other = uuid4().hex
         await self._journal.storing(lambda: self._records.split(batch, other))
         self._waits.stands(await self._journal.storing(lambda: self._records.keys(other)), other)
-        self.hand_in(carrier, server, other)
+        self.hand_in(carrier, other)
         return True
 
-    async def _refused(self, carrier: Carrier, batch: str, error: JudgeError) -> None:
-        keys = await self._journal.storing(lambda: self._records.keys(batch))
-        await carrier.give_up(batch, dict.fromkeys(keys, error))
-        self._waits.fail(keys, error)
-
-    async def _collect(self, carrier: Carrier, server: Server, batch: str) -> None:
-        waits, ledger = self._waits, self._calls.money.ledger
+    async def _collect(self, carrier: Carrier, batch: str) -> None:
+        waits, ledger, server = self._waits, self._calls.money.ledger, carrier.server
 
         def give(replies: Mapping[bytes, Reply]) -> None:
-            carrier.bill(waits.answer(server, replies)).add_to(ledger)
+            Bill.of(waits.answer(server, replies), server.batch_price).add_to(ledger)
 
         faults = await carrier.collect(batch, give)
         if isinstance(server.endpoint, Batchable):

@@ -8,8 +8,8 @@ the transaction that keeps its reply, and the bill of the batch grows in the sam
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
-from dataclasses import astuple, dataclass, field
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final
 
@@ -17,7 +17,8 @@ from calm.engine.database import BY, Connection, marks
 from calm.engine.money import Ledger
 from calm.engine.store import Store
 from calm.errors import StorageError
-from calm.models.wire import Json
+from calm.models.pricing import cost
+from calm.models.wire import Json, Price, Reply
 
 _TABLES: Final = (
     "create table if not exists batch (id text primary key, state text not null, remote text not null, "
@@ -27,7 +28,7 @@ _TABLES: Final = (
     "request text not null)",
     "create index if not exists batched_batch on batched (batch, place)",
 )
-_FIELDS: Final = "id, state, remote, owner, server, total, at, answered, failed, input, output, usd"
+_FIELDS: Final = "id, state, remote, server, total, at, answered, failed, input, output, usd"
 
 
 class State(StrEnum):
@@ -59,9 +60,16 @@ class Bill:
     output: int = 0
     usd: float = 0.0
 
-    def plus(self, other: Bill) -> Bill:
-        """Return the sum of two bills."""
-        return Bill(*(mine + theirs for mine, theirs in zip(astuple(self), astuple(other), strict=True)))
+    @classmethod
+    def of(cls, replies: Collection[Reply], price: Price | None = None) -> Bill:
+        """Return what replies cost at the price of a call in a batch (None: not known)."""
+        used = [reply.usage for reply in replies]
+        return cls(
+            answered=len(used),
+            input=sum(one.input or 0 for one in used),
+            output=sum(one.output or 0 for one in used),
+            usd=sum(cost(price, one) for one in used) if price else 0.0,
+        )
 
     def add_to(self, ledger: Ledger) -> None:
         """Count replies that a batch brought and nobody here waits for."""
@@ -74,16 +82,15 @@ class Bill:
 @dataclass(frozen=True, slots=True)
 class BatchRow:
     """
-    A batch. `remote` is the server's own name of it, or the file that it was written to.
+    A batch. `remote` is the server's own name of it, `at` when it was begun, in seconds since the epoch.
 
     `server` is its server as JSON: the identity of the endpoint and what a later command needs to reach it, without
-    any credential. `owner` is the process that waits for it, `at` when it was begun, in seconds since the epoch.
+    any credential.
     """
 
     id: str
     state: State
     remote: str
-    owner: str
     server: str
     total: int
     at: float
@@ -111,8 +118,8 @@ class BatchedCall:
 
 def _row(found: tuple[Any, ...]) -> BatchRow:
     """Return a row of the record; a `ValueError` or the like for one that is damaged."""
-    id_, state, remote, owner, server, total, at, *bill = found
-    row = BatchRow(id_, State(state), remote, owner, server, total, at, Bill(*bill))
+    id_, state, remote, server, total, at, *bill = found
+    row = BatchRow(id_, State(state), remote, server, total, at, Bill(*bill))
     if not isinstance(row.model.get("model"), str) or not isinstance(row.total + row.at, int | float):
         raise ValueError(f"batch {row.id}")
     return row
@@ -134,7 +141,7 @@ class BatchRecords:
 
     def _begin(self, db: Connection, id_: str, server: str, at: float) -> None:
         values = id_, State.OPEN.value, "", self._leases.me, server, at
-        db.execute(f"insert into batch ({_FIELDS}) values (?, ?, ?, ?, ?, 0, ?, 0, 0, 0, 0, 0)", values)  # noqa: S608 - names of ours
+        db.execute("insert into batch values (?, ?, ?, ?, ?, 0, ?, 0, 0, 0, 0, 0)", values)
 
     def add(
         self, id_: str, server: str, at: float, calls: Sequence[BatchedCall], others: Sequence[BatchedCall] = ()

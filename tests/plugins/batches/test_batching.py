@@ -24,9 +24,9 @@ from calm.judges.wrapper import JudgeWrapper
 from calm.models.secrets import Secrets
 from calm.models.server import Server
 from calm.models.wire import Price, Request
-from calm.plugins.batches import carrier, desk, minder
+from calm.plugins.batches import batcher, carrier, minder
+from calm.plugins.batches.batcher import BATCH_RETRIES
 from calm.plugins.batches.records import BatchRecords, State
-from calm.plugins.batches.route import BATCH_RETRIES
 from calm.plugins.postgres.server import read_address
 from tests.servers import Answer
 from tests.servers.batching import Conduct, batch_server
@@ -38,8 +38,8 @@ BY_CRITERION = Prompt((Message("user", "{{ answers[0].text }}: {{ criterion.text
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch):
-    monkeypatch.setattr(desk, "SETTLED_S", 0.03)
-    monkeypatch.setattr(desk, "TICK_S", 0.01)
+    monkeypatch.setattr(batcher, "SETTLED_S", 0.03)
+    monkeypatch.setattr(batcher, "TICK_S", 0.01)
     monkeypatch.setattr(minder, "WATCH_S", 0.05)
     monkeypatch.setattr(carrier, "FIRST_LOOK_S", 0.02)
 
