@@ -21,6 +21,7 @@ from calm.engine.store import Mode, Store
 from calm.judges.prompted import PromptedJudge
 from calm.judges.reading import Format
 from calm.judges.wrapper import JudgeWrapper
+from calm.models.apis import APIS, OPENAI_CHAT
 from calm.models.secrets import Secrets
 from calm.models.server import Server
 from calm.models.wire import Price, Request
@@ -457,14 +458,21 @@ def test_a_batch_of_another_model_is_not_kept():
     assert reasons(found) == {Kind.OTHER_MODEL}
 
 
-def test_calls_are_held_for_a_file_and_its_replies_are_read(tmp_path):
-    """No call is made; the file is in OpenAI's batch format; what failed stays, and what is read is not held."""
+@pytest.mark.parametrize("provider", ["openai", "other"])
+def test_calls_are_held_for_a_file_and_its_replies_are_read(provider, tmp_path, monkeypatch):
+    """
+    No call is made; the file is in OpenAI's batch format; what failed stays, and what is read is not held.
+
+    Nothing is handed in, so calm need not know a batch API of the provider.
+    """
     from calm.plugins.batches.later import LaterBatches
 
+    monkeypatch.setitem(APIS, "other", replace(OPENAI_CHAT, home="https://api.other.example/v1"))
     path = tmp_path / "c.sqlite"
     with batch_server(respond) as server:
-        endpoint = at(server)
+        endpoint = replace(at(server, provider), greeting=False)
         with engine(path, Batches.HOLD) as running:
+            running.greet(endpoint)
             found = running.generate(requests(endpoint, 5))
             assert running.ledger.calls["made"] == 0
         assert reasons(found) == {Kind.HELD}
