@@ -194,7 +194,7 @@ def _inspect(found: object, spec: str) -> Evaluator:
 
     def waits(one: object) -> bool:
         return inspect.iscoroutinefunction(one) or (
-            not inspect.isfunction(one) and inspect.iscoroutinefunction(getattr(one, "__call__", None))  # noqa: B004
+            not inspect.isfunction(one) and inspect.iscoroutinefunction(getattr(one, "__call__", None))  # noqa: B004 - of what kind it is, not whether it is there
         )
 
     if callable(found) and not waits(found):
