@@ -35,13 +35,8 @@ from calm.experiment import run as experiment
 from calm.experiment.setup import Setup
 from calm.experiment.stopping import Design, Stopping
 from calm.gate.from_spec import cases_from, judge_from
-from calm.plugins.calibrate.study.figures import GRID, corrected
-from calm.plugins.calibrate.study.items import (
-    Item,
-    Rule,
-    entity_of,
-    items_of,
-)
+from calm.plugins.calibrate.figures import GRID, corrected
+from calm.plugins.calibrate.items import Item, Rule, entity_of, items_of
 from calm.statistics.calibration import Clusters, prediction_powered_mean, select
 from calm.statistics.intervals import padded_t
 

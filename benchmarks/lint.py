@@ -17,12 +17,8 @@ from collections import Counter, defaultdict
 from pathlib import Path
 
 from calm.errors import ConfigError
-from calm.plugins.lint.lint import (
-    RULES,
-    Finding,
-    lint,
-    subject_of,
-)
+from calm.plugins.lint.linting import RULES, Finding, lint
+from calm.plugins.lint.subject import subject_of
 
 TASKS = {"label": "rubric", "": None}
 ENDS = (".txt", ".jinja", ".md")

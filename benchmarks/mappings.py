@@ -22,8 +22,8 @@ from random import Random
 from benchmarks.pages import put
 from calm.core.verdict import Scale
 from calm.models.wire import Json
-from calm.plugins.calibrate.study.figures import RAW, Candidate, fit
-from calm.plugins.calibrate.study.items import Item, Rule
+from calm.plugins.calibrate.figures import RAW, Candidate, fit
+from calm.plugins.calibrate.items import Item, Rule
 from calm.statistics.calibration import Line, Steps
 
 TEN, ONE = Scale(1, 10), Scale(0, 1)

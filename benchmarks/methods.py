@@ -40,9 +40,7 @@ def _own(name: str, calls: str, test: str, run: str = "pairwise", option: str = 
 
 
 def _uda(name: str, calls: str, test: str, option: str = "") -> Method:
-    return Method(
-        name, f"`calm uda train{' ' + option if option else ''}`", "uda", (f"plugins.uda.study.{calls}",), test
-    )
+    return Method(name, f"`calm uda train{' ' + option if option else ''}`", "uda", (f"plugins.uda.{calls}",), test)
 
 
 def _mitigation(name: str, entry: str, test: str) -> Method:

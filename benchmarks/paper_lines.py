@@ -15,7 +15,7 @@ import numpy as np
 from calm.core.case import Framing
 from calm.plugins.self_preference import harmful, opportunity, overestimation, recorded, rubric, scores
 from calm.plugins.self_preference.contrasts import Grid
-from calm.plugins.uda.study import ratings as consensus
+from calm.plugins.uda import ratings as consensus
 from calm.statistics import calm_errors
 from tests.papers import published
 
@@ -238,7 +238,7 @@ def uda() -> Iterator[Line]:
             f"deviations between judges, transfer set, {name.partition('_')[2]}",
             str(len(found)),
             f"{equal} equal",
-            "plugins.uda.study.ratings:inter_judge_std",
+            "plugins.uda.ratings:inter_judge_std",
             remark,
             raw=False,
         )
@@ -247,7 +247,7 @@ def uda() -> Iterator[Line]:
         "fall of the mean deviation",
         "-63.4 %",
         f"{100 * fall:.1f} %",
-        "plugins.uda.study.ratings:inter_judge_std",
+        "plugins.uda.ratings:inter_judge_std",
         raw=False,
     )
     own = [consensus.self_deviation(m, judges, models).values() for m in (before, after)]
@@ -255,7 +255,7 @@ def uda() -> Iterator[Line]:
         "deviations of own ratings, in percent",
         "-21.0 to +56.4, -15.4 to +3.9",
         ", ".join(f"{100 * min(each):+.1f} to {100 * max(each):+.1f}" for each in own),
-        "plugins.uda.study.ratings:self_deviation",
+        "plugins.uda.ratings:self_deviation",
         raw=False,
     )
     near = [float(np.mean([consensus.correlation(row, people) for row in m])) for m in (before, after)]
@@ -263,7 +263,7 @@ def uda() -> Iterator[Line]:
         "mean correlation with people",
         "0.651, 0.812",
         f"{near[0]:.3f}, {near[1]:.3f}",
-        "plugins.uda.study.ratings:correlation",
+        "plugins.uda.ratings:correlation",
         "the printed matrices do not give the printed means; no variant tried does",
         raw=False,
     )

@@ -19,7 +19,7 @@ from calm.engine.engine import Engine
 from calm.engine.money import Caps, Money
 from calm.engine.store import Mode, Store
 from calm.models.wire import Limits
-from calm.plugins.postgres.address import read_address
+from calm.plugins.postgres.server import read_address
 from tests.planted import Asking, Local, pairs
 from tests.servers.postgres import PASSWORD, free_port, running
 

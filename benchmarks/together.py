@@ -2,4 +2,4 @@
 
 from calm.engine.calls import PreparedRequest
 
-PreparedRequest.beginning = property(lambda self: b"")  # type: ignore[method-assign,assignment]
+PreparedRequest.beginning = property(lambda self: b"")  # type: ignore[method-assign,assignment]  # only a measurement takes its place

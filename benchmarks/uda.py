@@ -25,23 +25,11 @@ from typing import Any
 import numpy as np
 
 from benchmarks.uda_arena import World, play, world
-from calm.plugins.uda.study import network, ratings
-from calm.plugins.uda.study.comparisons import Comparisons
-from calm.plugins.uda.study.network import (
-    Settings,
-    doubles,
-    jax,
-    jnp,
-    width,
-)
-from calm.plugins.uda.study.ratings import Elo, Floats
-from calm.plugins.uda.study.training import (
-    apply,
-    gradient,
-    judge_weights,
-    new_state,
-    train,
-)
+from calm.plugins.uda import network, ratings
+from calm.plugins.uda.comparisons import Comparisons
+from calm.plugins.uda.network import Settings, doubles, jax, jnp, width
+from calm.plugins.uda.ratings import Elo, Floats
+from calm.plugins.uda.training import apply, gradient, judge_weights, new_state, train
 from calm.statistics.power import uniforms
 
 JUDGES, MODELS, TURNS = 10, 10, 45_000

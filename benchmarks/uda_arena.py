@@ -18,8 +18,8 @@ from random import Random
 import numpy as np
 from scipy.special import ndtri
 
-from calm.plugins.uda.study.comparisons import Comparisons
-from calm.plugins.uda.study.ratings import Floats, Ints
+from calm.plugins.uda.comparisons import Comparisons
+from calm.plugins.uda.ratings import Floats, Ints
 from calm.statistics.power import uniforms
 
 

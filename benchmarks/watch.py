@@ -5,7 +5,7 @@ How often `calm watch` raises a false alarm over a year of runs, and how soon it
     python benchmarks/watch.py --histories 20  # the same, coarse
     python benchmarks/watch.py --size          # the size of a history and the time to read it, after three years
 
-Judges are simulated by their verdicts; all tests are those of the command (`calm.plugins.watch.study.alarm`).
+Judges are simulated by their verdicts; all tests are those of the command (`calm.plugins.watch.alarm`).
 """
 
 from __future__ import annotations
@@ -23,17 +23,9 @@ import numpy as np
 
 from calm.cases.generate import generate
 from calm.core.verdict import Scale
-from calm.plugins.watch.study import (
-    Promise,
-    Reference,
-    Run,
-    anchors_of,
-    compare,
-    read_history,
-    with_run,
-)
-from calm.plugins.watch.study.alarm import Sheet, looks_for, signs
-from calm.plugins.watch.study.history import History
+from calm.plugins.watch.alarm import Promise, Sheet, looks_for, signs
+from calm.plugins.watch.comparison import compare
+from calm.plugins.watch.history import History, Reference, Run, anchors_of, read_history, with_run
 from calm.statistics.intervals import clopper_pearson
 from calm.statistics.power import uniforms
 

@@ -41,7 +41,7 @@ from calm.core.verdict import FAMILIES, FAMILY
 from calm.gate.catalogue import entries
 from calm.judges.python import PythonJudge
 from calm.perturbations.triggers import plants
-from calm.plugins.lint.lint import RULES, Rule
+from calm.plugins.lint.linting import RULES, Rule
 from calm.plugins.lint.shown import in_general
 from calm.plugins.mitigate.mitigations import DEFENCES, MITIGATIONS
 from calm.results.audit import AGREEMENT, CONTROLS, RUN, finding_from_json

@@ -13,7 +13,8 @@ from calm.commands.init_ci import PACKAGES
 ROOT = Path(calm.__file__).parent
 CONTENT = (
     *("perturbations", "suites", "cases", "judges/prompts", "core/families.py"),
-    *("plugins/logs", "plugins/mitigate/mitigations"),
+    "plugins/logs",
+    *(f"plugins/mitigate/{name}" for name in ("asks", "autocalibrate", "filters", "mitigation", "panels", "prompts")),
 )
 """Where sentences are what a judge is shown, or what calm works on: they are content, not messages."""
 MARKUP = re.compile(r"[<>]|^\s*(?:select|insert|update|delete|create|pragma|begin|attach|with)\b|\bon conflict\b", re.I)

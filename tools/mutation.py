@@ -155,7 +155,7 @@ def main() -> int:
     options = parser.parse_args()
     sys.dont_write_bytecode = True
     import numpy  # noqa: F401 - loaded once, before any process is made
-    import pytest  # noqa: F401
+    import pytest  # noqa: F401 - as numpy
 
     targets = (
         {

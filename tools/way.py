@@ -171,7 +171,7 @@ def _parsers(found: list[argparse.ArgumentParser]) -> None:
         found.append(parser)
         raise SystemExit
 
-    argparse.ArgumentParser.parse_known_args = parse  # type: ignore[method-assign, assignment]
+    argparse.ArgumentParser.parse_known_args = parse  # type: ignore[method-assign, assignment]  # in a process of its own
 
 
 def commands() -> list[tuple[tuple[str, ...], int, bool]]:

@@ -38,16 +38,10 @@ from calm.engine.store import Mode, Store
 from calm.experiment.setup import Setup
 from calm.judges.python import PythonJudge
 from calm.models.wire import Json, Limits, Price, Reply, Request, Usage
-from calm.plugins.search.hunt import (
-    PLACES,
-    Arm,
-    Bandit,
-    BestOf,
-    Bounds,
-    arms_for,
-    bandit_for,
-    hunt,
-)
+from calm.plugins.search.arms import Arm, arms_for
+from calm.plugins.search.hunt import hunt
+from calm.plugins.search.proposers import Bandit, BestOf, bandit_for
+from calm.plugins.search.subjects import PLACES, Bounds
 from calm.statistics.intervals import clopper_pearson
 
 BUDGETS: Final = (30, 300)

@@ -12,14 +12,11 @@ from calm.engine.store import Mode, Store
 from calm.experiment.setup import Setup
 from calm.judges.python import PythonJudge
 from calm.models.wire import Judge, Send
-from calm.plugins.search.hunt import (
-    PLACES,
-    Bounds,
-    Hunted,
-    arms_for,
-    bandit_for,
-    hunt,
-)
+from calm.plugins.search.arms import arms_for
+from calm.plugins.search.findings import Hunted
+from calm.plugins.search.hunt import hunt
+from calm.plugins.search.proposers import bandit_for
+from calm.plugins.search.subjects import PLACES, Bounds
 
 
 def ruled(name: str, holds: Callable[[str], bool], noise: float = 0.0, seed: int = 0, *, frozen: bool = False) -> Judge:

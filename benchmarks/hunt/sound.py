@@ -16,7 +16,7 @@ from scipy.stats import beta
 
 from benchmarks.hunt.judges import hunted, ruled
 from benchmarks.pages import put
-from calm.plugins.search.hunt import Bounds
+from calm.plugins.search.subjects import Bounds
 
 NOISES = (0.05, 0.15, 0.25)
 

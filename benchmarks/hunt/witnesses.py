@@ -19,7 +19,8 @@ from statistics import median
 
 from benchmarks.hunt.judges import hunted, ruled
 from benchmarks.pages import put
-from calm.plugins.search.hunt import Bounds, Finding
+from calm.plugins.search.findings import Finding
+from calm.plugins.search.subjects import Bounds
 from calm.strategies.shrinking import tokens_of
 
 LONG = 90

@@ -16,7 +16,7 @@ from calm.core.case import Case
 from calm.core.plugins import hook, needed
 from calm.core.reasons import Kind, Reason, because, name, reason_of
 from calm.engine.asks import Asks, Judgment, Prefetch, Question, Response
-from calm.engine.calls import Calls
+from calm.engine.calls import Calls, Route
 from calm.engine.journal import Journal
 from calm.engine.leases import BEAT_S
 from calm.engine.money import STOPPED, Caps, Money
@@ -57,8 +57,10 @@ class BatchFigures:
     over: int = 0
 
 
-class BatchDesk(Protocol):
-    """Where the calls that go by batch gather. A plug-in brings it, with the `Route` of these calls."""
+class Batcher(Route, Protocol):
+    """The way of calls that go by batch. A plug-in brings it. `holds`: nothing is handed in, as a file takes it."""
+
+    holds: bool
 
     @property
     def figures(self) -> BatchFigures:
@@ -116,9 +118,9 @@ class Desk:
             first_wait_s=first_wait_s,
             jitter=Random(f"{store.host.place} {store.host.pid}"),  # processes do not wait in step
         )
-        self.batch_desk: BatchDesk | None = None
+        self.batcher: Batcher | None = None
         if batches is not None:
-            self.batch_desk = needed("batches.desk", "--calm-batch")(
+            self.calls.route = self.batcher = needed("batches.batcher", "--calm-batch")(
                 self.calls,
                 self.journal,
                 again=self.scheduler.again,
@@ -129,15 +131,14 @@ class Desk:
                 least=least,
                 first_wait_s=first_wait_s,
             )
-            self.calls.route = needed("batches.route", "--calm-batch")(self.calls, self.batch_desk)
         self.asks = Asks(self.calls, self.scheduler, seed)
 
     def end_waits(self, why: Reason = STOPPED) -> None:
         """End all waits, for servers and for other processes: whoever waits gets a `JudgeError` with the reason."""
         self.scheduler.release()
         self.servers.stop(why)
-        if self.batch_desk is not None:
-            self.batch_desk.stop(why)
+        if self.batcher is not None:
+            self.batcher.stop(why)
         self.journal.dismiss()
 
     async def drain(self) -> None:
@@ -155,8 +156,8 @@ class Desk:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        if self.batch_desk is not None:
-            self.batch_desk.clear()
+        if self.batcher is not None:
+            self.batcher.clear()
         await self.journal.flush()
         self.scheduler.clear()
         self.asks.clear()
@@ -261,12 +262,12 @@ class Engine:
     @property
     def batch_figures(self) -> BatchFigures | None:
         """How far the batches of this process are; None: all calls are made live."""
-        return None if self._desk.batch_desk is None else self._desk.batch_desk.figures
+        return None if self._desk.batcher is None else self._desk.batcher.figures
 
     def note_batches(self) -> None:
         """Note calls that stand in batches, where this run makes its calls live: it may pay for them twice."""
         with suppress(StorageError):  # another process is writing; the note is not worth a wait
-            records = hook("batches.records") if self._desk.batch_desk is None else None
+            records = hook("batches.records") if self._desk.batcher is None else None
             if records is not None and (count := records(self.store).out()):
                 self.ledger.note(because(Kind.BATCHES_OUT, count))
 
@@ -281,8 +282,8 @@ class Engine:
         for endpoint in endpoints:
             if self.money.caps.usd is not None and endpoint.live and self._desk.servers.of(endpoint).price is None:
                 raise ConfigError(f"--calm-max-usd: no price is known for the model {endpoint.model!r}; {SET_PRICE}")
-            if self._desk.servers.batches and isinstance(endpoint, Batchable):
-                endpoint.batching()  # refuses a provider without
+            if (batcher := self._desk.batcher) is not None and isinstance(endpoint, Batchable):
+                endpoint.batching(held=batcher.holds)  # refuses a provider without
             self._greet(endpoint)
 
     def _greet(self, endpoint: Endpoint) -> None:
@@ -435,8 +436,8 @@ class Engine:
             return
         self.money.stopping = False
         self._desk.servers.trust()
-        if self._desk.batch_desk is not None:
-            self._desk.batch_desk.trust()
+        if self._desk.batcher is not None:
+            self._desk.batcher.trust()
         self._thread.soon(self._show_life)
 
     def _release(self) -> None:

@@ -123,24 +123,24 @@ def reply_text(reply: Reply) -> str:
 
 def reply_in(text: str) -> Reply:
     """Return the reply that `reply_text` wrote."""
-    data: dict[str, Json] = json.loads(text)
+    data: dict[str, Any] = json.loads(text)  # written by `reply_text`
     tokens = data["tokens"]
     usage = data["usage"]
     assert isinstance(usage, dict)
     return Reply(
         text=str(data["text"]),
         model=str(data["model"]),
-        stop=data["stop"],  # type: ignore[arg-type]  # written by `reply_text` from a Reply
+        stop=data["stop"],
         refusal=None if data["refusal"] is None else str(data["refusal"]),
         tokens=None if not isinstance(tokens, list) else tuple(_token(t) for t in tokens),
-        usage=Usage(usage["input"], usage["output"], *_list(data.get("kept"))),  # type: ignore[arg-type]
+        usage=Usage(usage["input"], usage["output"], *_list(data.get("kept"))),
         retries=int(str(data["retries"])),
         calls=tuple((str(one[0]), str(one[1])) for one in _list(data.get("calls")) if isinstance(one, list)),
         elsewhere=str(data.get("elsewhere", "")),
     )
 
 
-def _list(data: Json) -> list[Json]:
+def _list(data: Json) -> list[Any]:
     return data if isinstance(data, list) else []
 
 

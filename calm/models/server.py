@@ -458,9 +458,9 @@ class Server:
             found["price_usd_per_mtok"] = {name: rate for name, rate in rates.items() if rate is not None}
         return {name: value for name, value in found.items() if value not in (None, {})}
 
-    def batching(self) -> Batching:
-        """Return the batch API of its server."""
-        made: Batching = needed("batches.api", "a batch").batching_of(self.address, self.version, self.read)
+    def batching(self, *, held: bool = False) -> Batching:
+        """Return the batch API of its server; with `held`, nothing is handed in, and there need be none."""
+        made: Batching = needed("batches.api", "a batch").batching_of(self.address, self.version, self.read, held=held)
         return made
 
     def request_line(self, key: bytes, body: str) -> bytes:

@@ -202,7 +202,7 @@ def proxy_of(url: str) -> str | None:
 
 
 def _spared(url: SplitResult, host: str, names: str) -> bool:
-    from urllib.request import proxy_bypass_environment  # type: ignore[attr-defined]
+    from urllib.request import proxy_bypass_environment  # type: ignore[attr-defined]  # typeshed lacks it
 
     shown, port = f"[{host}]" if ":" in host else host, 443 if url.scheme == "https" else 80
     with suppress(ValueError):  # its port is no number

@@ -171,14 +171,12 @@ class BatchState:
     """
     How far a batch is.
 
-    `over` once nothing more is answered. `done` and `total` count requests, as far as the server says. `fault` is why
-    it took none of them: `crowded` says that the same batch may be taken later, or in parts, `too_large` that only
-    parts of it may.
+    `over` once nothing more is answered. `done` counts requests, as far as the server says. `fault` is why it took none
+    of them: `crowded` says that the same batch may be taken later, or in parts, `too_large` that only parts of it may.
     """
 
     over: bool
     done: int = 0
-    total: int = 0
     fault: str = ""
     crowded: bool = False
     too_large: bool = False
@@ -219,15 +217,17 @@ class Batchable(Protocol):
     What an endpoint is besides, if its server takes batches.
 
     `reached_by` holds the keys of a [model] table by which a later command reaches it, and no credential.
-    `batch_share` is the share of the live price that a call in a batch costs. `request_line`
-    writes a request in OpenAI's batch format, for whatever engine, and `answer` reads a line of its replies.
+    `batch_share` is the share of the live price that a call in a batch costs. `batching` raises a
+    `calm.errors.ConfigError` where its provider has no batch API, unless calls are only `held` for a file.
+    `request_line` writes a request in OpenAI's batch format, for whatever engine, and `answer` reads a line of its
+    replies.
     """
 
     @property
     def reached_by(self) -> Mapping[str, Json]: ...
     @property
     def batch_share(self) -> float: ...
-    def batching(self) -> Batching: ...
+    def batching(self, *, held: bool = False) -> Batching: ...
     def request_line(self, key: bytes, body: str) -> bytes: ...
     def answer(self, line: Mapping[str, object]) -> Reply | JudgeError: ...
 

@@ -111,7 +111,7 @@ def import_all():
     """Import all of calm: pytester unloads what an inner run imported, and a class must not be there twice."""
     for extension in EXTENSIONS:
         importlib.import_module(extension)
-    left = ("calm.__main__", "calm.plugins.uda.study", "calm.plugins.agents.server")
+    left = ("calm.__main__", "calm.plugins.uda.network", "calm.plugins.uda.training", "calm.plugins.agents.server")
     for room, folder in {
         "calm": "calm",
         "calm.perturbations": "perturbations",

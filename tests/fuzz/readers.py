@@ -37,15 +37,15 @@ from calm.judges.reading import Format
 from calm.judges.recorded.kept import recorded_toml, verdict_lines
 from calm.judges.recorded.replay import Replay, table_in
 from calm.models.wire import Reply
-from calm.plugins.batches.waiting.later import LaterBatches
-from calm.plugins.diagnose.study.asking import read_paraphrases
-from calm.plugins.lint.lint.subject import judges_of, subjects_of
+from calm.plugins.batches.later import LaterBatches
+from calm.plugins.diagnose.asking import read_paraphrases
+from calm.plugins.lint.subject import judges_of, subjects_of
 from calm.plugins.logs import deepeval, inspect_logs
 from calm.plugins.logs.agents import holds_runs, import_runs
 from calm.plugins.search import pages as hunts
-from calm.plugins.search.hunt import kept_rows
-from calm.plugins.search.hunt.written import SCHEMA as FOUND
-from calm.plugins.watch.study.history import read_history
+from calm.plugins.search.written import SCHEMA as FOUND
+from calm.plugins.search.written import kept_rows
+from calm.plugins.watch.history import read_history
 from calm.results import audit, baseline
 from calm.results.codes import canonical, digest_of
 from calm.results.gatefile import read_gate
@@ -408,9 +408,9 @@ def self_preference(folder: Path) -> list[Files]:
 
 def read_self_preference(folder: Path) -> None:
     """As peers, as likelihoods, as comparisons, and as a page."""
-    from calm.plugins.mitigate.mitigations.panels import read_likelihoods
-    from calm.plugins.uda.study.comparisons import HashedWords
-    from calm.plugins.uda.study.reading import read
+    from calm.plugins.mitigate.panels import read_likelihoods
+    from calm.plugins.uda.comparisons import HashedWords
+    from calm.plugins.uda.reading import read
 
     path = folder / "own.json"
     for use in (
@@ -565,9 +565,9 @@ CELLS = (
 
 def read_compared(folder: Path) -> None:
     """Comparisons, ratings that are true, and weights."""
-    from calm.plugins.uda.study.comparisons import HashedWords
-    from calm.plugins.uda.study.ratings import choice_of
-    from calm.plugins.uda.study.reading import read, read_gold
+    from calm.plugins.uda.comparisons import HashedWords
+    from calm.plugins.uda.ratings import choice_of
+    from calm.plugins.uda.reading import read, read_gold
 
     path = only(folder)
     with suppress(ValueError):
@@ -579,7 +579,7 @@ def read_compared(folder: Path) -> None:
 
 def models(folder: Path) -> list[Files]:
     """A trained model."""
-    from calm.plugins.uda.study.training import Model, new_state, save_model
+    from calm.plugins.uda.training import Model, new_state, save_model
     from tests.plugins.uda.test_checkpoint import SMALL
 
     save_model(folder / "model.safetensors", Model(new_state(4, SMALL).params, SMALL, 4, "hashed:4"))
@@ -601,7 +601,7 @@ def framed(data: bytes, rng: Random) -> bytes:
 
 def read_model(folder: Path) -> None:
     """As `calm uda rate` does."""
-    from calm.plugins.uda.study.training import load_model
+    from calm.plugins.uda.training import load_model
 
     load_model(only(folder))
 
@@ -637,7 +637,7 @@ def replies(_: Path) -> list[Files]:
 def read_replies(folder: Path) -> None:
     """As `calm batch read` does, with two calls that are held."""
     from calm.judges.judgefile import read_judge as judge_of
-    from calm.plugins.batches.waiting.records import BatchedCall, BatchRecords, State
+    from calm.plugins.batches.records import BatchedCall, BatchRecords, State
 
     (folder / "judge").mkdir()
     toml = folder / "judge" / "judge.toml"

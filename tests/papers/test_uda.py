@@ -15,9 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.uda_arena import play, world
-from calm.plugins.uda.study import ratings, report
-from calm.plugins.uda.study.network import Settings, width
-from calm.plugins.uda.study.training import train
+from calm.plugins.uda import ratings, report
+from calm.plugins.uda.network import Settings, width
+from calm.plugins.uda.training import train
 
 DATA = Path(__file__).parent / "data"
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from calm.plugins.watch.study import read_history
+from calm.plugins.watch.history import read_history
 
 ROOT = Path(__file__).parents[2]
 CODE = """

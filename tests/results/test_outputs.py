@@ -375,7 +375,7 @@ def test_no_other_place_opens_a_file_for_writing():
         "engine/database.py: .touch(",
         "engine/database.py: write_text(",
         "engine/signals.py: .touch(",
-        "plugins/adapters/judges/promptfoo.py: write_text(",
+        "plugins/adapters/promptfoo.py: write_text(",
         "pytest_plugin/workers.py: write_bytes(",
     }
     root = Path(outputs.__file__).parents[1]

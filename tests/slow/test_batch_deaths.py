@@ -13,7 +13,7 @@ from time import monotonic, sleep
 import pytest
 
 from calm.cases import bundled
-from calm.plugins.batches.waiting.route import BATCH_RETRIES
+from calm.plugins.batches.batcher import BATCH_RETRIES
 from tests.servers.batching import Conduct, batch_server
 from tests.servers.batching.runs import BATCH, Runs
 from tests.servers.planted import planted_respond

@@ -9,7 +9,7 @@ Items fail, expire and come in another order, lines come twice, polls and downlo
 import pytest
 
 from calm.cases import bundled
-from calm.plugins.batches.waiting.route import BATCH_RETRIES
+from calm.plugins.batches.batcher import BATCH_RETRIES
 from tests.servers.batching import Conduct, batch_server
 from tests.servers.batching.runs import BATCH, Runs
 from tests.servers.planted import planted_respond

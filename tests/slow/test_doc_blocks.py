@@ -11,7 +11,7 @@ import matplotlib.pyplot as plt  # noqa: F401
 import pyarrow as pa  # noqa: F401
 import pytest
 
-import calm.plugins.uda.study.training  # noqa: F401
+import calm.plugins.uda.training  # noqa: F401
 from tests.docs.pages import name
 from tests.docs.running import RUN, Reader, import_all
 

@@ -30,7 +30,7 @@ AWAY_S = 3
 """For so many seconds a server is away that comes back in time."""
 TAKES_IN = """
 import os, sys
-from calm.plugins.postgres.address import read_address
+from calm.plugins.postgres.server import read_address
 from calm.engine.store import Mode, Store
 
 Store(read_address(sys.argv[1], "--calm-cache-url", os.environ), Mode.ON).close()

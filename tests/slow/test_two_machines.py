@@ -19,8 +19,7 @@ from time import monotonic, sleep
 import pytest
 
 from calm.engine.store import prompt_in
-from calm.plugins.postgres.address import read_address
-from calm.plugins.postgres.server import PostgresRecord
+from calm.plugins.postgres.server import PostgresRecord, read_address
 from tests.servers.deaths import CONCURRENCY, SAMPLE, SUITES, WINDOW, Mortal, mortal
 from tests.servers.network import Loopback, network
 from tests.servers.postgres import PASSWORD, Server, running
@@ -28,7 +27,7 @@ from tests.servers.postgres import PASSWORD, Server, running
 WORKERS = 2
 WAITS = """
 import os, sys
-from calm.plugins.postgres.address import read_address
+from calm.plugins.postgres.server import read_address
 from calm.plugins.postgres.server import PostgresRecord
 
 record = PostgresRecord(read_address(sys.argv[1], "--calm-cache-url", os.environ))

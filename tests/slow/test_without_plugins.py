@@ -84,7 +84,7 @@ def test_the_core_goes_on_without_any_plugin(without):
     gate = "pytest", "suites/test_position.py", "--calm-judge=planted:noise=0.02", "-q"
 
     goes_on(run)
-    needs = {"--calm-batch": "gives 'batches.desk'", "--calm-cache-url=x://h/d": "a URL needs a plug-in"}
+    needs = {"--calm-batch": "gives 'batches.batcher'", "--calm-cache-url=x://h/d": "a URL needs a plug-in"}
     for option, missing in needs.items():
         refused = run(*gate, option)
         assert refused.returncode == 4, refused.stdout

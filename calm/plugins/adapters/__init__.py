@@ -2,5 +2,5 @@
 
 JUDGES = dict.fromkeys(
     ("autoevals", "deepeval", "inspect", "langchain", "openevals", "promptfoo", "ragas"),
-    "calm.plugins.adapters.judges:adapted",
+    "calm.plugins.adapters.judge:adapted",
 )

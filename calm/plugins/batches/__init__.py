@@ -4,7 +4,6 @@ COMMANDS = {"batch": ("show, collect or cancel batches of a run", "calm.plugins.
 
 HOOKS = {
     "batches.api": "calm.plugins.batches.api",
-    "batches.desk": "calm.plugins.batches.waiting.desk:BatchDesk",
-    "batches.records": "calm.plugins.batches.waiting.records:BatchRecords",
-    "batches.route": "calm.plugins.batches.waiting.route:BatchRoute",
+    "batches.batcher": "calm.plugins.batches.batcher:Batcher",
+    "batches.records": "calm.plugins.batches.records:BatchRecords",
 }

@@ -7,11 +7,11 @@ name each request by a `custom_id`; here that is its key in the cache, in hexade
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Collection, Mapping
 from contextlib import asynccontextmanager, suppress
 from datetime import datetime
+from functools import cached_property
 from typing import IO, TYPE_CHECKING, Any, BinaryIO, Final
 from urllib.parse import quote
 
@@ -40,8 +40,6 @@ class BatchSession:
     def __init__(self, address: Address, version: str = "") -> None:
         self.address = address
         self._version = version
-        self._client: httpx2.AsyncClient | None = None
-        self._opening = asyncio.Lock()
 
     async def asked(
         self,
@@ -64,14 +62,13 @@ class BatchSession:
         """
         import httpx2
 
-        client = await self._opened()
         written = json.dumps(data).encode() if data is not None else content
         fields, file = form or (None, None)
         try:
-            response = await client.request(
+            response = await self._client.request(
                 method,
                 self.address.url + path,
-                params={**self._query, **(query or {})},
+                params={**self.address.query, **(query or {})},
                 content=written,
                 headers={} if written is None else {"content-type": "application/json"},
                 data=fields,
@@ -117,30 +114,19 @@ class BatchSession:
 
     async def close(self) -> None:
         """Close all connections."""
-        if self._client is not None:
-            await self._client.aclose()
-            self._client = None
-
-    @property
-    def _query(self) -> Mapping[str, str]:
-        return self.address.query
+        if (client := self.__dict__.pop("_client", None)) is not None:
+            await client.aclose()
 
     @asynccontextmanager
     async def _streamed(self, path: str) -> AsyncIterator[httpx2.Response]:
-        client = await self._opened()
-        async with client.stream("GET", self.address.url + path, params=self._query) as response:
+        async with self._client.stream("GET", self.address.url + path, params=self.address.query) as response:
             if not 200 <= response.status_code < 300:
                 found = Response(response.status_code, plain(response.headers.multi_items()), await response.aread())
                 raise faults.answered(self.address, found) from None
             yield response
 
-    async def _opened(self) -> httpx2.AsyncClient:
-        async with self._opening:
-            if self._client is None:
-                self._client = await self._made()
-            return self._client
-
-    async def _made(self) -> httpx2.AsyncClient:
+    @cached_property
+    def _client(self) -> httpx2.AsyncClient:
         import httpx2
 
         headers = ours(self.address, self._version)
@@ -175,11 +161,6 @@ def entry(line: bytes) -> tuple[bytes | None, Mapping[str, object]]:
 def named(part: str) -> str:
     """Return a name that a server gave as one part of a path, whatever is in it."""
     return quote(part, safe="")
-
-
-def not_answered(kind: Kind, *, again: bool) -> JudgeError:
-    """Return why a request of a batch has no answer."""
-    return JudgeError(because(kind), again=again)
 
 
 MARK: Final = "calm"
@@ -252,12 +233,11 @@ class OpenAIBatches:
         self._files[batch] = tuple(name for name in map(string, files) if name)
         faults = [table(one) for one in items(table(data.get("errors")).get("data"))]
         said = "; ".join(string(one.get("message")) or string(one.get("code")) for one in faults[:3])
-        answered, total = _number(counts, "completed") + _number(counts, "failed"), _number(counts, "total")
         if status != "failed":
-            return BatchState(status in OVER, answered, total)
+            return BatchState(status in OVER, _number(counts, "completed") + _number(counts, "failed"))
         crowded = any(string(one.get("code")) in CROWDED for one in faults)
         large = any(too_large(NONE_TAKEN, {"error": dict(one)}) for one in faults)
-        return BatchState(True, 0, total, said or "the server gives no reason", crowded, large)
+        return BatchState(True, 0, said or "the server gives no reason", crowded, large)
 
     async def results(self, batch: str) -> AsyncIterator[tuple[bytes, Reply | JudgeError]]:
         """Yield what was answered, in any order; see `Batching`."""
@@ -304,9 +284,9 @@ def answer_in(data: Mapping[str, object], read: Callable[[Response], Reply]) -> 
         return answered(read, status if isinstance(status, int) else 200, body)
     code = string(error.get("code"))
     if code == EXPIRED:
-        return not_answered(Kind.BATCH_EXPIRED, again=True)
+        return JudgeError(because(Kind.BATCH_EXPIRED), again=True)
     if code == CANCELLED:
-        return not_answered(Kind.BATCH_CANCELLED, again=False)
+        return JudgeError(because(Kind.BATCH_CANCELLED))
     return answered(read, 500, {"error": dict(error) or {"message": "the line holds neither a response nor an error"}})
 
 
@@ -370,8 +350,8 @@ class AnthropicBatches:
         """Return how far a batch is."""
         data = await self._session.asked("GET", f"{PATH}/{named(batch)}")
         counts = _counts(data)
-        total = sum(counts.values())
-        return BatchState(string(data.get("processing_status")) == ENDED, total - counts.get("processing", 0), total)
+        done = sum(counts.values()) - counts.get("processing", 0)
+        return BatchState(string(data.get("processing_status")) == ENDED, done)
 
     async def results(self, batch: str) -> AsyncIterator[tuple[bytes, Reply | JudgeError]]:
         """Yield what was answered, in any order; see `Batching`."""
@@ -396,9 +376,9 @@ class AnthropicBatches:
         if kind == "succeeded":
             return answered(self._read, 200, result.get("message"))
         if kind == "expired":
-            return not_answered(Kind.BATCH_EXPIRED, again=True)
+            return JudgeError(because(Kind.BATCH_EXPIRED), again=True)
         if kind == "canceled":
-            return not_answered(Kind.BATCH_CANCELLED, again=False)
+            return JudgeError(because(Kind.BATCH_CANCELLED))
         error = table(result.get("error"))
         inner = table(error.get("error")) or error
         return answered(self._read, STATUS.get(string(inner.get("type")), 500), {"error": dict(inner)})
@@ -437,17 +417,21 @@ def _moment(text: object) -> float:
         return float("inf")
 
 
-def batching_of(address: Address, version: str, read: Callable[[Response], Reply]) -> Batching:
+def batching_of(address: Address, version: str, read: Callable[[Response], Reply], *, held: bool) -> Batching:
     """
     Return the batch API at an address; nothing is sent before it is used.
 
-    `version` is that of the API, if not the SDK's own. `read` makes a reply of what the live API would have sent.
+    `version` is that of the API, if not the SDK's own. `read` makes a reply of what the live API would have sent. What
+    is `held` for a file is not handed in, and may be for any provider.
 
     Raises:
-        ConfigError: calm knows no batch API of this provider.
+        ConfigError: calm knows no batch API of this provider, and one is needed.
     """
-    if APIS[address.provider] not in MAKERS:
-        raise ConfigError(f"calm knows no batch API of the provider {address.provider!r}; run without batches")
+    if not held and APIS[address.provider] not in MAKERS:
+        raise ConfigError(
+            f"calm knows no batch API of the provider {address.provider!r}: run without batches, or let another engine "
+            "answer a file with `calm batch write` (--calm-batch-hold)"
+        )
     session = BatchSession(address, version)
     if address.provider == "anthropic":
         return AnthropicBatches(session, read)

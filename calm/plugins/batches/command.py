@@ -22,12 +22,10 @@ from calm.results.wording import printable
 if TYPE_CHECKING:
     from calm.models.server import Server
     from calm.models.wire import BatchableEndpoint, Json
-    from calm.plugins.batches.waiting.later import LaterBatches, Standing
-    from calm.plugins.batches.waiting.records import BatchRow
+    from calm.plugins.batches.later import LaterBatches, Standing
+    from calm.plugins.batches.records import BatchRow
 
 RECORD = "the record of batches"
-MOST_LINE = MOST_BYTES
-"""A line of replies that is longer than so many bytes is refused."""
 
 
 def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -185,9 +183,9 @@ def _read(options: argparse.Namespace) -> int:
 
 
 def _lines(file: IO[bytes], path: Path) -> Iterator[bytes]:
-    while line := file.readline(MOST_LINE + 1):
-        if len(line) > MOST_LINE:
-            raise ConfigError(f"{path}: a line is longer than {MOST_LINE} bytes; is it a file of replies?")
+    while line := file.readline(MOST_BYTES + 1):
+        if len(line) > MOST_BYTES:
+            raise ConfigError(f"{path}: a line is longer than {MOST_BYTES} bytes; is it a file of replies?")
         yield line
 
 
@@ -200,7 +198,7 @@ def _opened(options: argparse.Namespace, *, asks: bool = False) -> Iterator[Late
         ConfigError: it is not there, is none of ours, or is damaged.
     """
     from calm.engine.store import Mode, Store
-    from calm.plugins.batches.waiting.later import LaterBatches
+    from calm.plugins.batches.later import LaterBatches
 
     place = cache_of(options)
     if isinstance(place, Path) and not place.is_file():
@@ -261,7 +259,7 @@ def _names(table: Json) -> list[str]:
 
 def _standing(standing: Standing) -> str:
     """Return how a batch stands, in one line."""
-    from calm.plugins.batches.waiting.records import State
+    from calm.plugins.batches.records import State
 
     row, state = standing.row, standing.state
     model = row.model["model"]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from calm.experiment.setup import Setup
     from calm.experiment.stopping import Design
     from calm.models.wire import Judge
-    from calm.plugins.calibrate.study.study import Calibration, Parts, Wishes
+    from calm.plugins.calibrate.study import Calibration, Parts, Wishes
 
 OUT = "calibration.json"
 """The record that is written, unless an option names another."""
@@ -101,8 +101,8 @@ def _calibrate(options: argparse.Namespace) -> int:
     from calm.experiment.setup import Setup
     from calm.experiment.stopping import Stopping
     from calm.gate.from_spec import judge_from
-    from calm.plugins.calibrate.study import report
-    from calm.plugins.calibrate.study.study import calibrate, is_chosen, refuse_gold
+    from calm.plugins.calibrate import report
+    from calm.plugins.calibrate.study import calibrate, is_chosen, refuse_gold
     from calm.results.outputs import CALIBRATION, Output
 
     design = _checked(options)
@@ -186,12 +186,7 @@ def _checked(options: argparse.Namespace) -> Design:
 def _cases(options: argparse.Namespace, judge: Judge) -> tuple[Parts, int]:
     from calm.cases import read_files, sample, upright
     from calm.gate.from_spec import cases_from
-    from calm.plugins.calibrate.study.study import (
-        Parts,
-        drawn_of,
-        refuse_drawn,
-        split,
-    )
+    from calm.plugins.calibrate.study import Parts, drawn_of, refuse_drawn, split
 
     if not options.cases and judge.traits.recorded is None:
         raise ConfigError(
@@ -234,8 +229,8 @@ def _cases(options: argparse.Namespace, judge: Judge) -> tuple[Parts, int]:
 
 def _wishes(options: argparse.Namespace, judge: Judge, cases: Sequence[Case]) -> Wishes:
     from calm.core.verdict import FAMILY
-    from calm.plugins.calibrate.study.items import entity_of
-    from calm.plugins.calibrate.study.study import Wishes
+    from calm.plugins.calibrate.items import entity_of
+    from calm.plugins.calibrate.study import Wishes
 
     family = FAMILY[judge.task]
     if family == "label":
@@ -272,7 +267,7 @@ def _wishes(options: argparse.Namespace, judge: Judge, cases: Sequence[Case]) ->
 def _suite(judge: Judge, options: argparse.Namespace) -> tuple[list[Claim], list[Measure]]:
     from calm import suites
     from calm.commands.plan import traced
-    from calm.plugins.calibrate.study.study import SUITE
+    from calm.plugins.calibrate.study import SUITE
 
     path = Path(suites.__path__[0]) / f"test_{SUITE}.py"
     asked = argparse.Namespace(cases=options.cases, sample="1", repeats=None, fit=False, pytest=[str(path)])
@@ -291,7 +286,7 @@ def _plan(judge: Judge, cases: Sequence[Case], design: Design, seed: int) -> str
 
 
 def _write(found: Calibration, setup: Setup, out: Path, there: int) -> int:
-    from calm.plugins.calibrate.study import report
+    from calm.plugins.calibrate import report
     from calm.results.baseline import write_calibration
     from calm.results.study_provenance import audit_of
 

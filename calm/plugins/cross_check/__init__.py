@@ -7,4 +7,4 @@ COMMANDS = {
     )
 }
 
-PAGES = {"calm-cross-check": "calm.plugins.cross_check.page:page"}
+PAGES = {"calm-cross-check": "calm.plugins.cross_check.coherence:page"}

@@ -34,6 +34,7 @@ from calm.errors import ConfigError
 from calm.experiment.pairs import ORDER_SALT
 from calm.experiment.stopping import LEVEL
 from calm.models.wire import Json, Judge
+from calm.results.reports.pages import Page
 from calm.results.study_provenance import numbers, too_little
 from calm.statistics.intervals import padded_t
 
@@ -299,3 +300,6 @@ def _shown(name: str, one: Estimate | None) -> str:
     if one is None:
         return f"{name} not known: fewer than two cases"
     return f"{name} {one.value:.2f} [{one.low:.2f}, {one.high:.2f}], n={one.n}"
+
+
+page = Page("calm \N{MIDDLE DOT} whether a judge agrees with itself", hidden=("judges",))

@@ -16,9 +16,9 @@ from calm.results.wording import printable
 if TYPE_CHECKING:
     from calm.core.case import Case
     from calm.models.wire import Judge
-    from calm.plugins.diagnose.study.asking import Design, Wording
-    from calm.plugins.diagnose.study.naming import Limits
-    from calm.plugins.diagnose.study.report import Diagnosis
+    from calm.plugins.diagnose.asking import Design, Wording
+    from calm.plugins.diagnose.naming import Limits
+    from calm.plugins.diagnose.report import Diagnosis
     from calm.results.outputs import Output
 
 MOST_ASKS = 1000
@@ -81,7 +81,7 @@ def _diagnose(options: argparse.Namespace) -> int:
 
 
 def _checked(options: argparse.Namespace) -> Limits:
-    from calm.plugins.diagnose.study.naming import Limits
+    from calm.plugins.diagnose.naming import Limits
 
     problems = impossible(options)
     if not 2 <= options.asks <= MOST_ASKS:
@@ -106,8 +106,8 @@ def _from_judge(options: argparse.Namespace, limits: Limits) -> int:
     from calm.cases import sample
     from calm.experiment.run import refuse_unshowable
     from calm.gate.from_spec import cases_from, judge_from
-    from calm.plugins.diagnose.study.asking import Design, ask
-    from calm.plugins.diagnose.study.report import About, diagnosis
+    from calm.plugins.diagnose.asking import Design, ask
+    from calm.plugins.diagnose.report import About, diagnosis
 
     judge = judge_from(options.judge)
     found = cases_from(options.cases, judge)
@@ -130,7 +130,7 @@ def _from_judge(options: argparse.Namespace, limits: Limits) -> int:
 
 
 def _wordings(options: argparse.Namespace, judge: Judge, cases: Sequence[Case]) -> tuple[Wording, ...]:
-    from calm.plugins.diagnose.study.asking import Paraphrases, read_paraphrases, wordings_of
+    from calm.plugins.diagnose.asking import Paraphrases, read_paraphrases, wordings_of
 
     record = judge.traits.recorded
     if judge.traits.repeats == 1 or (record is not None and not any(record.held(case) > 1 for case in cases)):
@@ -145,7 +145,7 @@ def _wordings(options: argparse.Namespace, judge: Judge, cases: Sequence[Case]) 
 
 
 def _from_record(options: argparse.Namespace, limits: Limits) -> int:
-    from calm.plugins.diagnose.study.report import About, diagnosis, recorded
+    from calm.plugins.diagnose.report import About, diagnosis, recorded
     from calm.results.audit import read
     from calm.results.records import scale_of
 
@@ -180,7 +180,7 @@ def _cases_of(options: argparse.Namespace, task: str, files: Sequence[str] | Non
 
 
 def _told(options: argparse.Namespace, made: Diagnosis, spent: str, *, write: bool) -> int:
-    from calm.plugins.diagnose.study.report import in_words, to_json
+    from calm.plugins.diagnose.report import in_words, to_json
     from calm.results.outputs import DIAGNOSIS, write_whole
 
     body = json.dumps(to_json(made, spent=spent), indent=1, ensure_ascii=False, allow_nan=False)

@@ -3,7 +3,7 @@
 COMMANDS = {"lint": ("read the prompt of a judge, and say what will go wrong", "calm.plugins.lint.command:register")}
 
 HOOKS = {
-    "lint": "calm.plugins.lint.lint:of_file",
+    "lint": "calm.plugins.lint.linting:of_file",
     "audit": "calm.plugins.lint.command:before_audit",
     "init": "calm.plugins.lint.shown:after_init",
 }

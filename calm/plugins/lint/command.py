@@ -17,7 +17,7 @@ from calm.results.wording import fitted, printable
 if TYPE_CHECKING:
     from calm.core.case import Case
     from calm.models.wire import Judge
-    from calm.plugins.lint.lint.page import Role
+    from calm.plugins.lint.page import Role
     from calm.plugins.lint.shown import Checked
 
 FORMATS = ("text", "json", "sarif")
@@ -70,8 +70,8 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 
 
 def _lint(options: argparse.Namespace) -> int:
-    from calm.plugins.lint.lint import judges_of
     from calm.plugins.lint.shown import in_text, listed
+    from calm.plugins.lint.subject import judges_of
 
     if options.rules:
         print("\n".join(listed()))
@@ -122,8 +122,9 @@ def _write(path: Path, checked: Sequence[Checked], problems: Sequence[str]) -> N
 
 def _checked(path: Path, options: argparse.Namespace, roles: Mapping[str, Role]) -> Checked:
     from calm.judges.judgefile import remembered
-    from calm.plugins.lint.lint import lint, subject_of, subjects_of
+    from calm.plugins.lint.linting import lint
     from calm.plugins.lint.shown import Checked
+    from calm.plugins.lint.subject import subject_of, subjects_of
 
     if path.suffix == ".toml":
         if options.task or roles:
@@ -147,7 +148,7 @@ def _cases(files: Sequence[str]) -> Callable[[Judge], Sequence[Case]]:
 
 
 def _roles(slots: Sequence[str]) -> dict[str, Role]:
-    from calm.plugins.lint.lint.page import Role
+    from calm.plugins.lint.page import Role
 
     roles: dict[str, Role] = {}
     known = [role for role in get_args(Role) if role not in ("note", "draft", "example")]
@@ -168,8 +169,9 @@ def before_audit(spec: str, cases: Sequence[str]) -> int:
     It is pointless where the judge does not see what it judges or what the answers rest on, or where no reply that
     follows the prompt can be read. The other errors are said by the run itself.
     """
-    from calm.plugins.lint.lint import Linted, lint, subjects_of
+    from calm.plugins.lint.linting import Linted, lint
     from calm.plugins.lint.shown import Checked, in_text
+    from calm.plugins.lint.subject import subjects_of
 
     path = Path(spec)
     if path.suffix != ".toml" or not path.is_file():

@@ -11,14 +11,7 @@ from pathlib import Path
 from calm import __version__
 from calm.core.files import quote
 from calm.models.wire import Json
-from calm.plugins.lint.lint import (
-    RULES,
-    SEVERITIES,
-    Finding,
-    Linted,
-    Rule,
-    of_file,
-)
+from calm.plugins.lint.linting import RULES, SEVERITIES, Finding, Linted, Rule, of_file
 
 
 @dataclass(frozen=True, slots=True)

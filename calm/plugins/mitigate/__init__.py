@@ -6,4 +6,4 @@ COMMANDS = {
 
 HOOKS = {"mitigations": "calm.plugins.mitigate.mitigations"}
 
-PAGES = {"calm-mitigations": "calm.plugins.mitigate.page:page"}
+PAGES = {"calm-mitigations": "calm.plugins.mitigate.report:page"}

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from calm.core.case import Case
     from calm.models.wire import Judge
-    from calm.plugins.mitigate.study.study import Cell, MitigationSet, Study
+    from calm.plugins.mitigate.study import Cell, MitigationSet, Study
     from calm.pytest_plugin.trace import Planner
     from calm.results.outputs import Output
 
@@ -86,8 +86,8 @@ def _mitigate(options: argparse.Namespace) -> int:
     from calm.cases import sample
     from calm.core.files import inputs
     from calm.gate.from_spec import cases_from, judge_from
-    from calm.plugins.mitigate.study.report import render
-    from calm.plugins.mitigate.study.study import cheapest, shown, tried
+    from calm.plugins.mitigate.report import render
+    from calm.plugins.mitigate.study import cheapest, shown, tried
     from calm.results.outputs import refuse
 
     keyless = options.cache == "replay"
@@ -158,7 +158,7 @@ class _Reader:
 def _plan(sets: Sequence[MitigationSet], planner: Planner, cases: Sequence[Case]) -> str:
     from calm.gate.prices import Assumptions
     from calm.gate.rehearsal import duration
-    from calm.plugins.mitigate.study.gate import plan_all
+    from calm.plugins.mitigate.gate import plan_all
 
     alone, together = plan_all(sets, planner.record.entries, cases, planner.settings, Assumptions())
     lines = ["No call was made. Each set alone takes at most:"]
@@ -179,14 +179,8 @@ def _study(
     from calm.engine.engine import Engine
     from calm.engine.store import Mode, Store
     from calm.experiment.setup import Setup
-    from calm.plugins.mitigate.study.gate import assess, attack_grid, attacks
-    from calm.plugins.mitigate.study.study import (
-        Study,
-        differences,
-        served,
-        some_left,
-        without,
-    )
+    from calm.plugins.mitigate.gate import assess, attack_grid, attacks
+    from calm.plugins.mitigate.study import Study, differences, served, some_left, without
 
     reader = _Reader(options)
     engine = Engine(Store(cache_of(options), Mode(options.cache)), caps=caps_of(options))
@@ -231,8 +225,8 @@ def _written(study: Study, options: argparse.Namespace) -> list[str]:
     from calm.core.files import read_bytes
     from calm.gate.from_spec import judge_from
     from calm.judges.judgefile import remembered
-    from calm.plugins.mitigate.study.report import body, with_mitigations
-    from calm.plugins.mitigate.study.study import cheapest
+    from calm.plugins.mitigate.report import body, with_mitigations
+    from calm.plugins.mitigate.study import cheapest
     from calm.results import outputs
     from calm.results.reports import pages
 

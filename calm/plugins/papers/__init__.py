@@ -4,5 +4,5 @@ HOOKS = {
     "record": "calm.plugins.papers.protocol:with_protocol",
     "page.protocol": "calm.plugins.papers.pages:view_of",
     "terminal.protocol": "calm.plugins.papers.pages:told",
-    "compare": "calm.plugins.papers.command:compare",
+    "compare": "calm.plugins.papers.pages:compare",
 }

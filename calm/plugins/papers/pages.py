@@ -1,7 +1,8 @@
-"""CALM's figures as text, as a page and as CSV: by bias in a run, and of several judges."""
+"""CALM's figures as text, as a page and as CSV: by bias in a run, and of several judges (`calm compare --as calm`)."""
 
 from __future__ import annotations
 
+import argparse
 import csv
 from collections.abc import Sequence
 from contextlib import suppress
@@ -9,8 +10,10 @@ from dataclasses import dataclass
 from io import StringIO
 from itertools import groupby
 from pathlib import Path
+from shutil import get_terminal_size
 
 from calm import __version__
+from calm.commands import DONE
 from calm.errors import ConfigError
 from calm.plugins.papers.protocol import (
     BiasFigures,
@@ -318,3 +321,30 @@ def _csv_cells(found: Figure, *, rated: bool) -> list[str | float | int]:
     if found is None:
         return [""] * (4 if rated else 1)
     return [found if isinstance(found, int) else round(found, CSV_PLACES) + 0.0]
+
+
+TABLES = (".html", ".htm", ".csv")
+
+
+def compare(options: argparse.Namespace) -> int:
+    """Show CALM's figures of several judges."""
+    from calm.core.files import inputs
+    from calm.plugins.papers.protocol import judge_table
+    from calm.results.outputs import Output, refuse
+    from calm.results.wording import printable
+
+    target = Path(options.out) if options.out else None
+    if options.lines is not None:
+        raise ConfigError("--lines: a table of judges has no parts to cut, got it with --as calm; leave it out")
+    if options.texts == "none":
+        raise ConfigError("--texts: a table of judges has no texts, got it with --as calm; leave it out")
+    if target is not None and target.suffix.lower() not in TABLES:
+        raise ConfigError(f"-o: expected a FILE that ends in {', '.join(TABLES)}, got {options.out!r}")
+    table = judge_table([Path(name) for name in options.files])
+    if target is not None:
+        refuse([Output("-o", target, form_of(target))], inputs=inputs())
+    print("\n".join(map(printable, render_text(table, get_terminal_size().columns).splitlines())))
+    if target is not None:
+        write(table, target)
+        print(f"wrote {printable(options.out)}")
+    return DONE

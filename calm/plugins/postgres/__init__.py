@@ -1,3 +1,3 @@
 """The shared record: replies, leases and accounts on a PostgreSQL server, for several machines."""
 
-STORES = dict.fromkeys(("postgresql", "postgres"), "calm.plugins.postgres.address:read_address")
+STORES = dict.fromkeys(("postgresql", "postgres"), "calm.plugins.postgres.server:read_address")

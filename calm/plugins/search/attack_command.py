@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from calm.core.case import Case
     from calm.experiment.stopping import Design
     from calm.models.wire import Judge
+    from calm.plugins.search.arms import Arm
     from calm.plugins.search.attack import Attack
-    from calm.plugins.search.hunt import Arm
 
 SEARCH, TRANSFER = METHODS = ("search", "transfer")
 EXAMPLES = 3
@@ -80,8 +80,9 @@ def _attack(options: argparse.Namespace) -> int:
     from calm.experiment.setup import Setup
     from calm.gate.from_spec import judge_from, written_cases
     from calm.plugins.search import attack as attacking
-    from calm.plugins.search.hunt import PLACES, BestOf, bandit_for
-    from calm.plugins.search.writing.writer import read_author
+    from calm.plugins.search.proposers import BestOf, bandit_for
+    from calm.plugins.search.subjects import PLACES
+    from calm.plugins.search.writer import read_author
     from calm.results.outputs import ATTACK, ATTACKED, Output, write_whole
 
     design = _checked(options)
@@ -169,8 +170,8 @@ def _arms(options: argparse.Namespace, judge: Judge) -> tuple[Arm, ...]:
         ConfigError: a name is unknown, or a sound judge may come to prefer an answer for its edit.
     """
     from calm.core.verdict import FAMILY
-    from calm.plugins.search.hunt import arms_for
-    from calm.plugins.search.hunt.subjects import EXPECTED
+    from calm.plugins.search.arms import arms_for
+    from calm.plugins.search.subjects import EXPECTED
 
     if options.method == TRANSFER:
         return ()

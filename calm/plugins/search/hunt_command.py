@@ -21,20 +21,16 @@ if TYPE_CHECKING:
     from calm.core.case import Case
     from calm.experiment.setup import Setup
     from calm.models.wire import Json, Judge
-    from calm.plugins.search.hunt import (
-        Arm,
-        BestOf,
-        Bounds,
-        Finding,
-        Hunted,
-        Place,
-        Progress,
-    )
+    from calm.plugins.search.arms import Arm
+    from calm.plugins.search.findings import Finding, Hunted
+    from calm.plugins.search.hunt import Progress
+    from calm.plugins.search.proposers import BestOf
+    from calm.plugins.search.subjects import Bounds, Place
 
 ANSWER = "answer"
 """Where a hunt edits by default, and the only place that a writer rewrites."""
 WHERE = (ANSWER, "question", "reference", "criteria", "notes", "byline")
-"""The places of `calm.plugins.search.hunt`; importing them here would take `calm --help` a second."""
+"""The places of `calm.plugins.search.subjects`; importing them here would take `calm --help` a second."""
 AROUND = 60
 """Characters of a text that are shown on each side of what was put into it."""
 PARTS = 20
@@ -92,8 +88,10 @@ def _hunt(options: argparse.Namespace) -> int:
     from calm.experiment.run import refuse_unserved, refuse_unshowable
     from calm.experiment.setup import Setup
     from calm.gate.from_spec import cases_from, judge_from
-    from calm.plugins.search import hunt as hunting
-    from calm.plugins.search.writing.writer import read_author
+    from calm.plugins.search.findings import summary, to_json
+    from calm.plugins.search.proposers import BestOf
+    from calm.plugins.search.writer import read_author
+    from calm.plugins.search.written import files_in, kept_rows, rows_for, write_found
     from calm.results.outputs import HUNT, REPORT, Output, refuse
 
     places = _checked(options)
@@ -110,29 +108,28 @@ def _hunt(options: argparse.Namespace) -> int:
         print(printable(_plan(options, judge, cases, len(whole)), "\n"))
         return DONE
     out = Path(options.out)
-    tests = hunting.files_in(Path(options.write), judge.name) if options.write else None
-    written = [Output("-o", out, HUNT, options.force), *(tests.outputs if tests else ())]
-    written += [Output("--report", Path(options.report), REPORT)] if options.report else []
+    tests = files_in(Path(options.write), judge.name) if options.write else None
+    page = [Output("--report", Path(options.report), REPORT)] if options.report else []
+    written = [Output("-o", out, HUNT, options.force), *(tests.outputs if tests else ()), *page]
     if tests:
         refuse(written)
-        hunting.kept_rows(tests.texts)
+        kept_rows(tests.texts)
     with opened_engine(options, *written) as engine:
         engine.admit(judge)
         setup = Setup(judge, tuple(cases), engine, options.seed)
-        writer = hunting.BestOf(author, setup) if author else None
+        writer = BestOf(author, setup) if author else None
         found = _hunted(options, setup, places, arms, bounds, writer=writer)
         spent = bill(engine)
     end_of_progress()
-    print(printable(hunting.summary(found, judge.name, bounds), "\n"))
+    print(printable(summary(found, judge.name, bounds), "\n"))
     print(sampled(len(cases), len(whole)))
     confirmed = [one for hunt in found.values() for one in hunt.confirmed]
     show(confirmed)
     print(printable(f"\n{writer}\n{spent}" if writer else f"\n{spent}", "\n"))
     if not stays(engine, out):
-        said: dict[str, Json] = {"writer": writer.to_json()} if writer else {}
-        _write(hunting.to_json(found, setup, bounds) | said, options)
+        _write(to_json(found, setup, bounds) | ({"writer": writer.to_json()} if writer else {}), options)
     if tests:
-        count, new = hunting.write_found(tests, hunting.rows_for(confirmed, judge, date.today()))
+        count, new = write_found(tests, rows_for(confirmed, judge, date.today()))
         run = f"pytest {tests.tests} --calm-judge={options.judge}"
         made = f"wrote {tests.tests}: {count} test{'s' * (count > 1)}, {new} of them new; run: {run}"
         print(printable(made if count else f"nothing to write in {options.write}"))
@@ -165,14 +162,16 @@ def _hunted(
     writer: BestOf | None,
 ) -> dict[str, Hunted]:
     """Hunt in one place after the other, until a cap ends it; return what was found by the name of the place."""
-    from calm.plugins.search import hunt as hunting
+    from calm.plugins.search.findings import Memory
+    from calm.plugins.search.hunt import hunt
+    from calm.plugins.search.proposers import bandit_for
 
-    memory = hunting.Memory(Path(options.cache_file or CACHE).parent / "hunts", fresh=options.fresh)
+    memory = Memory(Path(options.cache_file or CACHE).parent / "hunts", fresh=options.fresh)
     found: dict[str, Hunted] = {}
     for place in places:
-        bandit = hunting.bandit_for(arms, place, setup, writer, asks=bounds.asks)
+        bandit = bandit_for(arms, place, setup, writer, asks=bounds.asks)
         shown = progress(len(found), len(places))
-        found[place.name] = hunting.hunt(setup, place, bandit, bounds, memory=memory, progress=shown)
+        found[place.name] = hunt(setup, place, bandit, bounds, memory=memory, progress=shown)
         if found[place.name].incomplete:
             break
     return found
@@ -186,7 +185,7 @@ def _checked(options: argparse.Namespace) -> list[Place]:
         ConfigError: impossible options.
     """
     from calm.errors import nearest
-    from calm.plugins.search.hunt import LEAST, PLACES
+    from calm.plugins.search.subjects import LEAST, PLACES
 
     names = list(dict.fromkeys(name for part in options.where.split(",") if (name := part.strip())))
     numbers = {"--asks": (options.asks, LEAST * max(1, len(names))), "--findings": (options.findings, 1)}
@@ -214,7 +213,7 @@ def _checked(options: argparse.Namespace) -> list[Place]:
 
 def _arms(options: argparse.Namespace, judge: Judge) -> tuple[Arm, ...]:
     from calm.core.verdict import FAMILY
-    from calm.plugins.search.hunt import arms_for
+    from calm.plugins.search.arms import arms_for
 
     names = [name for part in options.edits.split(",") if (name := part.strip())]
     return arms_for(FAMILY[judge.task], names, str(judge.about.get("model") or judge.name))
@@ -222,7 +221,7 @@ def _arms(options: argparse.Namespace, judge: Judge) -> tuple[Arm, ...]:
 
 def _bounds(options: argparse.Namespace, places: int) -> Bounds:
     """Return what the hunt in one of some places may take: its share of the asks, and of the error."""
-    from calm.plugins.search.hunt import ERROR, Bounds
+    from calm.plugins.search.subjects import ERROR, Bounds
 
     return Bounds(options.asks // places, options.findings, options.at_once, ERROR / places)
 

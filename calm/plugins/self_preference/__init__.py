@@ -4,12 +4,12 @@ COMMANDS = {
     "self-preference": ("test whether judges prefer their own answers", "calm.plugins.self_preference.command:register")
 }
 
-RECORDED = dict.fromkeys(("headlines", "ifeval"), "calm.plugins.self_preference.bundled:bundled")
+RECORDED = dict.fromkeys(("headlines", "ifeval"), "calm.plugins.self_preference.recorded:bundled")
 
 HOOKS = {
-    "cross": "calm.plugins.self_preference.cross:decide",
+    "cross": "calm.plugins.self_preference.tables:decide_cross",
     "peers": "calm.plugins.self_preference.record:members_from",
     "likelihoods": "calm.plugins.self_preference.record:likely_from",
 }
 
-PAGES = {"calm-self-preference": "calm.plugins.self_preference.page:page"}
+PAGES = {"calm-self-preference": "calm.plugins.self_preference.record:page"}

@@ -247,8 +247,8 @@ def _plan(arranged: CrossDesign, options: argparse.Namespace) -> int:
     from calm.gate.plan import survey_cross
     from calm.gate.prices import plan_of
     from calm.gate.rehearsal import render
-    from calm.plugins.self_preference.command_shown import left_out
     from calm.plugins.self_preference.likelihood import server_of
+    from calm.plugins.self_preference.record import left_out
 
     found = survey_cross(arranged)
     print(printable(render(found, plan_of(found, len(found.cases), found.settings.design)), "\n"))
@@ -304,7 +304,7 @@ def _written(options: argparse.Namespace) -> list[Output]:
 
 
 def _report(figures: SelfPreference, body: dict[str, Json], options: argparse.Namespace) -> int:
-    from calm.plugins.self_preference.command_shown import summary
+    from calm.plugins.self_preference.record import summary
     from calm.results.outputs import OWN_ANSWERS, write_whole
     from calm.results.reports import pages
 

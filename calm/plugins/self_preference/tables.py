@@ -1,10 +1,11 @@
-"""The verdicts of all judges as tables, and what they decide of a claim."""
+"""The verdicts of all judges as tables, and what they decide of a claim, such as one of `probe.cross()`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from math import log
+from typing import cast
 
 from calm.core.case import Framing
 from calm.core.claims import Claim, Decision, Estimate, Outcome, cases_to_decide, decide
@@ -19,11 +20,15 @@ from calm.experiment.crossing import (
     Judgment,
     TableJudge,
     identity,
+    model_of,
     unread_of,
     why_none,
 )
-from calm.experiment.stopping import LEVEL
+from calm.experiment.stopping import LEVEL, Ruling
+from calm.gate.question import not_tested
+from calm.models.wire import Json, Judge
 from calm.plugins.self_preference.pairs import Known, pull_of_own
+from calm.plugins.self_preference.record import record
 from calm.plugins.self_preference.report import Tables
 from calm.plugins.self_preference.rubric import rubric_table_of
 from calm.plugins.self_preference.scores import averaged, score_tables_of
@@ -166,3 +171,27 @@ def _row(one: Judgment) -> Trial:
         points={c.id: c.points for c in case.criteria},
         clean=(one.verdict,),
     )
+
+
+def decide_cross(
+    judge: Judge, crossed: CrossResult | None, claims: Sequence[Claim], seed: int
+) -> tuple[list[Ruling], Json | None]:
+    """
+    Return what follows for each claim from what judges said, or from what a judge brings; and all figures.
+
+    There are no figures where nothing could be estimated.
+
+    Raises:
+        EstimateError: there are no such tables.
+    """
+    trials = None if crossed is None else trials_of(crossed)
+    if crossed is not None and crossed.missing:
+        return not_tested(claims, (), crossed.missing, Outcome.INCOMPLETE), None
+    tables = recorded_tables(cast("TableJudge", judge)) if crossed is None else tables_of(crossed)
+    model = model_of(judge)
+    found = [Ruling(decide_on(tables, model, claim, seed), trials) for claim in claims]
+    # the mean scores of a judge and of others tell something also where the excess lacks data
+    if tables.scores is None and all(one.decision.estimate is None for one in found):
+        return found, None
+    figures = tables.report(seed, leaking=crossed.crossing.leaks if crossed else ())
+    return found, record(figures, tables, crossed, seed)

@@ -19,9 +19,9 @@ from calm.results.wording import printable
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from calm.plugins.uda.study.comparisons import Comparisons
-    from calm.plugins.uda.study.network import Settings
-    from calm.plugins.uda.study.training import Progress, State
+    from calm.plugins.uda.comparisons import Comparisons
+    from calm.plugins.uda.network import Settings
+    from calm.plugins.uda.training import Progress, State
 
 PAGES = (".html", ".htm")
 """What the name of a page ends in."""
@@ -105,7 +105,7 @@ def _add_inputs(parser: argparse.ArgumentParser) -> None:
 
 
 def _refuse_outputs(options: argparse.Namespace, *names: str) -> None:
-    from calm.plugins.uda.study.ratings import AGREEMENT, EQUAL
+    from calm.plugins.uda.ratings import AGREEMENT, EQUAL
     from calm.results.outputs import REPORT, UDA_CHECKPOINT, UDA_MODEL, UDA_REPORT, Output, refuse
 
     if odd := [path for path in options.report if path.suffix.lower() not in (*PAGES, ".json")]:
@@ -122,23 +122,12 @@ def _refuse_outputs(options: argparse.Namespace, *names: str) -> None:
 
 
 def _train(options: argparse.Namespace) -> int:
-    from calm.plugins.uda.study.comparisons import embedder, split
-    from calm.plugins.uda.study.network import Settings
-    from calm.plugins.uda.study.ratings import (
-        EQUAL,
-        Elo,
-        choice_of,
-        name_of,
-        refuse_strangers,
-    )
-    from calm.plugins.uda.study.reading import read, read_gold
-    from calm.plugins.uda.study.report import report
-    from calm.plugins.uda.study.training import (
-        Model,
-        apply,
-        judge_weights,
-        save_model,
-    )
+    from calm.plugins.uda.comparisons import embedder, split
+    from calm.plugins.uda.network import Settings
+    from calm.plugins.uda.ratings import EQUAL, Elo, choice_of, name_of, refuse_strangers
+    from calm.plugins.uda.reading import read, read_gold
+    from calm.plugins.uda.report import report
+    from calm.plugins.uda.training import Model, apply, judge_weights, save_model
 
     _refuse_outputs(options, "out", "checkpoint")
     try:
@@ -188,11 +177,11 @@ def _train(options: argparse.Namespace) -> int:
 
 
 def _apply(options: argparse.Namespace) -> int:
-    from calm.plugins.uda.study.comparisons import embedder
-    from calm.plugins.uda.study.ratings import choice_of, name_of, refuse_strangers
-    from calm.plugins.uda.study.reading import read, read_gold
-    from calm.plugins.uda.study.report import report
-    from calm.plugins.uda.study.training import apply, judge_weights, load_model
+    from calm.plugins.uda.comparisons import embedder
+    from calm.plugins.uda.ratings import choice_of, name_of, refuse_strangers
+    from calm.plugins.uda.reading import read, read_gold
+    from calm.plugins.uda.report import report
+    from calm.plugins.uda.training import apply, judge_weights, load_model
 
     _refuse_outputs(options)
     model = load_model(options.model)
@@ -216,7 +205,7 @@ def _apply(options: argparse.Namespace) -> int:
 
 
 def _trained(data: Comparisons, settings: Settings, options: argparse.Namespace) -> State:
-    from calm.plugins.uda.study.training import load_state, save_state, train
+    from calm.plugins.uda.training import load_state, save_state, train
 
     path: Path | None = options.checkpoint
     if options.every < 1:
@@ -251,9 +240,9 @@ def _left_out(data: Comparisons, settings: Settings, gold: Mapping[str, float] |
     """
     import numpy as np
 
-    from calm.plugins.uda.study.ratings import correlation, squared_error
-    from calm.plugins.uda.study.report import FEWEST_GOLD
-    from calm.plugins.uda.study.training import apply, train
+    from calm.plugins.uda.ratings import correlation, squared_error
+    from calm.plugins.uda.report import FEWEST_GOLD
+    from calm.plugins.uda.training import apply, train
 
     found: dict[str, object] = {}
     known = [m for m, name in enumerate(data.models) if gold and name in gold]
@@ -278,7 +267,7 @@ def _left_out(data: Comparisons, settings: Settings, gold: Mapping[str, float] |
 
 
 def _tell(made: dict[str, object], unread: int, paths: Sequence[Path]) -> None:
-    from calm.plugins.uda.study.report import table
+    from calm.plugins.uda.report import table
     from calm.results.outputs import UDA_REPORT, write_whole
     from calm.results.reports import pages
 
@@ -302,7 +291,7 @@ def _tell(made: dict[str, object], unread: int, paths: Sequence[Path]) -> None:
 
 
 def _features(text: str) -> tuple[str, ...]:
-    from calm.plugins.uda.study.comparisons import FEATURES
+    from calm.plugins.uda.comparisons import FEATURES
 
     given = [part.strip() for part in text.split(",") if part.strip()]
     if odd := [name for name in given if name not in FEATURES]:

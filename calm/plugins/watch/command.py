@@ -21,12 +21,8 @@ if TYPE_CHECKING:
     from calm.core.case import Case
     from calm.engine.engine import Engine
     from calm.models.wire import Json, Judge
-    from calm.plugins.watch.study import (
-        Comparison,
-        History,
-        Reference,
-        Run,
-    )
+    from calm.plugins.watch.comparison import Comparison
+    from calm.plugins.watch.history import History, Reference, Run
     from calm.results.outputs import Output
 
 MOST_ASKS = 100
@@ -95,7 +91,9 @@ def _watch(options: argparse.Namespace) -> int:
     from calm.core.reasons import Kind, because
     from calm.experiment.run import refuse_unshowable
     from calm.gate.from_spec import cases_from, judge_from
-    from calm.plugins.watch import study as watch
+    from calm.plugins.watch.comparison import compare
+    from calm.plugins.watch.history import end, held, read_history, with_run
+    from calm.plugins.watch.report import in_words
     from calm.results.outputs import refuse
 
     _check(options)
@@ -108,21 +106,21 @@ def _watch(options: argparse.Namespace) -> int:
     outputs = _outputs(options)
     refuse(outputs, inputs=inputs(), caches=cache_files(options))
     if options.plan:
-        history = watch.read_history(path)
+        history = read_history(path)
         print(printable(_plan(options, judge, cases, history), "\n"))
         return DONE
-    with watch.held(path):
-        history = watch.read_history(path)
+    with held(path):
+        history = read_history(path)
         reference = _reference(options, judge, history)
         runs = history.runs if reference is history.reference else ()
         _refuse_strangers(path, runs, cases)
         run, replayed, spent = _run(options, judge, cases, reference, history)
-        found = watch.compare([*runs, run], cases, judge.scale, reference.promise)
+        found = compare([*runs, run], cases, judge.scale, reference.promise)
         run = replace(run, alarm=found.alarm)
         late = _backwards(runs, run)
-        watch.with_run(path, history, reference, run)
-        watch.end(path)
-    print(printable(watch.in_words(found, reference), "\n"))
+        with_run(path, history, reference, run)
+        end(path)
+    print(printable(in_words(found, reference), "\n"))
     for note in (_replays(replayed), late, _unknown(judge)):
         if note:
             print(printable(note))
@@ -152,7 +150,7 @@ def _check(options: argparse.Namespace) -> None:
 
 
 def _outputs(options: argparse.Namespace) -> list[Output]:
-    from calm.plugins.watch.study.history import place_of
+    from calm.plugins.watch.history import place_of
     from calm.results.outputs import WATCH, WATCH_BEGUN, WATCH_PAGE, WATCHED, Output
 
     history = Path(options.history)
@@ -170,7 +168,8 @@ def _reference(options: argparse.Namespace, judge: Judge, history: History) -> R
     Raises:
         ConfigError: the history is about another judge, or was begun with other settings.
     """
-    from calm.plugins.watch.study import Promise, Reference
+    from calm.plugins.watch.alarm import Promise
+    from calm.plugins.watch.history import Reference
 
     old = history.reference
     fresh = Reference(
@@ -241,7 +240,7 @@ def _refuse_strangers(path: Path, runs: Sequence[Run], cases: Sequence[Case]) ->
     Raises:
         ConfigError: it is so.
     """
-    from calm.plugins.watch.study import anchors_of
+    from calm.plugins.watch.history import anchors_of
 
     known = {anchor.key for run in runs for anchor in run.anchors}
     if known and not any(anchor.key in known for anchor in anchors_of(cases)):
@@ -261,10 +260,10 @@ def _run(
         ConfigError: nothing can be decided.
     """
     from calm.engine.money import Keys, saved
-    from calm.plugins.watch import study as watch
+    from calm.plugins.watch.history import begin, end
 
     path, keys, answers = Path(options.history), Keys(), 0
-    begun = watch.begin(path, history.sum)
+    begun = begin(path, history.sum)
     oldest = time.time() - options.resume_hours * HOUR_S
     try:
         with opened_engine(options, *_outputs(options), oldest=oldest, series=begun.series) as engine:
@@ -276,7 +275,7 @@ def _run(
             return run, saved([keys.packed()]), bill(engine)
     except ConfigError:
         if not answers and not begun.again:
-            watch.end(path)
+            end(path)
         raise
 
 
@@ -293,11 +292,10 @@ def _asked(engine: Engine, judge: Judge, cases: Sequence[Case], reference: Refer
     Raises:
         ConfigError: too much was not answered, so that nothing can be decided.
     """
-    from calm.plugins.watch import study as watch
-    from calm.plugins.watch.study.history import said
+    from calm.plugins.watch.history import Run, anchors_of, ask_anchors, said
 
     engine.admit(judge)
-    asked = watch.ask_anchors(engine, judge, cases, number, reference.asks)
+    asked = ask_anchors(engine, judge, cases, number, reference.asks)
     if asked.incomplete is not None:
         raise ConfigError(
             f"run {number} is not complete, so nothing was recorded and nothing decided: "
@@ -307,7 +305,7 @@ def _asked(engine: Engine, judge: Judge, cases: Sequence[Case], reference: Refer
     verdicts = tuple(tuple(map(said, row)) for row in asked.verdicts)
     served = {one.model: engine.served[one.identity] for one in judge.endpoints if engine.served.get(one.identity)}
     at = datetime.now(UTC).isoformat(timespec="seconds")
-    return watch.Run(number, at, watch.anchors_of(cases), verdicts, served)
+    return Run(number, at, anchors_of(cases), verdicts, served)
 
 
 def _backwards(runs: Sequence[Run], run: Run) -> str:
@@ -332,11 +330,13 @@ def _plan(options: argparse.Namespace, judge: Judge, cases: Sequence[Case], hist
     from calm.experiment.stopping import Design
     from calm.gate.plan import PlanSettings, survey_clean
     from calm.gate.prices import plan_of
-    from calm.plugins.watch import study as watch
+    from calm.plugins.watch.comparison import reach_of
+    from calm.plugins.watch.history import anchors_of
+    from calm.plugins.watch.report import too_few
 
     reference, number = _reference(options, judge, history), history.count + 1
     runs = history.runs if reference is history.reference else ()
-    few = watch.too_few(watch.reach_of(runs, watch.anchors_of(cases), number, reference.promise), number)
+    few = too_few(reach_of(runs, anchors_of(cases), number, reference.promise), number)
     asks = Design(reference.asks, 0)
     most = plan_of(survey_clean(judge, cases, PlanSettings(len(cases), 0, asks)), len(cases), asks).most
     return (
@@ -346,13 +346,13 @@ def _plan(options: argparse.Namespace, judge: Judge, cases: Sequence[Case], hist
 
 
 def _write(options: argparse.Namespace, found: Comparison, reference: Reference, run: Run, replayed: int) -> None:
-    from calm.plugins.watch import study as watch
+    from calm.plugins.watch.report import markdown, to_json
     from calm.results.outputs import WATCH, WATCH_PAGE, write_whole
 
-    body = json.dumps(watch.to_json(found, reference, run, replayed), indent=1, ensure_ascii=False, allow_nan=False)
+    body = json.dumps(to_json(found, reference, run, replayed), indent=1, ensure_ascii=False, allow_nan=False)
     write_whole(Path(options.out), [f"{body}\n"], WATCH)
     written = f"wrote {options.history} ({run.number} run{'s' if run.number > 1 else ''}) and {options.out}"
     if options.summary:
-        write_whole(Path(options.summary), [watch.markdown(found, reference, run)], WATCH_PAGE)
+        write_whole(Path(options.summary), [markdown(found, reference, run)], WATCH_PAGE)
         written += f" and {options.summary}"
     print(printable(written))

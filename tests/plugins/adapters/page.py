@@ -2,7 +2,7 @@
 
 import re
 
-from calm.plugins.adapters.judges import adapted
+from calm.plugins.adapters.judge import adapted
 from tests.docs.pages import DOCS, load_generator
 from tests.planted import engine
 from tests.plugins.adapters.twins import cases_in, module_of

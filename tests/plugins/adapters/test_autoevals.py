@@ -8,7 +8,7 @@ import pytest
 from calm.core.verdict import Scale
 from calm.errors import ConfigError
 from calm.gate.from_spec import judge_from
-from calm.plugins.adapters.judges import adapted
+from calm.plugins.adapters.judge import adapted
 from tests.plugins.adapters.twins import by_hand, cases_in, found, module_of, posted
 from tests.servers import wire_server
 from tests.servers.biased import biased, place_of, score_of

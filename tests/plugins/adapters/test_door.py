@@ -19,14 +19,8 @@ from calm.engine.money import Caps
 from calm.engine.store import Mode
 from calm.errors import ConfigError
 from calm.models.wire import Outlined
-from calm.plugins.adapters.judges.evaluator import (
-    ANSWER,
-    QUESTION,
-    REFERENCE,
-    SHARE,
-    Evaluator,
-)
-from calm.plugins.adapters.judges.judge import adapted_judge
+from calm.plugins.adapters.evaluator import ANSWER, QUESTION, REFERENCE, SHARE, Evaluator
+from calm.plugins.adapters.judge import adapted_judge
 from tests.planted import engine
 from tests.servers import Answer, wire_server
 

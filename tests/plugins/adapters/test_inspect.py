@@ -4,7 +4,7 @@ import pytest
 
 from calm.core.verdict import Score, Unreadable
 from calm.errors import ConfigError
-from calm.plugins.adapters.judges import adapted
+from calm.plugins.adapters.judge import adapted
 from tests.planted import engine
 from tests.plugins.adapters.twins import by_hand, cases_in, found, module_of
 from tests.servers import Answer, wire_server

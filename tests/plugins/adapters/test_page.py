@@ -4,7 +4,7 @@ import pytest
 
 from calm.core.releases import install
 from calm.core.verdict import readable
-from calm.plugins.adapters.judges import ADAPTERS
+from calm.plugins.adapters.judge import ADAPTERS
 from tests.plugins.adapters.page import JUDGES, PAGE, asked, judges_of
 
 

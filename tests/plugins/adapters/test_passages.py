@@ -1,7 +1,7 @@
 """Passages, as a judge of another tool gets them."""
 
 from calm.core.verdict import Scale
-from calm.plugins.adapters.judges.evaluator import Evaluator
+from calm.plugins.adapters.evaluator import Evaluator
 from tests.judges.test_passages_in_prompts import CASE
 
 

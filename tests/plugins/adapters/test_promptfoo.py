@@ -3,7 +3,7 @@
 import pytest
 
 from calm.errors import ConfigError
-from calm.plugins.adapters.judges import adapted
+from calm.plugins.adapters.judge import adapted
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path, monkeypatch):

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from calm.plugins.adapters.judges.judge import Runner
+from calm.plugins.adapters.judge import Runner
 from tests.judges.test_code import RAISED
 
 

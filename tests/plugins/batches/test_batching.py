@@ -21,13 +21,14 @@ from calm.engine.store import Mode, Store
 from calm.judges.prompted import PromptedJudge
 from calm.judges.reading import Format
 from calm.judges.wrapper import JudgeWrapper
+from calm.models.apis import APIS, OPENAI_CHAT
 from calm.models.secrets import Secrets
 from calm.models.server import Server
 from calm.models.wire import Price, Request
-from calm.plugins.batches.waiting import carrier, desk, minder
-from calm.plugins.batches.waiting.records import BatchRecords, State
-from calm.plugins.batches.waiting.route import BATCH_RETRIES
-from calm.plugins.postgres.address import read_address
+from calm.plugins.batches import batcher, carrier, minder
+from calm.plugins.batches.batcher import BATCH_RETRIES
+from calm.plugins.batches.records import BatchRecords, State
+from calm.plugins.postgres.server import read_address
 from tests.servers import Answer
 from tests.servers.batching import Conduct, batch_server
 
@@ -38,8 +39,8 @@ BY_CRITERION = Prompt((Message("user", "{{ answers[0].text }}: {{ criterion.text
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch):
-    monkeypatch.setattr(desk, "SETTLED_S", 0.03)
-    monkeypatch.setattr(desk, "TICK_S", 0.01)
+    monkeypatch.setattr(batcher, "SETTLED_S", 0.03)
+    monkeypatch.setattr(batcher, "TICK_S", 0.01)
     monkeypatch.setattr(minder, "WATCH_S", 0.05)
     monkeypatch.setattr(carrier, "FIRST_LOOK_S", 0.02)
 
@@ -457,14 +458,21 @@ def test_a_batch_of_another_model_is_not_kept():
     assert reasons(found) == {Kind.OTHER_MODEL}
 
 
-def test_calls_are_held_for_a_file_and_its_replies_are_read(tmp_path):
-    """No call is made; the file is in OpenAI's batch format; what failed stays, and what is read is not held."""
-    from calm.plugins.batches.waiting.later import LaterBatches
+@pytest.mark.parametrize("provider", ["openai", "other"])
+def test_calls_are_held_for_a_file_and_its_replies_are_read(provider, tmp_path, monkeypatch):
+    """
+    No call is made; the file is in OpenAI's batch format; what failed stays, and what is read is not held.
 
+    Nothing is handed in, so calm need not know a batch API of the provider.
+    """
+    from calm.plugins.batches.later import LaterBatches
+
+    monkeypatch.setitem(APIS, "other", replace(OPENAI_CHAT, home="https://api.other.example/v1"))
     path = tmp_path / "c.sqlite"
     with batch_server(respond) as server:
-        endpoint = at(server)
+        endpoint = replace(at(server, provider), greeting=False)
         with engine(path, Batches.HOLD) as running:
+            running.greet(endpoint)
             found = running.generate(requests(endpoint, 5))
             assert running.ledger.calls["made"] == 0
         assert reasons(found) == {Kind.HELD}

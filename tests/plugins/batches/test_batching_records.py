@@ -8,8 +8,8 @@ from calm.engine.money import Money
 from calm.engine.queue import Tried
 from calm.engine.store import Entry, Mode, Store, request_text
 from calm.models.wire import Reply
-from calm.plugins.batches.waiting.records import BatchedCall, BatchRecords
-from calm.plugins.batches.waiting.waits import Anew, Waits
+from calm.plugins.batches.records import BatchedCall, BatchRecords
+from calm.plugins.batches.waits import Anew, Waits
 
 KEY, OTHER = b"k" * 32, b"o" * 32
 REQUEST = request_text((), "{}")

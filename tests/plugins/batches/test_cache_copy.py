@@ -5,7 +5,7 @@ from time import time
 
 from calm.commands.cli import main
 from calm.engine.store import Mode, Store
-from calm.plugins.batches.waiting.records import BatchedCall, BatchRecords
+from calm.plugins.batches.records import BatchedCall, BatchRecords
 
 
 def test_a_copy_says_which_calls_stay_in_batches(tmp_path, capsys):

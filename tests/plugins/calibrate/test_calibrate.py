@@ -12,19 +12,12 @@ from calm.core.annotations import Annotation
 from calm.core.case import Answer, Case, Criterion
 from calm.core.trials import Trial, Trials
 from calm.core.verdict import Criteria, Preferred, Ranking, Scale, Score, Tie, Unreadable
-from calm.plugins.calibrate.study import figures as estimates
-from calm.plugins.calibrate.study import items as tables
-from calm.plugins.calibrate.study.figures import Candidate, fit
-from calm.plugins.calibrate.study.items import (
-    Item,
-    Rule,
-    entity_of,
-    gold_of,
-    items_of,
-    source_of,
-)
-from calm.plugins.calibrate.study.report import knots_of, rule_of
-from calm.plugins.calibrate.study.study import split
+from calm.plugins.calibrate import figures as estimates
+from calm.plugins.calibrate import items as tables
+from calm.plugins.calibrate.figures import Candidate, fit
+from calm.plugins.calibrate.items import Item, Rule, entity_of, gold_of, items_of, source_of
+from calm.plugins.calibrate.report import knots_of, rule_of
+from calm.plugins.calibrate.study import split
 from calm.statistics.calibration import Interval
 
 SCALE = Scale(1, 10)

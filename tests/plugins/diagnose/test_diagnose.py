@@ -12,15 +12,9 @@ from calm.core.verdict import Criteria, Preferred, Ranking, Refused, Scale, Scor
 from calm.errors import ConfigError
 from calm.gate.from_spec import judge_from
 from calm.judges.python import PythonJudge
-from calm.plugins.diagnose.study.asking import (
-    Design,
-    Paraphrases,
-    dissents,
-    read_paraphrases,
-    wordings_of,
-)
-from calm.plugins.diagnose.study.naming import Limits
-from calm.plugins.diagnose.study.report import in_words, to_json
+from calm.plugins.diagnose.asking import Design, Paraphrases, dissents, read_paraphrases, wordings_of
+from calm.plugins.diagnose.naming import Limits
+from calm.plugins.diagnose.report import in_words, to_json
 from calm.results.reports.pages import render
 from calm.results.tabular import SILENT
 from tests.plugins.diagnose.unsure import (

@@ -9,14 +9,9 @@ from calm.core.verdict import Scale
 from calm.engine.engine import Engine
 from calm.engine.store import Mode, Store
 from calm.judges.python import PythonJudge
-from calm.plugins.diagnose.study.asking import (
-    Design,
-    Paraphrases,
-    ask,
-    wordings_of,
-)
-from calm.plugins.diagnose.study.naming import Limits
-from calm.plugins.diagnose.study.report import About, diagnosis
+from calm.plugins.diagnose.asking import Design, Paraphrases, ask, wordings_of
+from calm.plugins.diagnose.naming import Limits
+from calm.plugins.diagnose.report import About, diagnosis
 
 PAIRS, RUBRICS, SCORES = ([c for c in bundled("pairwise") if c.better != "tie"], bundled("rubric"), bundled("score"))
 VAGUE = "The answer has exactly three bullet points."

@@ -8,7 +8,7 @@ import jsonschema
 import pytest
 
 from calm.commands.cli import main
-from calm.plugins.lint.lint import RULES
+from calm.plugins.lint.linting import RULES
 from tests.plugins.lint.examples import EXAMPLES, JUDGE, pair, write
 from tests.reports.test_sarif import SCHEMA, broken_rules
 

@@ -1,6 +1,7 @@
 """Verdicts of several parts, as the linter sees them."""
 
-from calm.plugins.lint.lint import lint, subjects_of
+from calm.plugins.lint.linting import lint
+from calm.plugins.lint.subject import subjects_of
 from tests.judges.test_parts import HEAD
 
 

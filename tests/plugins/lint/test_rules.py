@@ -19,14 +19,9 @@ from calm.core.edits import FORMS
 from calm.core.verdict import Preferred, Task, Unreadable
 from calm.judges.judgefile import read_judge
 from calm.models.wire import Reply
-from calm.plugins.lint.lint import (
-    RULES,
-    SEVERITIES,
-    lint,
-    subject_of,
-    subjects_of,
-)
-from calm.plugins.lint.lint.answer_rules import is_english
+from calm.plugins.lint.answer_rules import is_english
+from calm.plugins.lint.linting import RULES, SEVERITIES, lint
+from calm.plugins.lint.subject import subject_of, subjects_of
 from tests.plugins.lint.examples import EXAMPLES, write
 
 CASE = Case("c", "Which?", (Answer("a", "one"), Answer("b", "two")), reference="one")

@@ -13,8 +13,9 @@ from calm.engine.store import Mode, Store
 from calm.errors import ConfigError
 from calm.gate.prices import Assumptions, Tally
 from calm.gate.requests import RequestFinder
-from calm.plugins.mitigate.mitigations import NotApplicable, mitigated
-from calm.plugins.mitigate.mitigations.autocalibrate import correlation
+from calm.plugins.mitigate.autocalibrate import correlation
+from calm.plugins.mitigate.mitigation import NotApplicable
+from calm.plugins.mitigate.mitigations import mitigated
 from tests.judges.judging import judge_at, system, user
 from tests.servers import wire_server
 

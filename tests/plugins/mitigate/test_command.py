@@ -10,9 +10,9 @@ from calm.cases import bundled, sample
 from calm.cases.lines import line
 from calm.errors import ConfigError
 from calm.judges.judgefile import read_judge
-from calm.plugins.mitigate.mitigations.prompts import FAIR
-from calm.plugins.mitigate.study.report import with_mitigations
-from calm.plugins.mitigate.study.study import chance
+from calm.plugins.mitigate.prompts import FAIR
+from calm.plugins.mitigate.report import with_mitigations
+from calm.plugins.mitigate.study import chance
 from calm.results.audit import JudgeRecord
 from calm.results.steps import remedies
 from tests.inside import calm_inside

@@ -6,8 +6,8 @@ from calm.cases import bundled
 from calm.core.markup import plain_words
 from calm.core.verdict import Preferred
 from calm.perturbations import encoding, formatting, injection, invisible_text
+from calm.plugins.mitigate.filters import REMOVED, without_oddities, without_orders
 from calm.plugins.mitigate.mitigations import mitigated
-from calm.plugins.mitigate.mitigations.filters import REMOVED, without_oddities, without_orders
 from tests.judges.judging import PAIR, verdict
 from tests.planted import Planted, fair
 

@@ -9,15 +9,9 @@ from calm.core.measures import gain, net_robustness, worst_gain
 from calm.core.verdict import Preferred, Refused, Unreadable
 from calm.experiment.stopping import Design
 from calm.gate.plan import PlanSettings
-from calm.plugins.mitigate.study.gate import assess
-from calm.plugins.mitigate.study.report import body
-from calm.plugins.mitigate.study.study import (
-    MEASURED,
-    MitigationSet,
-    Study,
-    differences,
-    tried,
-)
+from calm.plugins.mitigate.gate import assess
+from calm.plugins.mitigate.report import body
+from calm.plugins.mitigate.study import MEASURED, MitigationSet, Study, differences, tried
 from calm.results.tabular import Unread
 from tests.planted import Planted, chance, engine, fair, pair, pairs, traced
 

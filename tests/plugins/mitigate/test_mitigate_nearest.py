@@ -6,16 +6,8 @@ import pytest
 
 from calm.core.claims import Outcome
 from calm.models.pricing import Cost
-from calm.plugins.mitigate.study.report import body
-from calm.plugins.mitigate.study.study import (
-    MEASURED,
-    Difference,
-    Figures,
-    MitigationSet,
-    Study,
-    excess,
-    nearest,
-)
+from calm.plugins.mitigate.report import body
+from calm.plugins.mitigate.study import MEASURED, Difference, Figures, MitigationSet, Study, excess, nearest
 from calm.results.audit import Limit
 from tests.reports.planted_audit import empty, finding
 

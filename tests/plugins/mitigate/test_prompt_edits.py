@@ -6,7 +6,7 @@ import pytest
 
 from calm.core.claims import Outcome
 from calm.experiment.run import run
-from calm.plugins.mitigate.mitigations import swap
+from calm.plugins.mitigate.asks import swap
 from tests.core.test_prompt_edits import ROBUST, decided, judging, kindly, knowing, planned_and_made, please
 from tests.planted import Planted, fair, pairs, setup
 

@@ -6,7 +6,7 @@ import pytest
 
 from calm.core.verdict import Preferred, Scale, Score, Tie, Unreadable
 from calm.judges.prompts import bundled
-from calm.plugins.mitigate.mitigations.prompts import MARK, datamarked, delimited
+from calm.plugins.mitigate.prompts import MARK, datamarked, delimited
 from tests.judges.judging import PAIR, SINGLE, judge_at, system, user
 from tests.plugins.mitigate.judging import asked
 from tests.servers import Answer

@@ -1,7 +1,7 @@
 """The remedies that a report names are mitigations that there are."""
 
+from calm.plugins.mitigate.mitigation import EVERY
 from calm.plugins.mitigate.mitigations import MITIGATIONS
-from calm.plugins.mitigate.mitigations.mitigation import EVERY
 from calm.results.steps import (
     REMEDIES,
     SERVES,

@@ -7,8 +7,9 @@ import pytest
 from calm.core.edits import Message, Prompt, ordered
 from calm.core.verdict import Criteria, Preferred, Scale, Score, Tie
 from calm.judges.prompts import bundled
-from calm.plugins.mitigate.mitigations import NotApplicable, mitigated
-from calm.plugins.mitigate.mitigations.asks import permuted
+from calm.plugins.mitigate.asks import permuted
+from calm.plugins.mitigate.mitigation import NotApplicable
+from calm.plugins.mitigate.mitigations import mitigated
 from tests.judges.judging import PAIR, RUBRIC, SINGLE, judge_at, system, user
 from tests.plugins.mitigate.judging import asked
 

@@ -6,7 +6,8 @@ from calm.core.verdict import Preferred, Refused, Tie, Unreadable
 from calm.errors import ConfigError
 from calm.judges.prompts import bundled
 from calm.judges.reading import Format
-from calm.plugins.mitigate.mitigations import mitigated, swap
+from calm.plugins.mitigate.asks import swap
+from calm.plugins.mitigate.mitigations import mitigated
 from tests.judges.test_blind import HARMED, ask, looking
 from tests.judges.test_prompted import PAIR, judge_at, verdict_of
 from tests.servers import Answer

@@ -9,12 +9,8 @@ from calm.cases import BUNDLED
 from calm.core.edits import Message, Prompt
 from calm.core.verdict import FAMILY
 from calm.errors import ConfigError
-from calm.plugins.mitigate.mitigations import (
-    DEFENCES,
-    MITIGATIONS,
-    NotApplicable,
-    mitigated,
-)
+from calm.plugins.mitigate.mitigation import NotApplicable
+from calm.plugins.mitigate.mitigations import DEFENCES, MITIGATIONS, mitigated
 from tests.judges.judging import PAIR, RUBRIC, SINGLE, TRIPLE, judge_at
 from tests.planted import Planted, fair
 

@@ -11,7 +11,7 @@ from tests.commands.test_cache import HOSTILE
 
 def test_a_record_on_a_server_is_shown_pruned_and_exported(shared, tmp_path, capsys, monkeypatch):
     """Also texts that the server cannot hold as they are."""
-    from calm.plugins.postgres.address import read_address
+    from calm.plugins.postgres.server import read_address
 
     monkeypatch.chdir(tmp_path)
     url = shared()

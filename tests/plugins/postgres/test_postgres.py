@@ -24,7 +24,7 @@ from calm.engine.store import Entry, Mode, Store, request_text, spilled
 from calm.errors import ConfigError, StorageError
 from calm.models.secrets import hidden
 from calm.models.wire import Limits, Message, Reply
-from calm.plugins.postgres.address import read_address
+from calm.plugins.postgres.server import read_address
 from calm.plugins.postgres.statements import read, written
 from tests.disk import MOUNTS, small_disk
 from tests.planted import Asking, Local, pairs

@@ -10,8 +10,7 @@ import pytest
 from calm.engine.places import VARIABLE
 from calm.engine.store import Mode, Store
 from calm.errors import ConfigError, StorageError
-from calm.plugins.postgres.address import read_address
-from calm.plugins.postgres.server import PATIENCE_S
+from calm.plugins.postgres.server import PATIENCE_S, read_address
 
 SECRET = "pass-word-of-nobody"
 SOON_S = 0.3

@@ -15,10 +15,11 @@ from calm.errors import ConfigError
 from calm.experiment.setup import Setup
 from calm.perturbations.planted import planted
 from calm.plugins.search import attack_command
+from calm.plugins.search.arms import arms_for
 from calm.plugins.search.attack import ATTACK
 from calm.plugins.search.attack import attack as attacked
-from calm.plugins.search.hunt import PLACES, arms_for, bandit_for
-from calm.plugins.search.hunt.subjects import FRESH
+from calm.plugins.search.proposers import bandit_for
+from calm.plugins.search.subjects import FRESH, PLACES
 from tests.lanes import slow
 from tests.servers import Answer, wire_server
 

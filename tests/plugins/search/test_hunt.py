@@ -11,16 +11,11 @@ from calm.cases import bundled
 from calm.core.verdict import Criteria, Preferred, Ranking, Score
 from calm.engine.money import Caps
 from calm.experiment.arms import BEGINS
-from calm.plugins.search.hunt import (
-    LEAST,
-    PLACES,
-    Bounds,
-    arms_for,
-    bandit_for,
-    hunt,
-    summary,
-    to_json,
-)
+from calm.plugins.search.arms import arms_for
+from calm.plugins.search.findings import summary, to_json
+from calm.plugins.search.hunt import hunt
+from calm.plugins.search.proposers import bandit_for
+from calm.plugins.search.subjects import LEAST, PLACES, Bounds
 from tests.planted import Planted, chance, pairs, setup
 
 WORD = "certified"

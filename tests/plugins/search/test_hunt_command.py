@@ -12,8 +12,9 @@ import pytest
 
 from calm.commands.cli import main
 from calm.plugins.search import hunt_command
-from calm.plugins.search.hunt import LEAST, PLACES, Progress
+from calm.plugins.search.hunt import Progress
 from calm.plugins.search.hunt_command import progress
+from calm.plugins.search.subjects import LEAST, PLACES
 from tests.inside import calm_inside
 
 ROOT = Path(__file__).parents[3]

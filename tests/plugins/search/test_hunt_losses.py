@@ -2,14 +2,10 @@
 
 from calm.core.verdict import NoReply, Preferred
 from calm.experiment.referee import Flip, Terms
-from calm.plugins.search.hunt import (
-    PLACES,
-    Bounds,
-    arms_for,
-    bandit_for,
-    hunt,
-)
-from calm.plugins.search.hunt.subjects import FRESH, Subject
+from calm.plugins.search.arms import arms_for
+from calm.plugins.search.hunt import hunt
+from calm.plugins.search.proposers import bandit_for
+from calm.plugins.search.subjects import FRESH, PLACES, Bounds, Subject
 from tests.planted import Planted, fair, pair, pairs, setup
 
 TERMS = Terms(level=0.05, clean_each=1, noise=0.3)

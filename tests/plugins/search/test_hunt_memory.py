@@ -5,14 +5,11 @@ from calm.cases import bundled
 from calm.engine.engine import Engine
 from calm.engine.store import Mode, Store
 from calm.experiment.setup import Setup
-from calm.plugins.search.hunt import (
-    PLACES,
-    Bounds,
-    Memory,
-    arms_for,
-    bandit_for,
-    hunt,
-)
+from calm.plugins.search.arms import arms_for
+from calm.plugins.search.findings import Memory
+from calm.plugins.search.hunt import hunt
+from calm.plugins.search.proposers import bandit_for
+from calm.plugins.search.subjects import PLACES, Bounds
 
 CERTIFIED = ruled("certified", lambda text: "certified" in text)
 

@@ -3,7 +3,7 @@
 import pytest
 
 from calm.core.case import Answer, Case
-from calm.plugins.search.hunt import PLACES
+from calm.plugins.search.subjects import PLACES
 
 CASE = Case(
     "c",

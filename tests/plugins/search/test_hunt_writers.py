@@ -10,16 +10,11 @@ from calm.engine.money import Caps
 from calm.engine.store import Mode, Store
 from calm.experiment.setup import Setup
 from calm.judges.python import PythonJudge
-from calm.plugins.search.hunt import (
-    PLACES,
-    BestOf,
-    Bounds,
-    bandit_for,
-    hunt,
-    to_json,
-)
-from calm.plugins.search.hunt.proposers import AHEAD, UNUSABLE
-from calm.plugins.search.writing.writer import read_writer
+from calm.plugins.search.findings import to_json
+from calm.plugins.search.hunt import hunt
+from calm.plugins.search.proposers import AHEAD, UNUSABLE, BestOf, bandit_for
+from calm.plugins.search.subjects import PLACES, Bounds
+from calm.plugins.search.writer import read_writer
 from tests.plugins.search.test_attack import answer_in, writer_file
 from tests.servers import Answer, wire_server
 

@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 from calm.cases.lines import from_row, to_row
 from calm.core.case import Criterion
 from calm.errors import ConfigError
-from calm.plugins.search.hunt import files_in, kept_rows, write_found
-from calm.plugins.search.hunt.written import SCHEMA, module_for
+from calm.plugins.search.written import SCHEMA, files_in, kept_rows, module_for, write_found
 from calm.testing import found
 from tests.inside import run_inside
 from tests.lanes import slow

@@ -18,7 +18,7 @@ from calm.cases import read_cases
 from calm.core.files import forget
 from calm.core.ready_made import check_texts
 from calm.errors import ConfigError
-from calm.plugins.search import rewrite_command
+from calm.plugins.search import writing_commands
 from tests.servers import Answer, wire_server
 
 PROGRAM = (
@@ -34,7 +34,7 @@ PROGRAM = (
 def calm(*arguments):
     """Run a command of `calm` in this process."""
     parser = argparse.ArgumentParser()
-    rewrite_command.register(parser.add_subparsers())
+    writing_commands.register_rewrite(parser.add_subparsers())
     forget()  # as the command line does
     options = parser.parse_args([str(a) for a in arguments])
     return options.run(options)

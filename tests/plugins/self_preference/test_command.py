@@ -13,7 +13,7 @@ from calm.core.case import digest
 from calm.core.checks import verify
 from calm.experiment.crossing import FAMILIES_TAG
 from calm.judges.judgefile import read_judge
-from calm.plugins.mitigate.mitigations.panels import read_likelihoods
+from calm.plugins.mitigate.panels import read_likelihoods
 from calm.plugins.self_preference.record import crossed_from
 from calm.plugins.self_preference.tables import tables_of
 from tests.inside import run_inside

@@ -12,7 +12,7 @@ from calm.core.verdict import Criteria, Score, Unreadable
 from calm.errors import ConfigError, JudgeError
 from calm.gate.from_spec import cases_from, judge_from
 from calm.plugins.self_preference import recorded
-from calm.plugins.self_preference.bundled import RecordedJudge
+from calm.plugins.self_preference.recorded import RecordedJudge
 from tests.judges.test_real_records import Ask
 
 GEMINI = "recorded:headlines/gemini-2.5-pro-preview-05-06"

@@ -14,7 +14,7 @@ import pytest
 
 from calm.commands import cli
 from calm.commands.cli import verbs_of
-from calm.plugins.shell.completion import SHELLS, words_of
+from calm.plugins.shell.command import SHELLS, words_of
 
 LINES = {
     "calm au": {"audit"},

@@ -6,7 +6,7 @@ from random import Random
 import pytest
 
 from benchmarks.uda_arena import play, world
-from calm.plugins.uda.study.network import jax
+from calm.plugins.uda.network import jax
 
 
 @pytest.fixture(scope="package", autouse=True)

@@ -6,23 +6,9 @@ import numpy as np
 import pytest
 
 from calm.errors import ConfigError
-from calm.plugins.uda.study.comparisons import FEATURES
-from calm.plugins.uda.study.network import (
-    Settings,
-    instruction,
-    jnp,
-    perplexity,
-    width,
-)
-from calm.plugins.uda.study.training import (
-    Model,
-    apply,
-    gradient,
-    load_model,
-    new_state,
-    save_model,
-    train,
-)
+from calm.plugins.uda.comparisons import FEATURES
+from calm.plugins.uda.network import Settings, instruction, jnp, perplexity, width
+from calm.plugins.uda.training import Model, apply, gradient, load_model, new_state, save_model, train
 
 BOTH = Settings(hidden=(6,), epochs=2, extra=FEATURES)
 

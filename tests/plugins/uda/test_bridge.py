@@ -12,9 +12,9 @@ from calm.errors import ConfigError
 from calm.experiment.crossing import CrossResult, Judgment, Member, arrange
 from calm.plugins.self_preference import record as recording
 from calm.plugins.self_preference.tables import tables_of
-from calm.plugins.uda.study import reading
-from calm.plugins.uda.study.comparisons import HashedWords
-from calm.plugins.uda.study.reading import read
+from calm.plugins.uda import reading
+from calm.plugins.uda.comparisons import HashedWords
+from calm.plugins.uda.reading import read
 from calm.results.audit import read as audit_read
 from calm.results.audit import write as audit_write
 from tests.reports.planted_audit import sample

@@ -8,8 +8,8 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 from calm.errors import ConfigError
-from calm.plugins.uda.study.network import Settings
-from calm.plugins.uda.study.training import (
+from calm.plugins.uda.network import Settings
+from calm.plugins.uda.training import (
     CHECKPOINT,
     MODEL,
     Model,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.cluster.hierarchy import fcluster, linkage
 
-from calm.plugins.uda.study.ratings import clustered, leans
+from calm.plugins.uda.ratings import clustered, leans
 
 MODELS = tuple(f"m{i}" for i in range(9))
 LEAN = np.array([1, 1, -1, 0, 0, 0, -1, 0.5, -0.5])

@@ -11,7 +11,7 @@ from calm.commands.cli import main
 from calm.core.releases import install
 from calm.errors import ConfigError
 from calm.plugins.uda import command
-from calm.plugins.uda.study.training import load_model
+from calm.plugins.uda.training import load_model
 
 
 def run(*words):
@@ -167,10 +167,10 @@ def test_without_jax_the_error_names_what_to_install():
     """Where JAX is not installed the message names the extra; calm and its command line import all the same."""
     script = (
         "import sys; sys.modules['jax'] = None\n"
-        "import calm.commands.cli, calm.plugins.uda.command, calm.plugins.uda.study.ratings\n"
-        "import calm.plugins.uda.study.ratings, calm.plugins.uda.study.comparisons\n"
+        "import calm.commands.cli, calm.plugins.uda.command, calm.plugins.uda.ratings\n"
+        "import calm.plugins.uda.ratings, calm.plugins.uda.comparisons\n"
         "from calm.errors import ConfigError\n"
-        "try:\n    import calm.plugins.uda.study.training\nexcept ConfigError as error:\n    print(error)\n"
+        "try:\n    import calm.plugins.uda.training\nexcept ConfigError as error:\n    print(error)\n"
     )
 
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from calm.errors import EstimateError
-from calm.plugins.uda.study import ratings as consensus
-from calm.plugins.uda.study.report import report, table
+from calm.plugins.uda import ratings as consensus
+from calm.plugins.uda.report import report, table
 
 MODELS = tuple(f"m{i}" for i in range(10))
 JUDGES = tuple(f"{chr(97 + i)}-judge" for i in range(10))

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from calm.errors import ConfigError
-from calm.plugins.uda.study import network, ratings
-from calm.plugins.uda.study.network import doubles, jax, jnp
+from calm.plugins.uda import network, ratings
+from calm.plugins.uda.network import doubles, jax, jnp
 
 JUDGES, MODELS = 3, 4
 

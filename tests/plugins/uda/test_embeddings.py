@@ -8,13 +8,7 @@ from threading import Thread
 import pytest
 
 from calm.errors import ConfigError, JudgeError
-from calm.plugins.uda.study.comparisons import (
-    BATCH,
-    Endpoint,
-    HashedWords,
-    SentenceTransformer,
-    embedder,
-)
+from calm.plugins.uda.comparisons import BATCH, Endpoint, HashedWords, SentenceTransformer, embedder
 
 
 class Server(BaseHTTPRequestHandler):

@@ -6,16 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import log_softmax
 
-from calm.plugins.uda.study.network import (
-    Rows,
-    adjust,
-    begin,
-    cosine,
-    features,
-    forward,
-    jnp,
-    width,
-)
+from calm.plugins.uda.network import Rows, adjust, begin, cosine, features, forward, jnp, width
 
 ONE, TWO, OWN = (np.array([row], np.float32) for row in ([1.0, 2.0, -1.0], [0.5, 0.0, 2.0], [-1.0, 1.0, 1.0]))
 

@@ -6,17 +6,10 @@ import numpy as np
 import pytest
 
 from calm.errors import ConfigError, EstimateError
-from calm.plugins.uda.study import ratings as consensus
-from calm.plugins.uda.study.comparisons import split
-from calm.plugins.uda.study.network import Settings, doubles, jax
-from calm.plugins.uda.study.training import (
-    apply,
-    gradient,
-    load_state,
-    new_state,
-    save_state,
-    train,
-)
+from calm.plugins.uda import ratings as consensus
+from calm.plugins.uda.comparisons import split
+from calm.plugins.uda.network import Settings, doubles, jax
+from calm.plugins.uda.training import apply, gradient, load_state, new_state, save_state, train
 
 SMALL = Settings(hidden=(12, 6), epochs=6, learning_rate=1e-2, batch=100)
 

@@ -6,7 +6,7 @@ from random import Random
 import numpy as np
 
 from calm.plugins.uda import page as uda_page
-from calm.plugins.uda.study.report import report
+from calm.plugins.uda.report import report
 from calm.results.reports import pages
 from tests.plugins.test_record_pages import words
 

@@ -8,16 +8,11 @@ import numpy as np
 import pytest
 
 from calm.errors import ConfigError
-from calm.plugins.uda.study import ratings as consensus
-from calm.plugins.uda.study.network import Settings
-from calm.plugins.uda.study.ratings import choice_of, refuse_strangers, weights_of
-from calm.plugins.uda.study.report import report
-from calm.plugins.uda.study.training import (
-    apply,
-    gradient,
-    judge_weights,
-    new_state,
-)
+from calm.plugins.uda import ratings as consensus
+from calm.plugins.uda.network import Settings
+from calm.plugins.uda.ratings import choice_of, refuse_strangers, weights_of
+from calm.plugins.uda.report import report
+from calm.plugins.uda.training import apply, gradient, judge_weights, new_state
 
 JUDGES = ("x", "y", "z")
 RATINGS = np.array([[1.0, 2.0, 3.0], [1.0, 2.0, 3.0], [3.0, 1.0, 2.0]])

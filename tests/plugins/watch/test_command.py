@@ -15,7 +15,7 @@ from calm.cases.lines import line
 from calm.core.files import forget
 from calm.errors import ConfigError
 from calm.plugins.watch import command as watch
-from calm.plugins.watch.study import held, read_history
+from calm.plugins.watch.history import held, read_history
 from tests.disk import MOUNTS, small_disk
 from tests.servers import wire_server
 
@@ -393,7 +393,7 @@ def test_a_clock_that_went_backwards_is_told(tmp_path, capsys, monkeypatch):
     path.unlink()
     from dataclasses import replace
 
-    from calm.plugins.watch.study import History, with_run
+    from calm.plugins.watch.history import History, with_run
 
     with_run(path, History(), history.reference, replace(history.runs[0], at=later))
 

@@ -11,24 +11,21 @@ import pytest
 from calm.cases.generate import generate
 from calm.core.verdict import Criteria, Preferred, Ranking, Refused, Scale, Score, Tie, Unreadable
 from calm.errors import ConfigError
-from calm.plugins.watch.study import (
-    Promise,
+from calm.plugins.watch.alarm import LOOKS, Promise
+from calm.plugins.watch.comparison import compare
+from calm.plugins.watch.history import (
+    History,
     Reference,
     Run,
-    anchors_of,
-    compare,
-    held,
-    in_words,
-    read_history,
-    with_run,
-)
-from calm.plugins.watch.study.alarm import LOOKS
-from calm.plugins.watch.study.history import (
-    History,
     agreement,
+    anchors_of,
+    held,
+    read_history,
     said,
     verdict_in,
+    with_run,
 )
+from calm.plugins.watch.report import in_words
 
 PAIRS = list(generate("pairwise", 60, 1))
 REFERENCE = Reference("judge", "f-1", "pairwise", 2, Promise())

@@ -11,7 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from calm.plugins.adapters.judges import adapted
+from calm.plugins.adapters.judge import adapted
 from tests.servers.biased import cases_of, written
 
 ROOT = Path(__file__).parents[3]

@@ -6,7 +6,7 @@ from calm.core.verdict import NoReply, Preferred, Score, Unreadable
 from calm.engine.store import Mode
 from calm.errors import ConfigError
 from calm.gate.from_spec import judge_from
-from calm.plugins.adapters.judges import adapted
+from calm.plugins.adapters.judge import adapted
 from tests.docs.pages import load_generator
 from tests.planted import engine
 from tests.plugins.adapters.page import PAGE

@@ -6,7 +6,7 @@ import pytest
 
 from calm.core.verdict import NoReply, Score, Unreadable
 from calm.engine.store import Mode
-from calm.plugins.adapters.judges import adapted
+from calm.plugins.adapters.judge import adapted
 from tests.planted import engine
 from tests.plugins.adapters.twins import cases_in
 from tests.servers import Answer, wire_server

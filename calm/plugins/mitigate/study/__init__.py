@@ -1,1 +1,0 @@
-"""Mitigations, measured: what makes a judge pass its gate, and what it costs."""

@@ -1,0 +1,175 @@
+"""
+Answering: models answer the questions of some cases once, and judges then judge answers of known authors.
+
+Each reply goes to the cache at once, so a run that was killed continues where it stopped. The answers are written to a
+file at the end, all together. The ids of answers do not show their author, because their order is drawn for each
+case. The writer of an answer stays in `author`, which no prompt shows.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from calm.cases.lines import line
+from calm.core.case import Answer, Case, digest
+from calm.core.families import family_of
+from calm.core.names import repeated, same_model
+from calm.core.order import ITEM
+from calm.core.validation import Fault
+from calm.core.verdict import NoReply
+from calm.engine.engine import Engine
+from calm.errors import ConfigError
+from calm.experiment.crossing import FAMILIES_TAG, messages_for, with_truth
+from calm.models.wire import Reply
+from calm.plugins.search import writer as replies
+from calm.plugins.search.writer import ASK, Writer
+from calm.results.outputs import ANSWERED, write_whole
+from calm.results.parts import aligned
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A question that a model did not answer: the case, the model, what is wrong, and what it said instead."""
+
+    case: str
+    model: str
+    fault: Fault
+    reply: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """
+    The cases with their new answers, and the replies that are no answers.
+
+    `missing` counts the questions without a reply by reason, and `counts` the answers by model.
+    """
+
+    cases: tuple[Case, ...]
+    failures: tuple[Failure, ...] = ()
+    missing: Mapping[str, int] = field(default_factory=dict)
+    counts: Mapping[str, int] = field(default_factory=dict)
+
+
+def families_of_writers(writers: Sequence[Writer]) -> dict[str, str]:
+    """
+    Return the family of each model.
+
+    Raises:
+        ConfigError: fewer than two models, one model twice, or one whose family is not known.
+    """
+    problems: list[str] = []
+    if len(writers) < 2:
+        problems.append(f"--with: expected at least 2 models, to compare their answers, got {len(writers)}")
+    problems += [
+        f"--with: expected different models, got {name!r} twice" for name in repeated(w.server.model for w in writers)
+    ]
+    found: dict[str, str] = {}
+    for writer in writers:
+        model = writer.server.model
+        family = writer.family or family_of(model)
+        if family is None:
+            problems.append(
+                f"the family of {model!r} is not known; name it with family = '...' in the [writer] table of its file"
+            )
+        else:
+            found[model] = family
+    if problems:
+        raise ConfigError(problems)
+    return found
+
+
+def answer(cases: Sequence[Case], writers: Sequence[Writer], engine: Engine) -> Answers:
+    """
+    Let each model answer each question, and return the cases with these answers.
+
+    Answers without an author go, others stay. Criteria stay, and those that a program can check are checked on each new
+    answer.
+
+    Raises:
+        ConfigError: the models do not fit together, or a server does not answer.
+    """
+    families = families_of_writers(writers)
+    engine.greet(*(writer.server for writer in writers))
+    shown = (Case(case.id, case.question, (Answer("question", ""),), fields=case.fields) for case in cases)
+    questions = list(map(messages_for, shown))
+    responses = iter(engine.generate([(w.request(question), ASK) for question in questions for w in writers]))
+    done: list[Case] = []
+    failures: list[Failure] = []
+    missing: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
+    for case in cases:
+        texts: dict[str, str] = {}
+        for writer in writers:
+            reply, model = next(responses).reply, writer.server.model
+            if isinstance(reply, NoReply):
+                missing[str(reply.reason)] += 1
+            elif (fault := _fault(reply)) is not None:
+                failures.append(Failure(case.id, model, fault, reply.text or reply.refusal or ""))
+            else:
+                texts[model] = reply.text
+        counts.update(texts.keys())
+        if made := _with_answers(case, texts, families):
+            done.append(made)
+    return Answers(tuple(done), tuple(failures), missing, counts)
+
+
+def _fault(reply: Reply) -> Fault | None:
+    fault = replies.fault_of(reply)
+    if fault is None and not reply.text.strip():
+        return Fault("empty", "expected an answer, got a reply without text")
+    return fault or replies.declined(reply)
+
+
+def _with_answers(case: Case, texts: Mapping[str, str], families: Mapping[str, str]) -> Case | None:
+    others = [a for a in case.answers if a.author is not None]
+    kept = [a for a in others if not any(same_model(a.author or "", model) for model in texts)]
+    new = [Answer("", text, author=model) for model, text in texts.items()]
+    drawn = sorted([*kept, *new], key=lambda a: digest("answer order", case.id, a.author or "", a.text))
+    if not new:
+        return None
+    ids = [f"a{place}" for place in range(1, len(drawn) + 1)]
+    before = {name: a.id for name, a in zip(ids, drawn, strict=True) if a.id}
+    authors = {a.author: family_of(a.author, families) for a in drawn if a.author is not None}
+    stated = {name: family for name, family in sorted(authors.items()) if family is not None}
+    return with_truth(
+        replace(
+            case,
+            answers=tuple(replace(a, id=name, history=()) for name, a in zip(ids, drawn, strict=True)),
+            better=None,
+            met={name: case.met[old] for name, old in before.items() if old in case.met},
+            scores={name: case.scores[old] for name, old in before.items() if old in case.scores},
+            annotations={},
+            variants={},
+            tags={**case.tags, ITEM: case.tags.get(ITEM, case.id), FAMILIES_TAG: json.dumps(stated)},
+        )
+    )
+
+
+def write_answers(out: Path, found: Answers, *, force: bool = False) -> None:
+    """
+    Write the cases with their answers, and a file beside them with the replies that are no answers.
+
+    Raises:
+        ConfigError: a file cannot be written, or there is no answer to write.
+    """
+    if not found.cases:
+        raise ConfigError(f"{out}: expected at least one answer to write, got none")
+    write_whole(out, (line(case) for case in found.cases), ANSWERED, force=force)
+    replies.record(
+        out, [{"case": f.case, "model": f.model, "reason": str(f.fault), "reply": f.reply} for f in found.failures]
+    )
+
+
+def summary(found: Answers, writers: Sequence[Writer]) -> str:
+    """Return a table for a terminal: how many questions each model answered, and why it did not answer the others."""
+    rows = []
+    for model, family in families_of_writers(writers).items():
+        why = [failure.fault for failure in found.failures if failure.model == model]
+        rows.append((model, family, str(found.counts.get(model, 0)), str(len(why)), replies.counted(why)))
+    lines = aligned([("model", "family", "answers", "none", "why"), *rows])
+    return "\n".join([*lines, *(f"not answered: {count} ({reason})" for reason, count in found.missing.items())])

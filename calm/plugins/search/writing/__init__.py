@@ -1,1 +1,0 @@
-"""Texts that a model writes once: answers to questions, and edits that need a writer."""
