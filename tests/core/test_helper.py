@@ -74,11 +74,11 @@ def test_what_reaches_a_limit_is_stopped_and_the_next_question_is_answered(helpe
 @pytest.mark.parametrize("size", [10, 10**7])
 def test_a_process_that_stands_still_is_not_waited_for(helper, monkeypatch, size):
     """Whether it has read the question or not: neither the writing nor the wait is endless."""
-    monkeypatch.setattr("calm.core.helper._PATIENCE", 0.2)
     first = helper.ask(("where", 0))[0]
     os.kill(first, signal.SIGSTOP)
 
-    with pytest.raises(Stopped):
+    with monkeypatch.context() as hurried, pytest.raises(Stopped):
+        hurried.setattr("calm.core.helper._PATIENCE", 0.2)
         helper.ask(("say", "x" * size))
 
     assert helper.ask(("where", 0))[0] != first
