@@ -80,10 +80,15 @@ def at(port, *, host="127.0.0.1", scheme="http", **settings):
 
 
 async def asked(server, times=1):
-    """Return what came of some calls, one a moment after the other: a text, or the words of an error."""
+    """
+    Return what came of some calls, one a moment after the other: a text, or the words of an error.
+
+    The moment is several turns of the loop, as what the server does in one is seen in a later one, however late it is.
+    """
     found = []
     for number in range(times):
-        await asyncio.sleep(0.03 * (number > 0))
+        for _ in range(5 * (number > 0)):
+            await asyncio.sleep(0.01)
         try:
             found.append((await server.call(server.body(PROMPT))).text)
         except JudgeError as error:
