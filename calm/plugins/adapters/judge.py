@@ -30,16 +30,6 @@ from calm.models.wire import Endpoint, Json, Judge, Remarks, Reply, Request, Sen
 from calm.plugins.adapters.door import DRY, PARAMETERS, VISITOR, Ask, Models, visiting
 from calm.plugins.adapters.evaluator import Evaluator, package
 
-ADAPTERS: Final[Mapping[str, str]] = {
-    "autoevals": "autoevals",
-    "deepeval": "deepeval",
-    "inspect": "inspect_ai",
-    "langchain": "langchain_core",
-    "openevals": "openevals",
-    "promptfoo": "promptfoo",
-    "ragas": "ragas",
-}
-"""The tools by the word before the colon, each with its package; promptfoo is a program of its own."""
 STAND_IN_KEY: Final = "no-key-for-a-replay"
 KEYS: Final = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY")
 """What clients of models want to be given before they are made."""
@@ -461,6 +451,6 @@ def adapted(spec: str, *, keyless: bool = False) -> Judge:
     if keyless:
         for name in KEYS:
             os.environ.setdefault(name, STAND_IN_KEY)
-    package(ADAPTERS[kind], kind, spec)
+    package(tool.package, kind, spec)
     evaluator = tool.evaluator_of(imported(spec, module, attribute, wanted=lambda one: one is not None), spec)
     return adapted_judge(spec, evaluator, keyless=keyless, environment=environment)

@@ -15,7 +15,7 @@ import re
 import string
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from calm.core.verdict import Scale
@@ -487,17 +487,20 @@ class Tool:
     How an object of a tool is asked.
 
     `evaluator_of` takes the object and what the user wrote; it raises a `ConfigError` where the tool is not there, or
-    the object cannot be a judge. `environment` is what is set before the tool is imported, where the user has not.
+    the object cannot be a judge. `package` is what Python knows the tool as, `environment` what is set before it is
+    imported, where the user has not.
     """
 
     evaluator_of: Callable[[object, str], Evaluator]
-    environment: Mapping[str, str]
+    package: str
+    environment: Mapping[str, str] = field(default_factory=dict)
 
 
 TOOLS: Final[Mapping[str, Tool]] = {
-    "autoevals": Tool(_autoevals, {}),
+    "autoevals": Tool(_autoevals, "autoevals"),
     "deepeval": Tool(
         _deepeval,
+        "deepeval",
         {
             "DEEPEVAL_TELEMETRY_OPT_OUT": "1",
             "DEEPEVAL_DISABLE_DOTENV": "1",
@@ -505,9 +508,13 @@ TOOLS: Final[Mapping[str, Tool]] = {
             "DEEPEVAL_RETRY_MAX_ATTEMPTS": "1",
         },
     ),
-    "inspect": Tool(_inspect, {}),
-    "langchain": Tool(_langchain, {"LANGSMITH_TRACING": "false"}),
-    "openevals": Tool(_openevals, {"LANGSMITH_TRACING": "false"}),
-    "ragas": Tool(_ragas, {"RAGAS_DO_NOT_TRACK": "true", "LANGSMITH_TRACING": "false"}),
+    "inspect": Tool(_inspect, "inspect_ai"),
+    "langchain": Tool(_langchain, "langchain_core", {"LANGSMITH_TRACING": "false"}),
+    "openevals": Tool(_openevals, "openevals", {"LANGSMITH_TRACING": "false"}),
+    "ragas": Tool(_ragas, "ragas", {"RAGAS_DO_NOT_TRACK": "true", "LANGSMITH_TRACING": "false"}),
 }
-"""The tools by the word before the colon. Tracing is off, as each call may be sent to a service else."""
+"""
+The tools by the word before the colon; promptfoo is a program of its own.
+
+Tracing is off, as each call may be sent to a service else.
+"""

@@ -15,10 +15,9 @@ from calm.errors import ConfigError, nearest
 from calm.judges.python import judge_of
 from calm.models.wire import Judge
 from calm.plugins.mitigate import asks, autocalibrate, filters, panels, prompts
-from calm.plugins.mitigate.asks import swap
 from calm.plugins.mitigate.mitigation import MITIGATIONS, Mitigation, NotApplicable, Reader
 
-__all__ = ["DEFENCES", "MITIGATIONS", "Mitigation", "NotApplicable", "fault", "mitigated", "swap", "unfit"]
+__all__ = ["DEFENCES", "MITIGATIONS", "Mitigation", "NotApplicable", "fault", "mitigated", "unfit"]
 
 MODULES = (asks, autocalibrate, filters, panels, prompts)
 """Each puts its mitigations into the table as it is imported."""

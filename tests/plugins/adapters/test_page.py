@@ -4,7 +4,8 @@ import pytest
 
 from calm.core.releases import install
 from calm.core.verdict import readable
-from calm.plugins.adapters.judge import ADAPTERS
+from calm.plugins import adapters
+from calm.plugins.adapters.tools import TOOLS
 from tests.plugins.adapters.page import JUDGES, PAGE, asked, judges_of
 
 
@@ -12,8 +13,12 @@ def test_every_tool_is_on_the_page():
     """With its name, and how it is installed."""
     text = PAGE.read_text("utf-8")
 
-    assert {spec.partition(":")[0] for spec in JUDGES} | {"promptfoo"} == set(ADAPTERS)
-    assert all(f"`{install(tool)}`" in text for tool in ADAPTERS if tool != "promptfoo")
+    assert (
+        {spec.partition(":")[0] for spec in JUDGES} - {"promptfoo"}
+        == set(TOOLS)
+        == set(adapters.JUDGES) - {"promptfoo"}
+    )
+    assert all(f"`{install(tool)}`" in text for tool in TOOLS)
 
 
 @pytest.mark.filterwarnings("ignore")
