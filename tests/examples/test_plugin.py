@@ -212,7 +212,9 @@ def test_a_study_counts_the_cases_without_a_reply(longer, tmp_path):
 
 def test_a_study_does_not_measure_position(longer, tmp_path):
     """Of a judge that takes the first answer, where the longer one is always first in the file."""
-    cases = [replace(pair(f"c{n}"), answers=(Answer("a", "a long answer"), Answer("b", "short"))) for n in range(20)]
+    cases = [
+        replace(pair(f"c{n}"), answers=(Answer("good", "a long answer"), Answer("bad", "short"))) for n in range(20)
+    ]
     (tmp_path / "pairs.jsonl").write_text("".join(map(line, cases)))
     with wire_server(lambda *_: "[[A]]") as server:
         (tmp_path / "judge.toml").write_text(judge_at(server.url))
